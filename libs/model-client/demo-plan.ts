@@ -1,0 +1,84 @@
+import type { LanguageModelV4Prompt, LanguageModelV4ToolResultOutput } from '@ai-sdk/provider';
+import { DEMO_COMMANDS, type DemoCommand, readCommands } from './demo-commands.js';
+
+export type DemoMove = { kind: 'call'; command: DemoCommand } | { kind: 'answer'; text: string };
+
+const WHO =
+  'I am atelier/demo, a built-in stand-in and no language model: I understand a few commands and nothing else.';
+const QUOTE_LINES = 12;
+const QUOTE_CHARACTERS = 800;
+
+/**
+ * The next move, read from the prompt alone: the last user message says what to do, the tool results behind
+ * it say how much of that is done.
+ */
+export function planMove(prompt: LanguageModelV4Prompt, offered: ReadonlySet<string>): DemoMove {
+  const start = prompt.findLastIndex(message => message.role === 'user');
+  const commands = readCommands(userText(prompt, start));
+  const results = toolResults(prompt.slice(start + 1));
+  const next = commands.filter(command => offered.has(command.tool))[results.length];
+  if (next) return { kind: 'call', command: next };
+  return { kind: 'answer', text: commands.length > 0 ? summarize(commands, results, offered) : explain() };
+}
+
+function userText(prompt: LanguageModelV4Prompt, index: number): string {
+  const message = prompt[index];
+  if (message?.role !== 'user') return '';
+  return message.content.map(part => (part.type === 'text' ? part.text : '')).join('\n');
+}
+
+function toolResults(messages: LanguageModelV4Prompt): LanguageModelV4ToolResultOutput[] {
+  return messages.flatMap(message =>
+    message.role === 'tool'
+      ? message.content.flatMap(part => (part.type === 'tool-result' ? [part.output] : []))
+      : [],
+  );
+}
+
+function explain(): string {
+  const commands = DEMO_COMMANDS.map(line => `- ${line}`).join('\n');
+  return `${WHO}\n\nWrite one command a line, and I do them in order:\n\n${commands}\n\nFor real conversations, configure a model provider.`;
+}
+
+function summarize(
+  commands: DemoCommand[],
+  results: LanguageModelV4ToolResultOutput[],
+  offered: ReadonlySet<string>,
+): string {
+  const left = [...results];
+  const reports = commands.map(({ line, tool }) => {
+    if (!offered.has(tool)) return `\`${line}\`: not done, since the tool ${tool} is not offered here.`;
+    const output = left.shift();
+    return output
+      ? `\`${line}\`${verdict(output)}:\n${quote(outputText(output))}`
+      : `\`${line}\`: no result.`;
+  });
+  return [WHO, ...reports].join('\n\n');
+}
+
+function verdict(output: LanguageModelV4ToolResultOutput): string {
+  if (output.type === 'execution-denied') return ' was denied';
+  return output.type.startsWith('error') ? ' failed' : '';
+}
+
+function outputText(output: LanguageModelV4ToolResultOutput): string {
+  switch (output.type) {
+    case 'text':
+    case 'error-text':
+      return output.value;
+    case 'json':
+    case 'error-json':
+      return typeof output.value === 'string' ? output.value : JSON.stringify(output.value, null, 2);
+    case 'execution-denied':
+      return output.reason ?? 'no reason was given';
+    case 'content':
+      return output.value.map(part => (part.type === 'text' ? part.text : `[${part.type}]`)).join('\n');
+  }
+}
+
+function quote(text: string): string {
+  const short = text.trimEnd().slice(0, QUOTE_CHARACTERS);
+  const lines = short.split('\n').slice(0, QUOTE_LINES);
+  if (lines.join('\n').length < text.trimEnd().length) lines.push('…');
+  return lines.map(line => `> ${line}`).join('\n');
+}

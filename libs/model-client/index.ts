@@ -1,0 +1,11 @@
+export type { RetryPolicy } from './backoff.js';
+export { CATALOGUE_DATE } from './catalogue.js';
+export { costUsd, type ModelPrice, type StepUsage } from './cost.js';
+export type { StreamTimeouts } from './lifeline.js';
+export { ModelError, type ModelErrorKind } from './model-error.js';
+export { type ModelInfo, ModelRegistry } from './model-registry.js';
+export type { PriceTable } from './price-table.js';
+export type { ProviderSettings } from './providers.js';
+export { type StepRequest, streamStep } from './step.js';
+export type { StepContentPart, StepDelta, StepFinishReason, StepResult } from './step-assembler.js';
+export type { RequestedTool } from './tool-arguments.js';

@@ -1,0 +1,87 @@
+import { createAnthropic } from '@ai-sdk/anthropic';
+import { createGoogle } from '@ai-sdk/google';
+import { createOpenAI } from '@ai-sdk/openai';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import type { LanguageModelV4 } from '@ai-sdk/provider';
+import { CATALOGUE, type CatalogueEntry } from './catalogue.js';
+import { DEMO_PROVIDER } from './demo-model.js';
+import { providerFetch } from './provider-fetch.js';
+
+interface KeySettings {
+  apiKey: string;
+  /** Including the version segment, as in `https://api.openai.com/v1`. */
+  baseUrl?: string;
+}
+
+/** What an operator configured. A provider that is left out offers no models. */
+export interface ProviderSettings {
+  openai?: KeySettings;
+  anthropic?: KeySettings;
+  google?: KeySettings;
+  /** Servers that speak OpenAI's chat completions: Ollama, vLLM, LM Studio, OpenRouter … */
+  compatible?: { name: string; baseUrl: string; apiKey?: string; models: string[] }[];
+}
+
+export interface Provider {
+  name: string;
+  /** Models to offer; the provider may have others. */
+  models: readonly CatalogueEntry[];
+  open: (name: string) => LanguageModelV4;
+}
+
+// Stated here so that the SDKs do not look for a base URL in the environment.
+const BASE_URL = {
+  openai: 'https://api.openai.com/v1',
+  anthropic: 'https://api.anthropic.com/v1',
+  google: 'https://generativelanguage.googleapis.com/v1beta',
+};
+
+const CREATE = { openai: createOpenAI, anthropic: createAnthropic, google: createGoogle };
+const ORDER = ['anthropic', 'openai', 'google'] as const;
+
+/** The configured providers. Throws an Error an operator can act on when the settings make no sense. */
+export function openProviders(settings: ProviderSettings): Provider[] {
+  const wellKnown = ORDER.flatMap(name => {
+    const given = settings[name];
+    return given ? [openWellKnown(name, given)] : [];
+  });
+  const providers = [...wellKnown, ...(settings.compatible ?? []).map(openCompatible)];
+  const taken = new Set<string>([...ORDER.filter(name => !settings[name]), DEMO_PROVIDER]);
+  for (const { name } of providers) {
+    if (taken.has(name)) throw new Error(`The model provider name "${name}" is reserved or used twice.`);
+    taken.add(name);
+  }
+  return providers;
+}
+
+function openWellKnown(name: (typeof ORDER)[number], { apiKey, baseUrl }: KeySettings): Provider {
+  if (apiKey.trim() === '') throw new Error(`The API key of the model provider "${name}" is empty.`);
+  const baseURL = checkedUrl(name, baseUrl ?? BASE_URL[name]);
+  const provider = CREATE[name]({ apiKey, baseURL, fetch: providerFetch(apiKey) });
+  return { name, models: CATALOGUE[name], open: id => provider.languageModel(id) };
+}
+
+function openCompatible(server: NonNullable<ProviderSettings['compatible']>[number]): Provider {
+  const { name, baseUrl, apiKey, models } = server;
+  if (!/^[a-z0-9][a-z0-9_-]*$/i.test(name)) {
+    throw new Error(`The model provider name "${name}" must consist of letters, digits, "-" and "_".`);
+  }
+  const provider = createOpenAICompatible({
+    name,
+    baseURL: checkedUrl(name, baseUrl),
+    apiKey,
+    // Without it most servers report no usage in a stream.
+    includeUsage: true,
+    fetch: providerFetch(apiKey),
+  });
+  return {
+    name,
+    models: models.map(model => ({ name: model, context_window: null, price: null })),
+    open: id => provider.languageModel(id),
+  };
+}
+
+function checkedUrl(name: string, url: string): string {
+  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;
+  throw new Error(`The base URL of the model provider "${name}" is not an http or https URL: ${url}`);
+}

@@ -1,0 +1,32 @@
+import type { LanguageModelV4ToolCall } from '@ai-sdk/provider';
+
+export interface RequestedTool {
+  id: string;
+  tool: string;
+  /** The arguments; where they are no JSON at all, the text that the model wrote. */
+  input: unknown;
+  /** Says what is wrong, to be given back to the model, when the arguments are not a JSON object. */
+  invalid?: string;
+}
+
+/** Models write broken JSON now and then: that is an answer to the model, not a failure of the step. */
+export function readToolCall(call: LanguageModelV4ToolCall): RequestedTool {
+  const named = { id: call.toolCallId, tool: call.toolName };
+  const text = call.input.trim();
+  if (text === '') return { ...named, input: {} };
+  let input: unknown;
+  try {
+    input = JSON.parse(text);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const invalid = `The arguments of ${call.toolName} are not valid JSON (${reason}). They were: ${shorten(text)}`;
+    return { ...named, input: call.input, invalid };
+  }
+  if (typeof input === 'object' && input !== null && !Array.isArray(input)) return { ...named, input };
+  const invalid = `The arguments of ${call.toolName} must be a JSON object. They were: ${shorten(text)}`;
+  return { ...named, input, invalid };
+}
+
+function shorten(text: string): string {
+  return text.length > 500 ? `${text.slice(0, 500)}…` : text;
+}
