@@ -1,0 +1,62 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { exclusively } from './exclusive.mjs';
+import { inProject, projectDir } from './project.mjs';
+import { runLogged } from './run-logged.mjs';
+import { SetupError } from './setup-error.mjs';
+import { stage } from './stage.mjs';
+import { hashOf, readStamp, writeStamp } from './stamp.mjs';
+
+const stampFile = inProject('node_modules', '.atelier-installed.json');
+
+/** Brings node_modules to what package-lock.json says; does nothing where it is that already. */
+export async function requireDependencies() {
+  if (isInstalled()) return;
+  await exclusively(`install ${projectDir}`, async () => {
+    if (!isInstalled()) await stage('Installing dependencies', install);
+  });
+}
+
+async function install() {
+  const wanted = wantedInstall();
+  if (!holdsLockedPackages()) {
+    // Development packages are named aloud because NODE_ENV=production would leave out the compiler.
+    const flags = ['--include=dev', '--include=optional', '--prefer-offline', '--no-audit', '--no-fund'];
+    const { ok, output, log } = await runNpm('npm-ci', ['ci', ...flags]);
+    if (!ok) {
+      throw new SetupError(
+        `The dependencies could not be installed: see the reason above (all of it in ${log}), then start again.`,
+        output,
+      );
+    }
+  }
+  writeStamp(stampFile, { install: wanted });
+}
+
+/** Runs the npm that started this script, else the one on the PATH. */
+export function runNpm(name, args) {
+  const own = process.env.npm_execpath;
+  const isNpm = own !== undefined && path.basename(own).startsWith('npm-cli');
+  return isNpm ? runLogged(name, process.execPath, [own, ...args]) : runLogged(name, 'npm', args);
+}
+
+function isInstalled() {
+  return readStamp(stampFile)?.install === wantedInstall();
+}
+
+/** Packages with native parts differ between platforms. */
+function wantedInstall() {
+  return hashOf(readFileSync(inProject('package-lock.json')), process.platform, process.arch);
+}
+
+/** Someone may have run npm themselves: what npm noted down as installed is compared with the lock file. */
+function holdsLockedPackages() {
+  const installed = readStamp(inProject('node_modules', '.package-lock.json'))?.packages;
+  if (!installed) return false;
+  const { packages } = JSON.parse(readFileSync(inProject('package-lock.json'), 'utf8'));
+  return Object.entries(packages).every(([name, wanted]) => {
+    const present = installed[name];
+    if (name === '' || (!present && wanted.optional)) return true;
+    return present?.version === wanted.version && present?.integrity === wanted.integrity;
+  });
+}

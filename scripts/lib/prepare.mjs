@@ -1,0 +1,20 @@
+import { requireBuild } from './build.mjs';
+import { requireDependencies } from './dependencies.mjs';
+import { requirePlatform } from './platform.mjs';
+import { requireRuntime } from './runtime.mjs';
+import { offerSandboxTools } from './system-packages.mjs';
+
+/**
+ * From a fresh clone to something that can run; each step does nothing where it has been done.
+ * @returns {Promise<{ node: string, env: NodeJS.ProcessEnv }>} the Node.js to run with and its environment
+ */
+export async function prepare() {
+  requirePlatform();
+  // What is installed and built must be readable for the accounts that PostgreSQL and sandboxes run under.
+  process.umask(0o022);
+  await requireDependencies();
+  const runtime = await requireRuntime();
+  await offerSandboxTools();
+  await requireBuild(runtime);
+  return runtime;
+}

@@ -1,0 +1,41 @@
+import { spawnSync } from 'node:child_process';
+import path from 'node:path';
+import { runNpm } from './dependencies.mjs';
+import { exclusively } from './exclusive.mjs';
+import { inProject, projectDir } from './project.mjs';
+import { SetupError } from './setup-error.mjs';
+
+const major = 24;
+const folder = inProject('node_modules', 'node', 'bin');
+
+/**
+ * The Node.js that everything after the installation runs on, whatever the machine's own version.
+ * Its binary is fetched by an install script, which npm can be told to skip: then it is asked for once more.
+ * @returns {Promise<{ node: string, env: NodeJS.ProcessEnv }>} the program, and an environment that finds it first
+ */
+export async function requireRuntime() {
+  const node = path.join(folder, 'node');
+  if (isRuntime(node)) return { node, env: environment(folder) };
+  if (isRuntime(process.execPath)) {
+    return { node: process.execPath, env: environment(path.dirname(process.execPath)) };
+  }
+  const { output } = await exclusively(`runtime ${projectDir}`, () =>
+    runNpm('npm-rebuild-node', ['rebuild', 'node', '--ignore-scripts=false']),
+  );
+  if (isRuntime(node)) return { node, env: environment(folder) };
+  throw new SetupError(
+    `The Node.js ${major} that npm installs does not run on this machine: install Node.js ${major} from https://nodejs.org and start again.`,
+    output,
+  );
+}
+
+function isRuntime(program) {
+  const { stdout } = spawnSync(program, ['--version'], { encoding: 'utf8' });
+  return stdout?.startsWith(`v${major}.`) ?? false;
+}
+
+/** Without npm's own variables: they describe the launcher, and can hold a registry's credentials. */
+function environment(first) {
+  const own = Object.entries(process.env).filter(([name]) => !/^(npm_|INIT_CWD$|NODE$)/.test(name));
+  return { ...Object.fromEntries(own), PATH: `${first}${path.delimiter}${process.env.PATH ?? ''}` };
+}

@@ -1,0 +1,74 @@
+import { accessSync, constants } from 'node:fs';
+import path from 'node:path';
+import { exclusively } from './exclusive.mjs';
+import { runLogged } from './run-logged.mjs';
+import { stage } from './stage.mjs';
+
+/** What running code in a sandbox needs: a program, and the Debian package that holds it. */
+const sandboxTools = { bwrap: 'bubblewrap', setpriv: 'util-linux', prlimit: 'util-linux' };
+/** What only tests need: a Redis server of their own. */
+export const testTools = { 'redis-server': 'redis-server' };
+
+/**
+ * Installs missing sandbox programs where that is possible, else says what to type. Never an error: the service
+ * runs without them and refuses to run code.
+ */
+export async function offerSandboxTools() {
+  if (process.platform !== 'linux') {
+    console.log('! Running code in a sandbox needs Linux: everything else works here.');
+    return;
+  }
+  const missing = await install(sandboxTools);
+  if (missing.length === 0) return;
+  const command = `${process.getuid() === 0 ? '' : 'sudo '}apt-get install ${missing.join(' ')}`;
+  console.log(`! Code cannot be run until a sandbox is installed: type \`${command}\`, then start again.`);
+}
+
+/** @returns {Promise<string[]>} the packages that are still missing */
+export async function install(tools) {
+  const missing = packagesMissing(tools);
+  if (missing.length === 0 || process.getuid() !== 0 || !isOnPath('apt-get')) return missing;
+  await exclusively('apt-get', async () => {
+    const wanted = packagesMissing(tools);
+    if (wanted.length > 0) await stage(`Installing ${wanted.join(', ')}`, () => aptInstall(wanted));
+  });
+  return packagesMissing(tools);
+}
+
+async function aptInstall(packages) {
+  // RUNLEVEL=1 keeps a package that brings a service from starting it.
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
+  const patience = [
+    '-q',
+    '-o',
+    'DPkg::Lock::Timeout=120',
+    '-o',
+    'Acquire::Retries=1',
+    '-o',
+    'Acquire::http::Timeout=20',
+  ];
+  await runLogged('apt-get-update', 'apt-get', [...patience, 'update'], { env });
+  // Tried also after a failed update: the package lists that are there may do.
+  const flags = [...patience, 'install', '-y', '--no-install-recommends'];
+  const { ok, output } = await runLogged('apt-get-install', 'apt-get', [...flags, ...packages], { env });
+  if (!ok) console.log(`\n${output.trimEnd().split('\n').slice(-20).join('\n')}\n`);
+}
+
+function packagesMissing(tools) {
+  const absent = Object.entries(tools).filter(([program]) => !isOnPath(program));
+  return [...new Set(absent.map(([, name]) => name))];
+}
+
+function isOnPath(program) {
+  const folders = (process.env.PATH ?? '').split(path.delimiter).filter(Boolean);
+  return folders.some(folder => isExecutable(path.join(folder, program)));
+}
+
+function isExecutable(file) {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false; // absent or closed: in both cases not a program to run
+  }
+}

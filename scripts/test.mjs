@@ -1,0 +1,56 @@
+/**
+ * `npm test`: sets up what a fresh clone lacks, then lint and every test. `npm test -- libs/schema` runs the tests
+ * below that path only. Plain Node.js 20 or later, no dependencies.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { runTool } from './lib/foreground.mjs';
+import { prepare } from './lib/prepare.mjs';
+import { inProject } from './lib/project.mjs';
+import { reachablePlace } from './lib/reachable.mjs';
+import { SetupError } from './lib/setup-error.mjs';
+import { readStamp } from './lib/stamp.mjs';
+import { install, testTools } from './lib/system-packages.mjs';
+
+const selection = process.argv.slice(2);
+let counts = { passed: 0, failed: 1 };
+try {
+  process.exitCode = await lintAndTest();
+} catch (error) {
+  if (!(error instanceof SetupError)) throw error;
+  error.print();
+  process.exitCode = 1;
+}
+console.log(`\n${counts.passed} passed, ${counts.failed} failed`);
+
+async function lintAndTest() {
+  const { node, env } = await prepare();
+  await install(testTools);
+  if (selection.length === 0) {
+    heading('Lint');
+    const code = await runTool(['npm', 'run', 'lint'], env);
+    if (code !== 0) return code;
+  }
+  heading('Tests');
+  return runJest(node, env);
+}
+
+async function runJest(node, env) {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'atelier-test-'));
+  const countsFile = path.join(folder, 'counts.json');
+  try {
+    const jest = ['--experimental-vm-modules', '--no-warnings', 'node_modules/jest/bin/jest.js'];
+    const reporters = ['--reporters=default', `--reporters=${inProject('scripts/lib/count-reporter.mjs')}`];
+    const placed = reachablePlace()([node, ...jest, ...reporters, ...selection]);
+    const code = await runTool(placed.command, { ...env, ...placed.env, TEST_COUNTS_FILE: countsFile });
+    counts = readStamp(countsFile) ?? counts;
+    return code;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function heading(title) {
+  console.log(`\n── ${title} ──`);
+}
