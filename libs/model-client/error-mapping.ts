@@ -149,7 +149,7 @@ const UNKNOWN: Rule = {
 /** `x-should-retry`, which OpenAI and Anthropic send, knows better than the status. */
 function retryable(verdict: Rule, failure: Failure): boolean | undefined {
   const advice = failure.headers?.['x-should-retry'];
-  return advice === 'false' ? false : verdict.retryable;
+  return advice === 'true' || advice === 'false' ? advice === 'true' : verdict.retryable;
 }
 
 const KEY_LIKE =

@@ -1,3 +1,4 @@
+import { types } from 'node:util';
 import {
   APICallError,
   EmptyResponseBodyError,
@@ -25,9 +26,10 @@ export function readFailure(thrown: unknown): Failure {
   if (unreadable.some(type => type.isInstance(thrown))) {
     return { codes: '', said: 'the answer broke off or could not be read', connection: 'lost' };
   }
-  if (thrown instanceof Error) {
+  if (types.isNativeError(thrown)) {
     const connection = readConnection(thrown);
-    return { codes: thrown.name, said: thrown.message, connection, cause: connection ? undefined : thrown };
+    if (connection) return { codes: '', said: rootMessage(thrown), connection };
+    return { codes: thrown.name, said: thrown.message, cause: thrown };
   }
   return readErrorPart(thrown);
 }
@@ -101,7 +103,7 @@ function readConnection(error: Error): 'lost' | 'refused' | undefined {
   for (const link of causes(error)) {
     const code = 'code' in link && typeof link.code === 'string' ? link.code : '';
     if (UNTRUSTED.test(code)) return 'refused';
-    if (LOST.test(code) || (link instanceof TypeError && link.message === 'terminated')) return 'lost';
+    if (LOST.test(code) || (link.name === 'TypeError' && link.message === 'terminated')) return 'lost';
   }
   return undefined;
 }
@@ -112,7 +114,7 @@ function rootMessage(error: Error): string {
 
 function causes(error: Error): Error[] {
   const chain = [error];
-  for (let next = error.cause; next instanceof Error && !chain.includes(next); next = next.cause) {
+  for (let next = error.cause; types.isNativeError(next) && !chain.includes(next); next = next.cause) {
     chain.push(next);
   }
   return chain;

@@ -50,9 +50,7 @@ function chatEvents(request: FakeRequest, reply: FakeReply): FakeEvent[] {
     ? [{ data: { error: { ...reply.error, param: null } } }]
     : [
         chunk({}, reply.finish ?? (calls.length > 0 ? 'tool_calls' : 'stop')),
-        ...(request.body.stream_options?.include_usage
-          ? [{ data: { ...base, choices: [], usage: chatUsage(reply) } }]
-          : []),
+        ...(wantsUsage(request) ? [{ data: { ...base, choices: [], usage: chatUsage(reply) } }] : []),
       ];
   return [
     { ...chunk({ role: 'assistant', content: '' }), delta: false },
@@ -65,6 +63,11 @@ function chatEvents(request: FakeRequest, reply: FakeReply): FakeEvent[] {
     ...ending,
     { data: '[DONE]' },
   ];
+}
+
+function wantsUsage({ body }: FakeRequest): boolean {
+  const options = body.stream_options;
+  return typeof options === 'object' && options !== null && 'include_usage' in options;
 }
 
 function chatUsage(reply: FakeReply) {

@@ -44,8 +44,8 @@ export interface FakeRequest {
   method: string;
   path: string;
   headers: IncomingHttpHeaders;
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever the client sent
-  body: any;
+  /** The parsed JSON; empty when there was none. */
+  body: Record<string, unknown>;
 }
 
 /** One server-sent event; `delta` marks those that a reader would see. */
@@ -116,9 +116,11 @@ export abstract class ScriptedServer {
   }
 
   async stop(): Promise<void> {
+    if (!this.#server.listening) return;
+    const closed = once(this.#server, 'close');
     this.#server.close();
     this.#server.closeAllConnections();
-    if (this.#server.listening) await once(this.#server, 'close');
+    await closed;
   }
 
   async #answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -166,7 +168,7 @@ async function readRequest(incoming: IncomingMessage): Promise<FakeRequest> {
     method: incoming.method ?? '',
     path: incoming.url ?? '',
     headers: incoming.headers,
-    body: text ? JSON.parse(text) : undefined,
+    body: text ? JSON.parse(text) : {},
   };
 }
 
