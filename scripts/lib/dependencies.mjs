@@ -19,22 +19,28 @@ export async function requireDependencies() {
 
 async function install() {
   const wanted = wantedInstall();
-  if (!holdsLockedPackages()) {
-    // Development packages are named aloud because NODE_ENV=production would leave out the compiler.
-    const flags = ['--include=dev', '--include=optional', '--prefer-offline', '--no-audit', '--no-fund'];
-    const { ok, output, log } = await runNpm('npm-ci', ['ci', ...flags]);
-    if (!ok) {
-      throw new SetupError(
-        `The dependencies could not be installed: see the reason above (all of it in ${log}), then start again.`,
-        output,
-      );
-    }
-  }
+  if (!holdsLockedPackages()) await installLockedPackages();
   writeStamp(stampFile, { install: wanted });
 }
 
+async function installLockedPackages() {
+  // Development packages are named aloud because NODE_ENV=production would leave out the compiler.
+  const flags = ['--include=dev', '--include=optional', '--prefer-offline', '--no-audit', '--no-fund'];
+  let result = await runNpm('npm-ci', ['ci', ...flags]);
+  // A registry mirror may lack packages for other platforms; `npm ci` refuses a lock file without them,
+  // `npm install` takes every version from the same lock file and passes over what does not concern this machine.
+  if (!result.ok && /code EUSAGE/.test(result.output)) {
+    result = await runNpm('npm-install', ['install', '--no-save', ...flags]);
+  }
+  if (result.ok) return;
+  throw new SetupError(
+    `The dependencies could not be installed: see the reason above (all of it in ${result.log}), then start again.`,
+    result.output,
+  );
+}
+
 /** Runs the npm that started this script, else the one on the PATH. */
-export function runNpm(name, args) {
+function runNpm(name, args) {
   const own = process.env.npm_execpath;
   const isNpm = own !== undefined && path.basename(own).startsWith('npm-cli');
   return isNpm ? runLogged(name, process.execPath, [own, ...args]) : runLogged(name, 'npm', args);

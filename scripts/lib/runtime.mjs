@@ -1,16 +1,16 @@
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
-import { runNpm } from './dependencies.mjs';
 import { exclusively } from './exclusive.mjs';
 import { inProject, projectDir } from './project.mjs';
+import { runLogged } from './run-logged.mjs';
 import { SetupError } from './setup-error.mjs';
+import { stage } from './stage.mjs';
 
 const major = 24;
 const folder = inProject('node_modules', 'node', 'bin');
 
 /**
  * The Node.js that everything after the installation runs on, whatever the machine's own version.
- * Its binary is fetched by an install script, which npm can be told to skip: then it is asked for once more.
  * @returns {Promise<{ node: string, env: NodeJS.ProcessEnv }>} the program, and an environment that finds it first
  */
 export async function requireRuntime() {
@@ -19,14 +19,23 @@ export async function requireRuntime() {
   if (isRuntime(process.execPath)) {
     return { node: process.execPath, env: environment(path.dirname(process.execPath)) };
   }
-  const { output } = await exclusively(`runtime ${projectDir}`, () =>
-    runNpm('npm-rebuild-node', ['rebuild', 'node', '--ignore-scripts=false']),
+  const output = await exclusively(`runtime ${projectDir}`, () =>
+    stage(`Fetching Node.js ${major}`, fetchRuntime),
   );
   if (isRuntime(node)) return { node, env: environment(folder) };
   throw new SetupError(
     `The Node.js ${major} that npm installs does not run on this machine: install Node.js ${major} from https://nodejs.org and start again.`,
     output,
   );
+}
+
+/** What the package's own install script does, run directly: npm can be told to run no scripts at all. */
+async function fetchRuntime() {
+  const script = 'installArchSpecificPackage.js';
+  const { output } = await runLogged('node-runtime', process.execPath, [script], {
+    cwd: path.dirname(folder),
+  });
+  return output;
 }
 
 function isRuntime(program) {
