@@ -42,7 +42,8 @@ async function runJest(node, env) {
   try {
     const jest = ['--experimental-vm-modules', '--no-warnings', 'node_modules/jest/bin/jest.js'];
     const reporters = ['--reporters=default', `--reporters=${inProject('scripts/lib/count-reporter.mjs')}`];
-    const placed = reachablePlace()([node, ...jest, ...reporters, ...selection]);
+    // The selection goes first: Jest takes whatever follows --reporters for one more reporter.
+    const placed = reachablePlace()([node, ...jest, ...selection, ...reporters]);
     const code = await runTool(placed.command, { ...env, ...placed.env, TEST_COUNTS_FILE: countsFile });
     counts = readStamp(countsFile) ?? counts;
     return code;
