@@ -72,6 +72,15 @@ describe('the kind of a model error', () => {
     expect(toModelError(thrown, MODEL)).toMatchObject({ kind, retryable });
   });
 
+  it('reads the wait that Google asks for in the body', () => {
+    const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '34.5s' }];
+    const body = { error: { code: 429, message: 'Quota', status: 'RESOURCE_EXHAUSTED', details } };
+    expect(toModelError(http(429, body), MODEL)).toMatchObject({
+      kind: 'rate_limited',
+      retryAfterMs: 34_500,
+    });
+  });
+
   it('keeps the cause of a programming error, but not of an API error, which holds the prompt', () => {
     const own = new RangeError('out of range');
     expect(toModelError(own, MODEL).cause).toBe(own);

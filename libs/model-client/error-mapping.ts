@@ -26,7 +26,7 @@ export function toModelError(thrown: unknown, model: LanguageModelV4): ModelErro
     {
       retryable: retryable(verdict, failure),
       status: failure.status,
-      retryAfterMs: readRetryAfter(failure.headers),
+      retryAfterMs: readRetryAfter(failure.headers) ?? failure.retryAfterMs,
       cause: failure.cause,
     },
   );

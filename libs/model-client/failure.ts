@@ -10,6 +10,8 @@ import {
 export interface Failure {
   status?: number;
   headers?: Record<string, string>;
+  /** A wait that the body asks for; Google sends no header. */
+  retryAfterMs?: number;
   /** Machine-readable types and codes, joined. */
   codes: string;
   /** The provider's own sentence. */
@@ -40,7 +42,7 @@ function readCallError(error: APICallError): Failure {
     return { codes: '', said: rootMessage(error), connection: readConnection(error) ?? 'lost' };
   }
   const body = readBody(error.responseBody);
-  return { status, headers, codes: body.codes, said: body.said || error.message };
+  return { ...body, status, headers, said: body.said || error.message };
 }
 
 /** Error parts: the SDK's normalised objects, and the raw `error` of OpenAI-compatible servers. */
@@ -64,7 +66,7 @@ function statusFromWords(codes: string): number {
   return 500;
 }
 
-function readBody(body: string | undefined): { codes: string; said: string } {
+function readBody(body: string | undefined): Described {
   try {
     return describe(JSON.parse(body ?? ''));
   } catch {
@@ -74,25 +76,30 @@ function readBody(body: string | undefined): { codes: string; said: string } {
   }
 }
 
+type Described = Pick<Failure, 'codes' | 'said' | 'retryAfterMs'>;
+
 /** Finds message and codes in `{error: {…}}`, `{error: "…"}`, `{message}`, `{detail}` and bare objects. */
-function describe(value: unknown): { codes: string; said: string } {
+function describe(value: unknown): Described {
   if (typeof value === 'string') return { codes: '', said: value };
   const first: unknown = Array.isArray(value) ? value[0] : value;
   const outer = isRecord(first) ? first : {};
   if (typeof outer.error === 'string') return { codes: '', said: outer.error };
   const error: Record<string, unknown> = isRecord(outer.error) ? outer.error : outer;
-  const codes = [error.type, error.code, error.status, reasons(error.details)];
+  const details = Array.isArray(error.details) ? error.details.filter(isRecord) : [];
+  // Google names the true reason (`API_KEY_INVALID`) in the details.
+  const codes = [error.type, error.code, error.status, ...details.map(detail => detail.reason)];
   const said = [error.message, error.detail].find(text => typeof text === 'string');
-  return { codes: codes.filter(code => code != null).join(' '), said: said ?? '' };
+  return {
+    codes: codes.filter(code => code != null).join(' '),
+    said: said ?? '',
+    retryAfterMs: details.map(detail => readDuration(detail.retryDelay)).find(ms => ms !== undefined),
+  };
 }
 
-/** Google names the true reason (`API_KEY_INVALID`) in the details. */
-function reasons(details: unknown): string | undefined {
-  if (!Array.isArray(details)) return undefined;
-  return details
-    .map(detail => (isRecord(detail) ? detail.reason : undefined))
-    .filter(Boolean)
-    .join(' ');
+/** A protobuf duration in JSON: `"34.5s"`. */
+function readDuration(value: unknown): number | undefined {
+  const seconds = typeof value === 'string' ? /^(\d+(?:\.\d+)?)s$/.exec(value)?.[1] : undefined;
+  return seconds === undefined ? undefined : Number(seconds) * 1000;
 }
 
 const LOST =
