@@ -1,0 +1,73 @@
+import { Readable } from 'node:stream';
+import { WorkspaceFsError } from './errors.js';
+
+export function throwIfAborted(signal: AbortSignal | undefined, path: string): void {
+  if (signal?.aborted) throw abortedError(signal, path);
+}
+
+function abortedError(signal: AbortSignal, path: string): WorkspaceFsError {
+  return new WorkspaceFsError('aborted', path, undefined, { cause: signal.reason });
+}
+
+/**
+ * The source's values until the signal fires, which ends the wait for the next one with the error `aborted`.
+ * The source is told to stop: a stream is destroyed, an iterator returned.
+ */
+export async function* untilAborted<T>(
+  source: AsyncIterable<T>,
+  signal: AbortSignal | undefined,
+  path: string,
+): AsyncGenerator<T> {
+  if (!signal) {
+    yield* source;
+    return;
+  }
+  const iterator = source[Symbol.asyncIterator]();
+  const abortion = new Abortion(signal, path);
+  let ended = false;
+  try {
+    for (;;) {
+      const next = await Promise.race([iterator.next(), abortion.promise]);
+      if (next.done) {
+        ended = true;
+        return;
+      }
+      yield next.value;
+    }
+  } catch (error) {
+    ended = !signal.aborted;
+    throw error;
+  } finally {
+    abortion.forget();
+    if (!ended) stop(source, iterator);
+  }
+}
+
+class Abortion {
+  readonly promise: Promise<never>;
+  private listener: () => void = () => undefined;
+
+  constructor(
+    private readonly signal: AbortSignal,
+    path: string,
+  ) {
+    this.promise = new Promise((_, reject) => {
+      this.listener = () => reject(abortedError(signal, path));
+      if (signal.aborted) this.listener();
+      else signal.addEventListener('abort', this.listener, { once: true });
+    });
+    // Nobody may be waiting for a value when the signal fires.
+    this.promise.catch(() => undefined);
+  }
+
+  forget(): void {
+    this.signal.removeEventListener('abort', this.listener);
+  }
+}
+
+/** Does not wait: a generator that is stuck in an await never answers. */
+function stop<T>(source: AsyncIterable<T>, iterator: AsyncIterator<T>): void {
+  if (source instanceof Readable) source.destroy();
+  // Its failure would be that of a source nobody listens to any more.
+  else iterator.return?.().then(undefined, () => undefined);
+}

@@ -1,0 +1,196 @@
+import { type BigIntStats, constants } from 'node:fs';
+import * as fs from 'node:fs/promises';
+import { type DirectoryName, nameFromBytes } from './directory-name.js';
+import { asWorkspaceError, isWorkspaceError, WorkspaceFsError } from './errors.js';
+import { isTemporaryName, joinPath } from './path.js';
+
+/**
+ * How names below an open folder are reached. `descriptors` (Linux) goes through /proc/self/fd and cannot be led
+ * astray by folders that are swapped; `paths` (elsewhere) has a window between check and use.
+ */
+export type Addressing = 'descriptors' | 'paths';
+
+/** A name in a folder: text, or bytes where it is not UTF-8. */
+export type Name = string | Buffer;
+
+const OPEN_DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+const OPEN_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
+const CREATE_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+// Linux' O_PATH, which Node does not name: a descriptor that only refers, and needs no permission.
+const O_PATH = 0o10000000;
+
+/**
+ * An open folder of a workspace. Everything in it is reached through its descriptor, one name at a time, and no
+ * symbolic link is ever followed. Errors name the workspace-relative path.
+ */
+export class Directory {
+  private inFlight = 0;
+  private closing: Promise<void> | undefined;
+  private whenIdle: (() => void) | undefined;
+
+  private constructor(
+    private readonly handle: fs.FileHandle,
+    readonly path: string,
+    private readonly base: string,
+    private readonly addressing: Addressing,
+  ) {}
+
+  /** Opens a root, whose own path is trusted and may hold links. */
+  static async openRoot(root: string, addressing: Addressing): Promise<Directory> {
+    try {
+      const handle = await fs.open(root, constants.O_RDONLY | constants.O_DIRECTORY);
+      return Directory.wrap(handle, '', `${root}/`, addressing);
+    } catch (error) {
+      throw asWorkspaceError(error, '');
+    }
+  }
+
+  private static wrap(handle: fs.FileHandle, path: string, plain: string, addressing: Addressing): Directory {
+    const base = addressing === 'descriptors' ? `/proc/self/fd/${handle.fd}/` : plain;
+    return new Directory(handle, path, base, addressing);
+  }
+
+  /** Opens a folder in this one; the caller closes it. `shownAs` is the path that its errors name. */
+  async directory(name: Name, shownAs = this.pathOf(name)): Promise<Directory> {
+    try {
+      const handle = await this.use(name, path => fs.open(path, OPEN_DIRECTORY));
+      return Directory.wrap(handle, shownAs, `${this.base}${name}/`, this.addressing);
+    } catch (error) {
+      // The kernel says ENOTDIR for a link as well; the message should not.
+      if (isWorkspaceError(error, 'not_directory') && (await this.find(name))?.isSymbolicLink()) {
+        throw new WorkspaceFsError('symlink', this.pathOf(name));
+      }
+      throw error;
+    }
+  }
+
+  /** Opens a regular file for reading; anything else is refused without blocking. The caller closes it. */
+  async file(name: string): Promise<{ handle: fs.FileHandle; stats: BigIntStats }> {
+    const handle = await this.use(name, path => fs.open(path, OPEN_FILE));
+    try {
+      const stats = await handle.stat({ bigint: true });
+      if (stats.isDirectory()) throw new WorkspaceFsError('is_directory', this.pathOf(name));
+      if (!stats.isFile()) throw new WorkspaceFsError('not_regular', this.pathOf(name));
+      return { handle, stats };
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+  }
+
+  /** Makes a file that did not exist, readable by the service alone; the caller closes it. */
+  createFile(name: string): Promise<fs.FileHandle> {
+    return this.use(name, path => fs.open(path, CREATE_FILE, 0o600));
+  }
+
+  makeDirectory(name: string): Promise<void> {
+    return this.use(name, path => fs.mkdir(path, 0o700));
+  }
+
+  lstat(name: Name): Promise<BigIntStats> {
+    return this.use(name, path => fs.lstat(path, { bigint: true }));
+  }
+
+  async find(name: Name): Promise<BigIntStats | null> {
+    try {
+      return await this.lstat(name);
+    } catch (error) {
+      if (isWorkspaceError(error, 'not_found')) return null;
+      throw error;
+    }
+  }
+
+  /** rename(2): replaces a file, or an empty folder by a folder. */
+  rename(name: Name, to: Directory, toName: string): Promise<void> {
+    return to.use(toName, target => this.use(name, source => fs.rename(source, target)));
+  }
+
+  /** link(2): fails with `exists` where rename would replace. */
+  link(name: string, to: Directory, toName: string): Promise<void> {
+    return to.use(toName, target => this.use(name, source => fs.link(source, target)));
+  }
+
+  unlink(name: Name): Promise<void> {
+    return this.use(name, path => fs.unlink(path));
+  }
+
+  removeDirectory(name: Name): Promise<void> {
+    return this.use(name, path => fs.rmdir(path));
+  }
+
+  /** Everything in it, in no order. */
+  async names(): Promise<DirectoryName[]> {
+    // Latin-1 keeps each byte: names need not be UTF-8. No file types: where a file system does not send them
+    // along, Node would ask for each one synchronously.
+    const names = await this.use('', path => fs.readdir(path, { encoding: 'latin1' }));
+    return names.map(nameFromBytes);
+  }
+
+  /** What this folder is now, also when it was moved since. */
+  stats(): Promise<BigIntStats> {
+    return this.handle.stat({ bigint: true });
+  }
+
+  /** Makes what was created, renamed and removed in it durable. */
+  async sync(): Promise<void> {
+    try {
+      await this.handle.sync();
+    } catch (error) {
+      throw asWorkspaceError(error, this.path);
+    }
+  }
+
+  async giveTo(owner: { uid: number; gid: number } | undefined, mode: number): Promise<void> {
+    try {
+      if (owner) await this.handle.chown(owner.uid, owner.gid);
+      await this.handle.chmod(mode);
+    } catch (error) {
+      throw asWorkspaceError(error, this.path);
+    }
+  }
+
+  /** Gives the owner of a folder in this one the permission to empty it. */
+  async unlock(name: Name): Promise<void> {
+    if (this.addressing === 'paths') return;
+    // chmod(2) follows links; through a descriptor it reaches the folder that was opened and nothing else.
+    const handle = await this.use(name, path => fs.open(path, OPEN_DIRECTORY | O_PATH));
+    try {
+      await this.use(name, () => fs.chmod(`/proc/self/fd/${handle.fd}`, 0o700));
+    } finally {
+      await handle.close();
+    }
+  }
+
+  /** Waits for what is under way: a descriptor's number may belong to another folder as soon as it is closed. */
+  close(): Promise<void> {
+    this.closing ??= this.whenUnused().then(() => this.handle.close());
+    return this.closing;
+  }
+
+  private whenUnused(): Promise<void> {
+    if (this.inFlight === 0) return Promise.resolve();
+    return new Promise(resolve => {
+      this.whenIdle = resolve;
+    });
+  }
+
+  /** What errors name: never a temporary file, which nobody outside knows of. */
+  private pathOf(name: Name): string {
+    const text = name.toString();
+    return text === '' || isTemporaryName(text) ? this.path : joinPath(this.path, text);
+  }
+
+  private async use<T>(name: Name, operation: (path: Name) => Promise<T>): Promise<T> {
+    if (this.closing) throw new Error('The folder was closed');
+    this.inFlight++;
+    try {
+      const path =
+        typeof name === 'string' ? this.base + name : Buffer.concat([Buffer.from(this.base), name]);
+      return await operation(path);
+    } catch (error) {
+      throw asWorkspaceError(error, this.pathOf(name));
+    } finally {
+      if (--this.inFlight === 0) this.whenIdle?.();
+    }
+  }
+}

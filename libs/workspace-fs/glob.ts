@@ -1,0 +1,68 @@
+/** More alternatives than a person writes: braces multiply. */
+const MAX_ALTERNATIVES = 64;
+
+/**
+ * A file pattern: `*` and `?` within a name, `**` across folders, `{a,b}`. Everything else, brackets too, stands for
+ * itself. Without a slash it is matched against the name alone. Takes time proportional to pattern times path,
+ * whatever the pattern.
+ */
+export class Glob {
+  private readonly alternatives: string[][];
+  private readonly nameOnly: boolean;
+
+  constructor(pattern: string) {
+    this.nameOnly = !pattern.includes('/');
+    this.alternatives = expandBraces(pattern.replace(/^\.?\//, '')).map(one => one.split('/'));
+  }
+
+  matches(path: string): boolean {
+    const components = path.split('/');
+    const subject = this.nameOnly ? components.slice(-1) : components;
+    return this.alternatives.some(pattern => matchesPath(pattern, subject));
+  }
+}
+
+function matchesPath(pattern: string[], components: string[]): boolean {
+  return matchesSequence(pattern, components, part => part === '**', matchesName);
+}
+
+function matchesName(pattern: string, name: string): boolean {
+  const same = (part: string, character: string) => part === '?' || part === character;
+  return matchesSequence([...pattern], [...name], part => part === '*', same);
+}
+
+/** Wildcards by going back to the last of them only, which is enough and cannot explode. */
+function matchesSequence(
+  pattern: string[],
+  subject: string[],
+  isWildcard: (part: string) => boolean,
+  matchesOne: (part: string, item: string) => boolean,
+): boolean {
+  let at = 0;
+  let retryPattern = -1;
+  let retrySubject = 0;
+  for (let position = 0; position < subject.length; ) {
+    const part = pattern[at];
+    if (part !== undefined && isWildcard(part)) {
+      retryPattern = ++at;
+      retrySubject = position;
+    } else if (part !== undefined && matchesOne(part, subject[position] ?? '')) {
+      at++;
+      position++;
+    } else if (retryPattern !== -1) {
+      at = retryPattern;
+      position = ++retrySubject;
+    } else return false;
+  }
+  return pattern.slice(at).every(isWildcard);
+}
+
+function expandBraces(pattern: string): string[] {
+  let expanded = [''];
+  for (const part of pattern.split(/(\{[^{}]*,[^{}]*\})/)) {
+    const choices = /^\{.*,.*\}$/s.test(part) ? part.slice(1, -1).split(',') : [part];
+    if (expanded.length * choices.length > MAX_ALTERNATIVES) return [pattern];
+    expanded = expanded.flatMap(start => choices.map(choice => start + choice));
+  }
+  return expanded;
+}

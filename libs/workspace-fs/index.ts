@@ -1,0 +1,13 @@
+export type { Copied, CopyOptions } from './copy.js';
+export type { Edited, EditOptions } from './edit.js';
+export type { Entry, EntryType } from './entry.js';
+export { WorkspaceFsError, type WorkspaceFsErrorCode } from './errors.js';
+export { Glob } from './glob.js';
+export type { Listing, ListOptions } from './list.js';
+export type { ByteRange, OpenFile } from './open-file.js';
+export { normalizePath } from './path.js';
+export type { ReadTextOptions, TextRead } from './read-text.js';
+export type { SearchMatch, SearchOptions, SearchResult } from './search.js';
+export type { WorkspaceFsOptions } from './tree.js';
+export { WorkspaceFs } from './workspace-fs.js';
+export type { FileSource, WriteOptions, Written } from './write.js';

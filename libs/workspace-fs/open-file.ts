@@ -1,0 +1,108 @@
+import type { FileHandle } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import type { Directory } from './directory.js';
+import { type Entry, toEntry } from './entry.js';
+import { asWorkspaceError, WorkspaceFsError } from './errors.js';
+import { joinPath } from './path.js';
+import { quotePath } from './quote-path.js';
+
+const CHUNK_BYTES = 256 * 1024;
+
+/** An inclusive range of bytes, as HTTP counts them. */
+export interface ByteRange {
+  start?: number;
+  end?: number;
+}
+
+/** A regular file opened for reading. Close it, or read its stream to the end, or destroy the stream. */
+export class OpenFile {
+  private taken: Readable | undefined;
+
+  private constructor(
+    readonly entry: Entry,
+    /** Type and permission bits, as stat(2) has them. */
+    readonly mode: bigint,
+    private readonly handle: FileHandle,
+  ) {}
+
+  static async open(folder: Directory, name: string): Promise<OpenFile> {
+    const { handle, stats } = await folder.file(name);
+    return new OpenFile(toEntry(joinPath(folder.path, name), stats), stats.mode, handle);
+  }
+
+  /**
+   * The bytes of the range, no more than the file had when it was opened. Once for each open file. The stream
+   * owns the descriptor from here on. It fails with `busy` if the file is cut short meanwhile.
+   */
+  stream(range: ByteRange = {}): Readable {
+    if (this.taken) throw new Error('The file is being read already');
+    const start = range.start ?? 0;
+    const end = Math.min(range.end ?? Number.POSITIVE_INFINITY, this.entry.size - 1);
+    this.taken = new FileStream(this.entry.path, this.handle, start, end + 1);
+    return this.taken;
+  }
+
+  /** All of it, no more than it had when it was opened. */
+  async bytes(): Promise<Buffer> {
+    const all = Buffer.allocUnsafe(this.entry.size);
+    let length = 0;
+    while (length < all.byteLength) {
+      const { bytesRead } = await this.handle.read(all, length, all.byteLength - length, length);
+      if (bytesRead === 0) throw becameShorter(this.entry.path);
+      length += bytesRead;
+    }
+    return all;
+  }
+
+  async close(): Promise<void> {
+    this.taken?.destroy();
+    await this.handle.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+class FileStream extends Readable {
+  constructor(
+    private readonly path: string,
+    private readonly handle: FileHandle,
+    private position: number,
+    private readonly stop: number,
+  ) {
+    super({ highWaterMark: CHUNK_BYTES });
+  }
+
+  override _read(): void {
+    this.nextChunk().then(
+      chunk => this.push(chunk),
+      error => this.destroy(asWorkspaceError(error, this.path) as Error),
+    );
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.handle.close().then(
+      () => done(error),
+      failure => done(error ?? failure),
+    );
+  }
+
+  private async nextChunk(): Promise<Buffer | null> {
+    const length = Math.min(CHUNK_BYTES, this.stop - this.position);
+    if (length <= 0) return null;
+    const { bytesRead, buffer } = await this.handle.read(
+      Buffer.allocUnsafe(length),
+      0,
+      length,
+      this.position,
+    );
+    if (bytesRead === 0) throw becameShorter(this.path);
+    this.position += bytesRead;
+    return buffer.subarray(0, bytesRead);
+  }
+}
+
+function becameShorter(path: string): WorkspaceFsError {
+  return new WorkspaceFsError('busy', path, `${quotePath(path)} became shorter while it was read; try again`);
+}

@@ -1,0 +1,71 @@
+import { randomBytes } from 'node:crypto';
+import { WorkspaceFsError } from './errors.js';
+import { quotePath } from './quote-path.js';
+
+/** Deeper folders are neither made nor entered: a walk holds one descriptor a level. */
+export const MAX_COMPONENTS = 100;
+export const MAX_PATH_BYTES = 4096;
+const MAX_NAME_BYTES = 255;
+const TEMPORARY_PREFIX = '.atelier-tmp-';
+
+/** A name that only this library makes: hidden from lists, searches and copies. */
+export function isTemporaryName(name: string): boolean {
+  return name.startsWith(TEMPORARY_PREFIX);
+}
+
+/** A name that nothing has yet. */
+export function newTemporaryName(): string {
+  return TEMPORARY_PREFIX + randomBytes(12).toString('hex');
+}
+
+/**
+ * The canonical workspace-relative form: components joined by single slashes, '' for the root. Bytes are kept
+ * as they are: no case folding, no Unicode normalization.
+ * @throws WorkspaceFsError invalid_path, whose message says what is wrong
+ */
+export function normalizePath(input: string): string {
+  if (/\p{Surrogate}/u.test(input)) throw invalid('The path holds half of a surrogate pair', '');
+  if (input.includes('\0')) throw invalid('The path holds a NUL character', '');
+  const components = input.split('/').filter(component => component !== '' && component !== '.');
+  const path = components.join('/');
+  if (Buffer.byteLength(path) > MAX_PATH_BYTES) {
+    throw invalid(`The path is longer than ${MAX_PATH_BYTES} bytes`, path);
+  }
+  if (components.length > MAX_COMPONENTS) {
+    throw invalid(`The path is more than ${MAX_COMPONENTS} folders deep`, path);
+  }
+  for (const component of components) refuseComponent(component, path);
+  return path;
+}
+
+function refuseComponent(component: string, path: string): void {
+  if (component === '..') throw invalid(`${quotePath(path)} holds "..", which is not allowed`, path);
+  if (Buffer.byteLength(component) > MAX_NAME_BYTES) {
+    throw invalid(`A name in ${quotePath(path)} is longer than ${MAX_NAME_BYTES} bytes`, path);
+  }
+  if (isTemporaryName(component)) {
+    throw invalid(`Names that start with "${TEMPORARY_PREFIX}" are reserved for temporary files`, path);
+  }
+}
+
+function invalid(message: string, path: string): WorkspaceFsError {
+  return new WorkspaceFsError('invalid_path', path, message);
+}
+
+/** The components of a normalized path; none for the root. */
+export function componentsOf(path: string): string[] {
+  return path === '' ? [] : path.split('/');
+}
+
+export function joinPath(parent: string, name: string): string {
+  return parent === '' ? name : `${parent}/${name}`;
+}
+
+export function parentOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf('/')));
+}
+
+/** Whether `path` lies somewhere below the folder `ancestor`; both normalized. */
+export function isBelow(path: string, ancestor: string): boolean {
+  return path !== ancestor && (ancestor === '' || path.startsWith(`${ancestor}/`));
+}

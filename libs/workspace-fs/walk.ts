@@ -1,0 +1,126 @@
+import type { Directory } from './directory.js';
+import { byteOrderKey } from './directory-name.js';
+import { type Entry, toEntry } from './entry.js';
+import { isWorkspaceError } from './errors.js';
+import { componentsOf, isTemporaryName, joinPath, MAX_COMPONENTS, MAX_PATH_BYTES } from './path.js';
+
+/** How many entries are looked at ahead of the one that is handed out. */
+const LOOK_AHEAD = 256;
+
+export interface WalkOptions {
+  /** Which folders to go into; default none. */
+  enter?: (entry: Entry) => boolean;
+  /** Only what comes after this path. */
+  after?: string;
+  /** Show temporary files as well. */
+  temporaries?: boolean;
+}
+
+/** Entries of one folder that follow each other; the folder is open until the next batch is asked for. */
+export interface Batch {
+  folder: Directory;
+  found: Found[];
+}
+
+export interface Found {
+  name: string;
+  entry: Entry;
+}
+
+/** A name below the start of the walk; `key` is its whole path in byte order form. */
+interface Candidate {
+  key: string;
+  name: string;
+}
+
+/**
+ * What is in a folder, and below it, in the byte order of whole paths ('a', 'a-b', 'a/b'), so that a walk can go on
+ * after any path. Links are shown and never followed. Left out is what no path can name: names that are not UTF-8,
+ * more than 100 folders down, more than 4096 bytes long. What vanishes or cannot be read meanwhile is passed over.
+ */
+export async function* walk(folder: Directory, options: WalkOptions): AsyncGenerator<Batch> {
+  const candidates = await candidatesIn(folder, options);
+  // Folders still to be entered: 'a-b' comes before 'a/b'. The next one is always the last.
+  const waiting: Candidate[] = [];
+  for (let at = 0; at < candidates.length; at += LOOK_AHEAD) {
+    const looked = await lookAt(folder, candidates.slice(at, at + LOOK_AHEAD));
+    let found: Found[] = [];
+    for (const { candidate, entry } of looked) {
+      while (isBefore(waiting.at(-1), candidate)) {
+        if (found.length > 0) yield { folder, found };
+        found = [];
+        yield* walkInto(folder, waiting.pop(), options);
+      }
+      if (isAfter(candidate, options)) found.push({ name: candidate.name, entry });
+      if (isEntered(folder, entry, options)) waiting.push({ ...candidate, key: `${candidate.key}/` });
+    }
+    if (found.length > 0) yield { folder, found };
+  }
+  while (waiting.length > 0) yield* walkInto(folder, waiting.pop(), options);
+}
+
+async function candidatesIn(folder: Directory, options: WalkOptions): Promise<Candidate[]> {
+  const prefix = folder.path === '' ? '' : `${byteOrderKey(folder.path)}/`;
+  const after = options.after === undefined ? undefined : byteOrderKey(options.after);
+  const candidates: Candidate[] = [];
+  for (const { key: own, text } of await folder.names()) {
+    const key = prefix + own;
+    if (text === null || key.length > MAX_PATH_BYTES) continue;
+    if (after !== undefined && key <= after && !after.startsWith(`${key}/`)) continue;
+    if (!options.temporaries && isTemporaryName(text)) continue;
+    candidates.push({ key, name: text });
+  }
+  return candidates.sort((a, b) => (a.key < b.key ? -1 : 1));
+}
+
+interface Looked {
+  candidate: Candidate;
+  entry: Entry;
+}
+
+async function lookAt(folder: Directory, candidates: Candidate[]): Promise<Looked[]> {
+  const looked = await Promise.all(
+    candidates.map(async candidate => {
+      const stats = await unlessOutOfReach(folder.find(candidate.name));
+      return stats && { candidate, entry: toEntry(joinPath(folder.path, candidate.name), stats) };
+    }),
+  );
+  return looked.filter(one => one !== null);
+}
+
+async function* walkInto(
+  parent: Directory,
+  subfolder: Candidate | undefined,
+  options: WalkOptions,
+): AsyncGenerator<Batch> {
+  const folder = subfolder && (await unlessOutOfReach(parent.directory(subfolder.name)));
+  if (!folder) return;
+  try {
+    yield* walk(folder, options);
+  } finally {
+    await folder.close();
+  }
+}
+
+/** Null where something is gone, was replaced by something else, or gives the service no permission. */
+async function unlessOutOfReach<T>(reach: Promise<T>): Promise<T | null> {
+  try {
+    return await reach;
+  } catch (error) {
+    if (isWorkspaceError(error, 'not_found', 'not_directory', 'symlink', 'denied')) return null;
+    throw error;
+  }
+}
+
+function isBefore(waiting: Candidate | undefined, candidate: Candidate): boolean {
+  return waiting !== undefined && waiting.key < candidate.key;
+}
+
+function isAfter(candidate: Candidate, options: WalkOptions): boolean {
+  return options.after === undefined || candidate.key > byteOrderKey(options.after);
+}
+
+function isEntered(folder: Directory, entry: Entry, options: WalkOptions): boolean {
+  if (entry.type !== 'directory' || !options.enter?.(entry)) return false;
+  return componentsOf(folder.path).length + 1 < MAX_COMPONENTS;
+}

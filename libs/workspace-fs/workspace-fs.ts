@@ -1,0 +1,99 @@
+import { chmod, chown, mkdir } from 'node:fs/promises';
+import { type Copied, type CopyOptions, copy } from './copy.js';
+import { type Edited, type EditOptions, edit } from './edit.js';
+import type { Entry } from './entry.js';
+import { type Listing, type ListOptions, list } from './list.js';
+import { makeDirectory } from './make-directory.js';
+import { move } from './move.js';
+import type { OpenFile } from './open-file.js';
+import { normalizePath } from './path.js';
+import { openRead, readBytes, stat } from './read.js';
+import { type ReadTextOptions, readText, type TextRead } from './read-text.js';
+import { remove } from './remove.js';
+import { type SearchOptions, type SearchResult, search } from './search.js';
+import { sweepTemporaries } from './temporaries.js';
+import { Tree, type WorkspaceFsOptions } from './tree.js';
+import { type FileSource, type WriteOptions, type Written, write } from './write.js';
+
+const MAX_READ_BYTES = 64 * 1024 * 1024;
+
+/**
+ * The files of one workspace, a directory that hostile code may write to at the same time. Nothing reached through
+ * it lies outside. Holds no descriptor between calls. Every method takes any spelling that `normalizePath` accepts
+ * and throws WorkspaceFsError for what a caller can do something about.
+ */
+export class WorkspaceFs {
+  private readonly tree: Tree;
+
+  /** Makes the root (a trusted path) where it is missing, open to its owner alone. */
+  static async create(root: string, options: WorkspaceFsOptions): Promise<WorkspaceFs> {
+    await mkdir(root, { recursive: true });
+    if (options.owner) await chown(root, options.owner.uid, options.owner.gid);
+    await chmod(root, 0o700);
+    return new WorkspaceFs(root, options);
+  }
+
+  constructor(root: string, options: WorkspaceFsOptions) {
+    this.tree = new Tree(root, options);
+  }
+
+  async list(path: string, options: ListOptions = {}): Promise<Listing> {
+    return list(this.tree, normalizePath(path), options);
+  }
+
+  /** Of a link itself, never of what it points to. */
+  async stat(path: string): Promise<Entry> {
+    return stat(this.tree, normalizePath(path));
+  }
+
+  /** The caller closes it, or reads its stream to the end, or destroys the stream. */
+  async openRead(path: string): Promise<OpenFile> {
+    return openRead(this.tree, normalizePath(path));
+  }
+
+  async readText(path: string, options: ReadTextOptions = {}): Promise<TextRead> {
+    return readText(this.tree, normalizePath(path), options);
+  }
+
+  /** The whole file, of at most `max` bytes: default `maxFileBytes`, or 64 MiB if that is less. */
+  async readBytes(path: string, max?: number): Promise<Buffer> {
+    const most = max ?? Math.min(this.tree.options.maxFileBytes, MAX_READ_BYTES);
+    return readBytes(this.tree, normalizePath(path), most);
+  }
+
+  /** Writes a whole file and the folders it needs: durable when it returns, and never to be seen half written. */
+  async write(path: string, source: FileSource, options: WriteOptions = {}): Promise<Written> {
+    return write(this.tree, normalizePath(path), source, options);
+  }
+
+  /** Replaces text that occurs exactly once, or all of it with `replace_all`. */
+  async edit(path: string, options: EditOptions): Promise<Edited> {
+    return edit(this.tree, normalizePath(path), options);
+  }
+
+  /** Makes a folder and those it needs; one that exists is fine. */
+  async mkdir(path: string): Promise<Entry> {
+    return makeDirectory(this.tree, normalizePath(path));
+  }
+
+  async move(from: string, to: string, options: { overwrite?: boolean } = {}): Promise<Entry> {
+    return move(this.tree, normalizePath(from), normalizePath(to), options.overwrite === true);
+  }
+
+  async copy(from: string, to: string, options: CopyOptions = {}): Promise<Copied> {
+    return copy(this.tree, normalizePath(from), normalizePath(to), options);
+  }
+
+  async remove(path: string, options: { recursive?: boolean } = {}): Promise<void> {
+    return remove(this.tree, normalizePath(path), options.recursive === true);
+  }
+
+  async search(options: SearchOptions): Promise<SearchResult> {
+    return search(this.tree, normalizePath(options.path ?? ''), options);
+  }
+
+  /** Removes what a crash left behind: temporary files untouched for `olderThanMs`, default a day. Returns how many. */
+  async sweepTemporaries(olderThanMs?: number): Promise<number> {
+    return sweepTemporaries(this.tree, olderThanMs);
+  }
+}

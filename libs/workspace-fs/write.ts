@@ -1,0 +1,98 @@
+import type { BigIntStats } from 'node:fs';
+import { throwIfAborted } from './abort.js';
+import { refuseUnlessFile } from './destination.js';
+import { type Entry, etagOf, toEntry } from './entry.js';
+import { isWorkspaceError, WorkspaceFsError } from './errors.js';
+import { type NewFile, tooLarge } from './new-file.js';
+import { quotePath } from './quote-path.js';
+import { StagedFile } from './staged-file.js';
+import { refuseRoot, type Tree } from './tree.js';
+
+export type FileSource = string | Uint8Array | AsyncIterable<Uint8Array>;
+
+export interface WriteOptions {
+  /** Write only if the file has this etag; '*': only if it exists. */
+  ifMatch?: string;
+  /** Write only if nothing is there. */
+  ifNoneMatch?: '*';
+  signal?: AbortSignal;
+  /** The exact length of the source where it is known: refused at once if too large, `aborted` if not met. */
+  expectedBytes?: number;
+}
+
+export interface Written {
+  entry: Entry;
+  created: boolean;
+}
+
+const NEW_FILE_MODE = 0o644n;
+
+type Exclusion = (path: string, work: () => Promise<Written>) => Promise<Written>;
+
+/**
+ * Writes a whole file, which appears at once and durably, or not at all. `exclusion` guards the last step: the
+ * check of the conditions and the rename.
+ */
+export async function write(
+  tree: Tree,
+  path: string,
+  source: FileSource,
+  options: WriteOptions,
+  exclusion: Exclusion = (at, work) => tree.alone(at, work),
+): Promise<Written> {
+  refuseRoot(path);
+  const { maxFileBytes, owner } = tree.options;
+  if ((options.expectedBytes ?? 0) > maxFileBytes) throw tooLarge(path, maxFileBytes);
+  return tree.toDestination(path, async destination => {
+    const before = await destination.current();
+    checkConditions(before, path, options);
+    return StagedFile.use(destination, maxFileBytes, async staged => {
+      await fill(staged.file, source, path, options);
+      await staged.file.finish(owner, before?.mode ?? NEW_FILE_MODE);
+      return exclusion(path, async () => {
+        await destination.folder();
+        const current = await destination.current();
+        checkConditions(current, path, options);
+        throwIfAborted(options.signal, path);
+        const stats = await place(staged, path, options);
+        return { entry: toEntry(path, stats), created: current === null };
+      });
+    });
+  });
+}
+
+async function fill(file: NewFile, source: FileSource, path: string, options: WriteOptions): Promise<void> {
+  const { signal, expectedBytes } = options;
+  throwIfAborted(signal, path);
+  if (typeof source === 'string') await file.append(Buffer.from(source));
+  else if (source instanceof Uint8Array) await file.append(source);
+  else await file.appendAll(source, signal);
+  if (expectedBytes !== undefined && file.size !== expectedBytes) {
+    const message = `${quotePath(path)} was not written: ${file.size} of ${expectedBytes} bytes arrived`;
+    throw new WorkspaceFsError('aborted', path, message);
+  }
+}
+
+function checkConditions(current: BigIntStats | null, path: string, options: WriteOptions): void {
+  if (options.ifNoneMatch && current) throw alreadyThere(path);
+  if (current) refuseUnlessFile(current, path);
+  const { ifMatch } = options;
+  if (ifMatch === undefined) return;
+  if (!current) {
+    const message = `${quotePath(path)} does not exist any more, so it was not overwritten`;
+    throw new WorkspaceFsError('precondition_failed', path, message);
+  }
+  if (ifMatch !== '*' && ifMatch !== etagOf(current)) throw new WorkspaceFsError('precondition_failed', path);
+}
+
+async function place(staged: StagedFile, path: string, options: WriteOptions): Promise<BigIntStats> {
+  try {
+    return await staged.place(options.ifNoneMatch === undefined);
+  } catch (error) {
+    throw isWorkspaceError(error, 'exists') && options.ifNoneMatch ? alreadyThere(path) : error;
+  }
+}
+
+function alreadyThere(path: string): WorkspaceFsError {
+  return new WorkspaceFsError('precondition_failed', path, `${quotePath(path)} already exists`);
+}
