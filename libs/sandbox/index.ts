@@ -1,0 +1,14 @@
+export { createSandbox } from './create-sandbox.js';
+export { SandboxFailure, SandboxRefusal } from './errors.js';
+export { defaultLimits, type SandboxLimits } from './limits.js';
+export type {
+  EndedBy,
+  OutputChunk,
+  Owner,
+  ReadOnlyBind,
+  SandboxCheck,
+  SandboxDriver,
+  SandboxOptions,
+  SandboxRequest,
+  SandboxResult,
+} from './sandbox.js';

@@ -1,0 +1,143 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { realpath } from 'node:fs/promises';
+import { constants } from 'node:os';
+import { dirname, join, sep } from 'node:path';
+import { SandboxRefusal } from './errors.js';
+import { killIfThere } from './kill.js';
+import { resolveLimits, type SandboxLimits } from './limits.js';
+import { watchMemory } from './memory-watch.js';
+import { PipePool } from './pipes.js';
+import { prlimitArguments, processBound } from './process-limits.js';
+import { processTree } from './process-tree.js';
+import { findProgram } from './programs.js';
+import { callerUid, checkRequest, relativeFolder } from './request.js';
+import { neverStarted, toResult } from './result.js';
+import type {
+  SandboxCheck,
+  SandboxDriver,
+  SandboxOptions,
+  SandboxRequest,
+  SandboxResult,
+} from './sandbox.js';
+import { explainSpawn } from './spawn-errors.js';
+import { StandardStreams } from './streams.js';
+import { type Ending, type Running, Supervision } from './supervision.js';
+
+const onLinux = process.platform === 'linux';
+
+/**
+ * Runs commands as plain child processes in the workspace folder: with the same limits where the host has
+ * prlimit, but with the service's view of files, network and processes. Nothing here confines hostile code.
+ */
+export class LocalSandbox implements SandboxDriver {
+  readonly name = 'unsafe-local';
+  readonly isolated = false;
+  private readonly prlimit: string | undefined;
+  private readonly pipes: PipePool | undefined;
+
+  constructor({ programFolders }: SandboxOptions = {}) {
+    const mkfifo = onLinux ? findProgram('mkfifo', programFolders) : undefined;
+    this.prlimit = onLinux ? findProgram('prlimit', programFolders) : undefined;
+    this.pipes = mkfifo ? new PipePool(mkfifo) : undefined;
+  }
+
+  async check(): Promise<SandboxCheck> {
+    return { ok: true };
+  }
+
+  async run(request: SandboxRequest): Promise<SandboxResult> {
+    checkRequest(request);
+    const limits = resolveLimits(request.limits);
+    const cwd = await folderInside(request.workspace, relativeFolder(request.cwd));
+    if (request.signal?.aborted) return neverStarted();
+    const running = await this.start(request, limits, cwd);
+    const supervision = new Supervision(running, request, limits);
+    const stopWatching = onLinux
+      ? watchMemory(running.child.pid ?? 0, limits.memoryBytes, () => supervision.end('memory'))
+      : undefined;
+    try {
+      return conclude(await supervision.ended());
+    } finally {
+      stopWatching?.();
+    }
+  }
+
+  private async start(request: SandboxRequest, limits: SandboxLimits, cwd: string): Promise<Running> {
+    const owner = callerUid() === 0 ? request.owner : undefined;
+    const streams = this.pipes && (await StandardStreams.open(this.pipes, request.stdin, owner));
+    const stdio = [...(streams?.childSide ?? ['pipe', 'pipe', 'pipe']), ...(request.descriptors ?? [])];
+    const env = { ...environment(request.workspace), ...request.env };
+    try {
+      const [program, ...args] = [...this.launcher(limits, owner?.uid ?? callerUid()), ...request.argv];
+      // A group of its own, so that what it leaves in the background can be ended with it.
+      const child = spawn(program, args, { cwd, env, stdio: stdio as 'pipe'[], detached: true, ...owner });
+      return new LocalProcess(child, streams, request.stdin);
+    } catch (error) {
+      streams?.closeOurSide();
+      throw explainSpawn(error);
+    } finally {
+      streams?.closeChildSide();
+    }
+  }
+
+  /** Both launchers replace themselves with the command, and end with 127 if there is no such program. */
+  private launcher(limits: SandboxLimits, uid: number): [string, ...string[]] {
+    if (!this.prlimit) return ['/bin/sh', '-c', 'exec "$@"', 'sh'];
+    return [this.prlimit, ...prlimitArguments(limits, processBound(limits, uid)), '--'];
+  }
+}
+
+class LocalProcess implements Running {
+  readonly stdout: Running['stdout'];
+  readonly stderr: Running['stderr'];
+
+  constructor(
+    readonly child: ChildProcess,
+    streams: StandardStreams | undefined,
+    stdin: string | Buffer | undefined,
+  ) {
+    const { stdout, stderr } = streams?.connect() ?? connectPipes(child, stdin);
+    this.stdout = stdout;
+    this.stderr = stderr;
+    child.once('exit', () => this.killGroup());
+  }
+
+  kill(): void {
+    const { pid } = this.child;
+    if (pid === undefined) return;
+    // Also those that have left the group, as long as their parents live.
+    if (onLinux) for (const descendant of processTree(pid)) killIfThere(descendant);
+    this.killGroup();
+  }
+
+  private killGroup(): void {
+    if (this.child.pid !== undefined) killIfThere(-this.child.pid);
+  }
+}
+
+function connectPipes(child: ChildProcess, input: string | Buffer = ''): Pick<Running, 'stdout' | 'stderr'> {
+  const { stdin, stdout, stderr } = child;
+  if (!stdin || !stdout || !stderr) throw new Error('A command was started without its streams');
+  stdin.on('error', () => stdin.destroy()); // a command need not read its input
+  stdin.end(input);
+  return { stdout, stderr };
+}
+
+/** Links are followed here, unlike in a sandbox, where a link can lead nowhere that matters. */
+async function folderInside(workspace: string, folder: string): Promise<string> {
+  const root = await realpath(workspace);
+  const path = await realpath(join(root, folder)).catch((error: unknown) => {
+    throw new SandboxRefusal('The folder to start in does not exist', { cause: error });
+  });
+  if (path === root || path.startsWith(root + sep)) return path;
+  throw new SandboxRefusal('The folder to start in must lie inside the workspace');
+}
+
+function environment(home: string): Record<string, string> {
+  const path = [dirname(process.execPath), '/usr/local/bin', '/usr/bin', '/bin', '/usr/sbin', '/sbin'];
+  return { PATH: path.join(':'), HOME: home, LANG: 'C.UTF-8', TERM: 'dumb' };
+}
+
+function conclude(ending: Ending): SandboxResult {
+  return toResult(ending, ending.code ?? (ending.signal ? 128 + constants.signals[ending.signal] : null));
+}
