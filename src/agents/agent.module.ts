@@ -1,0 +1,46 @@
+import { BullModule } from '@nestjs/bullmq';
+import { BeforeApplicationShutdown, Module } from '@nestjs/common';
+import { IdentityModule } from '../identity/index.js';
+import { EventStream } from '../platform/http/sse.js';
+import { WorkspacesModule } from '../workspaces/index.js';
+import { AgentController } from './agent/agent.controller.js';
+import { AgentService } from './agent/agent.service.js';
+import { RunLoop } from './agent/run-loop.js';
+import { RUN_QUEUE } from './agent/runs.jobs.js';
+import { RunsProcessor } from './agent/runs.processor.js';
+import { RunsService } from './agent/runs.service.js';
+import { RunsStore } from './agent/runs.store.js';
+import { StepCaller } from './agent/step-caller.js';
+import { ToolGateway } from './agent/tool-gateway.js';
+import { ChatsController } from './chats/chats.controller.js';
+import { ChatsService } from './chats/chats.service.js';
+import { ChatsStore } from './chats/chats.store.js';
+import { MessagesStore } from './chats/messages.store.js';
+import { ModelsController } from './models/models.controller.js';
+import { ModelsService } from './models/models.service.js';
+import { SubagentsService } from './subagents/subagents.service.js';
+
+/** Agents: models, chats, subagents, and the runs in which they work. */
+@Module({
+  imports: [IdentityModule, WorkspacesModule, BullModule.registerQueue({ name: RUN_QUEUE })],
+  controllers: [AgentController, ChatsController, ModelsController],
+  providers: [
+    AgentService,
+    RunsService,
+    RunsStore,
+    RunLoop,
+    RunsProcessor,
+    StepCaller,
+    ToolGateway,
+    ChatsService,
+    ChatsStore,
+    MessagesStore,
+    ModelsService,
+    SubagentsService,
+  ],
+})
+export class AgentModule implements BeforeApplicationShutdown {
+  beforeApplicationShutdown(): void {
+    EventStream.endAll();
+  }
+}

@@ -1,0 +1,47 @@
+import { Controller, Get, Inject, Post, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Caller } from '../../platform/access/access.js';
+import type { Actor } from '../../platform/access/actor.js';
+import { Input } from '../../platform/http/input.js';
+import { Serves } from '../../platform/http/serves.js';
+import { EventStream, resumeAfter } from '../../platform/http/sse.js';
+import { RunEventsInput, RunStatusInput, SendMessage } from './agent.dto.js';
+import { AgentService } from './agent.service.js';
+import { RunsService } from './runs.service.js';
+
+@Controller()
+export class AgentController {
+  constructor(
+    @Inject(AgentService) private readonly agent: AgentService,
+    @Inject(RunsService) private readonly runs: RunsService,
+  ) {}
+
+  @Serves(AgentService, 'send')
+  @Post('/api/agent/message')
+  send(@Caller() actor: Actor, @Input() input: SendMessage) {
+    return this.agent.send(actor, input);
+  }
+
+  @Serves(RunsService, 'status')
+  @Get('/api/agent/status/:callId')
+  status(@Caller() actor: Actor, @Input() input: RunStatusInput) {
+    return this.runs.status(actor, input);
+  }
+
+  @Serves(RunsService, 'events', { produces: ['text/event-stream'] })
+  @Get('/api/agent/runs/:callId/events')
+  async events(
+    @Caller() actor: Actor,
+    @Input() input: RunEventsInput,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const events = await this.runs.events(actor, input);
+    const stream = EventStream.start(reply);
+    try {
+      for await (const batch of events.follow(resumeAfter(request, input.after), stream.signal)) await stream.send(batch);
+    } finally {
+      stream.end();
+    }
+  }
+}

@@ -1,0 +1,164 @@
+import { Field } from '../../platform/http/field.js';
+import { AGENT_NAME, MODEL, RUN_STATUSES, TITLE } from '../chats/chats.dto.js';
+
+export const DELIVERIES = ['queue', 'reject'] as const;
+export const RUN_STATES = ['queued', 'running', 'waiting', 'stopping', 'done'] as const;
+
+export class SendMessage {
+  @Field.text('What the agent is to do', { min: 1, max: 1_000_000, pattern: /\S/, patternHint: 'must not be blank', example: 'run date' })
+  message: string;
+
+  @Field.id('The chat; one that does not exist is made under this id; absent: a new chat', { optional: true })
+  chat_id?: string;
+
+  @Field.id('Workspace of a new chat', { optional: true })
+  workspace_id?: string;
+
+  @Field.id('Organization of a new chat', { optional: true })
+  organization_id?: string;
+
+  @Field.text("Subagent of a new chat, of the workspace's .agents/ folder", { ...AGENT_NAME, optional: true })
+  agent_name?: string;
+
+  @Field.text('Title of a new chat', { ...TITLE, optional: true })
+  title?: string;
+
+  @Field.text("Model of this run; absent: the chat's, else the default", { ...MODEL, optional: true })
+  model?: string;
+
+  @Field.choice('When a run is in flight: queue (after it) or reject (409)', DELIVERIES, { optional: true, default: 'queue' })
+  delivery?: 'queue' | 'reject';
+}
+
+export class SentView {
+  @Field.id('The run')
+  call_id: string;
+
+  @Field.id('The chat')
+  chat_id: string;
+
+  @Field.id('The message')
+  message_id: string;
+
+  @Field.choice('Always pending', ['pending'])
+  status: string;
+
+  @Field.choice('How it was delivered', DELIVERIES)
+  delivery: string;
+
+  @Field.integer('How many runs of the chat come first', { example: 0 })
+  queue_position: number;
+}
+
+export class RunStatusInput {
+  @Field.id('The run')
+  call_id: string;
+
+  @Field.id('The chat it belongs to', { optional: true })
+  chat_id?: string;
+
+  @Field.integer('Seconds to wait for its end', { min: 0, max: 60, optional: true, default: 0, example: 30 })
+  wait?: number;
+}
+
+export class RunEventsInput {
+  @Field.id('The run')
+  call_id: string;
+
+  @Field.integer('Only events after this number; instead of Last-Event-ID', { min: 0, optional: true, example: 0 })
+  after?: number;
+}
+
+export class UsageView {
+  @Field.integer('Tokens that went in', { nullable: true, example: 812 })
+  input_tokens: number | null;
+
+  @Field.integer('Tokens that came out', { nullable: true, example: 96 })
+  output_tokens: number | null;
+
+  @Field.integer('Of those that went in, read from the cache', { nullable: true, example: 0 })
+  cache_read_tokens: number | null;
+
+  @Field.integer('Of those that went in, written to the cache', { nullable: true, example: 0 })
+  cache_write_tokens: number | null;
+
+  @Field.integer('Of those that came out, reasoning', { nullable: true, example: 0 })
+  reasoning_tokens: number | null;
+}
+
+export class RunFaultView {
+  @Field.text('What went wrong', { example: 'The model provider refused the API key' })
+  message: string;
+
+  @Field.text('Kind of fault', { example: 'model_auth' })
+  type: string;
+}
+
+export class ToolOutputView {
+  @Field.text("The model's id of the call", { example: 'call_1' })
+  id: string;
+
+  @Field.text('The tool', { example: 'bash' })
+  tool: string;
+
+  @Field.json('What it was called with', { example: { command: 'date' } })
+  input: unknown;
+
+  @Field.text('What it gave back; null: not finished', { nullable: true, max: 1_000_000, example: 'Sat Nov 21 09:30:00 UTC 2026' })
+  output: string | null;
+
+  @Field.boolean('Whether it failed', { example: false })
+  is_error: boolean;
+
+  @Field.integer('How long it took, in milliseconds', { nullable: true, example: 24 })
+  duration_ms: number | null;
+}
+
+export class RunResultView {
+  @Field.text('What the agent answered', { max: 1_000_000, example: 'It is Saturday.' })
+  response: string;
+
+  @Field.object('What the tools gave back, in order', () => ToolOutputView, { list: true })
+  toolOutputs: ToolOutputView[];
+}
+
+export class RunStatusView {
+  @Field.id('The run')
+  call_id: string;
+
+  @Field.id('The chat')
+  chat_id: string;
+
+  @Field.choice('Whether it is in flight', RUN_STATUSES)
+  status: string;
+
+  @Field.choice('Where exactly it is', RUN_STATES)
+  state: string;
+
+  @Field.text('Why it ended', { nullable: true, example: 'end_turn' })
+  stop_reason: string | null;
+
+  @Field.object('What went wrong, when status is error', () => RunFaultView, { nullable: true })
+  error: RunFaultView | null;
+
+  @Field.object('What came out, when status is completed', () => RunResultView, { optional: true })
+  result?: RunResultView;
+
+  @Field.text('The model asked for', MODEL)
+  model: string;
+
+  @Field.object('Tokens so far', () => UsageView)
+  usage: UsageView;
+
+  @Field.number('Cost so far in USD; null: a price is not known', { nullable: true, example: 0.0021 })
+  cost_usd: number | null;
+
+  @Field.time('When it was accepted')
+  created_at: string;
+
+  @Field.time('When a worker took it up', { nullable: true })
+  started_at: string | null;
+
+  @Field.time('When it ended', { nullable: true })
+  finished_at: string | null;
+}

@@ -1,0 +1,138 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import type { Actor } from '../../platform/access/actor.js';
+import { Action } from '../../platform/actions/action.js';
+import { Database, newId, type UnitOfWork } from '../../platform/database/database.js';
+import { Conflict, Invalid } from '../../platform/http/problem.js';
+import { Signals } from '../../platform/signals/signals.js';
+import type { Chat } from '../chats/chat.entity.js';
+import { ChatsService } from '../chats/chats.service.js';
+import { ChatsStore } from '../chats/chats.store.js';
+import { ModelsService } from '../models/models.service.js';
+import { SubagentsService } from '../subagents/subagents.service.js';
+import { SendMessage, SentView } from './agent.dto.js';
+import { runTopic, storable } from './run-journal.js';
+import { RunsStore } from './runs.store.js';
+
+/** A chat as sending a message needs it. */
+type Target = Pick<Chat, 'id' | 'organizationId' | 'workspaceId' | 'agentName' | 'model'>;
+
+/** Accepts messages: each starts a run, or waits in its chat for those before it. */
+@Injectable()
+export class AgentService {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(ChatsService) private readonly chats: ChatsService,
+    @Inject(ChatsStore) private readonly chatsStore: ChatsStore,
+    @Inject(RunsStore) private readonly runs: RunsStore,
+    @Inject(ModelsService) private readonly models: ModelsService,
+    @Inject(SubagentsService) private readonly subagents: SubagentsService,
+    @Inject(Signals) private readonly signals: Signals,
+  ) {}
+
+  @Action({
+    name: 'agent_send',
+    summary: 'Send a message to an agent, which starts a run; makes the chat on the first send',
+    effect: 'write',
+    permission: 'agent.run',
+    input: SendMessage,
+    output: SentView,
+    refuses: { 404: 'No such workspace, chat or agent', 409: 'A run is in flight and delivery is reject' },
+  })
+  async send(actor: Actor, input: SendMessage): Promise<SentView> {
+    const existing = input.chat_id ? await this.existing(actor, input) : undefined;
+    const draft = existing ? undefined : await this.chats.draft(actor, { ...input, model: undefined });
+    if (draft && input.model) this.models.resolve(input.model);
+    return this.database.transaction(async unit => {
+      const made = draft && (await this.chats.insert(unit, draft));
+      // Somebody else made the chat since we looked: then it is one like any other.
+      const target = made ? draft : (existing ?? (await this.existing(actor, input, unit)));
+      if (!target) throw new Conflict('chat_id is taken; leave it out to get a new one');
+      return this.accept(unit, actor, target, input);
+    });
+  }
+
+  private async accept(unit: UnitOfWork, actor: Actor, chat: Target, input: SendMessage): Promise<SentView> {
+    const delivery = input.delivery ?? 'queue';
+    const model = await this.modelFor(actor, chat, input.model);
+    await this.runs.lockChat(unit, chat.id);
+    const position = await this.runs.pendingIn(unit, chat.id);
+    if (position > 0 && delivery === 'reject') throw new Conflict('A run is in flight in this chat');
+    const ids = { callId: newId(), messageId: newId() };
+    await this.store(unit, actor, chat, { ...ids, model, text: input.message });
+    if (position === 0) await this.runs.enqueue(unit, ids.callId);
+    await this.signals.notify(unit, runTopic(ids.callId));
+    return {
+      call_id: ids.callId,
+      chat_id: chat.id,
+      message_id: ids.messageId,
+      status: 'pending',
+      delivery,
+      queue_position: position,
+    };
+  }
+
+  /** The run, its message and its first event, in one statement. */
+  private async store(
+    unit: UnitOfWork,
+    actor: Actor,
+    chat: Target,
+    { callId, messageId, model, text }: { callId: string; messageId: string; model: string; text: string },
+  ): Promise<void> {
+    const content = storable([{ type: 'text', text }]);
+    const queued = storable({ call_id: callId, chat_id: chat.id, message_id: messageId });
+    await sql`
+      with accepted as (
+        insert into run (id, chat_id, organization_id, workspace_id, status, state, agent_name, model, created_by, actor, attempt,
+          step_count, last_event, usage, created_at)
+        values (${callId}, ${chat.id}, ${chat.organizationId}, ${chat.workspaceId}, 'pending', 'queued', ${chat.agentName}, ${model},
+          ${actor.id}, ${JSON.stringify(actor)}::jsonb, 0, 0, 1, ${NO_USAGE_JSON}::jsonb, now())
+        returning id, number
+      ), said as (
+        insert into message (id, chat_id, run_id, run_number, role, content, created_at)
+        select ${messageId}, ${chat.id}, id, number, 'user', ${content}::jsonb, now() from accepted
+      ), told as (
+        insert into run_event (run_id, id, type, data, created_at)
+        select id, 1, 'run.queued', ${queued}::jsonb, now() from accepted
+      )
+      update chat set last_message_at = now(), updated_at = now() where id = ${chat.id}`.execute(unit.tables());
+  }
+
+  /** The chat that the message names, if it is there and the caller may send to it. */
+  private async existing(actor: Actor, input: SendMessage, unit?: UnitOfWork): Promise<Target | undefined> {
+    const id = input.chat_id;
+    if (!id) return undefined;
+    const found = await (unit ?? this.database).tables<{ chat: Chat }>().selectFrom('chat').select('id').where('id', '=', id).executeTakeFirst();
+    if (!found) return undefined;
+    const row = await this.chatsStore.require(actor, 'agent.run', id, unit?.tables());
+    refuseOther('workspace_id', input.workspace_id, row.workspace_id);
+    refuseOther('organization_id', input.organization_id, row.organization_id);
+    refuseOther('agent_name', input.agent_name, row.agent_name);
+    return {
+      id: row.id,
+      organizationId: row.organization_id,
+      workspaceId: row.workspace_id,
+      agentName: row.agent_name,
+      model: row.model,
+    };
+  }
+
+  private async modelFor(actor: Actor, { workspaceId, agentName, model }: Target, asked: string | undefined): Promise<string> {
+    const chosen = asked ?? model;
+    if (chosen || !workspaceId || !agentName) return this.models.resolve(chosen);
+    const agent = await this.subagents.require(actor, workspaceId, agentName);
+    return this.models.resolve(agent.model);
+  }
+}
+
+const NO_USAGE_JSON = JSON.stringify({
+  input_tokens: null,
+  output_tokens: null,
+  cache_read_tokens: null,
+  cache_write_tokens: null,
+  reasoning_tokens: null,
+});
+
+function refuseOther(field: string, asked: string | undefined, actual: string | null): void {
+  if (asked !== undefined && asked !== actual) throw new Invalid(`${field} is not that of the chat`);
+}

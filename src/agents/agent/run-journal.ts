@@ -1,0 +1,156 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { StepContentPart, StepResult } from '#libs/model-client/index.js';
+import type { Database, UnitOfWork } from '../../platform/database/database.js';
+import type { ToolResult } from '../../workspaces/index.js';
+import type { RunEventType } from './run-event.entity.js';
+import type { RunFault } from './run.entity.js';
+
+/** Another worker has taken the run up, or it is gone: whoever gets this stops at once and writes nothing more. */
+export class RunLost extends Error {}
+
+export interface NewEvent {
+  type: RunEventType;
+  data: Record<string, unknown>;
+}
+
+/** A tool call as the model asked for it. */
+export interface PlannedCall {
+  step: number;
+  position: number;
+  callId: string;
+  tool: string;
+  input: unknown;
+}
+
+/** A finished model call. */
+export interface FinishedStep {
+  number: number;
+  startedAt: Date;
+  result: StepResult;
+  costUsd: number | null;
+  calls: PlannedCall[];
+}
+
+/** How a run ended. */
+export type RunEnd =
+  | { status: 'completed'; stopReason: string; response: string }
+  | { status: 'error'; fault: RunFault; response: string | null };
+
+/** The topic that is signalled whenever a run has new events. */
+export const runTopic = (runId: string): string => `run:${runId}`;
+
+type Queryable = ReturnType<UnitOfWork['tables']> | ReturnType<Database['tables']>;
+
+/**
+ * Writes down what happens in one attempt at a run. Each method is one statement: the change, its events and the signal
+ * to those who watch are committed together, and only while this attempt is the newest and the run has not ended.
+ */
+export class RunJournal {
+  constructor(
+    private readonly database: Database,
+    readonly run: { id: string; chatId: string; number: string; attempt: number },
+  ) {}
+
+  tell(events: NewEvent[]): Promise<void> {
+    return this.record(events);
+  }
+
+  /** The model has answered: its message, its usage and the calls it asks for; the first call counts as started. */
+  async finishStep(step: FinishedStep, events: NewEvent[], on: Queryable = this.database.tables()): Promise<void> {
+    const { number, result, costUsd, startedAt } = step;
+    const addCost = costUsd === null ? sql`cost_usd = null` : sql`cost_usd = case when step_count = 0 then ${costUsd}::float8 else cost_usd + ${costUsd}::float8 end`;
+    const change = sql`step_count = ${number}, model_used = ${result.model_used}, usage = ${this.addedUsage(result)}, ${addCost}`;
+    const also = [this.stepRow(step, startedAt), this.messageRow(number, result.content)];
+    if (step.calls.length > 0) also.push(this.callRows(step.calls));
+    await this.record(events, { change, also, on });
+  }
+
+  /** A call has given its result; `next`, where there is one, counts as started from now on. */
+  finishCall(call: PlannedCall, { output, isError }: ToolResult, events: NewEvent[], next?: PlannedCall): Promise<void> {
+    const finished = sql`finished as (
+      update tool_call c set state = 'finished', output = ${output}, is_error = ${isError}, finished_at = now()
+      from fenced where c.run_id = fenced.id and c.step = ${call.step} and c.position = ${call.position})`;
+    return this.record(events, { also: next ? [finished, this.startedRow(next)] : [finished] });
+  }
+
+  startCall(call: PlannedCall, events: NewEvent[]): Promise<void> {
+    return this.record(events, { also: [this.startedRow(call)] });
+  }
+
+  /** Writes the end of the run, once; `on` is the transaction that also lets the chat's next run go. */
+  async end(on: Queryable, end: RunEnd): Promise<void> {
+    const { id } = this.run;
+    const ended = sql`state = 'done', finished_at = now(), status = ${end.status}, response = ${end.response}`;
+    if (end.status === 'completed') {
+      const data = { call_id: id, stop_reason: end.stopReason, response: end.response };
+      await this.record([{ type: 'run.completed', data }], { change: sql`${ended}, stop_reason = ${end.stopReason}`, on });
+    } else {
+      const data = { call_id: id, error: end.fault };
+      const change = sql`${ended}, stop_reason = 'error', error = ${JSON.stringify(end.fault)}::jsonb`;
+      await this.record([{ type: 'run.failed', data }], { change, on });
+    }
+  }
+
+  private async record(
+    events: NewEvent[],
+    { change, also = [], on = this.database.tables() }: { change?: RawBuilder<unknown>; also?: RawBuilder<unknown>[]; on?: Queryable } = {},
+  ): Promise<void> {
+    const { id, attempt } = this.run;
+    const { rows } = await sql`
+      with fenced as (
+        update run set last_event = last_event + ${events.length} ${change ? sql`, ${change}` : sql``}
+        where id = ${id} and attempt = ${attempt} and status = 'pending'
+        returning id, last_event
+      ), told as (
+        insert into run_event (run_id, id, type, data, created_at)
+        select fenced.id, fenced.last_event - ${events.length} + e.ordinality, e.value ->> 'type', e.value -> 'data', now()
+        from fenced, jsonb_array_elements(${storable(events)}::jsonb) with ordinality as e
+      ) ${sql.join(also.map(part => sql`, ${part}`), sql``)}
+      select pg_notify('atelier', ${runTopic(id)}) from fenced`.execute(on);
+    if (rows.length === 0) throw new RunLost(`attempt ${attempt} is no longer the newest, or the run has ended`);
+  }
+
+  private addedUsage({ usage }: StepResult): RawBuilder<unknown> {
+    return sql`(select jsonb_object_agg(key, case when usage -> key = 'null'::jsonb then value
+      when value = 'null'::jsonb then usage -> key else to_jsonb((usage ->> key)::bigint + value::text::bigint) end)
+      from jsonb_each(${JSON.stringify(usage)}::jsonb))`;
+  }
+
+  private stepRow({ number, result, costUsd }: FinishedStep, startedAt: Date): RawBuilder<unknown> {
+    return sql`stepped as (
+      insert into run_step (run_id, number, finish_reason, model_used, usage, cost_usd, started_at, finished_at)
+      select id, ${number}, ${result.finish_reason}, ${result.model_used}, ${JSON.stringify(result.usage)}::jsonb, ${costUsd}::float8,
+        ${startedAt.toISOString()}::timestamptz, now() from fenced)`;
+  }
+
+  private messageRow(step: number, content: StepContentPart[]): RawBuilder<unknown> {
+    return sql`said as (
+      insert into message (id, chat_id, run_id, run_number, role, step, content, created_at)
+      select gen_random_uuid(), ${this.run.chatId}, id, ${this.run.number}::bigint, 'assistant', ${step}, ${storable(content)}::jsonb, now()
+      from fenced)`;
+  }
+
+  private callRows(calls: PlannedCall[]): RawBuilder<unknown> {
+    return sql`planned as (
+      insert into tool_call (run_id, step, position, call_id, tool, input, is_error, state, started_at)
+      select fenced.id, c.step, c.position, c."callId", c.tool, c.input, false,
+        case c.position when 0 then 'started' else 'planned' end, case c.position when 0 then now() end
+      from fenced, jsonb_to_recordset(${storable(calls)}::jsonb)
+        as c(step int, position int, "callId" text, tool text, input jsonb))`;
+  }
+
+  private startedRow({ step, position }: PlannedCall): RawBuilder<unknown> {
+    return sql`started as (
+      update tool_call c set state = 'started', started_at = now()
+      from fenced where c.run_id = fenced.id and c.step = ${step} and c.position = ${position})`;
+  }
+}
+
+/** JSON without what PostgreSQL's jsonb cannot hold: NUL characters and lone surrogates. */
+export function storable(value: unknown): string {
+  return JSON.stringify(value, (_key, inner) => (typeof inner === 'string' ? storableText(inner) : inner));
+}
+
+export function storableText(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\ufffd');
+}

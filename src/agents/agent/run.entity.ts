@@ -1,0 +1,120 @@
+import type { Opt } from '@mikro-orm/core';
+import { Entity, PrimaryKey, Property } from '@mikro-orm/decorators/legacy';
+import type { Actor } from '../../platform/access/actor.js';
+import { newId } from '../../platform/database/database.js';
+import type { Chat } from '../chats/chat.entity.js';
+
+export type RunStatus = 'pending' | 'completed' | 'error';
+export type RunState = 'queued' | 'running' | 'waiting' | 'stopping' | 'done';
+
+/** Tokens of a run or a step; null where a provider does not say. */
+export interface Usage {
+  input_tokens: number | null;
+  output_tokens: number | null;
+  cache_read_tokens: number | null;
+  cache_write_tokens: number | null;
+  reasoning_tokens: number | null;
+}
+
+/** Why a run ended in failure, for people and for programs. */
+export interface RunFault {
+  message: string;
+  type: string;
+}
+
+export const NO_USAGE: Usage = {
+  input_tokens: null,
+  output_tokens: null,
+  cache_read_tokens: null,
+  cache_write_tokens: null,
+  reasoning_tokens: null,
+};
+
+/** One answer of an agent to one message: model calls and tool calls until it is done. */
+@Entity({ tableName: 'run' })
+export class Run {
+  @PrimaryKey({ type: 'uuid' })
+  id: string = newId();
+
+  /** Counts runs in the order they were accepted. */
+  @Property({ type: 'bigint', autoincrement: true, generated: 'always as identity', unique: true })
+  number: string & Opt;
+
+  @Property({ type: 'uuid' })
+  chatId: string;
+
+  @Property({ type: 'uuid' })
+  organizationId: string;
+
+  @Property({ type: 'uuid', nullable: true })
+  workspaceId: string | null;
+
+  @Property({ type: 'text' })
+  status: RunStatus = 'pending';
+
+  @Property({ type: 'text' })
+  state: RunState = 'queued';
+
+  @Property({ type: 'text', nullable: true })
+  agentName: string | null;
+
+  /** The model asked for. */
+  @Property({ type: 'text' })
+  model: string;
+
+  /** The model that answered, as its provider names it. */
+  @Property({ type: 'text', nullable: true })
+  modelUsed: string | null = null;
+
+  @Property({ type: 'uuid' })
+  createdBy: string;
+
+  /** On whose authority its tools act, checked again at every call. */
+  @Property({ type: 'jsonb' })
+  actor: Actor;
+
+  /** How often a worker took it up; writes of an earlier attempt are refused. */
+  @Property({ type: 'int' })
+  attempt: number = 0;
+
+  @Property({ type: 'int' })
+  stepCount: number = 0;
+
+  @Property({ type: 'int' })
+  lastEvent: number = 0;
+
+  @Property({ type: 'text', nullable: true })
+  stopReason: string | null = null;
+
+  @Property({ type: 'jsonb', nullable: true })
+  error: RunFault | null = null;
+
+  @Property({ type: 'text', nullable: true })
+  response: string | null = null;
+
+  @Property({ type: 'jsonb' })
+  usage: Usage = NO_USAGE;
+
+  /** USD; null where a price is not known. */
+  @Property({ type: 'double', nullable: true })
+  costUsd: number | null = null;
+
+  @Property({ type: 'timestamptz' })
+  createdAt: Date = new Date();
+
+  @Property({ type: 'timestamptz', nullable: true })
+  startedAt: Date | null = null;
+
+  @Property({ type: 'timestamptz', nullable: true })
+  finishedAt: Date | null = null;
+
+  constructor(chat: Chat, actor: Actor, model: string) {
+    this.chatId = chat.id;
+    this.organizationId = chat.organizationId;
+    this.workspaceId = chat.workspaceId;
+    this.agentName = chat.agentName;
+    this.model = model;
+    this.createdBy = actor.id;
+    this.actor = actor;
+  }
+}

@@ -1,0 +1,133 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Actor } from '../../platform/access/actor.js';
+import { Action } from '../../platform/actions/action.js';
+import { iso, isoOrNull, type Row } from '../../platform/database/rows.js';
+import { NotFound } from '../../platform/http/problem.js';
+import type { ServerEvent } from '../../platform/http/sse.js';
+import { Signals } from '../../platform/signals/signals.js';
+import { WakeUp } from '../../platform/signals/wake-up.js';
+import { ChatsStore } from '../chats/chats.store.js';
+import { RunEventsInput, RunStatusInput, RunStatusView, ToolOutputView } from './agent.dto.js';
+import type { Run } from './run.entity.js';
+import { LAST_EVENTS } from './run-event.entity.js';
+import { runTopic } from './run-journal.js';
+import { RunsStore } from './runs.store.js';
+import type { ToolCall } from './tool-call.entity.js';
+
+const EVENTS_AT_ONCE = 500;
+
+/** Watching runs. */
+@Injectable()
+export class RunsService {
+  constructor(
+    @Inject(RunsStore) private readonly runs: RunsStore,
+    @Inject(ChatsStore) private readonly chats: ChatsStore,
+    @Inject(Signals) private readonly signals: Signals,
+  ) {}
+
+  @Action({
+    name: 'run_status',
+    summary: 'Tell how a run stands, waiting for its end if asked to',
+    effect: 'read',
+    permission: 'chat.read',
+    input: RunStatusInput,
+    output: RunStatusView,
+  })
+  async status(actor: Actor, { call_id, chat_id, wait = 0 }: RunStatusInput): Promise<RunStatusView> {
+    const run = await this.require(actor, call_id);
+    if (chat_id && chat_id !== run.chat_id) throw new NotFound('No such run in this chat');
+    if (run.status !== 'pending' || wait === 0) return this.view(run);
+    return this.view(await this.awaitEnd(call_id, AbortSignal.timeout(wait * 1000)));
+  }
+
+  @Action({
+    name: 'run_events',
+    summary: 'Stream what happens in a run, from its beginning or from after an event',
+    effect: 'read',
+    permission: 'chat.read',
+    input: RunEventsInput,
+    output: RunStatusView,
+  })
+  async events(actor: Actor, { call_id }: RunEventsInput): Promise<RunEvents> {
+    await this.require(actor, call_id);
+    return new RunEvents(this.runs, this.signals, call_id);
+  }
+
+  private async require(actor: Actor, id: string): Promise<Row<Run>> {
+    const run = await this.runs.find(id);
+    if (!run) throw new NotFound('No such run');
+    await this.chats.require(actor, 'chat.read', run.chat_id);
+    return run;
+  }
+
+  private async awaitEnd(id: string, limit: AbortSignal): Promise<Row<Run>> {
+    const wakeUp = new WakeUp(this.signals, runTopic(id));
+    try {
+      for (;;) {
+        const run = await this.runs.find(id);
+        if (!run) throw new NotFound('No such run');
+        if (run.status !== 'pending' || limit.aborted) return run;
+        await wakeUp.wait(limit);
+      }
+    } finally {
+      wakeUp.close();
+    }
+  }
+
+  private async view(run: Row<Run>): Promise<RunStatusView> {
+    const { id: call_id, chat_id, status, state, stop_reason, error, model, usage, cost_usd, response } = run;
+    const toolOutputs = status === 'completed' ? (await this.runs.toolCalls(call_id)).map(toolOutput) : [];
+    return {
+      call_id,
+      chat_id,
+      status,
+      state,
+      stop_reason,
+      error,
+      ...(status === 'completed' ? { result: { response: response ?? '', toolOutputs } } : {}),
+      model,
+      usage,
+      cost_usd,
+      created_at: iso(run.created_at),
+      started_at: isoOrNull(run.started_at),
+      finished_at: isoOrNull(run.finished_at),
+    };
+  }
+}
+
+/** The events of one run, as many times as they are asked for. */
+export class RunEvents {
+  constructor(
+    private readonly runs: RunsStore,
+    private readonly signals: Signals,
+    private readonly runId: string,
+  ) {}
+
+  /** Those after number `after`, then each that follows, in batches; ends with the run. */
+  async *follow(after: number, signal: AbortSignal): AsyncGenerator<ServerEvent[]> {
+    const wakeUp = new WakeUp(this.signals, runTopic(this.runId));
+    let seen = after;
+    let isOver = false;
+    try {
+      while (!signal.aborted) {
+        const rows = await this.runs.events(this.runId, seen, EVENTS_AT_ONCE);
+        if (rows.length > 0) yield rows.map(({ id, type, data }) => ({ id, event: type, data }));
+        seen = rows.at(-1)?.id ?? seen;
+        if (rows.some(({ type }) => LAST_EVENTS.includes(type))) return;
+        if (rows.length > 0) continue;
+        // Ended, or gone, and still nothing to read after we knew it: nothing will follow.
+        if (isOver) return;
+        isOver = (await this.runs.find(this.runId))?.status !== 'pending';
+        if (!isOver) await wakeUp.wait(signal);
+      }
+    } finally {
+      wakeUp.close();
+    }
+  }
+}
+
+function toolOutput(call: Row<ToolCall>): ToolOutputView {
+  const { call_id: id, tool, input, output, is_error, started_at, finished_at } = call;
+  const duration_ms = started_at && finished_at ? Date.parse(finished_at) - Date.parse(started_at) : null;
+  return { id, tool, input, output, is_error, duration_ms };
+}

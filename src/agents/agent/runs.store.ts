@@ -1,0 +1,96 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Database, newId, type UnitOfWork } from '../../platform/database/database.js';
+import type { Row } from '../../platform/database/rows.js';
+import { JobQueue } from '../../platform/queue/job-queue.js';
+import type { Run } from './run.entity.js';
+import type { RunEvent } from './run-event.entity.js';
+import { runTopic } from './run-journal.js';
+import { carryRun } from './runs.jobs.js';
+import type { ToolCall } from './tool-call.entity.js';
+
+type RunTables = { run: Run; run_event: RunEvent; tool_call: ToolCall };
+
+/** Questions about runs, and their way through the queue. */
+@Injectable()
+export class RunsStore {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(JobQueue) private readonly jobs: JobQueue,
+  ) {}
+
+  find(id: string): Promise<Row<Run> | undefined> {
+    return this.tables().selectFrom('run').selectAll().where('id', '=', id).executeTakeFirst();
+  }
+
+  /** All tool calls of a run, in order. */
+  toolCalls(runId: string): Promise<Row<ToolCall>[]> {
+    return this.tables().selectFrom('tool_call').selectAll().where('run_id', '=', runId).orderBy('step').orderBy('position').execute();
+  }
+
+  /** Events of a run after event number `after`, in order. */
+  events(runId: string, after: number, limit: number): Promise<Row<RunEvent>[]> {
+    return this.tables()
+      .selectFrom('run_event')
+      .selectAll()
+      .where('run_id', '=', runId)
+      .where('id', '>', after)
+      .orderBy('id')
+      .limit(limit)
+      .execute();
+  }
+
+  /** How many runs of the chat are in flight or wait. */
+  async pendingIn(unit: UnitOfWork, chatId: string): Promise<number> {
+    const { count } = await unit
+      .tables<RunTables>()
+      .selectFrom('run')
+      .select(eb => eb.fn.countAll<string>().as('count'))
+      .where('chat_id', '=', chatId)
+      .where('status', '=', 'pending')
+      .executeTakeFirstOrThrow();
+    return Number(count);
+  }
+
+  /** Holds the chat until the transaction ends: only one at a time adds a run to it or ends one. */
+  async lockChat(unit: UnitOfWork, chatId: string): Promise<void> {
+    await sql`select 1 from chat where id = ${chatId} for update`.execute(unit.tables());
+  }
+
+  /** Puts a run on the queue. */
+  enqueue(unit: UnitOfWork, runId: string): Promise<void> {
+    return this.jobs.enqueue(unit, carryRun, newId(), { run_id: runId });
+  }
+
+  /** Lets the chat's next waiting run go, if there is one. */
+  async enqueueNext(unit: UnitOfWork, chatId: string): Promise<void> {
+    const next = await unit
+      .tables<RunTables>()
+      .selectFrom('run')
+      .select('id')
+      .where('chat_id', '=', chatId)
+      .where('status', '=', 'pending')
+      .orderBy('number')
+      .limit(1)
+      .executeTakeFirst();
+    if (next) await this.enqueue(unit, next.id);
+  }
+
+  /** Takes a run up for a new attempt; undefined when it has ended or is gone. Earlier attempts can write no more. */
+  async claim(id: string): Promise<Row<Run> | undefined> {
+    const { rows } = await sql<Row<Run>>`
+      with claimed as (
+        update run set state = 'running', attempt = attempt + 1, started_at = coalesce(started_at, now()), last_event = last_event + 1
+        where id = ${id} and status = 'pending' returning *
+      ), told as (
+        insert into run_event (run_id, id, type, data, created_at)
+        select id, last_event, 'run.started', jsonb_build_object('call_id', id, 'attempt', attempt, 'model', model), now() from claimed
+      )
+      select claimed.*, pg_notify('atelier', ${runTopic(id)}) from claimed`.execute(this.tables());
+    return rows[0];
+  }
+
+  private tables() {
+    return this.database.tables<RunTables>();
+  }
+}

@@ -1,0 +1,48 @@
+import { Controller, Delete, Get, Inject, Patch, Post } from '@nestjs/common';
+import { Caller } from '../../platform/access/access.js';
+import type { Actor } from '../../platform/access/actor.js';
+import { Input } from '../../platform/http/input.js';
+import { Serves } from '../../platform/http/serves.js';
+import { ChatId, CreateChat, ListChats, ListMessages, UpdateChat } from './chats.dto.js';
+import { ChatsService } from './chats.service.js';
+
+@Controller()
+export class ChatsController {
+  constructor(@Inject(ChatsService) private readonly chats: ChatsService) {}
+
+  @Serves(ChatsService, 'create')
+  @Post('/api/agent')
+  create(@Caller() actor: Actor, @Input() input: CreateChat) {
+    return this.chats.create(actor, input);
+  }
+
+  @Serves(ChatsService, 'list')
+  @Get('/api/chats')
+  list(@Caller() actor: Actor, @Input() input: ListChats) {
+    return this.chats.list(actor, input);
+  }
+
+  @Serves(ChatsService, 'read')
+  @Get('/api/chats/:id')
+  read(@Caller() actor: Actor, @Input() input: ChatId) {
+    return this.chats.read(actor, input);
+  }
+
+  @Serves(ChatsService, 'listMessages')
+  @Get('/api/chats/:id/messages')
+  listMessages(@Caller() actor: Actor, @Input() input: ListMessages) {
+    return this.chats.listMessages(actor, input);
+  }
+
+  @Serves(ChatsService, 'update')
+  @Patch('/api/chats/:id')
+  update(@Caller() actor: Actor, @Input() input: UpdateChat) {
+    return this.chats.update(actor, input);
+  }
+
+  @Serves(ChatsService, 'delete')
+  @Delete('/api/chats/:id')
+  delete(@Caller() actor: Actor, @Input() input: ChatId) {
+    return this.chats.delete(actor, input);
+  }
+}

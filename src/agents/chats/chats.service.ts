@@ -1,0 +1,196 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { OrganizationsStore } from '../../identity/index.js';
+import type { Actor } from '../../platform/access/actor.js';
+import { requireScope } from '../../platform/access/policy.js';
+import { Action } from '../../platform/actions/action.js';
+import { Database, UnitOfWork } from '../../platform/database/database.js';
+import { iso } from '../../platform/database/rows.js';
+import { DeletedView } from '../../platform/http/deleted.view.js';
+import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/http/page.js';
+import { Conflict, Forbidden, Invalid } from '../../platform/http/problem.js';
+import { WorkspacesStore } from '../../workspaces/index.js';
+import { ModelsService } from '../models/models.service.js';
+import { SubagentsService } from '../subagents/subagents.service.js';
+import { Chat } from './chat.entity.js';
+import {
+  ChatId,
+  ChatPage,
+  ChatView,
+  CreateChat,
+  ListChats,
+  ListMessages,
+  MessagePage,
+  MessageView,
+  UpdateChat,
+} from './chats.dto.js';
+import { ChatsStore, chatView } from './chats.store.js';
+import { MessagesStore, messageView } from './messages.store.js';
+
+/** Chat records. */
+@Injectable()
+export class ChatsService {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(ChatsStore) private readonly chats: ChatsStore,
+    @Inject(MessagesStore) private readonly messages: MessagesStore,
+    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
+    @Inject(OrganizationsStore) private readonly organizations: OrganizationsStore,
+    @Inject(ModelsService) private readonly models: ModelsService,
+    @Inject(SubagentsService) private readonly subagents: SubagentsService,
+  ) {}
+
+  @Action({
+    name: 'chat_create',
+    summary: 'Create the chat in which runs happen',
+    effect: 'write',
+    permission: 'chat.write',
+    input: CreateChat,
+    output: ChatView,
+    refuses: { 404: 'No such organization, workspace or agent', 409: 'The chat_id is taken' },
+  })
+  async create(actor: Actor, input: CreateChat): Promise<ChatView> {
+    const chat = await this.draft(actor, input);
+    const created = await this.database.transaction(unit => this.insert(unit, chat));
+    if (!created) throw new Conflict('chat_id is taken; leave it out to get a new one');
+    return this.read(actor, { id: chat.id });
+  }
+
+  /** The chat that the input describes, all of it checked, not yet stored. */
+  async draft(actor: Actor, input: CreateChat): Promise<Chat> {
+    const { workspace_id, agent_name, title, chat_id, model } = input;
+    if (agent_name !== undefined && !workspace_id) throw new Invalid('agent_name needs workspace_id: agents live in workspaces');
+    if (model !== undefined) this.models.resolve(model);
+    const organizationId = await this.placeOf(actor, input);
+    if (workspace_id && agent_name !== undefined) await this.subagents.require(actor, workspace_id, agent_name);
+    return new Chat({
+      id: chat_id?.toLowerCase(),
+      title,
+      organizationId,
+      workspaceId: workspace_id ?? null,
+      agentName: agent_name ?? null,
+      model: model ?? null,
+      createdBy: actor.id,
+    });
+  }
+
+  /** Stores the chat unless its id is taken; says whether it did. */
+  async insert(unit: UnitOfWork, chat: Chat): Promise<boolean> {
+    const taken = await unit.tables<{ chat: Chat }>().selectFrom('chat').select('id').where('id', '=', chat.id).executeTakeFirst();
+    if (taken) return false;
+    const { numInsertedOrUpdatedRows = 0n } = await unit
+      .tables<{ chat: Chat }>()
+      .insertInto('chat')
+      .values({
+        id: chat.id,
+        title: chat.title,
+        organization_id: chat.organizationId,
+        workspace_id: chat.workspaceId,
+        agent_name: chat.agentName,
+        model: chat.model,
+        pinned: chat.pinned,
+        archived: chat.archived,
+        created_by: chat.createdBy,
+        created_at: chat.createdAt.toISOString(),
+        updated_at: chat.updatedAt.toISOString(),
+        last_message_at: null,
+      })
+      .onConflict(conflict => conflict.doNothing())
+      .executeTakeFirst();
+    return numInsertedOrUpdatedRows > 0n;
+  }
+
+  @Action({
+    name: 'chat_list',
+    summary: 'List the chats that the caller sees, newest first',
+    effect: 'read',
+    permission: 'chat.read',
+    input: ListChats,
+    output: ChatPage,
+  })
+  async list(actor: Actor, { limit = DEFAULT_LIMIT, cursor, ...filter }: ListChats): Promise<Page<ChatView>> {
+    requireScope(actor, 'chat.read');
+    const [createdAt, id] = decodeCursor(cursor, 'time', 'id');
+    const after = createdAt && id ? { createdAt, id } : undefined;
+    const rows = await this.chats.list(actor, { ...filter, after, limit: limit + 1 });
+    return pageOf(rows, limit, chatView, row => [iso(row.created_at), row.id]);
+  }
+
+  @Action({
+    name: 'chat_read',
+    summary: 'Read a chat',
+    effect: 'read',
+    permission: 'chat.read',
+    input: ChatId,
+    output: ChatView,
+  })
+  async read(actor: Actor, { id }: ChatId): Promise<ChatView> {
+    const row = await this.chats.require(actor, 'chat.read', id);
+    return chatView({ ...row, ...(await this.chats.newestRun(id)) });
+  }
+
+  @Action({
+    name: 'chat_messages',
+    summary: 'List the messages of a chat, oldest first',
+    effect: 'read',
+    permission: 'chat.read',
+    input: ListMessages,
+    output: MessagePage,
+  })
+  async listMessages(actor: Actor, { id, limit = DEFAULT_LIMIT, cursor }: ListMessages): Promise<Page<MessageView>> {
+    await this.chats.require(actor, 'chat.read', id);
+    const [runNumber, number] = decodeCursor(cursor, 'number', 'number');
+    const after = runNumber && number ? { runNumber, number } : undefined;
+    const rows = await this.messages.list(id, { after, limit: limit + 1 });
+    return pageOf(rows, limit, messageView, row => [row.run_number, row.number]);
+  }
+
+  @Action({
+    name: 'chat_update',
+    summary: 'Rename, pin or archive a chat, or choose its model',
+    effect: 'write',
+    permission: 'chat.write',
+    input: UpdateChat,
+    output: ChatView,
+  })
+  async update(actor: Actor, { id, title, pinned, archived, model }: UpdateChat): Promise<ChatView> {
+    await this.chats.require(actor, 'chat.write', id);
+    if (title !== undefined && title.trim() === '') throw new Invalid('title must not be blank');
+    if (model) this.models.resolve(model);
+    await this.database.transaction(async unit => {
+      const chat = await unit.entities.findOneOrFail(Chat, { id });
+      chat.title = title?.trim() ?? chat.title;
+      chat.pinned = pinned ?? chat.pinned;
+      chat.archived = archived ?? chat.archived;
+      chat.model = model === undefined ? chat.model : model;
+    });
+    return this.read(actor, { id });
+  }
+
+  @Action({
+    name: 'chat_delete',
+    summary: 'Delete a chat with its messages and runs; a run in flight ends',
+    effect: 'destructive',
+    permission: 'chat.write',
+    input: ChatId,
+    output: DeletedView,
+  })
+  async delete(actor: Actor, { id }: ChatId): Promise<DeletedView> {
+    await this.chats.require(actor, 'chat.write', id);
+    await this.database.transaction(unit => unit.entities.nativeDelete(Chat, { id }));
+    return DeletedView.of(id);
+  }
+
+  /** Checks that the caller may have a chat in the place that the input names; returns its organization. */
+  private async placeOf(actor: Actor, { workspace_id, organization_id }: CreateChat): Promise<string> {
+    if (workspace_id) {
+      const workspace = await this.workspaces.require(actor, 'chat.write', workspace_id);
+      if (organization_id && organization_id !== workspace.organization_id)
+        throw new Invalid('organization_id is not the organization of the workspace');
+      return workspace.organization_id;
+    }
+    requireScope(actor, 'chat.write');
+    if (actor.credential.workspace_ids) throw new Forbidden('A key limited to some workspaces must name one as workspace_id');
+    const id = organization_id ?? (await this.organizations.defaultFor(actor));
+    return (await this.organizations.requireMember(actor, id)).id;
+  }
+}

@@ -1,0 +1,155 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type Kysely, sql } from 'kysely';
+import type { OrganizationMember } from '../../identity/index.js';
+import type { Actor } from '../../platform/access/actor.js';
+import {
+  type OrganizationRole,
+  requireScope,
+  requireWorkspaceRole,
+  type Visibility,
+  type WorkspacePermission,
+  type WorkspaceRole,
+  workspaceRole,
+} from '../../platform/access/policy.js';
+import { Database } from '../../platform/database/database.js';
+import { iso, isoOrNull, type Row, type Tables } from '../../platform/database/rows.js';
+import { NotFound } from '../../platform/http/problem.js';
+import { isVisibleTo, type Workspace, type WorkspaceMember } from '../../workspaces/index.js';
+import type { Run } from '../agent/run.entity.js';
+import type { Chat } from './chat.entity.js';
+import type { ChatView } from './chats.dto.js';
+
+type ChatTables = {
+  chat: Chat;
+  run: Run;
+  workspace: Workspace;
+  workspace_member: WorkspaceMember;
+  organization_member: OrganizationMember;
+};
+
+interface Standing {
+  visibility: Visibility | null;
+  workspace_created_by: string | null;
+  organization_role: OrganizationRole;
+  workspace_role: WorkspaceRole | null;
+}
+
+export interface ChatFilter {
+  workspace_id?: string;
+  organization_id?: string;
+  archived?: boolean;
+  pinned?: boolean;
+  q?: string;
+  after?: { createdAt: string; id: string };
+  limit: number;
+}
+
+type NewestRun = { run_id: string | null; run_status: string | null };
+
+/** Questions about chats, each asked together with who asks. */
+@Injectable()
+export class ChatsStore {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  /**
+   * The chat, if the caller may: 404 where they do not see it, 403 where their role in its workspace or their key is too
+   * low. Inside a transaction, pass its tables.
+   */
+  async require(
+    actor: Actor,
+    permission: WorkspacePermission,
+    id: string,
+    tables: Kysely<Tables<ChatTables>> = this.database.tables<ChatTables>(),
+  ): Promise<Row<Chat>> {
+    const row = await this.standings(tables, actor).where('c.id', '=', id).executeTakeFirst();
+    const role = row && chatRole(actor.id, row);
+    if (!row || !role) throw new NotFound('No such chat');
+    requireScope(actor, permission);
+    requireWorkspaceRole(role, permission);
+    return row;
+  }
+
+  /** The chats that the caller sees, newest first, from before `after`. */
+  list(actor: Actor, filter: ChatFilter): Promise<(Row<Chat> & NewestRun)[]> {
+    let query = this.standings(this.database.tables<ChatTables>(), actor)
+      .where(({ or, and, eb }) =>
+        or([and([eb('c.workspace_id', 'is', null), eb('c.created_by', '=', actor.id)]), isVisibleTo(actor.id)]),
+      )
+      .leftJoinLateral(
+        eb => eb.selectFrom('run').select(['id', 'status']).whereRef('chat_id', '=', 'c.id').orderBy('number', 'desc').limit(1).as('r'),
+        join => join.onTrue(),
+      )
+      .select(['r.id as run_id', 'r.status as run_status'])
+      .orderBy('c.created_at', 'desc')
+      .orderBy('c.id', 'desc')
+      .limit(filter.limit);
+    const { after } = filter;
+    if (filter.workspace_id) query = query.where('c.workspace_id', '=', filter.workspace_id);
+    if (filter.organization_id) query = query.where('c.organization_id', '=', filter.organization_id);
+    if (filter.archived !== undefined) query = query.where('c.archived', '=', filter.archived);
+    if (filter.pinned !== undefined) query = query.where('c.pinned', '=', filter.pinned);
+    if (filter.q) query = query.where(sql<boolean>`strpos(lower(c.title), lower(${filter.q})) > 0`);
+    if (after)
+      query = query.where(({ eb, refTuple, tuple }) => eb(refTuple('c.created_at', 'c.id'), '<', tuple(after.createdAt, after.id)));
+    return query.execute();
+  }
+
+  /** The newest run of a chat. */
+  async newestRun(chatId: string): Promise<NewestRun> {
+    const run = await this.database
+      .tables<ChatTables>()
+      .selectFrom('run')
+      .select(['id as run_id', 'status as run_status'])
+      .where('chat_id', '=', chatId)
+      .orderBy('number', 'desc')
+      .limit(1)
+      .executeTakeFirst();
+    return run ?? { run_id: null, run_status: null };
+  }
+
+  /** Chats of the organizations the caller is in, with what decides their role there. */
+  private standings(tables: Kysely<Tables<ChatTables>>, actor: Actor) {
+    const { organization_id, workspace_ids } = actor.credential;
+    let query = tables
+      .selectFrom('chat as c')
+      .innerJoin('organization_member as m', join =>
+        join.onRef('m.organization_id', '=', 'c.organization_id').on('m.user_id', '=', actor.id),
+      )
+      .leftJoin('workspace as w', 'w.id', 'c.workspace_id')
+      .leftJoin('workspace_member as wm', join =>
+        join.onRef('wm.workspace_id', '=', 'w.id').on('wm.user_id', '=', actor.id),
+      )
+      .selectAll('c')
+      .select(['w.visibility', 'w.created_by as workspace_created_by'])
+      .select(['m.role as organization_role', 'wm.role as workspace_role']);
+    if (organization_id) query = query.where('c.organization_id', '=', organization_id);
+    if (workspace_ids) query = query.where('c.workspace_id', 'in', [...workspace_ids]);
+    return query;
+  }
+}
+
+/** A chat in a workspace follows the workspace; one without is its creator's alone. */
+function chatRole(actorId: string, chat: Row<Chat> & Standing): WorkspaceRole | null {
+  const { visibility, workspace_created_by, organization_role, workspace_role } = chat;
+  if (visibility === null || workspace_created_by === null) return chat.created_by === actorId ? 'admin' : null;
+  return workspaceRole(actorId, { visibility, created_by: workspace_created_by, organization_role, workspace_role });
+}
+
+export function chatView(row: Row<Chat> & NewestRun): ChatView {
+  const { id, title, organization_id, workspace_id, agent_name, model, pinned, archived, created_by } = row;
+  return {
+    id,
+    title,
+    organization_id,
+    workspace_id,
+    agent_name,
+    model,
+    pinned,
+    archived,
+    created_by,
+    created_at: iso(row.created_at),
+    updated_at: iso(row.updated_at),
+    last_message_at: isoOrNull(row.last_message_at),
+    run: row.run_id && row.run_status ? { call_id: row.run_id, status: row.run_status } : null,
+  };
+}

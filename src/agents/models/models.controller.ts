@@ -1,0 +1,18 @@
+import { Controller, Get, Inject } from '@nestjs/common';
+import { Caller } from '../../platform/access/access.js';
+import type { Actor } from '../../platform/access/actor.js';
+import { Input } from '../../platform/http/input.js';
+import { Serves } from '../../platform/http/serves.js';
+import { ListModels } from './models.dto.js';
+import { ModelsService } from './models.service.js';
+
+@Controller()
+export class ModelsController {
+  constructor(@Inject(ModelsService) private readonly models: ModelsService) {}
+
+  @Serves(ModelsService, 'list')
+  @Get('/api/models')
+  list(@Caller() actor: Actor, @Input() input: ListModels) {
+    return this.models.list(actor, input);
+  }
+}

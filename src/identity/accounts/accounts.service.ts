@@ -1,0 +1,76 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Actor } from '../../platform/access/actor.js';
+import { requireScope } from '../../platform/access/policy.js';
+import { Action } from '../../platform/actions/action.js';
+import { Database } from '../../platform/database/database.js';
+import { iso } from '../../platform/database/rows.js';
+import { OrganizationsStore } from '../organizations/index.js';
+import { PrincipalView, UpdateAccount, UserView } from './accounts.dto.js';
+import { User } from './user.entity.js';
+
+/** The caller's own account. */
+@Injectable()
+export class AccountsService {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(OrganizationsStore) private readonly organizations: OrganizationsStore,
+  ) {}
+
+  @Action({
+    name: 'account_read',
+    summary: 'Read the account of the caller',
+    effect: 'read',
+    permission: 'account.read',
+    input: null,
+    output: UserView,
+  })
+  async read(actor: Actor): Promise<UserView> {
+    requireScope(actor, 'account.read');
+    return this.database.transaction(async unit => userView(await unit.entities.findOneOrFail(User, { id: actor.id })));
+  }
+
+  @Action({
+    name: 'account_update',
+    summary: 'Rename the account of the caller',
+    effect: 'write',
+    permission: 'account.update',
+    input: UpdateAccount,
+    output: UserView,
+  })
+  async update(actor: Actor, { name }: UpdateAccount): Promise<UserView> {
+    requireScope(actor, 'account.update');
+    return this.database.transaction(async unit => {
+      const user = await unit.entities.findOneOrFail(User, { id: actor.id });
+      user.name = name.trim();
+      await unit.flush();
+      return userView(user);
+    });
+  }
+
+  @Action({
+    name: 'principal_read',
+    summary: 'Tell who the request authenticates as',
+    effect: 'read',
+    permission: null,
+    input: null,
+    output: PrincipalView,
+  })
+  async principal(actor: Actor): Promise<PrincipalView> {
+    const { type, id, name, email, credential } = actor;
+    const { organization_id, scopes, expires_at } = credential;
+    const [bound] = organization_id ? await this.organizations.list(actor, 1, undefined) : [];
+    return {
+      type,
+      id,
+      name,
+      email,
+      organization_id,
+      role: bound?.role ?? null,
+      credential: { type: credential.type, id: credential.id, scopes, expires_at },
+    };
+  }
+}
+
+export function userView({ id, email, name, installationOwner, createdAt }: User): UserView {
+  return { id, email, name, installation_owner: installationOwner, created_at: iso(createdAt) };
+}

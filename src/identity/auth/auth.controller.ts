@@ -1,0 +1,97 @@
+import { Controller, Get, Inject, Patch, Post, Req } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { Caller, Public } from '../../platform/access/access.js';
+import type { Actor } from '../../platform/access/actor.js';
+import { Input } from '../../platform/http/input.js';
+import { Documents, Serves } from '../../platform/http/serves.js';
+import { UpdateAccount } from '../accounts/accounts.dto.js';
+import { AccountsService, userView } from '../accounts/accounts.service.js';
+import type { SignInSource } from '../sessions/session.entity.js';
+import { IssuedTokens, SessionsService } from '../sessions/sessions.service.js';
+import { Login, RefreshTokenInput, Register, SignedOutView, TokensView } from './auth.dto.js';
+import { AuthService } from './auth.service.js';
+
+@Controller()
+export class AuthController {
+  constructor(
+    @Inject(AuthService) private readonly auth: AuthService,
+    @Inject(SessionsService) private readonly sessions: SessionsService,
+    @Inject(AccountsService) private readonly accounts: AccountsService,
+  ) {}
+
+  @Documents({
+    summary: 'Make an account and sign in; the first account owns the installation',
+    input: Register,
+    output: TokensView,
+    refuses: { 403: 'Registration is closed, by invitation, or lacks the set-up token', 409: 'The address has an account' },
+  })
+  @Public()
+  @Post('/api/auth/register')
+  async register(@Input() input: Register, @Req() request: FastifyRequest): Promise<TokensView> {
+    return tokensView(await this.auth.register(input, sourceOf(request)));
+  }
+
+  @Documents({
+    summary: 'Sign in with e-mail address and password',
+    input: Login,
+    output: TokensView,
+    refuses: { 401: 'Wrong e-mail address or password' },
+  })
+  @Public()
+  @Post('/api/auth/login')
+  async login(@Input() input: Login, @Req() request: FastifyRequest): Promise<TokensView> {
+    return tokensView(await this.auth.login(input, sourceOf(request)));
+  }
+
+  @Documents({
+    summary: 'Trade a refresh token for new tokens; using one twice ends its session',
+    input: RefreshTokenInput,
+    output: TokensView,
+    refuses: { 401: 'Unknown, expired or used refresh token' },
+  })
+  @Public()
+  @Post('/api/auth/refresh')
+  async refresh(@Input() { refresh_token }: RefreshTokenInput): Promise<TokensView> {
+    return tokensView(await this.sessions.refresh(refresh_token));
+  }
+
+  @Documents({ summary: 'End the session of a refresh token', input: RefreshTokenInput, output: SignedOutView })
+  @Public()
+  @Post('/api/auth/logout')
+  async logout(@Input() { refresh_token }: RefreshTokenInput): Promise<SignedOutView> {
+    await this.sessions.end(refresh_token);
+    return { signed_out: true };
+  }
+
+  @Serves(AccountsService, 'read')
+  @Get('/api/auth/me')
+  me(@Caller() actor: Actor) {
+    return this.accounts.read(actor);
+  }
+
+  @Serves(AccountsService, 'update')
+  @Patch('/api/auth/me')
+  updateMe(@Caller() actor: Actor, @Input() input: UpdateAccount) {
+    return this.accounts.update(actor, input);
+  }
+
+  @Serves(AccountsService, 'principal')
+  @Get('/api/auth/principal')
+  principal(@Caller() actor: Actor) {
+    return this.accounts.principal(actor);
+  }
+}
+
+function sourceOf(request: FastifyRequest): SignInSource {
+  return { userAgent: request.headers['user-agent'], address: request.ip };
+}
+
+function tokensView({ accessToken, refreshToken, expiresIn, user }: IssuedTokens): TokensView {
+  return {
+    access_token: accessToken,
+    refresh_token: refreshToken,
+    token_type: 'Bearer',
+    expires_in: expiresIn,
+    user: userView(user),
+  };
+}

@@ -1,0 +1,57 @@
+import { LockMode } from '@mikro-orm/core';
+import { Inject, Injectable } from '@nestjs/common';
+import { Config } from '../../platform/config/config.js';
+import { Database, UnitOfWork } from '../../platform/database/database.js';
+import { Conflict, Forbidden, Unauthorized } from '../../platform/http/problem.js';
+import { hashPassword, passwordMatches } from '../accounts/passwords.js';
+import { Installation } from '../accounts/installation.entity.js';
+import { User } from '../accounts/user.entity.js';
+import { OrganizationsService } from '../organizations/index.js';
+import type { SignInSource } from '../sessions/session.entity.js';
+import { IssuedTokens, SessionsService } from '../sessions/sessions.service.js';
+import type { Login, Register } from './auth.dto.js';
+import { SetupToken } from './setup-token.js';
+
+/** Registration and sign-in. */
+@Injectable()
+export class AuthService {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(SessionsService) private readonly sessions: SessionsService,
+    @Inject(OrganizationsService) private readonly organizations: OrganizationsService,
+    @Inject(SetupToken) private readonly setupToken: SetupToken,
+    @Inject(Config) private readonly config: Config,
+  ) {}
+
+  /** Makes an account, an organization of its own, and signs in. The first account owns the installation. */
+  async register(input: Register, from: SignInSource): Promise<IssuedTokens> {
+    const passwordHash = await hashPassword(input.password);
+    return this.database.transaction(async unit => {
+      // One at a time: of two first registrations only one may own the installation.
+      await unit.entities.findOneOrFail(Installation, 1, { lockMode: LockMode.PESSIMISTIC_WRITE });
+      const installationOwner = (await unit.entities.count(User)) === 0;
+      await this.admit(unit, input, installationOwner);
+      const user = unit.add(new User({ ...input, name: input.name.trim(), passwordHash, installationOwner }));
+      await unit.flush();
+      this.organizations.found(unit, `${user.name}'s organization`, user.id);
+      return this.sessions.open(unit, user, from);
+    });
+  }
+
+  async login({ email, password }: Login, from: SignInSource): Promise<IssuedTokens> {
+    return this.database.transaction(async unit => {
+      const user = await unit.entities.findOne(User, { email: User.normalizeEmail(email) });
+      if (!(await passwordMatches(user?.passwordHash, password)) || !user)
+        throw new Unauthorized('E-mail address or password is wrong');
+      return this.sessions.open(unit, user, from);
+    });
+  }
+
+  private async admit(unit: UnitOfWork, input: Register, isFirst: boolean): Promise<void> {
+    if (isFirst) await this.setupToken.redeem(unit, input.setup_token);
+    else if (this.config.registration === 'closed') throw new Forbidden('Registration is closed');
+    else if (this.config.registration === 'invite') throw new Forbidden('Registration is by invitation');
+    if (await unit.entities.findOne(User, { email: User.normalizeEmail(input.email) }))
+      throw new Conflict('An account with this e-mail address exists; sign in instead');
+  }
+}

@@ -1,0 +1,70 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { AccessClaims, Credentials } from '../platform/access/access.js';
+import type { Actor } from '../platform/access/actor.js';
+import { Database } from '../platform/database/database.js';
+import { isoOrNull, Row } from '../platform/database/rows.js';
+import type { User } from './accounts/user.entity.js';
+import type { ApiKey } from './keys/api-key.entity.js';
+import { isWellFormedKey } from './keys/key-format.js';
+import { hashSecret } from './secrets.js';
+import type { Session } from './sessions/session.entity.js';
+
+type CredentialTables = { user: User; api_key: ApiKey; session: Session };
+
+/** How old `last_used_at` may grow before a use writes it again: a write a request would cost more than the request. */
+const LAST_USED_PRECISION_MS = 60_000;
+
+/** Who stands behind an API key or an access token: one query each. */
+@Injectable()
+export class CredentialsService extends Credentials {
+  constructor(@Inject(Database) private readonly database: Database) {
+    super();
+  }
+
+  async ofApiKey(secret: string): Promise<Actor | undefined> {
+    if (!isWellFormedKey(secret)) return undefined;
+    const row = await this.database
+      .tables<CredentialTables>()
+      .selectFrom('api_key as k')
+      .innerJoin('user as u', 'u.id', 'k.user_id')
+      .select(['k.id', 'k.organization_id', 'k.scopes', 'k.workspace_ids', 'k.expires_at', 'k.last_used_at'])
+      .select(['u.id as user_id', 'u.name', 'u.email'])
+      .where('k.hash', '=', hashSecret(secret))
+      .where('k.revoked_at', 'is', null)
+      .executeTakeFirst();
+    if (!row || (row.expires_at && new Date(row.expires_at) <= new Date())) return undefined;
+    await this.noteUse(row);
+    const { id, scopes, organization_id, workspace_ids } = row;
+    const expires_at = isoOrNull(row.expires_at);
+    return userActor(row, { type: 'api_key', id, scopes, expires_at, organization_id, workspace_ids });
+  }
+
+  async ofAccessToken({ sub, sid, exp }: AccessClaims): Promise<Actor | undefined> {
+    const row = await this.database
+      .tables<CredentialTables>()
+      .selectFrom('session as s')
+      .innerJoin('user as u', 'u.id', 's.user_id')
+      .select(['u.id as user_id', 'u.name', 'u.email'])
+      .where('s.id', '=', sid)
+      .where('s.user_id', '=', sub)
+      .where('s.revoked_at', 'is', null)
+      .executeTakeFirst();
+    const expires_at = new Date(exp * 1000).toISOString();
+    const unlimited = { scopes: null, organization_id: null, workspace_ids: null };
+    return row && userActor(row, { type: 'session', id: sid, expires_at, ...unlimited });
+  }
+
+  private async noteUse({ id, last_used_at }: Pick<Row<ApiKey>, 'id' | 'last_used_at'>): Promise<void> {
+    if (last_used_at && Date.now() - Date.parse(last_used_at) < LAST_USED_PRECISION_MS) return;
+    await this.database
+      .tables<CredentialTables>()
+      .updateTable('api_key')
+      .set({ last_used_at: new Date().toISOString() })
+      .where('id', '=', id)
+      .execute();
+  }
+}
+
+function userActor(row: { user_id: string; name: string; email: string }, credential: Actor['credential']): Actor {
+  return { type: 'user', id: row.user_id, name: row.name, email: row.email, credential };
+}

@@ -1,0 +1,37 @@
+import { Controller, Delete, Get, Inject, Post } from '@nestjs/common';
+import { Caller, SessionOnly } from '../../platform/access/access.js';
+import type { Actor } from '../../platform/access/actor.js';
+import { Input } from '../../platform/http/input.js';
+import { Serves } from '../../platform/http/serves.js';
+import { CreateKey, KeyId, ListKeys } from './keys.dto.js';
+import { KeysService } from './keys.service.js';
+
+@Controller()
+export class KeysController {
+  constructor(@Inject(KeysService) private readonly keys: KeysService) {}
+
+  @Serves(KeysService, 'list')
+  @Get('/api/keys')
+  list(@Caller() actor: Actor, @Input() input: ListKeys) {
+    return this.keys.list(actor, input);
+  }
+
+  @SessionOnly()
+  @Serves(KeysService, 'create')
+  @Post('/api/keys')
+  create(@Caller() actor: Actor, @Input() input: CreateKey) {
+    return this.keys.create(actor, input);
+  }
+
+  @Serves(KeysService, 'read')
+  @Get('/api/keys/:id')
+  read(@Caller() actor: Actor, @Input() input: KeyId) {
+    return this.keys.read(actor, input);
+  }
+
+  @Serves(KeysService, 'revoke')
+  @Delete('/api/keys/:id')
+  revoke(@Caller() actor: Actor, @Input() input: KeyId) {
+    return this.keys.revoke(actor, input);
+  }
+}

@@ -1,0 +1,6 @@
+export { Organization } from './organization.entity.js';
+export { OrganizationMember } from './organization-member.entity.js';
+export { organizationDeleting } from './organizations.events.js';
+export { OrganizationsModule } from './organizations.module.js';
+export { OrganizationsService } from './organizations.service.js';
+export { OrganizationsStore } from './organizations.store.js';

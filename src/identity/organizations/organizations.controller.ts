@@ -1,0 +1,42 @@
+import { Controller, Delete, Get, Inject, Patch, Post } from '@nestjs/common';
+import { Caller } from '../../platform/access/access.js';
+import type { Actor } from '../../platform/access/actor.js';
+import { Input } from '../../platform/http/input.js';
+import { Serves } from '../../platform/http/serves.js';
+import { CreateOrganization, ListOrganizations, OrganizationId, UpdateOrganization } from './organizations.dto.js';
+import { OrganizationsService } from './organizations.service.js';
+
+@Controller()
+export class OrganizationsController {
+  constructor(@Inject(OrganizationsService) private readonly organizations: OrganizationsService) {}
+
+  @Serves(OrganizationsService, 'list')
+  @Get('/api/organizations')
+  list(@Caller() actor: Actor, @Input() input: ListOrganizations) {
+    return this.organizations.list(actor, input);
+  }
+
+  @Serves(OrganizationsService, 'create')
+  @Post('/api/organizations')
+  create(@Caller() actor: Actor, @Input() input: CreateOrganization) {
+    return this.organizations.create(actor, input);
+  }
+
+  @Serves(OrganizationsService, 'read')
+  @Get('/api/organizations/:orgId')
+  read(@Caller() actor: Actor, @Input() input: OrganizationId) {
+    return this.organizations.read(actor, input);
+  }
+
+  @Serves(OrganizationsService, 'update')
+  @Patch('/api/organizations/:orgId')
+  update(@Caller() actor: Actor, @Input() input: UpdateOrganization) {
+    return this.organizations.update(actor, input);
+  }
+
+  @Serves(OrganizationsService, 'delete')
+  @Delete('/api/organizations/:orgId')
+  delete(@Caller() actor: Actor, @Input() input: OrganizationId) {
+    return this.organizations.delete(actor, input);
+  }
+}

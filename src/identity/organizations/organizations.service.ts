@@ -1,0 +1,117 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Actor } from '../../platform/access/actor.js';
+import { requireScope } from '../../platform/access/policy.js';
+import { Action } from '../../platform/actions/action.js';
+import { Database, UnitOfWork } from '../../platform/database/database.js';
+import { iso } from '../../platform/database/rows.js';
+import { Events } from '../../platform/events/events.js';
+import { DeletedView } from '../../platform/http/deleted.view.js';
+import { Forbidden } from '../../platform/http/problem.js';
+import { DEFAULT_LIMIT, decodeCursor, Page, pageOf } from '../../platform/http/page.js';
+import { OrganizationMember } from './organization-member.entity.js';
+import { Organization } from './organization.entity.js';
+import {
+  CreateOrganization,
+  ListOrganizations,
+  OrganizationId,
+  OrganizationPage,
+  OrganizationView,
+  UpdateOrganization,
+} from './organizations.dto.js';
+import { organizationDeleting } from './organizations.events.js';
+import { OrganizationsStore, organizationView } from './organizations.store.js';
+
+@Injectable()
+export class OrganizationsService {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(OrganizationsStore) private readonly organizations: OrganizationsStore,
+    @Inject(Events) private readonly events: Events,
+  ) {}
+
+  @Action({
+    name: 'organization_list',
+    summary: 'List the organizations of the caller',
+    effect: 'read',
+    permission: 'organization.list',
+    input: ListOrganizations,
+    output: OrganizationPage,
+  })
+  async list(actor: Actor, { limit = DEFAULT_LIMIT, cursor }: ListOrganizations): Promise<Page<OrganizationView>> {
+    requireScope(actor, 'organization.list');
+    const [after] = decodeCursor(cursor, 'id');
+    const rows = await this.organizations.list(actor, limit + 1, after);
+    return pageOf(rows, limit, organizationView, row => [row.id]);
+  }
+
+  @Action({
+    name: 'organization_create',
+    summary: 'Create an organization that the caller owns',
+    effect: 'write',
+    permission: 'organization.create',
+    input: CreateOrganization,
+    output: OrganizationView,
+  })
+  async create(actor: Actor, { name }: CreateOrganization): Promise<OrganizationView> {
+    requireScope(actor, 'organization.create');
+    if (actor.credential.organization_id) throw new Forbidden('A key bound to one organization cannot create another');
+    const organization = await this.database.transaction(async unit => this.found(unit, name, actor.id));
+    return ownedView(organization);
+  }
+
+  /** Adds an organization and its owner in the caller's transaction. */
+  found(unit: UnitOfWork, name: string, ownerId: string): Organization {
+    const organization = unit.add(new Organization(name.trim(), ownerId));
+    unit.add(new OrganizationMember(organization.id, ownerId, 'owner'));
+    return organization;
+  }
+
+  @Action({
+    name: 'organization_read',
+    summary: 'Read an organization',
+    effect: 'read',
+    permission: 'organization.read',
+    input: OrganizationId,
+    output: OrganizationView,
+  })
+  async read(actor: Actor, { organization_id }: OrganizationId): Promise<OrganizationView> {
+    return organizationView(await this.organizations.require(actor, 'organization.read', organization_id));
+  }
+
+  @Action({
+    name: 'organization_update',
+    summary: 'Rename an organization',
+    effect: 'write',
+    permission: 'organization.update',
+    input: UpdateOrganization,
+    output: OrganizationView,
+  })
+  async update(actor: Actor, { organization_id, name }: UpdateOrganization): Promise<OrganizationView> {
+    await this.database.transaction(async unit => {
+      const { organization } = await this.organizations.requireEntity(unit, actor, 'organization.update', organization_id);
+      organization.name = name.trim();
+    });
+    return this.read(actor, { organization_id });
+  }
+
+  @Action({
+    name: 'organization_delete',
+    summary: 'Delete an organization with its workspaces, files and chats',
+    effect: 'destructive',
+    permission: 'organization.delete',
+    input: OrganizationId,
+    output: DeletedView,
+  })
+  async delete(actor: Actor, { organization_id }: OrganizationId): Promise<DeletedView> {
+    await this.database.transaction(async unit => {
+      const { organization } = await this.organizations.requireEntity(unit, actor, 'organization.delete', organization_id);
+      await this.events.publish(unit, organizationDeleting, { organization_id });
+      unit.entities.remove(organization);
+    });
+    return DeletedView.of(organization_id);
+  }
+}
+
+function ownedView({ id, name, createdAt, updatedAt }: Organization): OrganizationView {
+  return { id, name, role: 'owner', created_at: iso(createdAt), updated_at: iso(updatedAt) };
+}

@@ -1,0 +1,80 @@
+import { LockMode } from '@mikro-orm/core';
+import { Inject, Injectable } from '@nestjs/common';
+import { JwtService } from '@nestjs/jwt';
+import { Config } from '../../platform/config/config.js';
+import { Database, UnitOfWork } from '../../platform/database/database.js';
+import { Unauthorized } from '../../platform/http/problem.js';
+import { User } from '../accounts/user.entity.js';
+import { hashSecret, randomSecret } from '../secrets.js';
+import { RefreshToken } from './refresh-token.entity.js';
+import { Session, SignInSource } from './session.entity.js';
+import { TokenKey } from './token-key.js';
+import { ISSUER } from './jwt.strategy.js';
+
+/** Signed proof of a sign-in, and the user it is of. */
+export interface IssuedTokens {
+  accessToken: string;
+  refreshToken: string;
+  expiresIn: number;
+  user: User;
+}
+
+/** Sign-ins: opened, carried on by rotating refresh tokens (RFC 9700 section 4.14), ended. */
+@Injectable()
+export class SessionsService {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(JwtService) private readonly jwt: JwtService,
+    @Inject(TokenKey) private readonly key: TokenKey,
+    @Inject(Config) private readonly config: Config,
+  ) {}
+
+  /** Opens a session for `user` in the caller's transaction. */
+  open(unit: UnitOfWork, user: User, from: SignInSource): IssuedTokens {
+    const session = unit.add(new Session(user.id, from, this.config.refreshTokenSeconds));
+    return this.issue(unit, session, user);
+  }
+
+  /**
+   * Trades a refresh token for new tokens. Of two uses of the same one the second is refused and the session ends: one
+   * of the two holders is not the person it was given to.
+   */
+  async refresh(token: string): Promise<IssuedTokens> {
+    const tokens = await this.database.transaction(unit => this.rotate(unit, hashSecret(token)));
+    if (!tokens) throw new Unauthorized('This refresh token is not valid; sign in again');
+    return tokens;
+  }
+
+  /** Ends the session that the refresh token belongs to; an unknown token has none. */
+  async end(token: string): Promise<void> {
+    await this.database.transaction(async unit => {
+      const used = await unit.entities.findOne(RefreshToken, { hash: hashSecret(token) });
+      const session = used && (await unit.entities.findOne(Session, { id: used.sessionId }));
+      session?.revoke();
+    });
+  }
+
+  private async rotate(unit: UnitOfWork, hash: string): Promise<IssuedTokens | undefined> {
+    const used = await unit.entities.findOne(RefreshToken, { hash }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+    const session = used && (await unit.entities.findOne(Session, { id: used.sessionId }));
+    if (!used || !session?.isLive) return undefined;
+    if (used.usedAt) {
+      session.revoke();
+      return undefined;
+    }
+    used.usedAt = new Date();
+    session.extend(this.config.refreshTokenSeconds);
+    return this.issue(unit, session, await unit.entities.findOneOrFail(User, { id: session.userId }));
+  }
+
+  private issue(unit: UnitOfWork, session: Session, user: User): IssuedTokens {
+    const refreshToken = randomSecret();
+    unit.add(new RefreshToken(hashSecret(refreshToken), session.id));
+    const expiresIn = this.config.accessTokenSeconds;
+    const accessToken = this.jwt.sign(
+      { sid: session.id },
+      { subject: user.id, issuer: ISSUER, algorithm: 'HS256', expiresIn, secret: this.key.value },
+    );
+    return { accessToken, refreshToken, expiresIn, user };
+  }
+}

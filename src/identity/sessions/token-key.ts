@@ -1,0 +1,34 @@
+import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
+import { Config } from '../../platform/config/config.js';
+import { Database } from '../../platform/database/database.js';
+import { Installation } from '../accounts/installation.entity.js';
+import { randomSecret } from '../secrets.js';
+
+/** The key that signs access tokens: the operator's, else one that the installation made for itself. */
+@Injectable()
+export class TokenKey implements OnModuleInit {
+  private key: string;
+
+  constructor(
+    @Inject(Config) private readonly config: Config,
+    @Inject(Database) private readonly database: Database,
+  ) {}
+
+  async onModuleInit(): Promise<void> {
+    this.key = this.config.jwtSecret ?? (await this.installationKey());
+  }
+
+  get value(): string {
+    return this.key;
+  }
+
+  private installationKey(): Promise<string> {
+    return this.database.transaction(async unit => {
+      await unit.entities.execute(
+        'insert into installation (id, token_key, created_at) values (1, ?, now()) on conflict do nothing',
+        [randomSecret()],
+      );
+      return (await unit.entities.findOneOrFail(Installation, 1)).tokenKey;
+    });
+  }
+}

@@ -1,0 +1,31 @@
+import { createParamDecorator, ExecutionContext, SetMetadata } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import type { Actor } from './actor.js';
+
+export const PUBLIC = 'access:public';
+export const SESSION_ONLY = 'access:session-only';
+
+/** Opens a route to callers without a credential; every other route is closed. */
+export const Public = () => SetMetadata(PUBLIC, true);
+
+/** Takes a user's own login only; keys and service accounts get 403. */
+export const SessionOnly = () => SetMetadata(SESSION_ONLY, true);
+
+/** Who makes the request. */
+export const Caller = createParamDecorator((_: unknown, context: ExecutionContext): Actor => {
+  const { user } = context.switchToHttp().getRequest<FastifyRequest & { user: Actor }>();
+  return user;
+});
+
+/** Who stands behind a credential; identity provides it. Each answers undefined for a credential that is not valid. */
+export abstract class Credentials {
+  abstract ofApiKey(key: string): Promise<Actor | undefined>;
+  abstract ofAccessToken(claims: AccessClaims): Promise<Actor | undefined>;
+}
+
+/** What an access token says (RFC 7519): the user, and the session it belongs to. */
+export interface AccessClaims {
+  readonly sub: string;
+  readonly sid: string;
+  readonly exp: number;
+}

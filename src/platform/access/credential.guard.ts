@@ -1,0 +1,60 @@
+import type { CanActivate } from '@nestjs/common';
+import { ExecutionContext, Inject, Injectable } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import { AuthGuard } from '@nestjs/passport';
+import type { FastifyRequest } from 'fastify';
+import { BadRequest, Forbidden, Unauthorized } from '../http/problem.js';
+import { PUBLIC, SESSION_ONLY } from './access.js';
+import type { Actor } from './actor.js';
+
+/** Hands a rejected credential over as our own problem, whatever passport made of it. */
+function guardFor(strategy: string, refusal: string) {
+  @Injectable()
+  class StrategyGuard extends AuthGuard(strategy) {
+    override handleRequest<TUser = Actor>(error: unknown, actor: TUser | false): TUser {
+      if (error) throw error;
+      if (!actor) throw new Unauthorized(refusal);
+      return actor;
+    }
+  }
+  return StrategyGuard;
+}
+
+@Injectable()
+export class ApiKeyGuard extends guardFor('api-key', 'This API key is not valid: unknown, revoked or expired') {}
+
+@Injectable()
+export class AccessTokenGuard extends guardFor('jwt', 'This access token is not valid or has expired') {}
+
+/** Lets in who proves who they are, by API key or access token; every route that is not `@Public()` passes here. */
+@Injectable()
+export class CredentialGuard implements CanActivate {
+  constructor(
+    @Inject(Reflector) private readonly reflector: Reflector,
+    @Inject(ApiKeyGuard) private readonly apiKey: CanActivate,
+    @Inject(AccessTokenGuard) private readonly accessToken: CanActivate,
+  ) {}
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const route = [context.getHandler(), context.getClass()];
+    if (this.reflector.getAllAndOverride<boolean>(PUBLIC, route)) return true;
+    const request = context.switchToHttp().getRequest<FastifyRequest & { user: Actor }>();
+    const admitted = await this.guardOf(request).canActivate(context);
+    if (this.reflector.getAllAndOverride<boolean>(SESSION_ONLY, route)) requireSession(request.user);
+    return admitted as boolean;
+  }
+
+  private guardOf({ headers }: FastifyRequest): CanActivate {
+    const hasKey = headers['x-api-key'] !== undefined;
+    const hasToken = headers.authorization !== undefined;
+    if (hasKey && hasToken) throw new BadRequest('Send X-API-Key or Authorization, not both');
+    if (hasKey) return this.apiKey;
+    if (!hasToken) throw new Unauthorized('Sign in, or send an API key in X-API-Key');
+    return this.accessToken;
+  }
+}
+
+function requireSession(actor: Actor): void {
+  if (actor.credential.type !== 'session')
+    throw new Forbidden('This takes your own sign-in; an API key or service account cannot do it');
+}

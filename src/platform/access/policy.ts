@@ -1,0 +1,112 @@
+import { Forbidden } from '../http/problem.js';
+import type { Actor } from './actor.js';
+
+/** Roles of an organization, highest first. */
+export const ORGANIZATION_ROLES = ['owner', 'admin', 'member', 'guest'] as const;
+export type OrganizationRole = (typeof ORGANIZATION_ROLES)[number];
+
+/** Roles in a workspace, highest first. */
+export const WORKSPACE_ROLES = ['admin', 'editor', 'viewer'] as const;
+export type WorkspaceRole = (typeof WORKSPACE_ROLES)[number];
+
+export const VISIBILITIES = ['org', 'restricted', 'private'] as const;
+export type Visibility = (typeof VISIBILITIES)[number];
+
+interface Rule<Role> {
+  /** The least role that may. */
+  readonly least: Role;
+  /** What a scoped key must hold. */
+  readonly scope: string;
+}
+
+/** Who may do what to an organization. */
+export const ORGANIZATION_POLICY = {
+  'organization.read': { least: 'guest', scope: 'organizations:read' },
+  'organization.update': { least: 'admin', scope: 'organizations:write' },
+  'organization.delete': { least: 'owner', scope: 'organizations:write' },
+  'workspace.create': { least: 'member', scope: 'workspaces:write' },
+} as const satisfies Record<string, Rule<OrganizationRole>>;
+
+/** Who may do what in a workspace. */
+export const WORKSPACE_POLICY = {
+  'workspace.read': { least: 'viewer', scope: 'workspaces:read' },
+  'workspace.update': { least: 'admin', scope: 'workspaces:write' },
+  'workspace.delete': { least: 'admin', scope: 'workspaces:write' },
+  'file.read': { least: 'viewer', scope: 'files:read' },
+  'file.write': { least: 'editor', scope: 'files:write' },
+  'code.run': { least: 'editor', scope: 'code:run' },
+  'chat.read': { least: 'viewer', scope: 'chats:read' },
+  'chat.write': { least: 'editor', scope: 'chats:write' },
+  'agent.run': { least: 'editor', scope: 'agent:run' },
+} as const satisfies Record<string, Rule<WorkspaceRole>>;
+
+/** What touches the caller's own account only: no role, but a scope for keys. */
+export const ACCOUNT_POLICY = {
+  'account.read': { scope: 'account:read' },
+  'account.update': { scope: 'account:write' },
+  'key.read': { scope: 'keys:read' },
+  'key.write': { scope: 'keys:write' },
+  'organization.list': { scope: 'organizations:read' },
+  'organization.create': { scope: 'organizations:write' },
+  'workspace.list': { scope: 'workspaces:read' },
+  'model.list': { scope: 'models:read' },
+} as const satisfies Record<string, { scope: string }>;
+
+export type OrganizationPermission = keyof typeof ORGANIZATION_POLICY;
+export type WorkspacePermission = keyof typeof WORKSPACE_POLICY;
+export type AccountPermission = keyof typeof ACCOUNT_POLICY;
+export type Permission = OrganizationPermission | WorkspacePermission | AccountPermission;
+
+const POLICY: Record<Permission, { scope: string }> = {
+  ...ORGANIZATION_POLICY,
+  ...WORKSPACE_POLICY,
+  ...ACCOUNT_POLICY,
+};
+
+/** Every scope that a key can be limited to, sorted. */
+export const SCOPES: readonly string[] = [...new Set(Object.values(POLICY).map(rule => rule.scope))].sort();
+
+const atLeast = <R extends string>(ranking: readonly R[], role: R, least: R) =>
+  ranking.indexOf(role) <= ranking.indexOf(least);
+
+/** Refuses a key that lacks the permission's scope (403). */
+export function requireScope(actor: Actor, permission: Permission): void {
+  const { scopes } = actor.credential;
+  const { scope } = POLICY[permission];
+  if (scopes && !scopes.includes(scope)) throw new Forbidden(`This key lacks the scope ${scope}`);
+}
+
+/** Refuses a role that is too low for the permission (403). */
+export function requireOrganizationRole(role: OrganizationRole, permission: OrganizationPermission): void {
+  const { least } = ORGANIZATION_POLICY[permission];
+  if (!atLeast(ORGANIZATION_ROLES, role, least))
+    throw new Forbidden(`This takes the role ${least} in the organization; yours is ${role}`);
+}
+
+/** Refuses a role that is too low for the permission (403). */
+export function requireWorkspaceRole(role: WorkspaceRole, permission: WorkspacePermission): void {
+  const { least } = WORKSPACE_POLICY[permission];
+  if (!atLeast(WORKSPACE_ROLES, role, least))
+    throw new Forbidden(`This takes the role ${least} in the workspace; yours is ${role}`);
+}
+
+/** What decides a caller's role in a workspace. */
+export interface WorkspaceStanding {
+  readonly visibility: Visibility;
+  readonly created_by: string;
+  readonly organization_role: OrganizationRole;
+  readonly workspace_role: WorkspaceRole | null;
+}
+
+/**
+ * The caller's role in a workspace, null when it is not visible to them. `private`: its creator alone; `restricted`:
+ * those added, and the organization's admins; `org`: also every member of the organization but guests, as editors.
+ */
+export function workspaceRole(actorId: string, standing: WorkspaceStanding): WorkspaceRole | null {
+  const { visibility, created_by, organization_role, workspace_role } = standing;
+  if (created_by === actorId) return 'admin';
+  if (visibility === 'private') return null;
+  if (atLeast(ORGANIZATION_ROLES, organization_role, 'admin')) return 'admin';
+  if (workspace_role) return workspace_role;
+  return visibility === 'org' && organization_role !== 'guest' ? 'editor' : null;
+}

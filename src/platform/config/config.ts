@@ -1,0 +1,30 @@
+import { Setting, settings } from './settings.js';
+
+type Values = { [K in keyof typeof settings]: (typeof settings)[K] extends Setting<infer T> ? T : never };
+
+/** What the operator set, validated; the only reader of environment variables. */
+export interface Config extends Readonly<Values> {}
+
+/** The injection token of {@link Config}, which is also its constructor. */
+export class Config {
+  /** Reads `environment`; throws InvalidSetting for the first value that is wrong. */
+  static from(environment: NodeJS.ProcessEnv): Config {
+    const config = new Config();
+    for (const [key, setting] of Object.entries(settings))
+      Object.defineProperty(config, key, { value: setting.read(environment[setting.name]), enumerable: true });
+    return config;
+  }
+
+  /** Where people reach the service; falls back to the port on this machine. */
+  get baseUrl(): string {
+    return (this.publicUrl ?? `http://localhost:${this.port}`).replace(/\/+$/, '');
+  }
+
+  get servesHttp(): boolean {
+    return this.role !== 'worker';
+  }
+
+  get runsJobs(): boolean {
+    return this.role !== 'api';
+  }
+}

@@ -1,0 +1,249 @@
+/** How one environment variable is read: its text form, its default and what it means to an operator. */
+export interface Setting<T> {
+  readonly name: string;
+  readonly description: string;
+  readonly secret: boolean;
+  /** What `.env.example` shows; undefined for a setting that is unset by default. */
+  readonly shown: string | undefined;
+  read(raw: string | undefined): T;
+}
+
+type Parse<T> = (raw: string, name: string) => T;
+
+/** A setting that an operator got wrong; the message says which, and what it takes. */
+export class InvalidSetting extends Error {}
+
+const asText: Parse<string> = raw => raw;
+
+const asInteger =
+  (min: number, max: number): Parse<number> =>
+  (raw, name) => {
+    const value = Number(raw);
+    if (!Number.isInteger(value) || value < min || value > max)
+      throw new InvalidSetting(`${name} must be a whole number from ${min} to ${max}, not "${raw}".`);
+    return value;
+  };
+
+const asChoice =
+  <const V extends string>(values: readonly V[]): Parse<V> =>
+  (raw, name) => {
+    const value = values.find(candidate => candidate === raw);
+    if (value === undefined)
+      throw new InvalidSetting(`${name} must be one of ${values.join(', ')}, not "${raw}".`);
+    return value;
+  };
+
+function setting<T>(
+  name: string,
+  description: string,
+  parse: Parse<T>,
+  fallback: T,
+  secret = false,
+): Setting<T> {
+  return {
+    name,
+    description,
+    secret,
+    shown: fallback === undefined ? undefined : String(fallback),
+    read: raw => (raw === undefined || raw === '' ? fallback : parse(raw, name)),
+  };
+}
+
+const MEBIBYTE = 1024 * 1024;
+
+/** Every environment variable the service reads, in the order `.env.example` lists them. */
+export const settings = {
+  port: setting('PORT', 'Port the service listens on.', asInteger(0, 65535), 3000),
+  host: setting('HOST', 'Address the service listens on.', asText, '0.0.0.0'),
+  publicUrl: setting<string | undefined>(
+    'PUBLIC_URL',
+    'Address under which people reach the service, e.g. https://atelier.example.com.',
+    asText,
+    undefined,
+  ),
+  role: setting(
+    'ROLE',
+    'What this process serves: all, api (HTTP) or worker (runs and other jobs).',
+    asChoice(['all', 'api', 'worker']),
+    'all',
+  ),
+  dataDir: setting('DATA_DIR', 'Folder for workspaces and the embedded database.', asText, '.atelier'),
+  databaseUrl: setting<string | undefined>(
+    'DATABASE_URL',
+    'PostgreSQL 14 or newer, e.g. postgresql://user:password@host/atelier. Unset: the embedded PostgreSQL.',
+    asText,
+    undefined,
+    true,
+  ),
+  databasePool: setting(
+    'DATABASE_POOL',
+    'Most database connections of one process (the queue keeps a few more).',
+    asInteger(2, 1000),
+    16,
+  ),
+  redisUrl: setting<string | undefined>(
+    'REDIS_URL',
+    'Redis for the queue, e.g. redis://host:6379. Unset: the queue lives in PostgreSQL.',
+    asText,
+    undefined,
+    true,
+  ),
+  jwtSecret: setting<string | undefined>(
+    'JWT_SECRET',
+    'Key that signs access tokens, 32 characters or more. Unset: made once and kept in the database.',
+    (raw, name) => {
+      if (raw.length < 32) throw new InvalidSetting(`${name} must have at least 32 characters.`);
+      return raw;
+    },
+    undefined,
+    true,
+  ),
+  registration: setting(
+    'REGISTRATION',
+    'Who may register after the first account: invite, open or closed.',
+    asChoice(['invite', 'open', 'closed']),
+    'invite',
+  ),
+  accessTokenSeconds: setting(
+    'ACCESS_TOKEN_SECONDS',
+    'Life of an access token.',
+    asInteger(30, 86400),
+    900,
+  ),
+  refreshTokenSeconds: setting(
+    'REFRESH_TOKEN_SECONDS',
+    'Life of a refresh token; a session unused for longer ends.',
+    asInteger(60, 31536000),
+    2592000,
+  ),
+  maxFileBytes: setting(
+    'MAX_FILE_BYTES',
+    'Largest single file in a workspace.',
+    asInteger(1, Number.MAX_SAFE_INTEGER),
+    1024 * MEBIBYTE,
+  ),
+  maxBodyBytes: setting(
+    'MAX_BODY_BYTES',
+    'Largest JSON body (uploads of raw bytes are limited by MAX_FILE_BYTES).',
+    asInteger(1024, 1024 * MEBIBYTE),
+    16 * MEBIBYTE,
+  ),
+  sandboxDriver: setting(
+    'SANDBOX_DRIVER',
+    'How code is isolated: bubblewrap, or unsafe-local (no isolation at all; trusted users only).',
+    asChoice(['bubblewrap', 'unsafe-local']),
+    'bubblewrap',
+  ),
+  sandboxMemoryBytes: setting(
+    'SANDBOX_MEMORY_BYTES',
+    'Most memory of one command.',
+    asInteger(16 * MEBIBYTE, Number.MAX_SAFE_INTEGER),
+    1024 * MEBIBYTE,
+  ),
+  sandboxSeconds: setting(
+    'SANDBOX_SECONDS',
+    'Longest a command may take when its caller does not say.',
+    asInteger(1, 86400),
+    120,
+  ),
+  runConcurrency: setting(
+    'RUN_CONCURRENCY',
+    'Agent runs that one worker process carries at once.',
+    asInteger(1, 1000),
+    32,
+  ),
+  runMaxSteps: setting(
+    'RUN_MAX_STEPS',
+    'Most model calls of one run, unless its budget says less.',
+    asInteger(1, 10000),
+    100,
+  ),
+  drainSeconds: setting(
+    'DRAIN_SECONDS',
+    'How long SIGTERM waits for work in flight before it is handed back.',
+    asInteger(0, 3600),
+    8,
+  ),
+  openaiApiKey: setting<string | undefined>('OPENAI_API_KEY', 'Key for OpenAI.', asText, undefined, true),
+  openaiBaseUrl: setting<string | undefined>(
+    'OPENAI_BASE_URL',
+    'Another address of the OpenAI API.',
+    asText,
+    undefined,
+  ),
+  anthropicApiKey: setting<string | undefined>(
+    'ANTHROPIC_API_KEY',
+    'Key for Anthropic.',
+    asText,
+    undefined,
+    true,
+  ),
+  anthropicBaseUrl: setting<string | undefined>(
+    'ANTHROPIC_BASE_URL',
+    'Another address of the Anthropic API.',
+    asText,
+    undefined,
+  ),
+  googleApiKey: setting<string | undefined>(
+    'GOOGLE_GENERATIVE_AI_API_KEY',
+    'Key for Google Gemini.',
+    asText,
+    undefined,
+    true,
+  ),
+  googleBaseUrl: setting<string | undefined>(
+    'GOOGLE_BASE_URL',
+    'Another address of the Gemini API.',
+    asText,
+    undefined,
+  ),
+  compatibleBaseUrl: setting<string | undefined>(
+    'OPENAI_COMPATIBLE_BASE_URL',
+    'An OpenAI-compatible server (Ollama, vLLM …), e.g. http://127.0.0.1:11434/v1.',
+    asText,
+    undefined,
+  ),
+  compatibleName: setting(
+    'OPENAI_COMPATIBLE_NAME',
+    'Provider part of its model ids.',
+    asText,
+    'local',
+  ),
+  compatibleApiKey: setting<string | undefined>(
+    'OPENAI_COMPATIBLE_API_KEY',
+    'Key for it, where it wants one.',
+    asText,
+    undefined,
+    true,
+  ),
+  compatibleModels: setting(
+    'OPENAI_COMPATIBLE_MODELS',
+    'Its models, separated by commas, e.g. llama4,qwen3.',
+    raw => raw.split(',').map(name => name.trim()).filter(Boolean),
+    [] as string[],
+  ),
+  defaultModel: setting<string | undefined>(
+    'DEFAULT_MODEL',
+    'Model used when none is named, e.g. anthropic/claude-sonnet-4-5. Unset: the first configured one.',
+    asText,
+    undefined,
+  ),
+  modelTimeoutSeconds: setting(
+    'MODEL_TIMEOUT_SECONDS',
+    'How long a model may be silent before its call counts as failed.',
+    asInteger(1, 3600),
+    120,
+  ),
+  logLevel: setting(
+    'LOG_LEVEL',
+    'Least severity that is logged.',
+    asChoice(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
+    'info',
+  ),
+  logFormat: setting(
+    'LOG_FORMAT',
+    'json (one object a line) or text (for people). Unset: text on a terminal, else json.',
+    asChoice(['json', 'text', 'auto']),
+    'auto',
+  ),
+} as const;

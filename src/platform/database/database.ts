@@ -1,0 +1,50 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { EntityManager, Kysely } from '@mikro-orm/postgresql';
+import { v7 } from 'uuid';
+import type { Tables } from './rows.js';
+
+/** A new id: UUID version 7 (RFC 9562 section 5.7), so that ids sort by the time they were made. */
+export const newId = (): string => v7();
+
+/** The type that MikroORM would infer by itself knows neither our column types nor our table names. */
+function queryBuilder<T>(entities: EntityManager): Kysely<Tables<T>> {
+  return entities.getKysely() as unknown as Kysely<Tables<T>>;
+}
+
+/** The way to the database: units of work for writes, a query builder for reads. */
+@Injectable()
+export class Database {
+  constructor(@Inject(EntityManager) private readonly entities: EntityManager) {}
+
+  /** A query builder outside any transaction, typed by the entities named: `tables<{ chat: Chat }>()`. */
+  tables<T>(): Kysely<Tables<T>> {
+    return queryBuilder<T>(this.entities.fork({ useContext: false }));
+  }
+
+  /**
+   * Runs `work` in one transaction with an identity map of its own. What it persisted is flushed and committed when it
+   * returns, undone when it throws.
+   */
+  transaction<T>(work: (unit: UnitOfWork) => Promise<T>): Promise<T> {
+    return this.entities.fork({ useContext: false }).transactional(async em => work(new UnitOfWork(em as EntityManager)));
+  }
+}
+
+/** One transaction: entities to change, and the query builder that sees what it did so far. */
+export class UnitOfWork {
+  constructor(readonly entities: EntityManager) {}
+
+  tables<T>(): Kysely<Tables<T>> {
+    return queryBuilder<T>(this.entities);
+  }
+
+  add<E extends object>(entity: E): E {
+    this.entities.persist(entity);
+    return entity;
+  }
+
+  /** Writes what is pending now, so that the queries that follow see it. */
+  flush(): Promise<void> {
+    return this.entities.flush();
+  }
+}

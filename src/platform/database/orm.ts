@@ -1,0 +1,29 @@
+import type { AnyEntity, EntityClass } from '@mikro-orm/core';
+import { ReflectMetadataProvider } from '@mikro-orm/decorators/legacy';
+import { Migrator } from '@mikro-orm/migrations';
+import { defineConfig, Options } from '@mikro-orm/postgresql';
+import { migrationsList } from './migrations/index.js';
+
+/** MikroORM's settings; `entities` is empty where only migrations run. */
+export function ormOptions(
+  connectionString: string,
+  entities: EntityClass<AnyEntity>[],
+  poolSize: number,
+): Options {
+  const url = new URL(connectionString);
+  return defineConfig({
+    metadataProvider: ReflectMetadataProvider,
+    entities,
+    discovery: { warnWhenNoEntities: false },
+    driverOptions: { connectionString },
+    host: decodeURIComponent(url.hostname),
+    dbName: decodeURIComponent(url.pathname.slice(1)),
+    pool: { min: 0, max: poolSize },
+    extensions: [Migrator],
+    migrations: { migrationsList, transactional: true, allOrNothing: true, snapshot: false, tableName: 'migration' },
+    schemaGenerator: { ignoreSchema: ['bullmq'] },
+    allowGlobalContext: false,
+    forceUtcTimezone: true,
+    contextName: 'atelier',
+  });
+}

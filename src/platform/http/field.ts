@@ -1,0 +1,206 @@
+import { ApiProperty, ApiPropertyOptions } from '@nestjs/swagger';
+import * as check from 'class-validator';
+
+type Kind = 'text' | 'integer' | 'number' | 'boolean' | 'id' | 'time' | 'choice' | 'json' | 'object';
+export type Shape = abstract new () => object;
+
+/** All that is known of one field of a shape: enough to validate, document and coerce it. */
+export interface FieldSpec {
+  readonly kind: Kind;
+  readonly description: string;
+  readonly optional: boolean;
+  readonly nullable: boolean;
+  readonly list: boolean;
+  readonly values?: readonly string[];
+  readonly shape?: () => Shape;
+  /** The rest of its JSON Schema: bounds, format, pattern. */
+  readonly schema: Readonly<Record<string, unknown>>;
+}
+
+interface Common {
+  /** The caller may leave it out. */
+  optional?: boolean;
+  nullable?: boolean;
+  /** An array of it; at most `maxItems` (100). */
+  list?: boolean;
+  maxItems?: number;
+  example?: unknown;
+  default?: unknown;
+}
+interface TextOptions extends Common {
+  min?: number;
+  max?: number;
+  pattern?: RegExp;
+  /** What `pattern` asks for, in words: it is what the caller reads. */
+  patternHint?: string;
+  format?: 'email' | 'uri' | 'password';
+}
+interface NumberOptions extends Common {
+  min?: number;
+  max?: number;
+}
+
+const SPECS = Symbol('fields');
+
+/** The fields of a shape, inherited ones included, by name. */
+export function fieldsOf(shape: Shape): ReadonlyMap<string, FieldSpec> {
+  return Reflect.getMetadata(SPECS, shape) ?? new Map();
+}
+
+function register(target: object, name: string, spec: FieldSpec): void {
+  const inherited = Reflect.getMetadata(SPECS, target.constructor) as Map<string, FieldSpec> | undefined;
+  Reflect.defineMetadata(SPECS, new Map(inherited).set(name, spec), target.constructor);
+}
+
+interface Rules {
+  kind: Kind;
+  description: string;
+  checks: PropertyDecorator[];
+  schema: ApiPropertyOptions;
+  values?: readonly string[];
+  shape?: () => Shape;
+}
+
+/** One decorator a field: registers it, validates it (class-validator) and documents it (OpenAPI). */
+function field({ kind, description, checks, schema, values, shape }: Rules, options: Common): PropertyDecorator {
+  const { optional = false, nullable = false, list = false, maxItems = 100 } = options;
+  const required: ApiPropertyOptions = { description, required: !optional, nullable } as ApiPropertyOptions;
+  const extras = Object.fromEntries(
+    Object.entries({ example: options.example, default: options.default, isArray: list || undefined }).filter(
+      ([, value]) => value !== undefined,
+    ),
+  );
+  const decorators = [
+    ...checks,
+    ApiProperty({ ...required, ...schema, ...extras } as ApiPropertyOptions),
+    ...(list ? [check.IsArray({ message: '$property must be a list' }), check.ArrayMaxSize(maxItems)] : []),
+    ...(optional ? [check.ValidateIf((_, value) => value !== undefined && !(nullable && value === null))] : []),
+    ...(nullable && !optional ? [check.ValidateIf((_, value) => value !== null)] : []),
+  ];
+  return (target, name) => {
+    const { type: _class, enum: _values, ...bounds } = schema as Record<string, unknown>;
+    register(target, String(name), { kind, description, optional, nullable, list, values, shape, schema: bounds });
+    for (const decorate of decorators) decorate(target, name);
+  };
+}
+
+const SAMPLE_ID = '0192f3a1-7c1e-7d4a-9b7e-3f2a5c6d7e8f';
+const SAMPLE_TIME = '2026-11-21T09:30:00.000Z';
+const each = (options: Common) => ({ each: options.list === true });
+const message = (text: string, options: Common) => ({ ...each(options), message: `$property ${text}` });
+
+/** Refuses what PostgreSQL's text type cannot hold and no encoder can write: NUL and lone surrogates. */
+const IsStorableText = (options: Common): PropertyDecorator =>
+  check.ValidateBy(
+    {
+      name: 'isStorableText',
+      validator: {
+        validate: value => typeof value !== 'string' || (value.isWellFormed() && !value.includes('\0')),
+        defaultMessage: () => '$property must be well-formed text without NUL characters',
+      },
+    },
+    each(options),
+  );
+
+/** The fields that shapes are made of. Each names what it means; the rest is in its options. */
+export const Field = {
+  id: (description: string, options: Common = {}) =>
+    field(
+      {
+        kind: 'id',
+        description,
+        checks: [check.IsUUID('all', message('must be a UUID', options))],
+        schema: { type: String, format: 'uuid' },
+      },
+      { example: options.list ? [SAMPLE_ID] : SAMPLE_ID, ...options },
+    ),
+
+  text: (description: string, options: TextOptions = {}) => {
+    const { min = 0, max = 10_000, pattern, patternHint, format } = options;
+    const checks = [
+      check.IsString(message('must be text', options)),
+      IsStorableText(options),
+      check.Length(min, max, message(min > 0 ? `must have ${min} to ${max} characters` : `must have at most ${max} characters`, options)),
+    ];
+    if (pattern) checks.push(check.Matches(pattern, message(patternHint ?? `must match ${pattern}`, options)));
+    if (format === 'email') checks.push(check.IsEmail({}, message('must be an e-mail address', options)));
+    const schema = { type: String, minLength: min || undefined, maxLength: max, pattern: pattern?.source, format };
+    return field({ kind: 'text', description, checks, schema: schema as ApiPropertyOptions }, options);
+  },
+
+  integer: (description: string, options: NumberOptions = {}) => {
+    const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER } = options;
+    const checks = [
+      check.IsInt(message('must be a whole number', options)),
+      check.Min(min, message(`must be at least ${min}`, options)),
+      check.Max(max, message(`must be at most ${max}`, options)),
+    ];
+    return field(
+      { kind: 'integer', description, checks, schema: { type: 'integer', minimum: options.min, maximum: options.max } },
+      options,
+    );
+  },
+
+  number: (description: string, options: NumberOptions = {}) => {
+    const { min = -Number.MAX_VALUE, max = Number.MAX_VALUE } = options;
+    const checks = [
+      check.IsNumber({ allowInfinity: false, allowNaN: false }, message('must be a number', options)),
+      check.Min(min, message(`must be at least ${min}`, options)),
+      check.Max(max, message(`must be at most ${max}`, options)),
+    ];
+    return field(
+      { kind: 'number', description, checks, schema: { type: Number, minimum: options.min, maximum: options.max } },
+      options,
+    );
+  },
+
+  boolean: (description: string, options: Common = {}) =>
+    field(
+      {
+        kind: 'boolean',
+        description,
+        checks: [check.IsBoolean(message('must be true or false', options))],
+        schema: { type: Boolean },
+      },
+      { example: true, ...options },
+    ),
+
+  time: (description: string, options: Common = {}) =>
+    field(
+      {
+        kind: 'time',
+        description,
+        checks: [check.IsISO8601({ strict: true }, message('must be an ISO 8601 time', options))],
+        schema: { type: String, format: 'date-time' },
+      },
+      { example: SAMPLE_TIME, ...options },
+    ),
+
+  choice: (description: string, values: readonly string[], options: Common = {}) =>
+    field(
+      {
+        kind: 'choice',
+        description,
+        checks: [check.IsIn([...values], message(`must be one of ${values.join(', ')}`, options))],
+        schema: { enum: [...values], type: String } as ApiPropertyOptions,
+        values,
+      },
+      { example: options.list ? [values[0]] : values[0], ...options },
+    ),
+
+  /** Any JSON value, kept as it came. */
+  json: (description: string, options: Common = {}) =>
+    field({ kind: 'json', description, checks: [check.Allow()], schema: { type: Object, additionalProperties: true } as ApiPropertyOptions }, { example: {}, ...options }),
+
+  object: (description: string, shape: () => Shape, options: Common = {}) =>
+    field(
+      {
+        kind: 'object',
+        description,
+        checks: [check.ValidateNested(each(options))],
+        schema: { type: shape as () => new () => object },
+        shape,
+      },
+      options,
+    ),
+};

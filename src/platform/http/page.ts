@@ -1,0 +1,76 @@
+import { Field, Shape } from './field.js';
+import { Invalid } from './problem.js';
+
+/** What every list takes. */
+export class PageInput {
+  @Field.integer('Most items to return', { min: 1, max: 200, default: 50, optional: true, example: 50 })
+  limit?: number;
+
+  @Field.text('Where to go on: `next_cursor` of the page before', { optional: true, max: 500 })
+  cursor?: string;
+}
+
+export interface Page<T> {
+  items: T[];
+  next_cursor: string | null;
+}
+
+/** The page shape of `item`, for OpenAPI. */
+export function PageOf(item: new () => object, name: string): Shape & (new () => object) {
+  class PageView {
+    @Field.object('The items', () => item as Shape, { list: true })
+    items: object[];
+
+    @Field.text('Pass as `cursor` for the next page; null on the last', { nullable: true, max: 500 })
+    next_cursor: string | null;
+  }
+  Object.defineProperty(PageView, 'name', { value: name });
+  return PageView;
+}
+
+/** A position in a list: the values it is ordered by, opaque to callers. */
+export function encodeCursor(position: readonly (string | number)[]): string {
+  return Buffer.from(JSON.stringify(position)).toString('base64url');
+}
+
+const CURSOR_PARTS = {
+  id: /^[0-9a-f-]{36}$/i,
+  time: /^\d{4}-\d\d-\d\dT[\d:.]+Z$/,
+  number: /^\d{1,18}$/,
+  text: /^[^\0]*$/,
+};
+
+/** Reads a cursor back, as the kinds of values that its list is ordered by. Throws Invalid for one we did not make. */
+export function decodeCursor(cursor: string | undefined, ...kinds: (keyof typeof CURSOR_PARTS)[]): string[] {
+  if (cursor === undefined) return [];
+  const values = parseCursor(cursor).map(String);
+  if (values.length !== kinds.length || !kinds.every((kind, index) => CURSOR_PARTS[kind].test(values[index] ?? '')))
+    throw new Invalid('cursor is not one that this list gave out');
+  return values;
+}
+
+function parseCursor(cursor: string): unknown[] {
+  try {
+    const values: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+    return Array.isArray(values) ? values : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Cuts a result of `limit + 1` rows into a page; `position` names where a row stands in the order. */
+export function pageOf<Row, Item>(
+  rows: Row[],
+  limit: number,
+  view: (row: Row) => Item,
+  position: (row: Row) => readonly (string | number)[],
+): Page<Item> {
+  const shown = rows.slice(0, limit);
+  const last = shown.at(-1);
+  return {
+    items: shown.map(view),
+    next_cursor: rows.length > limit && last !== undefined ? encodeCursor(position(last)) : null,
+  };
+}
+
+export const DEFAULT_LIMIT = 50;

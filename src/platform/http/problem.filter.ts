@@ -1,0 +1,54 @@
+import { ArgumentsHost, Catch, ExceptionFilter, HttpException, Inject } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Log } from '../log/log.js';
+import { Problem, problemOf } from './problem.js';
+
+/** Fastify's own errors (a body too large, a malformed address) in our words. */
+const FASTIFY_DETAILS: Record<string, string> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'The body is larger than this endpoint takes',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'The body does not have the length that Content-Length says',
+  FST_ERR_BAD_URL: 'The address holds a malformed percent escape',
+};
+
+/** Every failure, known or not, as the problem that answers it. */
+export function asProblem(error: unknown): Problem | undefined {
+  const known = problemOf(error);
+  if (known) return known;
+  if (error instanceof HttpException) return new Problem(error.getStatus(), httpExceptionDetail(error));
+  const { code, statusCode } = (error ?? {}) as { code?: string; statusCode?: number };
+  if (typeof code === 'string' && code.startsWith('FST_') && statusCode && statusCode < 500)
+    return new Problem(statusCode, FASTIFY_DETAILS[code] ?? (error as Error).message);
+  return undefined;
+}
+
+function httpExceptionDetail(error: HttpException): string {
+  if (error.getStatus() === 404) return 'No such endpoint';
+  if (error.getStatus() === 401) return 'Sign in, or send an API key';
+  return error.message;
+}
+
+/** Answers `{"detail"}` for every failure; what is not a known problem is a bug: logged, and told as no more than that. */
+@Catch()
+export class ProblemFilter implements ExceptionFilter {
+  constructor(@Inject(Log) private readonly log: Log) {}
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    this.answer(error, http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
+  }
+
+  answer(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+    const problem = asProblem(error) ?? this.bug(error, request);
+    if (reply.raw.headersSent || reply.raw.destroyed) {
+      reply.raw.destroy();
+      return;
+    }
+    void reply.status(problem.status).headers(problem.headers).type('application/json; charset=utf-8');
+    void reply.send({ detail: problem.detail });
+  }
+
+  private bug(error: unknown, request: FastifyRequest): Problem {
+    this.log.error({ err: error, method: request.method, path: request.url.split('?')[0] }, 'request failed');
+    return new Problem(500, 'Internal server error');
+  }
+}

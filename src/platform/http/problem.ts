@@ -1,0 +1,55 @@
+/**
+ * What a caller did wrong, or what keeps us from doing it: an HTTP status and one sentence a person can act on.
+ * Domain code throws one of the classes below; the filter turns it into `{"detail"}`.
+ */
+export class Problem extends Error {
+  constructor(
+    readonly status: number,
+    readonly detail: string,
+    readonly headers: Readonly<Record<string, string>> = {},
+  ) {
+    super(detail);
+  }
+}
+
+const statusClass = (status: number) =>
+  class extends Problem {
+    constructor(detail: string, headers?: Readonly<Record<string, string>>) {
+      super(status, detail, headers);
+    }
+  };
+
+export class BadRequest extends statusClass(400) {}
+export class Unauthorized extends statusClass(401) {
+  constructor(detail: string) {
+    super(detail, { 'www-authenticate': 'Bearer' });
+  }
+}
+export class Forbidden extends statusClass(403) {}
+export class NotFound extends statusClass(404) {}
+export class Conflict extends statusClass(409) {}
+export class PreconditionFailed extends statusClass(412) {}
+export class TooLarge extends statusClass(413) {}
+export class UnsupportedMediaType extends statusClass(415) {}
+export class RangeNotSatisfiable extends statusClass(416) {}
+export class Invalid extends statusClass(422) {}
+export class TooManyRequests extends statusClass(429) {}
+export class Unavailable extends statusClass(503) {}
+
+type Translation = (error: Error) => Problem;
+const translations = new Map<abstract new (...args: never[]) => Error, Translation>();
+
+/** Says once how the errors of a library answer over HTTP, so that no service wraps its calls. */
+export function translateErrors<E extends Error>(
+  type: abstract new (...args: never[]) => E,
+  translate: (error: E) => Problem,
+): void {
+  translations.set(type, error => translate(error as E));
+}
+
+/** The problem that `error` stands for; undefined for a bug of ours. */
+export function problemOf(error: unknown): Problem | undefined {
+  if (error instanceof Problem) return error;
+  for (const [type, translate] of translations) if (error instanceof type) return translate(error);
+  return undefined;
+}

@@ -1,0 +1,7 @@
+import { Field } from './field.js';
+
+/** The body of every error. */
+export class ProblemView {
+  @Field.text('What is wrong, in one sentence a person can act on', { example: 'No such workspace' })
+  detail: string;
+}

@@ -1,0 +1,98 @@
+import { applyDecorators, HttpCode, RequestMethod } from '@nestjs/common';
+import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
+import {
+  ApiBody,
+  ApiExtension,
+  ApiOperation,
+  ApiParam,
+  ApiQuery,
+  ApiResponse,
+  OmitType,
+} from '@nestjs/swagger';
+import { ActionDeclaration, actionOf } from '../actions/action.js';
+import { FieldSpec, fieldsOf, Shape } from './field.js';
+import { fieldOfParam } from './input.js';
+import { ProblemView } from './problem.view.js';
+
+type Service<M extends string> = { prototype: Record<M, (...args: never[]) => unknown> };
+type ConcreteShape = new () => object;
+
+interface RouteOptions {
+  /** The success status; 200 unless the specification says otherwise. */
+  status?: number;
+  /** The success body is not JSON: its media types, e.g. `text/event-stream`. */
+  produces?: string[];
+  /** The request body is raw bytes. */
+  takesBytes?: boolean;
+}
+
+/**
+ * Marks a route as the HTTP projection of a capability: the declaration of `service.method` documents it. Stands above
+ * `@Get`, `@Post` …, whose full path it reads.
+ */
+export function Serves<M extends string>(service: Service<M>, method: M, options: RouteOptions = {}): MethodDecorator {
+  return document(actionOf(service.prototype[method]), options);
+}
+
+/** As {@link Serves}, for the few routes that are no capability (health, sign-in). */
+export function Documents(declaration: Omit<ActionDeclaration, 'name' | 'effect' | 'permission'>, options: RouteOptions = {}): MethodDecorator {
+  return document({ ...declaration, name: 'route', effect: 'read', permission: null }, options);
+}
+
+function document(action: ActionDeclaration, options: RouteOptions): MethodDecorator {
+  return (target, key, descriptor) => {
+    const handler = descriptor.value as object;
+    const path: string = Reflect.getMetadata(PATH_METADATA, handler);
+    const method = RequestMethod[Reflect.getMetadata(METHOD_METADATA, handler)] ?? 'GET';
+    const decorators = [
+      HttpCode(options.status ?? 200),
+      ApiOperation({ summary: action.summary, operationId: `${String(key)}_${path.replace(/\W+/g, '_')}_${method.toLowerCase()}` }),
+      ApiExtension('x-action', action.name),
+      ...inputDocs(action, path, method, options),
+      successDocs(action, options),
+      ...Object.entries(action.refuses ?? {}).map(([status, description]) =>
+        ApiResponse({ status: Number(status), description, type: ProblemView }),
+      ),
+    ];
+    applyDecorators(...decorators)(target, key, descriptor);
+  };
+}
+
+function successDocs({ output }: ActionDeclaration, { status = 200, produces }: RouteOptions): MethodDecorator {
+  if (!produces) return ApiResponse({ status, description: 'Done', type: output as ConcreteShape });
+  const content = Object.fromEntries(
+    produces.map(type => [type, { schema: { type: 'string', format: type.startsWith('text/') ? undefined : 'binary' } }]),
+  );
+  return ApiResponse({ status, description: 'Done', content });
+}
+
+function inputDocs(action: ActionDeclaration, path: string, method: string, options: RouteOptions): MethodDecorator[] {
+  const fields = action.input ? fieldsOf(action.input) : new Map<string, FieldSpec>();
+  const params = [...path.matchAll(/:(\w+)/g)].map(([, param]) => param as string);
+  const inPath = new Set(params.map(fieldOfParam));
+  const docs: MethodDecorator[] = params.map(param =>
+    ApiParam({ name: param, ...schemaOf(fields.get(fieldOfParam(param))), required: true }),
+  );
+  const rest = [...fields].filter(([name]) => !inPath.has(name));
+  const asQuery = method === 'GET' || method === 'DELETE' || options.takesBytes;
+  if (asQuery) docs.push(...rest.map(([name, spec]) => ApiQuery({ name, required: !spec.optional, ...schemaOf(spec) })));
+  else if (action.input && rest.length > 0) docs.push(ApiBody({ type: bodyShape(action.input, inPath), required: rest.some(([, spec]) => !spec.optional) }));
+  if (options.takesBytes) docs.push(ApiBody({ schema: { type: 'string', format: 'binary' } }));
+  return docs;
+}
+
+function schemaOf(spec: FieldSpec | undefined) {
+  const types: Partial<Record<FieldSpec['kind'], string>> = { integer: 'integer', number: 'number', boolean: 'boolean' };
+  const formats: Partial<Record<FieldSpec['kind'], string>> = { id: 'uuid', time: 'date-time' };
+  const kind = spec?.kind ?? 'text';
+  const schema = { type: types[kind] ?? 'string', format: formats[kind], enum: spec?.values && [...spec.values] };
+  return { description: spec?.description, schema: spec?.list ? { type: 'array', items: schema } : schema };
+}
+
+/** The input without what the address already says, under a name of its own. */
+function bodyShape(input: Shape, inPath: ReadonlySet<string>): ConcreteShape {
+  if (inPath.size === 0) return input as ConcreteShape;
+  const shape = OmitType(input as ConcreteShape, [...inPath] as never[]);
+  Object.defineProperty(shape, 'name', { value: `${input.name}Body` });
+  return shape;
+}

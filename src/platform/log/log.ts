@@ -1,0 +1,85 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { LoggerService } from '@nestjs/common';
+import { Logger, pino } from 'pino';
+import { Config } from '../config/config.js';
+
+/** Ids that every line logged below carries: the request, the run and the workspace at work. */
+export interface LogContext {
+  request_id?: string;
+  run_id?: string;
+  workspace_id?: string;
+}
+
+const contexts = new AsyncLocalStorage<LogContext>();
+
+/** Runs `work` so that what it logs, also later and asynchronously, carries `context`. */
+export function withLogContext<T>(context: LogContext, work: () => T): T {
+  return contexts.run({ ...contexts.getStore(), ...context }, work);
+}
+
+/** Adds ids that became known in the middle of a request. */
+export function addLogContext(context: LogContext): void {
+  const current = contexts.getStore();
+  if (current) Object.assign(current, context);
+}
+
+const NEVER_LOGGED = [
+  'password',
+  'secret',
+  'token',
+  'access_token',
+  'refresh_token',
+  'api_key',
+  'authorization',
+  'headers',
+].flatMap(name => [name, `*.${name}`]);
+
+/** One line for a person: time, level, message, then the ids and the error, if any. */
+function textLine(line: string): string {
+  const { level, time, msg, err, ...rest } = JSON.parse(line);
+  const details = Object.entries(rest).map(([key, value]) => `${key}=${typeof value === 'object' ? JSON.stringify(value) : value}`);
+  const tail = details.length > 0 ? `  ${details.join(' ')}` : '';
+  const stack = err?.stack ? `\n${err.stack}` : '';
+  return `${String(time).slice(11, 19)} ${String(level).padEnd(5)} ${msg ?? ''}${tail}${stack}\n`;
+}
+
+/** The process's logger: structured, one line an event, never a secret. */
+export function createLog(config: Pick<Config, 'logLevel' | 'logFormat'>, out = process.stdout): Logger {
+  const asText = config.logFormat === 'text' || (config.logFormat === 'auto' && out.isTTY === true);
+  return pino(
+    {
+      level: config.logLevel,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: label => ({ level: label }) },
+      redact: { paths: NEVER_LOGGED, censor: '[hidden]' },
+      mixin: () => contexts.getStore() ?? {},
+    },
+    asText ? { write: line => out.write(textLine(line)) } : out,
+  );
+}
+
+/** Injection token of the process's logger. */
+export abstract class Log {
+  abstract debug(fields: object, message: string): void;
+  abstract info(fields: object, message: string): void;
+  abstract warn(fields: object, message: string): void;
+  abstract error(fields: object, message: string): void;
+}
+
+/** Nest's own messages through the same logger: its start-up chatter at debug, the rest as it is. */
+export class NestLog implements LoggerService {
+  constructor(private readonly to: Log) {}
+
+  log(message: unknown, context?: string): void {
+    this.to.debug({ context }, String(message));
+  }
+
+  warn(message: unknown, context?: string): void {
+    this.to.warn({ context }, String(message));
+  }
+
+  error(message: unknown, stack?: string, context?: string): void {
+    this.to.error({ context, stack }, String(message));
+  }
+}

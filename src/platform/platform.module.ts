@@ -1,0 +1,36 @@
+import type { AnyEntity, EntityClass } from '@mikro-orm/core';
+import { DynamicModule, Global, Module } from '@nestjs/common';
+import { Config } from './config/config.js';
+import { DatabaseConnection } from './database/connection.js';
+import { DatabaseModule } from './database/database.module.js';
+import { Events } from './events/events.js';
+import { Log } from './log/log.js';
+import { QueueModule } from './queue/queue.module.js';
+import { Signals } from './signals/signals.js';
+
+/** What the process was started with. */
+export interface PlatformParts {
+  config: Config;
+  log: Log;
+  database: DatabaseConnection;
+  entities: EntityClass<AnyEntity>[];
+}
+
+@Global()
+@Module({})
+export class PlatformModule {
+  static with({ config, log, database, entities }: PlatformParts): DynamicModule {
+    return {
+      module: PlatformModule,
+      imports: [DatabaseModule.with(entities), QueueModule],
+      providers: [
+        { provide: Config, useValue: config },
+        { provide: Log, useValue: log },
+        { provide: DatabaseConnection, useValue: database },
+        Signals,
+        Events,
+      ],
+      exports: [Config, Log, DatabaseConnection, Signals, Events],
+    };
+  }
+}

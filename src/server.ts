@@ -1,0 +1,45 @@
+import 'reflect-metadata';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, NestFastifyApplication } from '@nestjs/platform-fastify';
+import { SwaggerModule } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AppModule } from './app.module.js';
+import { registerBodyParsers } from './platform/http/body-parsers.js';
+import { describeApi } from './platform/http/openapi.js';
+import { ProblemFilter } from './platform/http/problem.filter.js';
+import { registerRequestLog, requestId } from './platform/http/request-log.js';
+import { NestLog } from './platform/log/log.js';
+import type { PlatformParts } from './platform/platform.module.js';
+
+type Parts = Omit<PlatformParts, 'entities'>;
+
+/** The service as an HTTP application, initialised and not yet listening. */
+export async function createServer(parts: Parts): Promise<NestFastifyApplication> {
+  const filter = new ProblemFilter(parts.log);
+  const adapter = new FastifyAdapter({
+    // Each body parser has a limit of its own.
+    bodyLimit: Number.MAX_SAFE_INTEGER,
+    genReqId: requestId,
+    trustProxy: parts.config.publicUrl !== undefined,
+    routerOptions: { maxParamLength: 1000 },
+    forceCloseConnections: 'idle',
+    frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) => filter.answer(error, request, reply),
+  });
+  const app = await NestFactory.create<NestFastifyApplication>(AppModule.with(parts), adapter, {
+    bodyParser: false,
+    logger: new NestLog(parts.log),
+    registerRequestContext: false,
+  } as never);
+  app.useGlobalFilters(filter);
+  registerBodyParsers(adapter.getInstance(), parts.config.maxBodyBytes);
+  registerRequestLog(adapter.getInstance(), parts.log);
+  SwaggerModule.setup('docs', app, describeApi(app), { jsonDocumentUrl: 'api/openapi.json', customSiteTitle: 'Atelier API' });
+  await app.init();
+  await adapter.getInstance().ready();
+  return app;
+}
+
+/** The service without HTTP, for a process that only works on jobs. */
+export function createWorker(parts: Parts) {
+  return NestFactory.createApplicationContext(AppModule.with(parts), { logger: new NestLog(parts.log) });
+}

@@ -1,0 +1,114 @@
+import { Readable } from 'node:stream';
+import { Controller, Delete, Get, Inject, Post, Put, Req, Res } from '@nestjs/common';
+import { RouteConfig } from '@nestjs/platform-fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Caller } from '../../platform/access/access.js';
+import type { Actor } from '../../platform/access/actor.js';
+import { RAW_BODY } from '../../platform/http/body-parsers.js';
+import { Input, InputBesideBody } from '../../platform/http/input.js';
+import { Serves } from '../../platform/http/serves.js';
+import {
+  DeleteFile,
+  DownloadFile,
+  EditFile,
+  FilePath,
+  ListFiles,
+  MoveFile,
+  ReadContent,
+  StatFile,
+  WriteContent,
+} from './files.dto.js';
+import { FilesService, type Preconditions } from './files.service.js';
+import { sendFile } from './send-file.js';
+import { receiving } from './receive-body.js';
+
+const FILES = '/api/workspaces/:workspaceId/files';
+
+@Controller()
+export class FilesController {
+  constructor(@Inject(FilesService) private readonly files: FilesService) {}
+
+  @Serves(FilesService, 'list')
+  @Get(FILES)
+  list(@Caller() actor: Actor, @Input() input: ListFiles) {
+    return this.files.list(actor, input);
+  }
+
+  @Serves(FilesService, 'stat')
+  @Get(`${FILES}/stat`)
+  stat(@Caller() actor: Actor, @Input() input: StatFile) {
+    return this.files.stat(actor, input);
+  }
+
+  @Serves(FilesService, 'read')
+  @Get(`${FILES}/content`)
+  read(@Caller() actor: Actor, @Input() input: ReadContent) {
+    return this.files.read(actor, input);
+  }
+
+  @Serves(FilesService, 'write')
+  @Put(`${FILES}/content`)
+  write(@Caller() actor: Actor, @Input() input: WriteContent, @Req() request: FastifyRequest) {
+    return this.files.write(actor, input, preconditionsOf(request));
+  }
+
+  @RouteConfig(RAW_BODY)
+  @Serves(FilesService, 'upload', { takesBytes: true })
+  @Put(`${FILES}/upload`)
+  upload(
+    @Caller() actor: Actor,
+    @InputBesideBody() input: FilePath,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
+    return receiving(request, reply, (bytes: Readable, options) =>
+      this.files.upload(actor, input, bytes, { ...options, ...preconditionsOf(request) }),
+    );
+  }
+
+  @Serves(FilesService, 'download', { produces: ['application/octet-stream'] })
+  @Get(`${FILES}/download`)
+  async download(
+    @Caller() actor: Actor,
+    @Input() input: DownloadFile,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    await sendFile(request, reply, await this.files.download(actor, input), input.inline ?? false);
+  }
+
+  @Serves(FilesService, 'edit')
+  @Post(`${FILES}/edit`)
+  edit(@Caller() actor: Actor, @Input() input: EditFile, @Req() request: FastifyRequest) {
+    return this.files.edit(actor, input, preconditionsOf(request));
+  }
+
+  @Serves(FilesService, 'move')
+  @Post(`${FILES}/move`)
+  move(@Caller() actor: Actor, @Input() input: MoveFile) {
+    return this.files.move(actor, input);
+  }
+
+  @Serves(FilesService, 'copy')
+  @Post(`${FILES}/copy`)
+  copy(@Caller() actor: Actor, @Input() input: MoveFile) {
+    return this.files.copy(actor, input);
+  }
+
+  @Serves(FilesService, 'mkdir')
+  @Post(`${FILES}/mkdir`)
+  mkdir(@Caller() actor: Actor, @Input() input: FilePath) {
+    return this.files.mkdir(actor, input);
+  }
+
+  @Serves(FilesService, 'remove')
+  @Delete(FILES)
+  remove(@Caller() actor: Actor, @Input() input: DeleteFile) {
+    return this.files.remove(actor, input);
+  }
+}
+
+function preconditionsOf({ headers }: FastifyRequest): Preconditions {
+  const ifNoneMatch = headers['if-none-match'] === '*' ? '*' : undefined;
+  return { ifMatch: headers['if-match'], ifNoneMatch };
+}

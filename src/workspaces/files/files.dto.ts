@@ -1,0 +1,152 @@
+import { Field } from '../../platform/http/field.js';
+import { PageInput, PageOf } from '../../platform/http/page.js';
+
+const PATH = { max: 4096, example: 'notes/plan.md' };
+const FOLDER = { max: 4096, example: 'notes' };
+const ENTRY_TYPES = ['file', 'directory', 'symlink', 'other'] as const;
+
+export class ListFiles extends PageInput {
+  @Field.id('The workspace')
+  workspace_id: string;
+
+  @Field.text('The folder; absent or empty: the whole workspace', { ...FOLDER, optional: true })
+  path?: string;
+
+  @Field.boolean('Also what its folders hold', { optional: true, default: false })
+  recursive?: boolean;
+}
+
+export class FilePath {
+  @Field.id('The workspace')
+  workspace_id: string;
+
+  @Field.text('Path in the workspace', { ...PATH, min: 1 })
+  path: string;
+}
+
+export class StatFile {
+  @Field.id('The workspace')
+  workspace_id: string;
+
+  @Field.text('Path in the workspace; empty: its root', PATH)
+  path: string;
+}
+
+export class ReadContent extends FilePath {
+  @Field.integer('First line to return, from 1', { min: 1, optional: true, example: 1 })
+  start_line?: number;
+
+  @Field.integer('Last line to return', { min: 1, optional: true, example: 200 })
+  end_line?: number;
+}
+
+export class WriteContent extends FilePath {
+  @Field.text('The whole new content', { max: 1_000_000_000, example: '# Plan\n' })
+  content: string;
+
+  @Field.choice('How content is encoded', ['utf8', 'base64'], { optional: true, default: 'utf8' })
+  encoding?: 'utf8' | 'base64';
+}
+
+export class DownloadFile extends FilePath {
+  @Field.boolean('Show in a browser where that is harmless, instead of saving', { optional: true, default: false })
+  inline?: boolean;
+}
+
+export class EditFile extends FilePath {
+  @Field.text('Text to replace; must occur exactly once unless replace_all', { min: 1, max: 1_000_000, example: 'teh' })
+  old_text: string;
+
+  @Field.text('What to put in its place', { max: 1_000_000, example: 'the' })
+  new_text: string;
+
+  @Field.boolean('Replace every occurrence', { optional: true, default: false })
+  replace_all?: boolean;
+}
+
+export class MoveFile {
+  @Field.id('The workspace')
+  workspace_id: string;
+
+  @Field.text('What to move or copy', { ...PATH, min: 1 })
+  from: string;
+
+  @Field.text('Where to', { ...PATH, min: 1, example: 'archive/plan.md' })
+  to: string;
+
+  @Field.boolean('Replace what is there', { optional: true, default: false })
+  overwrite?: boolean;
+}
+
+export class DeleteFile extends FilePath {
+  @Field.boolean('Also what the folder holds', { optional: true, default: false })
+  recursive?: boolean;
+}
+
+export class EntryView {
+  @Field.text('Path in the workspace', PATH)
+  path: string;
+
+  @Field.choice('What it is; links are listed, never followed', ENTRY_TYPES)
+  type: string;
+
+  @Field.integer('Size in bytes', { example: 812 })
+  size: number;
+
+  @Field.time('When it was last changed')
+  modified_at: string;
+
+  @Field.text('Changes whenever the content does; null unless it is a file', { nullable: true, example: '"1f-6a"' })
+  etag: string | null;
+}
+
+export const EntryPage = PageOf(EntryView, 'EntryPage');
+
+export class ContentView {
+  @Field.text('Path in the workspace', PATH)
+  path: string;
+
+  @Field.text('The lines asked for', { max: 1_000_000_000, example: '# Plan\n' })
+  content: string;
+
+  @Field.text('Changes whenever the content does', { example: '"1f-6a"' })
+  etag: string;
+
+  @Field.integer('Size of the whole file in bytes', { example: 812 })
+  size: number;
+
+  @Field.integer('First line returned', { example: 1 })
+  start_line: number;
+
+  @Field.integer('Last line returned', { example: 20 })
+  end_line: number;
+
+  @Field.integer('Lines in the whole file', { example: 20 })
+  total_lines: number;
+
+  @Field.boolean('Whether lines that were asked for are left out because there are too many')
+  truncated: boolean;
+}
+
+export class WrittenView extends EntryView {
+  @Field.boolean('Whether the file is new')
+  created: boolean;
+}
+
+export class EditedView extends EntryView {
+  @Field.integer('How many occurrences were replaced', { example: 1 })
+  replacements: number;
+}
+
+export class CopiedView extends EntryView {
+  @Field.text('What was left out: links and special files', { list: true, example: [] })
+  skipped: string[];
+}
+
+export class DeletedPathView {
+  @Field.text('What was deleted', PATH)
+  path: string;
+
+  @Field.boolean('Always true')
+  deleted: boolean;
+}

@@ -1,0 +1,15 @@
+import { Workspace, WorkspaceMember } from './workspaces/index.js';
+
+export { FilesService } from './files/files.service.js';
+export {
+  isVisibleTo,
+  type VisibleWorkspace,
+  Workspace,
+  WorkspaceFolders,
+  WorkspaceMember,
+  WorkspacesService, WorkspacesStore, workspaceDeleting } from './workspaces/index.js';
+export { failed, type Tool, type ToolContext, type ToolResult } from './tools/tool.js';
+export { Toolbox } from './tools/toolbox.js';
+export { WorkspacesModule } from './workspaces.module.js';
+
+export const workspaceEntities = [Workspace, WorkspaceMember];

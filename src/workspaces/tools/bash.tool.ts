@@ -1,0 +1,57 @@
+import type { SandboxResult } from '#libs/sandbox/index.js';
+import { Inject, Injectable } from '@nestjs/common';
+import { Field } from '../../platform/http/field.js';
+import { SandboxesService } from '../sandboxes/sandboxes.service.js';
+import { WorkspacesStore } from '../workspaces/index.js';
+import { failed, shorten, succeeded, type Tool, type ToolContext, type ToolResult } from './tool.js';
+
+class BashInput {
+  @Field.text('Script for bash', { min: 1, max: 100_000, example: 'ls -la' })
+  command: string;
+
+  @Field.integer('Seconds after which it is killed', { min: 1, max: 3600, optional: true, example: 60 })
+  timeout_seconds?: number;
+}
+
+/** `bash`: a script in the workspace's sandbox. */
+@Injectable()
+export class BashTool implements Tool<BashInput> {
+  readonly name = 'bash';
+  readonly description =
+    'Run a bash script in the sandbox of the workspace. The working directory is the workspace (/workspace); files ' +
+    'written there stay, everything else is gone afterwards. There is no network. Each call is a new shell.';
+  readonly effect = 'write';
+  readonly input = BashInput;
+
+  constructor(
+    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
+    @Inject(SandboxesService) private readonly sandboxes: SandboxesService,
+  ) {}
+
+  async run(context: ToolContext, { command, timeout_seconds }: BashInput): Promise<ToolResult> {
+    const workspace = await this.workspaces.require(context.actor, 'code.run', context.workspaceId);
+    const result = await this.sandboxes.runScript(workspace, {
+      script: command,
+      seconds: timeout_seconds,
+      signal: context.signal,
+      onOutput: chunk => context.onOutput?.(chunk.text),
+    });
+    return report(result);
+  }
+}
+
+const ENDINGS: Record<Exclude<SandboxResult['ended_by'], 'exit'>, string> = {
+  timeout: 'Killed: it took longer than allowed.',
+  stopped: 'Killed: the run was stopped.',
+  memory: 'Killed: it used more memory than allowed.',
+  output: 'Killed: it wrote more output than allowed.',
+};
+
+function report({ output, exit_code, ended_by, truncated }: SandboxResult): ToolResult {
+  const notes = [
+    ...(truncated ? ['Output beyond the limit is left out.'] : []),
+    ...(ended_by === 'exit' ? (exit_code === 0 ? [] : [`Exit code ${exit_code}.`]) : [ENDINGS[ended_by]]),
+  ];
+  const text = [shorten(output).trimEnd(), ...notes].filter(Boolean).join('\n');
+  return ended_by === 'exit' && exit_code === 0 ? succeeded(text || '(no output)') : failed(text);
+}

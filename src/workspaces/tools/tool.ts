@@ -1,0 +1,44 @@
+import type { Actor } from '../../platform/access/actor.js';
+import type { Effect } from '../../platform/actions/action.js';
+import type { Shape } from '../../platform/http/field.js';
+
+/** Where and for whom a tool runs. */
+export interface ToolContext {
+  readonly actor: Actor;
+  readonly workspaceId: string;
+  readonly signal: AbortSignal;
+  /** Gets output while the tool runs, where it has any before its end. */
+  readonly onOutput?: (text: string) => void;
+}
+
+/** What a tool gives back to a model, or to a person who ran it. */
+export interface ToolResult {
+  readonly output: string;
+  readonly isError: boolean;
+  /** Paths of the workspace that it is known to have changed. */
+  readonly changed?: readonly string[];
+}
+
+/** Something an agent can do in a workspace. */
+export interface Tool<Input extends object = object> {
+  readonly name: string;
+  /** For a model: what it does, when to use it, what to mind. */
+  readonly description: string;
+  readonly effect: Effect;
+  readonly input: Shape;
+  run(context: ToolContext, input: Input): Promise<ToolResult>;
+}
+
+export const succeeded = (output: string, changed?: readonly string[]): ToolResult => ({ output, isError: false, changed });
+export const failed = (output: string): ToolResult => ({ output, isError: true });
+
+/** Longest output that a model is given, in characters. */
+const MOST_OUTPUT = 50_000;
+
+/** Keeps the beginning and the end of a long output, and says how much is missing between them. */
+export function shorten(output: string, most = MOST_OUTPUT): string {
+  if (output.length <= most) return output;
+  const head = output.slice(0, most / 2).toWellFormed();
+  const tail = output.slice(-most / 2).toWellFormed();
+  return `${head}\n… ${output.length - most} characters left out …\n${tail}`;
+}

@@ -1,0 +1,40 @@
+import { BullModule } from '@nestjs/bullmq';
+import { Module } from '@nestjs/common';
+import { IdentityModule } from '../identity/index.js';
+import { FilesController } from './files/files.controller.js';
+import { FilesService } from './files/files.service.js';
+import { SandboxesService } from './sandboxes/sandboxes.service.js';
+import { BashTool } from './tools/bash.tool.js';
+import { EditFileTool, ListFilesTool, ReadFileTool, SearchFilesTool, WriteFileTool } from './tools/file.tools.js';
+import { Toolbox } from './tools/toolbox.js';
+import {
+  WORKSPACE_QUEUE,
+  WorkspaceFolders,
+  WorkspaceJobs,
+  WorkspacesController,
+  WorkspacesService,
+  WorkspacesStore,
+} from './workspaces/index.js';
+
+/** Workspaces and the files in them. */
+@Module({
+  imports: [IdentityModule, BullModule.registerQueue({ name: WORKSPACE_QUEUE })],
+  controllers: [WorkspacesController, FilesController],
+  providers: [
+    WorkspacesService,
+    WorkspacesStore,
+    WorkspaceFolders,
+    WorkspaceJobs,
+    FilesService,
+    SandboxesService,
+    BashTool,
+    ReadFileTool,
+    WriteFileTool,
+    EditFileTool,
+    ListFilesTool,
+    SearchFilesTool,
+    Toolbox,
+  ],
+  exports: [WorkspacesService, WorkspacesStore, WorkspaceFolders, FilesService, Toolbox],
+})
+export class WorkspacesModule {}

@@ -1,0 +1,47 @@
+import { rm } from 'node:fs/promises';
+import path from 'node:path';
+import { WorkspaceFs } from '#libs/workspace-fs/index.js';
+import { Inject, Injectable } from '@nestjs/common';
+import { Config } from '../../platform/config/config.js';
+
+/** Host user ids of sandboxes start here, well above those of people and system services. */
+const FIRST_UID = 200_000;
+
+/** What identifies the folder of a workspace. */
+interface FolderOf {
+  readonly id: string;
+  readonly number: number;
+}
+
+/** Where workspaces are on disk, and who owns what is in them. */
+@Injectable()
+export class WorkspaceFolders {
+  constructor(@Inject(Config) private readonly config: Config) {}
+
+  /** The host's path of a workspace's folder. */
+  pathOf({ id }: Pick<FolderOf, 'id'>): string {
+    return path.resolve(this.config.dataDir, 'workspaces', id);
+  }
+
+  /** The host account that owns the files and runs the code of a workspace; undefined unless the service is root. */
+  ownerOf({ number }: Pick<FolderOf, 'number'>): { uid: number; gid: number } | undefined {
+    if (process.getuid?.() !== 0) return undefined;
+    return { uid: FIRST_UID + number, gid: FIRST_UID + number };
+  }
+
+  open(workspace: FolderOf): WorkspaceFs {
+    return new WorkspaceFs(this.pathOf(workspace), this.optionsFor(workspace));
+  }
+
+  async create(workspace: FolderOf): Promise<void> {
+    await WorkspaceFs.create(this.pathOf(workspace), this.optionsFor(workspace));
+  }
+
+  async remove(id: string): Promise<void> {
+    await rm(this.pathOf({ id }), { recursive: true, force: true });
+  }
+
+  private optionsFor(workspace: FolderOf) {
+    return { owner: this.ownerOf(workspace), maxFileBytes: this.config.maxFileBytes };
+  }
+}

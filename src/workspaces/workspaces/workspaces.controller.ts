@@ -1,0 +1,48 @@
+import { Controller, Delete, Get, Inject, Patch, Post } from '@nestjs/common';
+import { Caller } from '../../platform/access/access.js';
+import type { Actor } from '../../platform/access/actor.js';
+import { Input } from '../../platform/http/input.js';
+import { Serves } from '../../platform/http/serves.js';
+import { CreateWorkspace, ListWorkspaces, SetVisibility, UpdateWorkspace, WorkspaceId } from './workspaces.dto.js';
+import { WorkspacesService } from './workspaces.service.js';
+
+@Controller()
+export class WorkspacesController {
+  constructor(@Inject(WorkspacesService) private readonly workspaces: WorkspacesService) {}
+
+  @Serves(WorkspacesService, 'list')
+  @Get('/api/workspaces')
+  list(@Caller() actor: Actor, @Input() input: ListWorkspaces) {
+    return this.workspaces.list(actor, input);
+  }
+
+  @Serves(WorkspacesService, 'create')
+  @Post('/api/workspaces')
+  create(@Caller() actor: Actor, @Input() input: CreateWorkspace) {
+    return this.workspaces.create(actor, input);
+  }
+
+  @Serves(WorkspacesService, 'read')
+  @Get('/api/workspaces/:workspaceId')
+  read(@Caller() actor: Actor, @Input() input: WorkspaceId) {
+    return this.workspaces.read(actor, input);
+  }
+
+  @Serves(WorkspacesService, 'update')
+  @Patch('/api/workspaces/:workspaceId')
+  update(@Caller() actor: Actor, @Input() input: UpdateWorkspace) {
+    return this.workspaces.update(actor, input);
+  }
+
+  @Serves(WorkspacesService, 'setVisibility')
+  @Patch('/api/workspaces/:workspaceId/visibility')
+  setVisibility(@Caller() actor: Actor, @Input() input: SetVisibility) {
+    return this.workspaces.setVisibility(actor, input);
+  }
+
+  @Serves(WorkspacesService, 'delete')
+  @Delete('/api/workspaces/:workspaceId')
+  delete(@Caller() actor: Actor, @Input() input: WorkspaceId) {
+    return this.workspaces.delete(actor, input);
+  }
+}

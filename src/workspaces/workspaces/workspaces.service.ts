@@ -1,0 +1,152 @@
+import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
+import { OrganizationsStore, organizationDeleting } from '../../identity/index.js';
+import type { Actor } from '../../platform/access/actor.js';
+import { requireScope } from '../../platform/access/policy.js';
+import { Action } from '../../platform/actions/action.js';
+import { Database, newId, UnitOfWork } from '../../platform/database/database.js';
+import { Events } from '../../platform/events/events.js';
+import { DeletedView } from '../../platform/http/deleted.view.js';
+import { DEFAULT_LIMIT, decodeCursor, Page, pageOf } from '../../platform/http/page.js';
+import { Forbidden } from '../../platform/http/problem.js';
+import { JobQueue } from '../../platform/queue/job-queue.js';
+import { WorkspaceFolders } from './workspace-folders.js';
+import { Workspace } from './workspace.entity.js';
+import {
+  CreateWorkspace,
+  ListWorkspaces,
+  SetVisibility,
+  UpdateWorkspace,
+  WorkspaceId,
+  WorkspacePage,
+  WorkspaceView,
+} from './workspaces.dto.js';
+import { workspaceDeleting } from './workspaces.events.js';
+import { removeFolder } from './workspaces.jobs.js';
+import { WorkspacesStore, workspaceView } from './workspaces.store.js';
+
+@Injectable()
+export class WorkspacesService implements OnModuleInit {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
+    @Inject(OrganizationsStore) private readonly organizations: OrganizationsStore,
+    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
+    @Inject(JobQueue) private readonly jobs: JobQueue,
+    @Inject(Events) private readonly events: Events,
+  ) {}
+
+  onModuleInit(): void {
+    this.events.on(organizationDeleting, async (unit, { organization_id }) => {
+      for (const id of await this.workspaces.idsOf(organization_id)) await this.retire(unit, id);
+    });
+  }
+
+  @Action({
+    name: 'workspace_list',
+    summary: 'List the workspaces that the caller sees',
+    effect: 'read',
+    permission: 'workspace.list',
+    input: ListWorkspaces,
+    output: WorkspacePage,
+  })
+  async list(actor: Actor, input: ListWorkspaces): Promise<Page<WorkspaceView>> {
+    requireScope(actor, 'workspace.list');
+    const { limit = DEFAULT_LIMIT, organization_id: organizationId } = input;
+    const [after] = decodeCursor(input.cursor, 'id');
+    const rows = await this.workspaces.list(actor, { organizationId, after, limit: limit + 1 });
+    return pageOf(rows, limit, workspaceView, row => [row.id]);
+  }
+
+  @Action({
+    name: 'workspace_create',
+    summary: 'Create a workspace',
+    effect: 'write',
+    permission: 'workspace.create',
+    input: CreateWorkspace,
+    output: WorkspaceView,
+  })
+  async create(actor: Actor, input: CreateWorkspace): Promise<WorkspaceView> {
+    const organizationId = input.organization_id ?? (await this.organizations.defaultFor(actor));
+    await this.organizations.require(actor, 'workspace.create', organizationId);
+    if (actor.credential.workspace_ids) throw new Forbidden('A key limited to some workspaces cannot create another');
+    const { name, visibility = 'org' } = input;
+    const workspace = new Workspace({ organizationId, name: name.trim(), visibility, createdBy: actor.id });
+    await this.database.transaction(async unit => {
+      unit.add(workspace);
+      await unit.flush();
+      await this.folders.create(workspace);
+    });
+    return this.read(actor, { workspace_id: workspace.id });
+  }
+
+  @Action({
+    name: 'workspace_read',
+    summary: 'Read a workspace',
+    effect: 'read',
+    permission: 'workspace.read',
+    input: WorkspaceId,
+    output: WorkspaceView,
+  })
+  async read(actor: Actor, { workspace_id }: WorkspaceId): Promise<WorkspaceView> {
+    return workspaceView(await this.workspaces.require(actor, 'workspace.read', workspace_id));
+  }
+
+  @Action({
+    name: 'workspace_update',
+    summary: 'Rename a workspace',
+    effect: 'write',
+    permission: 'workspace.update',
+    input: UpdateWorkspace,
+    output: WorkspaceView,
+  })
+  async update(actor: Actor, { workspace_id, name }: UpdateWorkspace): Promise<WorkspaceView> {
+    await this.change(actor, workspace_id, workspace => {
+      workspace.name = name.trim();
+    });
+    return this.read(actor, { workspace_id });
+  }
+
+  @Action({
+    name: 'workspace_set_visibility',
+    summary: 'Set who in the organization sees a workspace',
+    effect: 'write',
+    permission: 'workspace.update',
+    input: SetVisibility,
+    output: WorkspaceView,
+  })
+  async setVisibility(actor: Actor, { workspace_id, visibility }: SetVisibility): Promise<WorkspaceView> {
+    await this.change(actor, workspace_id, workspace => {
+      if (visibility === 'private' && workspace.createdBy !== actor.id)
+        throw new Forbidden('Only its creator can make a workspace private');
+      workspace.visibility = visibility;
+    });
+    return this.read(actor, { workspace_id });
+  }
+
+  @Action({
+    name: 'workspace_delete',
+    summary: 'Delete a workspace with its files and chats',
+    effect: 'destructive',
+    permission: 'workspace.delete',
+    input: WorkspaceId,
+    output: DeletedView,
+  })
+  async delete(actor: Actor, { workspace_id }: WorkspaceId): Promise<DeletedView> {
+    await this.workspaces.require(actor, 'workspace.delete', workspace_id);
+    await this.database.transaction(async unit => {
+      await this.retire(unit, workspace_id);
+      await unit.entities.nativeDelete(Workspace, { id: workspace_id });
+    });
+    return DeletedView.of(workspace_id);
+  }
+
+  private async change(actor: Actor, id: string, apply: (workspace: Workspace) => void): Promise<void> {
+    await this.workspaces.require(actor, 'workspace.update', id);
+    await this.database.transaction(async unit => apply(await unit.entities.findOneOrFail(Workspace, { id })));
+  }
+
+  private async retire(unit: UnitOfWork, workspace_id: string): Promise<void> {
+    await this.events.publish(unit, workspaceDeleting, { workspace_id });
+    await this.jobs.enqueue(unit, removeFolder, newId(), { workspace_id });
+  }
+}

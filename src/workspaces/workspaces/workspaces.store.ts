@@ -1,0 +1,94 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Actor } from '../../platform/access/actor.js';
+import {
+  type OrganizationRole,
+  requireScope,
+  requireWorkspaceRole,
+  type WorkspacePermission,
+  type WorkspaceRole,
+  workspaceRole,
+} from '../../platform/access/policy.js';
+import { Database } from '../../platform/database/database.js';
+import { iso, type Row } from '../../platform/database/rows.js';
+import { NotFound } from '../../platform/http/problem.js';
+import { addLogContext } from '../../platform/log/log.js';
+import type { OrganizationMember } from '../../identity/index.js';
+import type { Workspace } from './workspace.entity.js';
+import { isVisibleTo } from './visible.js';
+import type { WorkspaceMember } from './workspace-member.entity.js';
+import type { WorkspaceView } from './workspaces.dto.js';
+
+type WorkspaceTables = {
+  workspace: Workspace;
+  workspace_member: WorkspaceMember;
+  organization_member: OrganizationMember;
+};
+type StandingRow = Row<Workspace> & { organization_role: OrganizationRole; workspace_role: WorkspaceRole | null };
+
+/** A workspace as one caller sees it. */
+export type VisibleWorkspace = Row<Workspace> & { role: WorkspaceRole };
+
+/** Questions about workspaces, each asked together with who asks. */
+@Injectable()
+export class WorkspacesStore {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  /** The workspace, if the caller may: 404 where they do not see it, 403 where their role or key is too low. */
+  async require(actor: Actor, permission: WorkspacePermission, id: string): Promise<VisibleWorkspace> {
+    const row = await this.standings(actor).where('w.id', '=', id).executeTakeFirst();
+    const role = row && workspaceRole(actor.id, row);
+    if (!row || !role) throw new NotFound('No such workspace');
+    addLogContext({ workspace_id: id });
+    requireScope(actor, permission);
+    requireWorkspaceRole(role, permission);
+    return { ...row, role };
+  }
+
+  /** The workspaces that the caller sees, oldest first, from after `after`. */
+  async list(actor: Actor, filter: { organizationId?: string; after?: string; limit: number }): Promise<VisibleWorkspace[]> {
+    let query = this.standings(actor).orderBy('w.id').limit(filter.limit);
+    if (filter.organizationId) query = query.where('w.organization_id', '=', filter.organizationId);
+    if (filter.after) query = query.where('w.id', '>', filter.after);
+    const rows = await query.where(isVisibleTo(actor.id)).execute();
+    return rows.flatMap(row => {
+      const role = workspaceRole(actor.id, row);
+      return role ? [{ ...row, role }] : [];
+    });
+  }
+
+  /** The folders to remove when an organization goes. */
+  async idsOf(organizationId: string): Promise<string[]> {
+    const rows = await this.database
+      .tables<WorkspaceTables>()
+      .selectFrom('workspace')
+      .select('id')
+      .where('organization_id', '=', organizationId)
+      .execute();
+    return rows.map(({ id }) => id);
+  }
+
+  /** Workspaces of the organizations the caller is in, with what decides their role there. */
+  private standings(actor: Actor) {
+    const { organization_id, workspace_ids } = actor.credential;
+    let query = this.database
+      .tables<WorkspaceTables>()
+      .selectFrom('workspace as w')
+      .innerJoin('organization_member as m', join =>
+        join.onRef('m.organization_id', '=', 'w.organization_id').on('m.user_id', '=', actor.id),
+      )
+      .leftJoin('workspace_member as wm', join =>
+        join.onRef('wm.workspace_id', '=', 'w.id').on('wm.user_id', '=', actor.id),
+      )
+      .selectAll('w')
+      .select(['m.role as organization_role', 'wm.role as workspace_role']);
+    if (organization_id) query = query.where('w.organization_id', '=', organization_id);
+    if (workspace_ids) query = query.where('w.id', 'in', [...workspace_ids]);
+    return query.$castTo<StandingRow>();
+  }
+}
+
+export function workspaceView(row: VisibleWorkspace): WorkspaceView {
+  const { id, organization_id, name, visibility, role, created_by } = row;
+  const times = { created_at: iso(row.created_at), updated_at: iso(row.updated_at) };
+  return { id, organization_id, name, visibility, role, created_by, ...times };
+}
