@@ -1,3 +1,4 @@
+import { isNativeError } from 'node:util/types';
 import { quotePath } from './quote-path.js';
 
 export type WorkspaceFsErrorCode =
@@ -85,7 +86,7 @@ const BY_ERRNO: Record<string, WorkspaceFsErrorCode> = {
  * none of the expected ones (EIO, a bug) is returned as it is.
  */
 export function asWorkspaceError(error: unknown, path: string): unknown {
-  if (error instanceof WorkspaceFsError || !(error instanceof Error)) return error;
+  if (error instanceof WorkspaceFsError || !isNativeError(error)) return error;
   const code = BY_ERRNO[(error as NodeJS.ErrnoException).code ?? ''];
   return code ? new WorkspaceFsError(code, path, undefined, { cause: error }) : error;
 }

@@ -1,0 +1,99 @@
+import { mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { TestWorkspace } from './workspace.fixture.js';
+
+let workspace: TestWorkspace;
+beforeEach(async () => {
+  workspace = await TestWorkspace.make();
+});
+afterEach(() => workspace.remove());
+
+const pathsOf = ({ entries }: { entries: { path: string }[] }) => entries.map(({ path }) => path);
+
+describe('list', () => {
+  it('lists a folder with types and etags, links as links', async () => {
+    await workspace.put('a/file', '123');
+    mkdirSync(workspace.at('a/folder'));
+    symlinkSync('file', workspace.at('a/link'));
+    const { entries, next } = await workspace.fs.list('a');
+    expect(entries.map(({ path, type, size }) => [path, type, size])).toEqual([
+      ['a/file', 'file', 3],
+      ['a/folder', 'directory', 0],
+      ['a/link', 'symlink', 0],
+    ]);
+    expect(entries[0]).toEqual(await workspace.fs.stat('a/file'));
+    expect(next).toBeNull();
+  });
+
+  it('sorts whole paths by their bytes', async () => {
+    const paths = ['a', 'a-b', 'a-b/c', 'a/b', 'a/b/c', 'a0', 'é', '\uffee', '\u{1f600}'];
+    for (const path of ['a/b/c', 'a-b/c', 'a0', '\u{1f600}', '\uffee', 'é']) await workspace.put(path);
+    expect(pathsOf(await workspace.fs.list('', { recursive: true }))).toEqual(paths);
+  });
+
+  it('pages through anything without loss or repetition, from any path', async () => {
+    const names = fc.constantFrom('a', 'a-', 'a.b', 'a0', 'b', '\u{1f600}', '\uffee');
+    const trees = fc.uniqueArray(fc.array(names, { minLength: 1, maxLength: 4 }), { maxLength: 12 });
+    await fc.assert(
+      fc.asyncProperty(trees, fc.integer({ min: 1, max: 4 }), async (tree, limit) => {
+        await workspace.fs.remove('t', { recursive: true }).catch(() => undefined);
+        for (const path of tree) await workspace.fs.mkdir(`t/${path.join('/')}`);
+        await workspace.fs.mkdir('t');
+        const whole = pathsOf(await workspace.fs.list('t', { recursive: true }));
+        const paged: string[] = [];
+        for (let after: string | undefined; ; ) {
+          const page = await workspace.fs.list('t', { recursive: true, limit, after });
+          paged.push(...pathsOf(page));
+          if (page.next === null) break;
+          after = page.next;
+        }
+        expect(paged).toEqual(whole);
+        expect(whole).toEqual([...whole].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))));
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('goes on after a path that is gone', async () => {
+    for (const name of ['a', 'c', 'd']) await workspace.put(name);
+    expect(pathsOf(await workspace.fs.list('', { after: 'b/x/y' }))).toEqual(['c', 'd']);
+  });
+
+  it('hides temporary files, and names that are not UTF-8', async () => {
+    await workspace.put('.atelier-tmp-1/x');
+    await workspace.put('.hidden');
+    const latin1 = Buffer.concat([Buffer.from(workspace.at('')), Buffer.from([0x2f, 0x66, 0xe9])]);
+    writeFileSync(latin1, 'x');
+    expect(pathsOf(await workspace.fs.list('', { recursive: true }))).toEqual(['.hidden']);
+    expect((await workspace.fs.search({ query: 'x' })).files_searched).toBe(1);
+  });
+
+  it('works with newlines, bidi marks and the replacement character in names', async () => {
+    for (const name of ['line\nbreak', 'gpj.\u202eexe', '\ufffd', '-rf', '*']) {
+      await workspace.fs.write(name, name);
+      expect((await workspace.fs.readText(name)).content).toBe(name);
+    }
+    expect(pathsOf(await workspace.fs.list(''))).toHaveLength(5);
+  });
+
+  it('survives times beyond what a date can hold', async () => {
+    await workspace.put('a');
+    utimesSync(workspace.at('a'), 0, 15_032_385_535);
+    expect((await workspace.fs.stat('a')).modified_at).toMatch(/^\d{4}-/);
+  });
+
+  it('refuses what is not a folder', async () => {
+    await workspace.put('file');
+    await expect(workspace.fs.list('file')).rejects.toMatchObject({ code: 'not_directory' });
+    await expect(workspace.fs.list('none')).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('lists ten thousand entries without opening them', async () => {
+    mkdirSync(workspace.at('many'));
+    for (let i = 0; i < 10_000; i++) writeFileSync(workspace.at(`many/${i}`), '');
+    const start = performance.now();
+    const { entries, next } = await workspace.fs.list('many');
+    expect(performance.now() - start).toBeLessThan(2000);
+    expect([entries.length, next]).toEqual([10_000, null]);
+  });
+});
