@@ -20,10 +20,9 @@ export function ormOptions(
     dbName: decodeURIComponent(url.pathname.slice(1)),
     pool: { min: 0, max: poolSize },
     extensions: [Migrator],
-    migrations: { migrationsList, transactional: true, allOrNothing: true, snapshot: false, tableName: 'migration' },
+    migrations: { migrationsList, transactional: true, allOrNothing: true, snapshot: false, silent: true, tableName: 'migration' },
     schemaGenerator: { ignoreSchema: ['bullmq'] },
     allowGlobalContext: false,
     forceUtcTimezone: true,
-    contextName: 'atelier',
   });
 }

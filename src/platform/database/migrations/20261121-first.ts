@@ -25,7 +25,7 @@ export class First extends Migration {
 
       create table session (
         id uuid primary key,
-        user_id uuid not null references "user" on delete cascade,
+        user_id uuid not null references "user" on delete cascade deferrable initially deferred,
         user_agent text,
         address text,
         created_at timestamptz not null,
@@ -37,7 +37,7 @@ export class First extends Migration {
 
       create table refresh_token (
         hash text primary key,
-        session_id uuid not null references session on delete cascade,
+        session_id uuid not null references session on delete cascade deferrable initially deferred,
         created_at timestamptz not null,
         used_at timestamptz
       );
@@ -51,8 +51,8 @@ export class First extends Migration {
         updated_at timestamptz not null
       );
       create table organization_member (
-        organization_id uuid not null references organization on delete cascade,
-        user_id uuid not null references "user" on delete cascade,
+        organization_id uuid not null references organization on delete cascade deferrable initially deferred,
+        user_id uuid not null references "user" on delete cascade deferrable initially deferred,
         role text not null check (role in ('owner', 'admin', 'member', 'guest')),
         created_at timestamptz not null,
         primary key (organization_id, user_id)
@@ -61,11 +61,11 @@ export class First extends Migration {
 
       create table api_key (
         id uuid primary key,
-        user_id uuid not null references "user" on delete cascade,
+        user_id uuid not null references "user" on delete cascade deferrable initially deferred,
         name text not null,
         hash text not null,
         hint text not null,
-        organization_id uuid references organization on delete cascade,
+        organization_id uuid references organization on delete cascade deferrable initially deferred,
         scopes text[],
         workspace_ids uuid[],
         expires_at timestamptz,
@@ -78,7 +78,7 @@ export class First extends Migration {
 
       create table workspace (
         id uuid primary key,
-        organization_id uuid not null references organization on delete cascade,
+        organization_id uuid not null references organization on delete cascade deferrable initially deferred,
         name text not null,
         visibility text not null check (visibility in ('org', 'restricted', 'private')),
         number int not null generated always as identity,
@@ -89,8 +89,8 @@ export class First extends Migration {
       create index workspace_organization_id on workspace (organization_id, id);
       create unique index workspace_number_key on workspace (number);
       create table workspace_member (
-        workspace_id uuid not null references workspace on delete cascade,
-        user_id uuid not null references "user" on delete cascade,
+        workspace_id uuid not null references workspace on delete cascade deferrable initially deferred,
+        user_id uuid not null references "user" on delete cascade deferrable initially deferred,
         role text not null check (role in ('admin', 'editor', 'viewer')),
         created_at timestamptz not null,
         primary key (workspace_id, user_id)
@@ -100,8 +100,8 @@ export class First extends Migration {
       create table chat (
         id uuid primary key,
         title text not null,
-        organization_id uuid not null references organization on delete cascade,
-        workspace_id uuid references workspace on delete cascade,
+        organization_id uuid not null references organization on delete cascade deferrable initially deferred,
+        workspace_id uuid references workspace on delete cascade deferrable initially deferred,
         agent_name text,
         model text,
         pinned boolean not null,
@@ -118,7 +118,7 @@ export class First extends Migration {
       create table run (
         id uuid primary key,
         number bigint not null generated always as identity,
-        chat_id uuid not null references chat on delete cascade,
+        chat_id uuid not null references chat on delete cascade deferrable initially deferred,
         organization_id uuid not null,
         workspace_id uuid,
         status text not null check (status in ('pending', 'completed', 'error')),
@@ -147,8 +147,8 @@ export class First extends Migration {
 
       create table message (
         id uuid primary key,
-        chat_id uuid not null references chat on delete cascade,
-        run_id uuid not null references run on delete cascade,
+        chat_id uuid not null references chat on delete cascade deferrable initially deferred,
+        run_id uuid not null references run on delete cascade deferrable initially deferred,
         run_number bigint not null,
         number bigint not null generated always as identity,
         role text not null check (role in ('user', 'assistant')),
@@ -160,7 +160,7 @@ export class First extends Migration {
       create index message_run_id on message (run_id);
 
       create table run_step (
-        run_id uuid not null references run on delete cascade,
+        run_id uuid not null references run on delete cascade deferrable initially deferred,
         number int not null,
         finish_reason text not null,
         model_used text,
@@ -172,7 +172,7 @@ export class First extends Migration {
       );
 
       create table tool_call (
-        run_id uuid not null references run on delete cascade,
+        run_id uuid not null references run on delete cascade deferrable initially deferred,
         step int not null,
         position int not null,
         call_id text not null,
@@ -187,7 +187,7 @@ export class First extends Migration {
       );
 
       create table run_event (
-        run_id uuid not null references run on delete cascade,
+        run_id uuid not null references run on delete cascade deferrable initially deferred,
         id int not null,
         type text not null,
         data jsonb not null,
