@@ -1,16 +1,19 @@
-import { chownSync, mkdtempSync, rmSync } from 'node:fs';
+import { chownSync, closeSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openContent } from './anonymous-file.js';
+import type { BerthNumbers } from './berth.js';
+import { BerthPool } from './berth-pool.js';
 import { codeOfUnstartable, explainBubblewrap, installBubblewrap } from './bubblewrap-advice.js';
-import { type Attach, BubblewrapProcess } from './bubblewrap-process.js';
+import { BubblewrapProcess } from './bubblewrap-process.js';
 import { type ControlGroup, ControlGroups } from './control-groups.js';
 import { InheritedDescriptors } from './descriptors.js';
 import { SandboxFailure } from './errors.js';
 import { resolveLimits, type SandboxLimits } from './limits.js';
 import { watchMemory } from './memory-watch.js';
 import { PipePool } from './pipes.js';
-import { prlimitArguments, processBound } from './process-limits.js';
-import { encodeEnvironment, Profile } from './profile.js';
+import { limitCommands, processBound } from './process-limits.js';
+import { Profile } from './profile.js';
 import { findProgram } from './programs.js';
 import { callerUid, checkRequest, effectiveOwner, LEAST_OWNER_ID, relativeFolder } from './request.js';
 import { neverStarted, toResult } from './result.js';
@@ -23,17 +26,16 @@ import type {
   SandboxResult,
 } from './sandbox.js';
 import { hasSeccompFilter, seccompFilter } from './seccomp.js';
-import { StandardStreams } from './streams.js';
+import { quoteWords } from './shell.js';
 import { type Ending, Supervision } from './supervision.js';
 
 /** What is found out about the host, or made, once. */
 interface Host {
   bwrap: string;
-  prlimit: string;
-  pipes: PipePool;
-  inherited: InheritedDescriptors;
+  chroot: string;
   profile: Profile;
   groups: ControlGroups;
+  berths: BerthPool;
   filter: Buffer;
 }
 
@@ -49,7 +51,7 @@ interface Plan {
 export class BubblewrapSandbox implements SandboxDriver {
   readonly name = 'bubblewrap';
   readonly isolated = true;
-  private host: Host | undefined;
+  private host: Promise<Host> | undefined;
   private proven: Promise<SandboxCheck> | undefined;
 
   constructor(private readonly options: SandboxOptions = {}) {}
@@ -70,12 +72,16 @@ export class BubblewrapSandbox implements SandboxDriver {
       owner: effectiveOwner(request.owner, callerUid()),
     };
     if (request.signal?.aborted) return neverStarted();
+    return await execute(await this.prepared(), plan);
+  }
+
+  private async prepared(): Promise<Host> {
     this.host ??= prepare(this.options);
-    const group = this.host.groups.create(plan.limits);
     try {
-      return await execute(this.host, group, plan);
-    } finally {
-      group.remove();
+      return await this.host;
+    } catch (error) {
+      this.host = undefined; // what is missing may be there the next time
+      throw error;
     }
   }
 
@@ -108,7 +114,7 @@ const protections: [RegExp, string][] = [
   [/^Seccomp:\s+2$/m, 'its system call filter'],
 ];
 
-function prepare(options: SandboxOptions): Host {
+async function prepare(options: SandboxOptions): Promise<Host> {
   if (process.platform !== 'linux' || !hasSeccompFilter(process.arch)) {
     throw new SandboxFailure(
       'bubblewrap needs Linux on x64 or arm64: run the service there, or in a virtual machine',
@@ -118,50 +124,60 @@ function prepare(options: SandboxOptions): Host {
     const path = findProgram(name, options.programFolders);
     if (path) return path;
     throw new SandboxFailure(
-      name === 'bwrap' ? installBubblewrap : `${name} is missing: install util-linux and coreutils`,
+      name === 'bwrap' ? installBubblewrap : `${name} is missing: install the package coreutils`,
     );
   };
-  const groups = ControlGroups.detect();
-  return {
-    bwrap: program('bwrap'),
-    prlimit: program('prlimit'),
-    pipes: new PipePool(program('mkfifo')),
-    inherited: new InheritedDescriptors(),
-    profile: new Profile(options.readOnlyBinds ?? []),
+  const [bwrap, chroot, mkfifo] = [program('bwrap'), program('chroot'), program('mkfifo')];
+  const profile = new Profile(options.readOnlyBinds ?? []);
+  const groups = await ControlGroups.detect();
+  const parts = {
+    shell: '/bin/sh',
+    pipes: new PipePool(mkfifo),
     groups,
-    filter: seccompFilter(process.arch, { refuseUncountedMemory: !groups.counts('memory') }),
+    inherited: new InheritedDescriptors(),
   };
+  const berths = new BerthPool({ ...parts, openFiles: () => profile.openFiles() });
+  const filter = seccompFilter(process.arch, { refuseUncountedMemory: !groups.counts('memory') });
+  return { bwrap, chroot, profile, groups, berths, filter };
 }
 
-async function execute(host: Host, group: ControlGroup, plan: Plan): Promise<SandboxResult> {
+async function execute(host: Host, plan: Plan): Promise<SandboxResult> {
   const { request, limits, owner } = plan;
-  const streams = await StandardStreams.open(host.pipes, request.stdin, owner);
-  const launch = {
-    ...{ streams, descriptors: request.descriptors ?? [], inherited: host.inherited, owner },
-    ...{ group, filter: host.filter, commandLine: (attach: Attach) => commandLine(host, plan, attach) },
-  };
-  const running = BubblewrapProcess.start(launch, error => supervision.fail(error));
-  const supervision = new Supervision(running, request, limits);
-  const stopWatching = host.groups.counts('memory') ? undefined : watch(running, supervision, limits);
+  const input = request.stdin === undefined ? undefined : await openContent(request.stdin);
+  const berth = await host.berths.take(request.descriptors ?? []);
   try {
-    const ending = await supervision.ended();
-    return conclude(ending, group, await running.status.exitCode(), request.workspace);
+    berth.group.confine(limits);
+    const script = startScript(host, plan, berth.numbers, input);
+    const options = bwrapOptions(host, plan, berth.numbers);
+    const running = new BubblewrapProcess(berth, { script, options, filter: host.filter, owner });
+    const supervision = new Supervision(running, request, limits);
+    const stopWatching = host.groups.counts('memory') ? undefined : watch(running, supervision, limits);
+    const ending = await supervision.ended().finally(stopWatching);
+    return conclude(ending, berth.group, await running.exitCode(), request.workspace);
   } finally {
-    stopWatching?.();
+    if (input !== undefined) closeSync(input);
+    berth.leave();
+    host.berths.replenish();
   }
 }
 
-function commandLine({ bwrap, prlimit, profile, groups }: Host, plan: Plan, attach: Attach): string[] {
-  const { request, limits, owner, cwd } = plan;
-  const place = { workspace: request.workspace, cwd, readOnlyBinds: request.readOnlyBinds ?? [], limits };
-  const processes = groups.counts('pids') ? undefined : processBound(limits, owner?.uid ?? callerUid());
-  const hasEnvironment = Object.keys(request.env ?? {}).length > 0;
+/** Confines the shell of a berth, opens the input, gives up root and starts bwrap, each in place of the last. */
+function startScript(host: Host, plan: Plan, numbers: BerthNumbers, input: number | undefined): string {
+  const { request, limits, owner } = plan;
+  const processes = host.groups.counts('pids') ? undefined : processBound(limits, owner?.uid ?? callerUid());
+  // Of chroot only the change of user is wanted. The plus signs spare it a look into the user database; with
+  // the user the kernel takes all capabilities away, and bwrap forbids itself and its children to regain any.
+  const user = owner && [host.chroot, `--userspec=+${owner.uid}:+${owner.gid}`, '--groups=', '/'];
+  const bwrap = [host.bwrap, '--args', String(numbers.options), '--', ...request.argv];
+  const stdin = input === undefined ? '/dev/null' : `/proc/${process.pid}/fd/${input}`;
+  return `${limitCommands(limits, processes)}\nexec ${quoteWords([...(user ?? []), ...bwrap])} <${stdin}`;
+}
+
+function bwrapOptions({ profile }: Host, { request, limits, cwd }: Plan, numbers: BerthNumbers): string[] {
+  const { workspace, readOnlyBinds = [], env = {} } = request;
   return [
-    ...[prlimit, ...prlimitArguments(limits, processes), '--', bwrap],
-    ...profile.arguments(place, attach.descriptor),
-    ...(hasEnvironment ? ['--args', String(attach.text(encodeEnvironment(request.env ?? {})))] : []),
-    ...['--seccomp', String(attach.gate), '--json-status-fd', String(attach.status)],
-    ...['--', ...request.argv],
+    ...profile.arguments({ workspace, cwd, readOnlyBinds, env, limits }, numbers.files),
+    ...['--seccomp', String(numbers.gate), '--json-status-fd', String(numbers.status)],
   ];
 }
 

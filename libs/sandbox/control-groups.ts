@@ -1,4 +1,6 @@
+import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
@@ -35,13 +37,12 @@ export class ControlGroups {
   private constructor(private readonly parents: Parent[]) {}
 
   /** What can be had here; the result may count memory, processes, both or nothing. */
-  static detect(sources: ControlGroupSources = kernelSources): ControlGroups {
-    const candidates = findParents(sources);
+  static async detect(sources: ControlGroupSources = kernelSources): Promise<ControlGroups> {
     const parents: Parent[] = [];
-    for (const controller of ['memory', 'pids'] as const) {
-      if (parents.some(parent => parent.controllers.includes(controller))) continue;
-      const parent = candidates.find(one => one.controllers.includes(controller) && isUsable(one));
-      if (parent) parents.push(parent);
+    for (const candidate of findParents(sources)) {
+      const known = parents.flatMap(parent => parent.controllers);
+      if (candidate.controllers.every(controller => known.includes(controller))) continue;
+      if (await isUsable(candidate)) parents.push(candidate);
     }
     for (const parent of parents) removeGroupsOfTheDead(parent.folder);
     return new ControlGroups(parents);
@@ -56,9 +57,10 @@ export class ControlGroups {
     return this.parents.some(parent => parent.controllers.includes(controller));
   }
 
-  create(limits: Pick<SandboxLimits, 'memoryBytes' | 'processes'>): ControlGroup {
+  /** A group without limits and members. */
+  create(): ControlGroup {
     const name = newName();
-    return new ControlGroup(this.parents.map(parent => makeFolder(parent, name, limits)));
+    return new ControlGroup(this.parents.map(parent => makeFolder(parent, name)));
   }
 }
 
@@ -71,6 +73,15 @@ interface GroupFolder {
 /** One command's group: in version 1 it is a folder in each controller's tree. */
 export class ControlGroup {
   constructor(private readonly folders: GroupFolder[]) {}
+
+  confine(limits: Pick<SandboxLimits, 'memoryBytes' | 'processes'>): void {
+    for (const { path, version, controllers } of this.folders) {
+      if (controllers.includes('memory')) limitMemory(path, version, limits.memoryBytes);
+      // One more than asked for: the sandbox's own first process, which reaps the others. It and the shell
+      // that becomes bwrap are members from the start.
+      if (controllers.includes('pids')) limitProcesses(path, limits.processes + 2);
+    }
+  }
 
   /** Moves a process; its later children are born into the group. */
   async join(pid: number): Promise<void> {
@@ -130,13 +141,25 @@ function sharedControllers(folder: string): Controller[] {
   return (['memory', 'pids'] as const).filter(controller => shared.includes(controller));
 }
 
-/** The only sure test is to do it: folders may be read-only, foreign, or without the files of a controller. */
-function isUsable(parent: Parent): boolean {
+/** The only sure test is to do it: folders may be read-only, foreign, or lack what we need. */
+async function isUsable(parent: Parent): Promise<boolean> {
+  const child = spawn('/bin/sh', [], { stdio: ['pipe', 'ignore', 'ignore'] });
+  const ended = once(child, 'close');
   try {
-    const trial = makeFolder(parent, newName(), { memoryBytes: 2 ** 30, processes: 16 });
-    return removed(trial.path);
+    const group = new ControlGroup([makeFolder(parent, newName())]);
+    try {
+      group.confine({ memoryBytes: 2 ** 30, processes: 16 });
+      await group.join(child.pid ?? 0);
+    } finally {
+      child.stdin.end();
+      await ended;
+      group.remove();
+    }
+    return true;
   } catch {
-    return false;
+    return false; // whatever stands in the way, it stands there for every command
+  } finally {
+    child.stdin.end();
   }
 }
 
@@ -144,24 +167,14 @@ function newName(): string {
   return `${PREFIX}${process.pid}-${randomUUID().slice(0, 8)}`;
 }
 
-function makeFolder(
-  { version, folder, controllers }: Parent,
-  name: string,
-  limits: Pick<SandboxLimits, 'memoryBytes' | 'processes'>,
-): GroupFolder {
+function makeFolder({ version, folder, controllers }: Parent, name: string): GroupFolder {
   const path = join(folder, name);
   mkdirSync(path);
-  try {
-    if (controllers.includes('memory')) limitMemory(path, version, limits.memoryBytes);
-    // One more than asked for: the sandbox's own first process, which reaps the others.
-    if (controllers.includes('pids') && Number.isFinite(limits.processes)) {
-      writeFileSync(join(path, 'pids.max'), String(limits.processes + 1));
-    }
-  } catch (error) {
-    rmdirSync(path);
-    throw error;
-  }
   return { path, version, controllers };
+}
+
+function limitProcesses(path: string, processes: number): void {
+  if (Number.isFinite(processes)) writeFileSync(join(path, 'pids.max'), String(processes));
 }
 
 function limitMemory(path: string, version: 1 | 2, bytes: number): void {

@@ -1,13 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { dirname, join, sep } from 'node:path';
+import { openContent } from './anonymous-file.js';
+import type { Stdio } from './descriptors.js';
 import { SandboxRefusal } from './errors.js';
 import { killIfThere } from './kill.js';
 import { resolveLimits, type SandboxLimits } from './limits.js';
 import { watchMemory } from './memory-watch.js';
-import { PipePool } from './pipes.js';
-import { prlimitArguments, processBound } from './process-limits.js';
+import { type Pipe, PipePool, pipeReader } from './pipes.js';
+import { limitCommands, processBound } from './process-limits.js';
 import { processTree } from './process-tree.js';
 import { findProgram } from './programs.js';
 import { callerUid, checkRequest, relativeFolder } from './request.js';
@@ -19,25 +22,23 @@ import type {
   SandboxRequest,
   SandboxResult,
 } from './sandbox.js';
+import { quoteWords } from './shell.js';
 import { explainSpawn } from './spawn-errors.js';
-import { StandardStreams } from './streams.js';
 import { type Ending, type Running, Supervision } from './supervision.js';
 
 const onLinux = process.platform === 'linux';
 
 /**
- * Runs commands as plain child processes in the workspace folder: with the same limits where the host has
- * prlimit, but with the service's view of files, network and processes. Nothing here confines hostile code.
+ * Runs commands as plain child processes in the workspace folder: with the same limits where the host is
+ * Linux, but with the service's view of files, network and processes. Nothing here confines hostile code.
  */
 export class LocalSandbox implements SandboxDriver {
   readonly name = 'unsafe-local';
   readonly isolated = false;
-  private readonly prlimit: string | undefined;
   private readonly pipes: PipePool | undefined;
 
   constructor({ programFolders }: SandboxOptions = {}) {
     const mkfifo = onLinux ? findProgram('mkfifo', programFolders) : undefined;
-    this.prlimit = onLinux ? findProgram('prlimit', programFolders) : undefined;
     this.pipes = mkfifo ? new PipePool(mkfifo) : undefined;
   }
 
@@ -64,26 +65,24 @@ export class LocalSandbox implements SandboxDriver {
 
   private async start(request: SandboxRequest, limits: SandboxLimits, cwd: string): Promise<Running> {
     const owner = callerUid() === 0 ? request.owner : undefined;
-    const streams = this.pipes && (await StandardStreams.open(this.pipes, request.stdin, owner));
-    const stdio = [...(streams?.childSide ?? ['pipe', 'pipe', 'pipe']), ...(request.descriptors ?? [])];
+    const input = request.stdin === undefined ? undefined : await openContent(request.stdin);
+    const outputs = this.pipes && { stdout: await this.pipes.take(), stderr: await this.pipes.take() };
+    const output = [outputs?.stdout.write ?? 'pipe', outputs?.stderr.write ?? 'pipe'];
+    const stdio = [input ?? 'ignore', ...output, ...(request.descriptors ?? [])] as Stdio;
     const env = { ...environment(request.workspace), ...request.env };
+    const processes = onLinux ? processBound(limits, owner?.uid ?? callerUid()) : undefined;
+    const script = `${limitCommands(limits, processes)}\nexec ${quoteWords(request.argv)}`;
     try {
-      const [program, ...args] = [...this.launcher(limits, owner?.uid ?? callerUid()), ...request.argv];
       // A group of its own, so that what it leaves in the background can be ended with it.
-      const child = spawn(program, args, { cwd, env, stdio: stdio as 'pipe'[], detached: true, ...owner });
-      return new LocalProcess(child, streams, request.stdin);
+      const child = spawn('/bin/sh', ['-c', script], { cwd, env, stdio, detached: true, ...owner });
+      return new LocalProcess(child, outputs);
     } catch (error) {
-      streams?.closeOurSide();
+      for (const pipe of Object.values(outputs ?? {})) closeSync(pipe.read);
       throw explainSpawn(error);
     } finally {
-      streams?.closeChildSide();
+      if (input !== undefined) closeSync(input);
+      for (const pipe of Object.values(outputs ?? {})) closeSync(pipe.write);
     }
-  }
-
-  /** Both launchers replace themselves with the command, and end with 127 if there is no such program. */
-  private launcher(limits: SandboxLimits, uid: number): [string, ...string[]] {
-    if (!this.prlimit) return ['/bin/sh', '-c', 'exec "$@"', 'sh'];
-    return [this.prlimit, ...prlimitArguments(limits, processBound(limits, uid)), '--'];
   }
 }
 
@@ -93,10 +92,11 @@ class LocalProcess implements Running {
 
   constructor(
     readonly child: ChildProcess,
-    streams: StandardStreams | undefined,
-    stdin: string | Buffer | undefined,
+    outputs: { stdout: Pipe; stderr: Pipe } | undefined,
   ) {
-    const { stdout, stderr } = streams?.connect() ?? connectPipes(child, stdin);
+    const stdout = outputs ? pipeReader(outputs.stdout) : child.stdout;
+    const stderr = outputs ? pipeReader(outputs.stderr) : child.stderr;
+    if (!stdout || !stderr) throw new Error('A command was started without its streams');
     this.stdout = stdout;
     this.stderr = stderr;
     child.once('exit', () => this.killGroup());
@@ -113,14 +113,6 @@ class LocalProcess implements Running {
   private killGroup(): void {
     if (this.child.pid !== undefined) killIfThere(-this.child.pid);
   }
-}
-
-function connectPipes(child: ChildProcess, input: string | Buffer = ''): Pick<Running, 'stdout' | 'stderr'> {
-  const { stdin, stdout, stderr } = child;
-  if (!stdin || !stdout || !stderr) throw new Error('A command was started without its streams');
-  stdin.on('error', () => stdin.destroy()); // a command need not read its input
-  stdin.end(input);
-  return { stdout, stderr };
 }
 
 /** Links are followed here, unlike in a sandbox, where a link can lead nowhere that matters. */

@@ -2,48 +2,54 @@ import { readFileSync } from 'node:fs';
 import type { SandboxLimits } from './limits.js';
 import { countTasks } from './process-tree.js';
 
-/** Names as prlimit(1) takes them, each with its line in /proc/self/limits. */
-const kernelNames = {
-  core: 'Max core file size',
-  nofile: 'Max open files',
-  memlock: 'Max locked memory',
-  msgqueue: 'Max msgqueue size',
-  fsize: 'Max file size',
-  cpu: 'Max cpu time',
-  nproc: 'Max processes',
+/** Letters of the shell's `ulimit`, each with the resource's line in /proc/self/limits and the unit in bytes or one. */
+const resources = {
+  c: { name: 'Max core file size', unit: 512 },
+  f: { name: 'Max file size', unit: 512 },
+  l: { name: 'Max locked memory', unit: 1024 },
+  n: { name: 'Max open files', unit: 1 },
+  t: { name: 'Max cpu time', unit: 1 },
+  u: { name: 'Max processes', unit: 1 },
 } as const;
 
-type Resource = keyof typeof kernelNames;
+type Letter = keyof typeof resources;
 
-/** No core dumps in the workspace; descriptors, locked memory and message queues as ordinary programs need them. */
-const fixed = { core: 0, nofile: 1024, memlock: 65_536, msgqueue: 0 };
+/** No core dumps in the workspace; descriptors and locked memory as ordinary programs need them. */
+const fixed = { c: 0, n: 1024, l: 65_536 };
 
-/** What prlimit(1) must be told to confine a command and its descendants. */
-export function prlimitArguments(limits: SandboxLimits, processes: number | undefined): string[] {
-  const wanted: Partial<Record<Resource, number>> = { ...fixed, fsize: limits.fileBytes, nproc: processes };
-  const bounds = Object.entries(wanted).flatMap(([name, value]) => argument(name as Resource, value));
-  // The kernel warns with SIGXCPU at the first number and kills at the second.
-  return [...bounds, ...argument('cpu', limits.cpuSeconds, 1)];
+/**
+ * Shell commands that confine the shell, what it becomes, and all descendants.
+ *
+ * @param processes bound on the user's tasks, where no control group counts those of the command
+ */
+export function limitCommands(limits: SandboxLimits, processes: number | undefined): string {
+  const bounds = { ...fixed, f: limits.fileBytes, u: processes };
+  const commands = Object.entries(bounds).flatMap(([letter, wanted]) => bound(letter as Letter, wanted));
+  // The kernel warns with SIGXCPU at the soft limit and kills at the hard one.
+  commands.push(...bound('t', limits.cpuSeconds, '-S'), ...bound('t', limits.cpuSeconds + 1, '-H'));
+  return commands.join('\n');
 }
 
-function argument(resource: Resource, wanted = Number.POSITIVE_INFINITY, hardExtra = 0): string[] {
-  const ceiling = hardLimits()[resource] ?? Number.POSITIVE_INFINITY;
-  const soft = Math.min(wanted, ceiling);
-  if (!Number.isFinite(soft)) return [];
-  return [`--${resource}=${soft}:${Math.min(wanted + hardExtra, ceiling)}`];
+function bound(letter: Letter, wanted = Number.POSITIVE_INFINITY, kind = ''): string[] {
+  const lowest = Math.min(wanted, hardLimits()[letter]);
+  if (!Number.isFinite(lowest)) return [];
+  const value = Math.floor(lowest / resources[letter].unit);
+  // Some shells (dash, busybox) say -p for what others (bash) call -u.
+  if (letter === 'u') return [`ulimit -u ${value} 2>/dev/null || ulimit -p ${value}`];
+  return [`ulimit ${kind} -${letter} ${value}`];
 }
 
-let knownHardLimits: Partial<Record<Resource, number>> | undefined;
+let knownHardLimits: Record<Letter, number> | undefined;
 
 /** Hard limits of this process; an ordinary user can only go below them. */
-function hardLimits(): Partial<Record<Resource, number>> {
+function hardLimits(): Record<Letter, number> {
   if (knownHardLimits) return knownHardLimits;
   const text = readFileSync('/proc/self/limits', 'utf8');
-  const entries = Object.entries(kernelNames).map(([resource, name]) => {
+  const entries = Object.entries(resources).map(([letter, { name }]) => {
     const hard = new RegExp(`^${name} +\\S+ +(\\d+)`, 'm').exec(text)?.[1];
-    return [resource, hard === undefined ? Number.POSITIVE_INFINITY : Number(hard)];
+    return [letter, hard === undefined ? Number.POSITIVE_INFINITY : Number(hard)];
   });
-  knownHardLimits = Object.fromEntries(entries) as Partial<Record<Resource, number>>;
+  knownHardLimits = Object.fromEntries(entries) as Record<Letter, number>;
   return knownHardLimits;
 }
 

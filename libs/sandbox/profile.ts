@@ -58,6 +58,7 @@ export interface Place {
   /** Relative to the workspace. */
   cwd: string;
   readOnlyBinds: ReadOnlyBind[];
+  env: Record<string, string>;
   limits: Pick<SandboxLimits, 'tmpBytes'>;
 }
 
@@ -85,41 +86,25 @@ export class Profile {
     this.environment = environment(binds.some(({ to }) => isBelow(to, '/opt/node')));
   }
 
-  /**
-   * @param attach makes a descriptor part of the child and tells its number there
-   */
-  arguments(
-    { workspace, cwd, readOnlyBinds, limits }: Place,
-    attach: (descriptor: number) => number,
-  ): string[] {
+  /** The files that every sandbox gets its own copy of, as descriptors to be closed by the caller. */
+  openFiles(): number[] {
+    return this.invented.map(([, file]) => file.open());
+  }
+
+  /** @param files numbers that the descriptors of `openFiles` have in bwrap */
+  arguments({ workspace, cwd, readOnlyBinds, env, limits }: Place, files: number[]): string[] {
     const tmpSize = Number.isFinite(limits.tmpBytes) ? ['--size', String(limits.tmpBytes)] : [];
     return [
       ...this.system,
-      ...this.invented.flatMap(([path, file]) => [
-        '--perms',
-        '0444',
-        '--file',
-        String(attach(file.open())),
-        path,
-      ]),
+      ...this.invented.flatMap(([path], index) => ['--perms', '0444', '--file', String(files[index]), path]),
       ...[...tmpSize, '--perms', '1777', '--tmpfs', '/tmp', '--perms', '0700', '--dir', HOME],
       ...readOnlyBinds.flatMap(({ from, to }) => readOnly(from, to)),
       ...['--bind', workspace, WORKSPACE, '--chdir', join(WORKSPACE, cwd)],
       ...['--remount-ro', '/'],
       ...this.environment,
+      ...setVariables(env),
     ];
   }
-}
-
-/**
- * Variables of a command as bwrap arguments, to be read from a descriptor: on a command line every user of
- * the host could read them.
- */
-export function encodeEnvironment(env: Record<string, string>): string {
-  return Object.entries(env)
-    .flatMap(([name, value]) => ['--setenv', name, value])
-    .map(argument => `${argument}\0`)
-    .join('');
 }
 
 function environment(hasNode: boolean): string[] {
@@ -133,7 +118,11 @@ function environment(hasNode: boolean): string[] {
   ];
   const variables = { PATH: path.join(':'), HOME, LANG: 'C.UTF-8', TERM: 'dumb' };
   // bwrap is started with an empty environment, which its own process 1 shows to all; this only makes sure.
-  return ['--clearenv', ...Object.entries(variables).flatMap(([name, value]) => ['--setenv', name, value])];
+  return ['--clearenv', ...setVariables(variables)];
+}
+
+function setVariables(variables: Record<string, string>): string[] {
+  return Object.entries(variables).flatMap(([name, value]) => ['--setenv', name, value]);
 }
 
 function readOnly(from: string, to: string): string[] {

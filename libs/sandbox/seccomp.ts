@@ -149,6 +149,9 @@ const refused: Record<string, Numbers> = {
   statmount: [457, 457],
   listmount: [458, 458],
 
+  // Message queues outlive processes and are no part of anyone's memory.
+  mq_open: [240, 180],
+
   // Kernel keyrings are not namespaced.
   add_key: [248, 217],
   request_key: [249, 218],

@@ -1,0 +1,117 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, fchownSync } from 'node:fs';
+import { Socket } from 'node:net';
+import type { ControlGroup, ControlGroups } from './control-groups.js';
+import type { InheritedDescriptors, Stdio } from './descriptors.js';
+import { SandboxFailure } from './errors.js';
+import { type Pipe, type PipePool, pipeReader } from './pipes.js';
+import type { Owner } from './sandbox.js';
+
+/** What a berth is made of. */
+export interface BerthParts {
+  shell: string;
+  pipes: PipePool;
+  groups: ControlGroups;
+  inherited: InheritedDescriptors;
+  /** Descriptors of the files that bwrap copies into each sandbox, opened anew for every berth. */
+  openFiles: () => number[];
+}
+
+/** Numbers that the descriptors of a berth have in its process. */
+export interface BerthNumbers {
+  options: number;
+  gate: number;
+  status: number;
+  files: number[];
+}
+
+/**
+ * A process that waits to become a command: a shell in a control group of its own, with its streams laid.
+ *
+ * To move a process into a control group takes the kernel several milliseconds, in which no other process
+ * of the host can fork. So it is done ahead, to a shell that then reads from its standard input which
+ * program to become. When the service dies, the shell reads an end of file instead and ends.
+ */
+export class Berth {
+  private constructor(
+    readonly child: ChildProcess,
+    readonly numbers: BerthNumbers,
+    readonly group: ControlGroup,
+    private readonly outputs: { stdout: Pipe; stderr: Pipe },
+  ) {
+    // What these report shows in that the process never started, or how it ended.
+    child.on('error', () => undefined);
+    for (const socket of this.sockets()) socket.on('error', () => socket.destroy());
+    this.setAwake(false);
+  }
+
+  /** @param descriptors of the caller, to be 3, 4, … for the command */
+  static async open(parts: BerthParts, descriptors: number[] = []): Promise<Berth> {
+    const outputs = { stdout: await parts.pipes.take(), stderr: await parts.pipes.take() };
+    const files = parts.openFiles();
+    const stdio: Stdio = ['pipe', outputs.stdout.write, outputs.stderr.write, ...descriptors];
+    const add = (entry: Stdio[number]): number => stdio.push(entry) - 1;
+    const numbers = { options: add('pipe'), gate: add('pipe'), status: add('pipe'), files: files.map(add) };
+    const group = parts.groups.create();
+    try {
+      // An empty environment: number 1 in a sandbox shows what it was started with to everyone there.
+      const options = { env: {}, cwd: '/', stdio: parts.inherited.cover(stdio) };
+      const berth = new Berth(spawn(parts.shell, [], options), numbers, group, outputs);
+      await berth.enter();
+      return berth;
+    } finally {
+      for (const descriptor of [outputs.stdout.write, outputs.stderr.write, ...files]) closeSync(descriptor);
+    }
+  }
+
+  /** Whether a program can still be started here. */
+  get isWaiting(): boolean {
+    return this.child.pid !== undefined && this.child.exitCode === null && this.child.signalCode === null;
+  }
+
+  /** Becomes a program, which the script must `exec`. From here on this keeps the service alive. */
+  become(script: string, owner: Owner | undefined): { stdout: Socket; stderr: Socket } {
+    this.setAwake(true);
+    const { stdout, stderr } = this.outputs;
+    if (owner) for (const pipe of [stdout, stderr]) fchownSync(pipe.read, owner.uid, owner.gid);
+    this.socket(0).end(`${script}\n`);
+    return { stdout: pipeReader(stdout), stderr: pipeReader(stderr) };
+  }
+
+  /** Our end of one of its pipes. */
+  socket(number: number): Socket {
+    return this.child.stdio[number] as Socket;
+  }
+
+  /** Gives it up unused. */
+  close(): void {
+    this.child.kill('SIGKILL');
+    for (const pipe of Object.values(this.outputs)) closeSync(pipe.read);
+    this.leave();
+  }
+
+  /** Takes down what outlives the process. */
+  leave(): void {
+    for (const socket of this.sockets()) socket.destroy();
+    this.group.remove();
+  }
+
+  private async enter(): Promise<void> {
+    try {
+      if (this.child.pid === undefined) throw new Error('The shell did not start');
+      await this.group.join(this.child.pid);
+    } catch (error) {
+      this.close();
+      throw new SandboxFailure('No process could be prepared for a command', { cause: error });
+    }
+  }
+
+  private sockets(): Socket[] {
+    return this.child.stdio.filter((stream): stream is Socket => stream instanceof Socket);
+  }
+
+  /** While it waits it does not keep the service from ending. */
+  private setAwake(awake: boolean): void {
+    for (const handle of [this.child, ...this.sockets()]) awake ? handle.ref() : handle.unref();
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * What a fresh sandboxed command costs, against bare bwrap with the same namespaces and mounts spawned from
+ * Node. Needs a build: `npm run build && node test/bench/sandbox.bench.mjs [rounds]`.
+ */
+import { spawn } from 'node:child_process';
+import { chownSync, lstatSync, mkdtempSync, readlinkSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createSandbox } from '#libs/sandbox/index.js';
+
+const rounds = Number(process.argv[2] ?? 100);
+const owner = process.getuid() === 0 ? { uid: 200_001, gid: 200_001 } : undefined;
+const workspace = mkdtempSync(join(tmpdir(), 'sandbox-bench-'));
+if (owner) chownSync(workspace, owner.uid, owner.gid);
+
+const links = ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32'].flatMap(name => {
+  const entry = lstatSync(`/${name}`, { throwIfNoEntry: false });
+  if (!entry) return [];
+  const path = `/${name}`;
+  return entry.isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path];
+});
+const settings = ['/etc/alternatives', '/etc/ld.so.cache', '/etc/ssl/certs', '/etc/ssl/openssl.cnf'];
+const bare = [
+  ...['--unshare-user', '--unshare-pid', '--unshare-net', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup'],
+  ...['--disable-userns', '--uid', '1000', '--gid', '1000', '--hostname', 'sandbox', '--new-session'],
+  ...['--die-with-parent', '--cap-drop', 'ALL', '--ro-bind', '/usr', '/usr', ...links],
+  ...settings.flatMap(path => ['--ro-bind-try', path, path]),
+  ...['--proc', '/proc', '--dev', '/dev', '--tmpfs', '/dev/shm', '--tmpfs', '/tmp', '--dir', '/run'],
+  ...['--bind', workspace, '/workspace', '--chdir', '/workspace', '--remount-ro', '/', '--'],
+];
+
+function runBare(argv) {
+  return new Promise((resolve, reject) => {
+    const env = { PATH: '/usr/bin:/bin' };
+    const child = spawn('bwrap', [...bare, ...argv], { env, stdio: ['ignore', 'pipe', 'pipe'], ...owner });
+    child.stdout.resume();
+    child.stderr.resume();
+    child.once('error', reject);
+    child.once('close', code => (code === 0 ? resolve() : reject(new Error(`bwrap ended with ${code}`))));
+  });
+}
+
+async function timed(act) {
+  const start = performance.now();
+  await act();
+  return performance.now() - start;
+}
+
+function median(values) {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
+}
+
+const sandbox = createSandbox('bubblewrap');
+const check = await sandbox.check();
+if (!check.ok) throw new Error(check.reason);
+
+for (const argv of [['true'], ['bash', '-c', 'echo hi']]) {
+  const ours = [];
+  const theirs = [];
+  for (let round = 0; round < rounds; round++) {
+    theirs.push(await timed(() => runBare(argv)));
+    ours.push(await timed(() => sandbox.run({ workspace, owner, argv })));
+  }
+  const ratio = (median(ours) / median(theirs)).toFixed(3);
+  const times = `run=${median(ours).toFixed(2)}ms bare=${median(theirs).toFixed(2)}ms`;
+  console.log(`sandbox.fresh ratio=${ratio} ${times} command=${JSON.stringify(argv.join(' '))}`);
+}
+rmSync(workspace, { recursive: true });
