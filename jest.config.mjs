@@ -23,5 +23,7 @@ export default {
     ],
   },
   cacheDirectory: '<rootDir>/.cache/jest',
+  globalSetup: '<rootDir>/test/global-setup.mjs',
+  globalTeardown: '<rootDir>/test/global-teardown.mjs',
   testTimeout: 60_000,
 };

@@ -1,0 +1,50 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+
+/** A database of a test's own: a clone of the migrated template. */
+export class TestDatabase {
+  private constructor(
+    readonly url: string,
+    private readonly name: string,
+  ) {}
+
+  static async create(): Promise<TestDatabase> {
+    const name = `test_${randomBytes(6).toString('hex')}`;
+    await administer(`create database ${name} template atelier_template`);
+    const url = new URL(templateUrl());
+    url.pathname = `/${name}`;
+    return new TestDatabase(url.href, name);
+  }
+
+  async query<T extends pg.QueryResultRow>(sql: string, values: unknown[] = []): Promise<T[]> {
+    const client = new pg.Client({ connectionString: this.url });
+    await client.connect();
+    try {
+      return (await client.query<T>(sql, values)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  async drop(): Promise<void> {
+    await administer(`drop database ${this.name} with (force)`);
+  }
+}
+
+function templateUrl(): string {
+  const url = process.env.TEST_DATABASE_URL;
+  if (!url) throw new Error('The test database is started by the global set-up of Jest');
+  return url;
+}
+
+async function administer(sql: string): Promise<void> {
+  const url = new URL(templateUrl());
+  url.pathname = '/postgres';
+  const client = new pg.Client({ connectionString: url.href });
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}
