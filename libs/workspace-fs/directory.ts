@@ -1,4 +1,4 @@
-import { type BigIntStats, constants } from 'node:fs';
+import { type BigIntStats, constants, lstat } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { type DirectoryName, nameFromBytes } from './directory-name.js';
 import { asWorkspaceError, isWorkspaceError, WorkspaceFsError } from './errors.js';
@@ -100,6 +100,11 @@ export class Directory {
     }
   }
 
+  /** What has these names now; null for what is gone or out of reach. One promise for all, as there may be many. */
+  findAll(names: string[]): Promise<(BigIntStats | null)[]> {
+    return this.use('', base => lstatAll(names.map(name => `${base}${name}`)));
+  }
+
   /** rename(2): replaces a file, or an empty folder by a folder. */
   rename(name: Name, to: Directory, toName: string): Promise<void> {
     return to.use(toName, target => this.use(name, source => fs.rename(source, target)));
@@ -193,4 +198,23 @@ export class Directory {
       if (--this.inFlight === 0) this.whenIdle?.();
     }
   }
+}
+
+const OUT_OF_REACH = ['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM'];
+
+function lstatAll(paths: string[]): Promise<(BigIntStats | null)[]> {
+  if (paths.length === 0) return Promise.resolve([]);
+  return new Promise((resolve, reject) => {
+    const found = new Array<BigIntStats | null>(paths.length).fill(null);
+    let failure: NodeJS.ErrnoException | undefined;
+    let pending = paths.length;
+    paths.forEach((path, at) => {
+      lstat(path, { bigint: true }, (error, stats) => {
+        if (!error) found[at] = stats;
+        else if (!OUT_OF_REACH.includes(error.code ?? '')) failure ??= error;
+        // Only when the last one is back: the descriptor must not be closed before.
+        if (--pending === 0) failure ? reject(failure) : resolve(found);
+      });
+    });
+  });
 }

@@ -59,20 +59,16 @@ describe('a link to the outside', () => {
     symlinkSync('../outside', workspace.at('relative'));
     symlinkSync('/etc/passwd', workspace.at('passwd'));
     symlinkSync('loop', workspace.at('loop'));
-    symlinkSync('/proc/self/root', workspace.at('magic'));
   });
 
-  it.each(['file', 'dir', 'relative', 'passwd', 'loop', 'magic'])(
-    'is refused by every operation: %s',
-    async link => {
-      for (const [name, operation] of everyOperation(link)) {
-        const code = name === 'write if none' ? 'precondition_failed' : 'symlink';
-        await expect(operation().then(() => name)).rejects.toMatchObject({ code, path: link });
-      }
-    },
-  );
+  it.each(['file', 'dir', 'relative', 'passwd', 'loop'])('is refused by every operation: %s', async link => {
+    for (const [name, operation] of everyOperation(link)) {
+      const code = name === 'write if none' ? 'precondition_failed' : 'symlink';
+      await expect(operation().then(() => name)).rejects.toMatchObject({ code, path: link });
+    }
+  });
 
-  it.each(['dir', 'relative', 'magic', 'loop'])('is refused on the way to something: %s', async link => {
+  it.each(['dir', 'relative', 'loop'])('is refused on the way to something: %s', async link => {
     for (const below of ['canary.txt', 'sub', 'sub/canary.txt', 'new/file']) {
       for (const [name, operation] of everyOperation(`${link}/${below}`)) {
         await expect(operation().then(() => name)).rejects.toMatchObject({ code: 'symlink', path: link });

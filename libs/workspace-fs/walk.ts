@@ -4,8 +4,9 @@ import { type Entry, toEntry } from './entry.js';
 import { isWorkspaceError } from './errors.js';
 import { componentsOf, isTemporaryName, joinPath, MAX_COMPONENTS, MAX_PATH_BYTES } from './path.js';
 
-/** How many entries are looked at ahead of the one that is handed out. */
-const LOOK_AHEAD = 256;
+/** How many entries are looked at ahead of the one that is handed out: few at first, as few may be wanted. */
+const FIRST_LOOK = 64;
+const WIDEST_LOOK = 1024;
 
 export interface WalkOptions {
   /** Which folders to go into; default none. */
@@ -42,8 +43,11 @@ export async function* walk(folder: Directory, options: WalkOptions): AsyncGener
   const candidates = await candidatesIn(folder, options);
   // Folders still to be entered: 'a-b' comes before 'a/b'. The next one is always the last.
   const waiting: Candidate[] = [];
-  for (let at = 0; at < candidates.length; at += LOOK_AHEAD) {
-    const looked = await lookAt(folder, candidates.slice(at, at + LOOK_AHEAD));
+  let width = FIRST_LOOK;
+  for (let at = 0; at < candidates.length; ) {
+    const looked = await lookAt(folder, candidates.slice(at, at + width));
+    at += width;
+    width = Math.min(width * 2, WIDEST_LOOK);
     let found: Found[] = [];
     for (const { candidate, entry } of looked) {
       while (isBefore(waiting.at(-1), candidate)) {
@@ -66,11 +70,17 @@ async function candidatesIn(folder: Directory, options: WalkOptions): Promise<Ca
   for (const { key: own, text } of await folder.names()) {
     const key = prefix + own;
     if (text === null || key.length > MAX_PATH_BYTES) continue;
-    if (after !== undefined && key <= after && !after.startsWith(`${key}/`)) continue;
+    if (after !== undefined && !reachesBeyond(key, after)) continue;
     if (!options.temporaries && isTemporaryName(text)) continue;
     candidates.push({ key, name: text });
   }
   return candidates.sort((a, b) => (a.key < b.key ? -1 : 1));
+}
+
+/** Whether what has this key, or anything below it, comes after a path. */
+function reachesBeyond(key: string, after: string): boolean {
+  const below = `${key}/`;
+  return below > after || after.startsWith(below);
 }
 
 interface Looked {
@@ -79,13 +89,11 @@ interface Looked {
 }
 
 async function lookAt(folder: Directory, candidates: Candidate[]): Promise<Looked[]> {
-  const looked = await Promise.all(
-    candidates.map(async candidate => {
-      const stats = await unlessOutOfReach(folder.find(candidate.name));
-      return stats && { candidate, entry: toEntry(joinPath(folder.path, candidate.name), stats) };
-    }),
-  );
-  return looked.filter(one => one !== null);
+  const stats = await folder.findAll(candidates.map(({ name }) => name));
+  return candidates.flatMap((candidate, at) => {
+    const found = stats[at];
+    return found ? [{ candidate, entry: toEntry(joinPath(folder.path, candidate.name), found) }] : [];
+  });
 }
 
 async function* walkInto(
