@@ -129,6 +129,7 @@ export class First extends Migration {
         created_by uuid not null,
         actor jsonb not null,
         attempt int not null,
+        lost int not null default 0,
         step_count int not null,
         last_event int not null,
         stop_reason text,
@@ -145,9 +146,18 @@ export class First extends Migration {
       create index run_chat_id on run (chat_id, number);
       create index run_pending on run (chat_id, number) where status = 'pending';
 
+      -- Whoever watches or carries a run learns at once that it is gone, whatever it went with.
+      create function tell_run_gone() returns trigger language plpgsql as $$
+      begin
+        perform pg_notify('atelier', 'run:' || old.id), pg_notify('atelier', 'run-hold:' || old.id);
+        return null;
+      end $$;
+      create trigger run_gone after delete on run for each row when (old.status = 'pending') execute function tell_run_gone();
+
+      -- Goes with its run, and has no reference to its chat: that would lock chat and run in the order opposite to deleting.
       create table message (
         id uuid primary key,
-        chat_id uuid not null references chat on delete cascade deferrable initially deferred,
+        chat_id uuid not null,
         run_id uuid not null references run on delete cascade deferrable initially deferred,
         run_number bigint not null,
         number bigint not null generated always as identity,
