@@ -79,8 +79,8 @@ export class Directory {
   }
 
   /** Makes a file that did not exist, readable by the service alone; the caller closes it. */
-  createFile(name: string): Promise<fs.FileHandle> {
-    return this.use(name, path => fs.open(path, CREATE_FILE, 0o600));
+  createFile(name: string, shownAs = this.pathOf(name)): Promise<fs.FileHandle> {
+    return this.use(name, path => fs.open(path, CREATE_FILE, 0o600), shownAs);
   }
 
   makeDirectory(name: string): Promise<void> {
@@ -107,11 +107,16 @@ export class Directory {
 
   /** rename(2): replaces a file, or an empty folder by a folder. */
   rename(name: Name, to: Directory, toName: string): Promise<void> {
-    return to.use(toName, target => this.use(name, source => fs.rename(source, target)));
+    const shownAs = isTemporaryName(name.toString()) ? to.pathOf(toName) : this.pathOf(name);
+    return to.use(toName, target => this.use(name, source => fs.rename(source, target), shownAs));
   }
 
-  /** link(2): fails with `exists` where rename would replace. */
+  /**
+   * link(2): fails with `exists` where rename would replace. With `denied` where it cannot be had: some file
+   * systems have no hard links, and outside Linux link(2) may follow a symbolic link.
+   */
   link(name: string, to: Directory, toName: string): Promise<void> {
+    if (this.addressing === 'paths') return Promise.reject(new WorkspaceFsError('denied', this.pathOf(name)));
     return to.use(toName, target => this.use(name, source => fs.link(source, target)));
   }
 
@@ -141,6 +146,8 @@ export class Directory {
     try {
       await this.handle.sync();
     } catch (error) {
+      // Some network file systems know no such thing for folders: there, names are durable at once.
+      if ((error as NodeJS.ErrnoException).code === 'EINVAL') return;
       throw asWorkspaceError(error, this.path);
     }
   }
@@ -185,7 +192,11 @@ export class Directory {
     return text === '' || isTemporaryName(text) ? this.path : joinPath(this.path, text);
   }
 
-  private async use<T>(name: Name, operation: (path: Name) => Promise<T>): Promise<T> {
+  private async use<T>(
+    name: Name,
+    operation: (path: Name) => Promise<T>,
+    shownAs = this.pathOf(name),
+  ): Promise<T> {
     if (this.closing) throw new Error('The folder was closed');
     this.inFlight++;
     try {
@@ -193,7 +204,7 @@ export class Directory {
         typeof name === 'string' ? this.base + name : Buffer.concat([Buffer.from(this.base), name]);
       return await operation(path);
     } catch (error) {
-      throw asWorkspaceError(error, this.pathOf(name));
+      throw asWorkspaceError(error, shownAs);
     } finally {
       if (--this.inFlight === 0) this.whenIdle?.();
     }

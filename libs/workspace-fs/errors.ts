@@ -49,7 +49,7 @@ export class WorkspaceFsError extends Error {
     message: string = SENTENCES[code](quotePath(path)),
     options?: ErrorOptions,
   ) {
-    super(message, options);
+    super(message.charAt(0).toUpperCase() + message.slice(1), options);
     this.name = 'WorkspaceFsError';
   }
 }
@@ -65,6 +65,7 @@ const BY_ERRNO: Record<string, WorkspaceFsErrorCode> = {
   ELOOP: 'symlink',
   ENAMETOOLONG: 'invalid_path',
   EILSEQ: 'invalid_path',
+  EINVAL: 'invalid_path',
   EFBIG: 'too_large',
   ENOSPC: 'no_space',
   EDQUOT: 'no_space',
@@ -73,6 +74,7 @@ const BY_ERRNO: Record<string, WorkspaceFsErrorCode> = {
   EROFS: 'denied',
   EOPNOTSUPP: 'denied',
   ENOTSUP: 'denied',
+  ENOSYS: 'denied',
   EMFILE: 'busy',
   ENFILE: 'busy',
   EBUSY: 'busy',

@@ -1,6 +1,15 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { linkSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import {
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  unlinkSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import { WorkspaceFsError } from './errors.js';
@@ -133,6 +142,35 @@ describe('a hard link', () => {
     await workspace.fs.write('link', 'new');
     await workspace.fs.edit('link', { old_text: 'new', new_text: 'newer' });
     expect(readFileSync(workspace.at('original'), 'utf8')).toBe('kept');
+  });
+});
+
+describe('a temporary file', () => {
+  it('leads nowhere when it is swapped for a link while it is written', async () => {
+    for (const options of [{}, { ifNoneMatch: '*' as const }]) {
+      const source = async function* (): AsyncGenerator<Uint8Array> {
+        yield Buffer.from('first');
+        const temporary = workspace.names().find(name => name.startsWith('.atelier-tmp-')) ?? '';
+        unlinkSync(workspace.at(temporary));
+        symlinkSync(workspace.outside('canary.txt'), workspace.at(temporary));
+        yield Buffer.from('second');
+      };
+      await workspace.fs.write('file', source(), options);
+      await expect(workspace.fs.readText('file')).rejects.toMatchObject({ code: 'symlink' });
+      await workspace.fs.remove('file');
+    }
+    expect(workspace.names()).toEqual([]);
+  });
+
+  it('makes no other folder its place when its folder is moved away', async () => {
+    await workspace.fs.mkdir('dir');
+    const source = async function* (): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('first');
+      renameSync(workspace.at('dir'), workspace.at('moved'));
+      symlinkSync(workspace.outside(), workspace.at('dir'));
+    };
+    await workspace.fs.write('dir/file', source());
+    expect(readFileSync(workspace.at('moved/file'), 'utf8')).toBe('first');
   });
 });
 

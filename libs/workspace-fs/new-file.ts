@@ -21,7 +21,7 @@ export class NewFile {
   ) {}
 
   static async create(folder: Directory, name: string, path: string, maxBytes: number): Promise<NewFile> {
-    return new NewFile(await folder.createFile(name), path, maxBytes);
+    return new NewFile(await folder.createFile(name, path), path, maxBytes);
   }
 
   get size(): number {

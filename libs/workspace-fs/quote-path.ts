@@ -5,7 +5,7 @@ const SHOWN_CHARACTERS = 200;
  * escaped, so that a name cannot forge lines of a log or turn a sentence around.
  */
 export function quotePath(path: string): string {
-  if (path === '') return 'The workspace folder';
+  if (path === '') return 'the workspace folder';
   const half = SHOWN_CHARACTERS / 2;
   const short = path.length > SHOWN_CHARACTERS ? `${path.slice(0, half)}…${path.slice(-half)}` : path;
   return `"${short.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}"\\]/gu, escapeCharacter)}"`;
