@@ -13,7 +13,13 @@ export class AppModule {
   static with(parts: Omit<PlatformParts, 'entities'>): DynamicModule {
     return {
       module: AppModule,
-      imports: [PlatformModule.with({ ...parts, entities }), IdentityModule, WorkspacesModule, AgentModule, HealthModule],
+      imports: [
+        PlatformModule.with({ ...parts, entities }),
+        IdentityModule,
+        WorkspacesModule,
+        AgentModule,
+        HealthModule,
+      ],
     };
   }
 }

@@ -2,12 +2,12 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { INestApplicationContext } from '@nestjs/common';
 import { AuthService, KeysService, OrganizationsStore, SetupToken } from './identity/index.js';
+import { randomSecret } from './identity/secrets.js';
 import type { Actor } from './platform/access/actor.js';
 import type { Config } from './platform/config/config.js';
 import { newId } from './platform/database/database.js';
-import { FilesService, WorkspacesService } from './workspaces/index.js';
 import { WELCOME_FILES } from './welcome-files.js';
-import { randomSecret } from './identity/secrets.js';
+import { FilesService, WorkspacesService } from './workspaces/index.js';
 
 /** What `.atelier/credentials.json` holds. */
 export interface BootCredentials {
@@ -38,7 +38,9 @@ export class FirstBoot {
     const setupToken = await this.app.get(SetupToken, { strict: false }).renew();
     const known = this.read();
     if (!known && !setupToken) return undefined;
-    const credentials = this.write(known ?? { base_url: '', email: 'owner@atelier.local', password: randomSecret() });
+    const credentials = this.write(
+      known ?? { base_url: '', email: 'owner@atelier.local', password: randomSecret() },
+    );
     if (credentials.workspace_id) return credentials;
     const actor = await this.owner(credentials, setupToken);
     return this.furnish(actor, credentials);
@@ -51,16 +53,25 @@ export class FirstBoot {
       ? await auth.register({ email, password, name: 'Owner', setup_token }, from)
       : await auth.login({ email, password }, from);
     const unlimited = { scopes: null, expires_at: null, organization_id: null, workspace_ids: null };
-    return { type: 'user', id: user.id, name: user.name, email, credential: { type: 'session', id: newId(), ...unlimited } };
+    return {
+      type: 'user',
+      id: user.id,
+      name: user.name,
+      email,
+      credential: { type: 'session', id: newId(), ...unlimited },
+    };
   }
 
   private async furnish(actor: Actor, credentials: BootCredentials): Promise<BootCredentials> {
     const organization_id = await this.app.get(OrganizationsStore, { strict: false }).defaultFor(actor);
-    const { api_key } = await this.app.get(KeysService, { strict: false }).create(actor, { name: 'First key' });
+    const { api_key } = await this.app
+      .get(KeysService, { strict: false })
+      .create(actor, { name: 'First key' });
     const workspaces = this.app.get(WorkspacesService, { strict: false });
     const { id: workspace_id } = await workspaces.create(actor, { name: 'Welcome', organization_id });
     const files = this.app.get(FilesService, { strict: false });
-    for (const [path, content] of Object.entries(WELCOME_FILES)) await files.write(actor, { workspace_id, path, content });
+    for (const [path, content] of Object.entries(WELCOME_FILES))
+      await files.write(actor, { workspace_id, path, content });
     return this.write({ ...credentials, api_key, organization_id, workspace_id });
   }
 

@@ -18,7 +18,10 @@ const started: (() => Promise<unknown>)[] = [];
 let ending: Promise<void> | undefined;
 
 function end(): Promise<void> {
-  ending ??= started.reduceRight((before, stop) => before.then(stop).then(() => undefined), Promise.resolve());
+  ending ??= started.reduceRight(
+    (before, stop) => before.then(stop).then(() => undefined),
+    Promise.resolve(),
+  );
   return ending;
 }
 
@@ -32,7 +35,8 @@ async function openDatabase(config: Config, log: Log): Promise<string> {
   });
   started.push(() => postgres.stop());
   void postgres.exited.then(() => {
-    if (!ending) stopWith(log, new CannotStart('The embedded PostgreSQL ended by itself; start Atelier again.'));
+    if (!ending)
+      stopWith(log, new CannotStart('The embedded PostgreSQL ended by itself; start Atelier again.'));
   });
   return postgres.url;
 }
@@ -51,7 +55,8 @@ async function start(config: Config, log: Log): Promise<void> {
   started.push(() => app.close());
   const credentials = config.databaseUrl ? undefined : await new FirstBoot(app, config).credentials();
   const setupToken = await app.get(SetupToken, { strict: false }).renew();
-  if (setupToken) log.warn({}, `The first account to register owns this installation; its setup_token is ${setupToken}`);
+  if (setupToken)
+    log.warn({}, `The first account to register owns this installation; its setup_token is ${setupToken}`);
   await app.listen(config.port, config.host);
   log.info({ port: config.port, role: config.role }, 'listening');
   process.stdout.write(welcome(config, credentials));
@@ -62,8 +67,10 @@ function sentenceFor(error: unknown, config: Config | undefined): string | undef
   const known = [InvalidSetting, EmbeddedPostgresError, DatabaseUnusable, CannotStart];
   if (known.some(type => error instanceof type)) return (error as Error).message;
   const { code, message } = (error ?? {}) as { code?: string; message?: string };
-  if (code === 'EADDRINUSE') return `Port ${config?.port} is in use; stop what listens there, or set PORT to another.`;
-  if (code === 'EACCES' && message?.includes('listen')) return `Port ${config?.port} may not be used; set PORT to one above 1023.`;
+  if (code === 'EADDRINUSE')
+    return `Port ${config?.port} is in use; stop what listens there, or set PORT to another.`;
+  if (code === 'EACCES' && message?.includes('listen'))
+    return `Port ${config?.port} may not be used; set PORT to one above 1023.`;
   if (code === 'ENOSPC') return 'The disk is full; free some space and start again.';
   if (code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === '28P01' || code === '3D000')
     return `The database in DATABASE_URL cannot be used: ${message}.`;

@@ -23,7 +23,8 @@ export async function createServer(parts: Parts): Promise<NestFastifyApplication
     trustProxy: parts.config.publicUrl !== undefined,
     routerOptions: { maxParamLength: 1000 },
     forceCloseConnections: 'idle',
-    frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) => filter.answer(error, request, reply),
+    frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) =>
+      filter.answer(error, request, reply),
   });
   const app = await NestFactory.create<NestFastifyApplication>(AppModule.with(parts), adapter, {
     bodyParser: false,
@@ -33,7 +34,10 @@ export async function createServer(parts: Parts): Promise<NestFastifyApplication
   app.useGlobalFilters(filter);
   registerBodyParsers(adapter.getInstance(), parts.config.maxBodyBytes);
   registerRequestLog(adapter.getInstance(), parts.log);
-  SwaggerModule.setup('docs', app, describeApi(app), { jsonDocumentUrl: 'api/openapi.json', customSiteTitle: 'Atelier API' });
+  SwaggerModule.setup('docs', app, describeApi(app), {
+    jsonDocumentUrl: 'api/openapi.json',
+    customSiteTitle: 'Atelier API',
+  });
   await app.init();
   await adapter.getInstance().ready();
   return app;

@@ -65,6 +65,9 @@ export class CredentialsService extends Credentials {
   }
 }
 
-function userActor(row: { user_id: string; name: string; email: string }, credential: Actor['credential']): Actor {
+function userActor(
+  row: { user_id: string; name: string; email: string },
+  credential: Actor['credential'],
+): Actor {
   return { type: 'user', id: row.user_id, name: row.name, email: row.email, credential };
 }

@@ -5,11 +5,25 @@ import { Organization, OrganizationMember } from './organizations/index.js';
 import { RefreshToken } from './sessions/refresh-token.entity.js';
 import { Session } from './sessions/session.entity.js';
 
-export { SetupToken } from './auth/setup-token.js';
 export { AuthService } from './auth/auth.service.js';
-export { KeysService } from './keys/keys.service.js';
+export { SetupToken } from './auth/setup-token.js';
 export { IdentityModule } from './identity.module.js';
-export { Organization, OrganizationMember, OrganizationsService, OrganizationsStore, organizationDeleting } from './organizations/index.js';
+export { KeysService } from './keys/keys.service.js';
+export {
+  Organization,
+  OrganizationMember,
+  OrganizationsService,
+  OrganizationsStore,
+  organizationDeleting,
+} from './organizations/index.js';
 export { User };
 
-export const identityEntities = [Installation, User, Session, RefreshToken, ApiKey, Organization, OrganizationMember];
+export const identityEntities = [
+  Installation,
+  User,
+  Session,
+  RefreshToken,
+  ApiKey,
+  Organization,
+  OrganizationMember,
+];

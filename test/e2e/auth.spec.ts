@@ -49,21 +49,39 @@ describe('registration', () => {
 describe('sign-in', () => {
   it('answers the same for a wrong password and an unknown address', async () => {
     const wrong = await service.stranger.post('/api/auth/login', { email: ada.email, password: 'wrong' });
-    const unknown = await service.stranger.post('/api/auth/login', { email: 'nobody@example.com', password: 'wrong' });
+    const unknown = await service.stranger.post('/api/auth/login', {
+      email: 'nobody@example.com',
+      password: 'wrong',
+    });
     expect([wrong.status, unknown.status]).toEqual([401, 401]);
     expect(wrong.body).toEqual(unknown.body);
   });
 
   it('gives tokens that name the user', async () => {
-    const { body } = await service.stranger.post('/api/auth/login', { email: ada.email, password: ada.password });
-    expect(body).toMatchObject({ token_type: 'Bearer', expires_in: 900, user: { id: ada.id, email: ada.email } });
-    const principal = await new Client(service.url, { authorization: `Bearer ${body.access_token}` }).get('/api/auth/principal');
-    expect(principal.body).toMatchObject({ type: 'user', id: ada.id, organization_id: null, credential: { type: 'session' } });
+    const { body } = await service.stranger.post('/api/auth/login', {
+      email: ada.email,
+      password: ada.password,
+    });
+    expect(body).toMatchObject({
+      token_type: 'Bearer',
+      expires_in: 900,
+      user: { id: ada.id, email: ada.email },
+    });
+    const principal = await new Client(service.url, { authorization: `Bearer ${body.access_token}` }).get(
+      '/api/auth/principal',
+    );
+    expect(principal.body).toMatchObject({
+      type: 'user',
+      id: ada.id,
+      organization_id: null,
+      credential: { type: 'session' },
+    });
   });
 });
 
 describe('refresh', () => {
-  const signIn = async () => (await service.stranger.post('/api/auth/login', { email: ada.email, password: ada.password })).body;
+  const signIn = async () =>
+    (await service.stranger.post('/api/auth/login', { email: ada.email, password: ada.password })).body;
   const refresh = (refresh_token: string) => service.stranger.post('/api/auth/refresh', { refresh_token });
 
   it('rotates, and ends the session when an old token comes back', async () => {
@@ -84,14 +102,19 @@ describe('refresh', () => {
 
   it('is over after sign-out', async () => {
     const { refresh_token, access_token } = await signIn();
-    expect((await service.stranger.post('/api/auth/logout', { refresh_token })).body).toEqual({ signed_out: true });
+    expect((await service.stranger.post('/api/auth/logout', { refresh_token })).body).toEqual({
+      signed_out: true,
+    });
     expect((await refresh(refresh_token)).status).toBe(401);
-    expect((await new Client(service.url, { authorization: `Bearer ${access_token}` }).get('/api/auth/me')).status).toBe(401);
+    expect(
+      (await new Client(service.url, { authorization: `Bearer ${access_token}` }).get('/api/auth/me')).status,
+    ).toBe(401);
   });
 });
 
 describe('access tokens', () => {
-  const asBearer = (token: string) => new Client(service.url, { authorization: `Bearer ${token}` }).get('/api/auth/me');
+  const asBearer = (token: string) =>
+    new Client(service.url, { authorization: `Bearer ${token}` }).get('/api/auth/me');
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
   it('refuses a token without a signature, and one signed with another key', async () => {
@@ -129,7 +152,10 @@ describe('API keys', () => {
     const swapped = body.api_key[10] === 'A' ? 'B' : 'A';
     expect((await use(`${body.api_key.slice(0, 10)}${swapped}${body.api_key.slice(11)}`)).status).toBe(401);
     expect((await use(body.api_key)).status).toBe(200);
-    await service.database.query(`update api_key set expires_at = now() - interval '1 second' where id = $1`, [body.id]);
+    await service.database.query(
+      `update api_key set expires_at = now() - interval '1 second' where id = $1`,
+      [body.id],
+    );
     expect((await use(body.api_key)).status).toBe(401);
     await service.database.query('update api_key set expires_at = null where id = $1', [body.id]);
     await ada.client.delete(`/api/keys/${body.id}`);
@@ -154,8 +180,13 @@ describe('API keys', () => {
     const { body: other } = await ada.client.post('/api/organizations', { name: 'Other' });
     const workspace = await service.workspace(ada);
     const key = await service.key(ada, { organization_id: other.id });
-    expect((await key.get('/api/organizations')).body.items.map(({ id }: { id: string }) => id)).toEqual([other.id]);
+    expect((await key.get('/api/organizations')).body.items.map(({ id }: { id: string }) => id)).toEqual([
+      other.id,
+    ]);
     expect((await key.get(`/api/workspaces/${workspace}`)).status).toBe(404);
-    expect((await key.get('/api/auth/principal')).body).toMatchObject({ organization_id: other.id, role: 'owner' });
+    expect((await key.get('/api/auth/principal')).body).toMatchObject({
+      organization_id: other.id,
+      role: 'owner',
+    });
   });
 });

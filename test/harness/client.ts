@@ -31,7 +31,11 @@ export class Client {
   async json(method: string, path: string, body?: unknown): Promise<Answer<Json>> {
     const response = await this.raw(method, path, body === undefined ? {} : jsonBody(body));
     const text = await response.text();
-    return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: text === '' ? undefined : JSON.parse(text),
+    };
   }
 
   raw(method: string, path: string, init: RequestInit = {}): Promise<Response> {
@@ -39,10 +43,14 @@ export class Client {
   }
 
   /** Reads a stream of server-sent events until it ends, or `until` says that it has seen enough. */
-  async events(path: string, o: { headers?: Record<string, string>; until?: (event: StreamEvent) => boolean } = {}): Promise<StreamEvent[]> {
+  async events(
+    path: string,
+    o: { headers?: Record<string, string>; until?: (event: StreamEvent) => boolean } = {},
+  ): Promise<StreamEvent[]> {
     const abort = new AbortController();
     const response = await this.raw('GET', path, { headers: o.headers, signal: abort.signal });
-    if (response.status !== 200 || !response.body) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
+    if (response.status !== 200 || !response.body)
+      throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
     const parser = createParser();
     const events: StreamEvent[] = [];
     for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>)
@@ -63,5 +71,8 @@ export interface StreamEvent {
 }
 
 function jsonBody(body: unknown): RequestInit {
-  return { body: typeof body === 'string' ? body : JSON.stringify(body), headers: { 'content-type': 'application/json' } };
+  return {
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+    headers: { 'content-type': 'application/json' },
+  };
 }

@@ -12,7 +12,9 @@ export function createParser(): (chunk: Uint8Array) => StreamEvent[] {
 }
 
 function parseBlock(block: string): StreamEvent[] {
-  const fields = new Map(block.split('\n').map(line => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]));
+  const fields = new Map(
+    block.split('\n').map(line => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]),
+  );
   const data = fields.get('data');
   if (data === undefined) return [];
   return [{ id: Number(fields.get('id')), event: fields.get('event') ?? 'message', data: JSON.parse(data) }];

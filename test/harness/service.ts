@@ -47,7 +47,11 @@ export class TestService {
       DATABASE_POOL: '8',
       ...environment,
     });
-    const app = await createServer({ config, log: createLog(config), database: { connectionString: database.url } });
+    const app = await createServer({
+      config,
+      log: createLog(config),
+      database: { connectionString: database.url },
+    });
     await app.listen(0, '127.0.0.1');
     return new TestService(app, await app.getUrl(), database, dataDir);
   }
@@ -61,12 +65,24 @@ export class TestService {
   async person(name = 'Ada'): Promise<Person> {
     const setup_token = await this.app.get(SetupToken, { strict: false }).renew();
     const email = `person${++this.people}@example.com`;
-    const { status, body } = await this.stranger.post('/api/auth/register', { email, password: PASSWORD, name, setup_token });
+    const { status, body } = await this.stranger.post('/api/auth/register', {
+      email,
+      password: PASSWORD,
+      name,
+      setup_token,
+    });
     if (status !== 200) throw new Error(`registration answered ${status}: ${JSON.stringify(body)}`);
     const client = new Client(this.url, { authorization: `Bearer ${body.access_token}` });
     const organizations = await client.get('/api/organizations');
     const organizationId = organizations.body.items[0].id;
-    return { id: body.user.id, email, password: PASSWORD, client, organizationId, refreshToken: body.refresh_token };
+    return {
+      id: body.user.id,
+      email,
+      password: PASSWORD,
+      client,
+      organizationId,
+      refreshToken: body.refresh_token,
+    };
   }
 
   /** A client with a new API key of `person`. */
@@ -87,7 +103,10 @@ export class TestService {
   }
 
   /** Puts `person` into an organization, and into a workspace, with roles. */
-  async join(person: Person, place: { organization: string; role: string; workspace?: string; workspaceRole?: string }): Promise<void> {
+  async join(
+    person: Person,
+    place: { organization: string; role: string; workspace?: string; workspaceRole?: string },
+  ): Promise<void> {
     const { organization, role, workspace, workspaceRole } = place;
     await this.database.query(
       'insert into organization_member (organization_id, user_id, role, created_at) values ($1, $2, $3, now()) on conflict (organization_id, user_id) do update set role = $3',

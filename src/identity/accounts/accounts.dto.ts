@@ -3,7 +3,13 @@ import { Field } from '../../platform/http/field.js';
 
 export const EMAIL = { format: 'email', max: 254, example: 'ada@example.com' } as const;
 export const PASSWORD = { min: 8, max: 256, format: 'password', example: 'correct horse battery' } as const;
-export const PERSON_NAME = { min: 1, max: 120, pattern: /\S/, patternHint: 'must not be blank', example: 'Ada Lovelace' };
+export const PERSON_NAME = {
+  min: 1,
+  max: 120,
+  pattern: /\S/,
+  patternHint: 'must not be blank',
+  example: 'Ada Lovelace',
+};
 
 export class UserView {
   @Field.id('The user')
@@ -34,7 +40,11 @@ export class CredentialView {
   @Field.id('The key, session or grant')
   id: string;
 
-  @Field.text('Scopes it is limited to; null: all that its owner may do', { list: true, nullable: true, example: ['files:read'] })
+  @Field.text('Scopes it is limited to; null: all that its owner may do', {
+    list: true,
+    nullable: true,
+    example: ['files:read'],
+  })
   scopes: readonly string[] | null;
 
   @Field.time('When it ends; null: never', { nullable: true })

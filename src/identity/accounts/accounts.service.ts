@@ -26,7 +26,9 @@ export class AccountsService {
   })
   async read(actor: Actor): Promise<UserView> {
     requireScope(actor, 'account.read');
-    return this.database.transaction(async unit => userView(await unit.entities.findOneOrFail(User, { id: actor.id })));
+    return this.database.transaction(async unit =>
+      userView(await unit.entities.findOneOrFail(User, { id: actor.id })),
+    );
   }
 
   @Action({

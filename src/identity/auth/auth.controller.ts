@@ -23,7 +23,10 @@ export class AuthController {
     summary: 'Make an account and sign in; the first account owns the installation',
     input: Register,
     output: TokensView,
-    refuses: { 403: 'Registration is closed, by invitation, or lacks the set-up token', 409: 'The address has an account' },
+    refuses: {
+      403: 'Registration is closed, by invitation, or lacks the set-up token',
+      409: 'The address has an account',
+    },
   })
   @Public()
   @Post('/api/auth/register')
@@ -55,7 +58,11 @@ export class AuthController {
     return tokensView(await this.sessions.refresh(refresh_token));
   }
 
-  @Documents({ summary: 'End the session of a refresh token', input: RefreshTokenInput, output: SignedOutView })
+  @Documents({
+    summary: 'End the session of a refresh token',
+    input: RefreshTokenInput,
+    output: SignedOutView,
+  })
   @Public()
   @Post('/api/auth/logout')
   async logout(@Input() { refresh_token }: RefreshTokenInput): Promise<SignedOutView> {

@@ -11,10 +11,14 @@ export class Register {
   @Field.text('Name shown to others', PERSON_NAME)
   name: string;
 
-  @Field.text('For the first account of an installation: the token that the service logged at its first start', {
-    optional: true,
-    max: 200,
-  })
+  @Field.text(
+    'For the first account of an installation: the token that the service logged at its first start',
+    {
+      optional: true,
+      max: 200,
+      example: 'q3Vn…',
+    },
+  )
   setup_token?: string;
 }
 
@@ -35,7 +39,9 @@ export class TokensView {
   @Field.text('Send as `Authorization: Bearer`', { max: 4000, example: 'eyJhbGciOiJIUzI1NiJ9…' })
   access_token: string;
 
-  @Field.text('Trade it for new tokens at /api/auth/refresh before the access token ends', { example: 'Zr0…' })
+  @Field.text('Trade it for new tokens at /api/auth/refresh before the access token ends', {
+    example: 'Zr0…',
+  })
   refresh_token: string;
 
   @Field.choice('Always Bearer', ['Bearer'])

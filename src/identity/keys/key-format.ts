@@ -12,7 +12,10 @@ export interface NewKey {
   hint: string;
 }
 
-const checksum = (random: string): string => crc32(PREFIX + random).toString(16).padStart(8, '0');
+const checksum = (random: string): string =>
+  crc32(PREFIX + random)
+    .toString(16)
+    .padStart(8, '0');
 
 /** Makes a key: `atl_<256 random bits>_<CRC-32>`, the form that secret scanners can find and check. */
 export function makeKey(): NewKey {

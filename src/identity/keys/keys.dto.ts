@@ -39,7 +39,11 @@ export class KeyView {
   @Field.id('The one organization it sees; null: all of its owner', { nullable: true })
   organization_id: string | null;
 
-  @Field.text('What it may do; null: all that its owner may', { nullable: true, list: true, example: ['files:read'] })
+  @Field.text('What it may do; null: all that its owner may', {
+    nullable: true,
+    list: true,
+    example: ['files:read'],
+  })
   scopes: string[] | null;
 
   @Field.id('The only workspaces it sees; null: all that its owner sees', { nullable: true, list: true })

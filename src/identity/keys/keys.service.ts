@@ -31,7 +31,9 @@ export class KeysService {
   async list(actor: Actor, { limit = DEFAULT_LIMIT, cursor }: ListKeys): Promise<Page<KeyView>> {
     requireScope(actor, 'key.read');
     const [after] = decodeCursor(cursor, 'id');
-    const query = this.ownLive(actor).orderBy('id').limit(limit + 1);
+    const query = this.ownLive(actor)
+      .orderBy('id')
+      .limit(limit + 1);
     const rows = await (after ? query.where('id', '>', after) : query).execute();
     return pageOf(rows, limit, keyView, row => [row.id]);
   }
@@ -47,7 +49,8 @@ export class KeysService {
   async create(actor: Actor, input: CreateKey): Promise<CreatedKeyView> {
     const { organization_id, expires_at } = input;
     if (organization_id) await this.organizations.require(actor, 'organization.read', organization_id);
-    if (expires_at && Date.parse(expires_at) <= Date.now()) throw new Invalid('expires_at must be in the future');
+    if (expires_at && Date.parse(expires_at) <= Date.now())
+      throw new Invalid('expires_at must be in the future');
     const made = makeKey();
     const key = new ApiKey(actor.id, input.name.trim(), made);
     key.organizationId = organization_id ?? null;
@@ -119,5 +122,15 @@ function keyView(row: Row<ApiKey>): KeyView {
 function entityView(key: ApiKey): KeyView {
   const { id, name, hint, scopes, organizationId: organization_id, workspaceIds: workspace_ids } = key;
   const expires_at = isoOrNull(key.expiresAt);
-  return { id, name, hint, organization_id, scopes, workspace_ids, expires_at, last_used_at: null, created_at: iso(key.createdAt) };
+  return {
+    id,
+    name,
+    hint,
+    organization_id,
+    scopes,
+    workspace_ids,
+    expires_at,
+    last_used_at: null,
+    created_at: iso(key.createdAt),
+  };
 }

@@ -3,7 +3,12 @@ import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Input } from '../../platform/http/input.js';
 import { Serves } from '../../platform/http/serves.js';
-import { CreateOrganization, ListOrganizations, OrganizationId, UpdateOrganization } from './organizations.dto.js';
+import {
+  CreateOrganization,
+  ListOrganizations,
+  OrganizationId,
+  UpdateOrganization,
+} from './organizations.dto.js';
 import { OrganizationsService } from './organizations.service.js';
 
 @Controller()

@@ -2,7 +2,13 @@ import { ORGANIZATION_ROLES, type OrganizationRole } from '../../platform/access
 import { Field } from '../../platform/http/field.js';
 import { PageInput, PageOf } from '../../platform/http/page.js';
 
-const name = { min: 1, max: 120, pattern: /\S/, patternHint: 'must not be blank', example: 'Analytical Engines' };
+const name = {
+  min: 1,
+  max: 120,
+  pattern: /\S/,
+  patternHint: 'must not be blank',
+  example: 'Analytical Engines',
+};
 
 export class ListOrganizations extends PageInput {}
 

@@ -6,10 +6,10 @@ import { Database, UnitOfWork } from '../../platform/database/database.js';
 import { iso } from '../../platform/database/rows.js';
 import { Events } from '../../platform/events/events.js';
 import { DeletedView } from '../../platform/http/deleted.view.js';
-import { Forbidden } from '../../platform/http/problem.js';
 import { DEFAULT_LIMIT, decodeCursor, Page, pageOf } from '../../platform/http/page.js';
-import { OrganizationMember } from './organization-member.entity.js';
+import { Forbidden } from '../../platform/http/problem.js';
 import { Organization } from './organization.entity.js';
+import { OrganizationMember } from './organization-member.entity.js';
 import {
   CreateOrganization,
   ListOrganizations,
@@ -37,7 +37,10 @@ export class OrganizationsService {
     input: ListOrganizations,
     output: OrganizationPage,
   })
-  async list(actor: Actor, { limit = DEFAULT_LIMIT, cursor }: ListOrganizations): Promise<Page<OrganizationView>> {
+  async list(
+    actor: Actor,
+    { limit = DEFAULT_LIMIT, cursor }: ListOrganizations,
+  ): Promise<Page<OrganizationView>> {
     requireScope(actor, 'organization.list');
     const [after] = decodeCursor(cursor, 'id');
     const rows = await this.organizations.list(actor, limit + 1, after);
@@ -54,7 +57,8 @@ export class OrganizationsService {
   })
   async create(actor: Actor, { name }: CreateOrganization): Promise<OrganizationView> {
     requireScope(actor, 'organization.create');
-    if (actor.credential.organization_id) throw new Forbidden('A key bound to one organization cannot create another');
+    if (actor.credential.organization_id)
+      throw new Forbidden('A key bound to one organization cannot create another');
     const organization = await this.database.transaction(async unit => this.found(unit, name, actor.id));
     return ownedView(organization);
   }
@@ -88,7 +92,12 @@ export class OrganizationsService {
   })
   async update(actor: Actor, { organization_id, name }: UpdateOrganization): Promise<OrganizationView> {
     await this.database.transaction(async unit => {
-      const { organization } = await this.organizations.requireEntity(unit, actor, 'organization.update', organization_id);
+      const { organization } = await this.organizations.requireEntity(
+        unit,
+        actor,
+        'organization.update',
+        organization_id,
+      );
       organization.name = name.trim();
     });
     return this.read(actor, { organization_id });
@@ -104,7 +113,12 @@ export class OrganizationsService {
   })
   async delete(actor: Actor, { organization_id }: OrganizationId): Promise<DeletedView> {
     await this.database.transaction(async unit => {
-      const { organization } = await this.organizations.requireEntity(unit, actor, 'organization.delete', organization_id);
+      const { organization } = await this.organizations.requireEntity(
+        unit,
+        actor,
+        'organization.delete',
+        organization_id,
+      );
       await this.events.publish(unit, organizationDeleting, { organization_id });
       unit.entities.remove(organization);
     });

@@ -9,8 +9,8 @@ import {
 import { Database, UnitOfWork } from '../../platform/database/database.js';
 import { iso, Row } from '../../platform/database/rows.js';
 import { NotFound } from '../../platform/http/problem.js';
-import { OrganizationMember } from './organization-member.entity.js';
 import { Organization } from './organization.entity.js';
+import { OrganizationMember } from './organization-member.entity.js';
 import type { OrganizationView } from './organizations.dto.js';
 
 type OrganizationTables = { organization: Organization; organization_member: OrganizationMember };

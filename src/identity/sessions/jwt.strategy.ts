@@ -16,8 +16,11 @@ export class JwtStrategy extends PassportStrategy(Strategy, 'jwt') {
   ) {
     super({
       jwtFromRequest: ExtractJwt.fromAuthHeaderAsBearerToken(),
-      secretOrKeyProvider: (_request: unknown, _token: unknown, done: (error: unknown, key: string) => void) =>
-        done(null, key.value),
+      secretOrKeyProvider: (
+        _request: unknown,
+        _token: unknown,
+        done: (error: unknown, key: string) => void,
+      ) => done(null, key.value),
       algorithms: ['HS256'],
       issuer: ISSUER,
     });

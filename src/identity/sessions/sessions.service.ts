@@ -6,10 +6,10 @@ import { Database, UnitOfWork } from '../../platform/database/database.js';
 import { Unauthorized } from '../../platform/http/problem.js';
 import { User } from '../accounts/user.entity.js';
 import { hashSecret, randomSecret } from '../secrets.js';
+import { ISSUER } from './jwt.strategy.js';
 import { RefreshToken } from './refresh-token.entity.js';
 import { Session, SignInSource } from './session.entity.js';
 import { TokenKey } from './token-key.js';
-import { ISSUER } from './jwt.strategy.js';
 
 /** Signed proof of a sign-in, and the user it is of. */
 export interface IssuedTokens {
@@ -55,7 +55,11 @@ export class SessionsService {
   }
 
   private async rotate(unit: UnitOfWork, hash: string): Promise<IssuedTokens | undefined> {
-    const used = await unit.entities.findOne(RefreshToken, { hash }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+    const used = await unit.entities.findOne(
+      RefreshToken,
+      { hash },
+      { lockMode: LockMode.PESSIMISTIC_WRITE },
+    );
     const session = used && (await unit.entities.findOne(Session, { id: used.sessionId }));
     if (!used || !session?.isLive) return undefined;
     if (used.usedAt) {

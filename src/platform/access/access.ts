@@ -1,4 +1,5 @@
-import { createParamDecorator, ExecutionContext, SetMetadata } from '@nestjs/common';
+import { applyDecorators, createParamDecorator, ExecutionContext, SetMetadata } from '@nestjs/common';
+import { ApiExtension } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import type { Actor } from './actor.js';
 
@@ -6,10 +7,11 @@ export const PUBLIC = 'access:public';
 export const SESSION_ONLY = 'access:session-only';
 
 /** Opens a route to callers without a credential; every other route is closed. */
-export const Public = () => SetMetadata(PUBLIC, true);
+export const Public = () => applyDecorators(SetMetadata(PUBLIC, true), ApiExtension('x-public', true));
 
 /** Takes a user's own login only; keys and service accounts get 403. */
-export const SessionOnly = () => SetMetadata(SESSION_ONLY, true);
+export const SessionOnly = () =>
+  applyDecorators(SetMetadata(SESSION_ONLY, true), ApiExtension('x-session-only', true));
 
 /** Who makes the request. */
 export const Caller = createParamDecorator((_: unknown, context: ExecutionContext): Actor => {

@@ -8,17 +8,22 @@ import { Credentials } from './access.js';
 class HeaderStrategy extends Strategy {
   override readonly name = 'api-key';
 
-  constructor(private readonly verify: (key: string, done: (error: unknown, user?: object | false) => void) => void) {
+  constructor(
+    private readonly verify: (key: string, done: (error: unknown, user?: object | false) => void) => void,
+  ) {
     super();
   }
 
   override authenticate(request: unknown): void {
     const key = (request as FastifyRequest).headers['x-api-key'];
-    if (typeof key !== 'string') return this.fail(401);
-    return this.verify(key, (error, user) => {
-      if (error) return this.error(error);
-      return user ? this.success(user) : this.fail(401);
-    });
+    if (typeof key === 'string') this.verify(key, (error, user) => this.settle(error, user));
+    else this.fail(401);
+  }
+
+  private settle(error: unknown, user?: object | false): void {
+    if (error) this.error(error);
+    else if (user) this.success(user);
+    else this.fail(401);
   }
 }
 

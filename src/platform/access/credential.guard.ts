@@ -21,7 +21,10 @@ function guardFor(strategy: string, refusal: string) {
 }
 
 @Injectable()
-export class ApiKeyGuard extends guardFor('api-key', 'This API key is not valid: unknown, revoked or expired') {}
+export class ApiKeyGuard extends guardFor(
+  'api-key',
+  'This API key is not valid: unknown, revoked or expired',
+) {}
 
 @Injectable()
 export class AccessTokenGuard extends guardFor('jwt', 'This access token is not valid or has expired') {}

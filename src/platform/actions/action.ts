@@ -1,5 +1,5 @@
-import { Shape } from '../http/field.js';
 import type { Permission } from '../access/policy.js';
+import { Shape } from '../http/field.js';
 
 /** What a capability does to the world: drives approvals, read-only modes and annotations. */
 export type Effect = 'read' | 'write' | 'destructive';
@@ -36,6 +36,7 @@ export function Action(declaration: ActionDeclaration): MethodDecorator {
 /** The declaration of a service method; throws where there is none, which is a mistake in our own code. */
 export function actionOf(method: object): ActionDeclaration {
   const declaration = Reflect.getMetadata(DECLARATION, method) as ActionDeclaration | undefined;
-  if (!declaration) throw new Error(`${'name' in method ? method.name : 'A method'} is served but has no @Action`);
+  if (!declaration)
+    throw new Error(`${'name' in method ? method.name : 'A method'} is served but has no @Action`);
   return declaration;
 }

@@ -2,16 +2,19 @@ import { Setting, settings } from './settings.js';
 
 type Values = { [K in keyof typeof settings]: (typeof settings)[K] extends Setting<infer T> ? T : never };
 
-/** What the operator set, validated; the only reader of environment variables. */
-export interface Config extends Readonly<Values> {}
+/** One property for each setting. */
+const SettingValues = class {} as new () => Readonly<Values>;
 
-/** The injection token of {@link Config}, which is also its constructor. */
-export class Config {
+/** What the operator set, validated; the only reader of environment variables. */
+export class Config extends SettingValues {
   /** Reads `environment`; throws InvalidSetting for the first value that is wrong. */
   static from(environment: NodeJS.ProcessEnv): Config {
     const config = new Config();
     for (const [key, setting] of Object.entries(settings))
-      Object.defineProperty(config, key, { value: setting.read(environment[setting.name]), enumerable: true });
+      Object.defineProperty(config, key, {
+        value: setting.read(environment[setting.name]),
+        enumerable: true,
+      });
     return config;
   }
 

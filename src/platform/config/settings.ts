@@ -104,12 +104,7 @@ export const settings = {
     asChoice(['invite', 'open', 'closed']),
     'invite',
   ),
-  accessTokenSeconds: setting(
-    'ACCESS_TOKEN_SECONDS',
-    'Life of an access token.',
-    asInteger(30, 86400),
-    900,
-  ),
+  accessTokenSeconds: setting('ACCESS_TOKEN_SECONDS', 'Life of an access token.', asInteger(30, 86400), 900),
   refreshTokenSeconds: setting(
     'REFRESH_TOKEN_SECONDS',
     'Life of a refresh token; a session unused for longer ends.',
@@ -203,12 +198,7 @@ export const settings = {
     asText,
     undefined,
   ),
-  compatibleName: setting(
-    'OPENAI_COMPATIBLE_NAME',
-    'Provider part of its model ids.',
-    asText,
-    'local',
-  ),
+  compatibleName: setting('OPENAI_COMPATIBLE_NAME', 'Provider part of its model ids.', asText, 'local'),
   compatibleApiKey: setting<string | undefined>(
     'OPENAI_COMPATIBLE_API_KEY',
     'Key for it, where it wants one.',
@@ -219,7 +209,11 @@ export const settings = {
   compatibleModels: setting(
     'OPENAI_COMPATIBLE_MODELS',
     'Its models, separated by commas, e.g. llama4,qwen3.',
-    raw => raw.split(',').map(name => name.trim()).filter(Boolean),
+    raw =>
+      raw
+        .split(',')
+        .map(name => name.trim())
+        .filter(Boolean),
     [] as string[],
   ),
   defaultModel: setting<string | undefined>(

@@ -1,7 +1,7 @@
+import type { AnyEntity, EntityClass } from '@mikro-orm/core';
 import { MikroOrmModule } from '@mikro-orm/nestjs';
 import { PostgreSqlDriver } from '@mikro-orm/postgresql';
 import { DynamicModule, Global, Module } from '@nestjs/common';
-import type { AnyEntity, EntityClass } from '@mikro-orm/core';
 import { Config } from '../config/config.js';
 import { DatabaseConnection } from './connection.js';
 import { Database } from './database.js';

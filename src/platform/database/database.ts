@@ -1,5 +1,5 @@
-import { Inject, Injectable } from '@nestjs/common';
 import { EntityManager, Kysely } from '@mikro-orm/postgresql';
+import { Inject, Injectable } from '@nestjs/common';
 import { v7 } from 'uuid';
 import type { Tables } from './rows.js';
 
@@ -26,7 +26,9 @@ export class Database {
    * returns, undone when it throws.
    */
   transaction<T>(work: (unit: UnitOfWork) => Promise<T>): Promise<T> {
-    return this.entities.fork({ useContext: false }).transactional(async em => work(new UnitOfWork(em as EntityManager)));
+    return this.entities
+      .fork({ useContext: false })
+      .transactional(async em => work(new UnitOfWork(em as EntityManager)));
   }
 }
 

@@ -38,9 +38,12 @@ async function collect(payload: IncomingMessage, limit: number): Promise<Buffer>
 /** JSON is read whole, strictly; a body of any other type is handed on as a stream to the routes that take raw bytes. */
 export function registerBodyParsers(fastify: FastifyInstance, jsonLimit: number): void {
   fastify.removeAllContentTypeParsers();
-  fastify.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
-    if ('rawBody' in request.routeOptions.config) return payload;
-    return parseJson(await collect(payload, jsonLimit));
-  });
+  fastify.addContentTypeParser(
+    'application/json',
+    async (request: FastifyRequest, payload: IncomingMessage) => {
+      if ('rawBody' in request.routeOptions.config) return payload;
+      return parseJson(await collect(payload, jsonLimit));
+    },
+  );
   fastify.addContentTypeParser('*', async (_request: FastifyRequest, payload: IncomingMessage) => payload);
 }

@@ -62,7 +62,10 @@ interface Rules {
 }
 
 /** One decorator a field: registers it, validates it (class-validator) and documents it (OpenAPI). */
-function field({ kind, description, checks, schema, values, shape }: Rules, options: Common): PropertyDecorator {
+function field(
+  { kind, description, checks, schema, values, shape }: Rules,
+  options: Common,
+): PropertyDecorator {
   const { optional = false, nullable = false, list = false, maxItems = 100 } = options;
   const required: ApiPropertyOptions = { description, required: !optional, nullable } as ApiPropertyOptions;
   const extras = Object.fromEntries(
@@ -74,12 +77,23 @@ function field({ kind, description, checks, schema, values, shape }: Rules, opti
     ...checks,
     ApiProperty({ ...required, ...schema, ...extras } as ApiPropertyOptions),
     ...(list ? [check.IsArray({ message: '$property must be a list' }), check.ArrayMaxSize(maxItems)] : []),
-    ...(optional ? [check.ValidateIf((_, value) => value !== undefined && !(nullable && value === null))] : []),
+    ...(optional
+      ? [check.ValidateIf((_, value) => value !== undefined && !(nullable && value === null))]
+      : []),
     ...(nullable && !optional ? [check.ValidateIf((_, value) => value !== null)] : []),
   ];
   return (target, name) => {
     const { type: _class, enum: _values, ...bounds } = schema as Record<string, unknown>;
-    register(target, String(name), { kind, description, optional, nullable, list, values, shape, schema: bounds });
+    register(target, String(name), {
+      kind,
+      description,
+      optional,
+      nullable,
+      list,
+      values,
+      shape,
+      schema: bounds,
+    });
     for (const decorate of decorators) decorate(target, name);
   };
 }
@@ -120,11 +134,25 @@ export const Field = {
     const checks = [
       check.IsString(message('must be text', options)),
       IsStorableText(options),
-      check.Length(min, max, message(min > 0 ? `must have ${min} to ${max} characters` : `must have at most ${max} characters`, options)),
+      check.Length(
+        min,
+        max,
+        message(
+          min > 0 ? `must have ${min} to ${max} characters` : `must have at most ${max} characters`,
+          options,
+        ),
+      ),
     ];
-    if (pattern) checks.push(check.Matches(pattern, message(patternHint ?? `must match ${pattern}`, options)));
+    if (pattern)
+      checks.push(check.Matches(pattern, message(patternHint ?? `must match ${pattern}`, options)));
     if (format === 'email') checks.push(check.IsEmail({}, message('must be an e-mail address', options)));
-    const schema = { type: String, minLength: min || undefined, maxLength: max, pattern: pattern?.source, format };
+    const schema = {
+      type: String,
+      minLength: min || undefined,
+      maxLength: max,
+      pattern: pattern?.source,
+      format,
+    };
     return field({ kind: 'text', description, checks, schema: schema as ApiPropertyOptions }, options);
   },
 
@@ -136,7 +164,12 @@ export const Field = {
       check.Max(max, message(`must be at most ${max}`, options)),
     ];
     return field(
-      { kind: 'integer', description, checks, schema: { type: 'integer', minimum: options.min, maximum: options.max } },
+      {
+        kind: 'integer',
+        description,
+        checks,
+        schema: { type: 'integer', minimum: options.min, maximum: options.max },
+      },
       options,
     );
   },
@@ -149,7 +182,12 @@ export const Field = {
       check.Max(max, message(`must be at most ${max}`, options)),
     ];
     return field(
-      { kind: 'number', description, checks, schema: { type: Number, minimum: options.min, maximum: options.max } },
+      {
+        kind: 'number',
+        description,
+        checks,
+        schema: { type: Number, minimum: options.min, maximum: options.max },
+      },
       options,
     );
   },
@@ -190,7 +228,15 @@ export const Field = {
 
   /** Any JSON value, kept as it came. */
   json: (description: string, options: Common = {}) =>
-    field({ kind: 'json', description, checks: [check.Allow()], schema: { type: Object, additionalProperties: true } as ApiPropertyOptions }, { example: {}, ...options }),
+    field(
+      {
+        kind: 'json',
+        description,
+        checks: [check.Allow()],
+        schema: { type: Object, additionalProperties: true } as ApiPropertyOptions,
+      },
+      { example: {}, ...options },
+    ),
 
   object: (description: string, shape: () => Shape, options: Common = {}) =>
     field(

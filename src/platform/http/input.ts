@@ -1,4 +1,10 @@
-import { createParamDecorator, ExecutionContext, Injectable, PipeTransform, ArgumentMetadata } from '@nestjs/common';
+import {
+  ArgumentMetadata,
+  createParamDecorator,
+  ExecutionContext,
+  Injectable,
+  PipeTransform,
+} from '@nestjs/common';
 import { ValidationError, validateSync } from 'class-validator';
 import type { FastifyRequest } from 'fastify';
 import { FieldSpec, fieldsOf, Shape } from './field.js';
@@ -56,7 +62,8 @@ function shallowEnough(value: unknown, path: string): unknown {
 function coerce(spec: FieldSpec | undefined, value: unknown): unknown {
   if (spec?.list && !Array.isArray(value)) return [coerce({ ...spec, list: false }, value)];
   if (typeof value !== 'string' || !spec) return value;
-  if ((spec.kind === 'integer' || spec.kind === 'number') && /^-?\d+(\.\d+)?$/.test(value)) return Number(value);
+  if ((spec.kind === 'integer' || spec.kind === 'number') && /^-?\d+(\.\d+)?$/.test(value))
+    return Number(value);
   if (spec.kind === 'boolean' && /^(true|false|1|0)$/.test(value)) return value === 'true' || value === '1';
   return value;
 }
@@ -67,7 +74,9 @@ export function firstMessage([error]: ValidationError[], path = ''): { field: st
   const [text] = Object.values(error.constraints ?? {});
   if (text) return { field: path + error.property, text: path + text };
   const inList = Array.isArray(error.value) || /^\d+$/.test(error.property);
-  const here = /^\d+$/.test(error.property) ? `${path.slice(0, -1)}[${error.property}].` : `${path}${error.property}.`;
+  const here = /^\d+$/.test(error.property)
+    ? `${path.slice(0, -1)}[${error.property}].`
+    : `${path}${error.property}.`;
   return firstMessage(error.children ?? [], inList ? here : here);
 }
 

@@ -44,7 +44,10 @@ const CURSOR_PARTS = {
 export function decodeCursor(cursor: string | undefined, ...kinds: (keyof typeof CURSOR_PARTS)[]): string[] {
   if (cursor === undefined) return [];
   const values = parseCursor(cursor).map(String);
-  if (values.length !== kinds.length || !kinds.every((kind, index) => CURSOR_PARTS[kind].test(values[index] ?? '')))
+  if (
+    values.length !== kinds.length ||
+    !kinds.every((kind, index) => CURSOR_PARTS[kind].test(values[index] ?? ''))
+  )
     throw new Invalid('cursor is not one that this list gave out');
   return values;
 }

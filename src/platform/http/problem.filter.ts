@@ -43,6 +43,7 @@ export class ProblemFilter implements ExceptionFilter {
       reply.raw.destroy();
       return;
     }
+    void reply.header('x-request-id', request.id);
     void reply.status(problem.status).headers(problem.headers).type('application/json; charset=utf-8');
     void reply.send({ detail: problem.detail });
   }

@@ -2,6 +2,7 @@ import { applyDecorators, HttpCode, RequestMethod } from '@nestjs/common';
 import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
 import {
   ApiBody,
+  ApiConsumes,
   ApiExtension,
   ApiOperation,
   ApiParam,
@@ -30,12 +31,19 @@ interface RouteOptions {
  * Marks a route as the HTTP projection of a capability: the declaration of `service.method` documents it. Stands above
  * `@Get`, `@Post` …, whose full path it reads.
  */
-export function Serves<M extends string>(service: Service<M>, method: M, options: RouteOptions = {}): MethodDecorator {
+export function Serves<M extends string>(
+  service: Service<M>,
+  method: M,
+  options: RouteOptions = {},
+): MethodDecorator {
   return document(actionOf(service.prototype[method]), options);
 }
 
 /** As {@link Serves}, for the few routes that are no capability (health, sign-in). */
-export function Documents(declaration: Omit<ActionDeclaration, 'name' | 'effect' | 'permission'>, options: RouteOptions = {}): MethodDecorator {
+export function Documents(
+  declaration: Omit<ActionDeclaration, 'name' | 'effect' | 'permission'>,
+  options: RouteOptions = {},
+): MethodDecorator {
   return document({ ...declaration, name: 'route', effect: 'read', permission: null }, options);
 }
 
@@ -46,7 +54,10 @@ function document(action: ActionDeclaration, options: RouteOptions): MethodDecor
     const method = RequestMethod[Reflect.getMetadata(METHOD_METADATA, handler)] ?? 'GET';
     const decorators = [
       HttpCode(options.status ?? 200),
-      ApiOperation({ summary: action.summary, operationId: `${String(key)}_${path.replace(/\W+/g, '_')}_${method.toLowerCase()}` }),
+      ApiOperation({
+        summary: action.summary,
+        operationId: `${String(key)}_${path.replace(/\W+/g, '_')}_${method.toLowerCase()}`,
+      }),
       ApiExtension('x-action', action.name),
       ...inputDocs(action, path, method, options),
       successDocs(action, options),
@@ -58,15 +69,26 @@ function document(action: ActionDeclaration, options: RouteOptions): MethodDecor
   };
 }
 
-function successDocs({ output }: ActionDeclaration, { status = 200, produces }: RouteOptions): MethodDecorator {
+function successDocs(
+  { output }: ActionDeclaration,
+  { status = 200, produces }: RouteOptions,
+): MethodDecorator {
   if (!produces) return ApiResponse({ status, description: 'Done', type: output as ConcreteShape });
   const content = Object.fromEntries(
-    produces.map(type => [type, { schema: { type: 'string', format: type.startsWith('text/') ? undefined : 'binary' } }]),
+    produces.map(type => [
+      type,
+      { schema: { type: 'string', format: type.startsWith('text/') ? undefined : 'binary' } },
+    ]),
   );
   return ApiResponse({ status, description: 'Done', content });
 }
 
-function inputDocs(action: ActionDeclaration, path: string, method: string, options: RouteOptions): MethodDecorator[] {
+function inputDocs(
+  action: ActionDeclaration,
+  path: string,
+  method: string,
+  options: RouteOptions,
+): MethodDecorator[] {
   const fields = action.input ? fieldsOf(action.input) : new Map<string, FieldSpec>();
   const params = [...path.matchAll(/:(\w+)/g)].map(([, param]) => param as string);
   const inPath = new Set(params.map(fieldOfParam));
@@ -75,17 +97,33 @@ function inputDocs(action: ActionDeclaration, path: string, method: string, opti
   );
   const rest = [...fields].filter(([name]) => !inPath.has(name));
   const asQuery = method === 'GET' || method === 'DELETE' || options.takesBytes;
-  if (asQuery) docs.push(...rest.map(([name, spec]) => ApiQuery({ name, required: !spec.optional, ...schemaOf(spec) })));
-  else if (action.input && rest.length > 0) docs.push(ApiBody({ type: bodyShape(action.input, inPath), required: rest.some(([, spec]) => !spec.optional) }));
-  if (options.takesBytes) docs.push(ApiBody({ schema: { type: 'string', format: 'binary' } }));
+  if (asQuery)
+    docs.push(...rest.map(([name, spec]) => ApiQuery({ name, required: !spec.optional, ...schemaOf(spec) })));
+  else if (action.input && rest.length > 0)
+    docs.push(
+      ApiBody({ type: bodyShape(action.input, inPath), required: rest.some(([, spec]) => !spec.optional) }),
+    );
+  if (options.takesBytes)
+    docs.push(
+      ApiConsumes('application/octet-stream'),
+      ApiBody({ schema: { type: 'string', format: 'binary' } }),
+    );
   return docs;
 }
 
 function schemaOf(spec: FieldSpec | undefined) {
-  const types: Partial<Record<FieldSpec['kind'], string>> = { integer: 'integer', number: 'number', boolean: 'boolean' };
+  const types: Partial<Record<FieldSpec['kind'], string>> = {
+    integer: 'integer',
+    number: 'number',
+    boolean: 'boolean',
+  };
   const formats: Partial<Record<FieldSpec['kind'], string>> = { id: 'uuid', time: 'date-time' };
   const kind = spec?.kind ?? 'text';
-  const schema = { type: types[kind] ?? 'string', format: formats[kind], enum: spec?.values && [...spec.values] };
+  const schema = {
+    type: types[kind] ?? 'string',
+    format: formats[kind],
+    enum: spec?.values && [...spec.values],
+  };
   return { description: spec?.description, schema: spec?.list ? { type: 'array', items: schema } : schema };
 }
 

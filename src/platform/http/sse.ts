@@ -53,7 +53,9 @@ export class EventStream {
   }
 
   async send(events: ServerEvent[]): Promise<void> {
-    const text = events.map(({ id, event, data }) => `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`).join('');
+    const text = events
+      .map(({ id, event, data }) => `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
+      .join('');
     if (this.signal.aborted || this.reply.raw.write(text)) return;
     await once(this.reply.raw, 'drain', { signal: this.signal }).catch(() => undefined);
   }

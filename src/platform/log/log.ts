@@ -37,7 +37,9 @@ const NEVER_LOGGED = [
 /** One line for a person: time, level, message, then the ids and the error, if any. */
 function textLine(line: string): string {
   const { level, time, msg, err, ...rest } = JSON.parse(line);
-  const details = Object.entries(rest).map(([key, value]) => `${key}=${typeof value === 'object' ? JSON.stringify(value) : value}`);
+  const details = Object.entries(rest).map(
+    ([key, value]) => `${key}=${typeof value === 'object' ? JSON.stringify(value) : value}`,
+  );
   const tail = details.length > 0 ? `  ${details.join(' ')}` : '';
   const stack = err?.stack ? `\n${err.stack}` : '';
   return `${String(time).slice(11, 19)} ${String(level).padEnd(5)} ${msg ?? ''}${tail}${stack}\n`;

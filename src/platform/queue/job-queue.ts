@@ -32,18 +32,30 @@ export class JobQueue {
   }
 
   /** What BullMQ's own `Queue.add` sends, inside our transaction. Internal to BullMQ: its version is pinned. */
-  private async enqueueInPostgres(unit: UnitOfWork, kind: JobKind<object>, id: string, payload: object): Promise<void> {
-    await unit.entities.execute('select bullmq.add_job(?, ?, ?, ?::jsonb, ?::jsonb, 0, 0, ?, 1, null, null, null, null, null, false)', [
-      kind.queue,
-      id,
-      kind.name,
-      JSON.stringify(payload),
-      JSON.stringify({ jobId: id, attempts: 1, removeOnComplete: true, removeOnFail: { age: 86_400 } }),
-      Date.now(),
-    ]);
+  private async enqueueInPostgres(
+    unit: UnitOfWork,
+    kind: JobKind<object>,
+    id: string,
+    payload: object,
+  ): Promise<void> {
+    await unit.entities.execute(
+      'select bullmq.add_job(?, ?, ?, ?::jsonb, ?::jsonb, 0, 0, ?, 1, null, null, null, null, null, false)',
+      [
+        kind.queue,
+        id,
+        kind.name,
+        JSON.stringify(payload),
+        JSON.stringify({ jobId: id, attempts: 1, removeOnComplete: true, removeOnFail: { age: 86_400 } }),
+        Date.now(),
+      ],
+    );
   }
 
-  private async enqueueThroughOutbox(unit: UnitOfWork, kind: JobKind<object>, payload: object): Promise<void> {
+  private async enqueueThroughOutbox(
+    unit: UnitOfWork,
+    kind: JobKind<object>,
+    payload: object,
+  ): Promise<void> {
     await unit.entities.execute(
       'insert into job_outbox (id, queue, name, payload, created_at) values (?, ?, ?, ?::jsonb, now())',
       [newId(), kind.queue, kind.name, JSON.stringify(payload)],

@@ -1,0 +1,30 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { apiDescription } from './api-description.js';
+import { envExample } from './platform/config/env-example.js';
+
+/**
+ * Writes the files that follow from the code: `openapi.json` and `.env.example`. With `--check` it writes nothing and
+ * fails where one of them is out of date.
+ */
+const files: Record<string, string> = {
+  'openapi.json': `${JSON.stringify(await apiDescription(), null, 2)}\n`,
+  '.env.example': envExample(),
+};
+
+let stale = 0;
+for (const [name, content] of Object.entries(files)) {
+  if (!process.argv.includes('--check')) writeFileSync(name, content);
+  else if (readOrEmpty(name) !== content) {
+    stale++;
+    process.stderr.write(`${name} is out of date: run npm run generate\n`);
+  }
+}
+process.exit(stale > 0 ? 1 : 0);
+
+function readOrEmpty(name: string): string {
+  try {
+    return readFileSync(name, 'utf8');
+  } catch {
+    return '';
+  }
+}
