@@ -52,13 +52,11 @@ export class Berth {
     const stdio: Stdio = ['pipe', outputs.stdout.write, outputs.stderr.write, ...descriptors];
     const add = (entry: Stdio[number]): number => stdio.push(entry) - 1;
     const numbers = { options: add('pipe'), gate: add('pipe'), status: add('pipe'), files: files.map(add) };
-    const group = parts.groups.create();
+    // An empty environment: number 1 in a sandbox shows what it was started with to everyone there.
+    const options = { env: {}, cwd: '/', stdio: parts.inherited.cover(stdio) };
     try {
-      // An empty environment: number 1 in a sandbox shows what it was started with to everyone there.
-      const options = { env: {}, cwd: '/', stdio: parts.inherited.cover(stdio) };
-      const berth = new Berth(spawn(parts.shell, [], options), numbers, group, outputs);
-      await berth.enter();
-      return berth;
+      const child = spawn(parts.shell, [], options);
+      return await new Berth(child, numbers, parts.groups.create(), outputs).entered();
     } finally {
       for (const descriptor of [outputs.stdout.write, outputs.stderr.write, ...files]) closeSync(descriptor);
     }
@@ -96,10 +94,11 @@ export class Berth {
     this.group.remove();
   }
 
-  private async enter(): Promise<void> {
+  private async entered(): Promise<this> {
     try {
       if (this.child.pid === undefined) throw new Error('The shell did not start');
       await this.group.join(this.child.pid);
+      return this;
     } catch (error) {
       this.close();
       throw new SandboxFailure('No process could be prepared for a command', { cause: error });

@@ -2,7 +2,7 @@ import { chownSync, closeSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openContent } from './anonymous-file.js';
-import type { BerthNumbers } from './berth.js';
+import type { Berth, BerthNumbers } from './berth.js';
 import { BerthPool } from './berth-pool.js';
 import { codeOfUnstartable, explainBubblewrap, installBubblewrap } from './bubblewrap-advice.js';
 import { BubblewrapProcess } from './bubblewrap-process.js';
@@ -142,22 +142,34 @@ async function prepare(options: SandboxOptions): Promise<Host> {
 }
 
 async function execute(host: Host, plan: Plan): Promise<SandboxResult> {
-  const { request, limits, owner } = plan;
+  const { request, limits } = plan;
   const input = request.stdin === undefined ? undefined : await openContent(request.stdin);
-  const berth = await host.berths.take(request.descriptors ?? []);
   try {
-    berth.group.confine(limits);
-    const script = startScript(host, plan, berth.numbers, input);
-    const options = bwrapOptions(host, plan, berth.numbers);
-    const running = new BubblewrapProcess(berth, { script, options, filter: host.filter, owner });
+    const berth = await host.berths.take(request.descriptors ?? []);
+    const running = start(host, plan, berth, input);
     const supervision = new Supervision(running, request, limits);
     const stopWatching = host.groups.counts('memory') ? undefined : watch(running, supervision, limits);
-    const ending = await supervision.ended().finally(stopWatching);
-    return conclude(ending, berth.group, await running.exitCode(), request.workspace);
+    try {
+      return conclude(await supervision.ended(), berth.group, await running.exitCode(), request.workspace);
+    } finally {
+      stopWatching?.();
+      berth.leave();
+      host.berths.replenish();
+    }
   } finally {
     if (input !== undefined) closeSync(input);
-    berth.leave();
-    host.berths.replenish();
+  }
+}
+
+function start(host: Host, plan: Plan, berth: Berth, input: number | undefined): BubblewrapProcess {
+  try {
+    berth.group.confine(plan.limits);
+    const script = startScript(host, plan, berth.numbers, input);
+    const options = bwrapOptions(host, plan, berth.numbers);
+    return new BubblewrapProcess(berth, { script, options, filter: host.filter, owner: plan.owner });
+  } catch (error) {
+    berth.close();
+    throw error;
   }
 }
 

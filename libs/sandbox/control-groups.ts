@@ -48,11 +48,6 @@ export class ControlGroups {
     return new ControlGroups(parents);
   }
 
-  /** No groups at all: everything is counted in other ways. */
-  static none(): ControlGroups {
-    return new ControlGroups([]);
-  }
-
   counts(controller: Controller): boolean {
     return this.parents.some(parent => parent.controllers.includes(controller));
   }
@@ -204,7 +199,7 @@ function removed(path: string): boolean {
     return true;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EBUSY') return false;
+    if (code === 'EBUSY' || code === 'ENOTEMPTY') return false;
     if (code === 'ENOENT') return true;
     throw error;
   }

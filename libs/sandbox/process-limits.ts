@@ -4,7 +4,7 @@ import { countTasks } from './process-tree.js';
 
 /** Letters of the shell's `ulimit`, each with the resource's line in /proc/self/limits and the unit in bytes or one. */
 const resources = {
-  c: { name: 'Max core file size', unit: 512 },
+  c: { name: 'Max core file size', unit: 512 }, // 512 by POSIX; bash takes 1024 unless it is called as sh
   f: { name: 'Max file size', unit: 512 },
   l: { name: 'Max locked memory', unit: 1024 },
   n: { name: 'Max open files', unit: 1 },
@@ -26,17 +26,16 @@ export function limitCommands(limits: SandboxLimits, processes: number | undefin
   const bounds = { ...fixed, f: limits.fileBytes, u: processes };
   const commands = Object.entries(bounds).flatMap(([letter, wanted]) => bound(letter as Letter, wanted));
   // The kernel warns with SIGXCPU at the soft limit and kills at the hard one.
-  commands.push(...bound('t', limits.cpuSeconds, '-S'), ...bound('t', limits.cpuSeconds + 1, '-H'));
+  commands.push(...bound('t', limits.cpuSeconds, '-S -'), ...bound('t', limits.cpuSeconds + 1, '-H -'));
   return commands.join('\n');
 }
 
-function bound(letter: Letter, wanted = Number.POSITIVE_INFINITY, kind = ''): string[] {
-  const lowest = Math.min(wanted, hardLimits()[letter]);
-  if (!Number.isFinite(lowest)) return [];
-  const value = Math.floor(lowest / resources[letter].unit);
+function bound(letter: Letter, wanted = Number.POSITIVE_INFINITY, kind = '-'): string[] {
+  if (!Number.isFinite(wanted)) return [];
+  const value = Math.floor(Math.min(wanted, hardLimits()[letter]) / resources[letter].unit);
   // Some shells (dash, busybox) say -p for what others (bash) call -u.
   if (letter === 'u') return [`ulimit -u ${value} 2>/dev/null || ulimit -p ${value}`];
-  return [`ulimit ${kind} -${letter} ${value}`];
+  return [`ulimit ${kind}${letter} ${value}`];
 }
 
 let knownHardLimits: Record<Letter, number> | undefined;

@@ -21,7 +21,14 @@ const links = ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32'].flatMap(name =>
 });
 const settings = ['/etc/alternatives', '/etc/ld.so.cache', '/etc/ssl/certs', '/etc/ssl/openssl.cnf'];
 const bare = [
-  ...['--unshare-user', '--unshare-pid', '--unshare-net', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup'],
+  ...[
+    '--unshare-user',
+    '--unshare-pid',
+    '--unshare-net',
+    '--unshare-ipc',
+    '--unshare-uts',
+    '--unshare-cgroup',
+  ],
   ...['--disable-userns', '--uid', '1000', '--gid', '1000', '--hostname', 'sandbox', '--new-session'],
   ...['--die-with-parent', '--cap-drop', 'ALL', '--ro-bind', '/usr', '/usr', ...links],
   ...settings.flatMap(path => ['--ro-bind-try', path, path]),
