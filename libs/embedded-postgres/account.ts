@@ -15,13 +15,21 @@ const systemAccount = 'atelier';
 /**
  * PostgreSQL refuses to run as root. Then it runs as the owner of an existing data folder, else under a system
  * account that is made where it is missing. Any other account runs it itself.
+ * @throws EmbeddedPostgresError when the data folder belongs to another account than the one it would run under.
  */
 export function accountFor(dataDir: string): Account {
   const [uid, gid] = [process.getuid?.() ?? -1, process.getgid?.() ?? -1];
-  if (uid !== 0) return { uid, gid, isOther: false };
   const owner = statSync(dataDir, { throwIfNoEntry: false });
+  if (uid !== 0) return ownAccount(dataDir, uid, gid, owner?.uid);
   if (owner && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid, isOther: true };
   return { ...(findSystemAccount() ?? makeSystemAccount()), isOther: true };
+}
+
+function ownAccount(dataDir: string, uid: number, gid: number, owner: number | undefined): Account {
+  if (owner === undefined || owner === uid) return { uid, gid, isOther: false };
+  throw new EmbeddedPostgresError(
+    `The database folder ${dataDir} belongs to another account (uid ${owner}): start as that account, or run \`chown -R ${uid} ${dataDir}\` as root.`,
+  );
 }
 
 function findSystemAccount(): { uid: number; gid: number } | undefined {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
+  chmodSync,
   chownSync,
   mkdirSync,
   readdirSync,
@@ -49,15 +50,11 @@ function checkCluster(binaries: Binaries, account: Account, dataDir: string): vo
     );
   }
   if (statSync(dataDir).uid !== account.uid) giveAway(dataDir, account);
+  chmodSync(dataDir, 0o700); // a copy may have lost it, and PostgreSQL insists on it
 }
 
-/** A folder that root copied or restored; an ordinary account gets PostgreSQL's refusal in clear words. */
+/** For a folder that root copied or restored from a backup. */
 function giveAway(folder: string, account: Account): void {
-  if (!account.isOther) {
-    throw new EmbeddedPostgresError(
-      `The database folder ${folder} belongs to another account (uid ${statSync(folder).uid}): start as that account, or run \`chown -R ${account.uid} ${folder}\` as root.`,
-    );
-  }
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const file = path.join(folder, entry.name);
     if (entry.isDirectory()) giveAway(file, account);

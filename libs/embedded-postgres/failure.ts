@@ -1,6 +1,7 @@
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 
 const diskIsFull = /No space left on device|Disk quota exceeded|ENOSPC|EDQUOT/i;
+const accountIsUnknown = /could not look up effective user ID (\d+)/;
 const notAllowed = /EACCES|EPERM|EROFS|Permission denied|Read-only file system|Operation not permitted/i;
 
 /** Turns what a PostgreSQL program said into one sentence that says what to do. */
@@ -18,6 +19,13 @@ function explain(doing: string, folder: string, said: string, cause: unknown): E
   if (diskIsFull.test(said)) {
     return new EmbeddedPostgresError(
       `The disk that holds ${folder} is full, so PostgreSQL could not ${doing}: free some space (about 200 MB) and start again.`,
+      { cause },
+    );
+  }
+  const [, uid] = accountIsUnknown.exec(said) ?? [];
+  if (uid !== undefined) {
+    return new EmbeddedPostgresError(
+      `PostgreSQL cannot run under uid ${uid} because /etc/passwd does not list it: add an entry for it, or set DATABASE_URL to a PostgreSQL server of your own.`,
       { cause },
     );
   }

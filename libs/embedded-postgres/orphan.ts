@@ -1,4 +1,4 @@
-import { readFileSync, readlinkSync, realpathSync, rmSync } from 'node:fs';
+import { readFileSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { Account } from './account.js';
 import { runAs } from './as-account.js';
@@ -33,12 +33,16 @@ function readPid(pidFile: string): number | undefined {
   }
 }
 
-/** A postmaster's working directory is its data folder. */
+/**
+ * A postmaster's working directory is its data folder. Compared as a file, not by name: the same folder may have
+ * been mounted at another place for that process.
+ */
 function isPostmasterOf(dataDir: string, pid: number): boolean {
   if (processIdentity(pid) === undefined) return false;
   if (process.platform !== 'linux') return true;
   try {
-    return readlinkSync(`/proc/${pid}/cwd`) === realpathSync(dataDir);
+    const [held, ours] = [statSync(`/proc/${pid}/cwd`), statSync(dataDir)];
+    return held.dev === ours.dev && held.ino === ours.ino;
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     // Not ours to look at, so not running under our account, so not our PostgreSQL.

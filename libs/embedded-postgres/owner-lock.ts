@@ -66,8 +66,17 @@ function setAside(file: string, judged: Owner | undefined): void {
     throw error;
   }
   const taken = readOwner(aside);
-  if (taken?.pid !== judged?.pid || taken?.identity !== judged?.identity) linkSync(aside, file);
+  if (taken?.pid !== judged?.pid || taken?.identity !== judged?.identity) giveBack(aside, file);
   rmSync(aside, { force: true });
+}
+
+function giveBack(aside: string, file: string): void {
+  try {
+    linkSync(aside, file);
+  } catch (error) {
+    // A third process took the name in between; of these two, PostgreSQL's own lock now decides.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
 }
 
 function readOwner(file: string): Owner | undefined {
