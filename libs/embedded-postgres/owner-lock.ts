@@ -41,8 +41,8 @@ export function lockForThisProcess(file: string, socketFolder: string): OwnerLoc
 /** Whole or not at all: the content is written first, the name is given by link(2), which never overwrites. */
 function publish(file: string, owner: Owner): boolean {
   const draft = `${file}.${randomUUID()}`;
-  writeFileSync(draft, JSON.stringify(owner), { mode: 0o644 });
   try {
+    writeFileSync(draft, JSON.stringify(owner), { mode: 0o644 });
     linkSync(draft, file);
     return true;
   } catch (error) {

@@ -1,6 +1,6 @@
-import { chmodSync, mkdirSync } from 'node:fs';
+import { chmodSync, mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { requireReach } from './reach.js';
+import { makePassableFolder, requireReach } from './reach.js';
 import { removeScratch, scratchFolder } from './testing/scratch.js';
 
 afterEach(removeScratch);
@@ -26,5 +26,15 @@ describe('the way to a folder', () => {
 
   it('does not matter to the account of the process itself', () => {
     expect(() => requireReach({ ...stranger, isOther: false }, target(0o700))).not.toThrow();
+  });
+
+  it('is made open as far as it has to be made, and left as it is where it was there', () => {
+    const there = target(0o700);
+    const folder = path.join(there, 'a', 'b');
+    const umask = process.umask(0o077);
+    makePassableFolder(stranger, folder);
+    process.umask(umask);
+    expect(() => requireReach(stranger, folder)).toThrow(path.dirname(there));
+    expect([path.dirname(folder), folder].map(one => statSync(one).mode & 0o777)).toEqual([0o755, 0o755]);
   });
 });

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { chmodSync, mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { Account } from './account.js';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
@@ -15,6 +15,16 @@ export function requireReach(account: Account, ...targets: string[]): void {
   throw new EmbeddedPostgresError(
     `PostgreSQL runs under the account with uid ${account.uid}, which cannot pass ${closed}: run \`chmod o+x ${closed}\`, or move this program to a folder that other accounts can reach.`,
   );
+}
+
+/** Makes a folder that the account may pass whatever the umask, with those above it that are missing. */
+export function makePassableFolder(account: Account, folder: string): void {
+  const first = mkdirSync(folder, { recursive: true });
+  if (first === undefined || !account.isOther) return;
+  for (let made = folder; ; made = path.dirname(made)) {
+    chmodSync(made, 0o755);
+    if (made === path.resolve(first)) return;
+  }
 }
 
 function ancestors(target: string): string[] {

@@ -1,7 +1,8 @@
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import type { Account } from './account.js';
+import { makePassableFolder } from './reach.js';
 
 /** PostgreSQL names its socket after a port, also where there is none. */
 export const socketPort = 5432;
@@ -20,7 +21,7 @@ export function chooseSocketFolder(dataDir: string): string {
 
 /** Only the account that runs PostgreSQL (and root) may enter: this is what makes `trust` safe inside. */
 export function prepareSocketFolder(folder: string, account: Account): void {
-  mkdirSync(folder, { recursive: true, mode: 0o755 });
+  makePassableFolder(account, folder);
   if (account.isOther) chownSync(folder, account.uid, account.gid);
   chmodSync(folder, 0o700);
 }

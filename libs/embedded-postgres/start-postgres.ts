@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { type Account, accountFor } from './account.js';
 import { type Binaries, findBinaries } from './binaries.js';
@@ -8,7 +7,7 @@ import { explainError } from './failure.js';
 import { stopOrphan } from './orphan.js';
 import { lockForThisProcess, type OwnerLock } from './owner-lock.js';
 import { type PostgresExit, Postmaster } from './postmaster.js';
-import { requireReach } from './reach.js';
+import { makePassableFolder, requireReach } from './reach.js';
 import { settingArguments } from './settings.js';
 import { chooseSocketFolder, discardSocketFolder, prepareSocketFolder, socketPort } from './socket-folder.js';
 
@@ -56,9 +55,9 @@ export async function startPostgres(options: EmbeddedPostgresOptions): Promise<E
   const dataDir = path.resolve(options.dataDir);
   try {
     const binaries = findBinaries();
-    mkdirSync(path.dirname(dataDir), { recursive: true });
     const account = accountFor(dataDir);
     requireReach(account, binaries.postgres, path.dirname(dataDir));
+    makePassableFolder(account, path.dirname(dataDir));
     const socketFolder = chooseSocketFolder(dataDir);
     const lock = lockDataDir(dataDir, socketFolder);
     return await startOwned({ ...options, dataDir }, { binaries, account, socketFolder, lock });
