@@ -1,5 +1,6 @@
 import type { AnyEntity, EntityClass } from '@mikro-orm/core';
 import { DynamicModule, Global, Module } from '@nestjs/common';
+import { Audit } from './audit/audit.js';
 import { Config } from './config/config.js';
 import { DatabaseConnection } from './database/connection.js';
 import { DatabaseModule } from './database/database.module.js';
@@ -29,8 +30,9 @@ export class PlatformModule {
         { provide: DatabaseConnection, useValue: database },
         Signals,
         Events,
+        Audit,
       ],
-      exports: [Config, Log, DatabaseConnection, Signals, Events],
+      exports: [Config, Log, DatabaseConnection, Signals, Events, Audit],
     };
   }
 }

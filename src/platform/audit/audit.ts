@@ -1,0 +1,45 @@
+import { Injectable } from '@nestjs/common';
+import type { Actor } from '../access/actor.js';
+import { newId, UnitOfWork } from '../database/database.js';
+import { requestOrigin } from '../http/request-origin.js';
+import type { AuditEntry, AuditRow } from './audit-entry.js';
+
+const MOST_USER_AGENT = 500;
+
+/**
+ * The record of who changed what people and programs may do. Rows are only ever added: the database refuses to change
+ * or delete one, and they outlive what they tell of.
+ */
+@Injectable()
+export class Audit {
+  /** Adds one row in the caller's transaction: it stands exactly if the change does. `actor` is null for the service itself. */
+  async record(unit: UnitOfWork, actor: Actor | null, entry: AuditEntry): Promise<void> {
+    const { action, target_type, target_id, organization_id, workspace_id = null, details = {} } = entry;
+    const what = { action, target_type, target_id, organization_id, workspace_id, details };
+    await unit
+      .tables<{ audit_entry: AuditRow }>()
+      .insertInto('audit_entry')
+      .values({ id: newId(), time: new Date().toISOString(), ...who(actor), ...what, ...whereFrom() })
+      .execute();
+  }
+}
+
+function who(actor: Actor | null) {
+  return {
+    actor_type: actor?.type ?? null,
+    actor_id: actor?.id ?? null,
+    actor_name: actor?.name ?? null,
+    on_behalf_of_id: null,
+    credential_type: actor?.credential.type ?? null,
+    credential_id: actor?.credential.id ?? null,
+  };
+}
+
+function whereFrom() {
+  const origin = requestOrigin();
+  return {
+    address: origin?.address ?? null,
+    user_agent: origin?.user_agent?.slice(0, MOST_USER_AGENT).toWellFormed() ?? null,
+    request_id: origin?.request_id ?? null,
+  };
+}
