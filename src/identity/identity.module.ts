@@ -6,6 +6,8 @@ import { Credentials } from '../platform/access/access.js';
 import { ApiKeyStrategy } from '../platform/access/api-key.strategy.js';
 import { AccessTokenGuard, ApiKeyGuard, CredentialGuard } from '../platform/access/credential.guard.js';
 import { AccountsService } from './accounts/accounts.service.js';
+import { AuditLogController } from './audit-log/audit-log.controller.js';
+import { AuditLogService } from './audit-log/audit-log.service.js';
 import { AuthController } from './auth/auth.controller.js';
 import { AuthService } from './auth/auth.service.js';
 import { SetupToken } from './auth/setup-token.js';
@@ -20,9 +22,10 @@ import { TokenKey } from './sessions/token-key.js';
 /** Who people and programs are: accounts, sessions, keys, organizations. Its guard closes every route of the service. */
 @Module({
   imports: [PassportModule, JwtModule.register({}), OrganizationsModule],
-  controllers: [AuthController, KeysController],
+  controllers: [AuditLogController, AuthController, KeysController],
   providers: [
     AccountsService,
+    AuditLogService,
     AuthService,
     SetupToken,
     KeysService,

@@ -24,6 +24,14 @@ export const ORGANIZATION_POLICY = {
   'organization.read': { least: 'guest', scope: 'organizations:read' },
   'organization.update': { least: 'admin', scope: 'organizations:write' },
   'organization.delete': { least: 'owner', scope: 'organizations:write' },
+  'audit.read': { least: 'admin', scope: 'audit:read' },
+  'member.list': { least: 'member', scope: 'members:read' },
+  'member.manage': { least: 'admin', scope: 'members:write' },
+  'organization.leave': { least: 'guest', scope: 'members:write' },
+  'organization.transfer': { least: 'owner', scope: 'members:write' },
+  'invitation.manage': { least: 'admin', scope: 'members:write' },
+  'service_account.read': { least: 'admin', scope: 'service_accounts:read' },
+  'service_account.manage': { least: 'admin', scope: 'service_accounts:write' },
   'workspace.create': { least: 'member', scope: 'workspaces:write' },
 } as const satisfies Record<string, Rule<OrganizationRole>>;
 
@@ -32,6 +40,7 @@ export const WORKSPACE_POLICY = {
   'workspace.read': { least: 'viewer', scope: 'workspaces:read' },
   'workspace.update': { least: 'admin', scope: 'workspaces:write' },
   'workspace.delete': { least: 'admin', scope: 'workspaces:write' },
+  'workspace.members': { least: 'admin', scope: 'members:write' },
   'file.read': { least: 'viewer', scope: 'files:read' },
   'file.write': { least: 'editor', scope: 'files:write' },
   'code.run': { least: 'editor', scope: 'code:run' },
@@ -74,6 +83,12 @@ export function requireScope(actor: Actor, permission: Permission): void {
   const { scopes } = actor.credential;
   const { scope } = POLICY[permission];
   if (scopes && !scopes.includes(scope)) throw new Forbidden(`This key lacks the scope ${scope}`);
+}
+
+/** Refuses to give, or to act on, a role above one's own (403). */
+export function requireNotAbove(own: OrganizationRole, role: OrganizationRole): void {
+  if (!atLeast(ORGANIZATION_ROLES, own, role))
+    throw new Forbidden(`The role ${role} is above yours, which is ${own}`);
 }
 
 /** Refuses a role that is too low for the permission (403). */

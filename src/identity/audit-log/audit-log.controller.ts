@@ -1,0 +1,18 @@
+import { Controller, Get, Inject } from '@nestjs/common';
+import { Caller } from '../../platform/access/access.js';
+import type { Actor } from '../../platform/access/actor.js';
+import { Input } from '../../platform/http/input.js';
+import { Serves } from '../../platform/http/serves.js';
+import { ListAudit } from './audit-log.dto.js';
+import { AuditLogService } from './audit-log.service.js';
+
+@Controller()
+export class AuditLogController {
+  constructor(@Inject(AuditLogService) private readonly log: AuditLogService) {}
+
+  @Serves(AuditLogService, 'list')
+  @Get('/api/organizations/:orgId/audit')
+  list(@Caller() actor: Actor, @Input() input: ListAudit) {
+    return this.log.list(actor, input);
+  }
+}
