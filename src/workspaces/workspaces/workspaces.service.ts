@@ -3,14 +3,15 @@ import { OrganizationsStore, organizationDeleting } from '../../identity/index.j
 import type { Actor } from '../../platform/access/actor.js';
 import { requireScope } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
+import { Audit } from '../../platform/audit/audit.js';
 import { Database, newId, UnitOfWork } from '../../platform/database/database.js';
 import { Events } from '../../platform/events/events.js';
 import { DeletedView } from '../../platform/http/deleted.view.js';
 import { DEFAULT_LIMIT, decodeCursor, Page, pageOf } from '../../platform/http/page.js';
 import { Forbidden } from '../../platform/http/problem.js';
 import { JobQueue } from '../../platform/queue/job-queue.js';
-import { WorkspaceFolders } from './workspace-folders.js';
 import { Workspace } from './workspace.entity.js';
+import { WorkspaceFolders } from './workspace-folders.js';
 import {
   CreateWorkspace,
   ListWorkspaces,
@@ -33,6 +34,7 @@ export class WorkspacesService implements OnModuleInit {
     @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
     @Inject(JobQueue) private readonly jobs: JobQueue,
     @Inject(Events) private readonly events: Events,
+    @Inject(Audit) private readonly audit: Audit,
   ) {}
 
   onModuleInit(): void {
@@ -68,12 +70,17 @@ export class WorkspacesService implements OnModuleInit {
   async create(actor: Actor, input: CreateWorkspace): Promise<WorkspaceView> {
     const organizationId = input.organization_id ?? (await this.organizations.defaultFor(actor));
     await this.organizations.require(actor, 'workspace.create', organizationId);
-    if (actor.credential.workspace_ids) throw new Forbidden('A key limited to some workspaces cannot create another');
+    if (actor.credential.workspace_ids)
+      throw new Forbidden('A key limited to some workspaces cannot create another');
     const { name, visibility = 'org' } = input;
     const workspace = new Workspace({ organizationId, name: name.trim(), visibility, createdBy: actor.id });
     await this.database.transaction(async unit => {
       unit.add(workspace);
       await unit.flush();
+      await this.audit.record(unit, actor, {
+        ...entryOf('workspace_create', workspace),
+        details: { name: workspace.name, visibility },
+      });
       await this.folders.create(workspace);
     });
     return this.read(actor, { workspace_id: workspace.id });
@@ -100,8 +107,10 @@ export class WorkspacesService implements OnModuleInit {
     output: WorkspaceView,
   })
   async update(actor: Actor, { workspace_id, name }: UpdateWorkspace): Promise<WorkspaceView> {
-    await this.change(actor, workspace_id, workspace => {
+    await this.change(actor, workspace_id, 'workspace_update', workspace => {
+      const from = workspace.name;
       workspace.name = name.trim();
+      return { name: { from, to: workspace.name } };
     });
     return this.read(actor, { workspace_id });
   }
@@ -115,10 +124,12 @@ export class WorkspacesService implements OnModuleInit {
     output: WorkspaceView,
   })
   async setVisibility(actor: Actor, { workspace_id, visibility }: SetVisibility): Promise<WorkspaceView> {
-    await this.change(actor, workspace_id, workspace => {
+    await this.change(actor, workspace_id, 'workspace_set_visibility', workspace => {
       if (visibility === 'private' && workspace.createdBy !== actor.id)
         throw new Forbidden('Only its creator can make a workspace private');
+      const from = workspace.visibility;
       workspace.visibility = visibility;
+      return { visibility: { from, to: visibility } };
     });
     return this.read(actor, { workspace_id });
   }
@@ -132,21 +143,45 @@ export class WorkspacesService implements OnModuleInit {
     output: DeletedView,
   })
   async delete(actor: Actor, { workspace_id }: WorkspaceId): Promise<DeletedView> {
-    await this.workspaces.require(actor, 'workspace.delete', workspace_id);
+    const { name, organization_id } = await this.workspaces.require(actor, 'workspace.delete', workspace_id);
     await this.database.transaction(async unit => {
       await this.retire(unit, workspace_id);
-      await unit.entities.nativeDelete(Workspace, { id: workspace_id });
+      const gone = await unit.entities.nativeDelete(Workspace, { id: workspace_id });
+      // Nothing where another deletion was first.
+      if (gone === 0) return;
+      const entry = entryOf('workspace_delete', { id: workspace_id, organizationId: organization_id });
+      await this.audit.record(unit, actor, { ...entry, details: { name } });
     });
     return DeletedView.of(workspace_id);
   }
 
-  private async change(actor: Actor, id: string, apply: (workspace: Workspace) => void): Promise<void> {
+  /** Applies a change and records it; `apply` says what changed. */
+  private async change(
+    actor: Actor,
+    id: string,
+    action: string,
+    apply: (workspace: Workspace) => Record<string, unknown>,
+  ): Promise<void> {
     await this.workspaces.require(actor, 'workspace.update', id);
-    await this.database.transaction(async unit => apply(await unit.entities.findOneOrFail(Workspace, { id })));
+    await this.database.transaction(async unit => {
+      const workspace = await unit.entities.findOneOrFail(Workspace, { id });
+      await this.audit.record(unit, actor, { ...entryOf(action, workspace), details: apply(workspace) });
+    });
   }
 
   private async retire(unit: UnitOfWork, workspace_id: string): Promise<void> {
     await this.events.publish(unit, workspaceDeleting, { workspace_id });
     await this.jobs.enqueue(unit, removeFolder, newId(), { workspace_id });
   }
+}
+
+/** What the audit log says of any change to a workspace. */
+function entryOf(action: string, { id, organizationId }: Pick<Workspace, 'id' | 'organizationId'>) {
+  return {
+    action,
+    target_type: 'workspace',
+    target_id: id,
+    organization_id: organizationId,
+    workspace_id: id,
+  };
 }
