@@ -39,7 +39,8 @@ export class AgentController {
     const events = await this.runs.events(actor, input);
     const stream = EventStream.start(reply);
     try {
-      for await (const batch of events.follow(resumeAfter(request, input.after), stream.signal)) await stream.send(batch);
+      for await (const batch of events.follow(resumeAfter(request, input.after), stream.signal))
+        await stream.send(batch);
     } finally {
       stream.end();
     }

@@ -5,7 +5,13 @@ export const DELIVERIES = ['queue', 'reject'] as const;
 export const RUN_STATES = ['queued', 'running', 'waiting', 'stopping', 'done'] as const;
 
 export class SendMessage {
-  @Field.text('What the agent is to do', { min: 1, max: 1_000_000, pattern: /\S/, patternHint: 'must not be blank', example: 'run date' })
+  @Field.text('What the agent is to do', {
+    min: 1,
+    max: 1_000_000,
+    pattern: /\S/,
+    patternHint: 'must not be blank',
+    example: 'run date',
+  })
   message: string;
 
   @Field.id('The chat; one that does not exist is made under this id; absent: a new chat', { optional: true })
@@ -26,7 +32,10 @@ export class SendMessage {
   @Field.text("Model of this run; absent: the chat's, else the default", { ...MODEL, optional: true })
   model?: string;
 
-  @Field.choice('When a run is in flight: queue (after it) or reject (409)', DELIVERIES, { optional: true, default: 'queue' })
+  @Field.choice('When a run is in flight: queue (after it) or reject (409)', DELIVERIES, {
+    optional: true,
+    default: 'queue',
+  })
   delivery?: 'queue' | 'reject';
 }
 
@@ -65,7 +74,11 @@ export class RunEventsInput {
   @Field.id('The run')
   call_id: string;
 
-  @Field.integer('Only events after this number; instead of Last-Event-ID', { min: 0, optional: true, example: 0 })
+  @Field.integer('Only events after this number; instead of Last-Event-ID', {
+    min: 0,
+    optional: true,
+    example: 0,
+  })
   after?: number;
 }
 
@@ -104,7 +117,11 @@ export class ToolOutputView {
   @Field.json('What it was called with', { example: { command: 'date' } })
   input: unknown;
 
-  @Field.text('What it gave back; null: not finished', { nullable: true, max: 1_000_000, example: 'Sat Nov 21 09:30:00 UTC 2026' })
+  @Field.text('What it gave back; null: not finished', {
+    nullable: true,
+    max: 1_000_000,
+    example: 'Sat Nov 21 09:30:00 UTC 2026',
+  })
   output: string | null;
 
   @Field.boolean('Whether it failed', { example: false })

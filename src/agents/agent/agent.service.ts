@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Actor } from '../../platform/access/actor.js';
+import { requireScope } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
 import { Database, newId, type UnitOfWork } from '../../platform/database/database.js';
 import { Conflict, Invalid } from '../../platform/http/problem.js';
@@ -11,6 +12,7 @@ import { ChatsStore } from '../chats/chats.store.js';
 import { ModelsService } from '../models/models.service.js';
 import { SubagentsService } from '../subagents/subagents.service.js';
 import { SendMessage, SentView } from './agent.dto.js';
+import { NO_USAGE } from './run.entity.js';
 import { runTopic, storable } from './run-journal.js';
 import { RunsStore } from './runs.store.js';
 
@@ -40,6 +42,7 @@ export class AgentService {
     refuses: { 404: 'No such workspace, chat or agent', 409: 'A run is in flight and delivery is reject' },
   })
   async send(actor: Actor, input: SendMessage): Promise<SentView> {
+    requireScope(actor, 'agent.run');
     const existing = input.chat_id ? await this.existing(actor, input) : undefined;
     const draft = existing ? undefined : await this.chats.draft(actor, { ...input, model: undefined });
     if (draft && input.model) this.models.resolve(input.model);
@@ -86,7 +89,7 @@ export class AgentService {
         insert into run (id, chat_id, organization_id, workspace_id, status, state, agent_name, model, created_by, actor, attempt,
           step_count, last_event, usage, created_at)
         values (${callId}, ${chat.id}, ${chat.organizationId}, ${chat.workspaceId}, 'pending', 'queued', ${chat.agentName}, ${model},
-          ${actor.id}, ${JSON.stringify(actor)}::jsonb, 0, 0, 1, ${NO_USAGE_JSON}::jsonb, now())
+          ${actor.id}, ${JSON.stringify(actor)}::jsonb, 0, 0, 1, ${JSON.stringify(NO_USAGE)}::jsonb, now())
         returning id, number
       ), said as (
         insert into message (id, chat_id, run_id, run_number, role, content, created_at)
@@ -95,18 +98,25 @@ export class AgentService {
         insert into run_event (run_id, id, type, data, created_at)
         select id, 1, 'run.queued', ${queued}::jsonb, now() from accepted
       )
-      update chat set last_message_at = now(), updated_at = now() where id = ${chat.id}`.execute(unit.tables());
+      update chat set last_message_at = now(), updated_at = now() where id = ${chat.id}`.execute(
+      unit.tables(),
+    );
   }
 
   /** The chat that the message names, if it is there and the caller may send to it. */
   private async existing(actor: Actor, input: SendMessage, unit?: UnitOfWork): Promise<Target | undefined> {
     const id = input.chat_id;
     if (!id) return undefined;
-    const found = await (unit ?? this.database).tables<{ chat: Chat }>().selectFrom('chat').select('id').where('id', '=', id).executeTakeFirst();
+    const found = await (unit ?? this.database)
+      .tables<{ chat: Chat }>()
+      .selectFrom('chat')
+      .select('id')
+      .where('id', '=', id)
+      .executeTakeFirst();
     if (!found) return undefined;
     const row = await this.chatsStore.require(actor, 'agent.run', id, unit?.tables());
-    refuseOther('workspace_id', input.workspace_id, row.workspace_id);
-    refuseOther('organization_id', input.organization_id, row.organization_id);
+    refuseOther('workspace_id', input.workspace_id?.toLowerCase(), row.workspace_id);
+    refuseOther('organization_id', input.organization_id?.toLowerCase(), row.organization_id);
     refuseOther('agent_name', input.agent_name, row.agent_name);
     return {
       id: row.id,
@@ -117,21 +127,17 @@ export class AgentService {
     };
   }
 
-  private async modelFor(actor: Actor, { workspaceId, agentName, model }: Target, asked: string | undefined): Promise<string> {
+  private async modelFor(
+    actor: Actor,
+    { workspaceId, agentName, model }: Target,
+    asked: string | undefined,
+  ): Promise<string> {
     const chosen = asked ?? model;
     if (chosen || !workspaceId || !agentName) return this.models.resolve(chosen);
     const agent = await this.subagents.require(actor, workspaceId, agentName);
     return this.models.resolve(agent.model);
   }
 }
-
-const NO_USAGE_JSON = JSON.stringify({
-  input_tokens: null,
-  output_tokens: null,
-  cache_read_tokens: null,
-  cache_write_tokens: null,
-  reasoning_tokens: null,
-});
 
 function refuseOther(field: string, asked: string | undefined, actual: string | null): void {
   if (asked !== undefined && asked !== actual) throw new Invalid(`${field} is not that of the chat`);

@@ -8,14 +8,15 @@ type StreamedType = 'text.delta' | 'reasoning.delta' | 'tool.output';
 
 /**
  * Gathers streamed text into events. The first piece is written at once, what follows while a write or a pause is under
- * way goes together; so a reader sees text early and the database few rows.
+ * way goes together; so a reader sees text early and the database few rows. Writes follow one another in order.
  */
 export class DeltaWriter {
   private pending: NewEvent[] = [];
   private writing: Promise<void> | undefined;
-  private timer: NodeJS.Timeout | undefined;
-  private fault: unknown;
+  private pause: NodeJS.Timeout | undefined;
+  private fault: { error: unknown } | undefined;
 
+  /** `onFault` hears of a write that failed at once; nothing is written after it. */
   constructor(
     private readonly write: (events: NewEvent[]) => Promise<void>,
     private readonly onFault: (error: unknown) => void,
@@ -23,53 +24,55 @@ export class DeltaWriter {
 
   /** Adds text; `about` names what it belongs to (a step, a tool call). */
   add(type: StreamedType, text: string, about: Record<string, unknown>): void {
-    if (this.fault !== undefined) return;
     const last = this.pending.at(-1);
-    const joins = last?.type === type && sameAs(last.data, about) && String(last.data.text).length < MOST_CHARACTERS;
-    if (last && joins) last.data.text = `${last.data.text}${text}`;
+    if (last?.type === type && isAbout(last.data, about) && lengthOf(last) + text.length <= MOST_CHARACTERS)
+      last.data.text = `${last.data.text}${text}`;
     else this.pending.push({ type, data: { ...about, text } });
-    this.schedule();
+    if (!this.pause) this.start();
   }
 
-  /** Forgets what is not yet written. */
-  discard(): void {
-    this.pending = [];
+  /** Forgets what is not yet written and says so by `event`, which comes after all that is. */
+  restart(event: NewEvent): void {
+    this.pending = [event];
+    this.start();
   }
 
   /** Waits until all that was added is written; throws what kept it from being. */
   async settle(): Promise<void> {
-    clearTimeout(this.timer);
-    this.timer = undefined;
-    while (this.writing || this.pending.length > 0) {
-      this.writing ??= this.flush();
+    while (!this.fault && (this.writing || this.pending.length > 0)) {
+      this.start();
       await this.writing;
     }
-    if (this.fault !== undefined) throw this.fault;
+    if (this.fault) throw this.fault.error;
   }
 
-  private schedule(): void {
-    if (this.writing || this.timer) return;
-    this.writing = this.flush();
+  private start(): void {
+    if (this.writing || this.fault || this.pending.length === 0) return;
+    clearTimeout(this.pause);
+    this.writing = this.writePending();
   }
 
-  private async flush(): Promise<void> {
+  private async writePending(): Promise<void> {
     const events = this.pending;
     this.pending = [];
     try {
-      if (events.length > 0) await this.write(events);
+      await this.write(events);
     } catch (error) {
-      this.fault = error;
-      this.pending = [];
+      this.fault = { error };
       this.onFault(error);
     }
     this.writing = undefined;
-    this.timer = setTimeout(() => {
-      this.timer = undefined;
-      if (this.pending.length > 0) this.schedule();
-    }, PAUSE_MS);
+    this.pause = setTimeout(() => {
+      this.pause = undefined;
+      this.start();
+    }, PAUSE_MS).unref();
   }
 }
 
-function sameAs(data: Record<string, unknown>, about: Record<string, unknown>): boolean {
+function isAbout(data: Record<string, unknown>, about: Record<string, unknown>): boolean {
   return Object.entries(about).every(([key, value]) => data[key] === value);
+}
+
+function lengthOf({ data }: NewEvent): number {
+  return String(data.text).length;
 }

@@ -1,4 +1,8 @@
-import type { LanguageModelV4Message, LanguageModelV4Prompt, LanguageModelV4ToolResultPart } from '@ai-sdk/provider';
+import type {
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
+  LanguageModelV4ToolResultPart,
+} from '@ai-sdk/provider';
 import type { Row } from '../../platform/database/rows.js';
 import type { MessagePart } from '../chats/message.entity.js';
 import type { MessageRow } from '../chats/messages.store.js';
@@ -27,7 +31,8 @@ export function buildPrompt(system: string, rows: MessageRow[], runId: string): 
 }
 
 function messagesOf(row: MessageRow, isCurrent: boolean): LanguageModelV4Message[] {
-  if (row.role === 'user') return [{ role: 'user', content: row.content.filter(part => part.type === 'text') }];
+  if (row.role === 'user')
+    return [{ role: 'user', content: row.content.filter(part => part.type === 'text') }];
   const content = isCurrent ? row.content : row.content.flatMap(withoutProviderState);
   if (content.length === 0) return [];
   const answer = { role: 'assistant', content } as LanguageModelV4Message;

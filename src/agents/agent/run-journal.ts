@@ -2,11 +2,15 @@ import { type RawBuilder, sql } from 'kysely';
 import type { StepContentPart, StepResult } from '#libs/model-client/index.js';
 import type { Database, UnitOfWork } from '../../platform/database/database.js';
 import type { ToolResult } from '../../workspaces/index.js';
-import type { RunEventType } from './run-event.entity.js';
 import type { RunFault } from './run.entity.js';
+import type { RunEventType } from './run-event.entity.js';
 
 /** Another worker has taken the run up, or it is gone: whoever gets this stops at once and writes nothing more. */
-export class RunLost extends Error {}
+export class RunLost extends Error {
+  constructor() {
+    super('The run is gone, has ended, or another worker has taken it up');
+  }
+}
 
 export interface NewEvent {
   type: RunEventType;
@@ -36,10 +40,13 @@ export type RunEnd =
   | { status: 'completed'; stopReason: string; response: string }
   | { status: 'error'; fault: RunFault; response: string | null };
 
-/** The topic that is signalled whenever a run has new events. */
+/** The topic that is signalled whenever a run has new events, or is gone. */
 export const runTopic = (runId: string): string => `run:${runId}`;
 
-type Queryable = ReturnType<UnitOfWork['tables']> | ReturnType<Database['tables']>;
+/** The topic that is signalled when whoever carries a run should look whether it is still theirs. */
+export const holdTopic = (runId: string): string => `run-hold:${runId}`;
+
+export type Queryable = ReturnType<UnitOfWork['tables']> | ReturnType<Database['tables']>;
 
 /**
  * Writes down what happens in one attempt at a run. Each method is one statement: the change, its events and the signal
@@ -56,9 +63,16 @@ export class RunJournal {
   }
 
   /** The model has answered: its message, its usage and the calls it asks for; the first call counts as started. */
-  async finishStep(step: FinishedStep, events: NewEvent[], on: Queryable = this.database.tables()): Promise<void> {
+  async finishStep(
+    step: FinishedStep,
+    events: NewEvent[],
+    on: Queryable = this.database.tables(),
+  ): Promise<void> {
     const { number, result, costUsd, startedAt } = step;
-    const addCost = costUsd === null ? sql`cost_usd = null` : sql`cost_usd = case when step_count = 0 then ${costUsd}::float8 else cost_usd + ${costUsd}::float8 end`;
+    const addCost =
+      costUsd === null
+        ? sql`cost_usd = null`
+        : sql`cost_usd = case when step_count = 0 then ${costUsd}::float8 else cost_usd + ${costUsd}::float8 end`;
     const change = sql`step_count = ${number}, model_used = ${result.model_used}, usage = ${this.addedUsage(result)}, ${addCost}`;
     const also = [this.stepRow(step, startedAt), this.messageRow(number, result.content)];
     if (step.calls.length > 0) also.push(this.callRows(step.calls));
@@ -66,34 +80,43 @@ export class RunJournal {
   }
 
   /** A call has given its result; `next`, where there is one, counts as started from now on. */
-  finishCall(call: PlannedCall, { output, isError }: ToolResult, events: NewEvent[], next?: PlannedCall): Promise<void> {
+  finishCall(
+    call: PlannedCall,
+    { output, isError }: ToolResult,
+    events: NewEvent[],
+    next?: PlannedCall,
+  ): Promise<void> {
     const finished = sql`finished as (
-      update tool_call c set state = 'finished', output = ${output}, is_error = ${isError}, finished_at = now()
+      update tool_call c set state = 'finished', output = ${storableText(output)}, is_error = ${isError}, finished_at = now()
       from fenced where c.run_id = fenced.id and c.step = ${call.step} and c.position = ${call.position})`;
     return this.record(events, { also: next ? [finished, this.startedRow(next)] : [finished] });
-  }
-
-  startCall(call: PlannedCall, events: NewEvent[]): Promise<void> {
-    return this.record(events, { also: [this.startedRow(call)] });
   }
 
   /** Writes the end of the run, once; `on` is the transaction that also lets the chat's next run go. */
   async end(on: Queryable, end: RunEnd): Promise<void> {
     const { id } = this.run;
-    const ended = sql`state = 'done', finished_at = now(), status = ${end.status}, response = ${end.response}`;
+    const response = end.response && storableText(end.response);
+    const ended = sql`state = 'done', finished_at = now(), status = ${end.status}, response = ${response}`;
     if (end.status === 'completed') {
-      const data = { call_id: id, stop_reason: end.stopReason, response: end.response };
-      await this.record([{ type: 'run.completed', data }], { change: sql`${ended}, stop_reason = ${end.stopReason}`, on });
+      const data = { call_id: id, stop_reason: end.stopReason, response };
+      await this.record([{ type: 'run.completed', data }], {
+        change: sql`${ended}, stop_reason = ${end.stopReason}`,
+        on,
+      });
     } else {
       const data = { call_id: id, error: end.fault };
-      const change = sql`${ended}, stop_reason = 'error', error = ${JSON.stringify(end.fault)}::jsonb`;
+      const change = sql`${ended}, stop_reason = 'error', error = ${storable(end.fault)}::jsonb`;
       await this.record([{ type: 'run.failed', data }], { change, on });
     }
   }
 
   private async record(
     events: NewEvent[],
-    { change, also = [], on = this.database.tables() }: { change?: RawBuilder<unknown>; also?: RawBuilder<unknown>[]; on?: Queryable } = {},
+    {
+      change,
+      also = [],
+      on = this.database.tables(),
+    }: { change?: RawBuilder<unknown>; also?: RawBuilder<unknown>[]; on?: Queryable } = {},
   ): Promise<void> {
     const { id, attempt } = this.run;
     const { rows } = await sql`
@@ -105,9 +128,12 @@ export class RunJournal {
         insert into run_event (run_id, id, type, data, created_at)
         select fenced.id, fenced.last_event - ${events.length} + e.ordinality, e.value ->> 'type', e.value -> 'data', now()
         from fenced, jsonb_array_elements(${storable(events)}::jsonb) with ordinality as e
-      ) ${sql.join(also.map(part => sql`, ${part}`), sql``)}
+      ) ${sql.join(
+        also.map(part => sql`, ${part}`),
+        sql``,
+      )}
       select pg_notify('atelier', ${runTopic(id)}) from fenced`.execute(on);
-    if (rows.length === 0) throw new RunLost(`attempt ${attempt} is no longer the newest, or the run has ended`);
+    if (rows.length === 0) throw new RunLost();
   }
 
   private addedUsage({ usage }: StepResult): RawBuilder<unknown> {

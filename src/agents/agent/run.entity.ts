@@ -2,7 +2,6 @@ import type { Opt } from '@mikro-orm/core';
 import { Entity, PrimaryKey, Property } from '@mikro-orm/decorators/legacy';
 import type { Actor } from '../../platform/access/actor.js';
 import { newId } from '../../platform/database/database.js';
-import type { Chat } from '../chats/chat.entity.js';
 
 export type RunStatus = 'pending' | 'completed' | 'error';
 export type RunState = 'queued' | 'running' | 'waiting' | 'stopping' | 'done';
@@ -77,6 +76,10 @@ export class Run {
   @Property({ type: 'int' })
   attempt: number = 0;
 
+  /** How many workers died, or lost the database, while they worked on it. */
+  @Property({ type: 'int' })
+  lost: number = 0;
+
   @Property({ type: 'int' })
   stepCount: number = 0;
 
@@ -107,14 +110,4 @@ export class Run {
 
   @Property({ type: 'timestamptz', nullable: true })
   finishedAt: Date | null = null;
-
-  constructor(chat: Chat, actor: Actor, model: string) {
-    this.chatId = chat.id;
-    this.organizationId = chat.organizationId;
-    this.workspaceId = chat.workspaceId;
-    this.agentName = chat.agentName;
-    this.model = model;
-    this.createdBy = actor.id;
-    this.actor = actor;
-  }
 }

@@ -1,3 +1,5 @@
+import { setMaxListeners } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { OnWorkerEvent, Processor, WorkerHost } from '@nestjs/bullmq';
 import { BeforeApplicationShutdown, Inject, OnApplicationBootstrap } from '@nestjs/common';
 import type { Job } from 'bullmq';
@@ -17,11 +19,13 @@ const HOLD_MS = 5_000;
   concurrency: 1,
   lockDuration: HOLD_MS,
   stalledInterval: HOLD_MS,
-  // A run counts its own attempts and ends itself after too many.
+  // After a fault of the queue's own database.
+  runRetryDelay: 1_000,
+  // A run counts the workers it lost and ends itself after too many.
   maxStalledCount: 1000,
 })
 export class RunsProcessor extends WorkerHost implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly inFlight = new Map<Promise<void>, AbortController>();
+  private readonly stopping = new AbortController();
 
   constructor(
     @Inject(RunLoop) private readonly loop: RunLoop,
@@ -29,21 +33,16 @@ export class RunsProcessor extends WorkerHost implements OnApplicationBootstrap,
     @Inject(Log) private readonly log: Log,
   ) {
     super();
+    setMaxListeners(0, this.stopping.signal);
   }
 
+  /** The queue's workers are made before this, as its module is global; the decorator knows no configuration. */
   onApplicationBootstrap(): void {
-    if (this.config.runsJobs) setImmediate(() => (this.worker.concurrency = this.config.runConcurrency));
+    if (this.config.runsJobs) this.worker.concurrency = this.config.runConcurrency;
   }
 
   async process({ data }: Job<{ run_id: string }>): Promise<void> {
-    const handBack = new AbortController();
-    const work = withLogContext({ run_id: data.run_id }, () => this.loop.carry(data.run_id, handBack.signal));
-    this.inFlight.set(work, handBack);
-    try {
-      await work;
-    } finally {
-      this.inFlight.delete(work);
-    }
+    await withLogContext({ run_id: data.run_id }, () => this.loop.carry(data.run_id, this.stopping.signal));
   }
 
   @OnWorkerEvent('error')
@@ -59,11 +58,14 @@ export class RunsProcessor extends WorkerHost implements OnApplicationBootstrap,
   /** Takes no more runs, waits a while for those in flight, and hands the rest back to the queue. */
   async beforeApplicationShutdown(): Promise<void> {
     if (!this.config.runsJobs) return;
-    const closing = this.worker.close();
-    const runs = [...this.inFlight.keys()].map(work => work.catch(() => undefined));
-    const patience = new Promise(resolve => setTimeout(resolve, this.config.drainSeconds * 1000).unref());
-    await Promise.race([Promise.all(runs), patience]);
-    for (const handBack of this.inFlight.values()) handBack.abort();
-    await Promise.all([...runs, closing]);
+    const closed = this.worker.close();
+    const patience = new AbortController();
+    const waited = sleep(this.config.drainSeconds * 1000, undefined, { signal: patience.signal }).catch(
+      () => undefined,
+    );
+    await Promise.race([closed, waited]);
+    patience.abort();
+    this.stopping.abort(new Error('The service is stopping'));
+    await closed;
   }
 }

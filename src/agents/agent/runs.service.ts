@@ -1,24 +1,23 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
 import { iso, isoOrNull, type Row } from '../../platform/database/rows.js';
 import { NotFound } from '../../platform/http/problem.js';
-import type { ServerEvent } from '../../platform/http/sse.js';
 import { Signals } from '../../platform/signals/signals.js';
 import { WakeUp } from '../../platform/signals/wake-up.js';
 import { ChatsStore } from '../chats/chats.store.js';
 import { RunEventsInput, RunStatusInput, RunStatusView, ToolOutputView } from './agent.dto.js';
 import type { Run } from './run.entity.js';
-import { LAST_EVENTS } from './run-event.entity.js';
+import { RunEvents } from './run-events.js';
 import { runTopic } from './run-journal.js';
 import { RunsStore } from './runs.store.js';
 import type { ToolCall } from './tool-call.entity.js';
 
-const EVENTS_AT_ONCE = 500;
-
 /** Watching runs. */
 @Injectable()
-export class RunsService {
+export class RunsService implements BeforeApplicationShutdown {
+  private readonly closing = new AbortController();
+
   constructor(
     @Inject(RunsStore) private readonly runs: RunsStore,
     @Inject(ChatsStore) private readonly chats: ChatsStore,
@@ -35,9 +34,10 @@ export class RunsService {
   })
   async status(actor: Actor, { call_id, chat_id, wait = 0 }: RunStatusInput): Promise<RunStatusView> {
     const run = await this.require(actor, call_id);
-    if (chat_id && chat_id !== run.chat_id) throw new NotFound('No such run in this chat');
+    if (chat_id && chat_id.toLowerCase() !== run.chat_id) throw new NotFound('No such run in this chat');
     if (run.status !== 'pending' || wait === 0) return this.view(run);
-    return this.view(await this.awaitEnd(call_id, AbortSignal.timeout(wait * 1000)));
+    const limit = AbortSignal.any([AbortSignal.timeout(wait * 1000), this.closing.signal]);
+    return this.view(await this.awaitEnd(call_id, limit));
   }
 
   @Action({
@@ -51,6 +51,11 @@ export class RunsService {
   async events(actor: Actor, { call_id }: RunEventsInput): Promise<RunEvents> {
     await this.require(actor, call_id);
     return new RunEvents(this.runs, this.signals, call_id);
+  }
+
+  /** Whoever waits for an end is told how the run stands now, and asks again elsewhere. */
+  beforeApplicationShutdown(): void {
+    this.closing.abort();
   }
 
   private async require(actor: Actor, id: string): Promise<Row<Run>> {
@@ -92,37 +97,6 @@ export class RunsService {
       started_at: isoOrNull(run.started_at),
       finished_at: isoOrNull(run.finished_at),
     };
-  }
-}
-
-/** The events of one run, as many times as they are asked for. */
-export class RunEvents {
-  constructor(
-    private readonly runs: RunsStore,
-    private readonly signals: Signals,
-    private readonly runId: string,
-  ) {}
-
-  /** Those after number `after`, then each that follows, in batches; ends with the run. */
-  async *follow(after: number, signal: AbortSignal): AsyncGenerator<ServerEvent[]> {
-    const wakeUp = new WakeUp(this.signals, runTopic(this.runId));
-    let seen = after;
-    let isOver = false;
-    try {
-      while (!signal.aborted) {
-        const rows = await this.runs.events(this.runId, seen, EVENTS_AT_ONCE);
-        if (rows.length > 0) yield rows.map(({ id, type, data }) => ({ id, event: type, data }));
-        seen = rows.at(-1)?.id ?? seen;
-        if (rows.some(({ type }) => LAST_EVENTS.includes(type))) return;
-        if (rows.length > 0) continue;
-        // Ended, or gone, and still nothing to read after we knew it: nothing will follow.
-        if (isOver) return;
-        isOver = (await this.runs.find(this.runId))?.status !== 'pending';
-        if (!isOver) await wakeUp.wait(signal);
-      }
-    } finally {
-      wakeUp.close();
-    }
   }
 }
 

@@ -5,7 +5,7 @@ import type { Row } from '../../platform/database/rows.js';
 import { JobQueue } from '../../platform/queue/job-queue.js';
 import type { Run } from './run.entity.js';
 import type { RunEvent } from './run-event.entity.js';
-import { runTopic } from './run-journal.js';
+import { holdTopic, type Queryable, type RunEnd, type RunJournal, runTopic } from './run-journal.js';
 import { carryRun } from './runs.jobs.js';
 import type { ToolCall } from './tool-call.entity.js';
 
@@ -25,7 +25,13 @@ export class RunsStore {
 
   /** All tool calls of a run, in order. */
   toolCalls(runId: string): Promise<Row<ToolCall>[]> {
-    return this.tables().selectFrom('tool_call').selectAll().where('run_id', '=', runId).orderBy('step').orderBy('position').execute();
+    return this.tables()
+      .selectFrom('tool_call')
+      .selectAll()
+      .where('run_id', '=', runId)
+      .orderBy('step')
+      .orderBy('position')
+      .execute();
   }
 
   /** Events of a run after event number `after`, in order. */
@@ -63,7 +69,7 @@ export class RunsStore {
   }
 
   /** Lets the chat's next waiting run go, if there is one. */
-  async enqueueNext(unit: UnitOfWork, chatId: string): Promise<void> {
+  private async enqueueNext(unit: UnitOfWork, chatId: string): Promise<void> {
     const next = await unit
       .tables<RunTables>()
       .selectFrom('run')
@@ -76,18 +82,54 @@ export class RunsStore {
     if (next) await this.enqueue(unit, next.id);
   }
 
-  /** Takes a run up for a new attempt; undefined when it has ended or is gone. Earlier attempts can write no more. */
+  /** Writes the end of a run, after what comes `before` it, and lets the chat's next waiting run go. */
+  async end(
+    chatId: string,
+    journal: RunJournal,
+    end: RunEnd,
+    before?: (tables: Queryable) => Promise<void>,
+  ): Promise<void> {
+    await this.database.transaction(async unit => {
+      await this.lockChat(unit, chatId);
+      await before?.(unit.tables());
+      await journal.end(unit.tables(), end);
+      await this.enqueueNext(unit, chatId);
+    });
+  }
+
+  /**
+   * Takes a run up for a new attempt; undefined when it has ended or is gone. Earlier attempts can write no more, and are
+   * told so. One that was not handed back died, or lost the database.
+   */
   async claim(id: string): Promise<Row<Run> | undefined> {
     const { rows } = await sql<Row<Run>>`
       with claimed as (
-        update run set state = 'running', attempt = attempt + 1, started_at = coalesce(started_at, now()), last_event = last_event + 1
+        update run set state = 'running', attempt = attempt + 1, lost = lost + (state = 'running')::int,
+          started_at = coalesce(started_at, now()), last_event = last_event + 1
         where id = ${id} and status = 'pending' returning *
       ), told as (
         insert into run_event (run_id, id, type, data, created_at)
         select id, last_event, 'run.started', jsonb_build_object('call_id', id, 'attempt', attempt, 'model', model), now() from claimed
       )
-      select claimed.*, pg_notify('atelier', ${runTopic(id)}) from claimed`.execute(this.tables());
+      select claimed.*, pg_notify('atelier', ${runTopic(id)}), pg_notify('atelier', ${holdTopic(id)}) from claimed`.execute(
+      this.tables(),
+    );
     return rows[0];
+  }
+
+  /** Puts a run back on the queue as it stands, unless another worker has it by now. */
+  async handBack({ id, attempt }: Row<Run>): Promise<void> {
+    await this.database.transaction(async unit => {
+      const { numUpdatedRows } = await unit
+        .tables<RunTables>()
+        .updateTable('run')
+        .set({ state: 'queued' })
+        .where('id', '=', id)
+        .where('attempt', '=', attempt)
+        .where('status', '=', 'pending')
+        .executeTakeFirst();
+      if (numUpdatedRows > 0n) await this.enqueue(unit, id);
+    });
   }
 
   private tables() {

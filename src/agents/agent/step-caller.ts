@@ -23,14 +23,19 @@ export class StepCaller {
     @Inject(Config) private readonly config: Config,
   ) {}
 
-  async call({ run, rows, tools, ...hooks }: StepCall): Promise<{ result: StepResult; costUsd: number | null }> {
+  async call({
+    run,
+    rows,
+    tools,
+    ...hooks
+  }: StepCall): Promise<{ result: StepResult; costUsd: number | null }> {
     const found = this.models.find(run.model);
     if (!found) throw new Unavailable(`The model ${run.model} is no longer configured`);
     const silence = this.config.modelTimeoutSeconds * 1000;
     const result = await streamStep({
       model: found.model,
       prompt: buildPrompt(systemPrompt(tools.agent, run.workspace_id !== null), rows, run.id),
-      tools: tools.offered,
+      tools: [...tools.offered],
       timeouts: { firstByteMs: silence, idleMs: silence },
       ...hooks,
     });

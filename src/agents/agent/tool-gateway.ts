@@ -7,21 +7,57 @@ import { allows, type Subagent } from '../subagents/subagent.js';
 import { SubagentsService } from '../subagents/subagents.service.js';
 import type { Run } from './run.entity.js';
 
+/** Longest part of broken arguments that the model is shown again, in characters. */
+const MOST_SHOWN = 500;
+
 interface CallHooks {
   signal: AbortSignal;
   onOutput: (text: string) => void;
 }
 
-/** The tools of one run: what is offered to the model, and the only way to call them. */
-export interface RunTools {
-  readonly agent: Subagent | null;
-  readonly offered: LanguageModelV4FunctionTool[];
+/**
+ * The tools of one run: what is offered to the model, and the only way to call them. An agent's allowlist is enforced
+ * here, where tools run, and not only in what is offered.
+ */
+export class RunTools {
+  readonly offered: readonly LanguageModelV4FunctionTool[];
+
+  constructor(
+    private readonly toolbox: Toolbox,
+    private readonly run: Pick<Row<Run>, 'actor' | 'workspace_id'>,
+    readonly agent: Subagent | null,
+  ) {
+    const tools = run.workspace_id === null ? [] : toolbox.list().filter(({ name }) => this.allows(name));
+    this.offered = tools.map(({ name, description, input }) => {
+      return { type: 'function', name, description, inputSchema: jsonSchemaOf(input) };
+    });
+  }
+
   /** Most model calls of the run, by the agent's own limit. */
-  readonly mostSteps: number;
-  call(tool: string, input: unknown, hooks: CallHooks): Promise<ToolResult>;
+  get mostSteps(): number {
+    return this.agent?.maxSteps ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Runs a tool; what may not be called, or makes no sense, is answered to the model. */
+  async call(tool: string, input: unknown, hooks: CallHooks): Promise<ToolResult> {
+    const { actor, workspace_id: workspaceId } = this.run;
+    if (workspaceId === null) return failed('This chat has no workspace, so there are no tools');
+    if (!this.allows(tool)) return failed(this.refusal(tool));
+    const fault = argumentFault(input);
+    return fault ? failed(fault) : this.toolbox.run({ actor, workspaceId, ...hooks }, tool, input);
+  }
+
+  private allows(tool: string): boolean {
+    return this.agent === null || allows(this.agent.tools, tool);
+  }
+
+  private refusal(tool: string): string {
+    const allowed = this.offered.map(({ name }) => name).join(', ') || 'no tool';
+    return `The agent ${this.agent?.name} may not call ${tool}; it may call ${allowed}`;
+  }
 }
 
-/** Decides what a run may call. An agent's allowlist is enforced here, where tools run, and not only in what is offered. */
+/** Opens the tools that a run may use. */
 @Injectable()
 export class ToolGateway {
   constructor(
@@ -29,29 +65,18 @@ export class ToolGateway {
     @Inject(SubagentsService) private readonly subagents: SubagentsService,
   ) {}
 
-  async open({ actor, workspace_id, agent_name }: Row<Run>): Promise<RunTools> {
-    const agent = workspace_id && agent_name ? await this.subagents.require(actor, workspace_id, agent_name) : null;
-    const allowed = (name: string) => workspace_id !== null && (agent === null || allows(agent.tools, name));
-    const offered = this.toolbox.list().filter(({ name }) => allowed(name)).map(tool => ({
-      type: 'function' as const,
-      name: tool.name,
-      description: tool.description,
-      inputSchema: jsonSchemaOf(tool.input),
-    }));
-    const call = async (tool: string, input: unknown, hooks: CallHooks): Promise<ToolResult> => {
-      const invalid = invalidArguments(input);
-      if (invalid !== undefined) return failed(`The arguments are not valid: ${invalid}`);
-      if (workspace_id === null) return failed('This chat has no workspace, so there are no tools');
-      if (!allowed(tool)) return failed(`${agent ? `The agent ${agent.name}` : 'This run'} may not call ${tool}; it may call ${offered.map(({ name }) => name).join(', ') || 'no tool'}`);
-      return this.toolbox.run({ actor, workspaceId: workspace_id, ...hooks }, tool, input);
-    };
-    return { agent, offered, mostSteps: agent?.maxSteps ?? Number.POSITIVE_INFINITY, call };
+  async open(run: Row<Run>): Promise<RunTools> {
+    const { actor, workspace_id, agent_name } = run;
+    const agent =
+      workspace_id && agent_name ? await this.subagents.require(actor, workspace_id, agent_name) : null;
+    return new RunTools(this.toolbox, run, agent);
   }
 }
 
-/** What was wrong with arguments that were no JSON object, as the loop wrote it down. */
-function invalidArguments(input: unknown): string | undefined {
-  if (typeof input !== 'object' || input === null) return 'they must be a JSON object';
-  const keys = Object.keys(input);
-  return keys.length === 1 && keys[0] === 'invalid' ? String((input as { invalid: unknown }).invalid) : undefined;
+/** What is wrong with arguments that are no JSON object; those that are not even JSON come as the text the model wrote. */
+function argumentFault(input: unknown): string | undefined {
+  if (typeof input === 'object' && input !== null && !Array.isArray(input)) return undefined;
+  const text = typeof input === 'string' ? input : JSON.stringify(input);
+  const shown = text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text;
+  return `The arguments must be one JSON object. They were: ${shown}`;
 }

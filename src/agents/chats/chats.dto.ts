@@ -10,7 +10,10 @@ export class CreateChat {
   @Field.text('Title; absent: New Chat', { ...TITLE, optional: true })
   title?: string;
 
-  @Field.id("The organization it belongs to; absent: its workspace's, the credential's, else the caller's first", { optional: true })
+  @Field.id(
+    "The organization it belongs to; absent: its workspace's, the credential's, else the caller's first",
+    { optional: true },
+  )
   organization_id?: string;
 
   @Field.id('A UUID of yours under which it is made', { optional: true })
@@ -19,10 +22,13 @@ export class CreateChat {
   @Field.id('The workspace it works in; required with agent_name', { optional: true })
   workspace_id?: string;
 
-  @Field.text("A subagent of the workspace's .agents/ folder, which then answers instead of the default assistant", {
-    ...AGENT_NAME,
-    optional: true,
-  })
+  @Field.text(
+    "A subagent of the workspace's .agents/ folder, which then answers instead of the default assistant",
+    {
+      ...AGENT_NAME,
+      optional: true,
+    },
+  )
   agent_name?: string;
 
   @Field.text('Model of its runs; absent: the default', { ...MODEL, optional: true })
@@ -66,7 +72,11 @@ export class UpdateChat extends ChatId {
   @Field.boolean('Put it away', { optional: true })
   archived?: boolean;
 
-  @Field.text('Model of its runs from now on; null: the default', { ...MODEL, optional: true, nullable: true })
+  @Field.text('Model of its runs from now on; null: the default', {
+    ...MODEL,
+    optional: true,
+    nullable: true,
+  })
   model?: string | null;
 }
 

@@ -58,10 +58,12 @@ export class ChatsService {
   /** The chat that the input describes, all of it checked, not yet stored. */
   async draft(actor: Actor, input: CreateChat): Promise<Chat> {
     const { workspace_id, agent_name, title, chat_id, model } = input;
-    if (agent_name !== undefined && !workspace_id) throw new Invalid('agent_name needs workspace_id: agents live in workspaces');
+    if (agent_name !== undefined && !workspace_id)
+      throw new Invalid('agent_name needs workspace_id: agents live in workspaces');
     if (model !== undefined) this.models.resolve(model);
     const organizationId = await this.placeOf(actor, input);
-    if (workspace_id && agent_name !== undefined) await this.subagents.require(actor, workspace_id, agent_name);
+    if (workspace_id && agent_name !== undefined)
+      await this.subagents.require(actor, workspace_id, agent_name);
     return new Chat({
       id: chat_id?.toLowerCase(),
       title,
@@ -75,7 +77,12 @@ export class ChatsService {
 
   /** Stores the chat unless its id is taken; says whether it did. */
   async insert(unit: UnitOfWork, chat: Chat): Promise<boolean> {
-    const taken = await unit.tables<{ chat: Chat }>().selectFrom('chat').select('id').where('id', '=', chat.id).executeTakeFirst();
+    const taken = await unit
+      .tables<{ chat: Chat }>()
+      .selectFrom('chat')
+      .select('id')
+      .where('id', '=', chat.id)
+      .executeTakeFirst();
     if (taken) return false;
     const { numInsertedOrUpdatedRows = 0n } = await unit
       .tables<{ chat: Chat }>()
@@ -136,7 +143,10 @@ export class ChatsService {
     input: ListMessages,
     output: MessagePage,
   })
-  async listMessages(actor: Actor, { id, limit = DEFAULT_LIMIT, cursor }: ListMessages): Promise<Page<MessageView>> {
+  async listMessages(
+    actor: Actor,
+    { id, limit = DEFAULT_LIMIT, cursor }: ListMessages,
+  ): Promise<Page<MessageView>> {
     await this.chats.require(actor, 'chat.read', id);
     const [runNumber, number] = decodeCursor(cursor, 'number', 'number');
     const after = runNumber && number ? { runNumber, number } : undefined;
@@ -189,7 +199,8 @@ export class ChatsService {
       return workspace.organization_id;
     }
     requireScope(actor, 'chat.write');
-    if (actor.credential.workspace_ids) throw new Forbidden('A key limited to some workspaces must name one as workspace_id');
+    if (actor.credential.workspace_ids)
+      throw new Forbidden('A key limited to some workspaces must name one as workspace_id');
     const id = organization_id ?? (await this.organizations.defaultFor(actor));
     return (await this.organizations.requireMember(actor, id)).id;
   }

@@ -1,7 +1,7 @@
 import type { LanguageModelV4TextPart } from '@ai-sdk/provider';
-import type { StepContentPart } from '#libs/model-client/index.js';
 import type { Opt } from '@mikro-orm/core';
 import { Entity, PrimaryKey, Property } from '@mikro-orm/decorators/legacy';
+import type { StepContentPart } from '#libs/model-client/index.js';
 import { newId } from '../../platform/database/database.js';
 
 export type MessagePart = LanguageModelV4TextPart | StepContentPart;

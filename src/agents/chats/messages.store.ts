@@ -33,11 +33,15 @@ export class MessagesStore {
       .orderBy('number');
     const { after, upTo } = range;
     if (after)
-      query = query.where(({ eb, refTuple, tuple }) => eb(refTuple('run_number', 'number'), '>', tuple(after.runNumber, after.number)));
+      query = query.where(({ eb, refTuple, tuple }) =>
+        eb(refTuple('run_number', 'number'), '>', tuple(after.runNumber, after.number)),
+      );
     if (upTo) query = query.where('run_number', '<=', upTo);
     if (range.limit) query = query.limit(range.limit);
     const messages = await query.execute();
-    const calls = await this.callsOf(messages.filter(({ step }) => step !== null).map(({ run_id }) => run_id));
+    const calls = await this.callsOf(
+      messages.filter(({ step }) => step !== null).map(({ run_id }) => run_id),
+    );
     return messages.map(message => ({
       ...message,
       calls: calls.filter(call => call.run_id === message.run_id && call.step === message.step),
@@ -67,7 +71,13 @@ export function messageView(row: MessageRow): MessageView {
     role: row.role,
     text: textOf(row.content, 'text'),
     reasoning: textOf(row.content, 'reasoning') || null,
-    tool_calls: row.calls.map(({ call_id: id, tool, input, output, is_error }) => ({ id, tool, input, output, is_error })),
+    tool_calls: row.calls.map(({ call_id: id, tool, input, output, is_error }) => ({
+      id,
+      tool,
+      input,
+      output,
+      is_error,
+    })),
     call_id: row.run_id,
     created_at: iso(row.created_at),
   };

@@ -1,5 +1,5 @@
-import { type ModelInfo, ModelRegistry, type ProviderSettings } from '#libs/model-client/index.js';
 import { Inject, Injectable } from '@nestjs/common';
+import { type ModelInfo, ModelRegistry, type ProviderSettings } from '#libs/model-client/index.js';
 import { OrganizationsStore } from '../../identity/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { requireScope } from '../../platform/access/policy.js';
@@ -39,7 +39,9 @@ export class ModelsService {
   resolve(requested: string | null | undefined): string {
     const id = requested ?? this.registry.defaultId();
     if (!this.registry.find(id))
-      throw new Invalid(`model: there is no model "${id.slice(0, 100)}" here; GET /api/models lists those there are`);
+      throw new Invalid(
+        `model: there is no model "${id.slice(0, 100)}" here; GET /api/models lists those there are`,
+      );
     return id;
   }
 
@@ -55,8 +57,14 @@ function modelView({ id, provider, name, context_window, price }: ModelInfo, def
 }
 
 function providerSettings(config: Config): ProviderSettings {
-  const { compatibleBaseUrl, compatibleName: name, compatibleApiKey: apiKey, compatibleModels: models } = config;
-  const provider = (apiKey: string | undefined, baseUrl: string | undefined) => apiKey ? { apiKey, baseUrl } : undefined;
+  const {
+    compatibleBaseUrl,
+    compatibleName: name,
+    compatibleApiKey: apiKey,
+    compatibleModels: models,
+  } = config;
+  const provider = (apiKey: string | undefined, baseUrl: string | undefined) =>
+    apiKey ? { apiKey, baseUrl } : undefined;
   return {
     openai: provider(config.openaiApiKey, config.openaiBaseUrl),
     anthropic: provider(config.anthropicApiKey, config.anthropicBaseUrl),

@@ -26,7 +26,8 @@ export function parseSubagent(fileName: string, text: string): Subagent {
   const [, frontMatter = '', body = text] = FRONT_MATTER.exec(text) ?? [];
   const fields = parseFields(frontMatter);
   const name = optionalText(fields, 'name') ?? fileName.replace(/\.md$/, '');
-  if (!NAME.test(name)) throw new SubagentSyntaxError(`name "${name}" may hold letters, digits, _ and - only`);
+  if (!NAME.test(name))
+    throw new SubagentSyntaxError(`name "${name}" may hold letters, digits, _ and - only`);
   return {
     name,
     description: optionalText(fields, 'description') ?? '',
@@ -42,7 +43,9 @@ function parseFields(frontMatter: string): Record<string, unknown> {
   try {
     fields = parse(frontMatter, { maxAliasCount: 0 }) ?? {};
   } catch (error) {
-    throw new SubagentSyntaxError(`the front matter is not valid YAML: ${(error as Error).message.split('\n')[0]}`);
+    throw new SubagentSyntaxError(
+      `the front matter is not valid YAML: ${(error as Error).message.split('\n')[0]}`,
+    );
   }
   if (typeof fields !== 'object' || fields === null || Array.isArray(fields))
     throw new SubagentSyntaxError('the front matter must be a list of "key: value" lines');
@@ -61,7 +64,13 @@ function optionalText(fields: Record<string, unknown>, key: (typeof KEYS)[number
 
 function toolsOf(value: unknown): readonly string[] {
   if (value === undefined || value === null) return READ_ONLY_TOOLS;
-  const list = typeof value === 'string' ? value.split(',').map(tool => tool.trim()).filter(Boolean) : value;
+  const list =
+    typeof value === 'string'
+      ? value
+          .split(',')
+          .map(tool => tool.trim())
+          .filter(Boolean)
+      : value;
   if (!Array.isArray(list) || !list.every(tool => typeof tool === 'string'))
     throw new SubagentSyntaxError('tools must be a list of tool names');
   return list;
@@ -69,14 +78,18 @@ function toolsOf(value: unknown): readonly string[] {
 
 function maxStepsOf(value: unknown): number | null {
   if (value === undefined || value === null) return null;
-  if (!Number.isInteger(value) || (value as number) < 1) throw new SubagentSyntaxError('max_steps must be a whole number from 1');
+  if (!Number.isInteger(value) || (value as number) < 1)
+    throw new SubagentSyntaxError('max_steps must be a whole number from 1');
   return value as number;
 }
 
 /** Whether an allowlist of names and globs (`*` only) names the tool. */
 export function allows(allowlist: readonly string[], tool: string): boolean {
   return allowlist.some(pattern => {
-    const source = pattern.split('*').map(part => part.replace(/[\\^$.|?+()[\]{}]/g, '\\$&')).join('.*');
+    const source = pattern
+      .split('*')
+      .map(part => part.replace(/[\\^$.|?+()[\]{}]/g, '\\$&'))
+      .join('.*');
     return new RegExp(`^${source}$`).test(tool);
   });
 }

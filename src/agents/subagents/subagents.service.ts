@@ -37,7 +37,11 @@ async function definitions(files: WorkspaceFs): Promise<string[]> {
   for (const folder of FOLDERS) {
     try {
       const { entries } = await files.list(folder, { limit: 1000 });
-      found.push(...entries.filter(({ path, type }) => type === 'file' && path.endsWith('.md')).map(({ path }) => path));
+      found.push(
+        ...entries
+          .filter(({ path, type }) => type === 'file' && path.endsWith('.md'))
+          .map(({ path }) => path),
+      );
     } catch (error) {
       if (!(error instanceof WorkspaceFsError)) throw error;
     }
@@ -45,7 +49,11 @@ async function definitions(files: WorkspaceFs): Promise<string[]> {
   return found;
 }
 
-async function readDefinition(files: WorkspaceFs, path: string, onFault: (fault: string) => void): Promise<Subagent | undefined> {
+async function readDefinition(
+  files: WorkspaceFs,
+  path: string,
+  onFault: (fault: string) => void,
+): Promise<Subagent | undefined> {
   try {
     const { content } = await files.readText(path, { max_bytes: MOST_BYTES });
     return parseSubagent(path.split('/').at(-1) ?? path, content);

@@ -17,6 +17,17 @@ export function defineJob<Payload extends object>(queue: string, name: string): 
 
 export const OUTBOX_TOPIC = 'outbox';
 
+/**
+ * How every job is kept. One that fails is tried again for some eight minutes: a database or a disk that is away for a
+ * while is no reason to forget it, and running twice is harmless by the rule that all jobs follow.
+ */
+export const JOB_OPTIONS = {
+  attempts: 10,
+  backoff: { type: 'exponential', delay: 1000 },
+  removeOnComplete: true,
+  removeOnFail: { age: 86_400 },
+};
+
 /** Puts jobs on the queue as part of the transaction that makes them necessary: both happen, or neither. */
 @Injectable()
 export class JobQueue {
@@ -39,14 +50,15 @@ export class JobQueue {
     payload: object,
   ): Promise<void> {
     await unit.entities.execute(
-      'select bullmq.add_job(?, ?, ?, ?::jsonb, ?::jsonb, 0, 0, ?, 1, null, null, null, null, null, false)',
+      'select bullmq.add_job(?, ?, ?, ?::jsonb, ?::jsonb, 0, 0, ?, ?, null, null, null, null, null, false)',
       [
         kind.queue,
         id,
         kind.name,
         JSON.stringify(payload),
-        JSON.stringify({ jobId: id, attempts: 1, removeOnComplete: true, removeOnFail: { age: 86_400 } }),
+        JSON.stringify({ jobId: id, ...JOB_OPTIONS }),
         Date.now(),
+        JOB_OPTIONS.attempts,
       ],
     );
   }

@@ -6,7 +6,7 @@ import { Config } from '../config/config.js';
 import { Database, UnitOfWork } from '../database/database.js';
 import { Log } from '../log/log.js';
 import { Signals } from '../signals/signals.js';
-import { OUTBOX_TOPIC } from './job-queue.js';
+import { JOB_OPTIONS, OUTBOX_TOPIC } from './job-queue.js';
 
 interface OutboxRow {
   id: string;
@@ -69,7 +69,7 @@ export class Outbox implements OnApplicationBootstrap, OnApplicationShutdown {
     );
     for (const { id, queue, name, payload } of rows) {
       const target = this.modules.get<Queue>(getQueueToken(queue), { strict: false });
-      await target.add(name, payload, { jobId: id, removeOnComplete: true, removeOnFail: { age: 86_400 } });
+      await target.add(name, payload, { jobId: id, ...JOB_OPTIONS });
     }
     if (rows.length > 0)
       await unit.entities.execute('delete from job_outbox where id = any(?)', [rows.map(({ id }) => id)]);

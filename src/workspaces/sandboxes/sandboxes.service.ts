@@ -1,10 +1,20 @@
 import path from 'node:path';
-import { createSandbox, type OutputChunk, type SandboxDriver, type SandboxResult } from '#libs/sandbox/index.js';
 import { Inject, Injectable, OnApplicationBootstrap } from '@nestjs/common';
+import {
+  createSandbox,
+  type OutputChunk,
+  type SandboxDriver,
+  SandboxFailure,
+  SandboxRefusal,
+  type SandboxResult,
+} from '#libs/sandbox/index.js';
 import { Config } from '../../platform/config/config.js';
-import { Unavailable } from '../../platform/http/problem.js';
+import { Invalid, translateErrors, Unavailable } from '../../platform/http/problem.js';
 import { Log } from '../../platform/log/log.js';
 import { type VisibleWorkspace, WorkspaceFolders } from '../workspaces/index.js';
+
+translateErrors(SandboxRefusal, error => new Invalid(error.message));
+translateErrors(SandboxFailure, error => new Unavailable(`Code cannot run here: ${error.message}`));
 
 /** A shell script to run on the files of a workspace. */
 export interface ScriptRequest {
@@ -34,11 +44,15 @@ export class SandboxesService implements OnApplicationBootstrap {
     if (!this.config.runsJobs) return;
     const check = await this.driver.check();
     if (!check.ok) this.log.warn({ driver: this.driver.name }, `code will not run: ${check.reason}`);
-    else if (!this.driver.isolated) this.log.warn({ driver: this.driver.name }, 'code runs without isolation');
+    else if (!this.driver.isolated)
+      this.log.warn({ driver: this.driver.name }, 'code runs without isolation');
   }
 
   /** 503 with what to do about it where no sandbox can be had. */
-  async runScript(workspace: Pick<VisibleWorkspace, 'id' | 'number'>, request: ScriptRequest): Promise<SandboxResult> {
+  async runScript(
+    workspace: Pick<VisibleWorkspace, 'id' | 'number'>,
+    request: ScriptRequest,
+  ): Promise<SandboxResult> {
     const check = await this.driver.check();
     if (!check.ok) throw new Unavailable(`Code cannot run here: ${check.reason}`);
     const seconds = request.seconds ?? this.config.sandboxSeconds;

@@ -1,0 +1,22 @@
+import { ModelError } from '#libs/model-client/index.js';
+import { problemOf } from '../../platform/http/problem.js';
+import type { RunFault } from './run.entity.js';
+
+/** The run took too many workers with it, or happened to be there each time. */
+export class TooManyLost extends Error {
+  constructor(lost: number) {
+    super(`The service was lost ${lost} times while it worked on this run, so it was given up`);
+  }
+}
+
+/** What people and programs are told of an error that ends a run; `internal` for a fault of ours. */
+export function faultOf(error: unknown): RunFault {
+  if (error instanceof ModelError) return { message: error.message, type: `model_${error.kind}` };
+  if (error instanceof TooManyLost) return { message: error.message, type: 'worker_lost' };
+  const problem = problemOf(error);
+  if (problem) return { message: problem.detail, type: 'refused' };
+  return {
+    message: 'The run failed by a fault of the service; its operator finds more in the log',
+    type: 'internal',
+  };
+}

@@ -1,0 +1,41 @@
+import type { Row } from '../../platform/database/rows.js';
+import type { Signals } from '../../platform/signals/signals.js';
+import type { Run } from './run.entity.js';
+import { holdTopic, RunLost } from './run-journal.js';
+import type { RunsStore } from './runs.store.js';
+
+/**
+ * An attempt's hold on its run. It is lost when the run is gone or another worker has taken it up; then what is still
+ * under way for it, such as a command in a sandbox, is of no use and ends.
+ */
+export class RunHold {
+  private readonly lost = new AbortController();
+  private readonly unsubscribe: () => void;
+
+  constructor(
+    private readonly runs: RunsStore,
+    signals: Signals,
+    private readonly run: Pick<Row<Run>, 'id' | 'attempt'>,
+  ) {
+    this.unsubscribe = signals.subscribe(holdTopic(run.id), () => void this.look());
+  }
+
+  /** Aborted, with the reason, when the hold is lost. */
+  get signal(): AbortSignal {
+    return this.lost.signal;
+  }
+
+  release(): void {
+    this.unsubscribe();
+  }
+
+  private async look(): Promise<void> {
+    try {
+      const now = await this.runs.find(this.run.id);
+      if (now?.attempt !== this.run.attempt || now.status !== 'pending') this.lost.abort(new RunLost());
+    } catch (error) {
+      // Whether the run is still ours cannot be told, so we do not go on as if it were.
+      this.lost.abort(error);
+    }
+  }
+}

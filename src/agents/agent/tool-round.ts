@@ -1,0 +1,62 @@
+import type { ToolResult } from '../../workspaces/index.js';
+import type { DeltaWriter } from './delta-writer.js';
+import { fileChanged, toolFinished, toolStarted } from './new-events.js';
+import { INTERRUPTED } from './prompt.js';
+import type { NewEvent, PlannedCall, RunJournal } from './run-journal.js';
+import type { RunTools } from './tool-gateway.js';
+
+/** A call that has no result yet; one that an earlier attempt had started may have happened. */
+export type OpenCall = PlannedCall & { readonly mayHaveHappened?: boolean };
+
+/** Brings the tool calls of one step to their results, one after the other. */
+export class ToolRound {
+  constructor(
+    private readonly journal: RunJournal,
+    private readonly deltas: DeltaWriter,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  /** Runs the calls. The first one that has not happened counts as started already where it comes right after its step. */
+  async run(calls: readonly OpenCall[], tools: RunTools): Promise<void> {
+    await this.finishAll(calls, call =>
+      call.mayHaveHappened ? { output: INTERRUPTED, isError: true } : this.call(call, tools),
+    );
+  }
+
+  /** Gives every call the same answer instead of running it. */
+  async refuse(calls: readonly OpenCall[], reason: string): Promise<void> {
+    await this.finishAll(calls, call => ({
+      output: call.mayHaveHappened ? INTERRUPTED : reason,
+      isError: true,
+    }));
+  }
+
+  private async finishAll(
+    calls: readonly OpenCall[],
+    resultOf: (call: OpenCall) => ToolResult | Promise<ToolResult>,
+  ): Promise<void> {
+    for (const [index, call] of calls.entries()) {
+      this.signal.throwIfAborted();
+      const result = await resultOf(call);
+      await this.deltas.settle();
+      await this.finish(call, result, calls[index + 1]);
+    }
+  }
+
+  /** The result of one call and the start of the next are written down together. */
+  private finish(call: OpenCall, result: ToolResult, next: OpenCall | undefined): Promise<void> {
+    const starting = next?.mayHaveHappened ? undefined : next;
+    const events: NewEvent[] = [toolFinished(call, result)];
+    for (const path of result.changed ?? []) events.push(fileChanged(call, path));
+    if (starting) events.push(toolStarted(starting));
+    return this.journal.finishCall(call, result, events, starting);
+  }
+
+  private async call({ callId, tool, input }: OpenCall, tools: RunTools): Promise<ToolResult> {
+    const onOutput = (text: string) => this.deltas.add('tool.output', text, { id: callId });
+    const result = await tools.call(tool, input, { signal: this.signal, onOutput });
+    // Killed because we stop: that is no result; the next attempt tells the model that the call was interrupted.
+    this.signal.throwIfAborted();
+    return result;
+  }
+}

@@ -1,0 +1,21 @@
+/** SQLSTATE classes (PostgreSQL, appendix A) of faults that are not the statement's: connection, resources, operator, system. */
+const CLASSES = ['08', '53', '57', '58'];
+/** A serialization failure and a deadlock: the same transaction may succeed when it is tried again. */
+const STATES = ['40001', '40P01', '25006'];
+/** Node's own codes of a connection that cannot be had or was lost. */
+const SYSTEM = /^(ECONN|EPIPE$|ETIMEDOUT$|EAI_AGAIN$|ENOTFOUND$|EHOSTUNREACH$|ENETUNREACH$)/;
+/** What the driver says without a code. */
+const LOST =
+  /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Client was closed)/;
+
+/** Whether a statement failed because the database could not be reached or was busy ending, so that it may succeed later. */
+export function isOutage(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code, message, cause } = error as Error & { code?: unknown };
+  if (typeof code === 'string' && code.length === 5 && CLASSES.includes(code.slice(0, 2))) return true;
+  if (typeof code === 'string' && (STATES.includes(code) || SYSTEM.test(code))) return true;
+  if (LOST.test(message)) return true;
+  return error instanceof AggregateError
+    ? error.errors.some(isOutage)
+    : cause !== undefined && isOutage(cause);
+}
