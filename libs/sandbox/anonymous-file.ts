@@ -1,5 +1,4 @@
 import { mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -27,17 +26,5 @@ export class AnonymousFile {
   /** A descriptor that reads from the beginning: readers of one and the same would share their position. */
   open(): number {
     return openSync(`/proc/self/fd/${this.descriptor}`, 'r');
-  }
-}
-
-/** The same for one reader: a descriptor for some content, to be closed by the caller. */
-export async function openContent(content: string | Buffer): Promise<number> {
-  const folder = await mkdtemp(join(tmpdir(), 'sandbox-'));
-  try {
-    const path = join(folder, 'content');
-    await writeFile(path, content, READ_ONLY);
-    return openSync(path, 'r');
-  } finally {
-    await rm(folder, { recursive: true });
   }
 }

@@ -1,47 +1,62 @@
 import { Berth, type BerthParts } from './berth.js';
+import type { Owner } from './sandbox.js';
 
-const SIZE = 6;
-/** With no more than this left, new ones are made at once; otherwise when the commands have paused. */
+/** For an owner whose command has just ended, and may be followed by another. */
+const PER_OWNER = 6;
+/** For all owners together; beyond this the longest unused is given up. */
+const IN_ALL = 24;
+/** With no more than this left for an owner, new ones are made at once; otherwise when he has paused. */
 const LOW = 1;
 const PAUSE_MS = 50;
 
 /** Keeps a few berths waiting, so that a command finds its control group ready. */
 export class BerthPool {
   private readonly waiting: Berth[] = [];
-  private filling: Promise<void> | undefined;
-  private pause: NodeJS.Timeout | undefined;
+  private readonly filling = new Set<number | undefined>();
+  private readonly pauses = new Map<number | undefined, NodeJS.Timeout>();
 
   constructor(private readonly parts: BerthParts) {}
 
   /** @param descriptors of the caller, for the command; a berth that has them is made on the spot */
-  async take(descriptors: number[]): Promise<Berth> {
-    clearTimeout(this.pause);
+  async take(owner: Owner | undefined, descriptors: number[]): Promise<Berth> {
+    this.cancelPause(owner);
     while (descriptors.length === 0) {
-      const berth = this.waiting.pop();
+      const index = this.waiting.findLastIndex(berth => berth.isOf(owner));
+      const [berth] = index < 0 ? [] : this.waiting.splice(index, 1);
       if (!berth) break;
       if (berth.isWaiting) return berth;
       berth.close();
     }
-    return Berth.open(this.parts, descriptors);
+    return Berth.open(this.parts, owner, descriptors);
   }
 
   /** To be called when a command is over: making berths would only have slowed it down. */
-  replenish(): void {
-    clearTimeout(this.pause);
-    if (this.waiting.length <= LOW) this.fillInBackground();
-    else this.pause = setTimeout(() => this.fillInBackground(), PAUSE_MS).unref();
+  replenish(owner: Owner | undefined): void {
+    this.cancelPause(owner);
+    if (this.count(owner) <= LOW) return void this.fill(owner);
+    const pause = setTimeout(() => this.fill(owner), PAUSE_MS).unref();
+    this.pauses.set(owner?.uid, pause);
   }
 
-  /** Should it fail, so does the next command that finds no berth waiting, and tells its caller. */
-  private fillInBackground(): void {
-    this.filling ??= this.fill()
-      .catch(() => undefined)
-      .finally(() => {
-        this.filling = undefined;
-      });
+  private async fill(owner: Owner | undefined): Promise<void> {
+    if (this.filling.has(owner?.uid)) return;
+    this.filling.add(owner?.uid);
+    try {
+      while (this.count(owner) < PER_OWNER) this.waiting.push(await Berth.open(this.parts, owner));
+      while (this.waiting.length > IN_ALL) this.waiting.shift()?.close();
+    } catch {
+      // The next command finds no berth waiting, tries the same itself and tells its caller what is wrong.
+    } finally {
+      this.filling.delete(owner?.uid);
+    }
   }
 
-  private async fill(): Promise<void> {
-    while (this.waiting.length < SIZE) this.waiting.push(await Berth.open(this.parts));
+  private count(owner: Owner | undefined): number {
+    return this.waiting.filter(berth => berth.isOf(owner)).length;
+  }
+
+  private cancelPause(owner: Owner | undefined): void {
+    clearTimeout(this.pauses.get(owner?.uid));
+    this.pauses.delete(owner?.uid);
   }
 }

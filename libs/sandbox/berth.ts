@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, fchownSync } from 'node:fs';
+import { closeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import type { ControlGroup, ControlGroups } from './control-groups.js';
 import type { InheritedDescriptors, Stdio } from './descriptors.js';
@@ -37,6 +37,7 @@ export class Berth {
     readonly child: ChildProcess,
     readonly numbers: BerthNumbers,
     readonly group: ControlGroup,
+    private readonly owner: Owner | undefined,
     private readonly outputs: { stdout: Pipe; stderr: Pipe },
   ) {
     // What these report shows in that the process never started, or how it ended.
@@ -45,18 +46,22 @@ export class Berth {
     this.setAwake(false);
   }
 
-  /** @param descriptors of the caller, to be 3, 4, … for the command */
-  static async open(parts: BerthParts, descriptors: number[] = []): Promise<Berth> {
-    const outputs = { stdout: await parts.pipes.take(), stderr: await parts.pipes.take() };
+  /**
+   * @param owner whom the process belongs to, if not to us; of root it keeps nothing: `spawn` clears its
+   * groups, the kernel takes its capabilities with the change of user, and bwrap forbids to regain any
+   * @param descriptors of the caller, to be 3, 4, … for the command
+   */
+  static async open(parts: BerthParts, owner: Owner | undefined, descriptors: number[] = []): Promise<Berth> {
+    const outputs = { stdout: await parts.pipes.take(owner), stderr: await parts.pipes.take(owner) };
     const files = parts.openFiles();
     const stdio: Stdio = ['pipe', outputs.stdout.write, outputs.stderr.write, ...descriptors];
     const add = (entry: Stdio[number]): number => stdio.push(entry) - 1;
     const numbers = { options: add('pipe'), gate: add('pipe'), status: add('pipe'), files: files.map(add) };
     // An empty environment: number 1 in a sandbox shows what it was started with to everyone there.
-    const options = { env: {}, cwd: '/', stdio: parts.inherited.cover(stdio) };
+    const options = { env: {}, cwd: '/', stdio: parts.inherited.cover(stdio), ...owner };
     try {
       const child = spawn(parts.shell, [], options);
-      return await new Berth(child, numbers, parts.groups.create(), outputs).entered();
+      return await new Berth(child, numbers, parts.groups.create(), owner, outputs).entered();
     } finally {
       for (const descriptor of [outputs.stdout.write, outputs.stderr.write, ...files]) closeSync(descriptor);
     }
@@ -67,11 +72,14 @@ export class Berth {
     return this.child.pid !== undefined && this.child.exitCode === null && this.child.signalCode === null;
   }
 
+  isOf(owner: Owner | undefined): boolean {
+    return this.owner?.uid === owner?.uid && this.owner?.gid === owner?.gid;
+  }
+
   /** Becomes a program, which the script must `exec`. From here on this keeps the service alive. */
-  become(script: string, owner: Owner | undefined): { stdout: Socket; stderr: Socket } {
+  become(script: string): { stdout: Socket; stderr: Socket } {
     this.setAwake(true);
     const { stdout, stderr } = this.outputs;
-    if (owner) for (const pipe of [stdout, stderr]) fchownSync(pipe.read, owner.uid, owner.gid);
     this.socket(0).end(`${script}\n`);
     return { stdout: pipeReader(stdout), stderr: pipeReader(stderr) };
   }

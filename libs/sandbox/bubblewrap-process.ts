@@ -2,7 +2,6 @@ import type { ChildProcess } from 'node:child_process';
 import type { Socket } from 'node:net';
 import type { Berth } from './berth.js';
 import { killIfThere } from './kill.js';
-import type { Owner } from './sandbox.js';
 import { StatusReader } from './status-reader.js';
 import type { Running } from './supervision.js';
 
@@ -13,7 +12,6 @@ export interface Launch {
   options: string[];
   /** What bwrap reads with `--seccomp`. */
   filter: Buffer;
-  owner: Owner | undefined;
 }
 
 /**
@@ -29,9 +27,9 @@ export class BubblewrapProcess implements Running {
   private readonly status: StatusReader;
   private killed = false;
 
-  constructor(berth: Berth, { script, options, filter, owner }: Launch) {
+  constructor(berth: Berth, { script, options, filter }: Launch) {
     this.child = berth.child;
-    const { stdout, stderr } = berth.become(script, owner);
+    const { stdout, stderr } = berth.become(script);
     this.stdout = stdout;
     this.stderr = stderr;
     this.status = new StatusReader(berth.socket(berth.numbers.status), () => {

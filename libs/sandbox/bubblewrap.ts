@@ -1,7 +1,6 @@
-import { chownSync, closeSync, mkdtempSync, rmSync } from 'node:fs';
+import { chownSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openContent } from './anonymous-file.js';
 import type { Berth, BerthNumbers } from './berth.js';
 import { BerthPool } from './berth-pool.js';
 import { codeOfUnstartable, explainBubblewrap, installBubblewrap } from './bubblewrap-advice.js';
@@ -9,6 +8,7 @@ import { BubblewrapProcess } from './bubblewrap-process.js';
 import { type ControlGroup, ControlGroups } from './control-groups.js';
 import { InheritedDescriptors } from './descriptors.js';
 import { SandboxFailure } from './errors.js';
+import { InputFile } from './input-file.js';
 import { resolveLimits, type SandboxLimits } from './limits.js';
 import { watchMemory } from './memory-watch.js';
 import { PipePool } from './pipes.js';
@@ -32,7 +32,6 @@ import { type Ending, Supervision } from './supervision.js';
 /** What is found out about the host, or made, once. */
 interface Host {
   bwrap: string;
-  chroot: string;
   profile: Profile;
   groups: ControlGroups;
   berths: BerthPool;
@@ -127,7 +126,7 @@ async function prepare(options: SandboxOptions): Promise<Host> {
       name === 'bwrap' ? installBubblewrap : `${name} is missing: install the package coreutils`,
     );
   };
-  const [bwrap, chroot, mkfifo] = [program('bwrap'), program('chroot'), program('mkfifo')];
+  const [bwrap, mkfifo] = [program('bwrap'), program('mkfifo')];
   const profile = new Profile(options.readOnlyBinds ?? []);
   const groups = await ControlGroups.detect();
   const parts = {
@@ -138,14 +137,14 @@ async function prepare(options: SandboxOptions): Promise<Host> {
   };
   const berths = new BerthPool({ ...parts, openFiles: () => profile.openFiles() });
   const filter = seccompFilter(process.arch, { refuseUncountedMemory: !groups.counts('memory') });
-  return { bwrap, chroot, profile, groups, berths, filter };
+  return { bwrap, profile, groups, berths, filter };
 }
 
 async function execute(host: Host, plan: Plan): Promise<SandboxResult> {
-  const { request, limits } = plan;
-  const input = request.stdin === undefined ? undefined : await openContent(request.stdin);
+  const { request, limits, owner } = plan;
+  const input = request.stdin === undefined ? undefined : await InputFile.create(request.stdin, owner);
   try {
-    const berth = await host.berths.take(request.descriptors ?? []);
+    const berth = await host.berths.take(owner, request.descriptors ?? []);
     const running = start(host, plan, berth, input);
     const supervision = new Supervision(running, request, limits);
     const stopWatching = host.groups.counts('memory') ? undefined : watch(running, supervision, limits);
@@ -154,35 +153,34 @@ async function execute(host: Host, plan: Plan): Promise<SandboxResult> {
     } finally {
       stopWatching?.();
       berth.leave();
-      host.berths.replenish();
+      host.berths.replenish(owner);
     }
   } finally {
-    if (input !== undefined) closeSync(input);
+    await input?.remove();
   }
 }
 
-function start(host: Host, plan: Plan, berth: Berth, input: number | undefined): BubblewrapProcess {
+function start(host: Host, plan: Plan, berth: Berth, input: InputFile | undefined): BubblewrapProcess {
   try {
     berth.group.confine(plan.limits);
     const script = startScript(host, plan, berth.numbers, input);
-    const options = bwrapOptions(host, plan, berth.numbers);
-    return new BubblewrapProcess(berth, { script, options, filter: host.filter, owner: plan.owner });
+    return new BubblewrapProcess(berth, {
+      script,
+      options: bwrapOptions(host, plan, berth.numbers),
+      filter: host.filter,
+    });
   } catch (error) {
     berth.close();
     throw error;
   }
 }
 
-/** Confines the shell of a berth, opens the input, gives up root and starts bwrap, each in place of the last. */
-function startScript(host: Host, plan: Plan, numbers: BerthNumbers, input: number | undefined): string {
+/** Confines the shell of a berth, opens the input and puts bwrap in the shell's place. */
+function startScript(host: Host, plan: Plan, numbers: BerthNumbers, input: InputFile | undefined): string {
   const { request, limits, owner } = plan;
   const processes = host.groups.counts('pids') ? undefined : processBound(limits, owner?.uid ?? callerUid());
-  // Of chroot only the change of user is wanted. The plus signs spare it a look into the user database; with
-  // the user the kernel takes all capabilities away, and bwrap forbids itself and its children to regain any.
-  const user = owner && [host.chroot, `--userspec=+${owner.uid}:+${owner.gid}`, '--groups=', '/'];
-  const bwrap = [host.bwrap, '--args', String(numbers.options), '--', ...request.argv];
-  const stdin = input === undefined ? '/dev/null' : `/proc/${process.pid}/fd/${input}`;
-  return `${limitCommands(limits, processes)}\nexec ${quoteWords([...(user ?? []), ...bwrap])} <${stdin}`;
+  const bwrap = quoteWords([host.bwrap, '--args', String(numbers.options), '--', ...request.argv]);
+  return `${limitCommands(limits, processes)}\nexec ${bwrap} <${quoteWords([input?.path ?? '/dev/null'])}`;
 }
 
 function bwrapOptions({ profile }: Host, { request, limits, cwd }: Plan, numbers: BerthNumbers): string[] {

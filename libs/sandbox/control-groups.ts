@@ -91,11 +91,17 @@ export class ControlGroup {
     return /^oom_kill [1-9]/m.test(readFileSync(join(folder.path, file), 'utf8'));
   }
 
-  /** Removes the group. The kernel refuses while a killed process is still on its way out: then a little later. */
+  /**
+   * Removes the group, in the background: the kernel refuses while a killed process is still on its way out,
+   * and tells nobody when it is gone. What is left after the last attempt goes when a service starts.
+   */
   remove(attempts = 8, delayMs = 25): void {
-    const busy = this.folders.filter(({ path }) => !removed(path));
-    if (busy.length === 0 || attempts === 0) return; // what is left over goes when the next service starts
-    setTimeout(() => new ControlGroup(busy).remove(attempts - 1, delayMs * 2), delayMs).unref();
+    if (this.folders.length === 0 || attempts === 0) return;
+    const attempt = (): void => {
+      const busy = this.folders.filter(({ path }) => !removed(path));
+      new ControlGroup(busy).remove(attempts - 1, delayMs * 2);
+    };
+    setTimeout(attempt, delayMs).unref();
   }
 }
 

@@ -3,9 +3,9 @@ import { closeSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { dirname, join, sep } from 'node:path';
-import { openContent } from './anonymous-file.js';
 import type { Stdio } from './descriptors.js';
 import { SandboxRefusal } from './errors.js';
+import { InputFile } from './input-file.js';
 import { killIfThere } from './kill.js';
 import { resolveLimits, type SandboxLimits } from './limits.js';
 import { watchMemory } from './memory-watch.js';
@@ -16,6 +16,7 @@ import { findProgram } from './programs.js';
 import { callerUid, checkRequest, relativeFolder } from './request.js';
 import { neverStarted, toResult } from './result.js';
 import type {
+  Owner,
   SandboxCheck,
   SandboxDriver,
   SandboxOptions,
@@ -51,27 +52,35 @@ export class LocalSandbox implements SandboxDriver {
     const limits = resolveLimits(request.limits);
     const cwd = await folderInside(request.workspace, relativeFolder(request.cwd));
     if (request.signal?.aborted) return neverStarted();
-    const running = await this.start(request, limits, cwd);
-    const supervision = new Supervision(running, request, limits);
-    const stopWatching = onLinux
-      ? watchMemory(running.child.pid ?? 0, limits.memoryBytes, () => supervision.end('memory'))
-      : undefined;
+    return conclude(await this.execute(request, limits, cwd));
+  }
+
+  private async execute(request: SandboxRequest, limits: SandboxLimits, cwd: string): Promise<Ending> {
+    const owner = callerUid() === 0 ? request.owner : undefined;
+    const input = request.stdin === undefined ? undefined : await InputFile.create(request.stdin, owner);
     try {
-      return conclude(await supervision.ended());
+      const processes = onLinux ? processBound(limits, owner?.uid ?? callerUid()) : undefined;
+      const command = `exec ${quoteWords(request.argv)} <${quoteWords([input?.path ?? '/dev/null'])}`;
+      const script = `${limitCommands(limits, processes)}\n${command}`;
+      return await this.supervise(await this.start(script, request, cwd, owner), request, limits);
     } finally {
-      stopWatching?.();
+      await input?.remove();
     }
   }
 
-  private async start(request: SandboxRequest, limits: SandboxLimits, cwd: string): Promise<Running> {
-    const owner = callerUid() === 0 ? request.owner : undefined;
-    const input = request.stdin === undefined ? undefined : await openContent(request.stdin);
-    const outputs = this.pipes && { stdout: await this.pipes.take(), stderr: await this.pipes.take() };
-    const output = [outputs?.stdout.write ?? 'pipe', outputs?.stderr.write ?? 'pipe'];
-    const stdio = [input ?? 'ignore', ...output, ...(request.descriptors ?? [])] as Stdio;
+  private async start(
+    script: string,
+    request: SandboxRequest,
+    cwd: string,
+    owner: Owner | undefined,
+  ): Promise<Running> {
+    const outputs = this.pipes && {
+      stdout: await this.pipes.take(owner),
+      stderr: await this.pipes.take(owner),
+    };
+    const output = [outputs?.stdout.write ?? 'pipe', outputs?.stderr.write ?? 'pipe'] as const;
+    const stdio: Stdio = ['ignore', ...output, ...(request.descriptors ?? [])];
     const env = { ...environment(request.workspace), ...request.env };
-    const processes = onLinux ? processBound(limits, owner?.uid ?? callerUid()) : undefined;
-    const script = `${limitCommands(limits, processes)}\nexec ${quoteWords(request.argv)}`;
     try {
       // A group of its own, so that what it leaves in the background can be ended with it.
       const child = spawn('/bin/sh', ['-c', script], { cwd, env, stdio, detached: true, ...owner });
@@ -80,9 +89,16 @@ export class LocalSandbox implements SandboxDriver {
       for (const pipe of Object.values(outputs ?? {})) closeSync(pipe.read);
       throw explainSpawn(error);
     } finally {
-      if (input !== undefined) closeSync(input);
       for (const pipe of Object.values(outputs ?? {})) closeSync(pipe.write);
     }
+  }
+
+  private async supervise(running: Running, request: SandboxRequest, limits: SandboxLimits): Promise<Ending> {
+    const supervision = new Supervision(running, request, limits);
+    const stopWatching = onLinux
+      ? watchMemory(running.child.pid ?? 0, limits.memoryBytes, () => supervision.end('memory'))
+      : undefined;
+    return supervision.ended().finally(stopWatching);
   }
 }
 

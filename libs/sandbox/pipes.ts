@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { closeSync, constants, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { closeSync, constants, fchownSync, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { SandboxFailure } from './errors.js';
+import type { Owner } from './sandbox.js';
 
 /** The two ends of a pipe, as descriptors of this process. Whoever takes them closes them. */
 export interface Pipe {
@@ -29,10 +30,11 @@ export class PipePool {
 
   constructor(private readonly mkfifo: string) {}
 
-  /** To open it by name (/dev/stdout …) one must be its owner: that is this process' user until it is changed. */
-  async take(): Promise<Pipe> {
+  /** @param owner who may open the pipe by way of /dev/stdout and /dev/stderr, if not this process' user */
+  async take(owner: Owner | undefined): Promise<Pipe> {
     const fifo = await this.next();
     try {
+      if (owner) fchownSync(fifo, owner.uid, owner.gid);
       return openBothEnds(`/proc/self/fd/${fifo}`);
     } finally {
       closeSync(fifo);
