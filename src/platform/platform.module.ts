@@ -6,6 +6,7 @@ import { DatabaseConnection } from './database/connection.js';
 import { DatabaseModule } from './database/database.module.js';
 import { Events } from './events/events.js';
 import { Log } from './log/log.js';
+import { MailModule } from './mail/mail.module.js';
 import { QueueModule } from './queue/queue.module.js';
 import { Signals } from './signals/signals.js';
 
@@ -23,7 +24,7 @@ export class PlatformModule {
   static with({ config, log, database, entities }: PlatformParts): DynamicModule {
     return {
       module: PlatformModule,
-      imports: [DatabaseModule.with(entities), QueueModule],
+      imports: [DatabaseModule.with(entities), QueueModule, MailModule],
       providers: [
         { provide: Config, useValue: config },
         { provide: Log, useValue: log },

@@ -111,6 +111,23 @@ export const settings = {
     asInteger(60, 31536000),
     2592000,
   ),
+  smtpUrl: setting<string | undefined>(
+    'SMTP_URL',
+    'Server for outgoing mail, e.g. smtps://user:password@mail.example.com. Unset: no mail is sent.',
+    (raw, name) => {
+      if (!URL.canParse(raw) || !/^smtps?:$/.test(new URL(raw).protocol))
+        throw new InvalidSetting(`${name} must be an address that begins with smtp:// or smtps://.`);
+      return raw;
+    },
+    undefined,
+    true,
+  ),
+  mailFrom: setting<string | undefined>(
+    'MAIL_FROM',
+    'Sender of outgoing mail, e.g. Atelier <atelier@example.com>. Unset: no-reply at the host of PUBLIC_URL.',
+    asText,
+    undefined,
+  ),
   maxFileBytes: setting(
     'MAX_FILE_BYTES',
     'Largest single file in a workspace.',

@@ -1,0 +1,70 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Database } from '../database/database.js';
+import type { MailTables } from './mail-row.js';
+import type { Mail } from './mailer.js';
+
+/** Longer than an SMTP conversation can take; after that, the worker that had the mail is taken for dead. */
+const HOLD_SECONDS = 300;
+const KEPT_DAYS = 30;
+
+/** The mails to send, and the record of those that were. */
+@Injectable()
+export class MailOutbox {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  /** Takes a waiting mail for one attempt; undefined when it is settled, gone or held by another worker. */
+  async hold(id: string): Promise<{ mail: Mail; attempts: number } | undefined> {
+    const row = await this.tables
+      .updateTable('mail_outbox')
+      .set({
+        attempts: sql`attempts + 1`,
+        held_until: sql`now() + make_interval(secs => ${HOLD_SECONDS})`,
+      })
+      .where('id', '=', id)
+      .where('state', '=', 'waiting')
+      .where(sql<boolean>`coalesce(held_until < now(), true)`)
+      .returning(['recipient', 'subject', 'text', 'html', 'attempts'])
+      .executeTakeFirst();
+    if (!row) return undefined;
+    const { recipient: to, subject, text, html, attempts } = row;
+    return { mail: { to, subject, text: text ?? '', html: html ?? undefined }, attempts };
+  }
+
+  /** Until when another worker holds the mail; undefined when there is nothing left to do for it. */
+  async heldUntil(id: string): Promise<Date | undefined> {
+    const row = await this.tables
+      .selectFrom('mail_outbox')
+      .select('held_until')
+      .where('id', '=', id)
+      .where('state', '=', 'waiting')
+      .executeTakeFirst();
+    return row && new Date(row.held_until ?? Date.now());
+  }
+
+  /** Gives the mail back after an attempt that failed for now. */
+  async release(id: string, reason: string): Promise<void> {
+    await this.tables
+      .updateTable('mail_outbox')
+      .set({ held_until: null, reason })
+      .where('id', '=', id)
+      .execute();
+  }
+
+  /** Notes how it ended, erases what it said, and forgets what was settled long ago. */
+  async settle(id: string, state: 'sent' | 'failed', reason: string | null): Promise<void> {
+    await this.tables
+      .updateTable('mail_outbox')
+      .set({ state, reason, text: null, html: null, held_until: null, settled_at: new Date().toISOString() })
+      .where('id', '=', id)
+      .execute();
+    await this.tables
+      .deleteFrom('mail_outbox')
+      .where('settled_at', '<', sql<string>`now() - make_interval(days => ${KEPT_DAYS})`)
+      .execute();
+  }
+
+  private get tables() {
+    return this.database.tables<MailTables>();
+  }
+}

@@ -1,0 +1,57 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Config } from '../config/config.js';
+import { newId, UnitOfWork } from '../database/database.js';
+import { Log } from '../log/log.js';
+import { JobQueue } from '../queue/job-queue.js';
+import { deliverMail } from './mail.jobs.js';
+import type { MailTables } from './mail-row.js';
+
+/** One mail to one address. */
+export interface Mail {
+  /** A bare address: `ada@example.com`. */
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+  readonly html?: string;
+}
+
+/** Sends mail as part of a transaction: it leaves once that commits, and never when it does not. */
+@Injectable()
+export class Mailer {
+  constructor(
+    @Inject(Config) private readonly config: Config,
+    @Inject(JobQueue) private readonly queue: JobQueue,
+    @Inject(Log) private readonly log: Log,
+  ) {}
+
+  /** Whether there is an SMTP server (SMTP_URL). Without one, {@link send} does nothing but say so in the log. */
+  get isConfigured(): boolean {
+    return this.config.smtpUrl !== undefined;
+  }
+
+  async send(unit: UnitOfWork, { to, subject, text, html }: Mail): Promise<void> {
+    if (!this.isConfigured) {
+      this.log.info({ subject }, 'a mail was not sent, as SMTP_URL is not set');
+      return;
+    }
+    const id = newId();
+    await unit
+      .tables<MailTables>()
+      .insertInto('mail_outbox')
+      .values({
+        id,
+        recipient: to,
+        subject,
+        text,
+        html: html ?? null,
+        state: 'waiting',
+        attempts: 0,
+        held_until: null,
+        reason: null,
+        created_at: new Date().toISOString(),
+        settled_at: null,
+      })
+      .execute();
+    await this.queue.enqueue(unit, deliverMail, id, { mail_id: id });
+  }
+}

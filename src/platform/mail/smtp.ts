@@ -1,0 +1,55 @@
+import { Inject, Injectable, OnApplicationShutdown } from '@nestjs/common';
+import { createTransport } from 'nodemailer';
+import { Config } from '../config/config.js';
+import type { Mail } from './mailer.js';
+
+/** The server will never take this mail (RFC 5321 section 4.2.1: a 5yz reply to recipient or content). */
+export class MailRefused extends Error {}
+
+const CONNECT_MS = 15_000;
+const SILENCE_MS = 30_000;
+
+/** The SMTP server that the operator named. */
+@Injectable()
+export class Smtp implements OnApplicationShutdown {
+  private readonly transport;
+  private readonly from: string;
+
+  constructor(@Inject(Config) { smtpUrl, mailFrom, baseUrl }: Config) {
+    this.from = mailFrom ?? `Atelier <no-reply@${new URL(baseUrl).hostname}>`;
+    this.transport = createTransport({
+      url: smtpUrl,
+      connectionTimeout: CONNECT_MS,
+      greetingTimeout: CONNECT_MS,
+      socketTimeout: SILENCE_MS,
+    });
+  }
+
+  /** Resolves once the server has taken the mail over. `id` makes the Message-ID, so that a second copy is known as one. */
+  async deliver(id: string, { to, subject, text, html }: Mail): Promise<void> {
+    const domain = this.from.match(/@([\w.-]+)/)?.[1] ?? 'localhost';
+    try {
+      await this.transport.sendMail({
+        from: this.from,
+        // As an object it is not parsed: one address, whatever is in it.
+        to: { name: '', address: to },
+        subject,
+        text,
+        html,
+        messageId: `<${id}@${domain}>`,
+        headers: { 'Auto-Submitted': 'auto-generated' },
+        disableFileAccess: true,
+        disableUrlAccess: true,
+      });
+    } catch (error) {
+      const { code, responseCode = 0, message } = error as Error & { code?: string; responseCode?: number };
+      if ((code === 'EENVELOPE' || code === 'EMESSAGE') && responseCode >= 500)
+        throw new MailRefused(message);
+      throw error;
+    }
+  }
+
+  onApplicationShutdown(): void {
+    this.transport.close();
+  }
+}
