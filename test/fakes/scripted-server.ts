@@ -36,6 +36,8 @@ export interface FakeReply {
   hangAfter?: number;
   /** Never answers at all. */
   hang?: boolean;
+  /** Answers only when this has resolved. */
+  after?: Promise<unknown>;
   /** Raw lines sent before the first event, such as `: keep-alive`. */
   preamble?: string;
 }
@@ -136,6 +138,7 @@ export abstract class ScriptedServer {
     const script = this.#queue.shift() ?? this.#otherwise;
     const reply = typeof script === 'function' ? script(request) : script;
     if (reply.hang) return;
+    await reply.after;
     if (reply.status !== undefined && reply.status !== 200) return this.#fail(response, reply.status, reply);
     const events = this.events(request, reply);
     if (events) await stream(response, events, reply);

@@ -47,8 +47,7 @@ export class Client {
     path: string,
     o: { headers?: Record<string, string>; until?: (event: StreamEvent) => boolean } = {},
   ): Promise<StreamEvent[]> {
-    const abort = new AbortController();
-    const response = await this.raw('GET', path, { headers: o.headers, signal: abort.signal });
+    const response = await this.raw('GET', path, { headers: o.headers });
     if (response.status !== 200 || !response.body)
       throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
     const parser = createParser();
@@ -56,9 +55,8 @@ export class Client {
     for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>)
       for (const event of parser(chunk)) {
         events.push(event);
-        if (!o.until?.(event)) continue;
-        abort.abort();
-        return events;
+        // Leaving the loop cancels the body, which closes the connection.
+        if (o.until?.(event)) return events;
       }
     return events;
   }

@@ -1,0 +1,56 @@
+import type { Client, Json, StreamEvent } from './client.js';
+
+/** Sends messages to agents and watches their runs, as one caller. */
+export class AgentClient {
+  constructor(readonly client: Client) {}
+
+  /** Sends a message that must be accepted. */
+  async send(message: string, fields: Json = {}): Promise<Json> {
+    const { status, body } = await this.client.post('/api/agent/message', { message, ...fields });
+    if (status !== 200) throw new Error(`sending answered ${status}: ${JSON.stringify(body)}`);
+    return body;
+  }
+
+  /** How the run stands when it has ended. */
+  async ended({ call_id }: Json): Promise<Json> {
+    for (;;) {
+      const { status, body } = await this.client.get(`/api/agent/status/${call_id}?wait=60`);
+      if (status !== 200) throw new Error(`the status answered ${status}: ${JSON.stringify(body)}`);
+      if (body.status !== 'pending') return body;
+    }
+  }
+
+  /** Sends a message and waits for the end of its run. */
+  async run(message: string, fields: Json = {}): Promise<Json> {
+    return this.ended(await this.send(message, fields));
+  }
+
+  /** All events of a run, up to its end. */
+  events({ call_id }: Json, query = ''): Promise<StreamEvent[]> {
+    return this.client.events(`/api/agent/runs/${call_id}/events${query}`);
+  }
+
+  /** Resolves with the first event of the run that is looked for. */
+  async until({ call_id }: Json, seen: (event: StreamEvent) => boolean): Promise<StreamEvent> {
+    const events = await this.client.events(`/api/agent/runs/${call_id}/events`, { until: seen });
+    const last = events.at(-1);
+    if (!last || !seen(last))
+      throw new Error(`the run ended before: ${events.map(({ event }) => event).join(', ')}`);
+    return last;
+  }
+}
+
+/** What a reader saw: the streamed text of all steps, without what was declared void. */
+export function textOf(events: StreamEvent[]): string {
+  const steps = new Map<number, string>();
+  for (const { event, data } of events) {
+    if (event === 'text.delta') steps.set(data.step, (steps.get(data.step) ?? '') + data.text);
+    if (event === 'step.restarted') steps.delete(data.step);
+  }
+  return [...steps.values()].join('');
+}
+
+/** The messages of a request to an OpenAI-compatible model. */
+export function messagesOf({ body }: { body: Record<string, unknown> }): Json[] {
+  return body.messages as Json[];
+}
