@@ -5,9 +5,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { runTool } from './lib/foreground.mjs';
 import { prepare } from './lib/prepare.mjs';
-import { inProject } from './lib/project.mjs';
 import { reachablePlace } from './lib/reachable.mjs';
 import { SetupError } from './lib/setup-error.mjs';
 import { readStamp } from './lib/stamp.mjs';
@@ -41,7 +41,10 @@ async function runJest(node, env) {
   const countsFile = path.join(folder, 'counts.json');
   try {
     const jest = ['--experimental-vm-modules', '--no-warnings', 'node_modules/jest/bin/jest.js'];
-    const reporters = ['--reporters=default', `--reporters=${inProject('scripts/lib/count-reporter.mjs')}`];
+    const reporters = [
+      '--reporters=default',
+      `--reporters=${fileURLToPath(import.meta.resolve('./lib/count-reporter.mjs'))}`,
+    ];
     // The selection goes first: Jest takes whatever follows --reporters for one more reporter.
     const placed = reachablePlace()([node, ...jest, ...selection, ...reporters]);
     const code = await runTool(placed.command, { ...env, ...placed.env, TEST_COUNTS_FILE: countsFile });

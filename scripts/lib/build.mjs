@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { exclusively } from './exclusive.mjs';
 import { inProject, projectDir } from './project.mjs';
 import { runLogged } from './run-logged.mjs';
@@ -31,7 +31,7 @@ async function build(current, { node, env }) {
   removeStamp(stampFile);
   // Output of a source that is gone must go too: a deleted migration would still be found and run.
   const isStillThere = file => current.files.includes(file);
-  if (!previous?.files.every(isStillThere)) rmSync(inProject('dist'), { recursive: true, force: true });
+  if (!previous?.files.every(isStillThere)) emptyOutput();
   const nest = inProject('node_modules', '@nestjs', 'cli', 'bin', 'nest.js');
   const { ok, output } = await runLogged('build', node, [nest, 'build'], { env });
   if (!ok)
@@ -40,6 +40,13 @@ async function build(current, { node, env }) {
       output,
     );
   writeStamp(stampFile, current);
+}
+
+/** The folder itself stays: it may be mounted elsewhere for a service that runs. */
+function emptyOutput() {
+  mkdirSync(inProject('dist'), { recursive: true });
+  for (const entry of readdirSync(inProject('dist')))
+    rmSync(inProject('dist', entry), { recursive: true, force: true });
 }
 
 function isBuilt(current) {

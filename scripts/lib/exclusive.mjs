@@ -12,6 +12,7 @@ import path from 'node:path';
 export async function exclusively(name, step) {
   const address = addressOf(name);
   let server = await listen(address);
+  if (!server) console.log('… Waiting for another process that is at the same step');
   while (!server) {
     await untilReleased(address);
     server = await listen(address);

@@ -23,6 +23,8 @@ interface Circumstances {
 
 const program = fileURLToPath(new URL('./owner-program.mjs', import.meta.url));
 
+const withTypes = ['--experimental-transform-types', '--no-warnings'];
+
 /** A process of its own that has called `startPostgres`. */
 export class OwnerProcess {
   private constructor(
@@ -37,6 +39,7 @@ export class OwnerProcess {
     const command = [
       ...(around.asNobody ? ordinaryAccount() : []),
       process.execPath,
+      ...withTypes,
       program,
       JSON.stringify(options),
     ];
