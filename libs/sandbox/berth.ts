@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync } from 'node:fs';
 import { Socket } from 'node:net';
-import type { ControlGroup, ControlGroups } from './control-groups.js';
+import type { ControlGroup } from './control-group.js';
+import type { ControlGroups } from './control-groups.js';
 import type { InheritedDescriptors, Stdio } from './descriptors.js';
 import { SandboxFailure } from './errors.js';
 import { type Pipe, type PipePool, pipeReader } from './pipes.js';

@@ -5,7 +5,7 @@ import { killIfThere } from './kill.js';
 import { StatusReader } from './status-reader.js';
 import type { Running } from './supervision.js';
 
-export interface Launch {
+interface Launch {
   /** For the shell of the berth; ends in an `exec` of bwrap. */
   script: string;
   /** What bwrap reads with `--args`. On a command line every user of the host could read it. */

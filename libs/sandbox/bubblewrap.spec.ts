@@ -163,6 +163,17 @@ describe('bubblewrap sandbox', () => {
       expect({ uid, gid }).toEqual(owner ?? { uid: process.getuid?.(), gid: process.getgid?.() });
     });
 
+    it('keeps owners apart, however their commands alternate', async () => {
+      const owners = owner ? [owner, { uid: owner.uid + 1, gid: owner.gid + 1 }] : [undefined, undefined];
+      for (const one of [...owners, ...owners]) {
+        const folder = mkdtempSync(join(tmpdir(), 'sandbox-owner-'));
+        if (one) chownSync(folder, one.uid, one.gid);
+        await bash('touch file', { workspace: folder, owner: one });
+        expect(statSync(join(folder, 'file')).uid).toBe(one?.uid ?? process.getuid?.());
+        rmSync(folder, { recursive: true });
+      }
+    });
+
     it('shows further folders, read-only, and puts a Node bound at /opt/node on the PATH', async () => {
       const withNode = createSandbox('bubblewrap', {
         readOnlyBinds: [{ from: dirname(process.execPath), to: '/opt/node/bin' }],

@@ -2,19 +2,15 @@ import { chownSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Berth, BerthNumbers } from './berth.js';
-import { BerthPool } from './berth-pool.js';
-import { codeOfUnstartable, explainBubblewrap, installBubblewrap } from './bubblewrap-advice.js';
+import { codeOfUnstartable, explainBubblewrap } from './bubblewrap-advice.js';
+import { type BubblewrapHost, prepareHost } from './bubblewrap-host.js';
 import { BubblewrapProcess } from './bubblewrap-process.js';
-import { type ControlGroup, ControlGroups } from './control-groups.js';
-import { InheritedDescriptors } from './descriptors.js';
+import type { ControlGroup } from './control-group.js';
 import { SandboxFailure } from './errors.js';
 import { InputFile } from './input-file.js';
 import { resolveLimits, type SandboxLimits } from './limits.js';
 import { watchMemory } from './memory-watch.js';
-import { PipePool } from './pipes.js';
 import { limitCommands, processBound } from './process-limits.js';
-import { Profile } from './profile.js';
-import { findProgram } from './programs.js';
 import { callerUid, checkRequest, effectiveOwner, LEAST_OWNER_ID, relativeFolder } from './request.js';
 import { neverStarted, toResult } from './result.js';
 import type {
@@ -25,18 +21,8 @@ import type {
   SandboxRequest,
   SandboxResult,
 } from './sandbox.js';
-import { hasSeccompFilter, seccompFilter } from './seccomp.js';
 import { quoteWords } from './shell.js';
 import { type Ending, Supervision } from './supervision.js';
-
-/** What is found out about the host, or made, once. */
-interface Host {
-  bwrap: string;
-  profile: Profile;
-  groups: ControlGroups;
-  berths: BerthPool;
-  filter: Buffer;
-}
 
 /** A command with everything that was decided about it. */
 interface Plan {
@@ -46,11 +32,17 @@ interface Plan {
   owner: Owner | undefined;
 }
 
+function toPlan(request: SandboxRequest): Plan {
+  checkRequest(request);
+  const owner = effectiveOwner(request.owner, callerUid());
+  return { request, owner, cwd: relativeFolder(request.cwd), limits: resolveLimits(request.limits) };
+}
+
 /** Runs each command in a bubblewrap sandbox of its own. */
 export class BubblewrapSandbox implements SandboxDriver {
   readonly name = 'bubblewrap';
   readonly isolated = true;
-  private host: Promise<Host> | undefined;
+  private host: Promise<BubblewrapHost> | undefined;
   private proven: Promise<SandboxCheck> | undefined;
 
   constructor(private readonly options: SandboxOptions = {}) {}
@@ -63,19 +55,18 @@ export class BubblewrapSandbox implements SandboxDriver {
   }
 
   async run(request: SandboxRequest): Promise<SandboxResult> {
-    checkRequest(request);
-    const plan = {
-      request,
-      cwd: relativeFolder(request.cwd),
-      limits: resolveLimits(request.limits),
-      owner: effectiveOwner(request.owner, callerUid()),
-    };
+    const plan = toPlan(request);
     if (request.signal?.aborted) return neverStarted();
-    return await execute(await this.prepared(), plan);
+    const host = await this.prepared();
+    try {
+      return await execute(host, plan);
+    } finally {
+      host.berths.replenish(plan.owner);
+    }
   }
 
-  private async prepared(): Promise<Host> {
-    this.host ??= prepare(this.options);
+  private async prepared(): Promise<BubblewrapHost> {
+    this.host ??= prepareHost(this.options);
     try {
       return await this.host;
     } catch (error) {
@@ -89,7 +80,10 @@ export class BubblewrapSandbox implements SandboxDriver {
     try {
       const owner = { uid: LEAST_OWNER_ID, gid: LEAST_OWNER_ID };
       if (callerUid() === 0) chownSync(workspace, owner.uid, owner.gid);
-      const { stdout, stderr } = await this.run({ workspace, owner, argv: ['cat', '/proc/self/status'] });
+      const { stdout, stderr } = await execute(
+        await this.prepared(),
+        toPlan({ workspace, owner, argv: ['cat', '/proc/self/status'] }),
+      );
       const missing = protections.find(([pattern]) => !pattern.test(stdout));
       if (!missing) return { ok: true };
       return {
@@ -113,34 +107,7 @@ const protections: [RegExp, string][] = [
   [/^Seccomp:\s+2$/m, 'its system call filter'],
 ];
 
-async function prepare(options: SandboxOptions): Promise<Host> {
-  if (process.platform !== 'linux' || !hasSeccompFilter(process.arch)) {
-    throw new SandboxFailure(
-      'bubblewrap needs Linux on x64 or arm64: run the service there, or in a virtual machine',
-    );
-  }
-  const program = (name: string): string => {
-    const path = findProgram(name, options.programFolders);
-    if (path) return path;
-    throw new SandboxFailure(
-      name === 'bwrap' ? installBubblewrap : `${name} is missing: install the package coreutils`,
-    );
-  };
-  const [bwrap, mkfifo] = [program('bwrap'), program('mkfifo')];
-  const profile = new Profile(options.readOnlyBinds ?? []);
-  const groups = await ControlGroups.detect();
-  const parts = {
-    shell: '/bin/sh',
-    pipes: new PipePool(mkfifo),
-    groups,
-    inherited: new InheritedDescriptors(),
-  };
-  const berths = new BerthPool({ ...parts, openFiles: () => profile.openFiles() });
-  const filter = seccompFilter(process.arch, { refuseUncountedMemory: !groups.counts('memory') });
-  return { bwrap, profile, groups, berths, filter };
-}
-
-async function execute(host: Host, plan: Plan): Promise<SandboxResult> {
+async function execute(host: BubblewrapHost, plan: Plan): Promise<SandboxResult> {
   const { request, limits, owner } = plan;
   const input = request.stdin === undefined ? undefined : await InputFile.create(request.stdin, owner);
   try {
@@ -153,14 +120,18 @@ async function execute(host: Host, plan: Plan): Promise<SandboxResult> {
     } finally {
       stopWatching?.();
       berth.leave();
-      host.berths.replenish(owner);
     }
   } finally {
     await input?.remove();
   }
 }
 
-function start(host: Host, plan: Plan, berth: Berth, input: InputFile | undefined): BubblewrapProcess {
+function start(
+  host: BubblewrapHost,
+  plan: Plan,
+  berth: Berth,
+  input: InputFile | undefined,
+): BubblewrapProcess {
   try {
     berth.group.confine(plan.limits);
     const script = startScript(host, plan, berth.numbers, input);
@@ -176,14 +147,23 @@ function start(host: Host, plan: Plan, berth: Berth, input: InputFile | undefine
 }
 
 /** Confines the shell of a berth, opens the input and puts bwrap in the shell's place. */
-function startScript(host: Host, plan: Plan, numbers: BerthNumbers, input: InputFile | undefined): string {
+function startScript(
+  host: BubblewrapHost,
+  plan: Plan,
+  numbers: BerthNumbers,
+  input: InputFile | undefined,
+): string {
   const { request, limits, owner } = plan;
   const processes = host.groups.counts('pids') ? undefined : processBound(limits, owner?.uid ?? callerUid());
   const bwrap = quoteWords([host.bwrap, '--args', String(numbers.options), '--', ...request.argv]);
   return `${limitCommands(limits, processes)}\nexec ${bwrap} <${quoteWords([input?.path ?? '/dev/null'])}`;
 }
 
-function bwrapOptions({ profile }: Host, { request, limits, cwd }: Plan, numbers: BerthNumbers): string[] {
+function bwrapOptions(
+  { profile }: BubblewrapHost,
+  { request, limits, cwd }: Plan,
+  numbers: BerthNumbers,
+): string[] {
   const { workspace, readOnlyBinds = [], env = {} } = request;
   return [
     ...profile.arguments({ workspace, cwd, readOnlyBinds, env, limits }, numbers.files),

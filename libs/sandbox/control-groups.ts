@@ -1,13 +1,12 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import type { SandboxLimits } from './limits.js';
+import { ControlGroup, type Controller, type GroupFolder, removeFolder } from './control-group.js';
 
 /** Where the kernel says which groups this process is in, and where their trees are mounted. */
-export interface ControlGroupSources {
+interface ControlGroupSources {
   membership: string;
   mounts: string;
 }
@@ -16,8 +15,6 @@ const kernelSources: ControlGroupSources = {
   membership: '/proc/self/cgroup',
   mounts: '/proc/self/mountinfo',
 };
-
-type Controller = 'memory' | 'pids';
 
 /** A folder in which groups can be made, and what they count. */
 interface Parent {
@@ -56,52 +53,6 @@ export class ControlGroups {
   create(): ControlGroup {
     const name = newName();
     return new ControlGroup(this.parents.map(parent => makeFolder(parent, name)));
-  }
-}
-
-interface GroupFolder {
-  path: string;
-  version: 1 | 2;
-  controllers: Controller[];
-}
-
-/** One command's group: in version 1 it is a folder in each controller's tree. */
-export class ControlGroup {
-  constructor(private readonly folders: GroupFolder[]) {}
-
-  confine(limits: Pick<SandboxLimits, 'memoryBytes' | 'processes'>): void {
-    for (const { path, version, controllers } of this.folders) {
-      if (controllers.includes('memory')) limitMemory(path, version, limits.memoryBytes);
-      // One more than asked for: the sandbox's own first process, which reaps the others. It and the shell
-      // that becomes bwrap are members from the start.
-      if (controllers.includes('pids')) limitProcesses(path, limits.processes + 2);
-    }
-  }
-
-  /** Moves a process; its later children are born into the group. */
-  async join(pid: number): Promise<void> {
-    await Promise.all(this.folders.map(({ path }) => writeFile(join(path, 'cgroup.procs'), String(pid))));
-  }
-
-  /** Whether the kernel has killed a process of the group because its memory was used up. */
-  ranOutOfMemory(): boolean {
-    const folder = this.folders.find(one => one.controllers.includes('memory'));
-    if (!folder) return false;
-    const file = folder.version === 2 ? 'memory.events' : 'memory.oom_control';
-    return /^oom_kill [1-9]/m.test(readFileSync(join(folder.path, file), 'utf8'));
-  }
-
-  /**
-   * Removes the group, in the background: the kernel refuses while a killed process is still on its way out,
-   * and tells nobody when it is gone. What is left after the last attempt goes when a service starts.
-   */
-  remove(attempts = 8, delayMs = 25): void {
-    if (this.folders.length === 0 || attempts === 0) return;
-    const attempt = (): void => {
-      const busy = this.folders.filter(({ path }) => !removed(path));
-      new ControlGroup(busy).remove(attempts - 1, delayMs * 2);
-    };
-    setTimeout(attempt, delayMs).unref();
   }
 }
 
@@ -144,23 +95,28 @@ function sharedControllers(folder: string): Controller[] {
 
 /** The only sure test is to do it: folders may be read-only, foreign, or lack what we need. */
 async function isUsable(parent: Parent): Promise<boolean> {
-  const child = spawn('/bin/sh', [], { stdio: ['pipe', 'ignore', 'ignore'] });
-  const ended = once(child, 'close');
   try {
     const group = new ControlGroup([makeFolder(parent, newName())]);
     try {
       group.confine({ memoryBytes: 2 ** 30, processes: 16 });
-      await group.join(child.pid ?? 0);
+      await joinOnTrial(group);
     } finally {
-      child.stdin.end();
-      await ended;
       group.remove();
     }
     return true;
   } catch {
     return false; // whatever stands in the way, it stands there for every command
+  }
+}
+
+async function joinOnTrial(group: ControlGroup): Promise<void> {
+  const child = spawn('/bin/sh', [], { stdio: ['pipe', 'ignore', 'ignore'] });
+  const ended = once(child, 'close');
+  try {
+    if (child.pid !== undefined) await group.join(child.pid);
   } finally {
     child.stdin.end();
+    await ended;
   }
 }
 
@@ -174,48 +130,11 @@ function makeFolder({ version, folder, controllers }: Parent, name: string): Gro
   return { path, version, controllers };
 }
 
-function limitProcesses(path: string, processes: number): void {
-  if (Number.isFinite(processes)) writeFileSync(join(path, 'pids.max'), String(processes));
-}
-
-function limitMemory(path: string, version: 1 | 2, bytes: number): void {
-  if (!Number.isFinite(bytes)) return;
-  if (version === 1) {
-    writeFileSync(join(path, 'memory.limit_in_bytes'), String(bytes));
-    writeIfPresent(join(path, 'memory.memsw.limit_in_bytes'), String(bytes)); // memory and swap together
-    return;
-  }
-  writeFileSync(join(path, 'memory.max'), String(bytes));
-  writeIfPresent(join(path, 'memory.swap.max'), '0');
-  writeIfPresent(join(path, 'memory.oom.group'), '1'); // one process too many ends all of them
-}
-
-/** Kernels without swap accounting lack some of the files. */
-function writeIfPresent(path: string, value: string): void {
-  try {
-    writeFileSync(path, value, { flag: 'r+' });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-  }
-}
-
-function removed(path: string): boolean {
-  try {
-    rmdirSync(path);
-    return true;
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EBUSY' || code === 'ENOTEMPTY') return false;
-    if (code === 'ENOENT') return true;
-    throw error;
-  }
-}
-
 /** A service that was killed leaves empty groups behind. */
 function removeGroupsOfTheDead(folder: string): void {
   for (const name of readdirSync(folder)) {
     const pid = new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1];
-    if (pid && !isAlive(Number(pid))) removed(join(folder, name));
+    if (pid && !isAlive(Number(pid))) removeFolder(join(folder, name));
   }
 }
 

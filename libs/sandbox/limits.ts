@@ -11,8 +11,8 @@ export interface SandboxLimits {
   /** Time from start to end. */
   wallMs: number;
   /**
-   * Output that is kept, both streams together; 64 times as much ends the command. With `Infinity` output
-   * is only passed on to `onOutput` and none is kept, which suits servers that run for weeks.
+   * Output that is kept, both streams together; 64 times as much ends the command. With `Infinity` all
+   * of it goes to `onOutput` and only the beginning is kept, which suits servers that run for weeks.
    */
   outputBytes: number;
   /** Size of each file it writes. */

@@ -52,11 +52,12 @@ describe('OutputCollector', () => {
     expect(collector.flooded).toBe(true);
   });
 
-  it('passes everything on and keeps nothing without a limit', () => {
+  it('passes everything on and keeps only the beginning without a limit', () => {
     const { collector, chunks } = collect(Number.POSITIVE_INFINITY);
-    collector.add('stdout', Buffer.from('abc'));
-    expect(chunks).toHaveLength(1);
-    expect(collector.text()).toBe('');
-    expect(collector.truncated).toBe(false);
+    collector.add('stderr', Buffer.from('began'));
+    collector.add('stdout', Buffer.alloc(100_000, 'x'));
+    expect(chunks).toHaveLength(2);
+    expect(collector.text()).toBe('began');
+    expect([collector.truncated, collector.flooded]).toEqual([false, false]);
   });
 });

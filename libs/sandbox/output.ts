@@ -5,6 +5,8 @@ type StreamName = OutputChunk['stream'];
 
 /** A command that writes this many times what is kept is not producing output but filling the host. */
 const FLOOD_FACTOR = 64;
+/** Output without a limit is passed on; of it so many characters are kept: enough to see how it began. */
+const KEPT_WITHOUT_LIMIT = 64 * 1024;
 
 /**
  * Keeps the first bytes of a command's output, as text, and counts the rest. Characters that arrive in
@@ -14,15 +16,13 @@ export class OutputCollector {
   truncated = false;
   private readonly decoders = { stdout: new StringDecoder('utf8'), stderr: new StringDecoder('utf8') };
   private readonly kept: OutputChunk[] = [];
-  private readonly keep: boolean;
   private seenBytes = 0;
+  private keptLength = 0;
 
   constructor(
     private readonly limitBytes: number,
     private readonly onOutput?: (chunk: OutputChunk) => void,
-  ) {
-    this.keep = Number.isFinite(limitBytes);
-  }
+  ) {}
 
   get flooded(): boolean {
     return this.seenBytes > this.limitBytes * FLOOD_FACTOR;
@@ -48,7 +48,13 @@ export class OutputCollector {
 
   private emit(stream: StreamName, text: string): void {
     if (text === '') return;
-    if (this.keep) this.kept.push({ stream, text });
+    this.keep({ stream, text });
     this.onOutput?.({ stream, text });
+  }
+
+  private keep(chunk: OutputChunk): void {
+    if (!Number.isFinite(this.limitBytes) && this.keptLength + chunk.text.length > KEPT_WITHOUT_LIMIT) return;
+    this.keptLength += chunk.text.length;
+    this.kept.push(chunk);
   }
 }

@@ -53,7 +53,7 @@ const inventedFiles: Record<string, string> = {
 };
 
 /** What one command adds to the profile. */
-export interface Place {
+interface Place {
   workspace: string;
   /** Relative to the workspace. */
   cwd: string;

@@ -2,7 +2,7 @@ import { BpfProgram } from './bpf.js';
 
 type Architecture = 'x64' | 'arm64';
 
-export interface SeccompOptions {
+interface SeccompOptions {
   /**
    * Also refuse the calls whose memory belongs to no process' resident set (memfd, System V shared memory).
    * Needed where memory is counted by walking processes instead of by a control group.

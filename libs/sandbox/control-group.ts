@@ -1,0 +1,90 @@
+import { readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { SandboxLimits } from './limits.js';
+
+export type Controller = 'memory' | 'pids';
+
+/** A folder of the kernel's that stands for a group, and what it counts. */
+export interface GroupFolder {
+  path: string;
+  version: 1 | 2;
+  controllers: Controller[];
+}
+
+/** One command's group: in version 1 it is a folder in each controller's tree. */
+export class ControlGroup {
+  constructor(private readonly folders: GroupFolder[]) {}
+
+  confine(limits: Pick<SandboxLimits, 'memoryBytes' | 'processes'>): void {
+    for (const { path, version, controllers } of this.folders) {
+      if (controllers.includes('memory')) limitMemory(path, version, limits.memoryBytes);
+      // Two more than asked for are members: bwrap itself, and the sandbox's first process, which reaps the others.
+      if (controllers.includes('pids')) limitProcesses(path, limits.processes + 2);
+    }
+  }
+
+  /** Moves a process; its later children are born into the group. */
+  async join(pid: number): Promise<void> {
+    await Promise.all(this.folders.map(({ path }) => writeFile(join(path, 'cgroup.procs'), String(pid))));
+  }
+
+  /** Whether the kernel has killed a process of the group because its memory was used up. */
+  ranOutOfMemory(): boolean {
+    const folder = this.folders.find(one => one.controllers.includes('memory'));
+    if (!folder) return false;
+    const file = folder.version === 2 ? 'memory.events' : 'memory.oom_control';
+    return /^oom_kill [1-9]/m.test(readFileSync(join(folder.path, file), 'utf8'));
+  }
+
+  /**
+   * Removes the group, in the background: the kernel refuses while a killed process is still on its way out,
+   * and tells nobody when it is gone. What is left after the last attempt goes when a service starts.
+   */
+  remove(attempts = 8, delayMs = 25): void {
+    if (this.folders.length === 0 || attempts === 0) return;
+    const attempt = (): void => {
+      const busy = this.folders.filter(({ path }) => !removeFolder(path));
+      new ControlGroup(busy).remove(attempts - 1, delayMs * 2);
+    };
+    setTimeout(attempt, delayMs).unref();
+  }
+}
+
+function limitProcesses(path: string, processes: number): void {
+  if (Number.isFinite(processes)) writeFileSync(join(path, 'pids.max'), String(processes));
+}
+
+function limitMemory(path: string, version: 1 | 2, bytes: number): void {
+  if (!Number.isFinite(bytes)) return;
+  if (version === 1) {
+    writeFileSync(join(path, 'memory.limit_in_bytes'), String(bytes));
+    writeIfPresent(join(path, 'memory.memsw.limit_in_bytes'), String(bytes)); // memory and swap together
+    return;
+  }
+  writeFileSync(join(path, 'memory.max'), String(bytes));
+  writeIfPresent(join(path, 'memory.swap.max'), '0');
+  writeIfPresent(join(path, 'memory.oom.group'), '1'); // one process too many ends all of them
+}
+
+/** Kernels without swap accounting lack some of the files. */
+function writeIfPresent(path: string, value: string): void {
+  try {
+    writeFileSync(path, value, { flag: 'r+' });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+}
+
+/** False if the group still has members. */
+export function removeFolder(path: string): boolean {
+  try {
+    rmdirSync(path);
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EBUSY' || code === 'ENOTEMPTY') return false;
+    if (code === 'ENOENT') return true;
+    throw error;
+  }
+}
