@@ -7,9 +7,10 @@ import type { User } from './accounts/user.entity.js';
 import type { ApiKey } from './keys/api-key.entity.js';
 import { isWellFormedKey } from './keys/key-format.js';
 import { hashSecret } from './secrets.js';
+import type { ServiceAccount } from './service-accounts/service-account.entity.js';
 import type { Session } from './sessions/session.entity.js';
 
-type CredentialTables = { user: User; api_key: ApiKey; session: Session };
+type CredentialTables = { user: User; api_key: ApiKey; session: Session; service_account: ServiceAccount };
 
 /** How old `last_used_at` may grow before a use writes it again: a write a request would cost more than the request. */
 const LAST_USED_PRECISION_MS = 60_000;
@@ -26,9 +27,16 @@ export class CredentialsService extends Credentials {
     const row = await this.database
       .tables<CredentialTables>()
       .selectFrom('api_key as k')
-      .innerJoin('user as u', 'u.id', 'k.user_id')
+      .leftJoin('user as u', 'u.id', 'k.user_id')
+      .leftJoin('service_account as s', 's.id', 'k.service_account_id')
       .select(['k.id', 'k.organization_id', 'k.scopes', 'k.workspace_ids', 'k.expires_at', 'k.last_used_at'])
-      .select(['u.id as user_id', 'u.name', 'u.email'])
+      .select([
+        'u.id as user_id',
+        'u.name as user_name',
+        'u.email',
+        's.id as service_account_id',
+        's.name as service_account_name',
+      ])
       .where('k.hash', '=', hashSecret(secret))
       .where('k.revoked_at', 'is', null)
       .executeTakeFirst();
@@ -36,7 +44,7 @@ export class CredentialsService extends Credentials {
     await this.noteUse(row);
     const { id, scopes, organization_id, workspace_ids } = row;
     const expires_at = isoOrNull(row.expires_at);
-    return userActor(row, { type: 'api_key', id, scopes, expires_at, organization_id, workspace_ids });
+    return ownerOf(row, { type: 'api_key', id, scopes, expires_at, organization_id, workspace_ids });
   }
 
   async ofAccessToken({ sub, sid, exp }: AccessClaims): Promise<Actor | undefined> {
@@ -70,4 +78,26 @@ function userActor(
   credential: Actor['credential'],
 ): Actor {
   return { type: 'user', id: row.user_id, name: row.name, email: row.email, credential };
+}
+
+interface KeyOwnerRow {
+  user_id: string | null;
+  user_name: string | null;
+  email: string | null;
+  service_account_id: string | null;
+  service_account_name: string | null;
+}
+
+/** A key belongs to a person or to a service account. */
+function ownerOf(row: KeyOwnerRow, credential: Actor['credential']): Actor | undefined {
+  const { user_id, user_name, email, service_account_id, service_account_name } = row;
+  if (user_id && user_name) return { type: 'user', id: user_id, name: user_name, email, credential };
+  if (!service_account_id || !service_account_name) return undefined;
+  return {
+    type: 'service_account',
+    id: service_account_id,
+    name: service_account_name,
+    email: null,
+    credential,
+  };
 }

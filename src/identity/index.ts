@@ -1,7 +1,9 @@
 import { Installation } from './accounts/installation.entity.js';
 import { User } from './accounts/user.entity.js';
+import { Invitation } from './invitations/invitation.entity.js';
 import { ApiKey } from './keys/api-key.entity.js';
 import { Organization, OrganizationMember } from './organizations/index.js';
+import { ServiceAccount } from './service-accounts/service-account.entity.js';
 import { RefreshToken } from './sessions/refresh-token.entity.js';
 import { Session } from './sessions/session.entity.js';
 
@@ -9,7 +11,9 @@ export { AuthService } from './auth/auth.service.js';
 export { SetupToken } from './auth/setup-token.js';
 export { IdentityModule } from './identity.module.js';
 export { KeysService } from './keys/keys.service.js';
+export { memberRemoved } from './members/members.events.js';
 export {
+  type Membership,
   Organization,
   OrganizationMember,
   OrganizationsService,
@@ -26,4 +30,6 @@ export const identityEntities = [
   ApiKey,
   Organization,
   OrganizationMember,
+  ServiceAccount,
+  Invitation,
 ];

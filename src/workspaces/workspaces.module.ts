@@ -3,9 +3,18 @@ import { Module } from '@nestjs/common';
 import { IdentityModule } from '../identity/index.js';
 import { FilesController } from './files/files.controller.js';
 import { FilesService } from './files/files.service.js';
+import { WorkspaceMembersController } from './members/workspace-members.controller.js';
+import { WorkspaceMembersService } from './members/workspace-members.service.js';
+import { WorkspaceMembersStore } from './members/workspace-members.store.js';
 import { SandboxesService } from './sandboxes/sandboxes.service.js';
 import { BashTool } from './tools/bash.tool.js';
-import { EditFileTool, ListFilesTool, ReadFileTool, SearchFilesTool, WriteFileTool } from './tools/file.tools.js';
+import {
+  EditFileTool,
+  ListFilesTool,
+  ReadFileTool,
+  SearchFilesTool,
+  WriteFileTool,
+} from './tools/file.tools.js';
 import { Toolbox } from './tools/toolbox.js';
 import {
   WORKSPACE_QUEUE,
@@ -19,12 +28,14 @@ import {
 /** Workspaces and the files in them. */
 @Module({
   imports: [IdentityModule, BullModule.registerQueue({ name: WORKSPACE_QUEUE })],
-  controllers: [WorkspacesController, FilesController],
+  controllers: [WorkspacesController, FilesController, WorkspaceMembersController],
   providers: [
     WorkspacesService,
     WorkspacesStore,
     WorkspaceFolders,
     WorkspaceJobs,
+    WorkspaceMembersService,
+    WorkspaceMembersStore,
     FilesService,
     SandboxesService,
     BashTool,

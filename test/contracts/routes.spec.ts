@@ -48,6 +48,10 @@ beforeAll(async () => {
   });
   const sent = await victim.client.post('/api/agent/message', { workspace_id: workspace, message: 'list' });
   const key = await victim.client.post('/api/keys', { name: 'CI' });
+  const organization_id = victim.organizationId;
+  const account = await victim.client.post('/api/service-accounts', { organization_id, name: 'Bot', role: 'member' });
+  const accountKey = await victim.client.post(`/api/service-accounts/${account.body.id}/keys`, { name: 'CI' });
+  const invitation = await victim.client.post(`/api/organizations/${organization_id}/invitations`, { email: 'new@example.com' });
   await victim.client.get(`/api/agent/status/${sent.body.call_id}?wait=30`);
   ids = {
     workspaceId: workspace,
@@ -58,6 +62,11 @@ beforeAll(async () => {
     chat_id: sent.body.chat_id,
     chats: sent.body.chat_id,
     keys: key.body.id,
+    userId: viewer.id,
+    user_id: viewer.id,
+    'service-accounts': account.body.id,
+    keyId: accountKey.body.id,
+    invitations: invitation.body.id,
   };
 });
 afterAll(() => service.stop());
@@ -80,8 +89,11 @@ function bodyOf(schema: Json, extra: Json = {}): Json {
   };
 }
 
+/** `{id}` is an id of the collection whose name stands before it. */
+const collectionOf = (path: string, name: string) => path.split(`/{${name}}`)[0]?.split('/').at(-1) ?? '';
+
 function addressOf({ path, operation }: Route): string {
-  const filled = path.replace(/\{(\w+)\}/g, (_, name) => ids[name] ?? ids[path.split('/')[2] ?? ''] ?? name);
+  const filled = path.replace(/\{(\w+)\}/g, (_, name) => ids[name] ?? ids[collectionOf(path, name)] ?? name);
   const query = (operation.parameters ?? [])
     .filter((parameter: Json) => parameter.in === 'query' && parameter.required)
     .map((parameter: Json) => `${parameter.name}=${encodeURIComponent('notes/plan.md')}`);
@@ -128,7 +140,7 @@ describe.each(closed.filter(namesSomething))('$name', route => {
   });
 });
 
-const inWorkspace = (route: Route) => namesSomething(route) && !/orgId|\/keys/.test(route.path);
+const inWorkspace = (route: Route) => namesSomething(route) && !/orgId|\/keys|service-accounts/.test(route.path);
 
 describe.each(closed.filter(route => isWrite(route) && inWorkspace(route)))('$name', route => {
   it('is forbidden to a viewer', async () => {

@@ -114,7 +114,7 @@ export class TestService {
     );
     if (!workspace) return;
     await this.database.query(
-      'insert into workspace_member (workspace_id, user_id, role, created_at) values ($1, $2, $3, now()) on conflict (workspace_id, user_id) do update set role = $3',
+      'insert into workspace_member (workspace_id, principal_id, role, created_at) values ($1, $2, $3, now()) on conflict (workspace_id, principal_id) do update set role = $3',
       [workspace, person.id, workspaceRole],
     );
   }

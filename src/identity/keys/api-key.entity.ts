@@ -1,14 +1,32 @@
 import { Entity, PrimaryKey, Property } from '@mikro-orm/decorators/legacy';
 import { newId } from '../../platform/database/database.js';
+import { Conflict } from '../../platform/http/problem.js';
+
+/** Whose a key is: a person's, or a service account's. */
+export type KeyOwner = { userId: string } | { serviceAccountId: string };
+
+/** What narrows a key below what its owner may do. */
+export interface KeyLimits {
+  organizationId: string | null;
+  scopes: string[] | null;
+  workspaceIds: string[] | null;
+  expiresAt: Date | null;
+}
 
 /** A key for programs. Its secret is shown once; only a hash is kept. */
 @Entity({ tableName: 'api_key' })
-export class ApiKey {
+export class ApiKey implements KeyLimits {
   @PrimaryKey({ type: 'uuid' })
   id: string = newId();
 
+  @Property({ type: 'uuid', nullable: true })
+  userId: string | null;
+
+  @Property({ type: 'uuid', nullable: true })
+  serviceAccountId: string | null;
+
   @Property({ type: 'uuid' })
-  userId: string;
+  createdBy: string;
 
   @Property({ type: 'text' })
   name: string;
@@ -41,17 +59,40 @@ export class ApiKey {
   @Property({ type: 'timestamptz', nullable: true })
   revokedAt: Date | null = null;
 
+  /** The key that took its place, while this one still works for a while. */
+  @Property({ type: 'uuid', nullable: true })
+  replacedBy: string | null = null;
+
   @Property({ type: 'timestamptz' })
   createdAt: Date = new Date();
 
-  constructor(userId: string, name: string, secret: { hash: string; hint: string }) {
-    this.userId = userId;
+  constructor(owner: KeyOwner, createdBy: string, name: string, secret: { hash: string; hint: string }) {
+    this.userId = 'userId' in owner ? owner.userId : null;
+    this.serviceAccountId = 'serviceAccountId' in owner ? owner.serviceAccountId : null;
+    this.createdBy = createdBy;
     this.name = name;
     this.hash = secret.hash;
     this.hint = secret.hint;
   }
 
+  limit({ organizationId, scopes, workspaceIds, expiresAt }: KeyLimits): this {
+    this.organizationId = organizationId;
+    this.scopes = scopes;
+    this.workspaceIds = workspaceIds;
+    this.expiresAt = expiresAt;
+    return this;
+  }
+
   revoke(): void {
     this.revokedAt ??= new Date();
+  }
+
+  /** Gives way to `successor`, at once or after some seconds in which both work; once. */
+  giveWayTo(successor: ApiKey, overlapSeconds: number): void {
+    if (this.replacedBy !== null)
+      throw new Conflict('This key has been rotated already; rotate the one that took its place');
+    this.replacedBy = successor.id;
+    const end = new Date(Date.now() + overlapSeconds * 1000);
+    if (this.expiresAt === null || end < this.expiresAt) this.expiresAt = end;
   }
 }

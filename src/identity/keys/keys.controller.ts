@@ -1,9 +1,9 @@
-import { Controller, Delete, Get, Inject, Post } from '@nestjs/common';
+import { Controller, Delete, Get, Inject, Patch, Post } from '@nestjs/common';
 import { Caller, SessionOnly } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Input } from '../../platform/http/input.js';
 import { Serves } from '../../platform/http/serves.js';
-import { CreateKey, KeyId, ListKeys } from './keys.dto.js';
+import { CreateKey, KeyId, ListKeys, RotateKey, UpdateKey } from './keys.dto.js';
 import { KeysService } from './keys.service.js';
 
 @Controller()
@@ -27,6 +27,20 @@ export class KeysController {
   @Get('/api/keys/:id')
   read(@Caller() actor: Actor, @Input() input: KeyId) {
     return this.keys.read(actor, input);
+  }
+
+  @SessionOnly()
+  @Serves(KeysService, 'update')
+  @Patch('/api/keys/:id')
+  update(@Caller() actor: Actor, @Input() input: UpdateKey) {
+    return this.keys.update(actor, input);
+  }
+
+  @SessionOnly()
+  @Serves(KeysService, 'rotate')
+  @Post('/api/keys/:id/rotate')
+  rotate(@Caller() actor: Actor, @Input() input: RotateKey) {
+    return this.keys.rotate(actor, input);
   }
 
   @Serves(KeysService, 'revoke')

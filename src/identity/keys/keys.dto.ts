@@ -2,6 +2,10 @@ import { SCOPES } from '../../platform/access/policy.js';
 import { Field } from '../../platform/http/field.js';
 import { PageInput, PageOf } from '../../platform/http/page.js';
 
+const NAME = { min: 1, max: 120, pattern: /\S/, patternHint: 'must not be blank', example: 'CI' };
+const EXPIRY = { optional: true, example: '2027-11-21T00:00:00.000Z' };
+const MOST_OVERLAP_SECONDS = 7 * 86_400;
+
 export class ListKeys extends PageInput {}
 
 export class KeyId {
@@ -9,21 +13,63 @@ export class KeyId {
   id: string;
 }
 
-export class CreateKey {
-  @Field.text('What the key is for', { min: 1, max: 120, example: 'CI' })
+/** What narrows a new key. */
+export class KeyRestrictions {
+  @Field.text('What the key is for', NAME)
   name: string;
 
-  @Field.id('The one organization it sees; absent: all of yours', { optional: true })
-  organization_id?: string;
-
-  @Field.choice('What it may do; absent: all that you may', SCOPES, { optional: true, list: true })
+  @Field.choice('What it may do; absent: all that its owner may', SCOPES, { optional: true, list: true })
   scopes?: string[];
 
-  @Field.id('The only workspaces it sees; absent: all that you see', { optional: true, list: true })
+  @Field.id('The only workspaces it sees; absent: all that its owner sees', { optional: true, list: true })
   workspace_ids?: string[];
 
-  @Field.time('When it ends; absent: never', { optional: true, example: '2027-11-21T00:00:00.000Z' })
+  @Field.time('When it ends; absent: never', EXPIRY)
   expires_at?: string;
+}
+
+export class CreateKey extends KeyRestrictions {
+  @Field.id('The one organization it sees; absent: all of yours', { optional: true })
+  organization_id?: string;
+}
+
+/** What can be changed of a key; what is absent stays. */
+export class KeyChanges {
+  @Field.text('What the key is for', { ...NAME, optional: true })
+  name?: string;
+
+  @Field.choice('What it may do; null: all that its owner may', SCOPES, {
+    optional: true,
+    nullable: true,
+    list: true,
+  })
+  scopes?: string[] | null;
+
+  @Field.id('The only workspaces it sees; null: all that its owner sees', {
+    optional: true,
+    nullable: true,
+    list: true,
+  })
+  workspace_ids?: string[] | null;
+
+  @Field.time('When it ends; null: never', { ...EXPIRY, nullable: true })
+  expires_at?: string | null;
+}
+
+export class UpdateKey extends KeyChanges {
+  @Field.id('The key')
+  id: string;
+}
+
+export class RotateKey extends KeyId {
+  @Field.integer('How long the old key works on, in seconds', {
+    min: 0,
+    max: MOST_OVERLAP_SECONDS,
+    optional: true,
+    default: 0,
+    example: 3600,
+  })
+  overlap_seconds?: number;
 }
 
 export class KeyView {
@@ -48,6 +94,9 @@ export class KeyView {
 
   @Field.id('The only workspaces it sees; null: all that its owner sees', { nullable: true, list: true })
   workspace_ids: string[] | null;
+
+  @Field.id('The key that took its place, while it still works', { nullable: true })
+  replaced_by: string | null;
 
   @Field.time('When it ends; null: never', { nullable: true })
   expires_at: string | null;

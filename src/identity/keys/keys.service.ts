@@ -2,21 +2,30 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { requireScope } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
-import { Database } from '../../platform/database/database.js';
-import { iso, isoOrNull, Row } from '../../platform/database/rows.js';
 import { DeletedView } from '../../platform/http/deleted.view.js';
-import { DEFAULT_LIMIT, decodeCursor, Page, pageOf } from '../../platform/http/page.js';
-import { Invalid, NotFound } from '../../platform/http/problem.js';
+import { DEFAULT_LIMIT, type Page } from '../../platform/http/page.js';
 import { OrganizationsStore } from '../organizations/index.js';
-import { ApiKey } from './api-key.entity.js';
-import { makeKey } from './key-format.js';
-import { CreatedKeyView, CreateKey, KeyId, KeyPage, KeyView, ListKeys } from './keys.dto.js';
+import type { KeyOwner } from './api-key.entity.js';
+import { Keyring, readExpiry } from './keyring.js';
+import {
+  CreatedKeyView,
+  CreateKey,
+  KeyId,
+  KeyPage,
+  KeyView,
+  ListKeys,
+  RotateKey,
+  UpdateKey,
+} from './keys.dto.js';
+
+const own = (actor: Actor): KeyOwner =>
+  actor.type === 'user' ? { userId: actor.id } : { serviceAccountId: actor.id };
 
 /** The caller's own API keys. */
 @Injectable()
 export class KeysService {
   constructor(
-    @Inject(Database) private readonly database: Database,
+    @Inject(Keyring) private readonly keyring: Keyring,
     @Inject(OrganizationsStore) private readonly organizations: OrganizationsStore,
   ) {}
 
@@ -30,12 +39,7 @@ export class KeysService {
   })
   async list(actor: Actor, { limit = DEFAULT_LIMIT, cursor }: ListKeys): Promise<Page<KeyView>> {
     requireScope(actor, 'key.read');
-    const [after] = decodeCursor(cursor, 'id');
-    const query = this.ownLive(actor)
-      .orderBy('id')
-      .limit(limit + 1);
-    const rows = await (after ? query.where('id', '>', after) : query).execute();
-    return pageOf(rows, limit, keyView, row => [row.id]);
+    return this.keyring.list(own(actor), limit, cursor);
   }
 
   @Action({
@@ -47,18 +51,15 @@ export class KeysService {
     output: CreatedKeyView,
   })
   async create(actor: Actor, input: CreateKey): Promise<CreatedKeyView> {
-    const { organization_id, expires_at } = input;
+    const { name, organization_id = null, scopes = null, workspace_ids = null, expires_at } = input;
     if (organization_id) await this.organizations.require(actor, 'organization.read', organization_id);
-    if (expires_at && Date.parse(expires_at) <= Date.now())
-      throw new Invalid('expires_at must be in the future');
-    const made = makeKey();
-    const key = new ApiKey(actor.id, input.name.trim(), made);
-    key.organizationId = organization_id ?? null;
-    key.scopes = input.scopes ?? null;
-    key.workspaceIds = input.workspace_ids ?? null;
-    key.expiresAt = expires_at ? new Date(expires_at) : null;
-    await this.database.transaction(async unit => unit.add(key));
-    return { ...entityView(key), api_key: made.secret };
+    const limits = {
+      organizationId: organization_id,
+      scopes,
+      workspaceIds: workspace_ids,
+      expiresAt: readExpiry(expires_at),
+    };
+    return this.keyring.issue(actor, own(actor), { name, limits });
   }
 
   @Action({
@@ -70,10 +71,34 @@ export class KeysService {
     output: KeyView,
   })
   async read(actor: Actor, { id }: KeyId): Promise<KeyView> {
-    const row = await this.ownLive(actor).where('id', '=', id).executeTakeFirst();
-    if (!row) throw new NotFound('No such key');
+    const key = await this.keyring.read(own(actor), id);
     requireScope(actor, 'key.read');
-    return keyView(row);
+    return key;
+  }
+
+  @Action({
+    name: 'key_update',
+    summary: 'Rename an API key, or change what limits it',
+    effect: 'write',
+    permission: 'key.write',
+    input: UpdateKey,
+    output: KeyView,
+  })
+  async update(actor: Actor, { id, ...changes }: UpdateKey): Promise<KeyView> {
+    return this.keyring.change(actor, own(actor), id, changes);
+  }
+
+  @Action({
+    name: 'key_rotate',
+    summary: 'Replace an API key by a new one with the same limits; the old one may work on for a while',
+    effect: 'write',
+    permission: 'key.write',
+    input: RotateKey,
+    output: CreatedKeyView,
+    refuses: { 409: 'It has been rotated already' },
+  })
+  async rotate(actor: Actor, { id, overlap_seconds = 0 }: RotateKey): Promise<CreatedKeyView> {
+    return this.keyring.rotate(actor, own(actor), id, overlap_seconds);
   }
 
   @Action({
@@ -85,52 +110,9 @@ export class KeysService {
     output: DeletedView,
   })
   async revoke(actor: Actor, { id }: KeyId): Promise<DeletedView> {
-    await this.database.transaction(async unit => {
-      const key = await unit.entities.findOne(ApiKey, { id, userId: actor.id, revokedAt: null });
-      if (!key) throw new NotFound('No such key');
-      requireScope(actor, 'key.write');
-      key.revoke();
-    });
+    await this.keyring.read(own(actor), id);
+    requireScope(actor, 'key.write');
+    await this.keyring.revoke(actor, own(actor), id);
     return DeletedView.of(id);
   }
-
-  private ownLive(actor: Actor) {
-    return this.database
-      .tables<{ api_key: ApiKey }>()
-      .selectFrom('api_key')
-      .selectAll()
-      .where('user_id', '=', actor.id)
-      .where('revoked_at', 'is', null);
-  }
-}
-
-function keyView(row: Row<ApiKey>): KeyView {
-  const { id, name, hint, organization_id, scopes, workspace_ids } = row;
-  return {
-    id,
-    name,
-    hint,
-    organization_id,
-    scopes,
-    workspace_ids,
-    expires_at: isoOrNull(row.expires_at),
-    last_used_at: isoOrNull(row.last_used_at),
-    created_at: iso(row.created_at),
-  };
-}
-
-function entityView(key: ApiKey): KeyView {
-  const { id, name, hint, scopes, organizationId: organization_id, workspaceIds: workspace_ids } = key;
-  const expires_at = isoOrNull(key.expiresAt);
-  return {
-    id,
-    name,
-    hint,
-    organization_id,
-    scopes,
-    workspace_ids,
-    expires_at,
-    last_used_at: null,
-    created_at: iso(key.createdAt),
-  };
 }

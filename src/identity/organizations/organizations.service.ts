@@ -92,7 +92,7 @@ export class OrganizationsService {
   })
   async update(actor: Actor, { organization_id, name }: UpdateOrganization): Promise<OrganizationView> {
     await this.database.transaction(async unit => {
-      const { organization } = await this.organizations.requireEntity(
+      const organization = await this.organizations.requireEntity(
         unit,
         actor,
         'organization.update',
@@ -113,7 +113,7 @@ export class OrganizationsService {
   })
   async delete(actor: Actor, { organization_id }: OrganizationId): Promise<DeletedView> {
     await this.database.transaction(async unit => {
-      const { organization } = await this.organizations.requireEntity(
+      const organization = await this.organizations.requireEntity(
         unit,
         actor,
         'organization.delete',

@@ -1,3 +1,4 @@
+import { LockMode } from '@mikro-orm/core';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import {
@@ -9,12 +10,15 @@ import {
 import { Database, UnitOfWork } from '../../platform/database/database.js';
 import { iso, Row } from '../../platform/database/rows.js';
 import { NotFound } from '../../platform/http/problem.js';
+import type { Membership } from './membership.js';
 import { Organization } from './organization.entity.js';
-import { OrganizationMember } from './organization-member.entity.js';
 import type { OrganizationView } from './organizations.dto.js';
 
-type OrganizationTables = { organization: Organization; organization_member: OrganizationMember };
+type OrganizationTables = { organization: Organization; membership: Membership };
 type OrganizationRow = Row<Organization> & { role: OrganizationRole };
+type Queries = Pick<Database, 'tables'>;
+
+const noSuchOrganization = () => new NotFound('No such organization');
 
 /** Questions about organizations, each asked together with who asks. */
 @Injectable()
@@ -22,34 +26,73 @@ export class OrganizationsStore {
   constructor(@Inject(Database) private readonly database: Database) {}
 
   /** The organization, if the caller may: 404 where they are no member, 403 where their role or key is too low. */
-  async require(actor: Actor, permission: OrganizationPermission, id: string): Promise<OrganizationRow> {
-    const row = await this.requireMember(actor, id);
+  async require(
+    actor: Actor,
+    permission: OrganizationPermission,
+    id: string,
+    within: Queries = this.database,
+  ): Promise<OrganizationRow> {
+    const row = await this.requireMember(actor, id, within);
     requireScope(actor, permission);
     requireOrganizationRole(row.role, permission);
     return row;
   }
 
   /** The organization, if the caller is in it, whatever their role; else 404. */
-  async requireMember(actor: Actor, id: string): Promise<OrganizationRow> {
-    const row = await this.visibleTo(actor).where('o.id', '=', id).executeTakeFirst();
-    if (!row) throw new NotFound('No such organization');
+  async requireMember(actor: Actor, id: string, within: Queries = this.database): Promise<OrganizationRow> {
+    const row = await this.visibleTo(actor, within).where('o.id', '=', id).executeTakeFirst();
+    if (!row) throw noSuchOrganization();
     return row;
   }
 
-  /** As {@link require}, loading the entity for a change. */
+  /** As {@link require}, for a change: nobody else changes or deletes it before the unit of work ends. */
   async requireEntity(
     unit: UnitOfWork,
     actor: Actor,
     permission: OrganizationPermission,
     id: string,
-  ): Promise<{ organization: Organization; role: OrganizationRole }> {
-    const { role } = await this.require(actor, permission, id);
-    return { organization: await unit.entities.findOneOrFail(Organization, { id }), role };
+  ): Promise<Organization> {
+    await this.require(actor, permission, id, unit);
+    const organization = await unit.entities.findOne(
+      Organization,
+      { id },
+      { lockMode: LockMode.PESSIMISTIC_WRITE },
+    );
+    if (!organization) throw noSuchOrganization();
+    return organization;
+  }
+
+  /** Keeps an organization from being deleted before the unit of work ends; 404 where it is gone already. */
+  async keep(unit: UnitOfWork, id: string): Promise<void> {
+    const query = unit
+      .tables<OrganizationTables>()
+      .selectFrom('organization')
+      .select('id')
+      .where('id', '=', id);
+    if (!(await query.forKeyShare().executeTakeFirst())) throw noSuchOrganization();
+  }
+
+  async isMember(actor: Actor, id: string): Promise<boolean> {
+    return (
+      (await this.visibleTo(actor, this.database).where('o.id', '=', id).executeTakeFirst()) !== undefined
+    );
+  }
+
+  /** The role of anybody, person or service account, in an organization; undefined where they are not in it. */
+  async roleOf(organizationId: string, principalId: string): Promise<OrganizationRole | undefined> {
+    const row = await this.database
+      .tables<OrganizationTables>()
+      .selectFrom('membership')
+      .select('role')
+      .where('organization_id', '=', organizationId)
+      .where('principal_id', '=', principalId)
+      .executeTakeFirst();
+    return row?.role;
   }
 
   /** The caller's organizations, oldest first, from after `after`. */
   list(actor: Actor, limit: number, after: string | undefined): Promise<OrganizationRow[]> {
-    const query = this.visibleTo(actor).orderBy('o.id').limit(limit);
+    const query = this.visibleTo(actor, this.database).orderBy('o.id').limit(limit);
     return (after ? query.where('o.id', '>', after) : query).execute();
   }
 
@@ -60,13 +103,13 @@ export class OrganizationsStore {
     return first.id;
   }
 
-  private visibleTo(actor: Actor) {
+  private visibleTo(actor: Actor, within: Queries) {
     const { organization_id } = actor.credential;
-    const query = this.database
+    const query = within
       .tables<OrganizationTables>()
       .selectFrom('organization as o')
-      .innerJoin('organization_member as m', 'm.organization_id', 'o.id')
-      .where('m.user_id', '=', actor.id)
+      .innerJoin('membership as m', 'm.organization_id', 'o.id')
+      .where('m.principal_id', '=', actor.id)
       .selectAll('o')
       .select('m.role');
     return organization_id ? query.where('o.id', '=', organization_id) : query;

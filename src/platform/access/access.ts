@@ -6,8 +6,15 @@ import type { Actor } from './actor.js';
 export const PUBLIC = 'access:public';
 export const SESSION_ONLY = 'access:session-only';
 
-/** Opens a route to callers without a credential; every other route is closed. */
-export const Public = () => applyDecorators(SetMetadata(PUBLIC, true), ApiExtension('x-public', true));
+/**
+ * Opens a route to callers without a credential; every other route is closed. With `orSignedIn`, a credential that is sent
+ * all the same is checked, and its owner is the caller.
+ */
+export const Public = ({ orSignedIn = false } = {}) =>
+  applyDecorators(
+    SetMetadata(PUBLIC, orSignedIn ? 'or-signed-in' : 'always'),
+    ApiExtension('x-public', true),
+  );
 
 /** Takes a user's own login only; keys and service accounts get 403. */
 export const SessionOnly = () =>
@@ -18,6 +25,13 @@ export const Caller = createParamDecorator((_: unknown, context: ExecutionContex
   const { user } = context.switchToHttp().getRequest<FastifyRequest & { user: Actor }>();
   return user;
 });
+
+/** Who makes the request to a public route; undefined for a caller without a credential. */
+export const OptionalCaller = createParamDecorator(
+  (_: unknown, context: ExecutionContext): Actor | undefined => {
+    return context.switchToHttp().getRequest<FastifyRequest & { user?: Actor }>().user;
+  },
+);
 
 /** Who stands behind a credential; identity provides it. Each answers undefined for a credential that is not valid. */
 export abstract class Credentials {

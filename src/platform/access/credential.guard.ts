@@ -40,8 +40,9 @@ export class CredentialGuard implements CanActivate {
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const route = [context.getHandler(), context.getClass()];
-    if (this.reflector.getAllAndOverride<boolean>(PUBLIC, route)) return true;
     const request = context.switchToHttp().getRequest<FastifyRequest & { user: Actor }>();
+    const open = this.reflector.getAllAndOverride<'always' | 'or-signed-in' | undefined>(PUBLIC, route);
+    if (open === 'always' || (open && !hasCredential(request))) return true;
     const admitted = await this.guardOf(request).canActivate(context);
     if (this.reflector.getAllAndOverride<boolean>(SESSION_ONLY, route)) requireSession(request.user);
     return admitted as boolean;
@@ -55,6 +56,10 @@ export class CredentialGuard implements CanActivate {
     if (!hasToken) throw new Unauthorized('Sign in, or send an API key in X-API-Key');
     return this.accessToken;
   }
+}
+
+function hasCredential({ headers }: FastifyRequest): boolean {
+  return headers['x-api-key'] !== undefined || headers.authorization !== undefined;
 }
 
 function requireSession(actor: Actor): void {

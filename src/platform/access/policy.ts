@@ -32,6 +32,9 @@ export const ORGANIZATION_POLICY = {
   'invitation.manage': { least: 'admin', scope: 'members:write' },
   'service_account.read': { least: 'admin', scope: 'service_accounts:read' },
   'service_account.manage': { least: 'admin', scope: 'service_accounts:write' },
+  'model.configure': { least: 'admin', scope: 'models:write' },
+  'billing.read': { least: 'admin', scope: 'billing:read' },
+  'billing.update': { least: 'admin', scope: 'billing:write' },
   'workspace.create': { least: 'member', scope: 'workspaces:write' },
 } as const satisfies Record<string, Rule<OrganizationRole>>;
 
@@ -41,6 +44,8 @@ export const WORKSPACE_POLICY = {
   'workspace.update': { least: 'admin', scope: 'workspaces:write' },
   'workspace.delete': { least: 'admin', scope: 'workspaces:write' },
   'workspace.members': { least: 'admin', scope: 'members:write' },
+  'workspace.read_budget': { least: 'admin', scope: 'billing:read' },
+  'workspace.set_budget': { least: 'admin', scope: 'billing:write' },
   'file.read': { least: 'viewer', scope: 'files:read' },
   'file.write': { least: 'editor', scope: 'files:write' },
   'code.run': { least: 'editor', scope: 'code:run' },

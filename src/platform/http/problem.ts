@@ -25,9 +25,11 @@ export class Unauthorized extends statusClass(401) {
     super(detail, { 'www-authenticate': 'Bearer' });
   }
 }
+export class PaymentRequired extends statusClass(402) {}
 export class Forbidden extends statusClass(403) {}
 export class NotFound extends statusClass(404) {}
 export class Conflict extends statusClass(409) {}
+export class Gone extends statusClass(410) {}
 export class PreconditionFailed extends statusClass(412) {}
 export class TooLarge extends statusClass(413) {}
 export class UnsupportedMediaType extends statusClass(415) {}

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 
 /**
  * SQL for `workspaceRole(…) !== null`: whether a person sees a workspace. Takes for granted the aliases `w` (workspace),
- * `m` (their organization_member) and `wm` (their workspace_member, may be missing).
+ * `m` (their membership) and `wm` (their workspace_member, may be missing).
  */
 export function isVisibleTo(userId: string): RawBuilder<boolean> {
   return sql<boolean>`(

@@ -1,7 +1,6 @@
-import { rm } from 'node:fs/promises';
 import path from 'node:path';
-import { WorkspaceFs } from '#libs/workspace-fs/index.js';
 import { Inject, Injectable } from '@nestjs/common';
+import { WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Config } from '../../platform/config/config.js';
 
 /** Host user ids of sandboxes start here, well above those of people and system services. */
@@ -20,7 +19,7 @@ export class WorkspaceFolders {
 
   /** The host's path of a workspace's folder. */
   pathOf({ id }: Pick<FolderOf, 'id'>): string {
-    return path.resolve(this.config.dataDir, 'workspaces', id);
+    return path.join(this.root, id);
   }
 
   /** The host account that owns the files and runs the code of a workspace; undefined unless the service is root. */
@@ -37,8 +36,18 @@ export class WorkspaceFolders {
     await WorkspaceFs.create(this.pathOf(workspace), this.optionsFor(workspace));
   }
 
+  /** Removes a workspace's folder, if it is there, while code may still be changing what is in it. */
   async remove(id: string): Promise<void> {
-    await rm(this.pathOf({ id }), { recursive: true, force: true });
+    const folders = new WorkspaceFs(this.root, { maxFileBytes: this.config.maxFileBytes });
+    try {
+      await folders.remove(id, { recursive: true });
+    } catch (error) {
+      if (!(error instanceof WorkspaceFsError && error.code === 'not_found')) throw error;
+    }
+  }
+
+  private get root(): string {
+    return path.resolve(this.config.dataDir, 'workspaces');
   }
 
   private optionsFor(workspace: FolderOf) {

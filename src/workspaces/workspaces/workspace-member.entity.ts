@@ -2,16 +2,16 @@ import { PrimaryKeyProp } from '@mikro-orm/core';
 import { Entity, PrimaryKey, Property } from '@mikro-orm/decorators/legacy';
 import type { WorkspaceRole } from '../../platform/access/policy.js';
 
-/** A person added to a workspace by name. */
+/** A person or service account added to a workspace by name. */
 @Entity({ tableName: 'workspace_member' })
 export class WorkspaceMember {
-  [PrimaryKeyProp]?: ['workspaceId', 'userId'];
+  [PrimaryKeyProp]?: ['workspaceId', 'principalId'];
 
   @PrimaryKey({ type: 'uuid' })
   workspaceId: string;
 
   @PrimaryKey({ type: 'uuid' })
-  userId: string;
+  principalId: string;
 
   @Property({ type: 'text' })
   role: WorkspaceRole;
@@ -19,9 +19,9 @@ export class WorkspaceMember {
   @Property({ type: 'timestamptz' })
   createdAt: Date = new Date();
 
-  constructor(workspaceId: string, userId: string, role: WorkspaceRole) {
+  constructor(workspaceId: string, principalId: string, role: WorkspaceRole) {
     this.workspaceId = workspaceId;
-    this.userId = userId;
+    this.principalId = principalId;
     this.role = role;
   }
 }

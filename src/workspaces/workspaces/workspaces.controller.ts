@@ -3,7 +3,13 @@ import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Input } from '../../platform/http/input.js';
 import { Serves } from '../../platform/http/serves.js';
-import { CreateWorkspace, ListWorkspaces, SetVisibility, UpdateWorkspace, WorkspaceId } from './workspaces.dto.js';
+import {
+  CreateWorkspace,
+  ListWorkspaces,
+  SetVisibility,
+  UpdateWorkspace,
+  WorkspaceId,
+} from './workspaces.dto.js';
 import { WorkspacesService } from './workspaces.service.js';
 
 @Controller()

@@ -1,4 +1,9 @@
-import { VISIBILITIES, type Visibility, WORKSPACE_ROLES, type WorkspaceRole } from '../../platform/access/policy.js';
+import {
+  VISIBILITIES,
+  type Visibility,
+  WORKSPACE_ROLES,
+  type WorkspaceRole,
+} from '../../platform/access/policy.js';
 import { Field } from '../../platform/http/field.js';
 import { PageInput, PageOf } from '../../platform/http/page.js';
 
@@ -15,7 +20,9 @@ export class CreateWorkspace {
   @Field.text('Name of the workspace', name)
   name: string;
 
-  @Field.id("The organization it belongs to; absent: the credential's, else the caller's first", { optional: true })
+  @Field.id("The organization it belongs to; absent: the credential's, else the caller's first", {
+    optional: true,
+  })
   organization_id?: string;
 
   @Field.choice(VISIBILITY, VISIBILITIES, { optional: true, default: 'org' })

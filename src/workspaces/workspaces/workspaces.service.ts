@@ -39,7 +39,7 @@ export class WorkspacesService implements OnModuleInit {
 
   onModuleInit(): void {
     this.events.on(organizationDeleting, async (unit, { organization_id }) => {
-      for (const id of await this.workspaces.idsOf(organization_id)) await this.retire(unit, id);
+      for (const id of await this.workspaces.idsOf(unit, organization_id)) await this.retire(unit, id);
     });
   }
 
@@ -75,6 +75,7 @@ export class WorkspacesService implements OnModuleInit {
     const { name, visibility = 'org' } = input;
     const workspace = new Workspace({ organizationId, name: name.trim(), visibility, createdBy: actor.id });
     await this.database.transaction(async unit => {
+      await this.organizations.keep(unit, organizationId);
       unit.add(workspace);
       await unit.flush();
       await this.audit.record(unit, actor, {

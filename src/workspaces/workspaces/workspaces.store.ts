@@ -1,4 +1,7 @@
+import { LockMode } from '@mikro-orm/core';
 import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import type { Membership } from '../../identity/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import {
   type OrganizationRole,
@@ -8,22 +11,28 @@ import {
   type WorkspaceRole,
   workspaceRole,
 } from '../../platform/access/policy.js';
-import { Database } from '../../platform/database/database.js';
+import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import { iso, type Row } from '../../platform/database/rows.js';
 import { NotFound } from '../../platform/http/problem.js';
 import { addLogContext } from '../../platform/log/log.js';
-import type { OrganizationMember } from '../../identity/index.js';
-import type { Workspace } from './workspace.entity.js';
 import { isVisibleTo } from './visible.js';
+import { Workspace } from './workspace.entity.js';
 import type { WorkspaceMember } from './workspace-member.entity.js';
 import type { WorkspaceView } from './workspaces.dto.js';
 
 type WorkspaceTables = {
   workspace: Workspace;
   workspace_member: WorkspaceMember;
-  organization_member: OrganizationMember;
+  membership: Membership;
 };
-type StandingRow = Row<Workspace> & { organization_role: OrganizationRole; workspace_role: WorkspaceRole | null };
+type StandingRow = Row<Workspace> & {
+  organization_role: OrganizationRole;
+  workspace_role: WorkspaceRole | null;
+};
+
+type Queries = Pick<Database, 'tables'>;
+
+const noSuchWorkspace = () => new NotFound('No such workspace');
 
 /** A workspace as one caller sees it. */
 export type VisibleWorkspace = Row<Workspace> & { role: WorkspaceRole };
@@ -34,19 +43,35 @@ export class WorkspacesStore {
   constructor(@Inject(Database) private readonly database: Database) {}
 
   /** The workspace, if the caller may: 404 where they do not see it, 403 where their role or key is too low. */
-  async require(actor: Actor, permission: WorkspacePermission, id: string): Promise<VisibleWorkspace> {
-    const row = await this.standings(actor).where('w.id', '=', id).executeTakeFirst();
+  async require(
+    actor: Actor,
+    permission: WorkspacePermission,
+    id: string,
+    within: Queries = this.database,
+  ): Promise<VisibleWorkspace> {
+    const row = await this.standings(actor, within).where('w.id', '=', id).executeTakeFirst();
     const role = row && workspaceRole(actor.id, row);
-    if (!row || !role) throw new NotFound('No such workspace');
+    if (!row || !role) throw noSuchWorkspace();
     addLogContext({ workspace_id: id });
     requireScope(actor, permission);
     requireWorkspaceRole(role, permission);
     return { ...row, role };
   }
 
+  /** As {@link require}, for a change: nobody else changes or deletes it before the unit of work ends. */
+  async requireEntity(unit: UnitOfWork, actor: Actor, permission: WorkspacePermission, id: string): Promise<Workspace> {
+    await this.require(actor, permission, id, unit);
+    const workspace = await unit.entities.findOne(Workspace, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+    if (!workspace) throw noSuchWorkspace();
+    return workspace;
+  }
+
   /** The workspaces that the caller sees, oldest first, from after `after`. */
-  async list(actor: Actor, filter: { organizationId?: string; after?: string; limit: number }): Promise<VisibleWorkspace[]> {
-    let query = this.standings(actor).orderBy('w.id').limit(filter.limit);
+  async list(
+    actor: Actor,
+    filter: { organizationId?: string; after?: string; limit: number },
+  ): Promise<VisibleWorkspace[]> {
+    let query = this.standings(actor, this.database).orderBy('w.id').limit(filter.limit);
     if (filter.organizationId) query = query.where('w.organization_id', '=', filter.organizationId);
     if (filter.after) query = query.where('w.id', '>', filter.after);
     const rows = await query.where(isVisibleTo(actor.id)).execute();
@@ -56,9 +81,9 @@ export class WorkspacesStore {
     });
   }
 
-  /** The folders to remove when an organization goes. */
-  async idsOf(organizationId: string): Promise<string[]> {
-    const rows = await this.database
+  /** The workspaces that go with an organization. */
+  async idsOf(unit: UnitOfWork, organizationId: string): Promise<string[]> {
+    const rows = await unit
       .tables<WorkspaceTables>()
       .selectFrom('workspace')
       .select('id')
@@ -68,21 +93,21 @@ export class WorkspacesStore {
   }
 
   /** Workspaces of the organizations the caller is in, with what decides their role there. */
-  private standings(actor: Actor) {
+  private standings(actor: Actor, within: Queries) {
     const { organization_id, workspace_ids } = actor.credential;
-    let query = this.database
+    let query = within
       .tables<WorkspaceTables>()
       .selectFrom('workspace as w')
-      .innerJoin('organization_member as m', join =>
-        join.onRef('m.organization_id', '=', 'w.organization_id').on('m.user_id', '=', actor.id),
+      .innerJoin('membership as m', join =>
+        join.onRef('m.organization_id', '=', 'w.organization_id').on('m.principal_id', '=', actor.id),
       )
       .leftJoin('workspace_member as wm', join =>
-        join.onRef('wm.workspace_id', '=', 'w.id').on('wm.user_id', '=', actor.id),
+        join.onRef('wm.workspace_id', '=', 'w.id').on('wm.principal_id', '=', actor.id),
       )
       .selectAll('w')
       .select(['m.role as organization_role', 'wm.role as workspace_role']);
     if (organization_id) query = query.where('w.organization_id', '=', organization_id);
-    if (workspace_ids) query = query.where('w.id', 'in', [...workspace_ids]);
+    if (workspace_ids) query = query.where(sql<boolean>`w.id = any(${[...workspace_ids]}::uuid[])`);
     return query.$castTo<StandingRow>();
   }
 }

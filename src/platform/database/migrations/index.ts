@@ -1,6 +1,8 @@
 import { AuditLog } from './20261121-audit.js';
+import { Billing } from './20261121-billing.js';
 import { First } from './20261121-first.js';
 import { MailOutboxTable } from './20261121-mail.js';
+import { SignIn } from './20261121-sign-in.js';
 import { Tenancy } from './20261121-tenancy.js';
 
 /** Every migration, oldest first. The name is what the database remembers: never change it. */
@@ -9,4 +11,6 @@ export const migrationsList = [
   { name: '20261121-tenancy', class: Tenancy },
   { name: '20261121-audit', class: AuditLog },
   { name: '20261121-mail', class: MailOutboxTable },
+  { name: '20261121-billing', class: Billing },
+  { name: '20261121-sign-in', class: SignIn },
 ];

@@ -1,0 +1,121 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Actor } from '../../platform/access/actor.js';
+import { Audit } from '../../platform/audit/audit.js';
+import { Database, type UnitOfWork } from '../../platform/database/database.js';
+import { Conflict, Forbidden, Invalid } from '../../platform/http/problem.js';
+import { hashPassword } from '../accounts/passwords.js';
+import { User } from '../accounts/user.entity.js';
+import { OrganizationMember, OrganizationsStore } from '../organizations/index.js';
+import type { Invitation } from './invitation.entity.js';
+import type {
+  AcceptedView,
+  AcceptInvitation,
+  DeclinedView,
+  InvitationPreview,
+  InvitationToken,
+} from './invitations.dto.js';
+import { InvitationsStore } from './invitations.store.js';
+
+/** What the holder of an invitation's link can do with it, with an account or without one. */
+@Injectable()
+export class AcceptanceService {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(InvitationsStore) private readonly invitations: InvitationsStore,
+    @Inject(OrganizationsStore) private readonly organizations: OrganizationsStore,
+    @Inject(Audit) private readonly audit: Audit,
+  ) {}
+
+  preview({ token }: InvitationToken): Promise<InvitationPreview> {
+    return this.invitations.preview(token);
+  }
+
+  /** Joins, once. A signed-in caller joins with their account; without one, an account is made for the invited address. */
+  async accept(actor: Actor | undefined, { token, name, password }: AcceptInvitation): Promise<AcceptedView> {
+    const passwordHash = !actor && password ? await hashPassword(password) : undefined;
+    return this.database.transaction(async unit => {
+      const invitation = await this.invitations.holdByToken(unit, token);
+      invitation.requireOpen();
+      const user = actor
+        ? await this.invitee(unit, actor, invitation)
+        : await this.newAccount(unit, invitation, name, passwordHash);
+      await this.requireInviterStanding(invitation);
+      const { organizationId, role } = invitation;
+      if (await unit.entities.findOne(OrganizationMember, { organizationId, userId: user.id }))
+        throw new Conflict('You are a member already');
+      unit.add(new OrganizationMember(organizationId, user.id, role));
+      invitation.accept(user.id);
+      await this.record(unit, actor ?? null, 'invitation.accept', invitation, user.id);
+      return {
+        organization_id: organizationId,
+        user_id: user.id,
+        role,
+        account_created: actor === undefined,
+      };
+    });
+  }
+
+  async decline({ token }: InvitationToken): Promise<DeclinedView> {
+    await this.database.transaction(async unit => {
+      const invitation = await this.invitations.holdByToken(unit, token);
+      invitation.decline();
+      await this.record(unit, null, 'invitation.decline', invitation, null);
+    });
+    return { declined: true };
+  }
+
+  /** A link that was passed on is of no use to somebody else. */
+  private async invitee(unit: UnitOfWork, actor: Actor, { email }: Invitation): Promise<User> {
+    if (actor.credential.type !== 'session')
+      throw new Forbidden('Accept an invitation with your own sign-in, not with a key');
+    const user = await unit.entities.findOneOrFail(User, { id: actor.id });
+    if (user.email !== email)
+      throw new Forbidden('This invitation is for another e-mail address than that of your account');
+    return user;
+  }
+
+  private async newAccount(
+    unit: UnitOfWork,
+    { email }: Invitation,
+    name?: string,
+    passwordHash?: string,
+  ): Promise<User> {
+    if (await unit.entities.findOne(User, { email }))
+      throw new Forbidden('This address has an account; sign in with it to accept');
+    if (!name || !passwordHash)
+      throw new Invalid('name and password are needed to make an account; or sign in with the one you have');
+    const user = unit.add(new User({ email, name: name.trim(), passwordHash, installationOwner: false }));
+    await unit.flush();
+    return user;
+  }
+
+  /** An invitation is worth no more than the standing of who made it, at the moment it is accepted. */
+  private async requireInviterStanding({ organizationId, invitedBy, role }: Invitation): Promise<void> {
+    const standing = await this.organizations.roleOf(organizationId, invitedBy);
+    if (!standing || !mayGive(standing, role))
+      throw new Conflict('Whoever invited you may no longer invite into this role; ask for a new invitation');
+  }
+
+  private record(
+    unit: UnitOfWork,
+    actor: Actor | null,
+    action: string,
+    invitation: Invitation,
+    userId: string | null,
+  ): Promise<void> {
+    const { id: target_id, organizationId: organization_id, email, role } = invitation;
+    const details = { email, role, user_id: userId };
+    return this.audit.record(unit, actor, {
+      action,
+      target_type: 'invitation',
+      target_id,
+      organization_id,
+      details,
+    });
+  }
+}
+
+function mayGive(standing: string, role: string): boolean {
+  if (standing === 'owner') return true;
+  return standing === 'admin' && role !== 'owner';
+}

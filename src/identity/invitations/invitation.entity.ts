@@ -1,0 +1,92 @@
+import { Entity, PrimaryKey, Property } from '@mikro-orm/decorators/legacy';
+import type { OrganizationRole } from '../../platform/access/policy.js';
+import { newId } from '../../platform/database/database.js';
+import { Conflict, Gone } from '../../platform/http/problem.js';
+import { User } from '../accounts/user.entity.js';
+import { hashSecret, randomSecret } from '../secrets.js';
+
+export const INVITATION_STATUSES = ['pending', 'accepted', 'declined', 'revoked'] as const;
+export type InvitationStatus = (typeof INVITATION_STATUSES)[number];
+
+const LIFE_MS = 7 * 86_400_000;
+
+/** An offer to join an organization, made to an e-mail address. Whoever holds its link can read and decline it. */
+@Entity({ tableName: 'invitation' })
+export class Invitation {
+  @PrimaryKey({ type: 'uuid' })
+  id: string = newId();
+
+  @Property({ type: 'uuid' })
+  organizationId: string;
+
+  /** Lower case. */
+  @Property({ type: 'text' })
+  email: string;
+
+  @Property({ type: 'text' })
+  role: OrganizationRole;
+
+  /** SHA-256 of the token in its link. */
+  @Property({ type: 'text' })
+  tokenHash: string;
+
+  @Property({ type: 'text' })
+  status: InvitationStatus = 'pending';
+
+  @Property({ type: 'uuid' })
+  invitedBy: string;
+
+  @Property({ type: 'uuid', nullable: true })
+  acceptedBy: string | null = null;
+
+  @Property({ type: 'timestamptz' })
+  createdAt: Date = new Date();
+
+  @Property({ type: 'timestamptz', onUpdate: () => new Date() })
+  updatedAt: Date = new Date();
+
+  @Property({ type: 'timestamptz' })
+  expiresAt: Date;
+
+  constructor(fields: { organizationId: string; email: string; role: OrganizationRole; invitedBy: string }) {
+    this.organizationId = fields.organizationId;
+    this.email = User.normalizeEmail(fields.email);
+    this.role = fields.role;
+    this.invitedBy = fields.invitedBy;
+  }
+
+  /** Makes a new link, which is returned this once, and starts the time anew; an earlier link is void. */
+  renewLink(): string {
+    this.requirePending();
+    const token = randomSecret();
+    this.tokenHash = hashSecret(token);
+    this.expiresAt = new Date(Date.now() + LIFE_MS);
+    return token;
+  }
+
+  accept(userId: string): void {
+    this.requireOpen();
+    this.status = 'accepted';
+    this.acceptedBy = userId;
+  }
+
+  decline(): void {
+    this.requireOpen();
+    this.status = 'declined';
+  }
+
+  revoke(): void {
+    this.requirePending();
+    this.status = 'revoked';
+  }
+
+  requireOpen(): void {
+    this.requirePending();
+    if (this.expiresAt <= new Date()) throw new Gone('This invitation has expired; ask for a new one');
+  }
+
+  private requirePending(): void {
+    if (this.status === 'revoked') throw new Gone('This invitation was withdrawn');
+    if (this.status !== 'pending') throw new Conflict(`This invitation was ${this.status} already`);
+  }
+}

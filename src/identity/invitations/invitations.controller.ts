@@ -1,0 +1,91 @@
+import { Controller, Delete, Get, Inject, Post } from '@nestjs/common';
+import { Caller, OptionalCaller, Public } from '../../platform/access/access.js';
+import type { Actor } from '../../platform/access/actor.js';
+import { Input } from '../../platform/http/input.js';
+import { Documents, Serves } from '../../platform/http/serves.js';
+import { AcceptanceService } from './acceptance.service.js';
+import {
+  AcceptedView,
+  AcceptInvitation,
+  CreateInvitation,
+  DeclinedView,
+  InvitationId,
+  InvitationPreview,
+  InvitationToken,
+  ListInvitations,
+} from './invitations.dto.js';
+import { InvitationsService } from './invitations.service.js';
+
+const INVITATIONS = '/api/organizations/:orgId/invitations';
+const BY_TOKEN = '/api/invitations/:token';
+const OVER = { 409: 'It was accepted or declined already', 410: 'It has expired, or was withdrawn' };
+
+@Controller()
+export class InvitationsController {
+  constructor(
+    @Inject(InvitationsService) private readonly invitations: InvitationsService,
+    @Inject(AcceptanceService) private readonly acceptance: AcceptanceService,
+  ) {}
+
+  @Serves(InvitationsService, 'list')
+  @Get(INVITATIONS)
+  list(@Caller() actor: Actor, @Input() input: ListInvitations) {
+    return this.invitations.list(actor, input);
+  }
+
+  @Serves(InvitationsService, 'create')
+  @Post(INVITATIONS)
+  create(@Caller() actor: Actor, @Input() input: CreateInvitation) {
+    return this.invitations.create(actor, input);
+  }
+
+  @Serves(InvitationsService, 'resend')
+  @Post(`${INVITATIONS}/:id/resend`)
+  resend(@Caller() actor: Actor, @Input() input: InvitationId) {
+    return this.invitations.resend(actor, input);
+  }
+
+  @Serves(InvitationsService, 'revoke')
+  @Delete(`${INVITATIONS}/:id`)
+  revoke(@Caller() actor: Actor, @Input() input: InvitationId) {
+    return this.invitations.revoke(actor, input);
+  }
+
+  @Documents({
+    summary: 'Preview an invitation by its link',
+    input: InvitationToken,
+    output: InvitationPreview,
+  })
+  @Public()
+  @Get(BY_TOKEN)
+  preview(@Input() input: InvitationToken): Promise<InvitationPreview> {
+    return this.acceptance.preview(input);
+  }
+
+  @Documents({
+    summary: 'Accept an invitation, signed in or by making an account',
+    input: AcceptInvitation,
+    output: AcceptedView,
+    refuses: { ...OVER, 403: 'It is for another address, or the address has an account to sign in with' },
+  })
+  @Public({ orSignedIn: true })
+  @Post(`${BY_TOKEN}/accept`)
+  accept(
+    @OptionalCaller() actor: Actor | undefined,
+    @Input() input: AcceptInvitation,
+  ): Promise<AcceptedView> {
+    return this.acceptance.accept(actor, input);
+  }
+
+  @Documents({
+    summary: 'Decline an invitation',
+    input: InvitationToken,
+    output: DeclinedView,
+    refuses: OVER,
+  })
+  @Public()
+  @Post(`${BY_TOKEN}/decline`)
+  decline(@Input() input: InvitationToken): Promise<DeclinedView> {
+    return this.acceptance.decline(input);
+  }
+}

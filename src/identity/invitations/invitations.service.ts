@@ -1,0 +1,162 @@
+import { UniqueConstraintViolationException } from '@mikro-orm/core';
+import { Inject, Injectable } from '@nestjs/common';
+import type { Actor } from '../../platform/access/actor.js';
+import { requireNotAbove } from '../../platform/access/policy.js';
+import { Action } from '../../platform/actions/action.js';
+import { Audit } from '../../platform/audit/audit.js';
+import { Config } from '../../platform/config/config.js';
+import { Database, type UnitOfWork } from '../../platform/database/database.js';
+import { DeletedView } from '../../platform/http/deleted.view.js';
+import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/http/page.js';
+import { Conflict } from '../../platform/http/problem.js';
+import { writeLetter } from '../../platform/mail/letter.js';
+import { Mailer } from '../../platform/mail/mailer.js';
+import { User } from '../accounts/user.entity.js';
+import { OrganizationMember, OrganizationsStore } from '../organizations/index.js';
+import { Invitation } from './invitation.entity.js';
+import {
+  CreateInvitation,
+  InvitationId,
+  InvitationPage,
+  InvitationView,
+  ListInvitations,
+  SentInvitationView,
+} from './invitations.dto.js';
+import { entityView, InvitationsStore, invitationView } from './invitations.store.js';
+
+/** Inviting people into an organization. */
+@Injectable()
+export class InvitationsService {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(InvitationsStore) private readonly invitations: InvitationsStore,
+    @Inject(OrganizationsStore) private readonly organizations: OrganizationsStore,
+    @Inject(Mailer) private readonly mailer: Mailer,
+    @Inject(Audit) private readonly audit: Audit,
+    @Inject(Config) private readonly config: Config,
+  ) {}
+
+  @Action({
+    name: 'invitation_list',
+    summary: 'List the invitations of an organization',
+    effect: 'read',
+    permission: 'invitation.manage',
+    input: ListInvitations,
+    output: InvitationPage,
+  })
+  async list(
+    actor: Actor,
+    { organization_id, limit = DEFAULT_LIMIT, cursor }: ListInvitations,
+  ): Promise<Page<InvitationView>> {
+    await this.organizations.require(actor, 'invitation.manage', organization_id);
+    const [after] = decodeCursor(cursor, 'id');
+    const rows = await this.invitations.list(organization_id, limit + 1, after);
+    return pageOf(rows, limit, invitationView, row => [row.id]);
+  }
+
+  @Action({
+    name: 'invitation_create',
+    summary: 'Invite somebody into an organization, with a role not above that of the caller',
+    effect: 'write',
+    permission: 'invitation.manage',
+    input: CreateInvitation,
+    output: SentInvitationView,
+    refuses: { 409: 'They are a member already, or have an open invitation' },
+  })
+  async create(actor: Actor, input: CreateInvitation): Promise<SentInvitationView> {
+    const { organization_id: organizationId, email, role = 'member' } = input;
+    const { role: own, name } = await this.organizations.require(actor, 'invitation.manage', organizationId);
+    requireNotAbove(own, role);
+    const invitation = new Invitation({ organizationId, email, role, invitedBy: actor.id });
+    try {
+      return await this.database.transaction(async unit => {
+        await this.refuseMember(unit, invitation);
+        const token = invitation.renewLink();
+        unit.add(invitation);
+        await unit.flush();
+        return this.send(unit, actor, invitation, { action: 'invitation.create', token, organization: name });
+      });
+    } catch (error) {
+      if (!(error instanceof UniqueConstraintViolationException)) throw error;
+      throw new Conflict('They have an open invitation; send that one again, or withdraw it first');
+    }
+  }
+
+  @Action({
+    name: 'invitation_resend',
+    summary: 'Send an invitation again, with a new link; the old one is void',
+    effect: 'write',
+    permission: 'invitation.manage',
+    input: InvitationId,
+    output: SentInvitationView,
+    refuses: { 409: 'It is no longer open', 410: 'It was withdrawn' },
+  })
+  async resend(actor: Actor, { organization_id, id }: InvitationId): Promise<SentInvitationView> {
+    const { role: own, name } = await this.organizations.require(actor, 'invitation.manage', organization_id);
+    return this.database.transaction(async unit => {
+      const invitation = await this.invitations.hold(unit, organization_id, id);
+      requireNotAbove(own, invitation.role);
+      const token = invitation.renewLink();
+      return this.send(unit, actor, invitation, { action: 'invitation.resend', token, organization: name });
+    });
+  }
+
+  @Action({
+    name: 'invitation_revoke',
+    summary: 'Withdraw an invitation',
+    effect: 'destructive',
+    permission: 'invitation.manage',
+    input: InvitationId,
+    output: DeletedView,
+    refuses: { 409: 'It is no longer open', 410: 'It was withdrawn already' },
+  })
+  async revoke(actor: Actor, { organization_id, id }: InvitationId): Promise<DeletedView> {
+    await this.organizations.require(actor, 'invitation.manage', organization_id);
+    await this.database.transaction(async unit => {
+      const invitation = await this.invitations.hold(unit, organization_id, id);
+      invitation.revoke();
+      await this.record(unit, actor, 'invitation.revoke', invitation);
+    });
+    return DeletedView.of(id);
+  }
+
+  private async refuseMember(unit: UnitOfWork, { organizationId, email }: Invitation): Promise<void> {
+    const user = await unit.entities.findOne(User, { email });
+    if (user && (await unit.entities.findOne(OrganizationMember, { organizationId, userId: user.id })))
+      throw new Conflict('They are a member already');
+  }
+
+  private async send(
+    unit: UnitOfWork,
+    actor: Actor,
+    invitation: Invitation,
+    { action, token, organization }: { action: string; token: string; organization: string },
+  ): Promise<SentInvitationView> {
+    const link = `${this.config.baseUrl}/invitations/${token}`;
+    await this.mailer.send(unit, {
+      to: invitation.email,
+      subject: `${actor.name} invites you to ${organization}`,
+      ...writeLetter({
+        heading: `Join ${organization}`,
+        paragraphs: [
+          `${actor.name} invites you to work in ${organization} as ${invitation.role}.`,
+          'The link is good for seven days.',
+        ],
+        action: { label: 'See the invitation', url: link },
+      }),
+    });
+    await this.record(unit, actor, action, invitation);
+    return { ...entityView(invitation), link, mailed: this.mailer.isConfigured };
+  }
+
+  private record(unit: UnitOfWork, actor: Actor, action: string, invitation: Invitation): Promise<void> {
+    const { id: target_id, organizationId: organization_id, email, role } = invitation;
+    return this.audit.record(unit, actor, {
+      action,
+      target_type: 'invitation',
+      target_id,
+      organization_id,
+      details: { email, role },
+    });
+  }
+}

@@ -1,0 +1,93 @@
+import { LockMode } from '@mikro-orm/core';
+import { Inject, Injectable } from '@nestjs/common';
+import { Database, type UnitOfWork } from '../../platform/database/database.js';
+import { iso, type Row } from '../../platform/database/rows.js';
+import { NotFound } from '../../platform/http/problem.js';
+import type { User } from '../accounts/user.entity.js';
+import type { Organization } from '../organizations/index.js';
+import { hashSecret } from '../secrets.js';
+import { Invitation } from './invitation.entity.js';
+import type { InvitationPreview, InvitationView } from './invitations.dto.js';
+
+type InvitationTables = { invitation: Invitation; organization: Organization; user: User };
+
+/** Questions about invitations. */
+@Injectable()
+export class InvitationsStore {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  list(organizationId: string, limit: number, after: string | undefined): Promise<Row<Invitation>[]> {
+    const query = this.database
+      .tables<InvitationTables>()
+      .selectFrom('invitation')
+      .selectAll()
+      .where('organization_id', '=', organizationId)
+      .orderBy('id')
+      .limit(limit);
+    return (after ? query.where('id', '>', after) : query).execute();
+  }
+
+  /** An invitation of an organization, held until the transaction ends. */
+  async hold(unit: UnitOfWork, organizationId: string, id: string): Promise<Invitation> {
+    return required(
+      await unit.entities.findOne(
+        Invitation,
+        { organizationId, id },
+        { lockMode: LockMode.PESSIMISTIC_WRITE },
+      ),
+    );
+  }
+
+  /** The invitation that a link belongs to, held until the transaction ends. */
+  async holdByToken(unit: UnitOfWork, token: string): Promise<Invitation> {
+    const tokenHash = hashSecret(token);
+    return required(
+      await unit.entities.findOne(Invitation, { tokenHash }, { lockMode: LockMode.PESSIMISTIC_WRITE }),
+    );
+  }
+
+  async preview(token: string): Promise<InvitationPreview> {
+    const row = await this.database
+      .tables<InvitationTables>()
+      .selectFrom('invitation as i')
+      .innerJoin('organization as o', 'o.id', 'i.organization_id')
+      .leftJoin('user as u', 'u.id', 'i.invited_by')
+      .select([
+        'i.email',
+        'i.role',
+        'i.status',
+        'i.expires_at',
+        'o.name as organization_name',
+        'u.name as invited_by_name',
+      ])
+      .where('i.token_hash', '=', hashSecret(token))
+      .executeTakeFirst();
+    const { expires_at, status, ...rest } = required(row);
+    const isOver = status === 'pending' && new Date(expires_at) <= new Date();
+    return { ...rest, status: isOver ? 'expired' : status, expires_at: iso(expires_at) };
+  }
+}
+
+function required<T>(found: T | null | undefined): T {
+  if (!found) throw new NotFound('No such invitation');
+  return found;
+}
+
+export function invitationView(row: Row<Invitation>): InvitationView {
+  const { id, organization_id, email, role, status, invited_by } = row;
+  const times = { created_at: iso(row.created_at), expires_at: iso(row.expires_at) };
+  return { id, organization_id, email, role, status, invited_by, ...times };
+}
+
+export function entityView(invitation: Invitation): InvitationView {
+  return {
+    id: invitation.id,
+    organization_id: invitation.organizationId,
+    email: invitation.email,
+    role: invitation.role,
+    status: invitation.status,
+    invited_by: invitation.invitedBy,
+    created_at: iso(invitation.createdAt),
+    expires_at: iso(invitation.expiresAt),
+  };
+}

@@ -1,0 +1,197 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Actor } from '../../platform/access/actor.js';
+import { requireNotAbove } from '../../platform/access/policy.js';
+import { Action } from '../../platform/actions/action.js';
+import { Audit } from '../../platform/audit/audit.js';
+import { Database, type UnitOfWork } from '../../platform/database/database.js';
+import { Events } from '../../platform/events/events.js';
+import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/http/page.js';
+import { Forbidden, Invalid } from '../../platform/http/problem.js';
+import { ApiKey } from '../keys/api-key.entity.js';
+import { OrganizationId, type OrganizationMember, OrganizationsStore } from '../organizations/index.js';
+import {
+  ListMembers,
+  MemberId,
+  MemberPage,
+  MemberView,
+  RemovedView,
+  RolesView,
+  SetMemberRole,
+  TransferOwnership,
+} from './members.dto.js';
+import { memberRemoved } from './members.events.js';
+import { MembersStore, memberView } from './members.store.js';
+import { roleMatrix } from './role-matrix.js';
+
+const LAST_OWNER = { 409: 'The organization would be left without an owner' };
+
+/** Members of an organization. Nobody gives a role above their own, or acts on somebody who stands above them. */
+@Injectable()
+export class MembersService {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(MembersStore) private readonly members: MembersStore,
+    @Inject(OrganizationsStore) private readonly organizations: OrganizationsStore,
+    @Inject(Events) private readonly events: Events,
+    @Inject(Audit) private readonly audit: Audit,
+  ) {}
+
+  @Action({
+    name: 'member_list',
+    summary: 'List the members of an organization',
+    effect: 'read',
+    permission: 'member.list',
+    input: ListMembers,
+    output: MemberPage,
+  })
+  async list(
+    actor: Actor,
+    { organization_id, limit = DEFAULT_LIMIT, cursor }: ListMembers,
+  ): Promise<Page<MemberView>> {
+    await this.organizations.require(actor, 'member.list', organization_id);
+    const [after] = decodeCursor(cursor, 'id');
+    const rows = await this.members.list(organization_id, limit + 1, after);
+    return pageOf(rows, limit, memberView, row => [row.user_id]);
+  }
+
+  @Action({
+    name: 'role_list',
+    summary: 'Print which role may do what',
+    effect: 'read',
+    permission: 'organization.read',
+    input: OrganizationId,
+    output: RolesView,
+  })
+  async roles(actor: Actor, { organization_id }: OrganizationId): Promise<RolesView> {
+    await this.organizations.require(actor, 'organization.read', organization_id);
+    return roleMatrix();
+  }
+
+  @Action({
+    name: 'member_set_role',
+    summary: 'Change the role of a member',
+    effect: 'write',
+    permission: 'member.manage',
+    input: SetMemberRole,
+    output: MemberView,
+    refuses: LAST_OWNER,
+  })
+  async setRole(actor: Actor, { organization_id, user_id, role }: SetMemberRole): Promise<MemberView> {
+    await this.organizations.require(actor, 'member.manage', organization_id);
+    await this.database.transaction(async unit => {
+      const member = await this.holdBelow(unit, actor, organization_id, user_id);
+      requireNotAbove(await this.ownRole(unit, actor, organization_id), role);
+      if (role !== 'owner') await this.members.requireAnotherOwner(unit, member);
+      await this.record(unit, actor, 'member.set_role', member, { from: member.role, to: role });
+      member.role = role;
+    });
+    return memberView(await this.members.read(organization_id, user_id));
+  }
+
+  @Action({
+    name: 'member_remove',
+    summary: 'Remove a member; their access, and their keys bound to the organization, end at once',
+    effect: 'destructive',
+    permission: 'member.manage',
+    input: MemberId,
+    output: RemovedView,
+    refuses: LAST_OWNER,
+  })
+  async remove(actor: Actor, { organization_id, user_id }: MemberId): Promise<RemovedView> {
+    await this.organizations.require(actor, 'member.manage', organization_id);
+    await this.database.transaction(async unit => {
+      const member = await this.holdBelow(unit, actor, organization_id, user_id);
+      await this.dismiss(unit, actor, 'member.remove', member);
+    });
+    return { user_id, removed: true };
+  }
+
+  @Action({
+    name: 'organization_leave',
+    summary: 'Leave an organization',
+    effect: 'destructive',
+    permission: 'organization.leave',
+    input: OrganizationId,
+    output: RemovedView,
+    refuses: LAST_OWNER,
+  })
+  async leave(actor: Actor, { organization_id }: OrganizationId): Promise<RemovedView> {
+    await this.organizations.require(actor, 'organization.leave', organization_id);
+    if (actor.type !== 'user') throw new Forbidden('A service account cannot leave; delete it instead');
+    await this.database.transaction(async unit => {
+      const member = await this.members.hold(unit, organization_id, actor.id);
+      await this.dismiss(unit, actor, 'member.leave', member);
+    });
+    return { user_id: actor.id, removed: true };
+  }
+
+  @Action({
+    name: 'organization_transfer',
+    summary: 'Hand an organization over: another member becomes owner, the caller an admin',
+    effect: 'write',
+    permission: 'organization.transfer',
+    input: TransferOwnership,
+    output: MemberView,
+  })
+  async transfer(actor: Actor, { organization_id, user_id }: TransferOwnership): Promise<MemberView> {
+    await this.organizations.require(actor, 'organization.transfer', organization_id);
+    if (actor.type !== 'user') throw new Forbidden('Only a person can hand an organization over');
+    if (user_id === actor.id) throw new Invalid('user_id must be another member');
+    await this.database.transaction(async unit => {
+      const self = await this.members.hold(unit, organization_id, actor.id);
+      // The role may have changed before the membership was held.
+      if (self.role !== 'owner') throw new Forbidden('Only an owner can hand an organization over');
+      const successor = await this.members.hold(unit, organization_id, user_id);
+      successor.role = 'owner';
+      self.role = 'admin';
+      await this.record(unit, actor, 'organization.transfer', successor, { from: actor.id });
+    });
+    return memberView(await this.members.read(organization_id, user_id));
+  }
+
+  /** The member, if they do not stand above the caller. */
+  private async holdBelow(unit: UnitOfWork, actor: Actor, organizationId: string, userId: string) {
+    const member = await this.members.hold(unit, organizationId, userId);
+    requireNotAbove(await this.ownRole(unit, actor, organizationId), member.role);
+    return member;
+  }
+
+  /** Asked again while the membership is held: two admins who demote each other do not both succeed. */
+  private async ownRole(unit: UnitOfWork, actor: Actor, organizationId: string) {
+    return (await this.organizations.require(actor, 'member.manage', organizationId, unit)).role;
+  }
+
+  private async dismiss(
+    unit: UnitOfWork,
+    actor: Actor,
+    action: string,
+    member: OrganizationMember,
+  ): Promise<void> {
+    await this.members.requireAnotherOwner(unit, member);
+    const { organizationId, userId } = member;
+    await unit.entities.nativeUpdate(
+      ApiKey,
+      { userId, organizationId, revokedAt: null },
+      { revokedAt: new Date() },
+    );
+    await this.events.publish(unit, memberRemoved, { organization_id: organizationId, principal_id: userId });
+    await this.record(unit, actor, action, member, { role: member.role });
+    unit.entities.remove(member);
+  }
+
+  private record(
+    unit: UnitOfWork,
+    actor: Actor,
+    action: string,
+    member: OrganizationMember,
+    details: object,
+  ): Promise<void> {
+    return this.audit.record(unit, actor, {
+      action,
+      target_type: 'user',
+      target_id: member.userId,
+      organization_id: member.organizationId,
+      details: { ...details },
+    });
+  }
+}

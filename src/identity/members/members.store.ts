@@ -1,0 +1,70 @@
+import { LockMode } from '@mikro-orm/core';
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Database, type UnitOfWork } from '../../platform/database/database.js';
+import { iso, type Row } from '../../platform/database/rows.js';
+import { Conflict, NotFound } from '../../platform/http/problem.js';
+import type { User } from '../accounts/user.entity.js';
+import { OrganizationMember } from '../organizations/index.js';
+import type { MemberView } from './members.dto.js';
+
+type MemberTables = { organization_member: OrganizationMember; user: User };
+type MemberRow = Row<OrganizationMember> & Pick<Row<User>, 'name' | 'email'>;
+
+/** Who is in an organization, and the rule that it always has an owner. */
+@Injectable()
+export class MembersStore {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  list(organizationId: string, limit: number, after: string | undefined): Promise<MemberRow[]> {
+    const query = this.members()
+      .where('m.organization_id', '=', organizationId)
+      .orderBy('m.user_id')
+      .limit(limit);
+    return (after ? query.where('m.user_id', '>', after) : query).execute();
+  }
+
+  async read(organizationId: string, userId: string): Promise<MemberRow> {
+    const row = await this.members()
+      .where('m.organization_id', '=', organizationId)
+      .where('m.user_id', '=', userId)
+      .executeTakeFirst();
+    if (!row) throw new NotFound('No such member');
+    return row;
+  }
+
+  /** The member, with the organization's whole membership held still until the transaction ends. */
+  async hold(unit: UnitOfWork, organizationId: string, userId: string): Promise<OrganizationMember> {
+    await sql`select 1 from organization where id = ${organizationId} for update`.execute(unit.tables());
+    const member = await unit.entities.findOne(
+      OrganizationMember,
+      { organizationId, userId },
+      { lockMode: LockMode.PESSIMISTIC_WRITE },
+    );
+    if (!member) throw new NotFound('No such member');
+    return member;
+  }
+
+  /** Refuses a change that would leave the organization without an owner; asked while the membership is held still. */
+  async requireAnotherOwner(unit: UnitOfWork, member: OrganizationMember): Promise<void> {
+    if (member.role !== 'owner') return;
+    const owners = await unit.entities.count(OrganizationMember, {
+      organizationId: member.organizationId,
+      role: 'owner',
+    });
+    if (owners < 2) throw new Conflict('An organization needs an owner; make somebody else owner first');
+  }
+
+  private members() {
+    return this.database
+      .tables<MemberTables>()
+      .selectFrom('organization_member as m')
+      .innerJoin('user as u', 'u.id', 'm.user_id')
+      .selectAll('m')
+      .select(['u.name', 'u.email']);
+  }
+}
+
+export function memberView({ user_id, name, email, role, created_at }: MemberRow): MemberView {
+  return { user_id, name, email, role, joined_at: iso(created_at) };
+}

@@ -1,0 +1,90 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Actor } from '../../platform/access/actor.js';
+import { Action } from '../../platform/actions/action.js';
+import { DeletedView } from '../../platform/http/deleted.view.js';
+import { DEFAULT_LIMIT, type Page } from '../../platform/http/page.js';
+import { Keyring, readExpiry } from '../keys/keyring.js';
+import { CreatedKeyView, KeyPage, KeyView } from '../keys/keys.dto.js';
+import {
+  CreateServiceAccountKey,
+  ListServiceAccountKeys,
+  RotateServiceAccountKey,
+  ServiceAccountKeyId,
+} from './service-accounts.dto.js';
+import { ServiceAccountsService } from './service-accounts.service.js';
+
+/** Keys of service accounts, managed by those who may manage the account. All are bound to its organization. */
+@Injectable()
+export class ServiceAccountKeysService {
+  constructor(
+    @Inject(ServiceAccountsService) private readonly accounts: ServiceAccountsService,
+    @Inject(Keyring) private readonly keyring: Keyring,
+  ) {}
+
+  @Action({
+    name: 'service_account_key_list',
+    summary: 'List the keys of a service account',
+    effect: 'read',
+    permission: 'service_account.read',
+    input: ListServiceAccountKeys,
+    output: KeyPage,
+  })
+  async list(
+    actor: Actor,
+    { id, limit = DEFAULT_LIMIT, cursor }: ListServiceAccountKeys,
+  ): Promise<Page<KeyView>> {
+    await this.accounts.read(actor, { id });
+    return this.keyring.list({ serviceAccountId: id }, limit, cursor);
+  }
+
+  @Action({
+    name: 'service_account_key_create',
+    summary: 'Create a key of a service account; its secret is in the answer and nowhere else',
+    effect: 'write',
+    permission: 'service_account.manage',
+    input: CreateServiceAccountKey,
+    output: CreatedKeyView,
+  })
+  async create(actor: Actor, input: CreateServiceAccountKey): Promise<CreatedKeyView> {
+    const { id, name, scopes = null, workspace_ids: workspaceIds = null, expires_at } = input;
+    const { account } = await this.accounts.requireManageable(actor, id);
+    const limits = {
+      organizationId: account.organization_id,
+      scopes,
+      workspaceIds,
+      expiresAt: readExpiry(expires_at),
+    };
+    return this.keyring.issue(actor, { serviceAccountId: id }, { name, limits });
+  }
+
+  @Action({
+    name: 'service_account_key_rotate',
+    summary: 'Replace a key of a service account; the old one may work on for a while',
+    effect: 'write',
+    permission: 'service_account.manage',
+    input: RotateServiceAccountKey,
+    output: CreatedKeyView,
+    refuses: { 409: 'It has been rotated already' },
+  })
+  async rotate(
+    actor: Actor,
+    { id, key_id, overlap_seconds = 0 }: RotateServiceAccountKey,
+  ): Promise<CreatedKeyView> {
+    await this.accounts.requireManageable(actor, id);
+    return this.keyring.rotate(actor, { serviceAccountId: id }, key_id, overlap_seconds);
+  }
+
+  @Action({
+    name: 'service_account_key_revoke',
+    summary: 'Revoke a key of a service account, at once and for good',
+    effect: 'destructive',
+    permission: 'service_account.manage',
+    input: ServiceAccountKeyId,
+    output: DeletedView,
+  })
+  async revoke(actor: Actor, { id, key_id }: ServiceAccountKeyId): Promise<DeletedView> {
+    await this.accounts.requireManageable(actor, id);
+    await this.keyring.revoke(actor, { serviceAccountId: id }, key_id);
+    return DeletedView.of(key_id);
+  }
+}

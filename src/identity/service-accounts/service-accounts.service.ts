@@ -1,0 +1,188 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Actor } from '../../platform/access/actor.js';
+import { requireNotAbove } from '../../platform/access/policy.js';
+import { Action } from '../../platform/actions/action.js';
+import { Audit } from '../../platform/audit/audit.js';
+import { Database, type UnitOfWork } from '../../platform/database/database.js';
+import { Events } from '../../platform/events/events.js';
+import { DeletedView } from '../../platform/http/deleted.view.js';
+import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/http/page.js';
+import { Forbidden } from '../../platform/http/problem.js';
+import { memberRemoved } from '../members/members.events.js';
+import { OrganizationsStore } from '../organizations/index.js';
+import { ServiceAccount } from './service-account.entity.js';
+import {
+  CreateServiceAccount,
+  ListServiceAccounts,
+  ServiceAccountId,
+  ServiceAccountPage,
+  ServiceAccountView,
+  UpdateServiceAccount,
+} from './service-accounts.dto.js';
+import { ServiceAccountsStore, serviceAccountView } from './service-accounts.store.js';
+
+/** Service accounts of an organization. Nobody makes or changes one that stands above them. */
+@Injectable()
+export class ServiceAccountsService {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(ServiceAccountsStore) private readonly accounts: ServiceAccountsStore,
+    @Inject(OrganizationsStore) private readonly organizations: OrganizationsStore,
+    @Inject(Events) private readonly events: Events,
+    @Inject(Audit) private readonly audit: Audit,
+  ) {}
+
+  @Action({
+    name: 'service_account_list',
+    summary: 'List the service accounts of an organization',
+    effect: 'read',
+    permission: 'service_account.read',
+    input: ListServiceAccounts,
+    output: ServiceAccountPage,
+  })
+  async list(actor: Actor, input: ListServiceAccounts): Promise<Page<ServiceAccountView>> {
+    const { organization_id = await this.organizations.defaultFor(actor), limit = DEFAULT_LIMIT } = input;
+    await this.organizations.require(actor, 'service_account.read', organization_id);
+    const [after] = decodeCursor(input.cursor, 'id');
+    const rows = await this.accounts.list(organization_id, limit + 1, after);
+    return pageOf(rows, limit, serviceAccountView, row => [row.id]);
+  }
+
+  @Action({
+    name: 'service_account_create',
+    summary: 'Create a service account, with a role not above that of the caller',
+    effect: 'write',
+    permission: 'service_account.manage',
+    input: CreateServiceAccount,
+    output: ServiceAccountView,
+  })
+  async create(actor: Actor, input: CreateServiceAccount): Promise<ServiceAccountView> {
+    const { organization_id: organizationId, name, role = 'member' } = input;
+    const own = await this.organizations.require(actor, 'service_account.manage', organizationId);
+    requireNotAbove(own.role, role);
+    const sponsorId = await this.sponsorFor(actor);
+    const account = new ServiceAccount({
+      organizationId,
+      name: name.trim(),
+      role,
+      sponsorId,
+      createdBy: actor.id,
+    });
+    await this.database.transaction(async unit => {
+      unit.add(account);
+      await this.record(unit, actor, 'service_account.create', account, { name, role });
+    });
+    return this.read(actor, { id: account.id });
+  }
+
+  @Action({
+    name: 'service_account_read',
+    summary: 'Read a service account',
+    effect: 'read',
+    permission: 'service_account.read',
+    input: ServiceAccountId,
+    output: ServiceAccountView,
+  })
+  async read(actor: Actor, { id }: ServiceAccountId): Promise<ServiceAccountView> {
+    const { account } = await this.accounts.require(actor, 'service_account.read', id);
+    return serviceAccountView(account);
+  }
+
+  @Action({
+    name: 'service_account_update',
+    summary: 'Rename a service account or change its role',
+    effect: 'write',
+    permission: 'service_account.manage',
+    input: UpdateServiceAccount,
+    output: ServiceAccountView,
+  })
+  async update(actor: Actor, { id, name, role }: UpdateServiceAccount): Promise<ServiceAccountView> {
+    const { ownRole } = await this.requireManageable(actor, id);
+    if (role) requireNotAbove(ownRole, role);
+    await this.change(actor, id, 'service_account.update', { name, role }, account => {
+      account.name = name?.trim() ?? account.name;
+      account.role = role ?? account.role;
+    });
+    return this.read(actor, { id });
+  }
+
+  @Action({
+    name: 'service_account_adopt',
+    summary: 'Become the person who answers for a service account; it then has at most your role',
+    effect: 'write',
+    permission: 'service_account.manage',
+    input: ServiceAccountId,
+    output: ServiceAccountView,
+  })
+  async adopt(actor: Actor, { id }: ServiceAccountId): Promise<ServiceAccountView> {
+    await this.requireManageable(actor, id);
+    if (actor.type !== 'user') throw new Forbidden('Only a person can answer for a service account');
+    await this.change(actor, id, 'service_account.adopt', {}, account => {
+      account.sponsorId = actor.id;
+    });
+    return this.read(actor, { id });
+  }
+
+  @Action({
+    name: 'service_account_delete',
+    summary: 'Delete a service account; its keys end at once',
+    effect: 'destructive',
+    permission: 'service_account.manage',
+    input: ServiceAccountId,
+    output: DeletedView,
+  })
+  async delete(actor: Actor, { id }: ServiceAccountId): Promise<DeletedView> {
+    await this.requireManageable(actor, id);
+    await this.change(actor, id, 'service_account.delete', {}, async (account, unit) => {
+      const left = { organization_id: account.organizationId, principal_id: account.id };
+      await this.events.publish(unit, memberRemoved, left);
+      unit.entities.remove(account);
+    });
+    return DeletedView.of(id);
+  }
+
+  /** The account, if the caller may manage it: one whose given role is above theirs they may not. */
+  async requireManageable(actor: Actor, id: string) {
+    const found = await this.accounts.require(actor, 'service_account.manage', id);
+    requireNotAbove(found.ownRole, found.account.role);
+    return found;
+  }
+
+  private async change(
+    actor: Actor,
+    id: string,
+    action: string,
+    details: object,
+    apply: (account: ServiceAccount, unit: UnitOfWork) => Promise<void> | void,
+  ): Promise<void> {
+    await this.database.transaction(async unit => {
+      const account = await unit.entities.findOneOrFail(ServiceAccount, { id });
+      await apply(account, unit);
+      await this.record(unit, actor, action, account, details);
+    });
+  }
+
+  /** A service account that makes another one passes on the person who answers for it. */
+  private async sponsorFor(actor: Actor): Promise<string> {
+    if (actor.type === 'user') return actor.id;
+    const { account } = await this.accounts.require(actor, 'service_account.read', actor.id);
+    return account.sponsor_id;
+  }
+
+  private record(
+    unit: UnitOfWork,
+    actor: Actor,
+    action: string,
+    account: ServiceAccount,
+    details: object,
+  ): Promise<void> {
+    const { id: target_id, organizationId: organization_id } = account;
+    return this.audit.record(unit, actor, {
+      action,
+      target_type: 'service_account',
+      target_id,
+      organization_id,
+      details: { ...details },
+    });
+  }
+}

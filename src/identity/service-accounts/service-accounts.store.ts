@@ -1,0 +1,60 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Actor } from '../../platform/access/actor.js';
+import type { OrganizationPermission, OrganizationRole } from '../../platform/access/policy.js';
+import { Database } from '../../platform/database/database.js';
+import { iso, type Row } from '../../platform/database/rows.js';
+import { NotFound } from '../../platform/http/problem.js';
+import { type Membership, OrganizationsStore } from '../organizations/index.js';
+import type { ServiceAccount } from './service-account.entity.js';
+import type { ServiceAccountView } from './service-accounts.dto.js';
+
+type ServiceAccountTables = { service_account: ServiceAccount; membership: Membership };
+type ServiceAccountRow = Row<ServiceAccount> & { effective_role: OrganizationRole | null };
+
+/** Questions about service accounts, each asked together with who asks. */
+@Injectable()
+export class ServiceAccountsStore {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(OrganizationsStore) private readonly organizations: OrganizationsStore,
+  ) {}
+
+  /** The account and the caller's own role in its organization: 404 where they are no member, 403 where they may not. */
+  async require(
+    actor: Actor,
+    permission: OrganizationPermission,
+    id: string,
+  ): Promise<{ account: ServiceAccountRow; ownRole: OrganizationRole }> {
+    const account = await this.accounts().where('s.id', '=', id).executeTakeFirst();
+    const noSuchAccount = new NotFound('No such service account');
+    if (!account || !(await this.organizations.isMember(actor, account.organization_id))) throw noSuchAccount;
+    const { role: ownRole } = await this.organizations.require(actor, permission, account.organization_id);
+    return { account, ownRole };
+  }
+
+  list(organizationId: string, limit: number, after: string | undefined): Promise<ServiceAccountRow[]> {
+    const query = this.accounts()
+      .where('s.organization_id', '=', organizationId)
+      .orderBy('s.id')
+      .limit(limit);
+    return (after ? query.where('s.id', '>', after) : query).execute();
+  }
+
+  private accounts() {
+    return this.database
+      .tables<ServiceAccountTables>()
+      .selectFrom('service_account as s')
+      .leftJoin('membership as m', join =>
+        join.onRef('m.organization_id', '=', 's.organization_id').onRef('m.principal_id', '=', 's.id'),
+      )
+      .selectAll('s')
+      .select('m.role as effective_role');
+  }
+}
+
+export function serviceAccountView(row: ServiceAccountRow): ServiceAccountView {
+  const { id, organization_id, name, role, effective_role, sponsor_id, created_by } = row;
+  const status = effective_role === null ? 'suspended' : 'active';
+  const times = { created_at: iso(row.created_at), updated_at: iso(row.updated_at) };
+  return { id, organization_id, name, role, effective_role, status, sponsor_id, created_by, ...times };
+}

@@ -1,0 +1,32 @@
+import { Controller, Delete, Get, Inject, Put } from '@nestjs/common';
+import { Caller } from '../../platform/access/access.js';
+import type { Actor } from '../../platform/access/actor.js';
+import { Input } from '../../platform/http/input.js';
+import { Serves } from '../../platform/http/serves.js';
+import { ListWorkspaceMembers, PutWorkspaceMember, WorkspaceMemberId } from './workspace-members.dto.js';
+import { WorkspaceMembersService } from './workspace-members.service.js';
+
+const MEMBERS = '/api/workspaces/:workspaceId/members';
+
+@Controller()
+export class WorkspaceMembersController {
+  constructor(@Inject(WorkspaceMembersService) private readonly members: WorkspaceMembersService) {}
+
+  @Serves(WorkspaceMembersService, 'list')
+  @Get(MEMBERS)
+  list(@Caller() actor: Actor, @Input() input: ListWorkspaceMembers) {
+    return this.members.list(actor, input);
+  }
+
+  @Serves(WorkspaceMembersService, 'put')
+  @Put(`${MEMBERS}/:userId`)
+  put(@Caller() actor: Actor, @Input() input: PutWorkspaceMember) {
+    return this.members.put(actor, input);
+  }
+
+  @Serves(WorkspaceMembersService, 'remove')
+  @Delete(`${MEMBERS}/:userId`)
+  remove(@Caller() actor: Actor, @Input() input: WorkspaceMemberId) {
+    return this.members.remove(actor, input);
+  }
+}

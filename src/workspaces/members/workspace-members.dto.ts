@@ -1,0 +1,54 @@
+import { ORGANIZATION_ROLES, WORKSPACE_ROLES, type WorkspaceRole } from '../../platform/access/policy.js';
+import { Field } from '../../platform/http/field.js';
+import { PageInput, PageOf } from '../../platform/http/page.js';
+
+export class ListWorkspaceMembers extends PageInput {
+  @Field.id('The workspace')
+  workspace_id: string;
+}
+
+export class WorkspaceMemberId {
+  @Field.id('The workspace')
+  workspace_id: string;
+
+  @Field.id('The person or service account')
+  user_id: string;
+}
+
+export class PutWorkspaceMember extends WorkspaceMemberId {
+  @Field.choice('Role in the workspace', WORKSPACE_ROLES, { example: 'editor' })
+  role: WorkspaceRole;
+}
+
+export class WorkspaceMemberView {
+  @Field.id('The person or service account')
+  user_id: string;
+
+  @Field.choice('Which of the two', ['user', 'service_account'])
+  type: string;
+
+  @Field.text('Name', { example: 'Ada Lovelace' })
+  name: string;
+
+  @Field.text('E-mail address, of a person', { nullable: true, example: 'ada@example.com' })
+  email: string | null;
+
+  @Field.choice('Role they were given in the workspace', WORKSPACE_ROLES, { example: 'editor' })
+  role: WorkspaceRole;
+
+  @Field.choice('Role in the organization', ORGANIZATION_ROLES, { example: 'member' })
+  organization_role: string;
+
+  @Field.time('When they were added')
+  added_at: string;
+}
+
+export const WorkspaceMemberPage = PageOf(WorkspaceMemberView, 'WorkspaceMemberPage');
+
+export class WorkspaceMemberRemovedView {
+  @Field.id('The person or service account')
+  user_id: string;
+
+  @Field.boolean('Always true')
+  removed: boolean;
+}

@@ -1,0 +1,112 @@
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { memberRemoved } from '../../identity/index.js';
+import type { Actor } from '../../platform/access/actor.js';
+import { Action } from '../../platform/actions/action.js';
+import { Audit } from '../../platform/audit/audit.js';
+import { Database, type UnitOfWork } from '../../platform/database/database.js';
+import { Events } from '../../platform/events/events.js';
+import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/http/page.js';
+import { Conflict } from '../../platform/http/problem.js';
+import { type Workspace, WorkspacesStore } from '../workspaces/index.js';
+import {
+  ListWorkspaceMembers,
+  PutWorkspaceMember,
+  WorkspaceMemberId,
+  WorkspaceMemberPage,
+  WorkspaceMemberRemovedView,
+  WorkspaceMemberView,
+} from './workspace-members.dto.js';
+import { WorkspaceMembersStore, workspaceMemberView } from './workspace-members.store.js';
+
+/** People and service accounts added to a workspace by name. */
+@Injectable()
+export class WorkspaceMembersService implements OnModuleInit {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
+    @Inject(WorkspaceMembersStore) private readonly members: WorkspaceMembersStore,
+    @Inject(Events) private readonly events: Events,
+    @Inject(Audit) private readonly audit: Audit,
+  ) {}
+
+  onModuleInit(): void {
+    this.events.on(memberRemoved, (unit, { organization_id, principal_id }) =>
+      this.members.removeFromAll(unit, organization_id, principal_id),
+    );
+  }
+
+  @Action({
+    name: 'workspace_member_list',
+    summary: 'List who was added to a workspace by name',
+    effect: 'read',
+    permission: 'workspace.read',
+    input: ListWorkspaceMembers,
+    output: WorkspaceMemberPage,
+  })
+  async list(actor: Actor, input: ListWorkspaceMembers): Promise<Page<WorkspaceMemberView>> {
+    const { workspace_id, limit = DEFAULT_LIMIT } = input;
+    await this.workspaces.require(actor, 'workspace.read', workspace_id);
+    const [after] = decodeCursor(input.cursor, 'id');
+    const rows = await this.members.list(workspace_id, limit + 1, after);
+    return pageOf(rows, limit, workspaceMemberView, row => [row.principal_id]);
+  }
+
+  @Action({
+    name: 'workspace_member_put',
+    summary: 'Add a member of the organization to a workspace, or change their role in it',
+    effect: 'write',
+    permission: 'workspace.members',
+    input: PutWorkspaceMember,
+    output: WorkspaceMemberView,
+    refuses: { 409: 'The workspace is private' },
+  })
+  async put(actor: Actor, { workspace_id, user_id, role }: PutWorkspaceMember): Promise<WorkspaceMemberView> {
+    await this.database.transaction(async unit => {
+      const workspace = await this.workspaces.requireEntity(unit, actor, 'workspace.members', workspace_id);
+      if (workspace.visibility === 'private')
+        throw new Conflict("A private workspace is its creator's alone; make it restricted to add people");
+      await this.members.put(unit, workspace_id, user_id, role);
+      await this.record(unit, actor, 'workspace_member.put', workspace, user_id, { role });
+    });
+    return workspaceMemberView(await this.members.read(workspace_id, user_id));
+  }
+
+  @Action({
+    name: 'workspace_member_remove',
+    summary: 'Take somebody out of a workspace; their access by name ends at once',
+    effect: 'destructive',
+    permission: 'workspace.members',
+    input: WorkspaceMemberId,
+    output: WorkspaceMemberRemovedView,
+  })
+  async remove(
+    actor: Actor,
+    { workspace_id, user_id }: WorkspaceMemberId,
+  ): Promise<WorkspaceMemberRemovedView> {
+    await this.database.transaction(async unit => {
+      const workspace = await this.workspaces.requireEntity(unit, actor, 'workspace.members', workspace_id);
+      await this.members.remove(unit, workspace_id, user_id);
+      await this.record(unit, actor, 'workspace_member.remove', workspace, user_id, {});
+    });
+    return { user_id, removed: true };
+  }
+
+  private record(
+    unit: UnitOfWork,
+    actor: Actor,
+    action: string,
+    workspace: Workspace,
+    target_id: string,
+    details: object,
+  ): Promise<void> {
+    const { id: workspace_id, organizationId: organization_id } = workspace;
+    return this.audit.record(unit, actor, {
+      action,
+      target_type: 'principal',
+      target_id,
+      organization_id,
+      workspace_id,
+      details: { ...details },
+    });
+  }
+}

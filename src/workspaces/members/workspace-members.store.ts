@@ -1,0 +1,85 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import type { OrganizationRole, WorkspaceRole } from '../../platform/access/policy.js';
+import { Database, type UnitOfWork } from '../../platform/database/database.js';
+import { iso } from '../../platform/database/rows.js';
+import { NotFound } from '../../platform/http/problem.js';
+import type { WorkspaceMemberView } from './workspace-members.dto.js';
+
+interface MemberRow {
+  principal_id: string;
+  name: string;
+  email: string | null;
+  is_user: boolean;
+  role: WorkspaceRole;
+  organization_role: OrganizationRole;
+  created_at: string;
+}
+
+/** Who was added to a workspace by name. Whoever has left the organization no longer counts. */
+@Injectable()
+export class WorkspaceMembersStore {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  async list(workspaceId: string, limit: number, after: string | undefined): Promise<MemberRow[]> {
+    const { rows } = await this.members(
+      workspaceId,
+      sql`wm.principal_id > ${after ?? '00000000-0000-0000-0000-000000000000'}`,
+      limit,
+    );
+    return rows;
+  }
+
+  async read(workspaceId: string, principalId: string): Promise<MemberRow> {
+    const { rows } = await this.members(workspaceId, sql`wm.principal_id = ${principalId}`, 1);
+    if (!rows[0]) throw new NotFound('No such member of the workspace');
+    return rows[0];
+  }
+
+  /** Adds a member of the organization, or gives them another role; 404 for anybody else. */
+  async put(unit: UnitOfWork, workspaceId: string, principalId: string, role: WorkspaceRole): Promise<void> {
+    const { rows } = await sql`
+      insert into workspace_member (workspace_id, principal_id, role, created_at)
+      select w.id, m.principal_id, ${role}, now() from workspace w
+      join membership m on m.organization_id = w.organization_id and m.principal_id = ${principalId}
+      where w.id = ${workspaceId}
+      on conflict (workspace_id, principal_id) do update set role = excluded.role
+      returning principal_id`.execute(unit.tables());
+    if (rows.length === 0) throw new NotFound('No such member of the organization');
+  }
+
+  async remove(unit: UnitOfWork, workspaceId: string, principalId: string): Promise<void> {
+    const { rows } = await sql`
+      delete from workspace_member where workspace_id = ${workspaceId} and principal_id = ${principalId}
+      returning principal_id`.execute(unit.tables());
+    if (rows.length === 0) throw new NotFound('No such member of the workspace');
+  }
+
+  /** Takes somebody who leaves an organization out of all its workspaces. */
+  async removeFromAll(unit: UnitOfWork, organizationId: string, principalId: string): Promise<void> {
+    await sql`
+      delete from workspace_member wm using workspace w
+      where w.id = wm.workspace_id and w.organization_id = ${organizationId} and wm.principal_id = ${principalId}`.execute(
+      unit.tables(),
+    );
+  }
+
+  private members(workspaceId: string, which: ReturnType<typeof sql>, limit: number) {
+    return sql<MemberRow>`
+      select wm.principal_id, coalesce(u.name, s.name) as name, u.email, u.id is not null as is_user, wm.role,
+        m.role as organization_role, wm.created_at
+      from workspace_member wm
+      join workspace w on w.id = wm.workspace_id
+      join membership m on m.organization_id = w.organization_id and m.principal_id = wm.principal_id
+      left join "user" u on u.id = wm.principal_id
+      left join service_account s on s.id = wm.principal_id
+      where wm.workspace_id = ${workspaceId} and ${which}
+      order by wm.principal_id limit ${limit}`.execute(this.database.tables());
+  }
+}
+
+export function workspaceMemberView(row: MemberRow): WorkspaceMemberView {
+  const { principal_id: user_id, name, email, is_user, role, organization_role } = row;
+  const type = is_user ? 'user' : 'service_account';
+  return { user_id, type, name, email, role, organization_role, added_at: iso(row.created_at) };
+}
