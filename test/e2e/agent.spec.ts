@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { FakeOpenAi } from '../fakes/openai-server.js';
@@ -192,10 +192,10 @@ describe('events', () => {
     const url = `/api/agent/runs/${sent.call_id}/events`;
     const seen: StreamEvent[] = [];
     for (let connection = 0; connection < 10; connection++) {
+      if (connection === 5) held.open();
       const headers = { 'last-event-id': String(seen.at(-1)?.id ?? 0) };
       seen.push(...(await ada.client.events(url, { headers, until: () => true })).slice(0, 1));
     }
-    held.open();
     seen.push(...(await agent.events(sent, `?after=${seen.at(-1)?.id}`)));
     const whole = await agent.events(sent);
     expect(seen).toEqual(whole);
@@ -310,7 +310,6 @@ describe('many runs', () => {
 
 it('answers as the subagent that the chat names', async () => {
   const folder = path.join(service.dataDir, 'workspaces', workspace_id);
-  const { mkdirSync } = await import('node:fs');
   mkdirSync(path.join(folder, '.agents'), { recursive: true });
   writeFileSync(path.join(folder, '.agents/poet.md'), '---\nmodel: local/verse\n---\nAnswer in rhyme.');
   model.reply({ text: 'A rhyme.' });
