@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type Kysely, sql } from 'kysely';
-import type { OrganizationMember } from '../../identity/index.js';
+import type { Membership } from '../../identity/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import {
   type OrganizationRole,
@@ -24,7 +24,7 @@ type ChatTables = {
   run: Run;
   workspace: Workspace;
   workspace_member: WorkspaceMember;
-  organization_member: OrganizationMember;
+  membership: Membership;
 };
 
 interface Standing {
@@ -73,10 +73,20 @@ export class ChatsStore {
   list(actor: Actor, filter: ChatFilter): Promise<(Row<Chat> & NewestRun)[]> {
     let query = this.standings(this.database.tables<ChatTables>(), actor)
       .where(({ or, and, eb }) =>
-        or([and([eb('c.workspace_id', 'is', null), eb('c.created_by', '=', actor.id)]), isVisibleTo(actor.id)]),
+        or([
+          and([eb('c.workspace_id', 'is', null), eb('c.created_by', '=', actor.id)]),
+          isVisibleTo(actor.id),
+        ]),
       )
       .leftJoinLateral(
-        eb => eb.selectFrom('run').select(['id', 'status']).whereRef('chat_id', '=', 'c.id').orderBy('number', 'desc').limit(1).as('r'),
+        eb =>
+          eb
+            .selectFrom('run')
+            .select(['id', 'status'])
+            .whereRef('chat_id', '=', 'c.id')
+            .orderBy('number', 'desc')
+            .limit(1)
+            .as('r'),
         join => join.onTrue(),
       )
       .select(['r.id as run_id', 'r.status as run_status'])
@@ -90,7 +100,9 @@ export class ChatsStore {
     if (filter.pinned !== undefined) query = query.where('c.pinned', '=', filter.pinned);
     if (filter.q) query = query.where(sql<boolean>`strpos(lower(c.title), lower(${filter.q})) > 0`);
     if (after)
-      query = query.where(({ eb, refTuple, tuple }) => eb(refTuple('c.created_at', 'c.id'), '<', tuple(after.createdAt, after.id)));
+      query = query.where(({ eb, refTuple, tuple }) =>
+        eb(refTuple('c.created_at', 'c.id'), '<', tuple(after.createdAt, after.id)),
+      );
     return query.execute();
   }
 
@@ -112,12 +124,12 @@ export class ChatsStore {
     const { organization_id, workspace_ids } = actor.credential;
     let query = tables
       .selectFrom('chat as c')
-      .innerJoin('organization_member as m', join =>
-        join.onRef('m.organization_id', '=', 'c.organization_id').on('m.user_id', '=', actor.id),
+      .innerJoin('membership as m', join =>
+        join.onRef('m.organization_id', '=', 'c.organization_id').on('m.principal_id', '=', actor.id),
       )
       .leftJoin('workspace as w', 'w.id', 'c.workspace_id')
       .leftJoin('workspace_member as wm', join =>
-        join.onRef('wm.workspace_id', '=', 'w.id').on('wm.user_id', '=', actor.id),
+        join.onRef('wm.workspace_id', '=', 'w.id').on('wm.principal_id', '=', actor.id),
       )
       .selectAll('c')
       .select(['w.visibility', 'w.created_by as workspace_created_by'])
@@ -131,8 +143,14 @@ export class ChatsStore {
 /** A chat in a workspace follows the workspace; one without is its creator's alone. */
 function chatRole(actorId: string, chat: Row<Chat> & Standing): WorkspaceRole | null {
   const { visibility, workspace_created_by, organization_role, workspace_role } = chat;
-  if (visibility === null || workspace_created_by === null) return chat.created_by === actorId ? 'admin' : null;
-  return workspaceRole(actorId, { visibility, created_by: workspace_created_by, organization_role, workspace_role });
+  if (visibility === null || workspace_created_by === null)
+    return chat.created_by === actorId ? 'admin' : null;
+  return workspaceRole(actorId, {
+    visibility,
+    created_by: workspace_created_by,
+    organization_role,
+    workspace_role,
+  });
 }
 
 export function chatView(row: Row<Chat> & NewestRun): ChatView {
