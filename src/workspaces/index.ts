@@ -1,15 +1,18 @@
 import { Workspace, WorkspaceMember } from './workspaces/index.js';
 
 export { FilesService } from './files/files.service.js';
+export { failed, type Tool, type ToolContext, type ToolResult } from './tools/tool.js';
+export { Toolbox } from './tools/toolbox.js';
 export {
   isVisibleTo,
   type VisibleWorkspace,
   Workspace,
   WorkspaceFolders,
   WorkspaceMember,
-  WorkspacesService, WorkspacesStore, workspaceDeleting } from './workspaces/index.js';
-export { failed, type Tool, type ToolContext, type ToolResult } from './tools/tool.js';
-export { Toolbox } from './tools/toolbox.js';
+  WorkspacesService,
+  WorkspacesStore,
+  workspaceDeleting,
+} from './workspaces/index.js';
 export { WorkspacesModule } from './workspaces.module.js';
 
 export const workspaceEntities = [Workspace, WorkspaceMember];

@@ -88,7 +88,8 @@ export function assertValid(instance: object): void {
 
 function merge(shape: Shape, { params, query, body }: RawInput): Record<string, unknown> {
   const fields = fieldsOf(shape);
-  const merged: Record<string, unknown> = {};
+  // Without a prototype, so that `__proto__` is a field like any other: an unknown one.
+  const merged: Record<string, unknown> = Object.create(null);
   for (const [name, value] of Object.entries(query)) merged[name] = coerce(fields.get(name), value);
   if (body !== undefined && body !== null) Object.assign(merged, jsonObject(body));
   for (const [param, value] of Object.entries(params)) {

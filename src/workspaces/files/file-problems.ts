@@ -1,5 +1,14 @@
 import { WorkspaceFsError } from '#libs/workspace-fs/index.js';
-import { Conflict, Invalid, NotFound, PreconditionFailed, Problem, TooLarge, translateErrors, Unavailable } from '../../platform/http/problem.js';
+import {
+  Conflict,
+  Invalid,
+  NotFound,
+  PreconditionFailed,
+  Problem,
+  TooLarge,
+  translateErrors,
+  Unavailable,
+} from '../../platform/http/problem.js';
 
 const ANSWERS: Record<WorkspaceFsError['code'], new (detail: string) => Problem> = {
   not_found: NotFound,

@@ -19,8 +19,8 @@ import {
   WriteContent,
 } from './files.dto.js';
 import { FilesService, type Preconditions } from './files.service.js';
-import { sendFile } from './send-file.js';
 import { receiving } from './receive-body.js';
+import { sendFile } from './send-file.js';
 
 const FILES = '/api/workspaces/:workspaceId/files';
 

@@ -49,12 +49,19 @@ export class WriteContent extends FilePath {
 }
 
 export class DownloadFile extends FilePath {
-  @Field.boolean('Show in a browser where that is harmless, instead of saving', { optional: true, default: false })
+  @Field.boolean('Show in a browser where that is harmless, instead of saving', {
+    optional: true,
+    default: false,
+  })
   inline?: boolean;
 }
 
 export class EditFile extends FilePath {
-  @Field.text('Text to replace; must occur exactly once unless replace_all', { min: 1, max: 1_000_000, example: 'teh' })
+  @Field.text('Text to replace; must occur exactly once unless replace_all', {
+    min: 1,
+    max: 1_000_000,
+    example: 'teh',
+  })
   old_text: string;
 
   @Field.text('What to put in its place', { max: 1_000_000, example: 'the' })
@@ -96,7 +103,10 @@ export class EntryView {
   @Field.time('When it was last changed')
   modified_at: string;
 
-  @Field.text('Changes whenever the content does; null unless it is a file', { nullable: true, example: '"1f-6a"' })
+  @Field.text('Changes whenever the content does; null unless it is a file', {
+    nullable: true,
+    example: '"1f-6a"',
+  })
   etag: string | null;
 }
 

@@ -36,7 +36,12 @@ export interface Preconditions {
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 const ABSENT = { 404: 'No such workspace or path' };
-const WRITES = { ...ABSENT, 409: 'Something else is at the path', 412: 'The precondition failed', 413: 'Over the size limit' };
+const WRITES = {
+  ...ABSENT,
+  409: 'Something else is at the path',
+  412: 'The precondition failed',
+  413: 'Over the size limit',
+};
 
 /** Files of a workspace. The folder on disk is the truth; nothing is cached. */
 @Injectable()

@@ -27,16 +27,27 @@ export function parseRange(header: string | undefined, size: number): ByteRange 
 /** `Content-Disposition` for any name (RFC 6266): plain ASCII, and the true name in UTF-8. */
 function disposition(kind: 'inline' | 'attachment', name: string): string {
   const ascii = name.replace(/[^\x20-\x7e]|["\\%]/g, '_');
-  const encoded = encodeURIComponent(name.toWellFormed()).replace(/['()*]/g, c => `%${c.charCodeAt(0).toString(16)}`);
+  const encoded = encodeURIComponent(name.toWellFormed()).replace(
+    /['()*]/g,
+    c => `%${c.charCodeAt(0).toString(16)}`,
+  );
   return `${kind}; filename="${ascii}"; filename*=UTF-8''${encoded}`;
 }
 
 function isUnchanged(header: string | undefined, etag: string): boolean {
-  return header === '*' || (header ?? '').split(',').some(candidate => candidate.trim().replace(/^W\//, '') === etag);
+  return (
+    header === '*' ||
+    (header ?? '').split(',').some(candidate => candidate.trim().replace(/^W\//, '') === etag)
+  );
 }
 
 /** Answers with the bytes of an open file, and closes it. */
-export async function sendFile(request: FastifyRequest, reply: FastifyReply, file: OpenFile, inline: boolean): Promise<void> {
+export async function sendFile(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  file: OpenFile,
+  inline: boolean,
+): Promise<void> {
   try {
     const { path, size } = file.entry;
     const etag = file.entry.etag ?? '';

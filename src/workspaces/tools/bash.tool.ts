@@ -1,5 +1,5 @@
-import type { SandboxResult } from '#libs/sandbox/index.js';
 import { Inject, Injectable } from '@nestjs/common';
+import type { SandboxResult } from '#libs/sandbox/index.js';
 import { Field } from '../../platform/http/field.js';
 import { SandboxesService } from '../sandboxes/sandboxes.service.js';
 import { WorkspacesStore } from '../workspaces/index.js';

@@ -26,9 +26,14 @@ export class ReadFileTool implements Tool<ReadFileInput> {
   constructor(@Inject(FilesService) private readonly files: FilesService) {}
 
   async run({ actor, workspaceId: workspace_id }: ToolContext, input: ReadFileInput): Promise<ToolResult> {
-    const { content, start_line, end_line, total_lines } = await this.files.read(actor, { workspace_id, ...input });
+    const { content, start_line, end_line, total_lines } = await this.files.read(actor, {
+      workspace_id,
+      ...input,
+    });
     const isPart = start_line > 1 || end_line < total_lines;
-    return succeeded(shorten(content) + (isPart ? `\n(lines ${start_line} to ${end_line} of ${total_lines})` : ''));
+    return succeeded(
+      shorten(content) + (isPart ? `\n(lines ${start_line} to ${end_line} of ${total_lines})` : ''),
+    );
   }
 }
 
@@ -59,7 +64,11 @@ class EditFileInput {
   @Field.text('Path in the workspace', PATH)
   path: string;
 
-  @Field.text('Text to replace, exactly as it stands; must occur once', { min: 1, max: 1_000_000, example: 'teh' })
+  @Field.text('Text to replace, exactly as it stands; must occur once', {
+    min: 1,
+    max: 1_000_000,
+    example: 'teh',
+  })
   old_text: string;
 
   @Field.text('What to put in its place', { max: 1_000_000, example: 'the' })
@@ -80,7 +89,9 @@ export class EditFileTool implements Tool<EditFileInput> {
 
   async run({ actor, workspaceId: workspace_id }: ToolContext, input: EditFileInput): Promise<ToolResult> {
     const { path, replacements } = await this.files.edit(actor, { workspace_id, ...input });
-    return succeeded(`Replaced ${replacements} occurrence${replacements === 1 ? '' : 's'} in ${path}`, [path]);
+    return succeeded(`Replaced ${replacements} occurrence${replacements === 1 ? '' : 's'} in ${path}`, [
+      path,
+    ]);
   }
 }
 
@@ -104,8 +115,14 @@ export class ListFilesTool implements Tool<ListFilesInput> {
   constructor(@Inject(FilesService) private readonly files: FilesService) {}
 
   async run({ actor, workspaceId: workspace_id }: ToolContext, input: ListFilesInput): Promise<ToolResult> {
-    const { items, next_cursor } = await this.files.list(actor, { workspace_id, limit: MOST_LISTED, ...input });
-    const lines = items.map(({ path, type, size }) => (type === 'directory' ? `${path}/` : `${path} (${size} bytes)`));
+    const { items, next_cursor } = await this.files.list(actor, {
+      workspace_id,
+      limit: MOST_LISTED,
+      ...input,
+    });
+    const lines = items.map(({ path, type, size }) =>
+      type === 'directory' ? `${path}/` : `${path} (${size} bytes)`,
+    );
     if (next_cursor) lines.push(`… more than ${MOST_LISTED} entries; list a folder below`);
     return succeeded(lines.join('\n') || '(empty)');
   }
@@ -118,7 +135,11 @@ class SearchFilesInput {
   @Field.text('Only below this folder', { max: 4096, optional: true, example: 'src' })
   path?: string;
 
-  @Field.text('Only files whose name or path matches this glob', { max: 500, optional: true, example: '*.md' })
+  @Field.text('Only files whose name or path matches this glob', {
+    max: 500,
+    optional: true,
+    example: '*.md',
+  })
   glob?: string;
 }
 

@@ -29,7 +29,11 @@ export interface Tool<Input extends object = object> {
   run(context: ToolContext, input: Input): Promise<ToolResult>;
 }
 
-export const succeeded = (output: string, changed?: readonly string[]): ToolResult => ({ output, isError: false, changed });
+export const succeeded = (output: string, changed?: readonly string[]): ToolResult => ({
+  output,
+  isError: false,
+  changed,
+});
 export const failed = (output: string): ToolResult => ({ output, isError: true });
 
 /** Longest output that a model is given, in characters. */

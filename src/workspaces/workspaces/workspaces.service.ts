@@ -144,14 +144,12 @@ export class WorkspacesService implements OnModuleInit {
     output: DeletedView,
   })
   async delete(actor: Actor, { workspace_id }: WorkspaceId): Promise<DeletedView> {
-    const { name, organization_id } = await this.workspaces.require(actor, 'workspace.delete', workspace_id);
     await this.database.transaction(async unit => {
+      const workspace = await this.workspaces.requireEntity(unit, actor, 'workspace.delete', workspace_id);
       await this.retire(unit, workspace_id);
-      const gone = await unit.entities.nativeDelete(Workspace, { id: workspace_id });
-      // Nothing where another deletion was first.
-      if (gone === 0) return;
-      const entry = entryOf('workspace_delete', { id: workspace_id, organizationId: organization_id });
-      await this.audit.record(unit, actor, { ...entry, details: { name } });
+      unit.entities.remove(workspace);
+      const details = { name: workspace.name };
+      await this.audit.record(unit, actor, { ...entryOf('workspace_delete', workspace), details });
     });
     return DeletedView.of(workspace_id);
   }
@@ -163,9 +161,8 @@ export class WorkspacesService implements OnModuleInit {
     action: string,
     apply: (workspace: Workspace) => Record<string, unknown>,
   ): Promise<void> {
-    await this.workspaces.require(actor, 'workspace.update', id);
     await this.database.transaction(async unit => {
-      const workspace = await unit.entities.findOneOrFail(Workspace, { id });
+      const workspace = await this.workspaces.requireEntity(unit, actor, 'workspace.update', id);
       await this.audit.record(unit, actor, { ...entryOf(action, workspace), details: apply(workspace) });
     });
   }

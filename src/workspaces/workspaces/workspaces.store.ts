@@ -59,9 +59,18 @@ export class WorkspacesStore {
   }
 
   /** As {@link require}, for a change: nobody else changes or deletes it before the unit of work ends. */
-  async requireEntity(unit: UnitOfWork, actor: Actor, permission: WorkspacePermission, id: string): Promise<Workspace> {
+  async requireEntity(
+    unit: UnitOfWork,
+    actor: Actor,
+    permission: WorkspacePermission,
+    id: string,
+  ): Promise<Workspace> {
     await this.require(actor, permission, id, unit);
-    const workspace = await unit.entities.findOne(Workspace, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+    const workspace = await unit.entities.findOne(
+      Workspace,
+      { id },
+      { lockMode: LockMode.PESSIMISTIC_WRITE },
+    );
     if (!workspace) throw noSuchWorkspace();
     return workspace;
   }
