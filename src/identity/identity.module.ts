@@ -1,16 +1,13 @@
 import { Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
-import { JwtModule } from '@nestjs/jwt';
 import { PassportModule } from '@nestjs/passport';
 import { Credentials } from '../platform/access/access.js';
 import { ApiKeyStrategy } from '../platform/access/api-key.strategy.js';
 import { AccessTokenGuard, ApiKeyGuard, CredentialGuard } from '../platform/access/credential.guard.js';
-import { AccountsService } from './accounts/accounts.service.js';
 import { AuditLogController } from './audit-log/audit-log.controller.js';
 import { AuditLogService } from './audit-log/audit-log.service.js';
-import { AuthController } from './auth/auth.controller.js';
-import { AuthService } from './auth/auth.service.js';
-import { SetupToken } from './auth/setup-token.js';
+import { AuthModule } from './auth/auth.module.js';
+import { BillingModule } from './billing/index.js';
 import { CredentialsService } from './credentials.service.js';
 import { AcceptanceService } from './invitations/acceptance.service.js';
 import { InvitationsController } from './invitations/invitations.controller.js';
@@ -28,25 +25,19 @@ import { ServiceAccountsController } from './service-accounts/service-accounts.c
 import { ServiceAccountsService } from './service-accounts/service-accounts.service.js';
 import { ServiceAccountsStore } from './service-accounts/service-accounts.store.js';
 import { JwtStrategy } from './sessions/jwt.strategy.js';
-import { SessionsService } from './sessions/sessions.service.js';
-import { TokenKey } from './sessions/token-key.js';
 
 /** Who people and programs are: accounts, sessions, keys, organizations. Its guard closes every route of the service. */
 @Module({
-  imports: [PassportModule, JwtModule.register({}), OrganizationsModule],
+  imports: [PassportModule, AuthModule, OrganizationsModule, BillingModule],
   controllers: [
     AuditLogController,
-    AuthController,
     InvitationsController,
     KeysController,
     MembersController,
     ServiceAccountsController,
   ],
   providers: [
-    AccountsService,
     AuditLogService,
-    AuthService,
-    SetupToken,
     KeysService,
     Keyring,
     MembersService,
@@ -57,8 +48,6 @@ import { TokenKey } from './sessions/token-key.js';
     ServiceAccountsService,
     ServiceAccountsStore,
     ServiceAccountKeysService,
-    SessionsService,
-    TokenKey,
     { provide: Credentials, useClass: CredentialsService },
     ApiKeyStrategy,
     JwtStrategy,
@@ -66,6 +55,6 @@ import { TokenKey } from './sessions/token-key.js';
     AccessTokenGuard,
     { provide: APP_GUARD, useClass: CredentialGuard },
   ],
-  exports: [AuthService, SetupToken, KeysService, OrganizationsModule],
+  exports: [AuthModule, KeysService, OrganizationsModule, BillingModule],
 })
 export class IdentityModule {}

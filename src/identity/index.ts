@@ -1,5 +1,6 @@
 import { Installation } from './accounts/installation.entity.js';
 import { User } from './accounts/user.entity.js';
+import { EmailToken } from './auth/email/email-token.entity.js';
 import { Invitation } from './invitations/invitation.entity.js';
 import { ApiKey } from './keys/api-key.entity.js';
 import { Organization, OrganizationMember } from './organizations/index.js';
@@ -9,6 +10,17 @@ import { Session } from './sessions/session.entity.js';
 
 export { AuthService } from './auth/auth.service.js';
 export { SetupToken } from './auth/setup-token.js';
+export {
+  BudgetFields,
+  BudgetReached,
+  Budgets,
+  BudgetView,
+  enterModelCall,
+  enterStorage,
+  enterToolCall,
+  freeReservation,
+  type PlannedSpend,
+} from './billing/index.js';
 export { IdentityModule } from './identity.module.js';
 export { KeysService } from './keys/keys.service.js';
 export { memberRemoved } from './members/members.events.js';
@@ -27,6 +39,7 @@ export const identityEntities = [
   User,
   Session,
   RefreshToken,
+  EmailToken,
   ApiKey,
   Organization,
   OrganizationMember,

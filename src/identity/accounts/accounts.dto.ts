@@ -18,6 +18,9 @@ export class UserView {
   @Field.text('E-mail address', EMAIL)
   email: string;
 
+  @Field.time('When the address was verified; null: not yet', { nullable: true })
+  email_verified_at: string | null;
+
   @Field.text('Name shown to others', PERSON_NAME)
   name: string;
 

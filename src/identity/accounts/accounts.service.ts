@@ -3,7 +3,7 @@ import type { Actor } from '../../platform/access/actor.js';
 import { requireScope } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
 import { Database } from '../../platform/database/database.js';
-import { iso } from '../../platform/database/rows.js';
+import { iso, isoOrNull } from '../../platform/database/rows.js';
 import { OrganizationsStore } from '../organizations/index.js';
 import { PrincipalView, UpdateAccount, UserView } from './accounts.dto.js';
 import { User } from './user.entity.js';
@@ -73,6 +73,14 @@ export class AccountsService {
   }
 }
 
-export function userView({ id, email, name, installationOwner, createdAt }: User): UserView {
-  return { id, email, name, installation_owner: installationOwner, created_at: iso(createdAt) };
+export function userView(user: User): UserView {
+  const { id, email, name } = user;
+  return {
+    id,
+    email,
+    email_verified_at: isoOrNull(user.emailVerifiedAt),
+    name,
+    installation_owner: user.installationOwner,
+    created_at: iso(user.createdAt),
+  };
 }

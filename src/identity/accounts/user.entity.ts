@@ -18,6 +18,10 @@ export class User {
   @Property({ type: 'text' })
   passwordHash: string;
 
+  /** When it was shown that the address is this person's; null until then. */
+  @Property({ type: 'timestamptz', nullable: true })
+  emailVerifiedAt: Date | null = null;
+
   /** The first account, which owns the installation. */
   @Property({ type: 'boolean' })
   installationOwner: boolean;
@@ -33,6 +37,10 @@ export class User {
     this.name = fields.name;
     this.passwordHash = fields.passwordHash;
     this.installationOwner = fields.installationOwner;
+  }
+
+  verifyEmail(): void {
+    this.emailVerifiedAt ??= new Date();
   }
 
   static normalizeEmail(email: string): string {

@@ -26,6 +26,7 @@ export class AuthController {
     refuses: {
       403: 'Registration is closed, by invitation, or lacks the set-up token',
       409: 'The address has an account',
+      429: 'Too many registrations from this address',
     },
   })
   @Public()
@@ -38,7 +39,10 @@ export class AuthController {
     summary: 'Sign in with e-mail address and password',
     input: Login,
     output: TokensView,
-    refuses: { 401: 'Wrong e-mail address or password' },
+    refuses: {
+      401: 'Wrong e-mail address or password',
+      429: 'Too many failed sign-ins from this address; the right password works from any other',
+    },
   })
   @Public()
   @Post('/api/auth/login')

@@ -4,13 +4,18 @@ import { Config } from '../../platform/config/config.js';
 import { Database, UnitOfWork } from '../../platform/database/database.js';
 import { Conflict, Forbidden, Unauthorized } from '../../platform/http/problem.js';
 import { Installation } from '../accounts/installation.entity.js';
-import { hashPassword, passwordMatches } from '../accounts/passwords.js';
+import { hashPassword } from '../accounts/passwords.js';
 import { User } from '../accounts/user.entity.js';
 import { OrganizationsService } from '../organizations/index.js';
 import type { SignInSource } from '../sessions/session.entity.js';
 import { IssuedTokens, SessionsService } from '../sessions/sessions.service.js';
 import type { Login, Register } from './auth.dto.js';
+import { EmailVerificationService } from './email/email-verification.service.js';
+import { PasswordsService } from './passwords/passwords.service.js';
+import { Quotas } from './protection/quotas.js';
 import { SetupToken } from './setup-token.js';
+
+const wrongCredentials = () => new Unauthorized('E-mail address or password is wrong');
 
 /** Registration and sign-in. */
 @Injectable()
@@ -20,11 +25,15 @@ export class AuthService {
     @Inject(SessionsService) private readonly sessions: SessionsService,
     @Inject(OrganizationsService) private readonly organizations: OrganizationsService,
     @Inject(SetupToken) private readonly setupToken: SetupToken,
+    @Inject(PasswordsService) private readonly passwords: PasswordsService,
+    @Inject(EmailVerificationService) private readonly verification: EmailVerificationService,
+    @Inject(Quotas) private readonly quotas: Quotas,
     @Inject(Config) private readonly config: Config,
   ) {}
 
   /** Makes an account, an organization of its own, and signs in. The first account owns the installation. */
   async register(input: Register, from: SignInSource): Promise<IssuedTokens> {
+    await this.quotas.spendOfAddress('register', from.address, this.config.registrationsPerHour);
     const passwordHash = await hashPassword(input.password);
     return this.database.transaction(async unit => {
       // One at a time: of two first registrations only one may own the installation.
@@ -34,15 +43,18 @@ export class AuthService {
       const user = unit.add(new User({ ...input, name: input.name.trim(), passwordHash, installationOwner }));
       await unit.flush();
       this.organizations.found(unit, `${user.name}'s organization`, user.id);
+      await this.verification.begin(unit, user);
       return this.sessions.open(unit, user, from);
     });
   }
 
+  /** Signs in; 401 for a wrong password and an unknown address alike, 429 after too many of those from one place. */
   async login({ email, password }: Login, from: SignInSource): Promise<IssuedTokens> {
+    const checked = await this.passwords.check(email, password, from.address);
+    if (!checked) throw wrongCredentials();
     return this.database.transaction(async unit => {
-      const user = await unit.entities.findOne(User, { email: User.normalizeEmail(email) });
-      if (!(await passwordMatches(user?.passwordHash, password)) || !user)
-        throw new Unauthorized('E-mail address or password is wrong');
+      const user = await this.passwords.stillHolds(unit, checked, LockMode.PESSIMISTIC_READ);
+      if (!user) throw wrongCredentials();
       return this.sessions.open(unit, user, from);
     });
   }

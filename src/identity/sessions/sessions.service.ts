@@ -54,6 +54,16 @@ export class SessionsService {
     });
   }
 
+  /** Ends all sessions of a user, but the one to keep; tells how many that were. Their access tokens stop at once. */
+  async endAll(unit: UnitOfWork, userId: string, kept?: string): Promise<number> {
+    const others = kept ? { id: { $ne: kept } } : {};
+    return unit.entities.nativeUpdate(
+      Session,
+      { userId, revokedAt: null, expiresAt: { $gt: new Date() }, ...others },
+      { revokedAt: new Date() },
+    );
+  }
+
   private async rotate(unit: UnitOfWork, hash: string): Promise<IssuedTokens | undefined> {
     const used = await unit.entities.findOne(
       RefreshToken,

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+
 /** How one environment variable is read: its text form, its default and what it means to an operator. */
 export interface Setting<T> {
   readonly name: string;
@@ -32,6 +34,14 @@ const asChoice =
       throw new InvalidSetting(`${name} must be one of ${values.join(', ')}, not "${raw}".`);
     return value;
   };
+
+const asJsonFile: Parse<unknown> = (path, name) => {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    throw new InvalidSetting(`${name} cannot be read: ${(error as Error).message}.`);
+  }
+};
 
 function setting<T>(
   name: string,
@@ -103,6 +113,12 @@ export const settings = {
     'Who may register after the first account: invite, open or closed.',
     asChoice(['invite', 'open', 'closed']),
     'invite',
+  ),
+  registrationsPerHour: setting(
+    'REGISTRATIONS_PER_HOUR',
+    'Most attempts to register from one address in an hour.',
+    asInteger(1, 1_000_000),
+    200,
   ),
   accessTokenSeconds: setting('ACCESS_TOKEN_SECONDS', 'Life of an access token.', asInteger(30, 86400), 900),
   refreshTokenSeconds: setting(
@@ -239,10 +255,28 @@ export const settings = {
     asText,
     undefined,
   ),
+  modelPrices: setting(
+    'MODEL_PRICES',
+    'Path of a JSON file with your own prices (USD per million tokens) and context windows, e.g. {"local/llama4": {"price": {"input": 0.2, "output": 0.6}, "context_window": 131072}}.',
+    asJsonFile,
+    undefined as unknown,
+  ),
   modelTimeoutSeconds: setting(
     'MODEL_TIMEOUT_SECONDS',
     'How long a model may be silent before its call counts as failed.',
     asInteger(1, 3600),
+    120,
+  ),
+  rateLimitPerMinute: setting(
+    'RATE_LIMIT_PER_MINUTE',
+    'Requests a minute that one credential may make; 0 for any number.',
+    asInteger(0, 10_000_000),
+    1200,
+  ),
+  rateLimitAnonymousPerMinute: setting(
+    'RATE_LIMIT_ANONYMOUS_PER_MINUTE',
+    'Requests a minute without a valid credential from one address (behind a proxy, set PUBLIC_URL); 0 for any number.',
+    asInteger(0, 10_000_000),
     120,
   ),
   logLevel: setting(

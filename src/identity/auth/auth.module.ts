@@ -1,0 +1,56 @@
+import { BullModule } from '@nestjs/bullmq';
+import { Module } from '@nestjs/common';
+import { JwtModule } from '@nestjs/jwt';
+import { AccountsService } from '../accounts/accounts.service.js';
+import { OrganizationsModule } from '../organizations/index.js';
+import { OwnSessionsService } from '../sessions/own-sessions.service.js';
+import { SessionsController } from '../sessions/sessions.controller.js';
+import { SessionsService } from '../sessions/sessions.service.js';
+import { TokenKey } from '../sessions/token-key.js';
+import { AuthController } from './auth.controller.js';
+import { AuthService } from './auth.service.js';
+import { AccountMail } from './email/account-mail.js';
+import { EmailController } from './email/email.controller.js';
+import { EmailTokens } from './email/email-tokens.js';
+import { EmailVerificationService } from './email/email-verification.service.js';
+import { AuthPagesController } from './pages/auth-pages.controller.js';
+import { ACCOUNT_QUEUE } from './passwords/password-reset.jobs.js';
+import { PasswordResetProcessor } from './passwords/password-reset.processor.js';
+import { PasswordResetService } from './passwords/password-reset.service.js';
+import { PasswordsController } from './passwords/passwords.controller.js';
+import { PasswordsService } from './passwords/passwords.service.js';
+import { Attempts } from './protection/attempts.js';
+import { LoginProtection } from './protection/login-protection.js';
+import { Quotas } from './protection/quotas.js';
+import { SetupToken } from './setup-token.js';
+
+/** Accounts, and how people sign in to them. */
+@Module({
+  imports: [JwtModule.register({}), OrganizationsModule, BullModule.registerQueue({ name: ACCOUNT_QUEUE })],
+  controllers: [
+    AuthController,
+    SessionsController,
+    PasswordsController,
+    EmailController,
+    AuthPagesController,
+  ],
+  providers: [
+    AccountsService,
+    AuthService,
+    SetupToken,
+    SessionsService,
+    OwnSessionsService,
+    TokenKey,
+    PasswordsService,
+    PasswordResetService,
+    PasswordResetProcessor,
+    EmailVerificationService,
+    EmailTokens,
+    AccountMail,
+    Attempts,
+    LoginProtection,
+    Quotas,
+  ],
+  exports: [AccountsService, AuthService, SetupToken, TokenKey],
+})
+export class AuthModule {}

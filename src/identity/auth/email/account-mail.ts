@@ -1,0 +1,62 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Config } from '../../../platform/config/config.js';
+import type { UnitOfWork } from '../../../platform/database/database.js';
+import { Letter, writeLetter } from '../../../platform/mail/letter.js';
+import { Mailer } from '../../../platform/mail/mailer.js';
+import type { User } from '../../accounts/user.entity.js';
+
+/** Where the links in mails lead; served by the auth pages. */
+export const RESET_PAGE = '/auth/reset';
+export const VERIFY_PAGE = '/auth/verify';
+
+/** What is written to people about their account. */
+@Injectable()
+export class AccountMail {
+  constructor(
+    @Inject(Mailer) private readonly mailer: Mailer,
+    @Inject(Config) private readonly config: Config,
+  ) {}
+
+  get isConfigured(): boolean {
+    return this.mailer.isConfigured;
+  }
+
+  sendReset(unit: UnitOfWork, user: User, token: string): Promise<void> {
+    return this.send(unit, user, 'Choose a new password', {
+      heading: 'Choose a new password',
+      paragraphs: [
+        `Someone, hopefully you, asked for a new password for the account ${user.email}.`,
+        'The link works once, within an hour. Using it ends all sign-ins of the account.',
+      ],
+      action: { label: 'Choose a new password', url: this.link(RESET_PAGE, token) },
+      footer: 'If it was not you, ignore this mail: nothing changes until the link is used.',
+    });
+  }
+
+  sendVerification(unit: UnitOfWork, user: User, token: string): Promise<void> {
+    return this.send(unit, user, 'Confirm your e-mail address', {
+      heading: 'Confirm your e-mail address',
+      paragraphs: [`An account was made for ${user.email}. Please confirm that the address is yours.`],
+      action: { label: 'Confirm the address', url: this.link(VERIFY_PAGE, token) },
+      footer: 'If you made no account, ignore this mail.',
+    });
+  }
+
+  sendPasswordChanged(unit: UnitOfWork, user: User): Promise<void> {
+    return this.send(unit, user, 'Your password was changed', {
+      heading: 'Your password was changed',
+      paragraphs: [
+        `The password of the account ${user.email} was changed just now, and other sign-ins were ended.`,
+      ],
+      footer: 'If it was not you, ask for a new password at once, and tell whoever runs this installation.',
+    });
+  }
+
+  private async send(unit: UnitOfWork, user: User, subject: string, letter: Letter): Promise<void> {
+    await this.mailer.send(unit, { to: user.email, subject: `${subject} · Atelier`, ...writeLetter(letter) });
+  }
+
+  private link(page: string, token: string): string {
+    return `${this.config.baseUrl}${page}?token=${token}`;
+  }
+}

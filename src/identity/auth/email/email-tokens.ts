@@ -1,0 +1,63 @@
+import { LockMode } from '@mikro-orm/core';
+import { Inject, Injectable } from '@nestjs/common';
+import { Database, UnitOfWork } from '../../../platform/database/database.js';
+import { Gone } from '../../../platform/http/problem.js';
+import { User } from '../../accounts/user.entity.js';
+import { hashSecret, randomSecret } from '../../secrets.js';
+import { EmailToken, type EmailTokenPurpose } from './email-token.entity.js';
+
+const LIFE_SECONDS: Record<EmailTokenPurpose, number> = { reset: 3600, verify: 3 * 86_400 };
+
+const spent = () => new Gone('This link was used, has expired or is not one of ours; ask for a new one');
+
+/** Links sent by mail: 256 random bits, of which only the hash is kept, good for one use. */
+@Injectable()
+export class EmailTokens {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  /** Makes a token for `user`; in passing, removes those that have expired. */
+  async issue(unit: UnitOfWork, user: User, purpose: EmailTokenPurpose): Promise<string> {
+    await unit.entities.nativeDelete(EmailToken, { expiresAt: { $lt: new Date() } });
+    const token = randomSecret();
+    unit.add(new EmailToken(hashSecret(token), user.id, purpose, LIFE_SECONDS[purpose]));
+    return token;
+  }
+
+  /** Refuses (410) a token that is not good any more, without using it. */
+  async require(purpose: EmailTokenPurpose, token: string): Promise<void> {
+    const row = await this.database
+      .tables<{ email_token: EmailToken }>()
+      .selectFrom('email_token')
+      .select('hash')
+      .where('hash', '=', hashSecret(token))
+      .where('purpose', '=', purpose)
+      .where('expires_at', '>', new Date().toISOString())
+      .executeTakeFirst();
+    if (!row) throw spent();
+  }
+
+  /**
+   * Uses a token, and with it all others of its kind that the person was sent. Returns the person, locked: of two uses at
+   * once the second waits, and finds nothing.
+   */
+  async redeem(unit: UnitOfWork, purpose: EmailTokenPurpose, token: string): Promise<User> {
+    const live = { hash: hashSecret(token), purpose, expiresAt: { $gt: new Date() } };
+    const found = await unit.entities.findOne(EmailToken, live);
+    if (!found) throw spent();
+    const lock = { lockMode: LockMode.PESSIMISTIC_WRITE };
+    const user = await unit.entities.findOneOrFail(User, { id: found.userId }, lock);
+    if ((await unit.entities.nativeDelete(EmailToken, live)) === 0) throw spent();
+    await this.revoke(unit, user, purpose);
+    return user;
+  }
+
+  /** Ends what a person was sent. */
+  async revoke(unit: UnitOfWork, user: User, purpose: EmailTokenPurpose): Promise<void> {
+    await unit.entities.nativeDelete(EmailToken, { userId: user.id, purpose });
+  }
+
+  /** How many links of a kind a person was sent that are still good. */
+  countLive(unit: UnitOfWork, user: User, purpose: EmailTokenPurpose): Promise<number> {
+    return unit.entities.count(EmailToken, { userId: user.id, purpose, expiresAt: { $gt: new Date() } });
+  }
+}

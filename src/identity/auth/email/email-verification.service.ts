@@ -1,0 +1,58 @@
+import { LockMode } from '@mikro-orm/core';
+import { Inject, Injectable } from '@nestjs/common';
+import type { Actor } from '../../../platform/access/actor.js';
+import { Audit } from '../../../platform/audit/audit.js';
+import { Database, UnitOfWork } from '../../../platform/database/database.js';
+import { Conflict, Unavailable } from '../../../platform/http/problem.js';
+import { User } from '../../accounts/user.entity.js';
+import { Quotas } from '../protection/quotas.js';
+import { AccountMail } from './account-mail.js';
+import { EmailTokens } from './email-tokens.js';
+
+const MOST_SENT_PER_HOUR = 5;
+const MOST_TRIED_PER_HOUR = 60;
+
+/** Proof that the address of an account is its person's. */
+@Injectable()
+export class EmailVerificationService {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(EmailTokens) private readonly tokens: EmailTokens,
+    @Inject(AccountMail) private readonly mail: AccountMail,
+    @Inject(Quotas) private readonly quotas: Quotas,
+    @Inject(Audit) private readonly audit: Audit,
+  ) {}
+
+  /** Sends the link to a new account, where mail can be sent. */
+  async begin(unit: UnitOfWork, user: User): Promise<void> {
+    if (!this.mail.isConfigured) return;
+    await this.mail.sendVerification(unit, user, await this.tokens.issue(unit, user, 'verify'));
+  }
+
+  /** Sends another link to the caller. */
+  async sendAgain(actor: Actor): Promise<void> {
+    if (!this.mail.isConfigured) throw new Unavailable('This installation sends no mail');
+    await this.quotas.spendOfAccount('verification', actor.id, MOST_SENT_PER_HOUR);
+    await this.database.transaction(async unit => {
+      const lock = { lockMode: LockMode.PESSIMISTIC_WRITE };
+      const user = await unit.entities.findOneOrFail(User, { id: actor.id }, lock);
+      if (user.emailVerifiedAt) throw new Conflict('Your e-mail address is verified already');
+      await this.begin(unit, user);
+    });
+  }
+
+  /** Uses a link; 410 for one that is not good any more. */
+  async verify(token: string, address: string): Promise<void> {
+    await this.quotas.spendOfAddress('verify', address, MOST_TRIED_PER_HOUR);
+    await this.database.transaction(async unit => {
+      const user = await this.tokens.redeem(unit, 'verify', token);
+      user.verifyEmail();
+      await this.audit.record(unit, null, {
+        action: 'account_verify_email',
+        target_type: 'user',
+        target_id: user.id,
+        organization_id: null,
+      });
+    });
+  }
+}

@@ -1,0 +1,59 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Database, newId } from '../../../platform/database/database.js';
+import { Unavailable } from '../../../platform/http/problem.js';
+import { JobQueue } from '../../../platform/queue/job-queue.js';
+import { User } from '../../accounts/user.entity.js';
+import { AccountMail } from '../email/account-mail.js';
+import { EmailTokens } from '../email/email-tokens.js';
+import { Quotas } from '../protection/quotas.js';
+import { mailPasswordReset } from './password-reset.jobs.js';
+import { PasswordsService } from './passwords.service.js';
+
+const MOST_ASKED_PER_HOUR = 30;
+const MOST_TRIED_PER_HOUR = 60;
+/** More would only fill somebody's mailbox. */
+const MOST_LIVE_LINKS = 5;
+
+/** A new password for who has lost theirs, by a link sent to their address. */
+@Injectable()
+export class PasswordResetService {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(JobQueue) private readonly queue: JobQueue,
+    @Inject(EmailTokens) private readonly tokens: EmailTokens,
+    @Inject(AccountMail) private readonly mail: AccountMail,
+    @Inject(Quotas) private readonly quotas: Quotas,
+    @Inject(PasswordsService) private readonly passwords: PasswordsService,
+  ) {}
+
+  /** Does the same for every address, known or not: it makes a job. */
+  async request(email: string, address: string): Promise<void> {
+    if (!this.mail.isConfigured)
+      throw new Unavailable('This installation sends no mail; ask whoever runs it for a new password');
+    await this.quotas.spendOfAddress('reset', address, MOST_ASKED_PER_HOUR);
+    await this.database.transaction(unit =>
+      this.queue.enqueue(unit, mailPasswordReset, newId(), { email: User.normalizeEmail(email) }),
+    );
+  }
+
+  /** What that job does. Running twice sends two links, of which one use ends both. */
+  async mailLink(email: string): Promise<void> {
+    await this.database.transaction(async unit => {
+      const user = await unit.entities.findOne(User, { email });
+      if (!user || (await this.tokens.countLive(unit, user, 'reset')) >= MOST_LIVE_LINKS) return;
+      await this.mail.sendReset(unit, user, await this.tokens.issue(unit, user, 'reset'));
+    });
+  }
+
+  /** Refuses (410) a link that is not good any more, without using it. */
+  async require(token: string, address: string): Promise<void> {
+    await this.quotas.spendOfAddress('reset-link', address, MOST_TRIED_PER_HOUR);
+    await this.tokens.require('reset', token);
+  }
+
+  /** Uses a link. */
+  async confirm(token: string, password: string, address: string): Promise<void> {
+    await this.quotas.spendOfAddress('reset-link', address, MOST_TRIED_PER_HOUR);
+    await this.passwords.reset(token, password, address);
+  }
+}

@@ -1,0 +1,71 @@
+import { Controller, Inject, Ip, Post } from '@nestjs/common';
+import { Caller, Public, SessionOnly } from '../../../platform/access/access.js';
+import type { Actor } from '../../../platform/access/actor.js';
+import { Input } from '../../../platform/http/input.js';
+import { Documents } from '../../../platform/http/serves.js';
+import {
+  ChangedView,
+  ChangePassword,
+  ConfirmPasswordReset,
+  RequestedView,
+  RequestPasswordReset,
+} from '../auth.dto.js';
+import { PasswordResetService } from './password-reset.service.js';
+import { PasswordsService } from './passwords.service.js';
+
+@Controller()
+export class PasswordsController {
+  constructor(
+    @Inject(PasswordsService) private readonly passwords: PasswordsService,
+    @Inject(PasswordResetService) private readonly resets: PasswordResetService,
+  ) {}
+
+  @SessionOnly()
+  @Documents({
+    summary: 'Change your password, and sign out everywhere else',
+    input: ChangePassword,
+    output: ChangedView,
+    refuses: { 403: 'The current password is wrong', 429: 'Too many wrong passwords from this address' },
+  })
+  @Post('/api/auth/password')
+  async change(
+    @Caller() actor: Actor,
+    @Input() { current_password, new_password }: ChangePassword,
+    @Ip() address: string,
+  ): Promise<ChangedView> {
+    await this.passwords.change(actor, current_password, new_password, address);
+    return { changed: true };
+  }
+
+  @Documents({
+    summary: 'Send a link for a new password to the address, if it has an account',
+    input: RequestPasswordReset,
+    output: RequestedView,
+    refuses: { 429: 'Too many requests from this address', 503: 'The installation sends no mail' },
+  })
+  @Public()
+  @Post('/api/auth/password/reset')
+  async requestReset(
+    @Input() { email }: RequestPasswordReset,
+    @Ip() address: string,
+  ): Promise<RequestedView> {
+    await this.resets.request(email, address);
+    return { requested: true };
+  }
+
+  @Documents({
+    summary: 'Choose a new password with a link that was sent; ends all sessions',
+    input: ConfirmPasswordReset,
+    output: ChangedView,
+    refuses: { 410: 'The link was used, has expired or is unknown', 429: 'Too many tries from this address' },
+  })
+  @Public()
+  @Post('/api/auth/password/reset/confirm')
+  async confirmReset(
+    @Input() { token, new_password }: ConfirmPasswordReset,
+    @Ip() address: string,
+  ): Promise<ChangedView> {
+    await this.resets.confirm(token, new_password, address);
+    return { changed: true };
+  }
+}

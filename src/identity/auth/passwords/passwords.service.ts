@@ -1,0 +1,98 @@
+import { LockMode } from '@mikro-orm/core';
+import { Inject, Injectable } from '@nestjs/common';
+import type { Actor } from '../../../platform/access/actor.js';
+import { Audit } from '../../../platform/audit/audit.js';
+import { Database, UnitOfWork } from '../../../platform/database/database.js';
+import { Forbidden } from '../../../platform/http/problem.js';
+import { hashPassword, passwordMatches } from '../../accounts/passwords.js';
+import { User } from '../../accounts/user.entity.js';
+import { SessionsService } from '../../sessions/sessions.service.js';
+import { AccountMail } from '../email/account-mail.js';
+import { EmailTokens } from '../email/email-tokens.js';
+import { LoginProtection } from '../protection/login-protection.js';
+
+const wrongPassword = () => new Forbidden('The current password is wrong');
+
+/** Looking passwords up and changing them. */
+@Injectable()
+export class PasswordsService {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(LoginProtection) private readonly protection: LoginProtection,
+    @Inject(SessionsService) private readonly sessions: SessionsService,
+    @Inject(EmailTokens) private readonly tokens: EmailTokens,
+    @Inject(AccountMail) private readonly mail: AccountMail,
+    @Inject(Audit) private readonly audit: Audit,
+  ) {}
+
+  /** The account whose password this is, tried from `address`; undefined for none. 429 after too many failures. */
+  check(email: string, password: string, address: string): Promise<User | undefined> {
+    const normalized = User.normalizeEmail(email);
+    return this.protection.attempt(normalized, address, async () => {
+      const user = await this.database.transaction(unit =>
+        unit.entities.findOne(User, { email: normalized }),
+      );
+      const matches = await passwordMatches(user?.passwordHash, password);
+      return matches && user ? user : undefined;
+    });
+  }
+
+  /** The account again, as long as its password is the one that was checked; nobody changes it before the unit ends. */
+  async stillHolds(
+    unit: UnitOfWork,
+    { id, passwordHash }: User,
+    lockMode: LockMode,
+  ): Promise<User | undefined> {
+    return (await unit.entities.findOne(User, { id, passwordHash }, { lockMode })) ?? undefined;
+  }
+
+  /** Changes the caller's own password, and ends all of their sessions but this one. */
+  async change(actor: Actor, current: string, next: string, address: string): Promise<void> {
+    const checked = await this.check(actor.email ?? '', current, address);
+    if (!checked) throw wrongPassword();
+    const passwordHash = await hashPassword(next);
+    await this.database.transaction(async unit => {
+      const user = await this.stillHolds(unit, checked, LockMode.PESSIMISTIC_WRITE);
+      if (!user) throw wrongPassword();
+      const ended = await this.replace(unit, user, passwordHash, actor.credential.id);
+      await this.note(unit, actor, user, 'account_change_password', ended);
+    });
+  }
+
+  /** Sets the password of whoever was sent the link, and ends all of their sessions. */
+  async reset(token: string, password: string, address: string): Promise<void> {
+    await this.tokens.require('reset', token);
+    const passwordHash = await hashPassword(password);
+    const email = await this.database.transaction(async unit => {
+      const user = await this.tokens.redeem(unit, 'reset', token);
+      user.verifyEmail();
+      const ended = await this.replace(unit, user, passwordHash);
+      await this.note(unit, null, user, 'account_reset_password', ended);
+      return user.email;
+    });
+    await this.protection.forgive(email, address);
+  }
+
+  private async replace(unit: UnitOfWork, user: User, hash: string, keptSession?: string): Promise<number> {
+    user.passwordHash = hash;
+    await this.tokens.revoke(unit, user, 'reset');
+    if (this.mail.isConfigured) await this.mail.sendPasswordChanged(unit, user);
+    return this.sessions.endAll(unit, user.id, keptSession);
+  }
+
+  private async note(
+    unit: UnitOfWork,
+    actor: Actor | null,
+    user: User,
+    action: string,
+    ended: number,
+  ): Promise<void> {
+    await this.audit.record(unit, actor, {
+      action,
+      target_type: 'user',
+      target_id: user.id,
+      organization_id: null,
+      details: { ended_sessions: ended },
+    });
+  }
+}

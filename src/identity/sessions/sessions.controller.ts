@@ -1,0 +1,41 @@
+import { Controller, Delete, Get, Inject } from '@nestjs/common';
+import { Caller, SessionOnly } from '../../platform/access/access.js';
+import type { Actor } from '../../platform/access/actor.js';
+import { DeletedView } from '../../platform/http/deleted.view.js';
+import { Input } from '../../platform/http/input.js';
+import { Documents } from '../../platform/http/serves.js';
+import { OwnSessionsService } from './own-sessions.service.js';
+import { EndedSessionsView, EndSessions, ListSessions, SessionId, SessionPage } from './sessions.dto.js';
+
+/** No capabilities of agents or programs: sign-ins are for the person alone. */
+@SessionOnly()
+@Controller()
+export class SessionsController {
+  constructor(@Inject(OwnSessionsService) private readonly sessions: OwnSessionsService) {}
+
+  @Documents({
+    summary: 'List where you are signed in, newest first',
+    input: ListSessions,
+    output: SessionPage,
+  })
+  @Get('/api/auth/sessions')
+  list(@Caller() actor: Actor, @Input() input: ListSessions) {
+    return this.sessions.list(actor, input);
+  }
+
+  @Documents({ summary: 'Sign out everywhere else', input: EndSessions, output: EndedSessionsView })
+  @Delete('/api/auth/sessions')
+  endAll(@Caller() actor: Actor, @Input() input: EndSessions) {
+    return this.sessions.endAll(actor, input);
+  }
+
+  @Documents({
+    summary: 'End one session; its tokens stop working at once',
+    input: SessionId,
+    output: DeletedView,
+  })
+  @Delete('/api/auth/sessions/:id')
+  end(@Caller() actor: Actor, @Input() input: SessionId) {
+    return this.sessions.end(actor, input);
+  }
+}
