@@ -5,8 +5,10 @@ import { SwaggerModule } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppModule } from './app.module.js';
 import { registerBodyParsers } from './platform/http/body-parsers.js';
+import { Idempotency } from './platform/http/idempotency.js';
 import { describeApi } from './platform/http/openapi.js';
 import { ProblemFilter } from './platform/http/problem.filter.js';
+import { RateLimits } from './platform/http/rate-limit.js';
 import { registerRequestLog, requestId } from './platform/http/request-log.js';
 import { NestLog } from './platform/log/log.js';
 import type { PlatformParts } from './platform/platform.module.js';
@@ -34,6 +36,8 @@ export async function createServer(parts: Parts): Promise<NestFastifyApplication
   app.useGlobalFilters(filter);
   registerBodyParsers(adapter.getInstance(), parts.config.maxBodyBytes);
   registerRequestLog(adapter.getInstance(), parts.log);
+  app.get(RateLimits).register(adapter.getInstance());
+  app.get(Idempotency).register(adapter.getInstance());
   SwaggerModule.setup('docs', app, describeApi(app), {
     jsonDocumentUrl: 'api/openapi.json',
     customSiteTitle: 'Atelier API',

@@ -5,8 +5,10 @@ import { Config } from './config/config.js';
 import { DatabaseConnection } from './database/connection.js';
 import { DatabaseModule } from './database/database.module.js';
 import { Events } from './events/events.js';
+import { HttpModule } from './http/http.module.js';
 import { Log } from './log/log.js';
 import { MailModule } from './mail/mail.module.js';
+import { MaintenanceModule } from './maintenance/maintenance.module.js';
 import { QueueModule } from './queue/queue.module.js';
 import { Signals } from './signals/signals.js';
 
@@ -24,7 +26,7 @@ export class PlatformModule {
   static with({ config, log, database, entities }: PlatformParts): DynamicModule {
     return {
       module: PlatformModule,
-      imports: [DatabaseModule.with(entities), QueueModule, MailModule],
+      imports: [DatabaseModule.with(entities), QueueModule, MailModule, MaintenanceModule, HttpModule],
       providers: [
         { provide: Config, useValue: config },
         { provide: Log, useValue: log },

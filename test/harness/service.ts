@@ -45,6 +45,8 @@ export class TestService {
       LOG_LEVEL: 'error',
       DRAIN_SECONDS: '0',
       DATABASE_POOL: '8',
+      RATE_LIMIT_PER_MINUTE: '0',
+      RATE_LIMIT_ANONYMOUS_PER_MINUTE: '0',
       ...environment,
     });
     const app = await createServer({

@@ -2,8 +2,9 @@ import type { CanActivate } from '@nestjs/common';
 import { ExecutionContext, Inject, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { AuthGuard } from '@nestjs/passport';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { BadRequest, Forbidden, Unauthorized } from '../http/problem.js';
+import { RateLimits } from '../http/rate-limit.js';
 import { PUBLIC, SESSION_ONLY } from './access.js';
 import type { Actor } from './actor.js';
 
@@ -36,6 +37,7 @@ export class CredentialGuard implements CanActivate {
     @Inject(Reflector) private readonly reflector: Reflector,
     @Inject(ApiKeyGuard) private readonly apiKey: CanActivate,
     @Inject(AccessTokenGuard) private readonly accessToken: CanActivate,
+    @Inject(RateLimits) private readonly limits: RateLimits,
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
@@ -44,6 +46,7 @@ export class CredentialGuard implements CanActivate {
     const open = this.reflector.getAllAndOverride<'always' | 'or-signed-in' | undefined>(PUBLIC, route);
     if (open === 'always' || (open && !hasCredential(request))) return true;
     const admitted = await this.guardOf(request).canActivate(context);
+    this.limits.recognise(request, context.switchToHttp().getResponse<FastifyReply>(), request.user);
     if (this.reflector.getAllAndOverride<boolean>(SESSION_ONLY, route)) requireSession(request.user);
     return admitted as boolean;
   }

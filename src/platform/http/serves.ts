@@ -1,4 +1,4 @@
-import { applyDecorators, HttpCode, RequestMethod } from '@nestjs/common';
+import { applyDecorators, HttpCode, RequestMethod, UseInterceptors } from '@nestjs/common';
 import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
 import {
   ApiBody,
@@ -12,6 +12,7 @@ import {
 } from '@nestjs/swagger';
 import { ActionDeclaration, actionOf } from '../actions/action.js';
 import { FieldSpec, fieldsOf, Shape } from './field.js';
+import { IdempotencyInterceptor } from './idempotency.interceptor.js';
 import { fieldOfParam } from './input.js';
 import { ProblemView } from './problem.view.js';
 
@@ -59,6 +60,7 @@ function document(action: ActionDeclaration, options: RouteOptions): MethodDecor
         operationId: `${String(key)}_${path.replace(/\W+/g, '_')}_${method.toLowerCase()}`,
       }),
       ApiExtension('x-action', action.name),
+      ...(method === 'POST' && !options.takesBytes ? [UseInterceptors(IdempotencyInterceptor)] : []),
       ...inputDocs(action, path, method, options),
       successDocs(action, options),
       ...Object.entries(action.refuses ?? {}).map(([status, description]) =>

@@ -1,0 +1,29 @@
+import { Global, Inject, Module, OnModuleInit } from '@nestjs/common';
+import { Maintenance } from '../maintenance/maintenance.js';
+import { Idempotency } from './idempotency.js';
+import { IdempotencyLedger } from './idempotency-ledger.js';
+import { IdempotencyVault } from './idempotency-vault.js';
+import { RateLimits } from './rate-limit.js';
+import { RateLimitShare } from './rate-limit-share.js';
+import { minuteOf } from './rate-limit-window.js';
+
+const FIVE_MINUTES_MS = 300_000;
+
+/** What stands between a request and the routes, whichever it is for. */
+@Global()
+@Module({
+  providers: [Idempotency, IdempotencyLedger, IdempotencyVault, RateLimits, RateLimitShare],
+  exports: [Idempotency, RateLimits],
+})
+export class HttpModule implements OnModuleInit {
+  constructor(
+    @Inject(Maintenance) private readonly maintenance: Maintenance,
+    @Inject(IdempotencyLedger) private readonly ledger: IdempotencyLedger,
+    @Inject(RateLimitShare) private readonly rates: RateLimitShare,
+  ) {}
+
+  onModuleInit(): void {
+    this.maintenance.every(FIVE_MINUTES_MS, 'idempotency', () => this.ledger.deleteExpired());
+    this.maintenance.every(FIVE_MINUTES_MS, 'rate_limits', () => this.rates.deleteOld(minuteOf(Date.now())));
+  }
+}
