@@ -12,10 +12,14 @@ import { RunsService } from './agent/runs.service.js';
 import { RunsStore } from './agent/runs.store.js';
 import { StepCaller } from './agent/step-caller.js';
 import { ToolGateway } from './agent/tool-gateway.js';
+import { WorkspaceBudgetsController } from './budgets/workspace-budgets.controller.js';
+import { WorkspaceBudgetsService } from './budgets/workspace-budgets.service.js';
 import { ChatsController } from './chats/chats.controller.js';
 import { ChatsService } from './chats/chats.service.js';
 import { ChatsStore } from './chats/chats.store.js';
 import { MessagesStore } from './chats/messages.store.js';
+import { ModelCatalog } from './models/model-catalog.js';
+import { ModelSettingsStore } from './models/model-settings.store.js';
 import { ModelsController } from './models/models.controller.js';
 import { ModelsService } from './models/models.service.js';
 import { SubagentsService } from './subagents/subagents.service.js';
@@ -23,7 +27,7 @@ import { SubagentsService } from './subagents/subagents.service.js';
 /** Agents: models, chats, subagents, and the runs in which they work. */
 @Module({
   imports: [IdentityModule, WorkspacesModule, BullModule.registerQueue({ name: RUN_QUEUE })],
-  controllers: [AgentController, ChatsController, ModelsController],
+  controllers: [AgentController, ChatsController, ModelsController, WorkspaceBudgetsController],
   providers: [
     AgentService,
     RunsService,
@@ -35,7 +39,10 @@ import { SubagentsService } from './subagents/subagents.service.js';
     ChatsService,
     ChatsStore,
     MessagesStore,
+    ModelCatalog,
+    ModelSettingsStore,
     ModelsService,
+    WorkspaceBudgetsService,
     SubagentsService,
   ],
 })

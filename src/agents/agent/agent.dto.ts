@@ -4,6 +4,31 @@ import { AGENT_NAME, MODEL, RUN_STATUSES, TITLE } from '../chats/chats.dto.js';
 export const DELIVERIES = ['queue', 'reject'] as const;
 export const RUN_STATES = ['queued', 'running', 'waiting', 'stopping', 'done'] as const;
 
+export class RunBudgetInput {
+  @Field.number('Most to spend, in USD; the run ends before its next model call, with stop_reason max_cost', {
+    min: 0,
+    optional: true,
+    example: 0.5,
+  })
+  cost_usd?: number;
+
+  @Field.integer('Most model calls, within RUN_MAX_STEPS; it ends with stop_reason max_steps', {
+    min: 1,
+    max: 10_000,
+    optional: true,
+    example: 20,
+  })
+  max_steps?: number;
+
+  @Field.integer('Seconds from its start after which it is cut off, with stop_reason max_seconds', {
+    min: 1,
+    max: 604_800,
+    optional: true,
+    example: 600,
+  })
+  max_seconds?: number;
+}
+
 export class SendMessage {
   @Field.text('What the agent is to do', {
     min: 1,
@@ -37,6 +62,9 @@ export class SendMessage {
     default: 'queue',
   })
   delivery?: 'queue' | 'reject';
+
+  @Field.object('Limits of this run', () => RunBudgetInput, { optional: true })
+  budget?: RunBudgetInput;
 }
 
 export class SentView {

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
+import { Budgets } from '../../identity/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { requireScope } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
@@ -9,15 +10,26 @@ import { Signals } from '../../platform/signals/signals.js';
 import type { Chat } from '../chats/chat.entity.js';
 import { ChatsService } from '../chats/chats.service.js';
 import { ChatsStore } from '../chats/chats.store.js';
+import { estimateUsd } from '../models/estimate.js';
+import { ModelCatalog } from '../models/model-catalog.js';
 import { ModelsService } from '../models/models.service.js';
 import { SubagentsService } from '../subagents/subagents.service.js';
 import { SendMessage, SentView } from './agent.dto.js';
 import { NO_USAGE } from './run.entity.js';
 import { runTopic, storable } from './run-journal.js';
+import type { RunBudget } from './run-limits.js';
 import { RunsStore } from './runs.store.js';
 
 /** A chat as sending a message needs it. */
 type Target = Pick<Chat, 'id' | 'organizationId' | 'workspaceId' | 'agentName' | 'model'>;
+
+interface NewRun {
+  callId: string;
+  messageId: string;
+  model: string;
+  text: string;
+  budget: RunBudget | undefined;
+}
 
 /** Accepts messages: each starts a run, or waits in its chat for those before it. */
 @Injectable()
@@ -28,7 +40,9 @@ export class AgentService {
     @Inject(ChatsStore) private readonly chatsStore: ChatsStore,
     @Inject(RunsStore) private readonly runs: RunsStore,
     @Inject(ModelsService) private readonly models: ModelsService,
+    @Inject(ModelCatalog) private readonly catalog: ModelCatalog,
     @Inject(SubagentsService) private readonly subagents: SubagentsService,
+    @Inject(Budgets) private readonly budgets: Budgets,
     @Inject(Signals) private readonly signals: Signals,
   ) {}
 
@@ -39,30 +53,41 @@ export class AgentService {
     permission: 'agent.run',
     input: SendMessage,
     output: SentView,
-    refuses: { 404: 'No such workspace, chat or agent', 409: 'A run is in flight and delivery is reject' },
+    refuses: {
+      402: 'A budget is reached, or has no room for one more model call',
+      404: 'No such workspace, chat or agent',
+      409: 'A run is in flight and delivery is reject',
+    },
   })
   async send(actor: Actor, input: SendMessage): Promise<SentView> {
     requireScope(actor, 'agent.run');
     const existing = input.chat_id ? await this.existing(actor, input) : undefined;
     const draft = existing ? undefined : await this.chats.draft(actor, { ...input, model: undefined });
-    if (draft && input.model) this.models.resolve(input.model);
+    const expected = existing ?? draft;
+    const model = expected && (await this.admit(actor, expected, input));
     return this.database.transaction(async unit => {
       const made = draft && (await this.chats.insert(unit, draft));
       // Somebody else made the chat since we looked: then it is one like any other.
       const target = made ? draft : (existing ?? (await this.existing(actor, input, unit)));
       if (!target) throw new Conflict('chat_id is taken; leave it out to get a new one');
-      return this.accept(unit, actor, target, input);
+      const chosen = target === expected && model ? model : await this.admit(actor, target, input);
+      return this.accept(unit, actor, target, chosen, input);
     });
   }
 
-  private async accept(unit: UnitOfWork, actor: Actor, chat: Target, input: SendMessage): Promise<SentView> {
+  private async accept(
+    unit: UnitOfWork,
+    actor: Actor,
+    chat: Target,
+    model: string,
+    input: SendMessage,
+  ): Promise<SentView> {
     const delivery = input.delivery ?? 'queue';
-    const model = await this.modelFor(actor, chat, input.model);
     await this.runs.lockChat(unit, chat.id);
     const position = await this.runs.pendingIn(unit, chat.id);
     if (position > 0 && delivery === 'reject') throw new Conflict('A run is in flight in this chat');
     const ids = { callId: newId(), messageId: newId() };
-    await this.store(unit, actor, chat, { ...ids, model, text: input.message });
+    await this.store(unit, actor, chat, { ...ids, model, text: input.message, budget: input.budget });
     if (position === 0) await this.runs.enqueue(unit, ids.callId);
     await this.signals.notify(unit, runTopic(ids.callId));
     return {
@@ -80,16 +105,17 @@ export class AgentService {
     unit: UnitOfWork,
     actor: Actor,
     chat: Target,
-    { callId, messageId, model, text }: { callId: string; messageId: string; model: string; text: string },
+    { callId, messageId, model, text, budget }: NewRun,
   ): Promise<void> {
     const content = storable([{ type: 'text', text }]);
     const queued = storable({ call_id: callId, chat_id: chat.id, message_id: messageId });
     await sql`
       with accepted as (
         insert into run (id, chat_id, organization_id, workspace_id, status, state, agent_name, model, created_by, actor, attempt,
-          step_count, last_event, usage, created_at)
+          step_count, last_event, usage, budget, created_at)
         values (${callId}, ${chat.id}, ${chat.organizationId}, ${chat.workspaceId}, 'pending', 'queued', ${chat.agentName}, ${model},
-          ${actor.id}, ${JSON.stringify(actor)}::jsonb, 0, 0, 1, ${JSON.stringify(NO_USAGE)}::jsonb, now())
+          ${actor.id}, ${JSON.stringify(actor)}::jsonb, 0, 0, 1, ${JSON.stringify(NO_USAGE)}::jsonb,
+          ${budget ? JSON.stringify(budget) : null}::jsonb, now())
         returning id, number
       ), said as (
         insert into message (id, chat_id, run_id, run_number, role, content, created_at)
@@ -127,15 +153,33 @@ export class AgentService {
     };
   }
 
+  /** The model of the run: one that may be used, and for whose first call the budgets have room. */
+  private async admit(
+    actor: Actor,
+    chat: Target,
+    { model: asked, message, budget }: SendMessage,
+  ): Promise<string> {
+    const model = await this.modelFor(actor, chat, asked);
+    const price = this.catalog.describe(model)?.price ?? null;
+    if (budget?.cost_usd !== undefined && !price)
+      throw new Invalid(`budget.cost_usd cannot be kept: the price of ${model} is not known here`);
+    await this.budgets.requireRoom(chat, estimateUsd(price, Buffer.byteLength(message)));
+    return model;
+  }
+
   private async modelFor(
     actor: Actor,
-    { workspaceId, agentName, model }: Target,
+    { organizationId, workspaceId, agentName, model }: Target,
     asked: string | undefined,
   ): Promise<string> {
     const chosen = asked ?? model;
-    if (chosen || !workspaceId || !agentName) return this.models.resolve(chosen);
+    if (chosen || !workspaceId || !agentName) return this.models.resolve(organizationId, chosen);
     const agent = await this.subagents.require(actor, workspaceId, agentName);
-    return this.models.resolve(agent.model);
+    return this.models.resolve(
+      organizationId,
+      agent.model,
+      `agent_name: the model of the agent ${agentName}`,
+    );
   }
 }
 

@@ -6,6 +6,7 @@ import { DeltaWriter } from './delta-writer.js';
 import { stepFinished, stepRestarted, stepStarted, toolStarted } from './new-events.js';
 import type { Run } from './run.entity.js';
 import type { FinishedStep, PlannedCall, RunEnd, RunJournal } from './run-journal.js';
+import { type ReachedLimit, RunLimits } from './run-limits.js';
 import type { RunsStore } from './runs.store.js';
 import type { StepCaller } from './step-caller.js';
 import type { ToolCall } from './tool-call.entity.js';
@@ -28,6 +29,7 @@ export class RunAttempt {
   private readonly signal: AbortSignal;
   private readonly deltas: DeltaWriter;
   private readonly round: ToolRound;
+  private readonly limits: RunLimits;
 
   /** `hold` is aborted when the run is no longer this attempt's. */
   constructor(
@@ -36,7 +38,8 @@ export class RunAttempt {
     private readonly journal: RunJournal,
     hold: AbortSignal,
   ) {
-    this.signal = AbortSignal.any([hold, this.fault.signal]);
+    this.limits = new RunLimits(run, parts.mostSteps);
+    this.signal = AbortSignal.any([hold, this.fault.signal, this.limits.expired]);
     this.deltas = new DeltaWriter(
       events => journal.tell(events),
       error => this.fault.abort(error),
@@ -51,15 +54,17 @@ export class RunAttempt {
     } catch (error) {
       // What was streamed is kept; that it cannot be written is told by the fault below.
       await Promise.allSettled([this.deltas.settle()]);
+      if (this.isOutOfTime()) return this.endAt(this.limits.reachedTime);
       throw this.signal.aborted ? this.signal.reason : error;
     }
   }
 
   private async work(tools: RunTools): Promise<void> {
-    const mostSteps = Math.min(this.parts.mostSteps, tools.mostSteps);
+    await this.parts.steps.check(this.run);
     let calls = await this.openCalls();
     for (let step = this.run.step_count; ; step++) {
-      if (step >= mostSteps) return this.giveUp(calls, step);
+      const limit = this.limits.reachedAfter(step, tools.mostSteps);
+      if (limit) return this.giveUp(calls, limit);
       await this.round.run(calls, tools);
       calls = await this.step(step + 1, tools);
       if (calls.length === 0) return;
@@ -77,15 +82,19 @@ export class RunAttempt {
   private async step(number: number, tools: RunTools): Promise<PlannedCall[]> {
     const rows = await this.parts.messages.list(this.run.chat_id, { upTo: this.run.number });
     const startedAt = new Date();
-    await this.journal.tell([stepStarted(number)]);
+    await this.journal.tell(
+      this.isRepeated(number) ? [takenUp(number), stepStarted(number)] : [stepStarted(number)],
+    );
     const { result, costUsd } = await this.parts.steps.call({
       run: this.run,
+      step: number,
       rows,
       tools,
       signal: this.signal,
       onDelta: ({ type, text }) => this.deltas.add(`${type}.delta`, text, { step: number }),
       onRestart: why => this.deltas.restart(stepRestarted(number, why)),
     });
+    this.limits.add(costUsd);
     await this.deltas.settle();
     const calls = plannedCalls(number, result);
     const step = { number, result, costUsd, calls, startedAt };
@@ -93,6 +102,11 @@ export class RunAttempt {
       await this.journal.finishStep(step, [stepFinished(step), ...calls.slice(0, 1).map(toolStarted)]);
     else await this.endWith(step);
     return calls;
+  }
+
+  /** Whether an earlier attempt may have shown something of this step. */
+  private isRepeated(step: number): boolean {
+    return this.run.attempt > 1 && step === this.run.step_count + 1;
   }
 
   /** The last step and the end of the run in one transaction, which also lets the chat's next run go. */
@@ -107,14 +121,30 @@ export class RunAttempt {
     );
   }
 
-  /** The step limit is reached: the calls that were asked for are not run. */
-  private async giveUp(calls: OpenCall[], steps: number): Promise<void> {
-    const limit = `the run has reached its limit of ${steps} ${steps === 1 ? 'step' : 'steps'}`;
-    await this.round.refuse(calls, `Not run: ${limit}`);
-    const end: RunEnd = { status: 'completed', stopReason: 'max_steps', response: `Stopped: ${limit}.` };
+  /** A limit is reached between two steps: the calls that were asked for are not run. */
+  private async giveUp(calls: OpenCall[], limit: ReachedLimit): Promise<void> {
+    await this.round.refuse(calls, `Not run: the run has reached ${limit.text}`);
+    await this.endAt(limit);
+  }
+
+  private async endAt({ stopReason, text }: ReachedLimit): Promise<void> {
+    const end: RunEnd = {
+      status: 'completed',
+      stopReason,
+      response: `Stopped: the run has reached ${text}.`,
+    };
     await this.parts.runs.end(this.run.chat_id, this.journal, end);
   }
+
+  /** Whether it was the run's own time limit, and nothing before it, that ended the work. */
+  private isOutOfTime(): boolean {
+    const { expired } = this.limits;
+    return expired.aborted && this.signal.reason === expired.reason;
+  }
 }
+
+const takenUp = (step: number) =>
+  stepRestarted(step, { attempt: 1, delay_ms: 0, message: 'The run was taken up again by another worker' });
 
 const STOP_REASONS: Record<string, string> = {
   length: 'length',

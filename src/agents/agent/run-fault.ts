@@ -1,5 +1,7 @@
 import { ModelError } from '#libs/model-client/index.js';
+import { BudgetReached } from '../../identity/index.js';
 import { problemOf } from '../../platform/http/problem.js';
+import { ModelUnusable } from '../models/model-unusable.js';
 import type { RunFault } from './run.entity.js';
 
 /** The run took too many workers with it, or happened to be there each time. */
@@ -13,6 +15,8 @@ export class TooManyLost extends Error {
 export function faultOf(error: unknown): RunFault {
   if (error instanceof ModelError) return { message: error.message, type: `model_${error.kind}` };
   if (error instanceof TooManyLost) return { message: error.message, type: 'worker_lost' };
+  if (error instanceof BudgetReached) return { message: error.detail, type: 'budget_reached' };
+  if (error instanceof ModelUnusable) return { message: error.detail, type: 'model_unusable' };
   const problem = problemOf(error);
   if (problem) return { message: problem.detail, type: 'refused' };
   return {

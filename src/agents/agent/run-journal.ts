@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { StepContentPart, StepResult } from '#libs/model-client/index.js';
+import { enterModelCall, enterToolCall, freeReservation } from '../../identity/index.js';
 import type { Database, UnitOfWork } from '../../platform/database/database.js';
 import type { ToolResult } from '../../workspaces/index.js';
 import type { RunFault } from './run.entity.js';
@@ -46,6 +47,9 @@ export const runTopic = (runId: string): string => `run:${runId}`;
 /** The topic that is signalled when whoever carries a run should look whether it is still theirs. */
 export const holdTopic = (runId: string): string => `run-hold:${runId}`;
 
+/** The run's row, where this attempt may still write: see {@link RunJournal}. */
+const FENCED = sql`fenced`;
+
 export type Queryable = ReturnType<UnitOfWork['tables']> | ReturnType<Database['tables']>;
 
 /**
@@ -74,7 +78,11 @@ export class RunJournal {
         ? sql`cost_usd = null`
         : sql`cost_usd = case when step_count = 0 then ${costUsd}::float8 else cost_usd + ${costUsd}::float8 end`;
     const change = sql`step_count = ${number}, model_used = ${result.model_used}, usage = ${this.addedUsage(result)}, ${addCost}`;
-    const also = [this.stepRow(step, startedAt), this.messageRow(number, result.content)];
+    const also = [
+      this.stepRow(step, startedAt),
+      this.messageRow(number, result.content),
+      ...enterModelCall(FENCED, { step: number, usage: result.usage, costUsd }),
+    ];
     if (step.calls.length > 0) also.push(this.callRows(step.calls));
     await this.record(events, { change, also, on });
   }
@@ -82,14 +90,18 @@ export class RunJournal {
   /** A call has given its result; `next`, where there is one, counts as started from now on. */
   finishCall(
     call: PlannedCall,
-    { output, isError }: ToolResult,
+    { output, isError, hasRun = false }: ToolResult & { hasRun?: boolean },
     events: NewEvent[],
     next?: PlannedCall,
   ): Promise<void> {
     const finished = sql`finished as (
       update tool_call c set state = 'finished', output = ${storableText(output)}, is_error = ${isError}, finished_at = now()
-      from fenced where c.run_id = fenced.id and c.step = ${call.step} and c.position = ${call.position})`;
-    return this.record(events, { also: next ? [finished, this.startedRow(next)] : [finished] });
+      from fenced where c.run_id = fenced.id and c.step = ${call.step} and c.position = ${call.position}
+      returning c.step, c.position, c.started_at)`;
+    const also = [finished];
+    if (hasRun) also.push(enterToolCall(FENCED, sql`finished`));
+    if (next) also.push(this.startedRow(next));
+    return this.record(events, { also });
   }
 
   /** Writes the end of the run, once; `on` is the transaction that also lets the chat's next run go. */
@@ -101,12 +113,13 @@ export class RunJournal {
       const data = { call_id: id, stop_reason: end.stopReason, response };
       await this.record([{ type: 'run.completed', data }], {
         change: sql`${ended}, stop_reason = ${end.stopReason}`,
+        also: [freeReservation(FENCED)],
         on,
       });
     } else {
       const data = { call_id: id, error: end.fault };
       const change = sql`${ended}, stop_reason = 'error', error = ${storable(end.fault)}::jsonb`;
-      await this.record([{ type: 'run.failed', data }], { change, on });
+      await this.record([{ type: 'run.failed', data }], { change, also: [freeReservation(FENCED)], on });
     }
   }
 
@@ -123,7 +136,7 @@ export class RunJournal {
       with fenced as (
         update run set last_event = last_event + ${events.length} ${change ? sql`, ${change}` : sql``}
         where id = ${id} and attempt = ${attempt} and status = 'pending'
-        returning id, last_event
+        returning id, last_event, organization_id, workspace_id, chat_id, created_by, model
       ), told as (
         insert into run_event (run_id, id, type, data, created_at)
         select fenced.id, fenced.last_event - ${events.length} + e.ordinality, e.value ->> 'type', e.value -> 'data', now()

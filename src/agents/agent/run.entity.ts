@@ -2,6 +2,7 @@ import type { Opt } from '@mikro-orm/core';
 import { Entity, PrimaryKey, Property } from '@mikro-orm/decorators/legacy';
 import type { Actor } from '../../platform/access/actor.js';
 import { newId } from '../../platform/database/database.js';
+import type { RunBudget } from './run-limits.js';
 
 export type RunStatus = 'pending' | 'completed' | 'error';
 export type RunState = 'queued' | 'running' | 'waiting' | 'stopping' | 'done';
@@ -97,6 +98,10 @@ export class Run {
 
   @Property({ type: 'jsonb' })
   usage: Usage = NO_USAGE;
+
+  /** What it may use, as its sender set it. */
+  @Property({ type: 'jsonb', nullable: true })
+  budget: RunBudget | null = null;
 
   /** USD; null where a price is not known. */
   @Property({ type: 'double', nullable: true })

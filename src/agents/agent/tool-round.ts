@@ -8,6 +8,9 @@ import type { RunTools } from './tool-gateway.js';
 /** A call that has no result yet; one that an earlier attempt had started may have happened. */
 export type OpenCall = PlannedCall & { readonly mayHaveHappened?: boolean };
 
+/** What became of a call; `hasRun` where its tool was at work, which counts as used. */
+type Outcome = ToolResult & { readonly hasRun?: boolean };
+
 /** Brings the tool calls of one step to their results, one after the other. */
 export class ToolRound {
   constructor(
@@ -33,7 +36,7 @@ export class ToolRound {
 
   private async finishAll(
     calls: readonly OpenCall[],
-    resultOf: (call: OpenCall) => ToolResult | Promise<ToolResult>,
+    resultOf: (call: OpenCall) => Outcome | Promise<Outcome>,
   ): Promise<void> {
     for (const [index, call] of calls.entries()) {
       this.signal.throwIfAborted();
@@ -44,7 +47,7 @@ export class ToolRound {
   }
 
   /** The result of one call and the start of the next are written down together. */
-  private finish(call: OpenCall, result: ToolResult, next: OpenCall | undefined): Promise<void> {
+  private finish(call: OpenCall, result: Outcome, next: OpenCall | undefined): Promise<void> {
     const starting = next?.mayHaveHappened ? undefined : next;
     const events: NewEvent[] = [toolFinished(call, result)];
     for (const path of result.changed ?? []) events.push(fileChanged(call, path));
@@ -52,11 +55,11 @@ export class ToolRound {
     return this.journal.finishCall(call, result, events, starting);
   }
 
-  private async call({ callId, tool, input }: OpenCall, tools: RunTools): Promise<ToolResult> {
+  private async call({ callId, tool, input }: OpenCall, tools: RunTools): Promise<Outcome> {
     const onOutput = (text: string) => this.deltas.add('tool.output', text, { id: callId });
     const result = await tools.call(tool, input, { signal: this.signal, onOutput });
     // Killed because we stop: that is no result; the next attempt tells the model that the call was interrupted.
     this.signal.throwIfAborted();
-    return result;
+    return { ...result, hasRun: true };
   }
 }

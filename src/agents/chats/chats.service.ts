@@ -60,10 +60,17 @@ export class ChatsService {
     const { workspace_id, agent_name, title, chat_id, model } = input;
     if (agent_name !== undefined && !workspace_id)
       throw new Invalid('agent_name needs workspace_id: agents live in workspaces');
-    if (model !== undefined) this.models.resolve(model);
     const organizationId = await this.placeOf(actor, input);
-    if (workspace_id && agent_name !== undefined)
-      await this.subagents.require(actor, workspace_id, agent_name);
+    if (model !== undefined) await this.models.resolve(organizationId, model);
+    if (workspace_id && agent_name !== undefined) {
+      const agent = await this.subagents.require(actor, workspace_id, agent_name);
+      if (!model)
+        await this.models.resolve(
+          organizationId,
+          agent.model,
+          `agent_name: the model of the agent ${agent_name}`,
+        );
+    }
     return new Chat({
       id: chat_id?.toLowerCase(),
       title,
@@ -163,9 +170,9 @@ export class ChatsService {
     output: ChatView,
   })
   async update(actor: Actor, { id, title, pinned, archived, model }: UpdateChat): Promise<ChatView> {
-    await this.chats.require(actor, 'chat.write', id);
+    const { organization_id } = await this.chats.require(actor, 'chat.write', id);
     if (title !== undefined && title.trim() === '') throw new Invalid('title must not be blank');
-    if (model) this.models.resolve(model);
+    if (model) await this.models.resolve(organization_id, model);
     await this.database.transaction(async unit => {
       const chat = await unit.entities.findOneOrFail(Chat, { id });
       chat.title = title?.trim() ?? chat.title;

@@ -1,9 +1,9 @@
-import { Controller, Get, Inject } from '@nestjs/common';
+import { Controller, Get, Inject, Put } from '@nestjs/common';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Input } from '../../platform/http/input.js';
 import { Serves } from '../../platform/http/serves.js';
-import { ListModels } from './models.dto.js';
+import { ListModels, ReadModelSettings, UpdateModelSettings } from './models.dto.js';
 import { ModelsService } from './models.service.js';
 
 @Controller()
@@ -14,5 +14,17 @@ export class ModelsController {
   @Get('/api/models')
   list(@Caller() actor: Actor, @Input() input: ListModels) {
     return this.models.list(actor, input);
+  }
+
+  @Serves(ModelsService, 'readSettings')
+  @Get('/api/organizations/:orgId/models')
+  readSettings(@Caller() actor: Actor, @Input() input: ReadModelSettings) {
+    return this.models.readSettings(actor, input);
+  }
+
+  @Serves(ModelsService, 'updateSettings')
+  @Put('/api/organizations/:orgId/models')
+  updateSettings(@Caller() actor: Actor, @Input() input: UpdateModelSettings) {
+    return this.models.updateSettings(actor, input);
   }
 }

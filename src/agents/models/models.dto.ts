@@ -1,7 +1,10 @@
 import { Field } from '../../platform/http/field.js';
+import { NEW_MODELS } from './model-settings.js';
 
 export class ListModels {
-  @Field.id('The organization whose settings apply', { optional: true })
+  @Field.id("The organization whose settings apply; absent: the credential's, else the caller's first", {
+    optional: true,
+  })
   organization_id?: string;
 }
 
@@ -29,7 +32,7 @@ export class ModelView {
   @Field.text('Its name there', { example: 'claude-sonnet-4-5' })
   name: string;
 
-  @Field.boolean('Whether it can be used')
+  @Field.boolean('Whether the organization can use it')
   enabled: boolean;
 
   @Field.boolean('Whether it is used when none is named')
@@ -40,6 +43,12 @@ export class ModelView {
 
   @Field.object('Its price; null: not known', () => PriceView, { nullable: true })
   price: PriceView | null;
+
+  @Field.text('Why it cannot be used', {
+    optional: true,
+    example: 'it is not enabled for this organization, which an admin can change',
+  })
+  reason?: string;
 }
 
 export class ModelsView {
@@ -48,4 +57,56 @@ export class ModelsView {
 
   @Field.text('Always null: the list is short', { nullable: true })
   next_cursor: null;
+}
+
+const MODEL_ID = { min: 1, max: 200 };
+const NEW_MODELS_MEANING =
+  'What becomes of models that appear later, and of those that a provider has but that are not listed';
+
+export class ReadModelSettings {
+  @Field.id('The organization')
+  organization_id: string;
+}
+
+export class UpdateModelSettings extends ReadModelSettings {
+  @Field.text('The models to use; all other known ones are refused', {
+    ...MODEL_ID,
+    list: true,
+    maxItems: 1000,
+    example: ['atelier/demo'],
+  })
+  enabled: string[];
+
+  @Field.text("Used when none is named, one of `enabled`; null: the installation's, else the first enabled", {
+    ...MODEL_ID,
+    optional: true,
+    nullable: true,
+    example: 'atelier/demo',
+  })
+  default?: string | null;
+
+  @Field.choice(NEW_MODELS_MEANING, NEW_MODELS, { optional: true, default: 'disabled' })
+  new_models?: (typeof NEW_MODELS)[number];
+}
+
+export class ModelSettingsView {
+  @Field.text('The models that can be named in `model`', {
+    ...MODEL_ID,
+    list: true,
+    example: ['atelier/demo'],
+  })
+  enabled: string[];
+
+  @Field.text('The other known ones', { ...MODEL_ID, list: true, example: [] })
+  disabled: string[];
+
+  @Field.text("Used when none is named; null: the installation's, else the first enabled", {
+    ...MODEL_ID,
+    nullable: true,
+    example: 'atelier/demo',
+  })
+  default: string | null;
+
+  @Field.choice(NEW_MODELS_MEANING, NEW_MODELS)
+  new_models: (typeof NEW_MODELS)[number];
 }

@@ -1,28 +1,40 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type ModelInfo, ModelRegistry, type ProviderSettings } from '#libs/model-client/index.js';
 import { OrganizationsStore } from '../../identity/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { requireScope } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
-import { Config } from '../../platform/config/config.js';
+import { Audit } from '../../platform/audit/audit.js';
+import { Database } from '../../platform/database/database.js';
 import { Invalid } from '../../platform/http/problem.js';
-import { ListModels, ModelsView, ModelView } from './models.dto.js';
+import { ModelCatalog } from './model-catalog.js';
+import { ModelSettings } from './model-settings.js';
+import { ModelSettingsStore } from './model-settings.store.js';
+import { ModelUnusable } from './model-unusable.js';
+import {
+  ListModels,
+  ModelSettingsView,
+  ModelsView,
+  ModelView,
+  ReadModelSettings,
+  UpdateModelSettings,
+} from './models.dto.js';
 
-/** The language models that this installation can use. */
+const NOT_ENABLED = 'it is not enabled for this organization, which an admin can change';
+
+/** The language models that organizations use. */
 @Injectable()
 export class ModelsService {
-  private readonly registry: ModelRegistry;
-
   constructor(
-    @Inject(Config) config: Config,
+    @Inject(Database) private readonly database: Database,
+    @Inject(ModelCatalog) private readonly catalog: ModelCatalog,
+    @Inject(ModelSettingsStore) private readonly settings: ModelSettingsStore,
     @Inject(OrganizationsStore) private readonly organizations: OrganizationsStore,
-  ) {
-    this.registry = new ModelRegistry(providerSettings(config), { default: config.defaultModel });
-  }
+    @Inject(Audit) private readonly audit: Audit,
+  ) {}
 
   @Action({
     name: 'model_list',
-    summary: 'List the models that can be used',
+    summary: 'List the models, those that the organization can use first',
     effect: 'read',
     permission: 'model.list',
     input: ListModels,
@@ -30,45 +42,119 @@ export class ModelsService {
   })
   async list(actor: Actor, { organization_id }: ListModels): Promise<ModelsView> {
     requireScope(actor, 'model.list');
-    if (organization_id) await this.organizations.require(actor, 'organization.read', organization_id);
-    const items = this.registry.list().map(info => modelView(info, this.registry.defaultId()));
-    return { items, next_cursor: null };
+    const id = organization_id ?? (await this.organizations.list(actor, 1, undefined))[0]?.id;
+    if (organization_id) await this.organizations.requireMember(actor, organization_id);
+    const settings = id ? await this.settings.of(id) : ModelSettings.FRESH;
+    return { items: this.viewsFor(settings), next_cursor: null };
   }
 
-  /** The id to use for `requested`; throws Invalid for a model that is not there. */
-  resolve(requested: string | null | undefined): string {
-    const id = requested ?? this.registry.defaultId();
-    if (!this.registry.find(id))
-      throw new Invalid(
-        `model: there is no model "${id.slice(0, 100)}" here; GET /api/models lists those there are`,
-      );
-    return id;
+  @Action({
+    name: 'model_settings_read',
+    summary: 'Tell which models an organization may use',
+    effect: 'read',
+    permission: 'model.configure',
+    input: ReadModelSettings,
+    output: ModelSettingsView,
+  })
+  async readSettings(actor: Actor, { organization_id }: ReadModelSettings): Promise<ModelSettingsView> {
+    const { id } = await this.organizations.require(actor, 'model.configure', organization_id);
+    const settings = await this.settings.of(id);
+    const ids = this.idsFor(settings);
+    return {
+      enabled: ids.filter(model => settings.allows(model)),
+      disabled: ids.filter(model => !settings.allows(model)),
+      default: settings.fields.defaultModel,
+      new_models: settings.fields.newModels,
+    };
   }
 
-  /** The model to call; undefined when its provider is no longer configured. */
-  find(id: string) {
-    const model = this.registry.find(id);
-    return model && { model, price: this.registry.describe(id)?.price ?? null };
+  @Action({
+    name: 'model_settings_update',
+    summary: 'Decide which models an organization may use; replaces all that was decided before',
+    effect: 'write',
+    permission: 'model.configure',
+    input: UpdateModelSettings,
+    output: ModelSettingsView,
+  })
+  async updateSettings(actor: Actor, input: UpdateModelSettings): Promise<ModelSettingsView> {
+    const { organization_id, default: defaultModel = null, new_models: newModels = 'disabled' } = input;
+    const enabled = [...new Set(input.enabled)];
+    const { id } = await this.organizations.require(actor, 'model.configure', organization_id);
+    const known = this.idsFor(await this.settings.of(id));
+    const unknown = enabled.filter(model => !known.includes(model) && this.catalog.faultOf(model));
+    if (unknown.length > 0)
+      throw new Invalid(`enabled names models that are not there: ${unknown.slice(0, 20).join(', ')}`);
+    if (defaultModel !== null && !enabled.includes(defaultModel))
+      throw new Invalid(`default must be one of enabled, which "${defaultModel.slice(0, 200)}" is not`);
+    const disabled = known.filter(model => !enabled.includes(model));
+    await this.database.transaction(async unit => {
+      await this.organizations.requireEntity(unit, actor, 'model.configure', id);
+      await this.settings.save(unit, id, { enabled, disabled, defaultModel, newModels });
+      await this.audit.record(unit, actor, {
+        action: 'model_settings_update',
+        target_type: 'organization',
+        target_id: id,
+        organization_id: id,
+        details: { enabled, default: defaultModel, new_models: newModels },
+      });
+    });
+    return this.readSettings(actor, { organization_id: id });
   }
-}
 
-function modelView({ id, provider, name, context_window, price }: ModelInfo, defaultId: string): ModelView {
-  return { id, provider, name, enabled: true, default: id === defaultId, context_window, price };
-}
+  /**
+   * The id of the model to use in an organization; null asks for its default. Throws ModelUnusable, naming `field`, for
+   * one that is not there or not enabled.
+   */
+  async resolve(organizationId: string, requested: string | null, field = 'model'): Promise<string> {
+    const settings = await this.settings.of(organizationId);
+    if (requested === null) return this.defaultFor(settings);
+    const reason = this.reasonAgainst(settings, requested);
+    if (reason) throw new ModelUnusable(requested, reason, field);
+    return requested;
+  }
 
-function providerSettings(config: Config): ProviderSettings {
-  const {
-    compatibleBaseUrl,
-    compatibleName: name,
-    compatibleApiKey: apiKey,
-    compatibleModels: models,
-  } = config;
-  const provider = (apiKey: string | undefined, baseUrl: string | undefined) =>
-    apiKey ? { apiKey, baseUrl } : undefined;
-  return {
-    openai: provider(config.openaiApiKey, config.openaiBaseUrl),
-    anthropic: provider(config.anthropicApiKey, config.anthropicBaseUrl),
-    google: provider(config.googleApiKey, config.googleBaseUrl),
-    compatible: compatibleBaseUrl ? [{ name, baseUrl: compatibleBaseUrl, apiKey, models }] : [],
-  };
+  private defaultFor(settings: ModelSettings): string {
+    const found = settings.defaultAmong(this.usableIn(settings), this.catalog.defaultId);
+    if (!found) throw new Invalid('model: none is enabled for this organization, which an admin can change');
+    return found;
+  }
+
+  /** The models to speak of in an organization: those known, and those that its admins named. */
+  private idsFor({ fields }: ModelSettings): string[] {
+    return [...new Set([...this.catalog.ids(), ...fields.enabled])];
+  }
+
+  private usableIn(settings: ModelSettings): string[] {
+    return this.idsFor(settings).filter(id => this.reasonAgainst(settings, id) === undefined);
+  }
+
+  private reasonAgainst(settings: ModelSettings, id: string): string | undefined {
+    return this.catalog.faultOf(id) ?? (settings.allows(id) ? undefined : NOT_ENABLED);
+  }
+
+  private viewsFor(settings: ModelSettings): ModelView[] {
+    const usable = this.usableIn(settings);
+    const defaultId = settings.defaultAmong(usable, this.catalog.defaultId);
+    const others = this.idsFor(settings).filter(id => !usable.includes(id));
+    return [...usable, ...others].map(id => {
+      const reason = this.reasonAgainst(settings, id);
+      return {
+        ...this.factsOf(id),
+        enabled: !reason,
+        default: id === defaultId,
+        ...(reason ? { reason } : {}),
+      };
+    });
+  }
+
+  private factsOf(id: string) {
+    const slash = id.indexOf('/');
+    const { provider, name, context_window, price } = this.catalog.describe(id) ?? {
+      provider: id.slice(0, slash),
+      name: id.slice(slash + 1),
+      context_window: null,
+      price: null,
+    };
+    return { id, provider, name, context_window, price };
+  }
 }

@@ -1,0 +1,12 @@
+import { BudgetFields } from '../../identity/index.js';
+import { Field } from '../../platform/http/field.js';
+
+export class ReadWorkspaceBudget {
+  @Field.id('The workspace')
+  workspace_id: string;
+}
+
+export class SetWorkspaceBudget extends BudgetFields {
+  @Field.id('The workspace')
+  workspace_id: string;
+}

@@ -1,0 +1,24 @@
+import { Controller, Get, Inject, Put } from '@nestjs/common';
+import { Caller } from '../../platform/access/access.js';
+import type { Actor } from '../../platform/access/actor.js';
+import { Input } from '../../platform/http/input.js';
+import { Serves } from '../../platform/http/serves.js';
+import { ReadWorkspaceBudget, SetWorkspaceBudget } from './budgets.dto.js';
+import { WorkspaceBudgetsService } from './workspace-budgets.service.js';
+
+@Controller()
+export class WorkspaceBudgetsController {
+  constructor(@Inject(WorkspaceBudgetsService) private readonly budgets: WorkspaceBudgetsService) {}
+
+  @Serves(WorkspaceBudgetsService, 'read')
+  @Get('/api/workspaces/:workspaceId/budget')
+  read(@Caller() actor: Actor, @Input() input: ReadWorkspaceBudget) {
+    return this.budgets.read(actor, input);
+  }
+
+  @Serves(WorkspaceBudgetsService, 'set')
+  @Put('/api/workspaces/:workspaceId/budget')
+  set(@Caller() actor: Actor, @Input() input: SetWorkspaceBudget) {
+    return this.budgets.set(actor, input);
+  }
+}

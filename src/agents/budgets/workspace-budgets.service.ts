@@ -1,0 +1,53 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Budgets, BudgetView } from '../../identity/index.js';
+import type { Actor } from '../../platform/access/actor.js';
+import { Action } from '../../platform/actions/action.js';
+import { Database } from '../../platform/database/database.js';
+import { WorkspacesStore } from '../../workspaces/index.js';
+import { ReadWorkspaceBudget, SetWorkspaceBudget } from './budgets.dto.js';
+
+/** What the agents of a workspace may spend, within what its organization may. */
+@Injectable()
+export class WorkspaceBudgetsService {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
+    @Inject(Budgets) private readonly budgets: Budgets,
+  ) {}
+
+  @Action({
+    name: 'workspace_budget_read',
+    summary: "Tell a workspace's budget and what is spent of it this month",
+    effect: 'read',
+    permission: 'budget.read',
+    input: ReadWorkspaceBudget,
+    output: BudgetView,
+  })
+  async read(actor: Actor, { workspace_id }: ReadWorkspaceBudget): Promise<BudgetView> {
+    const { id, organization_id } = await this.workspaces.require(actor, 'budget.read', workspace_id);
+    return this.budgets.view({ organizationId: organization_id, workspaceId: id });
+  }
+
+  @Action({
+    name: 'workspace_budget_set',
+    summary: 'Set what the agents of a workspace may spend in a month',
+    effect: 'write',
+    permission: 'budget.update',
+    input: SetWorkspaceBudget,
+    output: BudgetView,
+  })
+  async set(actor: Actor, { workspace_id, ...fields }: SetWorkspaceBudget): Promise<BudgetView> {
+    const scope = await this.database.transaction(async unit => {
+      const { id, organizationId } = await this.workspaces.requireEntity(
+        unit,
+        actor,
+        'budget.update',
+        workspace_id,
+      );
+      const scope = { organizationId, workspaceId: id };
+      await this.budgets.set(unit, actor, scope, fields);
+      return scope;
+    });
+    return this.budgets.view(scope);
+  }
+}

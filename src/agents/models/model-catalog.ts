@@ -1,0 +1,75 @@
+import type { LanguageModelV4 } from '@ai-sdk/provider';
+import { Inject, Injectable } from '@nestjs/common';
+import {
+  type ModelInfo,
+  type ModelPrice,
+  ModelRegistry,
+  type PriceTable,
+  type ProviderSettings,
+} from '#libs/model-client/index.js';
+import { Config } from '../../platform/config/config.js';
+import { InvalidSetting } from '../../platform/config/settings.js';
+
+/** The language models that this installation can call, whoever asks. */
+@Injectable()
+export class ModelCatalog {
+  private readonly registry: ModelRegistry;
+
+  /** Throws InvalidSetting where the providers, the prices or the default make no sense. */
+  constructor(@Inject(Config) config: Config) {
+    try {
+      const prices = config.modelPrices as PriceTable | undefined;
+      this.registry = new ModelRegistry(providerSettings(config), { prices, default: config.defaultModel });
+    } catch (error) {
+      throw new InvalidSetting(
+        `The models cannot be used as they are configured: ${(error as Error).message}`,
+      );
+    }
+  }
+
+  /** The ids of the known models, those of real providers first. */
+  ids(): string[] {
+    return this.registry.list().map(({ id }) => id);
+  }
+
+  /** What is known of a model that can be called, listed or not. */
+  describe(id: string): ModelInfo | undefined {
+    return this.registry.describe(id);
+  }
+
+  get defaultId(): string {
+    return this.registry.defaultId();
+  }
+
+  /** The model to call, and its price; undefined when its provider is not configured. */
+  find(id: string): { model: LanguageModelV4; price: ModelPrice | null } | undefined {
+    const model = this.registry.find(id);
+    return model && { model, price: this.registry.describe(id)?.price ?? null };
+  }
+
+  /** Why a model cannot be called at all; undefined when it can. */
+  faultOf(id: string): string | undefined {
+    if (this.registry.describe(id)) return undefined;
+    const provider = id.slice(0, id.indexOf('/'));
+    const isConfigured = this.ids().some(known => known.startsWith(`${provider}/`));
+    if (provider === '' || isConfigured) return 'there is no such model here';
+    return `no provider "${provider}" is configured here`;
+  }
+}
+
+function providerSettings(config: Config): ProviderSettings {
+  const {
+    compatibleBaseUrl,
+    compatibleName: name,
+    compatibleApiKey: apiKey,
+    compatibleModels: models,
+  } = config;
+  const provider = (apiKey: string | undefined, baseUrl: string | undefined) =>
+    apiKey ? { apiKey, baseUrl } : undefined;
+  return {
+    openai: provider(config.openaiApiKey, config.openaiBaseUrl),
+    anthropic: provider(config.anthropicApiKey, config.anthropicBaseUrl),
+    google: provider(config.googleApiKey, config.googleBaseUrl),
+    compatible: compatibleBaseUrl ? [{ name, baseUrl: compatibleBaseUrl, apiKey, models }] : [],
+  };
+}

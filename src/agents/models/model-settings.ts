@@ -1,0 +1,37 @@
+export const NEW_MODELS = ['enabled', 'disabled'] as const;
+
+/** What an organization's admins decided about models, as it is stored. */
+export interface ModelSettingsFields {
+  readonly enabled: readonly string[];
+  /** Known when the admins decided, and not enabled by them. */
+  readonly disabled: readonly string[];
+  /** Used when none is named; null: the installation's. */
+  readonly defaultModel: string | null;
+  /** What becomes of models that the admins have not decided about. */
+  readonly newModels: (typeof NEW_MODELS)[number];
+}
+
+/** Which models an organization may use. */
+export class ModelSettings {
+  /** Those of an organization whose admins have decided nothing: all models. */
+  static readonly FRESH = new ModelSettings({
+    enabled: [],
+    disabled: [],
+    defaultModel: null,
+    newModels: 'enabled',
+  });
+
+  constructor(readonly fields: ModelSettingsFields) {}
+
+  allows(id: string): boolean {
+    const { enabled, disabled, newModels } = this.fields;
+    if (enabled.includes(id)) return true;
+    return newModels === 'enabled' && !disabled.includes(id);
+  }
+
+  /** Which model is used when none is named: the organization's default, the installation's, else the first allowed. */
+  defaultAmong(usable: readonly string[], installationDefault: string): string | undefined {
+    const wanted = [this.fields.defaultModel, installationDefault, ...usable];
+    return wanted.find((id): id is string => id !== null && usable.includes(id));
+  }
+}

@@ -1,0 +1,114 @@
+import { Inject, Injectable, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Config } from '../../platform/config/config.js';
+import { Database, type UnitOfWork } from '../../platform/database/database.js';
+import { Log } from '../../platform/log/log.js';
+import { writeLetter } from '../../platform/mail/letter.js';
+import { Mailer } from '../../platform/mail/mailer.js';
+import { Signals } from '../../platform/signals/signals.js';
+
+interface AlertRow {
+  scope_id: string;
+  period: string;
+  percent: number;
+  organization: string;
+  workspace: string | null;
+  spent_usd: string;
+  monthly_usd: string;
+  owners: string[];
+}
+
+const TOPIC = 'budget-alerts';
+const AT_ONCE = 20;
+const PAUSE_MS = 5_000;
+
+/**
+ * Mails the owners about alerts: woken by the commit that made one, and once at start for what a crash left behind. An
+ * alert is marked in the transaction that hands over its mails, so that each is mailed once, whoever comes first.
+ */
+@Injectable()
+export class AlertMails implements OnApplicationBootstrap, OnApplicationShutdown {
+  private unsubscribe: (() => void) | undefined;
+  private working: Promise<void> | undefined;
+  private again: NodeJS.Timeout | undefined;
+  private wanted = false;
+
+  constructor(
+    @Inject(Config) private readonly config: Config,
+    @Inject(Database) private readonly database: Database,
+    @Inject(Signals) private readonly signals: Signals,
+    @Inject(Mailer) private readonly mailer: Mailer,
+    @Inject(Log) private readonly log: Log,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    if (!this.config.runsJobs) return;
+    this.unsubscribe = this.signals.subscribe(TOPIC, () => this.wake());
+    this.wake();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    this.unsubscribe?.();
+    clearTimeout(this.again);
+    await this.working;
+  }
+
+  private wake(): void {
+    this.wanted = true;
+    this.working ??= this.drain().finally(() => {
+      this.working = undefined;
+    });
+  }
+
+  private async drain(): Promise<void> {
+    while (this.wanted) {
+      this.wanted = false;
+      try {
+        while ((await this.database.transaction(unit => this.handOver(unit))) > 0);
+      } catch (error) {
+        this.log.error({ err: error }, 'budget alerts cannot be mailed; trying again');
+        this.again = setTimeout(() => this.wake(), PAUSE_MS).unref();
+      }
+    }
+  }
+
+  private async handOver(unit: UnitOfWork): Promise<number> {
+    const { rows } = await sql<AlertRow>`
+      with taken as (
+        update budget_alert a set mailed_at = now()
+        from (
+          select scope_id, period, percent from budget_alert where mailed_at is null order by created_at limit ${AT_ONCE}
+          for update skip locked
+        ) due
+        where (a.scope_id, a.period, a.percent) = (due.scope_id, due.period, due.percent) returning a.*
+      )
+      select t.scope_id, to_char(t.period, 'YYYY-MM') as period, t.percent, t.spent_usd, t.monthly_usd,
+        o.name as organization, w.name as workspace,
+        array(select u.email from organization_member m join "user" u on u.id = m.user_id
+          where m.organization_id = t.organization_id and m.role = 'owner' order by u.email) as owners
+      from taken t join organization o on o.id = t.organization_id left join workspace w on w.id = t.workspace_id
+      order by t.created_at, t.percent`.execute(unit.tables());
+    for (const alert of rows)
+      for (const to of alert.owners)
+        await this.mailer.send(unit, { to, subject: subjectOf(alert), ...textOf(alert) });
+    return rows.length;
+  }
+}
+
+const nameOf = ({ organization, workspace }: AlertRow) =>
+  workspace === null ? organization : `${workspace} (${organization})`;
+
+const subjectOf = (alert: AlertRow) =>
+  `${nameOf(alert)} has spent ${alert.percent}% of its budget for ${alert.period}`;
+
+function textOf(alert: AlertRow): { text: string; html: string } {
+  const usd = (amount: string) => `$${Number(amount).toFixed(2)}`;
+  return writeLetter({
+    heading: `${alert.percent}% of the budget is spent`,
+    paragraphs: [
+      `${nameOf(alert)} has spent ${usd(alert.spent_usd)} of ${usd(alert.monthly_usd)} in ${alert.period}.`,
+      'With a hard stop, model calls that do not fit into the budget are refused until it is raised or the month ends.',
+    ],
+    footer: 'You get this as an owner of the organization, once for each percentage and month.',
+  });
+}

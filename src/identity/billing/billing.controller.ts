@@ -1,0 +1,30 @@
+import { Controller, Get, Inject, Put } from '@nestjs/common';
+import { Caller } from '../../platform/access/access.js';
+import type { Actor } from '../../platform/access/actor.js';
+import { Input } from '../../platform/http/input.js';
+import { Serves } from '../../platform/http/serves.js';
+import { ReadBilling, ReadUsage, SetBudget } from './billing.dto.js';
+import { BillingService } from './billing.service.js';
+
+@Controller()
+export class BillingController {
+  constructor(@Inject(BillingService) private readonly billing: BillingService) {}
+
+  @Serves(BillingService, 'read')
+  @Get('/api/organizations/:orgId/billing')
+  read(@Caller() actor: Actor, @Input() input: ReadBilling) {
+    return this.billing.read(actor, input);
+  }
+
+  @Serves(BillingService, 'readUsage')
+  @Get('/api/organizations/:orgId/billing/usage')
+  readUsage(@Caller() actor: Actor, @Input() input: ReadUsage) {
+    return this.billing.readUsage(actor, input);
+  }
+
+  @Serves(BillingService, 'setBudget')
+  @Put('/api/organizations/:orgId/billing/budget')
+  setBudget(@Caller() actor: Actor, @Input() input: SetBudget) {
+    return this.billing.setBudget(actor, input);
+  }
+}

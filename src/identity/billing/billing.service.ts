@@ -1,0 +1,92 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Actor } from '../../platform/access/actor.js';
+import { Action } from '../../platform/actions/action.js';
+import { Config } from '../../platform/config/config.js';
+import { Database } from '../../platform/database/database.js';
+import { iso } from '../../platform/database/rows.js';
+import { OrganizationsStore } from '../organizations/index.js';
+import { BillingView, BudgetView, ReadBilling, ReadUsage, SetBudget, UsageView } from './billing.dto.js';
+import { Budgets } from './budgets.js';
+import { monthOf, type Period, periodOf } from './period.js';
+import { NOTHING_USED, UsageStore } from './usage.store.js';
+
+/** What an organization uses and spends. */
+@Injectable()
+export class BillingService {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(OrganizationsStore) private readonly organizations: OrganizationsStore,
+    @Inject(UsageStore) private readonly usage: UsageStore,
+    @Inject(Budgets) private readonly budgets: Budgets,
+    @Inject(Config) private readonly config: Config,
+  ) {}
+
+  @Action({
+    name: 'billing_read',
+    summary: "Tell an organization's plan, limits, usage and spending of this month, and its budget",
+    effect: 'read',
+    permission: 'billing.read',
+    input: ReadBilling,
+    output: BillingView,
+  })
+  async read(actor: Actor, { organization_id }: ReadBilling): Promise<BillingView> {
+    const { id } = await this.organizations.require(actor, 'billing.read', organization_id);
+    const month = monthOf(new Date());
+    const [{ total: usage }, budget] = await Promise.all([
+      this.usage.sums(id, month),
+      this.budgets.view({ organizationId: id, workspaceId: null }),
+    ]);
+    const { spend_usd, unpriced_calls } = usage;
+    const period = periodView(month);
+    return { plan: 'self-hosted', limits: this.limits, period, usage, spend_usd, unpriced_calls, budget };
+  }
+
+  @Action({
+    name: 'billing_usage',
+    summary: 'Sum up what an organization used in a period, by workspace, model, user or day',
+    effect: 'read',
+    permission: 'billing.read',
+    input: ReadUsage,
+    output: UsageView,
+  })
+  async readUsage(actor: Actor, input: ReadUsage): Promise<UsageView> {
+    const { group_by = 'day' } = input;
+    const { id } = await this.organizations.require(actor, 'billing.read', input.organization_id);
+    const period = periodOf(input, new Date());
+    const sums =
+      group_by === 'automation'
+        ? { items: [], total: NOTHING_USED }
+        : await this.usage.sums(id, period, group_by);
+    return { ...periodView(period), group_by, ...sums };
+  }
+
+  @Action({
+    name: 'billing_set_budget',
+    summary: 'Set what an organization may spend in a month',
+    effect: 'write',
+    permission: 'billing.update',
+    input: SetBudget,
+    output: BudgetView,
+  })
+  async setBudget(actor: Actor, { organization_id, ...fields }: SetBudget): Promise<BudgetView> {
+    const scope = await this.database.transaction(async unit => {
+      const { id } = await this.organizations.requireEntity(unit, actor, 'billing.update', organization_id);
+      const scope = { organizationId: id, workspaceId: null };
+      await this.budgets.set(unit, actor, scope, fields);
+      return scope;
+    });
+    return this.budgets.view(scope);
+  }
+
+  private get limits() {
+    const { maxFileBytes, runMaxSteps, sandboxSeconds, sandboxMemoryBytes } = this.config;
+    return {
+      file_bytes: maxFileBytes,
+      run_steps: runMaxSteps,
+      sandbox_seconds: sandboxSeconds,
+      sandbox_memory_bytes: sandboxMemoryBytes,
+    };
+  }
+}
+
+const periodView = ({ from, to }: Period) => ({ from: iso(from), to: iso(to) });

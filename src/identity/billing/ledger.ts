@@ -1,0 +1,82 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { UnitOfWork } from '../../platform/database/database.js';
+
+/** What a model call used; null where its provider does not say, or a price is not known. */
+export interface ModelCall {
+  readonly step: number;
+  readonly usage: {
+    readonly input_tokens: number | null;
+    readonly output_tokens: number | null;
+    readonly cache_read_tokens: number | null;
+    readonly cache_write_tokens: number | null;
+    readonly reasoning_tokens: number | null;
+  };
+  readonly costUsd: number | null;
+}
+
+/**
+ * Common table expressions that enter a finished model call into the ledger, count what it cost against the budgets over
+ * it and free what was held for it. They go into the statement that records the call itself, whose expression `run` gives
+ * the run's row, or none where the call does not count: so each call is entered with it, exactly once, or not at all.
+ */
+export function enterModelCall(
+  run: RawBuilder<unknown>,
+  { step, usage, costUsd }: ModelCall,
+): RawBuilder<unknown>[] {
+  const entered = sql`entered as (
+    insert into usage_entry (time, organization_id, workspace_id, chat_id, run_id, step, actor_id, kind, model, input_tokens,
+      output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_usd)
+    select now(), organization_id, workspace_id, chat_id, id, ${step}, created_by, 'model_call', model, ${usage.input_tokens},
+      ${usage.output_tokens}, ${usage.cache_read_tokens}, ${usage.cache_write_tokens}, ${usage.reasoning_tokens},
+      ${costUsd}::numeric from ${run})`;
+  return [entered, freeReservation(run), ...(costUsd ? [spentOn(run, costUsd), ALERTED] : [])];
+}
+
+/** As {@link enterModelCall}, for a tool call that has run: `finished` gives the row of the call. */
+export function enterToolCall(run: RawBuilder<unknown>, finished: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`entered as (
+    insert into usage_entry (time, organization_id, workspace_id, chat_id, run_id, step, position, actor_id, kind, seconds)
+    select now(), r.organization_id, r.workspace_id, r.chat_id, r.id, f.step, f.position, r.created_by, 'tool_seconds',
+      extract(epoch from now() - f.started_at) from ${run} r, ${finished} f)`;
+}
+
+/** As {@link enterModelCall}, for a run that ends without another call: nothing is held for it any more. */
+export function freeReservation(run: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`freed as (delete from budget_reservation b using ${run} r where b.run_id = r.id)`;
+}
+
+/** Enters what a workspace stored during one hour; a second entry for the same hour does nothing. */
+export async function enterStorage(
+  unit: Pick<UnitOfWork, 'tables'>,
+  entry: { organizationId: string; workspaceId: string; hour: Date; bytes: number },
+): Promise<void> {
+  await sql`
+    insert into usage_entry (time, organization_id, workspace_id, kind, byte_hours)
+    values (${entry.hour.toISOString()}::timestamptz, ${entry.organizationId}, ${entry.workspaceId}, 'storage_byte_hours', ${entry.bytes})
+    on conflict (workspace_id, time) where kind = 'storage_byte_hours' do nothing`.execute(unit.tables());
+}
+
+/** In the order of ids, so that statements that meet here wait for each other and never in a circle. */
+function spentOn(run: RawBuilder<unknown>, costUsd: number): RawBuilder<unknown> {
+  return sql`spent as (
+    insert into spend as s (scope_id, period, spent_usd)
+    select scope_id, this_month(), ${costUsd}::numeric from ${run}, unnest(array[organization_id, workspace_id]) scope_id
+    where scope_id is not null order by scope_id
+    on conflict (scope_id, period) do update set spent_usd = s.spent_usd + excluded.spent_usd
+    returning scope_id, period, spent_usd)`;
+}
+
+/** The thresholds that the spending in `spent` has passed: each is noted once a period, whoever passes it. */
+const ALERTED = sql`alerted as (
+  insert into budget_alert (scope_id, period, percent, organization_id, workspace_id, spent_usd, monthly_usd, created_at)
+  select b.scope_id, spent.period, percent, b.organization_id, b.workspace_id, spent.spent_usd, b.monthly_usd, now()
+  from spent join budget b on b.scope_id = spent.scope_id, unnest(b.alerts) percent
+  where spent.spent_usd > 0 and spent.spent_usd >= b.monthly_usd * percent / 100
+  on conflict do nothing)`;
+
+/** Notes the thresholds that a changed budget finds passed already. */
+export async function alertOnChange(unit: UnitOfWork, scopeId: string): Promise<void> {
+  await sql`
+    with spent as (select scope_id, period, spent_usd from spend where scope_id = ${scopeId} and period = this_month()), ${ALERTED}
+    select 1`.execute(unit.tables());
+}

@@ -1,0 +1,69 @@
+import { execFile } from 'node:child_process';
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { enterStorage } from '../../identity/index.js';
+import { Database } from '../../platform/database/database.js';
+import { Log } from '../../platform/log/log.js';
+import { WorkspaceFolders } from '../workspaces/index.js';
+
+const AT_ONCE = 100;
+const LONGEST_MS = 10 * 60_000;
+
+interface Unmeasured {
+  id: string;
+  organization_id: string;
+}
+
+/** Enters into the usage ledger what workspaces store: once an hour each, however often and wherever it is called. */
+@Injectable()
+export class StorageMeter {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
+    @Inject(Log) private readonly log: Log,
+  ) {}
+
+  /** Measures the workspaces that have no entry for the hour of `now` yet. */
+  async measureAll(now: Date, signal: AbortSignal): Promise<void> {
+    const hour = new Date(Math.floor(now.getTime() / 3_600_000) * 3_600_000);
+    let after: string | null = null;
+    do {
+      const workspaces: Unmeasured[] = await this.unmeasured(hour, after);
+      for (const workspace of workspaces) {
+        signal.throwIfAborted();
+        await this.measure(workspace, hour, signal);
+      }
+      after = workspaces.at(-1)?.id ?? null;
+    } while (after !== null);
+  }
+
+  private async measure({ id, organization_id }: Unmeasured, hour: Date, signal: AbortSignal): Promise<void> {
+    const bytes = await diskUsage(this.folders.pathOf({ id }), signal);
+    if (bytes === undefined) return this.log.warn({ workspace_id: id }, 'a workspace could not be measured');
+    await enterStorage(this.database, { organizationId: organization_id, workspaceId: id, hour, bytes });
+  }
+
+  private async unmeasured(hour: Date, after: string | null): Promise<Unmeasured[]> {
+    const { rows } = await sql<Unmeasured>`
+      select w.id, w.organization_id from workspace w
+      where (${after}::uuid is null or w.id > ${after}::uuid) and not exists (
+        select 1 from usage_entry u
+        where u.workspace_id = w.id and u.time = ${hour.toISOString()}::timestamptz and u.kind = 'storage_byte_hours'
+      )
+      order by w.id limit ${AT_ONCE}`.execute(this.database.tables());
+    return rows;
+  }
+}
+
+/**
+ * Bytes that a folder takes up on disk; undefined where it cannot be told. By `du`, which follows no links, counts what is
+ * linked twice once, and does not keep this process busy. It complains about what vanishes meanwhile, and still has a sum.
+ */
+function diskUsage(folder: string, signal: AbortSignal): Promise<number | undefined> {
+  return new Promise(resolve => {
+    execFile('du', ['-skx', folder], { signal, timeout: LONGEST_MS }, (_complaint, stdout) => {
+      const [, kibibytes] = /^(\d+)\s/.exec(stdout) ?? [];
+      resolve(kibibytes === undefined ? undefined : Number(kibibytes) * 1024);
+    });
+  });
+}
