@@ -10,7 +10,6 @@ import type { Owner } from './sandbox.js';
 
 /** What a berth is made of. */
 export interface BerthParts {
-  shell: string;
   pipes: PipePool;
   groups: ControlGroups;
   inherited: InheritedDescriptors;
@@ -21,6 +20,7 @@ export interface BerthParts {
 /** Numbers that the descriptors of a berth have in its process. */
 export interface BerthNumbers {
   options: number;
+  progress: number;
   gate: number;
   status: number;
   files: number[];
@@ -31,7 +31,7 @@ export interface BerthNumbers {
  *
  * To move a process into a control group takes the kernel several milliseconds, in which no other process
  * of the host can fork. So it is done ahead, to a shell that then reads from its standard input which
- * program to become. When the service dies, the shell reads an end of file instead and ends.
+ * program to become. When the service dies, it reads an end of file instead and ends.
  */
 export class Berth {
   private constructor(
@@ -57,11 +57,12 @@ export class Berth {
     const files = parts.openFiles();
     const stdio: Stdio = ['pipe', outputs.stdout.write, outputs.stderr.write, ...descriptors];
     const add = (entry: Stdio[number]): number => stdio.push(entry) - 1;
-    const numbers = { options: add('pipe'), gate: add('pipe'), status: add('pipe'), files: files.map(add) };
+    const [options, progress, gate, status] = [add('pipe'), add('pipe'), add('pipe'), add('pipe')];
+    const numbers = { options, progress, gate, status, files: files.map(add) };
     // An empty environment: number 1 in a sandbox shows what it was started with to everyone there.
-    const options = { env: {}, cwd: '/', stdio: parts.inherited.cover(stdio), ...owner };
+    const surroundings = { env: {}, cwd: '/', stdio: parts.inherited.cover(stdio), ...owner };
     try {
-      const child = spawn(parts.shell, [], options);
+      const child = spawn('/bin/sh', [], surroundings);
       return await new Berth(child, numbers, parts.groups.create(), owner, outputs).entered();
     } finally {
       for (const descriptor of [outputs.stdout.write, outputs.stderr.write, ...files]) closeSync(descriptor);

@@ -2,7 +2,7 @@ import { SandboxFailure, SandboxRefusal } from './errors.js';
 
 export const installBubblewrap =
   'bubblewrap is not installed: run "apt-get install bubblewrap" (Debian, Ubuntu), ' +
-  '"dnf install bubblewrap" (Fedora, RHEL) or "apk add bubblewrap util-linux" (Alpine)';
+  '"dnf install bubblewrap" (Fedora, RHEL) or "apk add bubblewrap" (Alpine)';
 
 const noNamespaces =
   'This host does not let bubblewrap make user namespaces: as root run "sysctl -w ' +

@@ -3,6 +3,7 @@ import { installBubblewrap } from './bubblewrap-advice.js';
 import { ControlGroups } from './control-groups.js';
 import { InheritedDescriptors } from './descriptors.js';
 import { SandboxFailure } from './errors.js';
+import { LastWill } from './last-will.js';
 import { PipePool } from './pipes.js';
 import { Profile } from './profile.js';
 import { findProgram } from './programs.js';
@@ -16,6 +17,7 @@ export interface BubblewrapHost {
   groups: ControlGroups;
   berths: BerthPool;
   filter: Buffer;
+  lastWill: LastWill;
 }
 
 /** @throws SandboxFailure if the host lacks something */
@@ -32,12 +34,11 @@ export async function prepareHost(options: SandboxOptions): Promise<BubblewrapHo
   const profile = new Profile(options.readOnlyBinds ?? []);
   const groups = await ControlGroups.detect();
   const parts = {
-    shell: '/bin/sh',
     pipes: new PipePool(mkfifo),
     groups,
     inherited: new InheritedDescriptors(),
   };
   const berths = new BerthPool({ ...parts, openFiles: () => profile.openFiles() });
   const filter = seccompFilter(process.arch, { refuseUncountedMemory: !groups.counts('memory') });
-  return { bwrap, profile, groups, berths, filter };
+  return { bwrap, profile, groups, berths, filter, lastWill: new LastWill() };
 }

@@ -2,6 +2,8 @@ import type { ChildProcess } from 'node:child_process';
 import type { Socket } from 'node:net';
 import type { Berth } from './berth.js';
 import { killIfThere } from './kill.js';
+import type { LastWill } from './last-will.js';
+import { lastFileContent } from './profile.js';
 import { StatusReader } from './status-reader.js';
 import type { Running } from './supervision.js';
 
@@ -17,26 +19,30 @@ interface Launch {
 /**
  * A running bwrap.
  *
- * Its filter comes through a pipe, and bwrap reads it as its last act before the command: should the service
- * die before it has written all, no filter arrives and no command runs.
+ * Its filter comes through a pipe, and bwrap reads it as its last act before the command. It is written only
+ * when the sandbox is all but built and its first process is in the service's last will. So should the
+ * service die before that, there is no filter and no command runs; and afterwards its will is carried out.
  */
 export class BubblewrapProcess implements Running {
   readonly child: ChildProcess;
   readonly stdout: Socket;
   readonly stderr: Socket;
   private readonly status: StatusReader;
+  private built = false;
   private killed = false;
 
-  constructor(berth: Berth, { script, options, filter }: Launch) {
+  constructor(
+    private readonly berth: Berth,
+    private readonly launch: Launch,
+    private readonly lastWill: LastWill,
+  ) {
     this.child = berth.child;
-    const { stdout, stderr } = berth.become(script);
+    const { stdout, stderr } = berth.become(launch.script);
     this.stdout = stdout;
     this.stderr = stderr;
-    this.status = new StatusReader(berth.socket(berth.numbers.status), () => {
-      if (this.killed) this.kill();
-    });
-    berth.socket(berth.numbers.options).end(options.map(option => `${option}\0`).join(''));
-    berth.socket(berth.numbers.gate).end(filter);
+    this.status = new StatusReader(berth.socket(berth.numbers.status), pid => this.meet(pid));
+    berth.socket(berth.numbers.options).end(launch.options.map(option => `${option}\0`).join(''));
+    this.followProgress();
   }
 
   /** The command's exit code once bwrap has ended; undefined if no command ran. */
@@ -53,5 +59,26 @@ export class BubblewrapProcess implements Running {
     if (this.status.firstProcess === undefined) return;
     killIfThere(this.status.firstProcess);
     this.child.kill('SIGKILL');
+  }
+
+  private meet(firstProcess: number): void {
+    this.lastWill.add(firstProcess);
+    this.child.once('exit', () => this.lastWill.remove(firstProcess));
+    if (this.killed) this.kill();
+    else this.openGate();
+  }
+
+  private followProgress(): void {
+    const lastFile = this.berth.socket(this.berth.numbers.progress);
+    lastFile.once('end', () => {
+      this.built = true;
+      this.openGate();
+    });
+    lastFile.resume().end(lastFileContent);
+  }
+
+  private openGate(): void {
+    if (!this.built || this.killed || this.status.firstProcess === undefined) return;
+    this.berth.socket(this.berth.numbers.gate).end(this.launch.filter);
   }
 }

@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -17,6 +17,7 @@ import {
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { transformFileSync } from '@swc/core';
 import { createSandbox, type OutputChunk, type SandboxRequest, type SandboxResult } from './index.js';
 
@@ -285,36 +286,64 @@ describe('bubblewrap sandbox', () => {
     it('leaves no process when the service is killed', async () => {
       const lifeline = makeLifeline();
       const service = startService(forkTree);
-      const closed = once(service, 'close');
-      await once(service.stdout, 'data');
+      await said(service, 'ready');
       const ended = lifeline.ended();
-      service.kill('SIGKILL');
-      await Promise.all([ended, closed]);
+      await killed(service);
+      await ended;
     });
 
+    it.each([0, 2, 4, 6, 8])(
+      'lets no command run on whose service is killed %i ms after its start',
+      async delay => {
+        const service = startService('sleep 0.3; touch survived');
+        await said(service, 'starting');
+        await new Promise(resolve => setTimeout(resolve, delay));
+        await killed(service);
+        await bash('sleep 0.5');
+        expect(readdirSync(workspace)).toEqual(['service']);
+      },
+    );
+
+    interface Service extends ChildProcess {
+      stdout: Readable;
+    }
+
     /** A process of its own with the compiled sandbox, which runs one command and passes on its output. */
-    function startService(script: string): ReturnType<typeof spawn> & { stdout: Socket } {
+    function startService(script: string): Service {
       const folder = join(workspace, 'service');
       mkdirSync(folder);
-      const sources = readdirSync(import.meta.dirname).filter(name => /^(?!.*\.spec\.ts$).*\.ts$/.test(name));
-      for (const name of sources) {
+      for (const name of readdirSync(import.meta.dirname)) {
+        if (!name.endsWith('.ts') || name.endsWith('.spec.ts')) continue;
         const { code } = transformFileSync(join(import.meta.dirname, name), {
           jsc: { parser: { syntax: 'typescript' }, target: 'es2023' },
           module: { type: 'es6' },
         });
         writeFileSync(join(folder, name.replace('.ts', '.js')), code);
       }
+      const request = { workspace, owner, argv: ['bash', '-c', script] };
       writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
       writeFileSync(
         join(folder, 'main.js'),
         `import { createSandbox } from './index.js';
-        const onOutput = ({ text }) => process.stdout.write(text);
-        await createSandbox('bubblewrap').run({ ...${JSON.stringify({ workspace, owner, argv: ['bash', '-c', script] })}, onOutput });`,
+        const sandbox = createSandbox('bubblewrap');
+        const request = ${JSON.stringify(request)};
+        await sandbox.run({ ...request, argv: ['true'] });
+        process.stdout.write('starting');
+        await sandbox.run({ ...request, onOutput: ({ text }) => process.stdout.write(text) });`,
       );
-      const service = spawn(process.execPath, [join(folder, 'main.js')], {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      });
-      return service as ReturnType<typeof startService>;
+      const main = join(folder, 'main.js');
+      return spawn(process.execPath, [main], { stdio: ['ignore', 'pipe', 'inherit'] }) as Service;
+    }
+
+    async function said(service: Service, word: string): Promise<void> {
+      let text = '';
+      while (!text.includes(word)) text += (await once(service.stdout, 'data'))[0];
+    }
+
+    async function killed(service: Service): Promise<void> {
+      const closed = once(service, 'close');
+      service.kill('SIGKILL');
+      await closed;
     }
   });
 

@@ -135,11 +135,8 @@ function start(
   try {
     berth.group.confine(plan.limits);
     const script = startScript(host, plan, berth.numbers, input);
-    return new BubblewrapProcess(berth, {
-      script,
-      options: bwrapOptions(host, plan, berth.numbers),
-      filter: host.filter,
-    });
+    const options = bwrapOptions(host, plan, berth.numbers);
+    return new BubblewrapProcess(berth, { script, options, filter: host.filter }, host.lastWill);
   } catch (error) {
     berth.close();
     throw error;
@@ -166,7 +163,7 @@ function bwrapOptions(
 ): string[] {
   const { workspace, readOnlyBinds = [], env = {} } = request;
   return [
-    ...profile.arguments({ workspace, cwd, readOnlyBinds, env, limits }, numbers.files),
+    ...profile.arguments({ workspace, cwd, readOnlyBinds, env, limits }, numbers.files, numbers.progress),
     ...['--seccomp', String(numbers.gate), '--json-status-fd', String(numbers.status)],
   ];
 }

@@ -1,6 +1,7 @@
 import { readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { killIfThere } from './kill.js';
 import type { SandboxLimits } from './limits.js';
 
 export type Controller = 'memory' | 'pids';
@@ -37,6 +38,12 @@ export class ControlGroup {
     return /^oom_kill [1-9]/m.test(readFileSync(join(folder.path, file), 'utf8'));
   }
 
+  /** Kills all members and removes the group. */
+  destroy(): void {
+    for (const { path } of this.folders) if (!removeFolder(path)) killMembers(path);
+    this.remove();
+  }
+
   /**
    * Removes the group, in the background: the kernel refuses while a killed process is still on its way out,
    * and tells nobody when it is gone. What is left after the last attempt goes when a service starts.
@@ -49,6 +56,12 @@ export class ControlGroup {
     };
     setTimeout(attempt, delayMs).unref();
   }
+}
+
+function killMembers(path: string): void {
+  const members = readFileSync(join(path, 'cgroup.procs'), 'utf8').split('\n').map(Number);
+  // The kernel writes 0 for a process of another pid namespace, which kill(2) would take for our own group.
+  for (const pid of members) if (pid > 1) killIfThere(pid);
 }
 
 function limitProcesses(path: string, processes: number): void {
@@ -77,7 +90,7 @@ function writeIfPresent(path: string, value: string): void {
 }
 
 /** False if the group still has members. */
-export function removeFolder(path: string): boolean {
+function removeFolder(path: string): boolean {
   try {
     rmdirSync(path);
     return true;

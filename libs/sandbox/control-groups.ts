@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { ControlGroup, type Controller, type GroupFolder, removeFolder } from './control-group.js';
+import { ControlGroup, type Controller, type GroupFolder } from './control-group.js';
 
 /** Where the kernel says which groups this process is in, and where their trees are mounted. */
 interface ControlGroupSources {
@@ -41,7 +41,7 @@ export class ControlGroups {
       if (candidate.controllers.every(controller => known.includes(controller))) continue;
       if (await isUsable(candidate)) parents.push(candidate);
     }
-    for (const parent of parents) removeGroupsOfTheDead(parent.folder);
+    for (const parent of parents) removeGroupsOfTheDead(parent);
     return new ControlGroups(parents);
   }
 
@@ -130,11 +130,12 @@ function makeFolder({ version, folder, controllers }: Parent, name: string): Gro
   return { path, version, controllers };
 }
 
-/** A service that was killed leaves empty groups behind. */
-function removeGroupsOfTheDead(folder: string): void {
+/** A service that was killed leaves groups behind. Whoever still lives in one has lost its master and must die. */
+function removeGroupsOfTheDead({ folder, version, controllers }: Parent): void {
   for (const name of readdirSync(folder)) {
     const pid = new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1];
-    if (pid && !isAlive(Number(pid))) removeFolder(join(folder, name));
+    if (pid && !isAlive(Number(pid)))
+      new ControlGroup([{ path: join(folder, name), version, controllers }]).destroy();
   }
 }
 

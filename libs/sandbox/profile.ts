@@ -52,6 +52,13 @@ const inventedFiles: Record<string, string> = {
   '/etc/nsswitch.conf': ['passwd: files', 'group: files', 'hosts: files dns', ''].join('\n'),
 };
 
+/**
+ * The file that is made last. Its content comes through a pipe from the service, which sees by the closing of
+ * the pipe how far bwrap has come.
+ */
+const LAST_FILE = '/etc/hostname';
+export const lastFileContent = 'sandbox\n';
+
 /** What one command adds to the profile. */
 interface Place {
   workspace: string;
@@ -91,8 +98,15 @@ export class Profile {
     return this.invented.map(([, file]) => file.open());
   }
 
-  /** @param files numbers that the descriptors of `openFiles` have in bwrap */
-  arguments({ workspace, cwd, readOnlyBinds, env, limits }: Place, files: number[]): string[] {
+  /**
+   * @param files numbers that the descriptors of `openFiles` have in bwrap
+   * @param lastFile number of the pipe that brings `lastFileContent`
+   */
+  arguments(
+    { workspace, cwd, readOnlyBinds, env, limits }: Place,
+    files: number[],
+    lastFile: number,
+  ): string[] {
     const tmpSize = Number.isFinite(limits.tmpBytes) ? ['--size', String(limits.tmpBytes)] : [];
     return [
       ...this.system,
@@ -100,7 +114,7 @@ export class Profile {
       ...[...tmpSize, '--perms', '1777', '--tmpfs', '/tmp', '--perms', '0700', '--dir', HOME],
       ...readOnlyBinds.flatMap(({ from, to }) => readOnly(from, to)),
       ...['--bind', workspace, WORKSPACE, '--chdir', join(WORKSPACE, cwd)],
-      ...['--remount-ro', '/'],
+      ...['--perms', '0444', '--file', String(lastFile), LAST_FILE, '--remount-ro', '/'],
       ...this.environment,
       ...setVariables(env),
     ];

@@ -78,6 +78,6 @@ export interface SandboxDriver {
 export interface SandboxOptions {
   /** Shown inside every sandbox, e.g. the service's Node at `/opt/node` (`/opt/node/bin` joins the PATH then). */
   readOnlyBinds?: ReadOnlyBind[];
-  /** Where the host's programs (bwrap, prlimit, mkfifo) are looked for. */
+  /** Where the host's programs (bwrap, mkfifo) are looked for. */
   programFolders?: string[];
 }
