@@ -1,0 +1,77 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Actor } from './actor.js';
+import {
+  ORGANIZATION_ROLES,
+  requireNotAbove,
+  requireOrganizationRole,
+  requireScope,
+  requireWorkspaceRole,
+  VISIBILITIES,
+  WORKSPACE_ROLES,
+  workspaceRole,
+} from './policy.js';
+
+const standing = {
+  created_by: 'creator',
+  visibility: 'org',
+  organization_role: 'member',
+  workspace_role: null,
+} as const;
+const withScopes = (scopes: string[] | null) => ({ credential: { scopes } }) as unknown as Actor;
+
+describe('workspaceRole', () => {
+  it('makes its creator an admin, whatever the visibility', () => {
+    for (const visibility of VISIBILITIES)
+      expect(workspaceRole('creator', { ...standing, visibility })).toBe('admin');
+  });
+
+  it('hides a private workspace from everybody else, owners and those added included', () => {
+    for (const organization_role of ORGANIZATION_ROLES)
+      for (const workspace_role of [...WORKSPACE_ROLES, null])
+        expect(
+          workspaceRole('other', { ...standing, visibility: 'private', organization_role, workspace_role }),
+        ).toBeNull();
+  });
+
+  it.each([
+    ['org', 'owner', null, 'admin'],
+    ['org', 'admin', 'viewer', 'admin'],
+    ['org', 'member', null, 'editor'],
+    ['org', 'member', 'viewer', 'viewer'],
+    ['org', 'guest', null, null],
+    ['org', 'guest', 'editor', 'editor'],
+    ['restricted', 'admin', null, 'admin'],
+    ['restricted', 'member', null, null],
+    ['restricted', 'member', 'viewer', 'viewer'],
+    ['restricted', 'guest', 'admin', 'admin'],
+  ] as const)(
+    'in a workspace that is %s, gives %s with %s the role %s',
+    (visibility, organization_role, workspace_role, role) => {
+      expect(workspaceRole('other', { ...standing, visibility, organization_role, workspace_role })).toBe(
+        role,
+      );
+    },
+  );
+});
+
+describe('what is required', () => {
+  it('is the least role or a higher one', () => {
+    expect(() => requireOrganizationRole('admin', 'organization.update')).not.toThrow();
+    expect(() => requireOrganizationRole('member', 'organization.update')).toThrow(
+      'This takes the role admin',
+    );
+    expect(() => requireWorkspaceRole('editor', 'file.write')).not.toThrow();
+    expect(() => requireWorkspaceRole('viewer', 'file.write')).toThrow('yours is viewer');
+  });
+
+  it('is the scope, of limited credentials alone', () => {
+    expect(() => requireScope(withScopes(null), 'file.write')).not.toThrow();
+    expect(() => requireScope(withScopes(['files:write']), 'file.write')).not.toThrow();
+    expect(() => requireScope(withScopes([]), 'file.write')).toThrow('files:write');
+  });
+
+  it("is a role not above one's own", () => {
+    expect(() => requireNotAbove('admin', 'admin')).not.toThrow();
+    expect(() => requireNotAbove('admin', 'owner')).toThrow('above yours');
+  });
+});

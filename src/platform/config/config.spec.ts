@@ -1,0 +1,39 @@
+import { describe, expect, it } from '@jest/globals';
+import { Config } from './config.js';
+import { envExample } from './env-example.js';
+import { settings } from './settings.js';
+
+describe('Config', () => {
+  it('has a default for everything', () => {
+    const config = Config.from({});
+    expect(config).toMatchObject({ port: 3000, role: 'all', dataDir: '.atelier', databaseUrl: undefined });
+    expect(config.baseUrl).toBe('http://localhost:3000');
+    expect([config.servesHttp, config.runsJobs]).toEqual([true, true]);
+  });
+
+  it('takes an empty variable as unset', () => {
+    expect(Config.from({ PORT: '', DATABASE_URL: '' })).toMatchObject({ port: 3000, databaseUrl: undefined });
+  });
+
+  it('knows what a role serves', () => {
+    expect(Config.from({ ROLE: 'api' })).toMatchObject({ servesHttp: true, runsJobs: false });
+    expect(Config.from({ ROLE: 'worker' })).toMatchObject({ servesHttp: false, runsJobs: true });
+  });
+
+  it.each([
+    [{ PORT: '70000' }, 'PORT must be a whole number from 0 to 65535'],
+    [{ PORT: '80.5' }, 'PORT must be a whole number'],
+    [{ JWT_SECRET: 'short' }, 'JWT_SECRET must have at least 32 characters'],
+    [{ SANDBOX_DRIVER: 'none' }, 'SANDBOX_DRIVER must be one of bubblewrap, unsafe-local'],
+  ])('refuses %j in a sentence', (environment, sentence) => {
+    expect(() => Config.from(environment)).toThrow(sentence);
+  });
+});
+
+describe('envExample', () => {
+  it('lists every setting, commented out, without a secret', () => {
+    const text = envExample();
+    for (const { name } of Object.values(settings)) expect(text).toMatch(new RegExp(`^# ${name}=`, 'm'));
+    expect(text.split('\n').filter(line => line !== '' && !line.startsWith('#'))).toEqual([]);
+  });
+});

@@ -1,0 +1,122 @@
+/** What the benches share: servers as processes of their own, load, medians, one line a result. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import http from 'node:http';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+const cleanups = [];
+
+/** Runs `work`, then ends all that was started, whatever happened. */
+export async function bench(work) {
+  try {
+    await work();
+  } finally {
+    for (const clean of cleanups.reverse()) await clean();
+  }
+}
+
+export function folder() {
+  const made = mkdtempSync(path.join(tmpdir(), 'atelier-bench-'));
+  chmodSync(made, 0o755);
+  cleanups.push(() => rmSync(made, { recursive: true, force: true }));
+  return made;
+}
+
+/** A process that prints `ready PORT` or the service's welcome; resolves with its address. */
+export async function serve(args, env = {}) {
+  const child = spawn(process.execPath, args, {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+  });
+  cleanups.push(async () => {
+    child.kill('SIGTERM');
+    if (child.exitCode === null) await once(child, 'exit');
+  });
+  const started = performance.now();
+  let output = '';
+  for await (const chunk of child.stdout) {
+    output += chunk;
+    const [, url] = /ready(?: at)? (\S+)/.exec(output) ?? [];
+    if (url) {
+      child.stdout.resume();
+      return { url, child, startMs: performance.now() - started };
+    }
+  }
+  throw new Error(`${args.join(' ')} ended: ${output}`);
+}
+
+/** The service, seeded, on the embedded database. */
+export async function atelier(env = {}) {
+  const DATA_DIR = env.DATA_DIR ?? folder();
+  const port = await freePort();
+  const settings = {
+    PORT: String(port),
+    HOST: '127.0.0.1',
+    LOG_LEVEL: 'warn',
+    RATE_LIMIT_PER_MINUTE: '0',
+    DATA_DIR,
+    ...env,
+  };
+  const service = await serve(['dist/src/main.js'], settings);
+  const credentials = JSON.parse(readFileSync(path.join(DATA_DIR, 'credentials.json'), 'utf8'));
+  return { ...service, url: `http://127.0.0.1:${port}`, credentials, dataDir: DATA_DIR, env: settings };
+}
+
+async function freePort() {
+  const server = http.createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address();
+  server.close();
+  return port;
+}
+
+/** Requests a second over `connections` kept-alive connections for `ms`, after a warm-up of a quarter of that. */
+export async function requestsPerSecond(url, { headers = {}, connections = 16, ms = 2000 } = {}) {
+  const agent = new http.Agent({ keepAlive: true, maxSockets: connections });
+  const target = new URL(url);
+  let counted = 0;
+  let counting = false;
+  const end = performance.now() + ms * 1.25;
+  setTimeout(() => {
+    counting = true;
+  }, ms / 4);
+  const once = () =>
+    new Promise((resolve, reject) => {
+      http
+        .get(target, { agent, headers }, response => {
+          if (response.statusCode !== 200) reject(new Error(`${url} answered ${response.statusCode}`));
+          response.resume();
+          response.once('end', resolve);
+        })
+        .once('error', reject);
+    });
+  await Promise.all(
+    Array.from({ length: connections }, async () => {
+      while (performance.now() < end) {
+        await once();
+        if (counting) counted++;
+      }
+    }),
+  );
+  agent.destroy();
+  return (counted / ms) * 1000;
+}
+
+export const median = values => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
+
+/** Interleaves measurements of two things so that both meet the same weather; returns both medians. */
+export async function compare(rounds, ours, floor) {
+  const results = { ours: [], floor: [] };
+  for (let round = 0; round < rounds; round++) {
+    results.floor.push(await floor());
+    results.ours.push(await ours());
+  }
+  return { ours: median(results.ours), floor: median(results.floor) };
+}
+
+/** One result: `name  0.72 (goal >= 0.6)  detail`. */
+export function report(name, ratio, goal, detail) {
+  process.stdout.write(`${name.padEnd(34)} ${ratio.toFixed(2).padStart(7)}  ${goal.padEnd(16)} ${detail}\n`);
+}
