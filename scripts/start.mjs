@@ -1,12 +1,15 @@
 /** `npm start`: from a fresh clone to a running service. Plain Node.js 20 or later, no dependencies. */
+import { existsSync } from 'node:fs';
 import { runService } from './lib/foreground.mjs';
 import { prepare } from './lib/prepare.mjs';
+import { inProject } from './lib/project.mjs';
 import { reachablePlace } from './lib/reachable.mjs';
 import { SetupError } from './lib/setup-error.mjs';
 
 try {
   const { node, env } = await prepare();
-  const flags = ['--enable-source-maps', '--env-file-if-exists=.env'];
+  const settings = existsSync(inProject('.env')) ? ['--env-file=.env'] : [];
+  const flags = ['--enable-source-maps', ...settings];
   const placed = reachablePlace()([node, ...flags, 'dist/src/main.js', ...process.argv.slice(2)]);
   process.exit(await runService(placed.command, { ...env, ...placed.env }));
 } catch (error) {

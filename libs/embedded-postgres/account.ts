@@ -8,6 +8,8 @@ export interface Account {
   gid: number;
   /** True when it is not the account of this process (which is root then). */
   isOther: boolean;
+  /** A Linux capability it needs to reach its folders, see {@link withReach}. */
+  capability?: string;
 }
 
 const systemAccount = 'atelier';

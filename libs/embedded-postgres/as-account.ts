@@ -24,7 +24,10 @@ export function spawnAs(
     const identity = account.isOther
       ? ['--reuid', String(account.uid), '--regid', String(account.gid), '--clear-groups']
       : [];
-    const flags = ['--no-new-privs', '--pdeathsig', 'INT', ...identity, '--'];
+    const grant = account.capability
+      ? [`--inh-caps=-all,+${account.capability}`, `--ambient-caps=+${account.capability}`]
+      : [];
+    const flags = ['--no-new-privs', '--pdeathsig', 'INT', ...identity, ...grant, '--'];
     return spawn('setpriv', [...flags, program, ...parameters], common);
   }
   return spawn(
@@ -56,7 +59,8 @@ function programEnvironment(): NodeJS.ProcessEnv {
 
 let setprivFound: boolean | undefined;
 
-function hasSetpriv(): boolean {
+/** Whether util-linux is there, which ties a program's life to ours. */
+export function hasSetpriv(): boolean {
   setprivFound ??=
     process.platform === 'linux' && spawnSync('setpriv', ['--pdeathsig', 'INT', 'true']).status === 0;
   return setprivFound;

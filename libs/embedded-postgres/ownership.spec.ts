@@ -1,4 +1,4 @@
-import { chownSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import pg from 'pg';
 import { ask, Ground } from './testing/ground.js';
@@ -88,5 +88,14 @@ describe.each(accounts)('under its account (%o)', ({ asNobody }) => {
     expect(owner.report.error).toBeUndefined();
     expect(statSync(dataDir).uid).not.toBe(0);
     expect(statSync(`/proc/${owner.report.pid}`).uid).toBe(statSync(dataDir).uid);
+  });
+
+  it('runs below a folder that is closed to other accounts', async () => {
+    const folder = scratchFolder();
+    chmodSync(folder, 0o700);
+    if (asNobody) chownSync(folder, nobodyUid(), -1);
+    const dataDir = path.join(folder, 'postgres');
+    const owner = ground.keep(await OwnerProcess.start({ dataDir }, { asNobody }));
+    expect(owner.report.error).toBeUndefined();
   });
 });

@@ -1,6 +1,6 @@
-import { chmodSync, mkdirSync, statSync } from 'node:fs';
+import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { makePassableFolder, requireReach } from './reach.js';
+import { makePassableFolder, withReach } from './reach.js';
 import { removeScratch, scratchFolder } from './testing/scratch.js';
 
 afterEach(removeScratch);
@@ -15,17 +15,35 @@ function target(mode: number): string {
 }
 
 describe('the way to a folder', () => {
-  it('is refused with the name of the folder that is closed to the account', () => {
-    const folder = target(0o700);
-    expect(() => requireReach(stranger, folder)).toThrow(`run \`chmod o+x ${path.dirname(folder)}\``);
+  it('needs no more than the account has where others may pass, also to a folder still to be made', () => {
+    expect(withReach(stranger, [path.join(target(0o711), 'new')])).toBe(stranger);
   });
 
-  it('is open where others may pass, also to a folder that is still to be made', () => {
-    expect(() => requireReach(stranger, path.join(target(0o711), 'new'))).not.toThrow();
+  it('takes a capability where a folder on it is closed', () => {
+    expect(withReach(stranger, [target(0o700)], ['dac_override', 'dac_read_search'])).toMatchObject({
+      uid: stranger.uid,
+      capability: 'dac_read_search',
+    });
+  });
+
+  it('takes the wider one where the program itself is closed, or where there is no other', () => {
+    const program = path.join(target(0o755), 'program');
+    writeFileSync(program, '', { mode: 0o700 });
+    const held = ['dac_override', 'dac_read_search'];
+    expect(withReach(stranger, [program], held)).toMatchObject({ capability: 'dac_override' });
+    expect(withReach(stranger, [target(0o700)], ['dac_override'])).toMatchObject({
+      capability: 'dac_override',
+    });
+  });
+
+  it('is refused with the name of the closed folder where there is none to give', () => {
+    const folder = target(0o700);
+    expect(() => withReach(stranger, [folder], [])).toThrow(`run \`chmod o+x ${path.dirname(folder)}\``);
   });
 
   it('does not matter to the account of the process itself', () => {
-    expect(() => requireReach({ ...stranger, isOther: false }, target(0o700))).not.toThrow();
+    const own = { ...stranger, isOther: false };
+    expect(withReach(own, [target(0o700)], [])).toBe(own);
   });
 
   it('is made open as far as it has to be made, and left as it is where it was there', () => {
@@ -34,7 +52,7 @@ describe('the way to a folder', () => {
     const umask = process.umask(0o077);
     makePassableFolder(stranger, folder);
     process.umask(umask);
-    expect(() => requireReach(stranger, folder)).toThrow(path.dirname(there));
+    expect(() => withReach(stranger, [folder], [])).toThrow(path.dirname(there));
     expect([path.dirname(folder), folder].map(one => statSync(one).mode & 0o777)).toEqual([0o755, 0o755]);
   });
 });

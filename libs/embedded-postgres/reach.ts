@@ -1,20 +1,41 @@
-import { chmodSync, mkdirSync, statSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { Account } from './account.js';
+import { hasSetpriv } from './as-account.js';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 
 /**
- * Another account must be able to walk to the programs and to the data. A folder like /root is closed, and the
- * programs themselves would only say "Permission denied".
- * @throws EmbeddedPostgresError naming the folder that is closed.
+ * Another account must be able to walk to the programs and to the data, and a folder like /root is closed to it. Then
+ * it is granted one capability, to walk past what is closed; without it, the programs would only say "Permission
+ * denied".
+ * @returns the account, with that capability where it needs it.
+ * @throws EmbeddedPostgresError naming the folder that is closed, where there is none to grant.
  */
-export function requireReach(account: Account, ...targets: string[]): void {
-  if (!account.isOther) return;
-  const closed = targets.flatMap(ancestors).find(folder => !mayPass(account, folder));
-  if (closed === undefined) return;
+export function withReach(account: Account, targets: string[], held = heldCapabilities()): Account {
+  if (!account.isOther) return account;
+  const closed = targets.flatMap(ancestors).filter(file => !mayPass(account, file));
+  if (closed.length === 0) return account;
+  // The narrower one walks through folders; only the wider one also runs a program that is closed itself.
+  const enough = closed.some(isProgram) ? ['dac_override'] : ['dac_read_search', 'dac_override'];
+  const capability = enough.find(name => held.includes(name));
+  if (capability) return { ...account, capability };
   throw new EmbeddedPostgresError(
-    `PostgreSQL runs under the account with uid ${account.uid}, which cannot pass ${closed}: run \`chmod o+x ${closed}\`, or move this program to a folder that other accounts can reach.`,
+    `PostgreSQL runs under the account with uid ${account.uid}, which cannot pass ${closed[0]}: run \`chmod o+x ${closed[0]}\`, or move this program to a folder that other accounts can reach.`,
   );
+}
+
+/** The number of a capability is its bit in /proc/self/status. */
+const passingCapabilities = Object.entries({ dac_override: 1n, dac_read_search: 2n });
+
+function heldCapabilities(): string[] {
+  if (process.platform !== 'linux' || !hasSetpriv()) return [];
+  const [, digits] = /^CapEff:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
+  const mask = BigInt(`0x${digits ?? '0'}`);
+  return passingCapabilities.filter(([, bit]) => (mask >> bit) & 1n).map(([name]) => name);
+}
+
+function isProgram(file: string): boolean {
+  return statSync(file).isFile();
 }
 
 /** Makes a folder that the account may pass whatever the umask, with those above it that are missing. */

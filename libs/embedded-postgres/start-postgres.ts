@@ -7,7 +7,7 @@ import { explainError } from './failure.js';
 import { stopOrphan } from './orphan.js';
 import { lockForThisProcess, type OwnerLock } from './owner-lock.js';
 import { type PostgresExit, Postmaster } from './postmaster.js';
-import { makePassableFolder, requireReach } from './reach.js';
+import { makePassableFolder, withReach } from './reach.js';
 import { settingArguments } from './settings.js';
 import { chooseSocketFolder, discardSocketFolder, prepareSocketFolder, socketPort } from './socket-folder.js';
 
@@ -55,8 +55,7 @@ export async function startPostgres(options: EmbeddedPostgresOptions): Promise<E
   const dataDir = path.resolve(options.dataDir);
   try {
     const binaries = findBinaries();
-    const account = accountFor(dataDir);
-    requireReach(account, binaries.postgres, path.dirname(dataDir));
+    const account = withReach(accountFor(dataDir), [binaries.postgres, path.dirname(dataDir)]);
     makePassableFolder(account, path.dirname(dataDir));
     const socketFolder = chooseSocketFolder(dataDir);
     const lock = lockDataDir(dataDir, socketFolder);

@@ -18,7 +18,7 @@ export function reachablePlace() {
   if (closed.length === 0) return inPlace;
   if (spawnSync('unshare', ['--mount', '--propagation', 'private', 'true']).status !== 0) {
     console.log(
-      `! ${closed[0]} is closed to other accounts, which PostgreSQL and sandboxes run under when started as root, and this container may not mount: move the project to a folder others can pass, such as /opt.`,
+      `! ${closed[0]} is closed to the accounts that sandboxes run under when started as root, and this container may not mount: code cannot be run until the project is in a folder that others can pass, such as /opt.`,
     );
     return inPlace;
   }

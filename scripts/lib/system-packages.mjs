@@ -2,6 +2,7 @@ import { accessSync, constants } from 'node:fs';
 import path from 'node:path';
 import { exclusively } from './exclusive.mjs';
 import { runLogged } from './run-logged.mjs';
+import { SetupError } from './setup-error.mjs';
 import { stage } from './stage.mjs';
 
 /** What running code in a sandbox needs: a program, and the Debian package that holds it. */
@@ -30,9 +31,18 @@ export async function install(tools) {
   if (missing.length === 0 || process.getuid() !== 0 || !isOnPath('apt-get')) return missing;
   await exclusively('apt-get', async () => {
     const wanted = packagesMissing(tools);
-    if (wanted.length > 0) await stage(`Installing ${wanted.join(', ')}`, () => aptInstall(wanted));
+    if (wanted.length > 0) await tryStage(wanted);
   });
   return packagesMissing(tools);
+}
+
+async function tryStage(packages) {
+  try {
+    await stage(`Installing ${packages.join(', ')}`, () => aptInstall(packages));
+  } catch (error) {
+    if (!(error instanceof SetupError)) throw error;
+    error.print();
+  }
 }
 
 async function aptInstall(packages) {
@@ -50,8 +60,12 @@ async function aptInstall(packages) {
   await runLogged('apt-get-update', 'apt-get', [...patience, 'update'], { env });
   // Tried also after a failed update: the package lists that are there may do.
   const flags = [...patience, 'install', '-y', '--no-install-recommends'];
-  const { ok, output } = await runLogged('apt-get-install', 'apt-get', [...flags, ...packages], { env });
-  if (!ok) console.log(`\n${output.trimEnd().split('\n').slice(-20).join('\n')}\n`);
+  const { ok, output, log } = await runLogged('apt-get-install', 'apt-get', [...flags, ...packages], { env });
+  if (!ok)
+    throw new SetupError(
+      `apt-get could not install ${packages.join(', ')}; all it said is in ${log}.`,
+      output,
+    );
 }
 
 function packagesMissing(tools) {
