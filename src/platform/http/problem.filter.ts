@@ -49,7 +49,11 @@ export class ProblemFilter implements ExceptionFilter {
   }
 
   private bug(error: unknown, request: FastifyRequest): Problem {
-    this.log.error({ err: error, method: request.method, path: request.url.split('?')[0] }, 'request failed');
+    // The route and not the address, which may hold a token.
+    this.log.error(
+      { err: error, method: request.method, route: request.routeOptions?.url },
+      'request failed',
+    );
     return new Problem(500, 'Internal server error');
   }
 }

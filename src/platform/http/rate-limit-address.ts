@@ -1,9 +1,13 @@
+import { isIP } from 'node:net';
+
 /**
  * What counts as one caller among addresses: an IPv4 address by itself, an IPv6 address with its whole /64, which is what
- * one subscriber gets.
+ * one subscriber gets. What is no address (a proxy may say anything) counts as one caller.
  */
 export function networkOf(address: string): string {
-  if (!address.includes(':')) return address;
+  const version = isIP(address);
+  if (version === 4) return address;
+  if (version === 0) return 'unknown';
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
   if (mapped?.[1]) return mapped[1];
   const [head = '', tail] = address.split('%', 1).join('').toLowerCase().split('::');

@@ -30,6 +30,7 @@ const nameOf = ({ caller, minute }: Pick<Share, 'caller' | 'minute'>) => `${minu
 export class RateLimitShare implements OnApplicationShutdown {
   private waiting = new Map<string, Share>();
   private timer: NodeJS.Timeout | undefined;
+  private last = Promise.resolve();
   private failing = false;
 
   constructor(
@@ -49,24 +50,25 @@ export class RateLimitShare implements OnApplicationShutdown {
     this.timer ??= setTimeout(() => void this.exchange(), EVERY_MS).unref();
   }
 
-  /** Shares what waits, now. */
-  async exchange(): Promise<void> {
-    // Always in the same order: two processes that add the same rows in different orders would block each other.
-    const shares = [...this.waiting.values()].sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
-    this.waiting = new Map();
-    try {
-      for (let at = 0; at < shares.length; at += MOST_AT_ONCE)
-        await this.send(shares.slice(at, at + MOST_AT_ONCE));
-    } finally {
-      clearTimeout(this.timer);
-      this.timer =
-        this.waiting.size > 0 ? setTimeout(() => void this.exchange(), EVERY_MS).unref() : undefined;
-    }
+  /** Shares what waits, now; one exchange after the other. */
+  exchange(): Promise<void> {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.last = this.last.then(() => this.sendAll());
+    return this.last;
   }
 
   /** Counts older than the window before this one are of no use. */
   async deleteOld(minute: number): Promise<void> {
     await sql`delete from rate_count where minute < ${minute - 1}`.execute(this.database.tables());
+  }
+
+  private async sendAll(): Promise<void> {
+    // Always in the same order: two processes that add the same rows in different orders would block each other.
+    const shares = [...this.waiting.values()].sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
+    this.waiting = new Map();
+    for (let at = 0; at < shares.length; at += MOST_AT_ONCE)
+      await this.send(shares.slice(at, at + MOST_AT_ONCE));
   }
 
   private async send(shares: Share[]): Promise<void> {

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { LoggerService } from '@nestjs/common';
 import { Logger, pino } from 'pino';
 import { Config } from '../config/config.js';
+import { errorFields, withoutSecrets } from './error-fields.js';
 
 /** Ids that every line logged below carries: the request, the run and the workspace at work. */
 export interface LogContext {
@@ -31,6 +32,7 @@ const NEVER_LOGGED = [
   'refresh_token',
   'api_key',
   'authorization',
+  'cookie',
   'headers',
 ].flatMap(name => [name, `*.${name}`]);
 
@@ -54,6 +56,7 @@ export function createLog(config: Pick<Config, 'logLevel' | 'logFormat'>, out = 
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: label => ({ level: label }) },
+      serializers: { err: errorFields },
       redact: { paths: NEVER_LOGGED, censor: '[hidden]' },
       mixin: () => contexts.getStore() ?? {},
     },
@@ -78,10 +81,10 @@ export class NestLog implements LoggerService {
   }
 
   warn(message: unknown, context?: string): void {
-    this.to.warn({ context }, String(message));
+    this.to.warn({ context }, withoutSecrets(String(message)));
   }
 
   error(message: unknown, stack?: string, context?: string): void {
-    this.to.error({ context, stack }, String(message));
+    this.to.error({ context, stack: stack && withoutSecrets(stack) }, withoutSecrets(String(message)));
   }
 }

@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Config } from '../../src/platform/config/config.js';
+import { RateLimitShare } from '../../src/platform/http/rate-limit-share.js';
+import { minuteOf } from '../../src/platform/http/rate-limit-window.js';
+import { createLog } from '../../src/platform/log/log.js';
+import { createServer } from '../../src/server.js';
+import { Client } from '../harness/client.js';
+import { type Person, TestService } from '../harness/service.js';
+
+const LIMIT = 40;
+const ANONYMOUS = 20;
+const settings = {
+  RATE_LIMIT_PER_MINUTE: String(LIMIT),
+  RATE_LIMIT_ANONYMOUS_PER_MINUTE: String(ANONYMOUS),
+  // Requests of tests come through a proxy, from whatever address it says.
+  PUBLIC_URL: 'http://atelier.test',
+};
+
+let service: TestService;
+let other: { app: NestFastifyApplication; url: string };
+let ada: Person;
+
+beforeAll(async () => {
+  service = await TestService.start(settings);
+  ada = await service.person();
+  other = await secondProcess();
+});
+afterAll(async () => {
+  await other.app.close();
+  await service.stop();
+});
+
+/** Another instance of the service on the same database. */
+async function secondProcess() {
+  const config = Config.from({
+    DATABASE_URL: service.database.url,
+    DATA_DIR: service.dataDir,
+    LOG_LEVEL: 'error',
+    ROLE: 'api',
+    ...settings,
+  });
+  const database = { connectionString: service.database.url };
+  const app = await createServer({ config, log: createLog(config), database });
+  await app.listen(0, '127.0.0.1');
+  return { app, url: await app.getUrl() };
+}
+
+let addresses = 0;
+/** A caller from an address of its own. */
+const from = (url: string, address = `198.51.100.${++addresses}`, headers = {}) =>
+  new Client(url, { 'x-forwarded-for': address, ...headers });
+
+const freshKey = async () =>
+  (await service.key(ada)).with({ 'x-forwarded-for': `198.51.100.${++addresses}` });
+
+async function exhaust(client: Client, path = '/api/workspaces'): Promise<number> {
+  for (let passed = 0; ; passed++) if ((await client.get(path)).status === 429) return passed;
+}
+
+const exchange = (app: NestFastifyApplication) => app.get(RateLimitShare, { strict: false }).exchange();
+
+describe('a credential', () => {
+  it('is told what is left, and refused beyond its limit', async () => {
+    const key = await freshKey();
+    const first = await key.get('/api/workspaces');
+    expect(first.headers.get('ratelimit-policy')).toBe(`"credential";q=${LIMIT};w=60`);
+    expect(first.headers.get('ratelimit')).toMatch(new RegExp(`^"credential";r=${LIMIT - 1};t=\\d+$`));
+    expect(await exhaust(key)).toBe(LIMIT - 1);
+    const { status, headers, body } = await key.get('/api/workspaces');
+    expect(status).toBe(429);
+    expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    expect(headers.get('ratelimit')).toContain(';r=0;');
+    expect(headers.get('x-request-id')).toBeTruthy();
+    expect(body.detail).toMatch(/^More than 40 requests a minute .* try again in \d+ s$/);
+  });
+
+  it('does not use up what others have', async () => {
+    await exhaust(await freshKey());
+    expect((await (await freshKey()).get('/api/workspaces')).status).toBe(200);
+  });
+
+  it('is limited from whatever address it comes', async () => {
+    const key = await freshKey();
+    await exhaust(key);
+    expect((await key.with({ 'x-forwarded-for': '203.0.113.9' }).get('/api/workspaces')).status).toBe(429);
+  });
+
+  it('that is valid does not use up its address', async () => {
+    const address = `198.51.100.${++addresses}`;
+    for (let count = 0; count < ANONYMOUS + 2; count++) {
+      const key = (
+        await service.key({ ...ada, client: ada.client.with({ 'x-forwarded-for': address }) })
+      ).with({
+        'x-forwarded-for': address,
+      });
+      expect((await key.get('/api/workspaces')).status).toBe(200);
+    }
+    expect((await from(service.url, address).get('/api/auth/me')).headers.get('ratelimit')).toContain(
+      `r=${ANONYMOUS - 1};`,
+    );
+  });
+});
+
+describe('a caller without a valid credential', () => {
+  it('is limited by address', async () => {
+    const stranger = from(service.url);
+    const first = await stranger.get('/api/auth/me');
+    expect(first.status).toBe(401);
+    expect(first.headers.get('ratelimit-policy')).toBe(`"address";q=${ANONYMOUS};w=60`);
+    expect(await exhaust(stranger, '/api/auth/me')).toBe(ANONYMOUS - 1);
+    expect((await from(service.url).get('/api/auth/me')).status).toBe(401);
+  });
+
+  it('cannot guess on with another credential each time', async () => {
+    const address = `198.51.100.${++addresses}`;
+    const guesses = Array.from({ length: ANONYMOUS + 1 }, (_, n) =>
+      from(service.url, address, { 'x-api-key': `atl_${n}` }).get('/api/auth/me'),
+    );
+    const statuses = (await Promise.all(guesses)).map(({ status }) => status).sort();
+    expect(statuses).toEqual([...Array(ANONYMOUS).fill(401), 429]);
+  });
+
+  it('is one with its whole IPv6 network', async () => {
+    await exhaust(from(service.url, '2001:db8:1:2::1'), '/api/auth/me');
+    expect((await from(service.url, '2001:db8:1:2:ffff::2').get('/api/auth/me')).status).toBe(429);
+    expect((await from(service.url, '2001:db8:1:3::1').get('/api/auth/me')).status).toBe(401);
+  });
+
+  it('may ask about health as often as it likes', async () => {
+    const stranger = from(service.url);
+    await exhaust(stranger, '/api/auth/me');
+    const { status, headers } = await stranger.get('/api/health');
+    expect(status).toBe(200);
+    expect(headers.get('ratelimit')).toBeNull();
+  });
+});
+
+describe('two processes on one database', () => {
+  it('refuse together what one alone would let through', async () => {
+    const key = await freshKey();
+    expect(await exhaust(key)).toBe(LIMIT);
+    await exchange(service.app);
+    const there = new Client(other.url, key.headers);
+    for (let count = 0; count < LIMIT / 10; count++)
+      expect((await there.get('/api/workspaces')).status).toBe(200);
+    await exchange(other.app);
+    expect((await there.get('/api/workspaces')).status).toBe(429);
+  });
+
+  it('go on by themselves while the counts cannot be exchanged', async () => {
+    const key = await freshKey();
+    await service.database.query('alter table rate_count rename to rate_count_away');
+    expect(await exhaust(key)).toBe(LIMIT);
+    await exchange(service.app);
+    expect((await key.get('/api/workspaces')).status).toBe(429);
+    await service.database.query('alter table rate_count_away rename to rate_count');
+  });
+});
+
+it('forgets counts of earlier minutes', async () => {
+  const minute = minuteOf(Date.now());
+  await service.database.query('insert into rate_count values ($1, $2, 1), ($1, $3, 1)', [
+    'somebody',
+    minute - 5,
+    minute + 5,
+  ]);
+  await service.app.get(RateLimitShare, { strict: false }).deleteOld(minute);
+  const left = await service.database.query<{ minute: number }>(
+    "select minute from rate_count where caller = 'somebody'",
+  );
+  expect(left).toEqual([{ minute: minute + 5 }]);
+});
