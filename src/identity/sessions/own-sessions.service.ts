@@ -1,3 +1,4 @@
+import { LockMode } from '@mikro-orm/core';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { Audit } from '../../platform/audit/audit.js';
@@ -43,7 +44,8 @@ export class OwnSessionsService {
   /** Ends one, at once; 404 for one that is not the caller's or has ended. */
   async end(actor: Actor, { id }: SessionId): Promise<DeletedView> {
     await this.database.transaction(async unit => {
-      const session = await unit.entities.findOne(Session, { id, userId: actor.id });
+      const lock = { lockMode: LockMode.PESSIMISTIC_WRITE };
+      const session = await unit.entities.findOne(Session, { id, userId: actor.id }, lock);
       if (!session?.isLive) throw new NotFound('No such session');
       session.revoke();
       await this.note(unit, actor, 'session_revoke', id);

@@ -1,8 +1,10 @@
 import { BullModule, BullRegistrar } from '@nestjs/bullmq';
 import { Global, Inject, Module, OnApplicationBootstrap } from '@nestjs/common';
-import { ConnectionOptions, createPostgresBackend, setDefaultBackendFactory } from 'bullmq';
+import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
+import { ConnectionOptions, createPostgresBackend, Queue, setDefaultBackendFactory } from 'bullmq';
 import { Config } from '../config/config.js';
 import { DatabaseConnection } from '../database/connection.js';
+import { Log } from '../log/log.js';
 import { JobQueue } from './job-queue.js';
 import { Outbox } from './outbox.js';
 
@@ -20,6 +22,7 @@ function queueConnection(config: Config, database: DatabaseConnection): Connecti
 @Global()
 @Module({
   imports: [
+    DiscoveryModule,
     BullModule.forRootAsync({
       inject: [Config, DatabaseConnection],
       useFactory: (config: Config, database: DatabaseConnection) => ({
@@ -36,9 +39,16 @@ export class QueueModule implements OnApplicationBootstrap {
   constructor(
     @Inject(Config) private readonly config: Config,
     @Inject(BullRegistrar) private readonly registrar: BullRegistrar,
+    @Inject(DiscoveryService) private readonly discovery: DiscoveryService,
+    @Inject(Log) private readonly log: Log,
   ) {}
 
   onApplicationBootstrap(): void {
+    for (const { instance } of this.discovery.getProviders())
+      if (instance instanceof Queue)
+        instance.on('error', error =>
+          this.log.warn({ err: error, queue: instance.name }, 'a queue has a fault; it goes on'),
+        );
     if (this.config.runsJobs) this.registrar.register();
   }
 }

@@ -1,0 +1,109 @@
+import { once } from 'node:events';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Database, type UnitOfWork } from '../../src/platform/database/database.js';
+import { MailProcessor } from '../../src/platform/mail/mail.processor.js';
+import { Mailer } from '../../src/platform/mail/mailer.js';
+import { FakeSmtpServer } from '../fakes/smtp-server.js';
+import { TestService } from '../harness/service.js';
+
+let smtp: FakeSmtpServer;
+let service: TestService;
+let mailer: Mailer;
+
+beforeAll(async () => {
+  smtp = await FakeSmtpServer.start({ user: 'atelier', password: 'p@ss/word' });
+  service = await TestService.start({
+    SMTP_URL: smtp.url,
+    MAIL_FROM: 'Atelier <post@atelier.example.com>',
+    LOG_LEVEL: 'silent',
+  });
+  mailer = service.app.get(Mailer, { strict: false });
+});
+afterAll(async () => {
+  await service.stop();
+  await smtp.stop();
+});
+
+const inTransaction = (work: (unit: UnitOfWork) => Promise<void>) =>
+  service.app.get(Database, { strict: false }).transaction(work);
+const send = (to: string, fields: { text?: string; html?: string } = {}) =>
+  inTransaction(unit => mailer.send(unit, { to, subject: 'Greetings', text: 'Hello', ...fields }));
+const rowOf = async (recipient: string) =>
+  (await service.database.query('select * from mail_outbox where recipient = $1', [recipient]))[0];
+
+/** The row of a mail once its job has brought it there. */
+async function becomes(recipient: string, state: string) {
+  const { worker } = service.app.get(MailProcessor, { strict: false });
+  for (;;) {
+    const next = once(worker, 'completed');
+    const row = await rowOf(recipient);
+    if (row?.state === state) return row;
+    await next;
+  }
+}
+
+describe('outgoing mail', () => {
+  it('arrives with both texts, from whom the operator says, under an id of its own', async () => {
+    await send('ada@example.com', { text: 'Grüße,\nein € pro Zeile', html: '<p>Grüße</p>' });
+    const [mail] = await smtp.mailsTo('ada@example.com');
+    expect(mail).toMatchObject({ from: 'post@atelier.example.com', to: ['ada@example.com'] });
+    expect(mail?.text).toContain('Grüße,\nein € pro Zeile');
+    expect(mail?.html).toContain('<p>Grüße</p>');
+    const { id } = (await rowOf('ada@example.com')) ?? {};
+    expect(mail?.headers.get('message-id')).toBe(`<${id}@atelier.example.com>`);
+  });
+
+  it('does not leave when the transaction fails', async () => {
+    const failing = inTransaction(async unit => {
+      await mailer.send(unit, { to: 'never@example.com', subject: 'No', text: 'No' });
+      throw new Error('undone');
+    });
+    await expect(failing).rejects.toThrow('undone');
+    await send('after@example.com');
+    await smtp.mailsTo('after@example.com');
+    expect(smtp.mails.flatMap(({ to }) => to)).not.toContain('never@example.com');
+  });
+
+  it('goes to one address, whatever that holds', async () => {
+    await send('ada@example.com, mallory@example.com');
+    await becomes('ada@example.com, mallory@example.com', 'failed');
+    expect(smtp.mails.flatMap(({ to }) => to)).not.toContain('mallory@example.com');
+  });
+
+  it('is tried again when the server cannot take it now', async () => {
+    smtp.refusals.push('451 Try again later');
+    await send('later@example.com');
+    await smtp.mailsTo('later@example.com');
+    expect(await becomes('later@example.com', 'sent')).toMatchObject({ attempts: 2, text: null });
+  });
+
+  it('is given up with the reason when the server never will', async () => {
+    smtp.refusedRecipients.push('550 No such mailbox here');
+    await send('nobody@example.com');
+    const row = await becomes('nobody@example.com', 'failed');
+    expect(row).toMatchObject({ attempts: 1, text: null, html: null });
+    expect(row.reason).toContain('No such mailbox here');
+  });
+
+  it('is sent once, however often its job runs', async () => {
+    await send('once@example.com');
+    await smtp.mailsTo('once@example.com');
+    const { id } = await becomes('once@example.com', 'sent');
+    const processor = service.app.get(MailProcessor, { strict: false });
+    await processor.process({ data: { mail_id: id } } as never);
+    expect(await smtp.mailsTo('once@example.com')).toHaveLength(1);
+  });
+});
+
+describe('without a mail server', () => {
+  it('says so, and sending does nothing', async () => {
+    const quiet = await TestService.start();
+    const quietMailer = quiet.app.get(Mailer, { strict: false });
+    expect(quietMailer.isConfigured).toBe(false);
+    await quiet.app
+      .get(Database, { strict: false })
+      .transaction(unit => quietMailer.send(unit, { to: 'a@example.com', subject: 'x', text: 'x' }));
+    expect(await quiet.database.query('select * from mail_outbox')).toEqual([]);
+    await quiet.stop();
+  });
+});
