@@ -24,9 +24,7 @@ export function spawnAs(
     const identity = account.isOther
       ? ['--reuid', String(account.uid), '--regid', String(account.gid), '--clear-groups']
       : [];
-    const grant = account.capability
-      ? [`--inh-caps=-all,+${account.capability}`, `--ambient-caps=+${account.capability}`]
-      : [];
+    const grant = account.capability ? grantOf(account.capability) : [];
     const flags = ['--no-new-privs', '--pdeathsig', 'INT', ...identity, ...grant, '--'];
     return spawn('setpriv', [...flags, program, ...parameters], common);
   }
@@ -58,6 +56,14 @@ function programEnvironment(): NodeJS.ProcessEnv {
 }
 
 let setprivFound: boolean | undefined;
+
+/**
+ * Ambient, so that it lasts beyond exec. access(2), by which initdb looks for its programs, leaves the capabilities of
+ * an ordinary account out of account unless that fix-up is switched off.
+ */
+function grantOf(capability: string): string[] {
+  return ['--securebits=+no_setuid_fixup', `--inh-caps=-all,+${capability}`, `--ambient-caps=+${capability}`];
+}
 
 /** Whether util-linux is there, which ties a program's life to ours. */
 export function hasSetpriv(): boolean {

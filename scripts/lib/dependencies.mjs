@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { exclusively } from './exclusive.mjs';
 import { inProject, projectDir } from './project.mjs';
@@ -63,6 +63,7 @@ function holdsLockedPackages() {
   return Object.entries(packages).every(([name, wanted]) => {
     const present = installed[name];
     if (name === '' || (!present && wanted.optional)) return true;
-    return present?.version === wanted.version && present?.integrity === wanted.integrity;
+    const isSame = present?.version === wanted.version && present?.integrity === wanted.integrity;
+    return isSame && existsSync(inProject(name, 'package.json'));
   });
 }
