@@ -1,0 +1,278 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { FakeAnthropic } from '../fakes/anthropic-server.js';
+import { FakeOpenAi } from '../fakes/openai-server.js';
+import { AgentClient, messagesOf } from '../harness/agent.js';
+import type { Json } from '../harness/client.js';
+import { type Person, TestService } from '../harness/service.js';
+
+let model: FakeOpenAi;
+let claude: FakeAnthropic;
+let service: TestService;
+let ada: Person;
+let agent: AgentClient;
+let workspace_id: string;
+
+beforeAll(async () => {
+  model = await FakeOpenAi.start();
+  claude = await FakeAnthropic.start();
+  service = await TestService.start({
+    OPENAI_COMPATIBLE_BASE_URL: model.url,
+    OPENAI_COMPATIBLE_MODELS: 'small',
+    ANTHROPIC_API_KEY: 'key',
+    ANTHROPIC_BASE_URL: claude.url,
+    DEFAULT_MODEL: 'local/small',
+  });
+  ada = await service.person();
+  agent = new AgentClient(ada.client);
+  workspace_id = await service.workspace(ada);
+});
+afterAll(async () => {
+  await service.stop();
+  await model.stop();
+  await claude.stop();
+});
+
+const inWorkspace = (file: string) => path.join(service.dataDir, 'workspaces', workspace_id, file);
+const bash = (command: string) => ({ name: 'bash', input: { command } });
+
+function define(name: string, text: string): { workspace_id: string; agent_name: string } {
+  mkdirSync(inWorkspace('.agents'), { recursive: true });
+  writeFileSync(inWorkspace(`.agents/${name}.md`), text);
+  return { workspace_id, agent_name: name };
+}
+
+/** What the model was told of its calls, in the request made after `from` others. */
+function told(from: number): string[] {
+  const request = model.requests[from];
+  if (!request) throw new Error('the model was not asked again');
+  return messagesOf(request)
+    .filter(({ role }) => role === 'tool')
+    .map(({ content }) => content);
+}
+
+describe('a subagent', () => {
+  it('is offered its tools alone, and runs no other although the model calls it', async () => {
+    const place = define('reader', '---\ntools: [read_file]\n---\nRead.');
+    const from = model.requests.length;
+    model.reply([{ tool: bash('touch forbidden.txt') }, { text: 'I may not.' }]);
+    const run = await agent.run('go', place);
+    const offered = model.requests[from]?.body.tools as Json[];
+    expect(offered.map(tool => tool.function.name)).toEqual(['read_file']);
+    expect(told(from + 1)).toEqual(['The agent reader may not call bash; it may call read_file']);
+    expect(run.result).toMatchObject({
+      response: 'I may not.',
+      toolOutputs: [{ tool: 'bash', is_error: true }],
+    });
+    expect(existsSync(inWorkspace('forbidden.txt'))).toBe(false);
+  });
+
+  it('may only read where its file does not say', async () => {
+    const place = define('quiet', 'No front matter at all.');
+    const from = model.requests.length;
+    model.reply([{ tool: { name: 'write_file', input: { path: 'x', content: '' } } }, { text: 'No.' }]);
+    await agent.run('go', place);
+    const offered = model.requests[from]?.body.tools as Json[];
+    expect(offered.map(tool => tool.function.name)).toEqual(['read_file', 'list_files', 'search_files']);
+    expect(existsSync(inWorkspace('x'))).toBe(false);
+  });
+
+  it('ends at its own limit of steps, and tells what was not done', async () => {
+    const place = define('short', '---\ntools: "*"\nmax_steps: 2\n---\nBe short.');
+    model.reply([
+      { tool: bash('echo one >> steps.txt') },
+      { tools: [bash('echo two >> steps.txt'), bash('true')] },
+    ]);
+    const run = await agent.run('go', place);
+    expect(run).toMatchObject({
+      status: 'completed',
+      stop_reason: 'max_steps',
+      result: { response: 'Stopped: the run has reached its limit of 2 steps.' },
+    });
+    expect(run.result.toolOutputs.map(({ output }: Json) => output)).toEqual([
+      '(no output)',
+      'Not run: the run has reached its limit of 2 steps',
+      'Not run: the run has reached its limit of 2 steps',
+    ]);
+    expect(readFileSync(inWorkspace('steps.txt'), 'utf8')).toBe('one\n');
+  });
+
+  it('whose file is gone when its turn comes ends the run with the reason', async () => {
+    const place = define('gone', '---\n---\nGone.');
+    let go = () => {};
+    const after = new Promise<void>(resolve => {
+      go = resolve;
+    });
+    model.reply({ text: 'First.', after });
+    const first = await agent.send('one', place);
+    const second = await agent.send('two', { chat_id: first.chat_id });
+    define('gone', '---\ntoolz: bash\n---\nBroken.');
+    go();
+    expect((await agent.ended(first)).status).toBe('completed');
+    const { status, error } = await agent.ended(second);
+    expect([status, error.type]).toEqual(['error', 'refused']);
+    expect(error.message).toContain('"toolz" is not a known key');
+  });
+});
+
+describe('access', () => {
+  it('is looked at again at every call: who became a viewer writes no more', async () => {
+    const grace = await service.person('Grace');
+    const place = { organization: ada.organizationId, role: 'guest', workspace: workspace_id };
+    await service.join(grace, { ...place, workspaceRole: 'editor' });
+    let lowered = () => {};
+    const after = new Promise<void>(resolve => {
+      lowered = resolve;
+    });
+    model.reply([
+      { tool: { name: 'write_file', input: { path: 'before.txt', content: 'yes' } } },
+      { tool: { name: 'write_file', input: { path: 'after.txt', content: 'no' } }, after },
+      { tools: [bash('touch after.txt'), { name: 'read_file', input: { path: 'before.txt' } }] },
+      { text: 'Understood.' },
+    ]);
+    const grace_ = new AgentClient(grace.client);
+    const sent = await grace_.send('go', { workspace_id });
+    await grace_.until(sent, ({ event }) => event === 'tool.finished');
+    await service.join(grace, { ...place, workspaceRole: 'viewer' });
+    lowered();
+    const { result } = await grace_.ended(sent);
+    expect(result.toolOutputs.map(({ is_error }: Json) => is_error)).toEqual([false, true, true, false]);
+    expect(result.toolOutputs[1].output).toContain('takes the role editor');
+    expect(existsSync(inWorkspace('after.txt'))).toBe(false);
+  });
+});
+
+describe('what a model does wrong', () => {
+  it.each([
+    [
+      'arguments that are no JSON',
+      '{"command": "ec',
+      'The arguments must be one JSON object. They were: {"command": "ec',
+    ],
+    ['arguments that are no object', '[1]', 'The arguments must be one JSON object. They were: [1]'],
+    ['a missing argument', '{}', 'command must'],
+    ['an unknown argument', '{"command":"true","sudo":true}', 'sudo is not a field of this request'],
+    ['a wrong type', '{"command":7}', 'command must'],
+  ])('is told to it, and the run goes on: %s', async (_, input, answer) => {
+    const from = model.requests.length;
+    model.reply([{ tool: { name: 'bash', input } }, { text: 'Sorry.' }]);
+    const run = await agent.run('go', { workspace_id });
+    expect(run.result).toMatchObject({ response: 'Sorry.', toolOutputs: [{ tool: 'bash', is_error: true }] });
+    expect(told(from + 1)[0]).toContain(answer);
+  });
+
+  it('is told to it for a tool that is not there', async () => {
+    const from = model.requests.length;
+    model.reply([{ tools: [{ name: 'rm_rf', input: {} }, bash('echo still here')] }, { text: 'Sorry.' }]);
+    const run = await agent.run('go', { workspace_id });
+    expect(told(from + 1)).toEqual([
+      expect.stringContaining('There is no tool rm_rf; there are bash'),
+      'still here',
+    ]);
+    expect(run.status).toBe('completed');
+  });
+
+  it('does not keep it from paths that are not there, or lead outside', async () => {
+    const paths = ['nowhere.txt', '../../secret', '/etc/passwd'];
+    model.reply([
+      { tools: paths.map(file => ({ name: 'read_file', input: { path: file } })) },
+      { text: 'No.' },
+    ]);
+    const { result } = await agent.run('go', { workspace_id });
+    expect(result.toolOutputs.map(({ is_error }: Json) => is_error)).toEqual([true, true, true]);
+  });
+});
+
+describe('output', () => {
+  it('may hold NUL bytes and broken UTF-8', async () => {
+    const from = model.requests.length;
+    model.reply([{ tool: bash(String.raw`printf 'a\0b\xff\xfec'`) }, { text: 'Odd \u0000 text.' }]);
+    const sent = await agent.send('go', { workspace_id });
+    const run = await agent.ended(sent);
+    expect(run).toMatchObject({ status: 'completed', result: { response: 'Odd \ufffd text.' } });
+    expect(run.result.toolOutputs[0].output).toBe('a\ufffdb\ufffd\ufffdc');
+    expect(told(from + 1)).toEqual(['a\ufffdb\ufffd\ufffdc']);
+    expect((await agent.events(sent)).at(-1)?.data.response).toBe('Odd \ufffd text.');
+  });
+
+  it('arrives while the command runs', async () => {
+    model.reply([
+      { tool: bash('echo first; until [ -e go ]; do sleep 0.05; done; echo last') },
+      { text: 'Done.' },
+    ]);
+    const sent = await agent.send('go', { workspace_id });
+    const { data } = await agent.until(sent, ({ event }) => event === 'tool.output');
+    expect(data.text).toBe('first\n');
+    writeFileSync(inWorkspace('go'), '');
+    const { result } = await agent.ended(sent);
+    expect(result.toolOutputs[0].output).toBe('first\nlast');
+  });
+
+  it('is cut in the middle where it is too long for a model', async () => {
+    const from = model.requests.length;
+    model.reply([{ tool: bash('seq 1 100000') }, { text: 'Long.' }]);
+    const sent = await agent.send('go', { workspace_id });
+    expect((await agent.ended(sent)).status).toBe('completed');
+    const [output = ''] = told(from + 1);
+    expect(output.length).toBeLessThan(51_000);
+    expect(output).toContain('characters left out');
+    expect(output.trimEnd().endsWith('100000')).toBe(true);
+  });
+
+  it('is kept to the last byte for who watches', async () => {
+    model.reply([{ tool: bash('seq 1 20000') }, { text: 'Done.' }]);
+    const sent = await agent.send('go', { workspace_id });
+    const events = await agent.events(sent);
+    const text = events.filter(({ event }) => event === 'tool.output').map(({ data }) => data.text);
+    expect(text.join('')).toBe(Array.from({ length: 20_000 }, (_, n) => `${n + 1}\n`).join(''));
+  });
+
+  it('names the files that changed', async () => {
+    model.reply([
+      { tool: { name: 'write_file', input: { path: 'n.txt', content: 'n' } } },
+      { text: 'Done.' },
+    ]);
+    const events = await agent.events(await agent.send('go', { workspace_id }));
+    const changed = events.filter(({ event }) => event === 'file.changed').map(({ data }) => data.path);
+    expect(changed).toEqual(['n.txt']);
+  });
+});
+
+describe('Anthropic', () => {
+  it('calls tools, and gets its signed thoughts back', async () => {
+    claude.reply([
+      {
+        reasoning: 'I look.',
+        signature: 'sig',
+        text: 'Looking.',
+        tool: { ...bash('echo 42'), id: 'toolu_1' },
+      },
+      { text: 'It is 42.' },
+    ]);
+    const run = await agent.run('go', { workspace_id, model: 'anthropic/claude-haiku-4-5' });
+    expect(run.result).toMatchObject({
+      response: 'It is 42.',
+      toolOutputs: [{ id: 'toolu_1', tool: 'bash', input: { command: 'echo 42' }, output: '42' }],
+    });
+    expect(run.cost_usd).toBeGreaterThan(0);
+    const [, assistant, result] = (claude.requests[1]?.body.messages ?? []) as Json[];
+    expect(assistant.content).toMatchObject([
+      { type: 'thinking', thinking: 'I look.', signature: 'sig' },
+      { type: 'text', text: 'Looking.' },
+      { type: 'tool_use', id: 'toolu_1', name: 'bash', input: { command: 'echo 42' } },
+    ]);
+    expect(result.content).toMatchObject([{ type: 'tool_result', tool_use_id: 'toolu_1' }]);
+  });
+
+  it('takes over a chat in which another model called tools', async () => {
+    model.reply([{ reasoning: 'Hm.', tool: { ...bash('echo 7'), id: 'c7' } }, { text: 'Seven.' }]);
+    const { chat_id } = await agent.run('go', { workspace_id });
+    const from = claude.requests.length;
+    claude.reply({ text: 'Still seven.' });
+    const run = await agent.run('sure?', { chat_id, model: 'anthropic/claude-haiku-4-5' });
+    expect(run.result.response).toBe('Still seven.');
+    const kinds = ((claude.requests[from]?.body.messages ?? []) as Json[]).map(({ role }) => role);
+    expect(kinds).toEqual(['user', 'assistant', 'user', 'assistant', 'user']);
+  });
+});

@@ -1,0 +1,274 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { FakeOpenAi } from '../fakes/openai-server.js';
+import { AgentClient, messagesOf, textOf } from '../harness/agent.js';
+import { Client, type Json } from '../harness/client.js';
+import { type Person, TestService } from '../harness/service.js';
+import { allGone, processesWith } from './processes.js';
+import { freePort, RedisProcess } from './redis-process.js';
+import { ServiceProcess } from './service-process.js';
+
+const PATIENCE = 120_000;
+/** The longest that a run may stand still after its worker died, with another worker there. */
+const MOST_RECOVERY_MS = 60_000;
+
+describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
+  let redis: RedisProcess | undefined;
+  let model: FakeOpenAi;
+  let service: TestService;
+  let ada: Person;
+  let agent: AgentClient;
+  let workspace_id: string;
+  let environment: Record<string, string>;
+  const processes: ServiceProcess[] = [];
+
+  beforeAll(async () => {
+    redis = queue === 'Redis' ? await RedisProcess.start() : undefined;
+    model = await FakeOpenAi.start();
+    environment = {
+      OPENAI_COMPATIBLE_BASE_URL: model.url,
+      OPENAI_COMPATIBLE_MODELS: 'small',
+      ...(redis ? { REDIS_URL: redis.url } : {}),
+    };
+    service = await TestService.start({ ROLE: 'api', ...environment });
+    ada = await service.person();
+    agent = new AgentClient(ada.client);
+    workspace_id = await service.workspace(ada);
+  }, PATIENCE);
+
+  afterEach(async () => {
+    await Promise.all(processes.splice(0).map(one => one.stop()));
+  });
+
+  afterAll(async () => {
+    await service.stop();
+    await model.stop();
+    await redis?.stop();
+  });
+
+  async function startWorker(more: Record<string, string> = {}): Promise<ServiceProcess> {
+    const worker = await ServiceProcess.start(service, { ROLE: 'worker', ...environment, ...more });
+    processes.push(worker);
+    return worker;
+  }
+
+  const inWorkspace = (file: string) => path.join(service.dataDir, 'workspaces', workspace_id, file);
+  const attemptOf = async ({ call_id }: Json) =>
+    (await service.database.query('select attempt, lost from run where id = $1', [call_id]))[0];
+
+  let markers = 0;
+  /** A command that leaves a line in a file and then takes for ever, and the marker of its process. */
+  function endless() {
+    const marker = `sleep ${7_000_000 + process.pid * 10 + ++markers}`;
+    return {
+      marker,
+      tool: { name: 'bash', input: { command: `echo x >> ${markers}.txt; echo begun; ${marker}` } },
+    };
+  }
+
+  it(
+    'does a run from its beginning to its end',
+    async () => {
+      const worker = await startWorker();
+      const run = await agent.run('write hello.txt: hi\nrun cat hello.txt', {
+        workspace_id,
+        model: 'atelier/demo',
+      });
+      expect(run.result.toolOutputs.at(-1)).toMatchObject({ tool: 'bash', output: 'hi' });
+      expect(await attemptOf(run)).toEqual({ attempt: 1, lost: 0 });
+      expect(await worker.stop()).toBe(0);
+      expect(worker.errors).toEqual([]);
+    },
+    PATIENCE,
+  );
+
+  it(
+    'goes on after a worker was killed in the middle of a command, which is not repeated',
+    async () => {
+      const first = await startWorker();
+      const { marker, tool } = endless();
+      const from = model.requests.length;
+      model.reply([{ text: 'Working.', tool }, { text: 'Recovered.' }]);
+      const sent = await agent.send('go', { workspace_id });
+      await agent.until(sent, ({ event }) => event === 'tool.output');
+      expect(processesWith(marker)).not.toEqual([]);
+      await first.kill();
+      await allGone(marker);
+      await startWorker();
+      const from_ = Date.now();
+      const run = await agent.ended(sent);
+      expect(Date.now() - from_).toBeLessThan(MOST_RECOVERY_MS);
+      expect(run).toMatchObject({ status: 'completed', result: { response: 'Recovered.' } });
+      expect(run.result.toolOutputs).toMatchObject([
+        { is_error: true, output: expect.stringMatching(/^Interrupted:/) },
+      ]);
+      const told = messagesOf(model.requests[from + 1] ?? { body: {} }).at(-1);
+      expect(told.content).toMatch(/^Interrupted: .* check before you repeat it/);
+      expect(readFileSync(inWorkspace(`${markers}.txt`), 'utf8')).toBe('x\n');
+      expect(await attemptOf(run)).toEqual({ attempt: 2, lost: 1 });
+      const events = await agent.events(sent);
+      expect(events.map(({ id }) => id)).toEqual(events.map((_, index) => index + 1));
+    },
+    PATIENCE,
+  );
+
+  if (queue === 'Redis') return;
+
+  it(
+    'asks the model again after a worker was killed while it answered',
+    async () => {
+      const first = await startWorker();
+      model.reply([{ text: 'Half of the', hangAfter: 2 }, { text: 'The whole answer.' }]);
+      const sent = await agent.send('go', { workspace_id });
+      await agent.until(sent, ({ event }) => event === 'text.delta');
+      await first.kill();
+      await startWorker();
+      const run = await agent.ended(sent);
+      expect(run.result.response).toBe('The whole answer.');
+      expect(textOf(await agent.events(sent))).toBe('The whole answer.');
+    },
+    PATIENCE,
+  );
+
+  it(
+    'ends within ten seconds when told to, finishes what is short and hands the rest to another worker',
+    async () => {
+      const first = await startWorker({ DRAIN_SECONDS: '4' });
+      const { marker, tool } = endless();
+      let go = () => {};
+      const after = new Promise<void>(resolve => {
+        go = resolve;
+      });
+      model.otherwise(request => {
+        const messages = messagesOf(request);
+        if (messages[1].content === 'short') return { text: 'Short.', after };
+        return messages.length > 2 ? { text: 'Long.' } : { tool };
+      });
+      const from = model.requests.length;
+      const [short, long] = [
+        await agent.send('short', { workspace_id }),
+        await agent.send('long', { workspace_id }),
+      ];
+      await agent.until(long, ({ event }) => event === 'tool.output');
+      await model.received(from + 2);
+      const asked = Date.now();
+      const stopped = first.stop();
+      go();
+      expect((await agent.ended(short)).result.response).toBe('Short.');
+      expect(await stopped).toBe(0);
+      expect(Date.now() - asked).toBeLessThan(10_000);
+      expect(first.errors).toEqual([]);
+      await allGone(marker);
+      const { body: waiting } = await ada.client.get(`/api/agent/status/${long.call_id}`);
+      expect(waiting).toMatchObject({ status: 'pending', state: 'queued' });
+      await startWorker();
+      const run = await agent.ended(long);
+      expect(run.result).toMatchObject({
+        response: 'Long.',
+        toolOutputs: [{ is_error: true, output: expect.stringMatching(/^Interrupted:/) }],
+      });
+      expect(await attemptOf(short)).toEqual({ attempt: 1, lost: 0 });
+      expect(await attemptOf(long)).toEqual({ attempt: 2, lost: 0 });
+    },
+    PATIENCE,
+  );
+
+  it(
+    'gives up a run over which too many workers were lost',
+    async () => {
+      const first = await startWorker();
+      model.reply({ hang: true });
+      const from = model.requests.length;
+      const sent = await agent.send('go', { workspace_id });
+      await model.received(from + 1);
+      await first.kill();
+      await service.database.query('update run set lost = 4 where id = $1', [sent.call_id]);
+      const next = await agent.send('list', { chat_id: sent.chat_id, model: 'atelier/demo' });
+      await startWorker();
+      expect(await agent.ended(sent)).toMatchObject({
+        status: 'error',
+        error: { type: 'worker_lost', message: expect.stringContaining('5 times') },
+      });
+      expect((await agent.ended(next)).status).toBe('completed');
+    },
+    PATIENCE,
+  );
+
+  it(
+    'ends a run quietly when its chat is deleted',
+    async () => {
+      const worker = await startWorker();
+      const { marker, tool } = endless();
+      model.reply({ tool });
+      const sent = await agent.send('go', { workspace_id });
+      await agent.until(sent, ({ event }) => event === 'tool.output');
+      await ada.client.delete(`/api/chats/${sent.chat_id}`);
+      await allGone(marker);
+      expect((await agent.run('list', { workspace_id, model: 'atelier/demo' })).status).toBe('completed');
+      expect(await worker.stop()).toBe(0);
+      expect(worker.errors).toEqual([]);
+    },
+    PATIENCE,
+  );
+
+  it(
+    'shares fifty runs between two workers, each exactly once',
+    async () => {
+      const workers = await Promise.all([startWorker(), startWorker()]);
+      const sent = await Promise.all(
+        Array.from({ length: 50 }, (_, n) =>
+          agent.send(`run echo ${n} >> shared.txt`, { workspace_id, model: 'atelier/demo' }),
+        ),
+      );
+      const runs = await Promise.all(sent.map(one => agent.ended(one)));
+      expect(runs.filter(({ status }) => status !== 'completed')).toEqual([]);
+      const lines = readFileSync(inWorkspace('shared.txt'), 'utf8').trim().split('\n').map(Number);
+      expect(lines.sort((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, n) => n));
+      expect(
+        await service.database.query('select 1 from run where attempt > 1 and id = any($1)', [
+          sent.map(({ call_id }) => call_id),
+        ]),
+      ).toEqual([]);
+      for (const worker of workers) expect(worker.errors).toEqual([]);
+    },
+    PATIENCE,
+  );
+
+  it(
+    'sends those who watch elsewhere when an API process ends, and they miss nothing',
+    async () => {
+      await startWorker();
+      const port = await freePort();
+      const api = await ServiceProcess.start(service, { ROLE: 'api', PORT: `${port}`, ...environment });
+      processes.push(api);
+      let go = () => {};
+      const after = new Promise<void>(resolve => {
+        go = resolve;
+      });
+      model.reply([
+        { text: 'One. ', tool: { name: 'list_files', input: {} } },
+        { text: 'Two.', after },
+      ]);
+      const sent = await agent.send('go', { workspace_id });
+      const url = `/api/agent/runs/${sent.call_id}/events`;
+      const elsewhere = new Client(`http://127.0.0.1:${port}`, ada.client.headers);
+      const response = await elsewhere.raw('GET', url);
+      const waiting = elsewhere.get(`/api/agent/status/${sent.call_id}?wait=60`);
+      await agent.until(sent, ({ event, data }) => event === 'step.started' && data.step === 2);
+      const asked = Date.now();
+      expect(await api.stop()).toBe(0);
+      expect(Date.now() - asked).toBeLessThan(10_000);
+      const text = await response.text();
+      expect(text).toContain('\nretry: 1000\n');
+      expect((await waiting).body.status).toBe('pending');
+      go();
+      const seen = [...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id));
+      const rest = await ada.client.events(url, { headers: { 'last-event-id': `${seen.at(-1)}` } });
+      const all = [...seen, ...rest.map(({ id }) => id)];
+      expect(all).toEqual(all.map((_, index) => index + 1));
+      expect(rest.at(-1)?.event).toBe('run.completed');
+    },
+    PATIENCE,
+  );
+});
