@@ -5,6 +5,7 @@ import { SwaggerModule } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppModule } from './app.module.js';
 import { registerBodyParsers } from './platform/http/body-parsers.js';
+import { closeConnectionsAtEnd } from './platform/http/connections.js';
 import { Idempotency } from './platform/http/idempotency.js';
 import { describeApi } from './platform/http/openapi.js';
 import { ProblemFilter } from './platform/http/problem.filter.js';
@@ -36,6 +37,7 @@ export async function createServer(parts: Parts): Promise<NestFastifyApplication
   app.useGlobalFilters(filter);
   registerBodyParsers(adapter.getInstance(), parts.config.maxBodyBytes);
   registerRequestLog(adapter.getInstance(), parts.log);
+  closeConnectionsAtEnd(adapter.getInstance());
   app.get(RateLimits).register(adapter.getInstance());
   app.get(Idempotency).register(adapter.getInstance());
   SwaggerModule.setup('docs', app, describeApi(app), {

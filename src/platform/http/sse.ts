@@ -34,6 +34,8 @@ export class EventStream {
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-store',
       'x-accel-buffering': 'no',
+      // A stream is the last thing on its connection, so that a shutdown need not wait for the connection to idle out.
+      connection: 'close',
     });
     reply.raw.flushHeaders();
     return new EventStream(reply);
