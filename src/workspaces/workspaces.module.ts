@@ -6,7 +6,6 @@ import { FilesService } from './files/files.service.js';
 import { WorkspaceMembersController } from './members/workspace-members.controller.js';
 import { WorkspaceMembersService } from './members/workspace-members.service.js';
 import { WorkspaceMembersStore } from './members/workspace-members.store.js';
-import { METERING_QUEUE, MeteringJobs } from './metering/metering.jobs.js';
 import { StorageMeter } from './metering/storage-meter.js';
 import { SandboxesService } from './sandboxes/sandboxes.service.js';
 import { BashTool } from './tools/bash.tool.js';
@@ -29,7 +28,7 @@ import {
 
 /** Workspaces and the files in them. */
 @Module({
-  imports: [IdentityModule, BullModule.registerQueue({ name: WORKSPACE_QUEUE }, { name: METERING_QUEUE })],
+  imports: [IdentityModule, BullModule.registerQueue({ name: WORKSPACE_QUEUE })],
   controllers: [WorkspacesController, FilesController, WorkspaceMembersController],
   providers: [
     WorkspacesService,
@@ -40,7 +39,6 @@ import {
     WorkspaceMembersStore,
     FilesService,
     StorageMeter,
-    MeteringJobs,
     SandboxesService,
     BashTool,
     ReadFileTool,

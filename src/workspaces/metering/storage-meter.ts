@@ -1,13 +1,17 @@
 import { execFile } from 'node:child_process';
-import { Inject, Injectable } from '@nestjs/common';
+import { BeforeApplicationShutdown, Inject, Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import { enterStorage } from '../../identity/index.js';
 import { Database } from '../../platform/database/database.js';
 import { Log } from '../../platform/log/log.js';
+import { Maintenance } from '../../platform/maintenance/maintenance.js';
 import { WorkspaceFolders } from '../workspaces/index.js';
 
 const AT_ONCE = 100;
 const LONGEST_MS = 10 * 60_000;
+const HOUR_MS = 3_600_000;
+/** Twice an hour, so that none is missed where a look comes late; what is measured already is left alone. */
+const LOOK_MS = HOUR_MS / 2;
 
 interface Unmeasured {
   id: string;
@@ -16,29 +20,40 @@ interface Unmeasured {
 
 /** Enters into the usage ledger what workspaces store: once an hour each, however often and wherever it is called. */
 @Injectable()
-export class StorageMeter {
+export class StorageMeter implements OnModuleInit, BeforeApplicationShutdown {
+  private readonly stopping = new AbortController();
+
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
+    @Inject(Maintenance) private readonly maintenance: Maintenance,
     @Inject(Log) private readonly log: Log,
   ) {}
 
+  onModuleInit(): void {
+    this.maintenance.every(LOOK_MS, 'measure_storage', () => this.measureAll(new Date()));
+  }
+
+  beforeApplicationShutdown(): void {
+    this.stopping.abort(new Error('The service is stopping'));
+  }
+
   /** Measures the workspaces that have no entry for the hour of `now` yet. */
-  async measureAll(now: Date, signal: AbortSignal): Promise<void> {
-    const hour = new Date(Math.floor(now.getTime() / 3_600_000) * 3_600_000);
+  async measureAll(now: Date): Promise<void> {
+    const hour = new Date(Math.floor(now.getTime() / HOUR_MS) * HOUR_MS);
     let after: string | null = null;
     do {
       const workspaces: Unmeasured[] = await this.unmeasured(hour, after);
       for (const workspace of workspaces) {
-        signal.throwIfAborted();
-        await this.measure(workspace, hour, signal);
+        this.stopping.signal.throwIfAborted();
+        await this.measure(workspace, hour);
       }
       after = workspaces.at(-1)?.id ?? null;
     } while (after !== null);
   }
 
-  private async measure({ id, organization_id }: Unmeasured, hour: Date, signal: AbortSignal): Promise<void> {
-    const bytes = await diskUsage(this.folders.pathOf({ id }), signal);
+  private async measure({ id, organization_id }: Unmeasured, hour: Date): Promise<void> {
+    const bytes = await diskUsage(this.folders.pathOf({ id }), this.stopping.signal);
     if (bytes === undefined) return this.log.warn({ workspace_id: id }, 'a workspace could not be measured');
     await enterStorage(this.database, { organizationId: organization_id, workspaceId: id, hour, bytes });
   }
