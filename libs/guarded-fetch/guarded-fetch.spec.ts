@@ -1,0 +1,108 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { GuardedFetch } from './index.js';
+
+let server: Server;
+let origin: string;
+const seen: IncomingMessage[] = [];
+const guards: GuardedFetch[] = [];
+
+function guard(options: ConstructorParameters<typeof GuardedFetch>[0] = {}): GuardedFetch {
+  const made = new GuardedFetch({ allows: address => address === '127.0.0.1', ...options });
+  guards.push(made);
+  return made;
+}
+
+const answers: Record<string, (response: ServerResponse) => void> = {
+  '/text': response => response.end('hello'),
+  '/inside': response => response.writeHead(302, { location: 'http://127.0.0.2:9999/' }).end(),
+  '/to-file': response => response.writeHead(302, { location: 'file:///etc/passwd' }).end(),
+  '/loop': response => response.writeHead(307, { location: '/loop' }).end(),
+  '/hop': response => response.writeHead(302, { location: '/text' }).end(),
+  '/elsewhere': response =>
+    response.writeHead(302, { location: `${origin.replace('127.0.0.1', 'localhost')}/text` }).end(),
+  '/long': response => response.end('x'.repeat(2000)),
+  '/endless': response => response.write('x'.repeat(2000)),
+  '/bomb': response =>
+    response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(100_000))),
+  '/silent': () => undefined,
+};
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    seen.push(request);
+    answers[request.url ?? '']?.(response);
+  });
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(async () => {
+  await Promise.all(guards.map(made => made.close()));
+  server.closeAllConnections();
+  await new Promise(resolve => server.close(resolve));
+});
+
+describe('GuardedFetch', () => {
+  it('fetches what the policy allows', async () => {
+    const response = await guard().fetch(`${origin}/text`);
+    expect([response.status, await response.text()]).toEqual([200, 'hello']);
+  });
+
+  it.each([
+    'http://127.0.0.1',
+    'http://localhost',
+    'http://[::1]',
+    'http://[::ffff:127.0.0.1]',
+    'http://2130706433',
+  ])('does not connect to %s by itself', async host => {
+    const before = seen.length;
+    const fetched = new GuardedFetch().fetch(`${host}:${new URL(origin).port}/text`);
+    await expect(fetched).rejects.toMatchObject({ refusal: 'address' });
+    expect(seen).toHaveLength(before);
+  });
+
+  it('refuses a name as soon as one of its addresses is not allowed', async () => {
+    const nothing = guard({ allows: () => false });
+    await expect(nothing.fetch(origin.replace('127.0.0.1', 'localhost'))).rejects.toMatchObject({
+      refusal: 'address',
+    });
+  });
+
+  it('checks the address behind a redirect again', async () => {
+    await expect(guard().fetch(`${origin}/inside`)).rejects.toMatchObject({ refusal: 'address' });
+    await expect(guard().fetch(`${origin}/to-file`)).rejects.toMatchObject({ refusal: 'scheme' });
+  });
+
+  it('follows redirects, so many of them', async () => {
+    expect(await (await guard().fetch(`${origin}/hop`)).text()).toBe('hello');
+    await expect(guard().fetch(`${origin}/loop`)).rejects.toMatchObject({ refusal: 'redirects' });
+    expect((await guard().fetch(`${origin}/hop`, { redirect: 'manual' })).status).toBe(302);
+  });
+
+  it('leaves secrets behind when it is sent to another origin', async () => {
+    const anywhere = guard({ allows: address => ['127.0.0.1', '::1'].includes(address) });
+    await anywhere.fetch(`${origin}/elsewhere`, { headers: { authorization: 'Bearer x', accept: 'a/b' } });
+    expect(seen.at(-2)?.headers.authorization).toBe('Bearer x');
+    expect(seen.at(-1)?.headers).toMatchObject({ accept: 'a/b' });
+    expect(seen.at(-1)?.headers.authorization).toBeUndefined();
+  });
+
+  it.each(['/long', '/endless', '/bomb'])('stops reading %s at the limit', async path => {
+    const read = async () => (await guard({ maxBytes: 1000 }).fetch(origin + path)).text();
+    await expect(read()).rejects.toMatchObject({ refusal: 'size' });
+  });
+
+  it('gives up on what does not answer', async () => {
+    await expect(guard({ timeoutMs: 50 }).fetch(`${origin}/silent`)).rejects.toMatchObject({
+      refusal: 'time',
+    });
+  });
+
+  it('refuses other schemes, and credentials in the address', async () => {
+    await expect(guard({ httpsOnly: true }).fetch(origin)).rejects.toMatchObject({ refusal: 'scheme' });
+    await expect(guard().fetch('ftp://127.0.0.1/')).rejects.toMatchObject({ refusal: 'scheme' });
+    await expect(guard().fetch(origin.replace('//', '//a:b@'))).rejects.toMatchObject({ refusal: 'scheme' });
+  });
+});

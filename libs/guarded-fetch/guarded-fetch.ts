@@ -1,0 +1,112 @@
+import type { ConnectionOptions } from 'node:tls';
+import { type Agent, fetch as undiciFetch } from 'undici';
+import { isPublicAddress } from './address.js';
+import { capBody } from './capped-body.js';
+import { guardedAgent } from './connect.js';
+import { GuardedFetchError } from './error.js';
+
+/** Whether an IP address may be connected to. */
+export type AddressPolicy = (address: string) => boolean;
+
+export interface GuardedFetchOptions {
+  /** Addresses that may be connected to; public ones by default. */
+  allows?: AddressPolicy;
+  /** Only https, also after redirects. */
+  httpsOnly?: boolean;
+  /** Largest body in bytes, decompressed; 1 MiB by default. */
+  maxBytes?: number;
+  /** For everything together: look-up, redirects, the whole body; 10 s by default. */
+  timeoutMs?: number;
+  maxRedirects?: number;
+  /** Certificate authorities to trust instead of the system's. */
+  tls?: Pick<ConnectionOptions, 'ca'>;
+}
+
+const REDIRECTS = [301, 302, 303, 307, 308];
+/** What is meant for one origin alone. */
+const BOUND_TO_ORIGIN = ['authorization', 'cookie', 'proxy-authorization', 'x-api-key'];
+
+/** `fetch` for addresses that strangers name: reaches nothing inside, follows nothing inside, takes only so much. */
+export class GuardedFetch {
+  private readonly agent: Agent;
+  private readonly options: Required<Omit<GuardedFetchOptions, 'tls' | 'allows'>>;
+
+  constructor({ allows = isPublicAddress, tls = {}, ...options }: GuardedFetchOptions = {}) {
+    this.agent = guardedAgent(allows, tls);
+    this.options = {
+      httpsOnly: false,
+      maxBytes: 1024 * 1024,
+      timeoutMs: 10_000,
+      maxRedirects: 5,
+      ...options,
+    };
+  }
+
+  /** As the standard's, but for `dispatcher`; a bound method. Throws {@link GuardedFetchError} for what it refuses. */
+  readonly fetch = async (input: string | URL, init: RequestInit = {}): Promise<Response> => {
+    const deadline = AbortSignal.timeout(this.options.timeoutMs);
+    const signal = init.signal ? AbortSignal.any([init.signal, deadline]) : deadline;
+    try {
+      return capBody(await this.follow(new URL(input), { ...init, signal }), this.options.maxBytes);
+    } catch (error) {
+      if (deadline.aborted) throw new GuardedFetchError('time', 'The answer took too long');
+      throw refusalIn(error) ?? error;
+    }
+  };
+
+  /** Ends its connections; it can be used no more. */
+  close(): Promise<void> {
+    return this.agent.destroy();
+  }
+
+  private async follow(start: URL, init: RequestInit): Promise<Response> {
+    let url = start;
+    let request: RequestInit = { ...init, redirect: 'manual' };
+    for (let hops = 0; ; hops++) {
+      this.refuseScheme(url, hops > 0 ? start : url);
+      const response = await this.send(url, request);
+      const location = REDIRECTS.includes(response.status) ? response.headers.get('location') : null;
+      if (location === null || init.redirect === 'manual') return response;
+      await response.body?.cancel();
+      if (init.redirect === 'error' || hops >= this.options.maxRedirects)
+        throw new GuardedFetchError('redirects', 'The address redirects more often than allowed');
+      const next = new URL(location, url);
+      request = redirected(request, response.status, next.origin !== url.origin);
+      url = next;
+    }
+  }
+
+  private send(url: URL, init: RequestInit): Promise<Response> {
+    const request = { ...init, dispatcher: this.agent };
+    return undiciFetch(url, request as never) as unknown as Promise<Response>;
+  }
+
+  private refuseScheme(url: URL, start: URL): void {
+    const secure = url.protocol === 'https:';
+    const mustBeSecure = this.options.httpsOnly || start.protocol === 'https:';
+    if (!secure && (mustBeSecure || url.protocol !== 'http:'))
+      throw new GuardedFetchError('scheme', `Addresses that begin with ${url.protocol} are not fetched here`);
+    if (url.username !== '' || url.password !== '')
+      throw new GuardedFetchError('scheme', 'An address with a user name or password is not fetched');
+  }
+}
+
+/** The request after a redirect, as the Fetch standard says: what was a POST becomes a GET, secrets stay behind. */
+function redirected(request: RequestInit, status: number, elsewhere: boolean): RequestInit {
+  const headers = new Headers(request.headers);
+  if (elsewhere) for (const name of BOUND_TO_ORIGIN) headers.delete(name);
+  const method = request.method?.toUpperCase() ?? 'GET';
+  const becomesGet = (status === 303 && method !== 'HEAD') || (status < 303 && method === 'POST');
+  if (!becomesGet) return { ...request, headers };
+  for (const name of ['content-type', 'content-length', 'content-encoding']) headers.delete(name);
+  return { ...request, headers, method: 'GET', body: undefined };
+}
+
+/** Our own error, from wherever the client wrapped it. */
+function refusalIn(error: unknown): GuardedFetchError | undefined {
+  for (let at: unknown = error; at instanceof Error; at = at.cause) {
+    if (at instanceof GuardedFetchError) return at;
+    if (at instanceof AggregateError) return at.errors.map(refusalIn).find(Boolean);
+  }
+  return undefined;
+}
