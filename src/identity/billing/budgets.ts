@@ -1,9 +1,10 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Actor } from '../../platform/access/actor.js';
 import { Audit } from '../../platform/audit/audit.js';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import { iso } from '../../platform/database/rows.js';
+import { Maintenance } from '../../platform/maintenance/maintenance.js';
 import { Signals } from '../../platform/signals/signals.js';
 import { WakeUp } from '../../platform/signals/wake-up.js';
 import { type BudgetFields, BudgetView, DEFAULT_ALERTS } from './billing.dto.js';
@@ -27,6 +28,7 @@ export interface PlannedSpend extends Scope {
 
 /** A backstop: what is held for a call is freed with its end, or replaced by its run's next attempt. */
 const HELD_FOR = '1 hour';
+const TIDY_MS = 3_600_000;
 
 interface RefusalRow {
   scope_id: string;
@@ -47,12 +49,19 @@ interface BudgetRow {
 
 /** What organizations and workspaces may spend in a calendar month (UTC), and the hard stops that hold them to it. */
 @Injectable()
-export class Budgets {
+export class Budgets implements OnModuleInit {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(Signals) private readonly signals: Signals,
     @Inject(Audit) private readonly audit: Audit,
+    @Inject(Maintenance) private readonly maintenance: Maintenance,
   ) {}
+
+  onModuleInit(): void {
+    this.maintenance.every(TIDY_MS, 'budget_reservations', async () => {
+      await sql`delete from budget_reservation where expires_at < now()`.execute(this.database.tables());
+    });
+  }
 
   /**
    * Holds what a model call may cost, so that calls that are made at the same time cannot pass a hard stop together.
