@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { BadRequest, TooLarge } from './problem.js';
+import { answerUnreadBodies, bytesOf } from './unread-body.js';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
@@ -23,20 +24,25 @@ function parseJson(body: Buffer): unknown {
 }
 
 async function collect(payload: IncomingMessage, limit: number): Promise<Buffer> {
-  const refusal = new TooLarge(`The body is larger than ${limit} bytes`, { connection: 'close' });
+  const refusal = new TooLarge(`The body is larger than ${limit} bytes`);
   if (Number(payload.headers['content-length']) > limit) throw refusal;
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of payload as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > limit) throw refusal;
-    chunks.push(chunk);
+  try {
+    for await (const chunk of bytesOf(payload)) {
+      size += chunk.length;
+      if (size > limit) throw refusal;
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw payload.errored ? new BadRequest('The body was cut off') : error;
   }
   return Buffer.concat(chunks, size);
 }
 
 /** JSON is read whole, strictly; a body of any other type is handed on as a stream to the routes that take raw bytes. */
 export function registerBodyParsers(fastify: FastifyInstance, jsonLimit: number): void {
+  answerUnreadBodies(fastify);
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser(
     'application/json',

@@ -1,12 +1,15 @@
 import { Field, Shape } from './field.js';
 import { Invalid } from './problem.js';
 
+/** Longest cursor, in characters: a position may hold the longest path of a file. */
+const MAX_CURSOR = 6000;
+
 /** What every list takes. */
 export class PageInput {
   @Field.integer('Most items to return', { min: 1, max: 200, default: 50, optional: true, example: 50 })
   limit?: number;
 
-  @Field.text('Where to go on: `next_cursor` of the page before', { optional: true, max: 500 })
+  @Field.text('Where to go on: `next_cursor` of the page before', { optional: true, max: MAX_CURSOR })
   cursor?: string;
 }
 
@@ -21,7 +24,7 @@ export function PageOf(item: new () => object, name: string): Shape & (new () =>
     @Field.object('The items', () => item as Shape, { list: true })
     items: object[];
 
-    @Field.text('Pass as `cursor` for the next page; null on the last', { nullable: true, max: 500 })
+    @Field.text('Pass as `cursor` for the next page; null on the last', { nullable: true, max: MAX_CURSOR })
     next_cursor: string | null;
   }
   Object.defineProperty(PageView, 'name', { value: name });

@@ -1,5 +1,6 @@
 import { WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import {
+  BadRequest,
   Conflict,
   Invalid,
   NotFound,
@@ -26,8 +27,8 @@ const ANSWERS: Record<WorkspaceFsError['code'], new (detail: string) => Problem>
   ambiguous: Conflict,
   no_space: Unavailable,
   denied: Conflict,
-  busy: Conflict,
-  aborted: Conflict,
+  busy: Unavailable,
+  aborted: BadRequest,
 };
 
 translateErrors(WorkspaceFsError, error => new (ANSWERS[error.code] ?? Conflict)(error.message));

@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import { Controller, Delete, Get, Inject, Post, Put, Req, Res } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -18,8 +17,9 @@ import {
   StatFile,
   WriteContent,
 } from './files.dto.js';
-import { FilesService, type Preconditions } from './files.service.js';
-import { receiving } from './receive-body.js';
+import { FilesService } from './files.service.js';
+import { preconditionsOf } from './preconditions.js';
+import { receiveBody } from './receive-body.js';
 import { sendFile } from './send-file.js';
 
 const FILES = '/api/workspaces/:workspaceId/files';
@@ -49,21 +49,14 @@ export class FilesController {
   @Serves(FilesService, 'write')
   @Put(`${FILES}/content`)
   write(@Caller() actor: Actor, @Input() input: WriteContent, @Req() request: FastifyRequest) {
-    return this.files.write(actor, input, preconditionsOf(request));
+    return this.files.write(actor, input, preconditionsOf(request.headers));
   }
 
   @RouteConfig(RAW_BODY)
   @Serves(FilesService, 'upload', { takesBytes: true })
   @Put(`${FILES}/upload`)
-  upload(
-    @Caller() actor: Actor,
-    @InputBesideBody() input: FilePath,
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ) {
-    return receiving(request, reply, (bytes: Readable, options) =>
-      this.files.upload(actor, input, bytes, { ...options, ...preconditionsOf(request) }),
-    );
+  upload(@Caller() actor: Actor, @InputBesideBody() input: FilePath, @Req() request: FastifyRequest) {
+    return this.files.upload(actor, input, receiveBody(request), preconditionsOf(request.headers));
   }
 
   @Serves(FilesService, 'download', { produces: ['application/octet-stream'] })
@@ -80,7 +73,7 @@ export class FilesController {
   @Serves(FilesService, 'edit')
   @Post(`${FILES}/edit`)
   edit(@Caller() actor: Actor, @Input() input: EditFile, @Req() request: FastifyRequest) {
-    return this.files.edit(actor, input, preconditionsOf(request));
+    return this.files.edit(actor, input, preconditionsOf(request.headers));
   }
 
   @Serves(FilesService, 'move')
@@ -106,9 +99,4 @@ export class FilesController {
   remove(@Caller() actor: Actor, @Input() input: DeleteFile) {
     return this.files.remove(actor, input);
   }
-}
-
-function preconditionsOf({ headers }: FastifyRequest): Preconditions {
-  const ifNoneMatch = headers['if-none-match'] === '*' ? '*' : undefined;
-  return { ifMatch: headers['if-match'], ifNoneMatch };
 }

@@ -1,12 +1,18 @@
-import type { Readable } from 'node:stream';
 import { Inject, Injectable } from '@nestjs/common';
-import type { OpenFile, SearchOptions, SearchResult, WorkspaceFs } from '#libs/workspace-fs/index.js';
+import {
+  normalizePath,
+  type OpenFile,
+  type SearchOptions,
+  type SearchResult,
+  type WorkspaceFs,
+} from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import type { WorkspacePermission } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
-import { DEFAULT_LIMIT, decodeCursor, encodeCursor, Page } from '../../platform/http/page.js';
+import { DEFAULT_LIMIT, Page } from '../../platform/http/page.js';
 import { Invalid } from '../../platform/http/problem.js';
 import { WorkspaceFolders, WorkspacesStore } from '../workspaces/index.js';
+import { cursorAfter, pathOfCursor } from './cursor.js';
 import './file-problems.js';
 import {
   ContentView,
@@ -26,14 +32,8 @@ import {
   WriteContent,
   WrittenView,
 } from './files.dto.js';
-
-/** Conditions of a write (RFC 9110 section 13): the ETag it replaces, or that there is nothing yet. */
-export interface Preconditions {
-  ifMatch?: string;
-  ifNoneMatch?: '*';
-}
-
-const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+import type { Preconditions } from './preconditions.js';
+import type { ReceivedBody } from './receive-body.js';
 
 const ABSENT = { 404: 'No such workspace or path' };
 const WRITES = {
@@ -62,10 +62,10 @@ export class FilesService {
   })
   async list(actor: Actor, input: ListFiles): Promise<Page<EntryView>> {
     const { path = '', recursive = false, limit = DEFAULT_LIMIT } = input;
-    const [after] = decodeCursor(input.cursor, 'text');
+    const after = pathOfCursor(input.cursor);
     const files = await this.open(actor, 'file.read', input.workspace_id);
     const { entries, next } = await files.list(path, { recursive, limit, after });
-    return { items: entries, next_cursor: next === null ? null : encodeCursor([next]) };
+    return { items: entries, next_cursor: next === null ? null : cursorAfter(next) };
   }
 
   @Action({
@@ -121,11 +121,11 @@ export class FilesService {
   async upload(
     actor: Actor,
     { workspace_id, path }: FilePath,
-    bytes: Readable,
-    options: Preconditions & { expectedBytes?: number; signal?: AbortSignal },
+    { bytes, ...facts }: ReceivedBody,
+    preconditions: Preconditions = {},
   ): Promise<WrittenView> {
     const files = await this.open(actor, 'file.write', workspace_id);
-    const { entry, created } = await files.write(path, bytes, options);
+    const { entry, created } = await files.write(path, bytes, { ...facts, ...preconditions });
     return { ...entry, created };
   }
 
@@ -209,7 +209,7 @@ export class FilesService {
   })
   async remove(actor: Actor, { workspace_id, path, recursive }: DeleteFile): Promise<DeletedPathView> {
     await (await this.open(actor, 'file.write', workspace_id)).remove(path, { recursive });
-    return { path, deleted: true };
+    return { path: normalizePath(path), deleted: true };
   }
 
   /** Finds literal text in files. */
@@ -224,6 +224,8 @@ export class FilesService {
 
 function decodeContent({ content, encoding }: WriteContent): string | Buffer {
   if (encoding !== 'base64') return content;
-  if (!BASE64.test(content)) throw new Invalid('content is not valid base64');
-  return Buffer.from(content, 'base64');
+  const bytes = Buffer.from(content, 'base64');
+  // The decoder passes over what does not belong; the way back shows whether there was any.
+  if (bytes.toString('base64') !== content) throw new Invalid('content is not valid base64');
+  return bytes;
 }

@@ -1,44 +1,23 @@
 import { Readable } from 'node:stream';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
+import { bytesOf } from '../../platform/http/unread-body.js';
 
-/** How long a refused upload is still read from, so that the sender gets to see the refusal. */
-const LINGER_MS = 5_000;
-
-interface BodyFacts {
+/** The raw bytes of a request, and what is known of them. */
+export interface ReceivedBody {
+  bytes: AsyncIterable<Uint8Array>;
+  /** Their number, where the sender says so. */
   expectedBytes?: number;
+  /** Aborted when the sender is gone before the end. */
   signal: AbortSignal;
 }
 
-/**
- * Gives `work` the raw bytes of a request. When it refuses them, the rest is read and thrown away for a moment: a sender
- * that is cut off while it sends would see a broken connection instead of the answer.
- */
-export async function receiving<T>(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  work: (bytes: Readable, facts: BodyFacts) => Promise<T>,
-): Promise<T> {
-  const length = Number(request.headers['content-length']);
+export function receiveBody({ raw, headers, body }: FastifyRequest): ReceivedBody {
   const abort = new AbortController();
-  const onClose = () => abort.abort();
-  request.raw.once('aborted', onClose);
-  try {
-    return await work(request.body instanceof Readable ? request.body : Readable.from([]), {
-      expectedBytes: Number.isSafeInteger(length) ? length : undefined,
-      signal: abort.signal,
-    });
-  } catch (error) {
-    void reply.header('connection', 'close');
-    linger(request);
-    throw error;
-  } finally {
-    request.raw.off('aborted', onClose);
-  }
-}
-
-function linger({ raw }: FastifyRequest): void {
-  if (raw.complete || raw.destroyed) return;
-  raw.resume();
-  const timer = setTimeout(() => raw.destroy(), LINGER_MS);
-  raw.once('close', () => clearTimeout(timer));
+  raw.once('aborted', () => abort.abort());
+  const length = Number(headers['content-length']);
+  return {
+    bytes: bytesOf(body instanceof Readable ? body : Readable.from([])),
+    expectedBytes: Number.isSafeInteger(length) ? length : undefined,
+    signal: abort.signal,
+  };
 }

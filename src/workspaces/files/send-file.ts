@@ -1,47 +1,11 @@
+import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import mime from 'mime';
 import type { OpenFile } from '#libs/workspace-fs/index.js';
-import { RangeNotSatisfiable } from '../../platform/http/problem.js';
+import { type ByteRange, rangeOf } from './byte-range.js';
+import { contentDisposition, isHarmless } from './content-disposition.js';
 
-/** What a browser may show from our own origin: nothing that can run script. */
-const HARMLESS = /^(image\/(png|jpeg|gif|webp|avif|bmp)|application\/pdf|text\/plain|audio\/|video\/)/;
-
-/** An inclusive range of bytes. */
-interface ByteRange {
-  start: number;
-  end: number;
-}
-
-/** A `Range` of one part (RFC 9110 section 14.2); undefined where the whole file is the answer. */
-export function parseRange(header: string | undefined, size: number): ByteRange | undefined {
-  const [, first = '', last = ''] = /^bytes=(\d*)-(\d*)$/.exec(header ?? '') ?? [];
-  if (first === '' && last === '') return undefined;
-  const start = first === '' ? Math.max(0, size - Number(last)) : Number(first);
-  const end = first === '' || last === '' ? size - 1 : Math.min(Number(last), size - 1);
-  if (first !== '' && last !== '' && Number(last) < Number(first)) return undefined;
-  if (start >= size || (first === '' && Number(last) === 0))
-    throw new RangeNotSatisfiable(`The file has ${size} bytes`, { 'content-range': `bytes */${size}` });
-  return { start, end };
-}
-
-/** `Content-Disposition` for any name (RFC 6266): plain ASCII, and the true name in UTF-8. */
-function disposition(kind: 'inline' | 'attachment', name: string): string {
-  const ascii = name.replace(/[^\x20-\x7e]|["\\%]/g, '_');
-  const encoded = encodeURIComponent(name.toWellFormed()).replace(
-    /['()*]/g,
-    c => `%${c.charCodeAt(0).toString(16)}`,
-  );
-  return `${kind}; filename="${ascii}"; filename*=UTF-8''${encoded}`;
-}
-
-function isUnchanged(header: string | undefined, etag: string): boolean {
-  return (
-    header === '*' ||
-    (header ?? '').split(',').some(candidate => candidate.trim().replace(/^W\//, '') === etag)
-  );
-}
-
-/** Answers with the bytes of an open file, and closes it. */
+/** Answers with the bytes of an open file, or to HEAD with all but them, and closes it. */
 export async function sendFile(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -49,33 +13,45 @@ export async function sendFile(
   inline: boolean,
 ): Promise<void> {
   try {
-    const { path, size } = file.entry;
+    const { size } = file.entry;
     const etag = file.entry.etag ?? '';
     void reply.headers({ etag, 'accept-ranges': 'bytes', 'cache-control': 'private, no-cache' });
+    const isHead = request.method === 'HEAD';
     if (isUnchanged(request.headers['if-none-match'], etag)) {
-      await file.close();
-      return void reply.status(304).send();
+      void reply.status(304);
+      return await sendNothing(reply, file);
     }
-    const range = rangeOf(request, etag, size);
-    const type = mime.getType(path) ?? 'application/octet-stream';
-    const shown = inline && HARMLESS.test(type);
-    void reply.status(range ? 206 : 200).headers({
-      'content-type': type.startsWith('text/') ? `${type}; charset=utf-8` : type,
-      'content-length': range ? range.end - range.start + 1 : size,
-      'content-disposition': disposition(shown ? 'inline' : 'attachment', path.split('/').at(-1) ?? 'file'),
-      'content-security-policy': "sandbox; default-src 'none'",
-      'x-content-type-options': 'nosniff',
-      ...(range ? { 'content-range': `bytes ${range.start}-${range.end}/${size}` } : {}),
-    });
-    void reply.send(size === 0 ? file.stream() : file.stream(range));
+    // Only GET has ranges (RFC 9110 section 14.2).
+    const range = isHead ? undefined : rangeOf(request.headers, etag, size);
+    void reply.status(range ? 206 : 200).headers(headersOf(file, range, inline));
+    if (isHead) return await sendNothing(reply, file);
+    void reply.send(file.stream(range));
   } catch (error) {
     await file.close();
     throw error;
   }
 }
 
-/** `If-Range` with another ETag asks for the whole file instead (RFC 9110 section 13.1.5). */
-function rangeOf({ headers }: FastifyRequest, etag: string, size: number): ByteRange | undefined {
-  const ifRange = headers['if-range'];
-  return ifRange === undefined || ifRange === etag ? parseRange(headers.range, size) : undefined;
+function headersOf({ entry: { path, size } }: OpenFile, range: ByteRange | undefined, inline: boolean) {
+  const type = mime.getType(path) ?? 'application/octet-stream';
+  const kind = inline && isHarmless(type) ? 'inline' : 'attachment';
+  return {
+    'content-type': type.startsWith('text/') ? `${type}; charset=utf-8` : type,
+    'content-length': range ? range.end - range.start + 1 : size,
+    'content-disposition': contentDisposition(kind, path.slice(path.lastIndexOf('/') + 1)),
+    'content-security-policy': "sandbox; default-src 'none'",
+    'x-content-type-options': 'nosniff',
+    ...(range ? { 'content-range': `bytes ${range.start}-${range.end}/${size}` } : {}),
+  };
+}
+
+/** As a stream, because the length of anything else would be shown instead of the file's. */
+async function sendNothing(reply: FastifyReply, file: OpenFile): Promise<void> {
+  await file.close();
+  void reply.send(Readable.from([]));
+}
+
+function isUnchanged(header: string | undefined, etag: string): boolean {
+  if (header === '*') return true;
+  return (header ?? '').split(',').some(candidate => candidate.trim().replace(/^W\//, '') === etag);
 }

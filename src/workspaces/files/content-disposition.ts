@@ -1,0 +1,15 @@
+/** What a browser may show from our own origin: nothing that can run script. */
+const HARMLESS = /^(image\/(png|jpeg|gif|webp|avif|bmp)|application\/pdf|text\/plain|audio\/.+|video\/.+)$/;
+
+/** Whether a file of this media type may be shown instead of saved. */
+export const isHarmless = (mediaType: string): boolean => HARMLESS.test(mediaType);
+
+/** `Content-Disposition` for any name (RFC 6266): plain ASCII, and the true name in UTF-8. */
+export function contentDisposition(kind: 'inline' | 'attachment', name: string): string {
+  const ascii = name.replace(/[^\x20-\x7e]|["\\%]/g, '_');
+  const encoded = encodeURIComponent(name.toWellFormed()).replace(
+    /['()*]/g,
+    c => `%${c.charCodeAt(0).toString(16)}`,
+  );
+  return `${kind}; filename="${ascii}"; filename*=UTF-8''${encoded}`;
+}

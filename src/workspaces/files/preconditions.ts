@@ -1,0 +1,20 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { BadRequest } from '../../platform/http/problem.js';
+
+/** Conditions of a write (RFC 9110 section 13): the ETag it replaces, or that there is nothing yet. */
+export interface Preconditions {
+  ifMatch?: string;
+  ifNoneMatch?: '*';
+}
+
+const ONE_ETAG = /^(\*|(W\/)?"[^"]*")$/;
+
+/** What a request asks for; a condition that cannot be kept is refused, never passed over. */
+export function preconditionsOf(headers: IncomingHttpHeaders): Preconditions {
+  const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers;
+  if (ifMatch !== undefined && !ONE_ETAG.test(ifMatch))
+    throw new BadRequest('If-Match takes one ETag, in its quotes, or *');
+  if (ifNoneMatch !== undefined && ifNoneMatch !== '*')
+    throw new BadRequest('If-None-Match takes only * on a write');
+  return { ifMatch, ifNoneMatch };
+}
