@@ -23,7 +23,8 @@ export async function createServer(parts: Parts): Promise<NestFastifyApplication
     // Each body parser has a limit of its own.
     bodyLimit: Number.MAX_SAFE_INTEGER,
     genReqId: requestId,
-    trustProxy: parts.config.publicUrl !== undefined,
+    // Who is not named there could say any address in X-Forwarded-For.
+    trustProxy: parts.config.publicUrl === undefined ? false : parts.config.trustedProxies,
     routerOptions: { maxParamLength: 1000 },
     forceCloseConnections: 'idle',
     frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) =>
@@ -33,6 +34,8 @@ export async function createServer(parts: Parts): Promise<NestFastifyApplication
     bodyParser: false,
     logger: new NestLog(parts.log),
     registerRequestContext: false,
+    // What keeps it from starting is told by main, in words.
+    abortOnError: false,
   } as never);
   app.useGlobalFilters(filter);
   registerBodyParsers(adapter.getInstance(), parts.config.maxBodyBytes);
@@ -51,5 +54,8 @@ export async function createServer(parts: Parts): Promise<NestFastifyApplication
 
 /** The service without HTTP, for a process that only works on jobs. */
 export function createWorker(parts: Parts) {
-  return NestFactory.createApplicationContext(AppModule.with(parts), { logger: new NestLog(parts.log) });
+  return NestFactory.createApplicationContext(AppModule.with(parts), {
+    logger: new NestLog(parts.log),
+    abortOnError: false,
+  });
 }

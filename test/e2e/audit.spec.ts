@@ -29,7 +29,7 @@ const actionsOf = (body: Json): string[] => body.items.map(({ action }: Json) =>
 
 describe('the audit log of an organization', () => {
   it('says who did what, to what, with what and where from', async () => {
-    const { status, body } = await read('?action=workspace_set_visibility');
+    const { status, body } = await read('?action=workspace.set_visibility');
     expect(status).toBe(200);
     expect(body.items).toEqual([
       {
@@ -38,7 +38,7 @@ describe('the audit log of an organization', () => {
         actor: { type: 'user', id: ada.id, name: 'Ada' },
         on_behalf_of_id: null,
         credential: { type: 'session', id: expect.any(String) },
-        action: 'workspace_set_visibility',
+        action: 'workspace.set_visibility',
         target: { type: 'workspace', id: workspace },
         organization_id: ada.organizationId,
         workspace_id: workspace,
@@ -52,7 +52,7 @@ describe('the audit log of an organization', () => {
 
   it('shows the newest first, page by page', async () => {
     const all = actionsOf((await read(`?target_id=${workspace}`)).body);
-    expect(all).toEqual(['workspace_update', 'workspace_set_visibility', 'workspace_create']);
+    expect(all).toEqual(['workspace.update', 'workspace.set_visibility', 'workspace.create']);
     const first = (await read(`?target_id=${workspace}&limit=2`)).body;
     const second = (await read(`?target_id=${workspace}&limit=2&cursor=${first.next_cursor}`)).body;
     expect([...actionsOf(first), ...actionsOf(second)]).toEqual(all);
@@ -62,11 +62,11 @@ describe('the audit log of an organization', () => {
   it('can be narrowed by actor, kind of target and time', async () => {
     expect((await read(`?actor_id=${member.id}`)).body.items).toEqual([]);
     expect((await read(`?actor_id=${ada.id}&target_type=workspace`)).body.items).toHaveLength(3);
-    const { time } = (await read('?action=workspace_set_visibility')).body.items[0];
+    const { time } = (await read('?action=workspace.set_visibility')).body.items[0];
     const from = (await read(`?target_id=${workspace}&from=${time}`)).body;
     const to = (await read(`?target_id=${workspace}&to=${time}`)).body;
-    expect(actionsOf(from)).toEqual(expect.arrayContaining(['workspace_set_visibility', 'workspace_update']));
-    expect(actionsOf(to)).not.toContain('workspace_set_visibility');
+    expect(actionsOf(from)).toEqual(expect.arrayContaining(['workspace.set_visibility', 'workspace.update']));
+    expect(actionsOf(to)).not.toContain('workspace.set_visibility');
     const week = await read('?from=2026-W10');
     expect(week.status).toBe(422);
     expect(week.body.detail).toMatch(/^from /);
@@ -137,7 +137,7 @@ describe('an entry', () => {
     const inside = await ada.client.post('/api/workspaces', { name: 'Inside', organization_id: body.id });
     await ada.client.delete(`/api/workspaces/${inside.body.id}`);
     const log = (await ada.client.get(`/api/organizations/${body.id}/audit`)).body;
-    expect(actionsOf(log)).toEqual(expect.arrayContaining(['workspace_delete', 'workspace_create']));
+    expect(actionsOf(log)).toEqual(expect.arrayContaining(['workspace.delete', 'workspace.create']));
     expect((await ada.client.delete(`/api/organizations/${body.id}`)).status).toBe(200);
     const left = await service.database.query('select 1 from audit_entry where organization_id = $1', [
       body.id,

@@ -1,9 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { getQueueToken } from '@nestjs/bullmq';
+import type { Queue } from 'bullmq';
+import { apiDescription } from '../../src/api-description.js';
 import { IdempotencyLedger } from '../../src/platform/http/idempotency-ledger.js';
+import { MAINTENANCE_QUEUE } from '../../src/platform/maintenance/maintenance.js';
 import { WorkspaceFolders } from '../../src/workspaces/index.js';
-import type { Client } from '../harness/client.js';
+import type { Client, Json } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';
 
 let service: TestService;
@@ -196,11 +200,39 @@ it('keeps the answer to a caller who went away before it came', async () => {
   expect(await countOf('Gone')).toBe(1);
 });
 
-it('forgets what is over', async () => {
-  await create(keyed(ada.client, randomUUID()), 'Old');
-  await service.database.query("update idempotent_request set expires_at = now() - interval '1 second'");
-  await service.app.get(IdempotencyLedger, { strict: false }).deleteExpired();
-  expect(await rows()).toEqual([]);
+describe('answers that are over', () => {
+  it('are forgotten by a chore that the queue runs', async () => {
+    await create(keyed(ada.client, randomUUID()), 'Old');
+    await service.database.query("update idempotent_request set expires_at = now() - interval '1 second'");
+    const queue = service.app.get<Queue>(getQueueToken(MAINTENANCE_QUEUE), { strict: false });
+    expect((await queue.getJobSchedulers()).map(({ key, every }) => [key, Number(every)])).toContainEqual([
+      'idempotency',
+      300_000,
+    ]);
+    const ledger = service.app.get(IdempotencyLedger, { strict: false });
+    const forget = ledger.deleteExpired.bind(ledger);
+    const forgotten = new Promise<void>((resolve, reject) => {
+      ledger.deleteExpired = () => {
+        const done = forget();
+        done.then(resolve, reject);
+        return done;
+      };
+    });
+    await queue.add('idempotency', {}, { removeOnComplete: true });
+    await forgotten;
+    expect(await rows()).toEqual([]);
+  });
+});
+
+it('is described for every POST that takes a credential and JSON', async () => {
+  const { paths } = await apiDescription();
+  for (const [path, { post }] of Object.entries(paths) as [string, Json][]) {
+    if (!post || post['x-public'] || JSON.stringify(post.requestBody ?? {}).includes('octet-stream'))
+      continue;
+    const header = post.parameters?.find(({ name }: Json) => name === 'Idempotency-Key');
+    expect([path, header?.in]).toEqual([path, 'header']);
+    expect(Object.keys(post.responses)).toEqual(expect.arrayContaining(['409', '422']));
+  }
 });
 
 /** Resolves when the ledger has been given the next answer. */

@@ -121,6 +121,12 @@ describe('a caller without a valid credential', () => {
     expect(statuses).toEqual([...Array(ANONYMOUS).fill(401), 429]);
   });
 
+  it('cannot take another address by saying so to the proxy', async () => {
+    const address = `198.51.100.${++addresses}`;
+    await exhaust(from(service.url, address), '/api/auth/me');
+    expect((await from(service.url, `203.0.113.1, ${address}`).get('/api/auth/me')).status).toBe(429);
+  });
+
   it('is one with its whole IPv6 network', async () => {
     await exhaust(from(service.url, '2001:db8:1:2::1'), '/api/auth/me');
     expect((await from(service.url, '2001:db8:1:2:ffff::2').get('/api/auth/me')).status).toBe(429);

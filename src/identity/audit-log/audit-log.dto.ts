@@ -5,7 +5,7 @@ export class ListAudit extends PageInput {
   @Field.id('The organization')
   organization_id: string;
 
-  @Field.text('Only this action, e.g. workspace_set_visibility', { optional: true, max: 64 })
+  @Field.text('Only this action, e.g. workspace.set_visibility', { optional: true, max: 64 })
   action?: string;
 
   @Field.id('Only what this person or service account did', { optional: true })
@@ -67,7 +67,7 @@ export class AuditEntryView {
   @Field.object('With which credential', () => AuditCredentialView, { nullable: true })
   credential: AuditCredentialView | null;
 
-  @Field.text('What was done', { example: 'workspace_set_visibility' })
+  @Field.text('What was done', { example: 'workspace.set_visibility' })
   action: string;
 
   @Field.object('What it was done to; it may be gone by now', () => AuditTargetView)

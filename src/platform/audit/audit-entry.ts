@@ -2,7 +2,7 @@ import type { Actor } from '../access/actor.js';
 
 /** What a change to access says of itself, besides who made it and where from. */
 export interface AuditEntry {
-  /** What was done, noun first, as capabilities are named: `workspace_set_visibility`. */
+  /** What was done, noun first: `workspace.set_visibility`. */
   action: string;
   target_type: string;
   target_id: string;

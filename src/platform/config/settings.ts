@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 
 /** How one environment variable is read: its text form, its default and what it means to an operator. */
 export interface Setting<T> {
@@ -59,6 +60,16 @@ function setting<T>(
   };
 }
 
+const asProxies: Parse<string[]> = (raw, name) => {
+  const places = raw.split(',').map(place => place.trim());
+  for (const place of places)
+    if (!/^(loopback|linklocal|uniquelocal)$/.test(place) && isIP(place.split('/')[0] ?? '') === 0)
+      throw new InvalidSetting(
+        `${name} must list addresses, networks (10.0.0.0/8), loopback, linklocal or uniquelocal, not "${place}".`,
+      );
+  return places;
+};
+
 const MEBIBYTE = 1024 * 1024;
 
 /** Every environment variable the service reads, in the order `.env.example` lists them. */
@@ -70,6 +81,12 @@ export const settings = {
     'Address under which people reach the service, e.g. https://atelier.example.com.',
     asText,
     undefined,
+  ),
+  trustedProxies: setting(
+    'TRUSTED_PROXIES',
+    'Proxies whose X-Forwarded-For is believed where PUBLIC_URL is set: addresses, networks, and loopback, linklocal and uniquelocal (private networks).',
+    asProxies,
+    ['loopback', 'linklocal', 'uniquelocal'],
   ),
   role: setting(
     'ROLE',
@@ -275,7 +292,7 @@ export const settings = {
   ),
   rateLimitAnonymousPerMinute: setting(
     'RATE_LIMIT_ANONYMOUS_PER_MINUTE',
-    'Requests a minute without a valid credential from one address (behind a proxy, set PUBLIC_URL); 0 for any number.',
+    'Requests a minute without a valid credential from one address (behind a proxy, see TRUSTED_PROXIES); 0 for any number.',
     asInteger(0, 10_000_000),
     120,
   ),

@@ -79,7 +79,7 @@ export class WorkspacesService implements OnModuleInit {
       unit.add(workspace);
       await unit.flush();
       await this.audit.record(unit, actor, {
-        ...entryOf('workspace_create', workspace),
+        ...entryOf('workspace.create', workspace),
         details: { name: workspace.name, visibility },
       });
       await this.folders.create(workspace);
@@ -108,7 +108,7 @@ export class WorkspacesService implements OnModuleInit {
     output: WorkspaceView,
   })
   async update(actor: Actor, { workspace_id, name }: UpdateWorkspace): Promise<WorkspaceView> {
-    await this.change(actor, workspace_id, 'workspace_update', workspace => {
+    await this.change(actor, workspace_id, 'workspace.update', workspace => {
       const from = workspace.name;
       workspace.name = name.trim();
       return { name: { from, to: workspace.name } };
@@ -125,7 +125,7 @@ export class WorkspacesService implements OnModuleInit {
     output: WorkspaceView,
   })
   async setVisibility(actor: Actor, { workspace_id, visibility }: SetVisibility): Promise<WorkspaceView> {
-    await this.change(actor, workspace_id, 'workspace_set_visibility', workspace => {
+    await this.change(actor, workspace_id, 'workspace.set_visibility', workspace => {
       if (visibility === 'private' && workspace.createdBy !== actor.id)
         throw new Forbidden('Only its creator can make a workspace private');
       const from = workspace.visibility;
@@ -149,7 +149,7 @@ export class WorkspacesService implements OnModuleInit {
       await this.retire(unit, workspace_id);
       unit.entities.remove(workspace);
       const details = { name: workspace.name };
-      await this.audit.record(unit, actor, { ...entryOf('workspace_delete', workspace), details });
+      await this.audit.record(unit, actor, { ...entryOf('workspace.delete', workspace), details });
     });
     return DeletedView.of(workspace_id);
   }
