@@ -60,6 +60,8 @@ export const ACCOUNT_POLICY = {
   'account.update': { scope: 'account:write' },
   'key.read': { scope: 'keys:read' },
   'key.write': { scope: 'keys:write' },
+  'grant.read': { scope: 'grants:read' },
+  'grant.revoke': { scope: 'grants:write' },
   'organization.list': { scope: 'organizations:read' },
   'organization.create': { scope: 'organizations:write' },
   'workspace.list': { scope: 'workspaces:read' },

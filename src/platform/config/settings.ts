@@ -137,6 +137,12 @@ export const settings = {
     asInteger(1, 1_000_000),
     200,
   ),
+  oauthRegistrationsPerHour: setting(
+    'OAUTH_REGISTRATIONS_PER_HOUR',
+    'Most OAuth clients that may register themselves from one address in an hour.',
+    asInteger(1, 1_000_000),
+    100,
+  ),
   accessTokenSeconds: setting('ACCESS_TOKEN_SECONDS', 'Life of an access token.', asInteger(30, 86400), 900),
   refreshTokenSeconds: setting(
     'REFRESH_TOKEN_SECONDS',

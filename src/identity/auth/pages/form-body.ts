@@ -4,7 +4,12 @@ import { TooLarge, UnsupportedMediaType } from '../../../platform/http/problem.j
 const MOST_BYTES = 16_384;
 
 /** The fields of a form that a browser sent without JavaScript (application/x-www-form-urlencoded). */
-export async function readForm({ headers, body }: FastifyRequest): Promise<Record<string, string>> {
+export async function readForm(request: FastifyRequest): Promise<Record<string, string>> {
+  return Object.fromEntries(await readFields(request));
+}
+
+/** As {@link readForm}, with the fields that come more than once. */
+export async function readFields({ headers, body }: FastifyRequest): Promise<URLSearchParams> {
   const isForm = /^application\/x-www-form-urlencoded\b/i.test(headers['content-type'] ?? '');
   if (!isForm || typeof body !== 'object' || body === null || !(Symbol.asyncIterator in body))
     throw new UnsupportedMediaType('Send the form of this page');
@@ -15,5 +20,5 @@ export async function readForm({ headers, body }: FastifyRequest): Promise<Recor
     if (size > MOST_BYTES) throw new TooLarge('The form is too large', { connection: 'close' });
     chunks.push(chunk);
   }
-  return Object.fromEntries(new URLSearchParams(Buffer.concat(chunks).toString()));
+  return new URLSearchParams(Buffer.concat(chunks).toString());
 }

@@ -19,11 +19,6 @@ export class PasswordResetProcessor extends WorkerHost {
     await this.resets.mailLink(data.email);
   }
 
-  @OnWorkerEvent('error')
-  onError(error: Error): void {
-    this.log.warn({ err: error }, 'the account queue has a fault; the worker goes on');
-  }
-
   @OnWorkerEvent('failed')
   onFailed(_job: Job | undefined, error: Error): void {
     this.log.error({ err: error }, 'a password link could not be prepared');

@@ -2,6 +2,7 @@ import { AuditLog } from './20261121-audit.js';
 import { Billing } from './20261121-billing.js';
 import { First } from './20261121-first.js';
 import { MailOutboxTable } from './20261121-mail.js';
+import { OAuth } from './20261121-oauth.js';
 import { Requests } from './20261121-requests.js';
 import { SignIn } from './20261121-sign-in.js';
 import { Tenancy } from './20261121-tenancy.js';
@@ -15,4 +16,5 @@ export const migrationsList = [
   { name: '20261121-billing', class: Billing },
   { name: '20261121-sign-in', class: SignIn },
   { name: '20261121-requests', class: Requests },
+  { name: '20261121-oauth', class: OAuth },
 ];
