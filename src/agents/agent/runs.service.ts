@@ -47,6 +47,7 @@ export class RunsService implements BeforeApplicationShutdown {
     permission: 'chat.read',
     input: RunEventsInput,
     output: RunStatusView,
+    restOnly: true,
   })
   async events(actor: Actor, { call_id }: RunEventsInput): Promise<RunEvents> {
     await this.require(actor, call_id);

@@ -33,7 +33,7 @@ export class InvitationId {
 }
 
 export class InvitationToken {
-  @Field.text('The token in the link', { max: 200, example: 'q3Vn…' })
+  @Field.text('The token in the link', { max: 200, example: 'q3Vn…', secret: true })
   token: string;
 }
 
@@ -74,6 +74,7 @@ export class InvitationView {
 export class SentInvitationView extends InvitationView {
   @Field.text('The link to hand over; it is shown this once', {
     example: 'https://atelier.example.com/invitations/q3Vn…',
+    secret: true,
   })
   link: string;
 

@@ -1,5 +1,5 @@
 import { Controller, Delete, Get, Inject, Patch, Post } from '@nestjs/common';
-import { Caller, SessionOnly } from '../../platform/access/access.js';
+import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Input } from '../../platform/http/input.js';
 import { Serves } from '../../platform/http/serves.js';
@@ -16,7 +16,6 @@ export class KeysController {
     return this.keys.list(actor, input);
   }
 
-  @SessionOnly()
   @Serves(KeysService, 'create')
   @Post('/api/keys')
   create(@Caller() actor: Actor, @Input() input: CreateKey) {
@@ -29,14 +28,12 @@ export class KeysController {
     return this.keys.read(actor, input);
   }
 
-  @SessionOnly()
   @Serves(KeysService, 'update')
   @Patch('/api/keys/:id')
   update(@Caller() actor: Actor, @Input() input: UpdateKey) {
     return this.keys.update(actor, input);
   }
 
-  @SessionOnly()
   @Serves(KeysService, 'rotate')
   @Post('/api/keys/:id/rotate')
   rotate(@Caller() actor: Actor, @Input() input: RotateKey) {

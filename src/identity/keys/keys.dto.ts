@@ -109,7 +109,7 @@ export class KeyView {
 }
 
 export class CreatedKeyView extends KeyView {
-  @Field.text('The secret; it is shown this once', { example: 'atl_…' })
+  @Field.text('The secret; it is shown this once', { example: 'atl_…', secret: true })
   api_key: string;
 }
 

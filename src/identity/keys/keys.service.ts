@@ -47,6 +47,7 @@ export class KeysService {
     summary: 'Create an API key; its secret is in the answer and nowhere else',
     effect: 'write',
     permission: 'key.write',
+    sessionOnly: true,
     input: CreateKey,
     output: CreatedKeyView,
   })
@@ -81,6 +82,7 @@ export class KeysService {
     summary: 'Rename an API key, or change what limits it',
     effect: 'write',
     permission: 'key.write',
+    sessionOnly: true,
     input: UpdateKey,
     output: KeyView,
   })
@@ -93,6 +95,7 @@ export class KeysService {
     summary: 'Replace an API key by a new one with the same limits; the old one may work on for a while',
     effect: 'write',
     permission: 'key.write',
+    sessionOnly: true,
     input: RotateKey,
     output: CreatedKeyView,
     refuses: { 409: 'It has been rotated already' },

@@ -1,5 +1,5 @@
 import { Controller, Delete, Get, Inject } from '@nestjs/common';
-import { Caller, SessionOnly } from '../../platform/access/access.js';
+import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { DeletedView } from '../../platform/http/deleted.view.js';
 import { Input } from '../../platform/http/input.js';
@@ -8,7 +8,6 @@ import { OwnSessionsService } from './own-sessions.service.js';
 import { EndedSessionsView, EndSessions, ListSessions, SessionId, SessionPage } from './sessions.dto.js';
 
 /** No capabilities of agents or programs: sign-ins are for the person alone. */
-@SessionOnly()
 @Controller()
 export class SessionsController {
   constructor(@Inject(OwnSessionsService) private readonly sessions: OwnSessionsService) {}
@@ -17,13 +16,19 @@ export class SessionsController {
     summary: 'List where you are signed in, newest first',
     input: ListSessions,
     output: SessionPage,
+    sessionOnly: true,
   })
   @Get('/api/auth/sessions')
   list(@Caller() actor: Actor, @Input() input: ListSessions) {
     return this.sessions.list(actor, input);
   }
 
-  @Documents({ summary: 'Sign out everywhere else', input: EndSessions, output: EndedSessionsView })
+  @Documents({
+    summary: 'Sign out everywhere else',
+    input: EndSessions,
+    output: EndedSessionsView,
+    sessionOnly: true,
+  })
   @Delete('/api/auth/sessions')
   endAll(@Caller() actor: Actor, @Input() input: EndSessions) {
     return this.sessions.endAll(actor, input);
@@ -33,6 +38,7 @@ export class SessionsController {
     summary: 'End one session; its tokens stop working at once',
     input: SessionId,
     output: DeletedView,
+    sessionOnly: true,
   })
   @Delete('/api/auth/sessions/:id')
   end(@Caller() actor: Actor, @Input() input: SessionId) {

@@ -4,6 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Actor } from './actor.js';
 
 export const PUBLIC = 'access:public';
+/** Set on a route by what it serves (`sessionOnly` of an action): keys and service accounts get 403. */
 export const SESSION_ONLY = 'access:session-only';
 
 /**
@@ -15,10 +16,6 @@ export const Public = ({ orSignedIn = false } = {}) =>
     SetMetadata(PUBLIC, orSignedIn ? 'or-signed-in' : 'always'),
     ApiExtension('x-public', true),
   );
-
-/** Takes a user's own login only; keys and service accounts get 403. */
-export const SessionOnly = () =>
-  applyDecorators(SetMetadata(SESSION_ONLY, true), ApiExtension('x-session-only', true));
 
 /** Who makes the request. */
 export const Caller = createParamDecorator((_: unknown, context: ExecutionContext): Actor => {

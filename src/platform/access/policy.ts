@@ -66,6 +66,9 @@ export const ACCOUNT_POLICY = {
   'organization.create': { scope: 'organizations:write' },
   'workspace.list': { scope: 'workspaces:read' },
   'model.list': { scope: 'models:read' },
+  'action.read': { scope: 'actions:read' },
+  'action.run': { scope: 'actions:run' },
+  'action_run.read': { scope: 'actions:read' },
 } as const satisfies Record<string, { scope: string }>;
 
 export type OrganizationPermission = keyof typeof ORGANIZATION_POLICY;
@@ -81,6 +84,19 @@ const POLICY: Record<Permission, { scope: string }> = {
 
 /** Every scope that a key can be limited to, sorted. */
 export const SCOPES: readonly string[] = [...new Set(Object.values(POLICY).map(rule => rule.scope))].sort();
+
+/** What a scoped key must hold to use a permission. */
+export const scopeOf = (permission: Permission): string => POLICY[permission].scope;
+
+/** Whether the permission is one in a workspace, decided by the role there. */
+export const isWorkspacePermission = (permission: Permission | null): permission is WorkspacePermission =>
+  permission !== null && Object.hasOwn(WORKSPACE_POLICY, permission);
+
+/** Whether the permission is one in an organization, decided by the role there. */
+export const isOrganizationPermission = (
+  permission: Permission | null,
+): permission is OrganizationPermission =>
+  permission !== null && Object.hasOwn(ORGANIZATION_POLICY, permission);
 
 const atLeast = <R extends string>(ranking: readonly R[], role: R, least: R) =>
   ranking.indexOf(role) <= ranking.indexOf(least);
@@ -108,9 +124,13 @@ export function requireOrganizationRole(role: OrganizationRole, permission: Orga
 /** Refuses a role that is too low for the permission (403). */
 export function requireWorkspaceRole(role: WorkspaceRole, permission: WorkspacePermission): void {
   const { least } = WORKSPACE_POLICY[permission];
-  if (!atLeast(WORKSPACE_ROLES, role, least))
+  if (!roleAllows(role, permission))
     throw new Forbidden(`This takes the role ${least} in the workspace; yours is ${role}`);
 }
+
+/** Whether a role in a workspace is enough for the permission. */
+export const roleAllows = (role: WorkspaceRole, permission: WorkspacePermission): boolean =>
+  atLeast(WORKSPACE_ROLES, role, WORKSPACE_POLICY[permission].least);
 
 /** What decides a caller's role in a workspace. */
 export interface WorkspaceStanding {

@@ -13,11 +13,17 @@ export interface ActionDeclaration {
   readonly name: string;
   /** One line, imperative: what it does. */
   readonly summary: string;
+  /** What people call it; absent: its name in words. */
+  readonly title?: string;
   readonly effect: Effect;
   /** What the caller must be allowed; null for what any signed-in caller may do to what is theirs. */
   readonly permission: Permission | null;
   readonly input: Shape | null;
   readonly output: Shape;
+  /** Served over HTTP alone: it streams, or its input or output is raw bytes. No other surface lists it. */
+  readonly restOnly?: true;
+  /** For a person's own sign-in alone: no key, service account, run or token can do it. */
+  readonly sessionOnly?: true;
   /** What it can refuse beyond validation and access: status → when. */
   readonly refuses?: Readonly<Record<number, string>>;
 }
@@ -33,9 +39,13 @@ export function Action(declaration: ActionDeclaration): MethodDecorator {
   };
 }
 
+/** The declaration of a method, if it has one. */
+export const declarationOf = (method: object): ActionDeclaration | undefined =>
+  Reflect.getMetadata(DECLARATION, method);
+
 /** The declaration of a service method; throws where there is none, which is a mistake in our own code. */
 export function actionOf(method: object): ActionDeclaration {
-  const declaration = Reflect.getMetadata(DECLARATION, method) as ActionDeclaration | undefined;
+  const declaration = declarationOf(method);
   if (!declaration)
     throw new Error(`${'name' in method ? method.name : 'A method'} is served but has no @Action`);
   return declaration;

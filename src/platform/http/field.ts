@@ -11,6 +11,8 @@ export interface FieldSpec {
   readonly optional: boolean;
   readonly nullable: boolean;
   readonly list: boolean;
+  /** Never shown where others than its owner read: records of what was done leave it out. */
+  readonly secret: boolean;
   readonly values?: readonly string[];
   readonly shape?: () => Shape;
   /** The rest of its JSON Schema: bounds, format, pattern. */
@@ -26,6 +28,8 @@ interface Common {
   maxItems?: number;
   example?: unknown;
   default?: unknown;
+  /** A password, a token, a key: left out of every record. */
+  secret?: boolean;
 }
 interface TextOptions extends Common {
   min?: number;
@@ -90,6 +94,7 @@ function field(
       optional,
       nullable,
       list,
+      secret: options.secret ?? bounds.format === 'password',
       values,
       shape,
       schema: bounds,

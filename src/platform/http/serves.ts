@@ -1,4 +1,4 @@
-import { applyDecorators, HttpCode, RequestMethod, UseInterceptors } from '@nestjs/common';
+import { applyDecorators, HttpCode, RequestMethod, SetMetadata, UseInterceptors } from '@nestjs/common';
 import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
 import {
   ApiBody,
@@ -10,6 +10,7 @@ import {
   ApiResponse,
   OmitType,
 } from '@nestjs/swagger';
+import { SESSION_ONLY } from '../access/access.js';
 import { ActionDeclaration, actionOf } from '../actions/action.js';
 import { FieldSpec, fieldsOf, Shape } from './field.js';
 import { IdempotencyInterceptor } from './idempotency.interceptor.js';
@@ -60,6 +61,9 @@ function document(action: ActionDeclaration, options: RouteOptions): MethodDecor
         operationId: `${String(key)}_${path.replace(/\W+/g, '_')}_${method.toLowerCase()}`,
       }),
       ApiExtension('x-action', action.name),
+      ...(action.sessionOnly
+        ? [SetMetadata(SESSION_ONLY, true), ApiExtension('x-session-only', true)]
+        : []),
       ...(method === 'POST' && !options.takesBytes ? [UseInterceptors(IdempotencyInterceptor)] : []),
       ...inputDocs(action, path, method, options),
       successDocs(action, options),

@@ -116,6 +116,7 @@ export class FilesService {
     permission: 'file.write',
     input: FilePath,
     output: WrittenView,
+    restOnly: true,
     refuses: WRITES,
   })
   async upload(
@@ -136,6 +137,7 @@ export class FilesService {
     permission: 'file.read',
     input: DownloadFile,
     output: EntryView,
+    restOnly: true,
     refuses: { ...ABSENT, 304: 'Not changed', 409: 'Not a file', 416: 'No such range' },
   })
   async download(actor: Actor, { workspace_id, path }: DownloadFile): Promise<OpenFile> {

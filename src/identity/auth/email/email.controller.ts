@@ -1,5 +1,5 @@
 import { Controller, Inject, Ip, Post } from '@nestjs/common';
-import { Caller, Public, SessionOnly } from '../../../platform/access/access.js';
+import { Caller, Public } from '../../../platform/access/access.js';
 import type { Actor } from '../../../platform/access/actor.js';
 import { Input } from '../../../platform/http/input.js';
 import { Documents } from '../../../platform/http/serves.js';
@@ -23,11 +23,11 @@ export class EmailController {
     return { verified: true };
   }
 
-  @SessionOnly()
   @Documents({
     summary: 'Send the link that confirms your e-mail address again',
     input: null,
     output: SentView,
+    sessionOnly: true,
     refuses: {
       409: 'The address is verified already',
       429: 'Too many mails in this hour',

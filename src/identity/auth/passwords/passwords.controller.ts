@@ -1,5 +1,5 @@
 import { Controller, Inject, Ip, Post } from '@nestjs/common';
-import { Caller, Public, SessionOnly } from '../../../platform/access/access.js';
+import { Caller, Public } from '../../../platform/access/access.js';
 import type { Actor } from '../../../platform/access/actor.js';
 import { Input } from '../../../platform/http/input.js';
 import { Documents } from '../../../platform/http/serves.js';
@@ -20,11 +20,11 @@ export class PasswordsController {
     @Inject(PasswordResetService) private readonly resets: PasswordResetService,
   ) {}
 
-  @SessionOnly()
   @Documents({
     summary: 'Change your password, and sign out everywhere else',
     input: ChangePassword,
     output: ChangedView,
+    sessionOnly: true,
     refuses: { 403: 'The current password is wrong', 429: 'Too many wrong passwords from this address' },
   })
   @Post('/api/auth/password')
