@@ -11,7 +11,7 @@ import type { Json } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';
 
 const DEMO = 'atelier/demo';
-const NOT_ENABLED = 'it is not enabled for this organization, which an admin can change';
+const NOT_ENABLED = 'is not enabled for this organization, which an admin can change';
 
 let folder: string;
 let model: FakeOpenAi;
@@ -108,7 +108,7 @@ describe('an admin', () => {
     ).toEqual([
       ['local/large', true, false, undefined],
       [DEMO, true, true, undefined],
-      ['local/small', false, false, NOT_ENABLED],
+      ['local/small', false, false, `the model "local/small" ${NOT_ENABLED}`],
     ]);
   });
 
@@ -205,7 +205,7 @@ describe('a disabled model', () => {
       expect([url, status, body.detail]).toEqual([
         url,
         422,
-        expect.stringContaining(`"local/large" cannot be used: ${NOT_ENABLED}`),
+        expect.stringContaining(`the model "local/large" ${NOT_ENABLED}`),
       ]);
     }
   });

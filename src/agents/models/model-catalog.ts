@@ -52,8 +52,10 @@ export class ModelCatalog {
     if (this.registry.describe(id)) return undefined;
     const provider = id.slice(0, id.indexOf('/'));
     const isConfigured = this.ids().some(known => known.startsWith(`${provider}/`));
-    if (provider === '' || isConfigured) return 'there is no such model here';
-    return `no provider "${provider}" is configured here`;
+    const missing = `there is no model "${id.slice(0, 200)}" here`;
+    return provider === '' || isConfigured
+      ? missing
+      : `${missing}, as no provider "${provider.slice(0, 100)}" is configured`;
   }
 }
 

@@ -46,7 +46,7 @@ export class ModelView {
 
   @Field.text('Why it cannot be used', {
     optional: true,
-    example: 'it is not enabled for this organization, which an admin can change',
+    example: 'the model "openai/gpt-6-astra" is not enabled for this organization, which an admin can change',
   })
   reason?: string;
 }

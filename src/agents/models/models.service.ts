@@ -19,7 +19,8 @@ import {
   UpdateModelSettings,
 } from './models.dto.js';
 
-const NOT_ENABLED = 'it is not enabled for this organization, which an admin can change';
+const notEnabled = (id: string) =>
+  `the model "${id}" is not enabled for this organization, which an admin can change`;
 
 /** The language models that organizations use. */
 @Injectable()
@@ -109,7 +110,7 @@ export class ModelsService {
     const settings = await this.settings.of(organizationId);
     if (requested === null) return this.defaultFor(settings);
     const reason = this.reasonAgainst(settings, requested);
-    if (reason) throw new ModelUnusable(requested, reason, field);
+    if (reason) throw new ModelUnusable(reason, field);
     return requested;
   }
 
@@ -129,7 +130,7 @@ export class ModelsService {
   }
 
   private reasonAgainst(settings: ModelSettings, id: string): string | undefined {
-    return this.catalog.faultOf(id) ?? (settings.allows(id) ? undefined : NOT_ENABLED);
+    return this.catalog.faultOf(id) ?? (settings.allows(id) ? undefined : notEnabled(id));
   }
 
   private viewsFor(settings: ModelSettings): ModelView[] {
