@@ -49,11 +49,21 @@ beforeAll(async () => {
   const sent = await victim.client.post('/api/agent/message', { workspace_id: workspace, message: 'list' });
   const key = await victim.client.post('/api/keys', { name: 'CI' });
   const organization_id = victim.organizationId;
-  const account = await victim.client.post('/api/service-accounts', { organization_id, name: 'Bot', role: 'member' });
-  const accountKey = await victim.client.post(`/api/service-accounts/${account.body.id}/keys`, { name: 'CI' });
-  const invitation = await victim.client.post(`/api/organizations/${organization_id}/invitations`, { email: 'new@example.com' });
+  const account = await victim.client.post('/api/service-accounts', {
+    organization_id,
+    name: 'Bot',
+    role: 'member',
+  });
+  const accountKey = await victim.client.post(`/api/service-accounts/${account.body.id}/keys`, {
+    name: 'CI',
+  });
+  const invitation = await victim.client.post(`/api/organizations/${organization_id}/invitations`, {
+    email: 'new@example.com',
+  });
   await victim.client.get(`/api/agent/status/${sent.body.call_id}?wait=30`);
+  const sessions = await victim.client.get('/api/auth/sessions');
   ids = {
+    auth: sessions.body.items[0].id,
     workspaceId: workspace,
     workspace_id: workspace,
     orgId: victim.organizationId,
@@ -140,7 +150,8 @@ describe.each(closed.filter(namesSomething))('$name', route => {
   });
 });
 
-const inWorkspace = (route: Route) => namesSomething(route) && !/orgId|\/keys|service-accounts/.test(route.path);
+const inWorkspace = (route: Route) =>
+  namesSomething(route) && !/orgId|\/keys|\/sessions|service-accounts/.test(route.path);
 
 describe.each(closed.filter(route => isWrite(route) && inWorkspace(route)))('$name', route => {
   it('is forbidden to a viewer', async () => {

@@ -58,11 +58,6 @@ export class MailProcessor extends WorkerHost {
     return new Date(Date.now() + backOffMs(attempts));
   }
 
-  @OnWorkerEvent('error')
-  onError(error: Error): void {
-    this.log.warn({ err: error }, 'the mail queue has a fault; the worker goes on');
-  }
-
   @OnWorkerEvent('failed')
   onFailed(job: Job<{ mail_id: string }> | undefined, error: Error): void {
     this.log.error({ err: error, mail_id: job?.data.mail_id }, 'a mail job broke');

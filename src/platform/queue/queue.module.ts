@@ -1,7 +1,8 @@
-import { BullModule, BullRegistrar } from '@nestjs/bullmq';
+import type { EventEmitter } from 'node:events';
+import { BullModule, BullRegistrar, WorkerHost } from '@nestjs/bullmq';
 import { Global, Inject, Module, OnApplicationBootstrap } from '@nestjs/common';
 import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
-import { ConnectionOptions, createPostgresBackend, Queue, setDefaultBackendFactory } from 'bullmq';
+import { ConnectionOptions, createPostgresBackend, Queue, setDefaultBackendFactory, Worker } from 'bullmq';
 import { Config } from '../config/config.js';
 import { DatabaseConnection } from '../database/connection.js';
 import { Log } from '../log/log.js';
@@ -44,11 +45,20 @@ export class QueueModule implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
-    for (const { instance } of this.discovery.getProviders())
-      if (instance instanceof Queue)
-        instance.on('error', error =>
-          this.log.warn({ err: error, queue: instance.name }, 'a queue has a fault; it goes on'),
-        );
     if (this.config.runsJobs) this.registrar.register();
+    for (const { instance } of this.discovery.getProviders()) {
+      if (instance instanceof Queue) this.watch(instance);
+      if (this.config.runsJobs && instance instanceof WorkerHost) this.watch(instance.worker);
+    }
+  }
+
+  /** A lost connection is mended by the queue itself; without a listener it would go to stderr, or end the process. */
+  private watch(part: Queue | Worker): void {
+    const { name } = part;
+    const events: EventEmitter = part;
+    if (events.listenerCount('error') > 0) return;
+    events.on('error', error =>
+      this.log.warn({ err: error, queue: name }, 'a queue has a fault; it goes on'),
+    );
   }
 }

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { TooManyRequests } from '../../../platform/http/problem.js';
+import { networkOf } from '../../../platform/http/rate-limit-address.js';
 import { hashSecret } from '../../secrets.js';
-import { addressPrefix } from './address-prefix.js';
 import { AttemptCount, Attempts } from './attempts.js';
 import { Turns } from './turns.js';
 
@@ -38,7 +38,7 @@ export class LoginProtection {
     address: string,
     check: () => Promise<T | undefined>,
   ): Promise<T | undefined> {
-    const place = addressPrefix(address);
+    const place = networkOf(address);
     return this.turns.take(place, async () => {
       const pair = await this.attempts.find(pairKey(email, place));
       refuseWhileWaiting(pair, PAIR);
@@ -52,7 +52,7 @@ export class LoginProtection {
 
   /** Forgets the failures of an account from a place, once its owner has shown by other means who they are. */
   async forgive(email: string, address: string): Promise<void> {
-    await this.attempts.forget(pairKey(email, addressPrefix(address)));
+    await this.attempts.forget(pairKey(email, networkOf(address)));
   }
 
   private async noteFailure(email: string, place: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { TooManyRequests } from '../../../platform/http/problem.js';
-import { addressPrefix } from './address-prefix.js';
+import { networkOf } from '../../../platform/http/rate-limit-address.js';
 import { Attempts } from './attempts.js';
 
 const HOUR_SECONDS = 3600;
@@ -12,7 +12,7 @@ export class Quotas {
 
   /** Counts one `what` of those from `address`; 429 beyond `most` an hour. */
   async spendOfAddress(what: string, address: string, most: number): Promise<void> {
-    await this.spend(`${what}:${addressPrefix(address)}`, most);
+    await this.spend(`${what}:${networkOf(address)}`, most);
   }
 
   /** Counts one `what` of those of an account; 429 beyond `most` an hour. */

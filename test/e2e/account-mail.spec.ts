@@ -1,0 +1,280 @@
+import { once } from 'node:events';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { PasswordResetProcessor } from '../../src/identity/auth/passwords/password-reset.processor.js';
+import { MailProcessor } from '../../src/platform/mail/mail.processor.js';
+import { FakeSmtpServer, type ReceivedMail } from '../fakes/smtp-server.js';
+import { type Person, TestService } from '../harness/service.js';
+
+const PUBLIC_URL = 'https://atelier.example.com';
+const NEW = 'a whole new password';
+
+let smtp: FakeSmtpServer;
+let service: TestService;
+let ada: Person;
+/** Everything that the service logs, at its most talkative. */
+let logged = '';
+/** Each caller comes from an address of their own, as far as the service can see. */
+let callers = 0;
+
+beforeAll(async () => {
+  jest.spyOn(process.stdout, 'write').mockImplementation(chunk => {
+    logged += chunk;
+    return true;
+  });
+  smtp = await FakeSmtpServer.start();
+  service = await TestService.start({
+    SMTP_URL: smtp.url,
+    PUBLIC_URL,
+    LOG_LEVEL: 'trace',
+    LOG_FORMAT: 'json',
+  });
+});
+afterAll(async () => {
+  await service.stop();
+  await smtp.stop();
+  jest.restoreAllMocks();
+});
+beforeEach(async () => {
+  ada = await service.person('Ada');
+});
+
+const stranger = () => service.stranger.with({ 'x-forwarded-for': `198.51.100.${++callers}` });
+const requestReset = (email: string) => stranger().post('/api/auth/password/reset', { email });
+const confirm = (token: string, new_password = NEW) =>
+  stranger().post('/api/auth/password/reset/confirm', { token, new_password });
+const verify = (token: string) => stranger().post('/api/auth/email/verify', { token });
+const signIn = (password: string) => stranger().post('/api/auth/login', { email: ada.email, password });
+const expire = (person: Person) =>
+  service.database.query('update email_token set expires_at = now() where user_id = $1', [person.id]);
+
+/** The token of the link in a mail, which says the same in both of its texts. */
+function tokenIn(mail: ReceivedMail | undefined, page: string): string {
+  const link = new RegExp(`${PUBLIC_URL}${page}\\?token=([\\w-]{43})\\b`);
+  const token = link.exec(mail?.text ?? '')?.[1];
+  expect(link.exec(mail?.html ?? '')?.[1]).toBe(token);
+  if (!token) throw new Error('the mail has no link');
+  return token;
+}
+
+async function resetToken(): Promise<string> {
+  await smtp.mailsTo(ada.email);
+  await requestReset(ada.email);
+  return tokenIn((await smtp.mailsTo(ada.email, 2)).at(-1), '/auth/reset');
+}
+
+const verificationToken = async () => tokenIn((await smtp.mailsTo(ada.email)).at(0), '/auth/verify');
+
+describe('a lost password', () => {
+  it('is replaced through a link, which proves the address and ends all sessions', async () => {
+    const token = await resetToken();
+    expect((await confirm(token)).body).toEqual({ changed: true });
+    expect((await signIn(ada.password)).status).toBe(401);
+    expect((await ada.client.get('/api/auth/me')).status).toBe(401);
+    expect((await stranger().post('/api/auth/refresh', { refresh_token: ada.refreshToken })).status).toBe(
+      401,
+    );
+    const { status, body } = await signIn(NEW);
+    expect([status, typeof body.user.email_verified_at]).toEqual([200, 'string']);
+    const last = (await smtp.mailsTo(ada.email, 3)).at(-1);
+    expect(last?.text).toContain('Your password was changed');
+  });
+
+  it('answers the same for an address without an account, to which nothing is sent', async () => {
+    const { worker } = service.app.get(PasswordResetProcessor, { strict: false });
+    const done = once(worker, 'completed');
+    const unknown = await requestReset('nobody@example.com');
+    await done;
+    const known = await requestReset(ada.email);
+    expect([unknown.status, unknown.body]).toEqual([200, { requested: true }]);
+    expect([known.status, known.body]).toEqual([unknown.status, unknown.body]);
+    expect([...known.headers.keys()]).toEqual([...unknown.headers.keys()]);
+    await smtp.mailsTo(ada.email, 2);
+    expect(smtp.mails.flatMap(({ to }) => to)).not.toContain('nobody@example.com');
+  });
+
+  it('takes a link once, also of twice at once', async () => {
+    const token = await resetToken();
+    const answers = await Promise.all([confirm(token, `${NEW} 1`), confirm(token, `${NEW} 2`)]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 410]);
+    expect((await confirm(token)).status).toBe(410);
+    const winner = answers[0].status === 200 ? `${NEW} 1` : `${NEW} 2`;
+    expect((await signIn(winner)).status).toBe(200);
+  });
+
+  it('ends the other links that were sent, and one of two of them at once', async () => {
+    const first = await resetToken();
+    await requestReset(ada.email);
+    const second = tokenIn((await smtp.mailsTo(ada.email, 3)).at(-1), '/auth/reset');
+    const answers = await Promise.all([confirm(first), confirm(second)]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 410]);
+  });
+
+  it('takes no link that has expired, is for something else or was never sent', async () => {
+    const token = await resetToken();
+    expect((await confirm(await verificationToken())).status).toBe(410);
+    await expire(ada);
+    const { status, body } = await confirm(token);
+    expect([status, body.detail]).toEqual([410, expect.stringContaining('ask for a new one')]);
+    expect((await confirm('no-such-token')).status).toBe(410);
+    expect((await signIn(ada.password)).status).toBe(200);
+  });
+
+  it('is gone with a change of the password', async () => {
+    const token = await resetToken();
+    await ada.client.post('/api/auth/password', { current_password: ada.password, new_password: NEW });
+    expect((await confirm(token)).status).toBe(410);
+  });
+
+  it('fills nobody with mail', async () => {
+    await smtp.mailsTo(ada.email);
+    const { worker } = service.app.get(PasswordResetProcessor, { strict: false });
+    for (let request = 0; request < 7; request++) {
+      const done = once(worker, 'completed');
+      expect((await requestReset(ada.email)).status).toBe(200);
+      await done;
+    }
+    const [{ count } = {}] = await service.database.query(
+      `select count(*)::int from mail_outbox where recipient = $1 and subject like 'Choose%'`,
+      [ada.email],
+    );
+    expect(count).toBe(5);
+  });
+
+  it('cannot be asked for without end from one address', async () => {
+    const one = stranger();
+    const ask = () => one.post('/api/auth/password/reset', { email: 'nobody@example.com' });
+    const answers = await Promise.all(Array.from({ length: 31 }, ask));
+    const refused = answers.filter(({ status }) => status === 429);
+    expect(refused).toHaveLength(1);
+    expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThan(3000);
+  });
+});
+
+describe('an e-mail address', () => {
+  const verifiedAt = async () => (await ada.client.get('/api/auth/me')).body.email_verified_at;
+
+  it('is verified by the link that registration sends, once of twice at once', async () => {
+    expect(await verifiedAt()).toBeNull();
+    const token = await verificationToken();
+    const answers = await Promise.all([verify(token), verify(token)]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 410]);
+    expect(await verifiedAt()).toMatch(/Z$/);
+  });
+
+  it('is not verified by a link that has expired or is for something else', async () => {
+    const reset = await resetToken();
+    expect((await verify(reset)).status).toBe(410);
+    const token = await verificationToken();
+    await expire(ada);
+    expect((await verify(token)).status).toBe(410);
+    expect(await verifiedAt()).toBeNull();
+  });
+
+  it('is sent the link again until it is verified, but not without end', async () => {
+    const again = () => ada.client.post('/api/auth/email/verification');
+    expect((await again()).body).toEqual({ sent: true });
+    const token = tokenIn((await smtp.mailsTo(ada.email, 2)).at(-1), '/auth/verify');
+    for (let request = 0; request < 4; request++) expect((await again()).status).toBe(200);
+    expect((await again()).status).toBe(429);
+    expect((await verify(token)).status).toBe(200);
+    await service.database.query('delete from attempt_count');
+    expect((await again()).status).toBe(409);
+  });
+});
+
+describe('the pages that mails lead to', () => {
+  const open = (path: string) => stranger().raw('GET', path);
+  const submit = (path: string, fields: Record<string, string>) =>
+    stranger().raw('POST', path, { body: new URLSearchParams(fields) });
+
+  it('change a password by a form that needs no script, in no frame of others', async () => {
+    const token = await resetToken();
+    for (let look = 0; look < 2; look++) {
+      const page = await open(`/auth/reset?token=${token}`);
+      expect(page.status).toBe(200);
+      const policy = page.headers.get('content-security-policy');
+      expect(policy).toContain(`default-src 'none'`);
+      expect(policy).toContain(`frame-ancestors 'none'`);
+      expect(policy).not.toContain('unsafe');
+      expect(page.headers.get('x-frame-options')).toBe('DENY');
+      expect(page.headers.get('referrer-policy')).toBe('no-referrer');
+      expect(page.headers.get('cache-control')).toBe('no-store');
+      const html = await page.text();
+      expect(html).toMatch(/<html lang="en">/);
+      expect(html).toMatch(/<label for="new_password">/);
+      expect(html).toContain(`name="token" value="${token}"`);
+      expect(html).not.toMatch(/<script/);
+    }
+    const short = await submit('/auth/reset', { token, new_password: 'short' });
+    expect([short.status, await short.text()]).toEqual([422, expect.stringContaining('role="alert"')]);
+    const done = await submit('/auth/reset', { token, new_password: NEW });
+    expect([done.status, await done.text()]).toEqual([
+      200,
+      expect.stringContaining('Your password is changed'),
+    ]);
+    expect((await signIn(NEW)).status).toBe(200);
+    const again = await submit('/auth/reset', { token, new_password: NEW });
+    expect([again.status, again.headers.get('content-type')]).toEqual([410, 'text/html; charset=utf-8']);
+    expect((await open(`/auth/reset?token=${token}`)).status).toBe(410);
+  });
+
+  it('verify an address when the form is sent, and not before', async () => {
+    const token = await verificationToken();
+    expect((await open(`/auth/verify?token=${token}`)).status).toBe(200);
+    expect((await ada.client.get('/api/auth/me')).body.email_verified_at).toBeNull();
+    expect((await submit('/auth/verify', { token })).status).toBe(200);
+    expect((await ada.client.get('/api/auth/me')).body.email_verified_at).not.toBeNull();
+  });
+
+  it('show what they are given as text', async () => {
+    const html = await (
+      await open(`/auth/verify?token=${encodeURIComponent('"><script>alert(1)</script>')}`)
+    ).text();
+    expect(html).toContain('value="&quot;&gt;&lt;script&gt;');
+    expect(html).not.toContain('<script');
+  });
+
+  it('take their own form only, and no endless one', async () => {
+    const json = await stranger().raw('POST', '/auth/verify', {
+      body: '{"token":"x"}',
+      headers: { 'content-type': 'application/json' },
+    });
+    expect(json.status).toBe(415);
+    expect((await submit('/auth/verify', { token: 'x'.repeat(20_000) })).status).toBe(413);
+    expect((await submit('/auth/verify', {})).status).toBe(410);
+    expect((await open('/auth/verify?token=a&token=b')).status).toBe(200);
+  });
+
+  it('are no part of the interface description', async () => {
+    const { body } = await stranger().get('/api/openapi.json');
+    expect(Object.keys(body.paths).filter(path => path.startsWith('/auth'))).toEqual([]);
+  });
+});
+
+describe('what stays behind', () => {
+  it('holds no token and no password, in rows or in the log', async () => {
+    const secrets = [await verificationToken(), await resetToken(), NEW, ada.password];
+    await confirm(secrets[1] ?? '');
+    await smtp.mailsTo(ada.email, 3);
+    const tables = ['mail_outbox', 'email_token', 'attempt_count', 'audit_entry', 'session', '"user"'];
+    await allMailSettled();
+    for (const table of tables) {
+      const rows = JSON.stringify(await service.database.query(`select * from ${table}`));
+      for (const secret of secrets) expect(rows).not.toContain(secret);
+    }
+    expect(logged).toContain('/api/auth/password/reset/confirm');
+    for (const secret of secrets) expect(logged).not.toContain(secret);
+    expect(logged).not.toContain(smtp.url);
+  });
+});
+
+/** Resolves once no mail is on its way. */
+async function allMailSettled(): Promise<void> {
+  const { worker } = service.app.get(MailProcessor, { strict: false });
+  for (;;) {
+    const next = once(worker, 'completed');
+    const waiting = await service.database.query(`select 1 from mail_outbox where state = 'waiting'`);
+    if (waiting.length === 0) return;
+    await next;
+  }
+}
