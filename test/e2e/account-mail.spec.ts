@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { PasswordResetProcessor } from '../../src/identity/auth/passwords/password-reset.processor.js';
 import { MailProcessor } from '../../src/platform/mail/mail.processor.js';
+import { Maintenance } from '../../src/platform/maintenance/maintenance.js';
 import { FakeSmtpServer, type ReceivedMail } from '../fakes/smtp-server.js';
 import { type Person, TestService } from '../harness/service.js';
 
@@ -258,6 +259,12 @@ describe('what stays behind', () => {
     await smtp.mailsTo(ada.email, 3);
     const tables = ['mail_outbox', 'email_token', 'attempt_count', 'audit_entry', 'session', '"user"'];
     await allMailSettled();
+    const maintenance = service.app.get(Maintenance, { strict: false });
+    await expire(ada);
+    await maintenance.run('remove_email_tokens');
+    expect(await service.database.query('select 1 from email_token where user_id = $1', [ada.id])).toEqual(
+      [],
+    );
     for (const table of tables) {
       const rows = JSON.stringify(await service.database.query(`select * from ${table}`));
       for (const secret of secrets) expect(rows).not.toContain(secret);

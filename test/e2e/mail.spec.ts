@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Database, type UnitOfWork } from '../../src/platform/database/database.js';
 import { MailProcessor } from '../../src/platform/mail/mail.processor.js';
 import { Mailer } from '../../src/platform/mail/mailer.js';
+import { Maintenance } from '../../src/platform/maintenance/maintenance.js';
 import { FakeSmtpServer } from '../fakes/smtp-server.js';
 import { TestService } from '../harness/service.js';
 
@@ -92,6 +93,22 @@ describe('outgoing mail', () => {
     const processor = service.app.get(MailProcessor, { strict: false });
     await processor.process({ data: { mail_id: id } } as never);
     expect(await smtp.mailsTo('once@example.com')).toHaveLength(1);
+  });
+});
+
+describe('the record of mails', () => {
+  it('is kept for a month', async () => {
+    await send('kept@example.com');
+    await becomes('kept@example.com', 'sent');
+    const age = async (days: number) => {
+      await service.database.query(
+        `update mail_outbox set settled_at = now() - make_interval(days => $1) where recipient = 'kept@example.com'`,
+        [days],
+      );
+      await service.app.get(Maintenance, { strict: false }).run('remove_settled_mail');
+      return (await rowOf('kept@example.com'))?.state;
+    };
+    expect([await age(29), await age(31)]).toEqual(['sent', undefined]);
   });
 });
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Maintenance } from '../../src/platform/maintenance/maintenance.js';
 import { Client, type Json } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';
 
@@ -63,6 +64,24 @@ describe('the list of sessions', () => {
       [ada.id],
     );
     expect(await list(ada.client)).toHaveLength(1);
+  });
+});
+
+describe('a session that ended long ago', () => {
+  it('is removed with its refresh tokens, and no other is', async () => {
+    await signIn(ada);
+    const [{ id }] = await list(ada.client);
+    const age = async (days: number) => {
+      await service.database.query(
+        `update session set revoked_at = now() - make_interval(days => $2) where id = $1`,
+        [id, days],
+      );
+      await service.app.get(Maintenance, { strict: false }).run('remove_ended_sessions');
+      const rows = await service.database.query('select 1 from refresh_token where session_id = $1', [id]);
+      return rows.length;
+    };
+    expect([await age(29), await age(31)]).toEqual([1, 0]);
+    expect((await ada.client.get('/api/auth/me')).status).toBe(200);
   });
 });
 

@@ -1,15 +1,20 @@
 import { LockMode } from '@mikro-orm/core';
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
 import { JwtService } from '@nestjs/jwt';
 import { Config } from '../../platform/config/config.js';
 import { Database, UnitOfWork } from '../../platform/database/database.js';
 import { Unauthorized } from '../../platform/http/problem.js';
+import { Maintenance } from '../../platform/maintenance/maintenance.js';
 import { User } from '../accounts/user.entity.js';
 import { hashSecret, randomSecret } from '../secrets.js';
 import { ISSUER } from './jwt.strategy.js';
 import { RefreshToken } from './refresh-token.entity.js';
 import { Session, SignInSource } from './session.entity.js';
 import { TokenKey } from './token-key.js';
+
+const SWEEP_MS = 86_400_000;
+/** How long a session that has ended is kept: a refresh token of it that turns up is still known for what it is. */
+const KEPT_MS = 30 * 86_400_000;
 
 /** Signed proof of a sign-in, and the user it is of. */
 export interface IssuedTokens {
@@ -21,13 +26,18 @@ export interface IssuedTokens {
 
 /** Sign-ins: opened, carried on by rotating refresh tokens (RFC 9700 section 4.14), ended. */
 @Injectable()
-export class SessionsService {
+export class SessionsService implements OnModuleInit {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(JwtService) private readonly jwt: JwtService,
     @Inject(TokenKey) private readonly key: TokenKey,
     @Inject(Config) private readonly config: Config,
+    @Inject(Maintenance) private readonly maintenance: Maintenance,
   ) {}
+
+  onModuleInit(): void {
+    this.maintenance.every(SWEEP_MS, 'remove_ended_sessions', () => this.removeEnded());
+  }
 
   /** Opens a session for `user` in the caller's transaction. */
   open(unit: UnitOfWork, user: User, from: SignInSource): IssuedTokens {
@@ -61,6 +71,13 @@ export class SessionsService {
       Session,
       { userId, revokedAt: null, expiresAt: { $gt: new Date() }, ...others },
       { revokedAt: new Date() },
+    );
+  }
+
+  private async removeEnded(): Promise<void> {
+    const before = { $lt: new Date(Date.now() - KEPT_MS) };
+    await this.database.transaction(unit =>
+      unit.entities.nativeDelete(Session, { $or: [{ expiresAt: before }, { revokedAt: before }] }),
     );
   }
 

@@ -1,17 +1,26 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database } from '../database/database.js';
+import { Maintenance } from '../maintenance/maintenance.js';
 import type { MailTables } from './mail-row.js';
 import type { Mail } from './mailer.js';
 
 /** Longer than an SMTP conversation can take; after that, the worker that had the mail is taken for dead. */
 const HOLD_SECONDS = 300;
 const KEPT_DAYS = 30;
+const SWEEP_MS = 86_400_000;
 
 /** The mails to send, and the record of those that were. */
 @Injectable()
-export class MailOutbox {
-  constructor(@Inject(Database) private readonly database: Database) {}
+export class MailOutbox implements OnModuleInit {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Maintenance) private readonly maintenance: Maintenance,
+  ) {}
+
+  onModuleInit(): void {
+    this.maintenance.every(SWEEP_MS, 'remove_settled_mail', () => this.removeOld());
+  }
 
   /** Takes a waiting mail for one attempt; undefined when it is settled, gone or held by another worker. */
   async hold(id: string): Promise<{ mail: Mail; attempts: number } | undefined> {
@@ -51,13 +60,16 @@ export class MailOutbox {
       .execute();
   }
 
-  /** Notes how it ended, erases what it said, and forgets what was settled long ago. */
+  /** Notes how it ended, and erases what it said. */
   async settle(id: string, state: 'sent' | 'failed', reason: string | null): Promise<void> {
     await this.tables
       .updateTable('mail_outbox')
       .set({ state, reason, text: null, html: null, held_until: null, settled_at: new Date().toISOString() })
       .where('id', '=', id)
       .execute();
+  }
+
+  private async removeOld(): Promise<void> {
     await this.tables
       .deleteFrom('mail_outbox')
       .where('settled_at', '<', sql<string>`now() - make_interval(days => ${KEPT_DAYS})`)

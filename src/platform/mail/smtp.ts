@@ -15,7 +15,8 @@ export class Smtp implements OnApplicationShutdown {
   private readonly transport;
   private readonly from: string;
 
-  constructor(@Inject(Config) { smtpUrl, mailFrom, baseUrl }: Config) {
+  constructor(@Inject(Config) private readonly config: Config) {
+    const { smtpUrl, mailFrom, baseUrl } = config;
     this.from = mailFrom ?? `Atelier <no-reply@${new URL(baseUrl).hostname}>`;
     this.transport = createTransport({
       url: smtpUrl,
@@ -27,6 +28,8 @@ export class Smtp implements OnApplicationShutdown {
 
   /** Resolves once the server has taken the mail over. `id` makes the Message-ID, so that a second copy is known as one. */
   async deliver(id: string, { to, subject, text, html }: Mail): Promise<void> {
+    // Mail may be left from when there was a server.
+    if (!this.config.smtpUrl) throw new Error('SMTP_URL is not set');
     const domain = this.from.match(/@([\w.-]+)/)?.[1] ?? 'localhost';
     try {
       await this.transport.sendMail({

@@ -1,23 +1,32 @@
 import { LockMode } from '@mikro-orm/core';
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
 import { Database, UnitOfWork } from '../../../platform/database/database.js';
 import { Gone } from '../../../platform/http/problem.js';
+import { Maintenance } from '../../../platform/maintenance/maintenance.js';
 import { User } from '../../accounts/user.entity.js';
 import { hashSecret, randomSecret } from '../../secrets.js';
 import { EmailToken, type EmailTokenPurpose } from './email-token.entity.js';
 
 const LIFE_SECONDS: Record<EmailTokenPurpose, number> = { reset: 3600, verify: 3 * 86_400 };
 
+const SWEEP_MS = 3_600_000;
+
 const spent = () => new Gone('This link was used, has expired or is not one of ours; ask for a new one');
 
 /** Links sent by mail: 256 random bits, of which only the hash is kept, good for one use. */
 @Injectable()
-export class EmailTokens {
-  constructor(@Inject(Database) private readonly database: Database) {}
+export class EmailTokens implements OnModuleInit {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Maintenance) private readonly maintenance: Maintenance,
+  ) {}
 
-  /** Makes a token for `user`; in passing, removes those that have expired. */
-  async issue(unit: UnitOfWork, user: User, purpose: EmailTokenPurpose): Promise<string> {
-    await unit.entities.nativeDelete(EmailToken, { expiresAt: { $lt: new Date() } });
+  onModuleInit(): void {
+    this.maintenance.every(SWEEP_MS, 'remove_email_tokens', () => this.removeExpired());
+  }
+
+  /** Makes a token for `user`. */
+  issue(unit: UnitOfWork, user: User, purpose: EmailTokenPurpose): string {
     const token = randomSecret();
     unit.add(new EmailToken(hashSecret(token), user.id, purpose, LIFE_SECONDS[purpose]));
     return token;
@@ -59,5 +68,11 @@ export class EmailTokens {
   /** How many links of a kind a person was sent that are still good. */
   countLive(unit: UnitOfWork, user: User, purpose: EmailTokenPurpose): Promise<number> {
     return unit.entities.count(EmailToken, { userId: user.id, purpose, expiresAt: { $gt: new Date() } });
+  }
+
+  private async removeExpired(): Promise<void> {
+    await this.database.transaction(unit =>
+      unit.entities.nativeDelete(EmailToken, { expiresAt: { $lt: new Date() } }),
+    );
   }
 }

@@ -26,7 +26,7 @@ export class EmailVerificationService {
   /** Sends the link to a new account, where mail can be sent. */
   async begin(unit: UnitOfWork, user: User): Promise<void> {
     if (!this.mail.isConfigured) return;
-    await this.mail.sendVerification(unit, user, await this.tokens.issue(unit, user, 'verify'));
+    await this.mail.sendVerification(unit, user, this.tokens.issue(unit, user, 'verify'));
   }
 
   /** Sends another link to the caller. */

@@ -1,6 +1,7 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database } from '../../../platform/database/database.js';
+import { Maintenance } from '../../../platform/maintenance/maintenance.js';
 
 interface AttemptRow {
   key: string;
@@ -18,8 +19,7 @@ export interface AttemptCount {
   secondsLeft: number;
 }
 
-/** How many counts that have run out are removed with each one that is made. */
-const SWEPT_AT_ONCE = 100;
+const SWEEP_MS = 3_600_000;
 
 const count = {
   count: sql<number>`count`,
@@ -29,12 +29,18 @@ const count = {
 
 /** Counts of what strangers try, each over a span of time that begins with the first; the same for all processes. */
 @Injectable()
-export class Attempts {
-  constructor(@Inject(Database) private readonly database: Database) {}
+export class Attempts implements OnModuleInit {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Maintenance) private readonly maintenance: Maintenance,
+  ) {}
+
+  onModuleInit(): void {
+    this.maintenance.every(SWEEP_MS, 'remove_attempt_counts', () => this.removeOld());
+  }
 
   /** Counts one more, atomically. */
   async add(key: string, spanSeconds: number): Promise<AttemptCount> {
-    await this.sweep();
     const expires_at = sql<string>`now() + make_interval(secs => ${spanSeconds})`;
     const isOver = sql<boolean>`attempt_count.expires_at <= now()`;
     return this.tables
@@ -73,19 +79,8 @@ export class Attempts {
     await this.tables.deleteFrom('attempt_count').where('key', '=', key).execute();
   }
 
-  private async sweep(): Promise<void> {
-    await this.tables
-      .deleteFrom('attempt_count')
-      .where('key', 'in', query =>
-        query
-          .selectFrom('attempt_count')
-          .select('key')
-          .where('expires_at', '<=', sql<string>`now()`)
-          .limit(SWEPT_AT_ONCE)
-          .forUpdate()
-          .skipLocked(),
-      )
-      .execute();
+  private async removeOld(): Promise<void> {
+    await this.tables.deleteFrom('attempt_count').where('expires_at', '<=', sql<string>`now()`).execute();
   }
 
   private get tables() {
