@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { requireScope } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
+import { Audit } from '../../platform/audit/audit.js';
 import { Database, UnitOfWork } from '../../platform/database/database.js';
 import { iso } from '../../platform/database/rows.js';
 import { Events } from '../../platform/events/events.js';
@@ -27,6 +28,7 @@ export class OrganizationsService {
     @Inject(Database) private readonly database: Database,
     @Inject(OrganizationsStore) private readonly organizations: OrganizationsStore,
     @Inject(Events) private readonly events: Events,
+    @Inject(Audit) private readonly audit: Audit,
   ) {}
 
   @Action({
@@ -59,7 +61,11 @@ export class OrganizationsService {
     requireScope(actor, 'organization.create');
     if (actor.credential.organization_id)
       throw new Forbidden('A key bound to one organization cannot create another');
-    const organization = await this.database.transaction(async unit => this.found(unit, name, actor.id));
+    const organization = await this.database.transaction(async unit => {
+      const organization = this.found(unit, name, actor.id);
+      await this.record(unit, actor, 'organization.create', organization, { name: organization.name });
+      return organization;
+    });
     return ownedView(organization);
   }
 
@@ -98,7 +104,10 @@ export class OrganizationsService {
         'organization.update',
         organization_id,
       );
+      const from = organization.name;
       organization.name = name.trim();
+      const details = { name: { from, to: organization.name } };
+      await this.record(unit, actor, 'organization.update', organization, details);
     });
     return this.read(actor, { organization_id });
   }
@@ -120,9 +129,26 @@ export class OrganizationsService {
         organization_id,
       );
       await this.events.publish(unit, organizationDeleting, { organization_id });
+      await this.record(unit, actor, 'organization.delete', organization, { name: organization.name });
       unit.entities.remove(organization);
     });
     return DeletedView.of(organization_id);
+  }
+
+  private record(
+    unit: UnitOfWork,
+    actor: Actor,
+    action: string,
+    { id }: Organization,
+    details: Record<string, unknown>,
+  ): Promise<void> {
+    return this.audit.record(unit, actor, {
+      action,
+      target_type: 'organization',
+      target_id: id,
+      organization_id: id,
+      details,
+    });
   }
 }
 
