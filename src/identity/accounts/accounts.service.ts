@@ -2,8 +2,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { requireScope } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
-import { Database } from '../../platform/database/database.js';
+import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import { iso, isoOrNull } from '../../platform/database/rows.js';
+import { Forbidden } from '../../platform/http/problem.js';
 import { OrganizationsStore } from '../organizations/index.js';
 import { PrincipalView, UpdateAccount, UserView } from './accounts.dto.js';
 import { User } from './user.entity.js';
@@ -26,9 +27,7 @@ export class AccountsService {
   })
   async read(actor: Actor): Promise<UserView> {
     requireScope(actor, 'account.read');
-    return this.database.transaction(async unit =>
-      userView(await unit.entities.findOneOrFail(User, { id: actor.id })),
-    );
+    return this.database.transaction(async unit => userView(await personOf(unit, actor)));
   }
 
   @Action({
@@ -42,7 +41,7 @@ export class AccountsService {
   async update(actor: Actor, { name }: UpdateAccount): Promise<UserView> {
     requireScope(actor, 'account.update');
     return this.database.transaction(async unit => {
-      const user = await unit.entities.findOneOrFail(User, { id: actor.id });
+      const user = await personOf(unit, actor);
       user.name = name.trim();
       await unit.flush();
       return userView(user);
@@ -71,6 +70,14 @@ export class AccountsService {
       credential: { type: credential.type, id: credential.id, scopes, expires_at },
     };
   }
+}
+
+async function personOf(unit: UnitOfWork, actor: Actor): Promise<User> {
+  if (actor.type !== 'user')
+    throw new Forbidden(
+      'A service account has no account of a person; GET /api/auth/principal tells who it is',
+    );
+  return unit.entities.findOneOrFail(User, { id: actor.id });
 }
 
 export function userView(user: User): UserView {
