@@ -556,6 +556,16 @@ describe('downloads', () => {
     expect((await download(`down/${name}`)).headers.get('content-disposition')).toMatch(/^attachment;/);
   });
 
+  it('guess no type where a name tells none', async () => {
+    for (const name of ['html', 'one', 'Makefile', 'a.unheard-of']) {
+      await put(name, 'x');
+      expect([name, (await download(name)).headers.get('content-type')]).toEqual([
+        name,
+        'application/octet-stream',
+      ]);
+    }
+  });
+
   it('are not of folders, or of what is not there', async () => {
     expect((await download('down')).status).toBe(409);
     expect((await download('down/none')).status).toBe(404);

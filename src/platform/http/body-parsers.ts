@@ -28,14 +28,10 @@ async function collect(payload: IncomingMessage, limit: number): Promise<Buffer>
   if (Number(payload.headers['content-length']) > limit) throw refusal;
   const chunks: Buffer[] = [];
   let size = 0;
-  try {
-    for await (const chunk of bytesOf(payload)) {
-      size += chunk.length;
-      if (size > limit) throw refusal;
-      chunks.push(chunk);
-    }
-  } catch (error) {
-    throw payload.errored ? new BadRequest('The body was cut off') : error;
+  for await (const chunk of bytesOf(payload)) {
+    size += chunk.length;
+    if (size > limit) throw refusal;
+    chunks.push(chunk);
   }
   return Buffer.concat(chunks, size);
 }

@@ -2,16 +2,21 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type { FastifyInstance } from 'fastify';
+import { BadRequest } from './problem.js';
 
 /** How long the rest of a body that was refused is read and thrown away. */
-const LINGER_MS = 5_000;
+const LINGER_MS = 30_000;
 
 /**
  * The bytes of a request, for one reader. Stopping before the end leaves the connection open, unlike reading the
- * request itself, so that it can still be answered.
+ * request itself, so that it can still be answered. Throws BadRequest when the sender goes away before the end.
  */
-export function bytesOf(request: Readable): AsyncIterable<Buffer> {
-  return { [Symbol.asyncIterator]: () => request.iterator({ destroyOnReturn: false }) };
+export async function* bytesOf(request: Readable): AsyncGenerator<Buffer> {
+  try {
+    yield* request.iterator({ destroyOnReturn: false });
+  } catch (error) {
+    throw request.errored ? new BadRequest('The body was cut off') : error;
+  }
 }
 
 /**
@@ -20,16 +25,23 @@ export function bytesOf(request: Readable): AsyncIterable<Buffer> {
  * it would be reset, and the answer lost with it (RFC 9112 section 9.6).
  */
 export function answerUnreadBodies(fastify: FastifyInstance): void {
+  const stopping = new AbortController();
+  fastify.addHook('preClose', async () => stopping.abort());
   fastify.addHook('onSend', async ({ raw }, reply, payload) => {
     if (raw.complete || raw.destroyed || typeof payload !== 'string') return payload;
     void reply.headers({ connection: 'close', 'content-length': Buffer.byteLength(payload) });
-    return Readable.from(thenLinger(payload, raw));
+    return Readable.from(thenLinger(payload, raw, stopping.signal));
   });
 }
 
-async function* thenLinger(payload: string, request: IncomingMessage): AsyncGenerator<string> {
+async function* thenLinger(
+  payload: string,
+  request: IncomingMessage,
+  stopping: AbortSignal,
+): AsyncGenerator<string> {
   yield payload;
   request.resume();
+  const signal = AbortSignal.any([AbortSignal.timeout(LINGER_MS), stopping]);
   // However it ends: read to its end, given up by its sender, or too slow.
-  await finished(request, { signal: AbortSignal.timeout(LINGER_MS) }).catch(() => undefined);
+  await finished(request, { signal }).catch(() => undefined);
 }

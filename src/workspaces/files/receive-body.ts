@@ -7,17 +7,12 @@ export interface ReceivedBody {
   bytes: AsyncIterable<Uint8Array>;
   /** Their number, where the sender says so. */
   expectedBytes?: number;
-  /** Aborted when the sender is gone before the end. */
-  signal: AbortSignal;
 }
 
-export function receiveBody({ raw, headers, body }: FastifyRequest): ReceivedBody {
-  const abort = new AbortController();
-  raw.once('aborted', () => abort.abort());
+export function receiveBody({ headers, body }: FastifyRequest): ReceivedBody {
   const length = Number(headers['content-length']);
   return {
     bytes: bytesOf(body instanceof Readable ? body : Readable.from([])),
     expectedBytes: Number.isSafeInteger(length) ? length : undefined,
-    signal: abort.signal,
   };
 }

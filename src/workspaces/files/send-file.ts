@@ -33,7 +33,8 @@ export async function sendFile(
 }
 
 function headersOf({ entry: { path, size } }: OpenFile, range: ByteRange | undefined, inline: boolean) {
-  const type = mime.getType(path) ?? 'application/octet-stream';
+  // With a slash before it: a bare name without a dot would be taken for an extension.
+  const type = mime.getType(`/${path}`) ?? 'application/octet-stream';
   const kind = inline && isHarmless(type) ? 'inline' : 'attachment';
   return {
     'content-type': type.startsWith('text/') ? `${type}; charset=utf-8` : type,

@@ -1,0 +1,179 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Actor } from '../../src/platform/access/actor.js';
+import { shorten } from '../../src/workspaces/tools/tool.js';
+import { Toolbox } from '../../src/workspaces/tools/toolbox.js';
+import { type Person, TestService } from '../harness/service.js';
+
+let service: TestService;
+let ada: Person;
+let workspace: string;
+let toolbox: Toolbox;
+
+beforeAll(async () => {
+  service = await TestService.start({ SANDBOX_MEMORY_BYTES: String(128 * 1024 * 1024) });
+  ada = await service.person();
+  workspace = await service.workspace(ada);
+  toolbox = service.app.get(Toolbox, { strict: false });
+});
+afterAll(() => service.stop());
+
+function actorOf({ id, email }: Person, scopes: string[] | null = null): Actor {
+  const limits = { scopes, organization_id: null, workspace_ids: null, expires_at: null };
+  return { type: 'user', id, name: 'Test', email, credential: { type: 'session', id, ...limits } };
+}
+
+const call = (
+  tool: string,
+  input: unknown,
+  more: { actor?: Actor; signal?: AbortSignal; onOutput?: (text: string) => void } = {},
+) =>
+  toolbox.run(
+    { actor: actorOf(ada), workspaceId: workspace, signal: new AbortController().signal, ...more },
+    tool,
+    input,
+  );
+const bash = (command: string, more: Parameters<typeof call>[2] = {}, timeout_seconds?: number) =>
+  call('bash', { command, timeout_seconds }, more);
+
+describe('bash', () => {
+  it('answers with what a script wrote, to both streams, and leaves its files', async () => {
+    const { output, isError } = await bash('echo out; echo err >&2; pwd; echo kept > kept.txt');
+    expect([isError, output.split('\n').sort()]).toEqual([false, ['/workspace', 'err', 'out']]);
+    expect(readFileSync(path.join(service.dataDir, 'workspaces', workspace, 'kept.txt'), 'utf8')).toBe(
+      'kept\n',
+    );
+    expect((await call('read_file', { path: 'kept.txt' })).output).toBe('kept\n');
+  });
+
+  it('says that there was no output', async () => {
+    expect(await bash('true')).toMatchObject({ output: '(no output)', isError: false });
+  });
+
+  it('reports an exit code as an error, after the output', async () => {
+    expect(await bash('echo before; exit 3')).toMatchObject({
+      output: 'before\nExit code 3.',
+      isError: true,
+    });
+    expect(await bash('no-such-program')).toMatchObject({
+      output: expect.stringMatching(/not found[\s\S]*Exit code 127\.$/),
+      isError: true,
+    });
+  });
+
+  it('reports that it took too long', async () => {
+    const { output, isError } = await bash('echo begun; sleep 600', {}, 1);
+    expect([isError, output]).toEqual([true, 'begun\nKilled: it took longer than allowed.']);
+  });
+
+  it('reports that it used too much memory', async () => {
+    const { output, isError } = await bash('head -c 1G /dev/zero | tail');
+    expect([isError, output]).toEqual([
+      true,
+      expect.stringContaining('Killed: it used more memory than allowed.'),
+    ]);
+  });
+
+  it('reports that it was stopped', async () => {
+    const stop = new AbortController();
+    const onOutput = () => stop.abort();
+    const { output, isError } = await bash('echo begun; sleep 600', { signal: stop.signal, onOutput });
+    expect([isError, output]).toEqual([true, 'begun\nKilled: the run was stopped.']);
+  });
+
+  it('keeps the beginning and the end of what is long', async () => {
+    const { output, isError } = await bash('echo first; seq 100000; echo last');
+    expect(isError).toBe(false);
+    expect(output.length).toBeLessThan(51_000);
+    expect(output).toMatch(/^first\n1\n2\n[\s\S]*\n… \d+ characters left out …\n[\s\S]*\nlast$/);
+  });
+
+  it('ends a flood, and says so', async () => {
+    const { output, isError } = await bash('yes');
+    expect([isError, output.split('\n').slice(-2)]).toEqual([
+      true,
+      ['Output beyond the limit is left out.', 'Killed: it wrote more output than allowed.'],
+    ]);
+  });
+
+  it('shows output while it comes', async () => {
+    const seen: string[] = [];
+    await bash('echo one; echo two', { onOutput: text => seen.push(text) });
+    expect(seen.join('')).toBe('one\ntwo\n');
+  });
+
+  it.each([
+    [{}, /^command /],
+    [{ command: '' }, /^command must have 1 to/],
+    [{ command: 'true', timeout_seconds: 0 }, /^timeout_seconds must be at least 1/],
+    [{ command: 'true', cwd: '/' }, /^cwd is not a field/],
+    ['true', /^The body must be a JSON object|^The input must be/],
+  ])('refuses %j in words', async (input, detail) => {
+    expect(await call('bash', input)).toMatchObject({ isError: true, output: expect.stringMatching(detail) });
+  });
+
+  it('is not for those who may only read, or see nothing', async () => {
+    const viewer = await service.person('Viewer');
+    const place = { organization: ada.organizationId, role: 'guest', workspace, workspaceRole: 'viewer' };
+    await service.join(viewer, place);
+    const stranger = await service.person('Mallory');
+    const command = 'touch /workspace/never';
+    for (const [actor, detail] of [
+      [actorOf(viewer), 'editor'],
+      [actorOf(stranger), 'No such workspace'],
+      [actorOf(ada, ['files:write']), 'code:run'],
+    ] as [Actor, string][])
+      expect(await bash(command, { actor })).toMatchObject({
+        isError: true,
+        output: expect.stringContaining(detail),
+      });
+    expect(existsSync(path.join(service.dataDir, 'workspaces', workspace, 'never'))).toBe(false);
+  });
+});
+
+describe('file tools', () => {
+  it('write, edit, list, find and read, and say what they changed', async () => {
+    expect(await call('write_file', { path: 'docs/a.md', content: 'one\ntwo\nthree\n' })).toMatchObject({
+      output: 'Created docs/a.md (14 bytes)',
+      changed: ['docs/a.md'],
+    });
+    expect(await call('edit_file', { path: 'docs/a.md', old_text: 'two', new_text: '2' })).toMatchObject({
+      output: 'Replaced 1 occurrence in docs/a.md',
+      changed: ['docs/a.md'],
+    });
+    expect((await call('list_files', { path: 'docs' })).output).toBe('docs/a.md (12 bytes)');
+    expect((await call('search_files', { query: 'three' })).output).toBe('docs/a.md:3: three');
+    expect((await call('search_files', { query: 'nowhere to be found' })).output).toBe('Nothing found');
+    expect((await call('read_file', { path: 'docs/a.md', start_line: 2, end_line: 2 })).output).toBe(
+      '2\n\n(lines 2 to 2 of 3)',
+    );
+    expect((await call('read_file', { path: 'docs/a.md', start_line: 9 })).output).toBe(
+      '(no such lines; the file has 3)',
+    );
+  });
+
+  it('say what is wrong, for a model to act on', async () => {
+    expect(await call('read_file', { path: 'none' })).toMatchObject({
+      isError: true,
+      output: expect.stringContaining('does not exist'),
+    });
+    expect(await call('read_file', { path: '../x' })).toMatchObject({
+      isError: true,
+      output: expect.stringContaining('".."'),
+    });
+    expect(await call('no_such_tool', {})).toMatchObject({
+      isError: true,
+      output: expect.stringMatching(/^There is no tool no_such_tool; there are bash, /),
+    });
+  });
+});
+
+describe('shortening', () => {
+  it('leaves what is short alone, and never cuts a character in two', () => {
+    expect(shorten('short', 5)).toBe('short');
+    const cut = shorten('🦆'.repeat(100), 11);
+    expect(cut.isWellFormed()).toBe(true);
+    expect(cut).toContain('characters left out');
+  });
+});
