@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readlinkSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -52,6 +52,17 @@ export class TestWorkspace {
   }
 }
 
+/** Descriptors that this process has open on files of test workspaces; others come and go. */
 export function openDescriptors(): number {
-  return process.platform === 'linux' ? readdirSync('/proc/self/fd').length : 0;
+  if (process.platform !== 'linux') return 0;
+  return readdirSync('/proc/self/fd').filter(name => targetOf(name).includes('/workspace-fs-')).length;
+}
+
+/** The descriptor that read the list is closed by now. */
+function targetOf(descriptor: string): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${descriptor}`);
+  } catch {
+    return '';
+  }
 }
