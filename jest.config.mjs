@@ -25,5 +25,7 @@ export default {
   cacheDirectory: '<rootDir>/.cache/jest',
   globalSetup: '<rootDir>/test/global-setup.mjs',
   globalTeardown: '<rootDir>/test/global-teardown.mjs',
+  // Tests wait for databases and processes more than they compute.
+  maxWorkers: 3,
   testTimeout: 60_000,
 };
