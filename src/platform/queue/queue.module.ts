@@ -16,7 +16,10 @@ function queueConnection(config: Config, database: DatabaseConnection): Connecti
     return { url: config.redisUrl, maxRetriesPerRequest: null };
   }
   setDefaultBackendFactory(createPostgresBackend as never);
-  return { connectionString: database.connectionString, max: 4 } as ConnectionOptions;
+  // What the queue notes of a job need not survive a crash of the database: jobs are added in our own transactions, and
+  // one whose end was forgotten runs again, which is harmless.
+  const options = '-c synchronous_commit=off';
+  return { connectionString: database.connectionString, max: 4, options } as ConnectionOptions;
 }
 
 /** The background queue: processors run where ROLE says so. */
