@@ -35,16 +35,16 @@ export async function serve(args, env = {}) {
     if (child.exitCode === null) await once(child, 'exit');
   });
   const started = performance.now();
-  let output = '';
-  for await (const chunk of child.stdout) {
-    output += chunk;
-    const [, url] = /ready(?: at)? (\S+)/.exec(output) ?? [];
-    if (url) {
-      child.stdout.resume();
-      return { url, child, startMs: performance.now() - started };
-    }
-  }
-  throw new Error(`${args.join(' ')} ended: ${output}`);
+  const url = await new Promise((resolve, reject) => {
+    let output = '';
+    child.stdout.on('data', chunk => {
+      output += chunk;
+      const [, address] = /ready(?: at)? (\S+)/.exec(output) ?? [];
+      if (address) resolve(address);
+    });
+    child.once('exit', () => reject(new Error(`${args.join(' ')} ended: ${output}`)));
+  });
+  return { url, child, startMs: performance.now() - started };
 }
 
 /** The service, seeded, on the embedded database. */

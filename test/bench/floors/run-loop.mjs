@@ -1,0 +1,56 @@
+/**
+ * The least that a durable run can cost here: a hand-written loop with the same commits as ours (the step with its tool
+ * call, the tool's result, the last step with the end), the same demo answers and the same durable file write.
+ */
+import { randomUUID } from 'node:crypto';
+import { open, rename } from 'node:fs/promises';
+import http from 'node:http';
+import path from 'node:path';
+import pg from 'pg';
+
+const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 16 });
+// The bench ends the database before it ends us.
+pool.on('error', () => undefined);
+await pool.query(`
+  create table if not exists floor_run (id uuid primary key, status text, response text, steps int default 0);
+  create table if not exists floor_row (run_id uuid, kind text, data jsonb, at timestamptz default now());
+  create index if not exists floor_row_run on floor_row (run_id)`);
+
+const commit = (id, kind, data, status, response) =>
+  pool.query({
+    name: 'commit',
+    text: `with r as (update floor_run set steps = steps + 1, status = $3, response = $4 where id = $1 returning id),
+      e as (insert into floor_row (run_id, kind, data) select id, 'event', $5::jsonb from r)
+      insert into floor_row (run_id, kind, data) select id, $2, $5::jsonb from r`,
+    values: [id, kind, status, response ?? null, JSON.stringify(data)],
+  });
+
+async function run(message) {
+  const id = randomUUID();
+  await pool.query({
+    name: 'accept',
+    text: `with r as (insert into floor_run (id, status) values ($1, 'pending') returning id)
+      insert into floor_row (run_id, kind, data) select id, 'message', $2::jsonb from r`,
+    values: [id, JSON.stringify({ message })],
+  });
+  await commit(id, 'step', { call: { tool: 'write_file', path: `${id}.txt` } }, 'pending');
+  const file = path.join(process.env.WORKSPACE, `.${id}`);
+  const handle = await open(file, 'wx');
+  await handle.writeFile('Hello');
+  await handle.sync();
+  await handle.close();
+  await rename(file, path.join(process.env.WORKSPACE, `${id}.txt`));
+  await commit(id, 'tool', { output: 'Created' }, 'pending');
+  await commit(id, 'step', { text: 'Done' }, 'completed', 'Done');
+  const { rows } = await pool.query({ name: 'read', text: 'select * from floor_run where id = $1', values: [id] });
+  return rows[0];
+}
+
+const server = http.createServer((request, response) => {
+  const chunks = [];
+  request.on('data', chunk => chunks.push(chunk));
+  request.on('end', async () => {
+    response.end(JSON.stringify(await run(JSON.parse(Buffer.concat(chunks).toString()).message)));
+  });
+});
+server.listen(0, '127.0.0.1', () => process.stdout.write(`ready http://127.0.0.1:${server.address().port}\n`));
