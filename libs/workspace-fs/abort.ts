@@ -27,7 +27,7 @@ export async function* untilAborted<T>(
   let ended = false;
   try {
     for (;;) {
-      const next = await Promise.race([iterator.next(), abortion.promise]);
+      const next = await abortion.orValueOf(iterator.next());
       if (next.done) {
         ended = true;
         return;
@@ -43,21 +43,28 @@ export async function* untilAborted<T>(
   }
 }
 
+/**
+ * The signal as an end to one wait at a time. (A promise of its own to race against would keep every value that it was
+ * ever raced with.)
+ */
 class Abortion {
-  readonly promise: Promise<never>;
-  private listener: () => void = () => undefined;
+  private endWait: (error: Error) => void = () => undefined;
+  private readonly listener = () => this.endWait(abortedError(this.signal, this.path));
 
   constructor(
     private readonly signal: AbortSignal,
-    path: string,
+    private readonly path: string,
   ) {
-    this.promise = new Promise((_, reject) => {
-      this.listener = () => reject(abortedError(signal, path));
-      if (signal.aborted) this.listener();
-      else signal.addEventListener('abort', this.listener, { once: true });
+    signal.addEventListener('abort', this.listener, { once: true });
+  }
+
+  /** What the promise gives, unless the signal fires first. */
+  orValueOf<T>(promise: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.endWait = reject;
+      if (this.signal.aborted) this.listener();
+      promise.then(resolve, reject);
     });
-    // Nobody may be waiting for a value when the signal fires.
-    this.promise.catch(() => undefined);
   }
 
   forget(): void {
