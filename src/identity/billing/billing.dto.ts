@@ -133,7 +133,7 @@ export class UsageGroupView extends UsageSumView {
   key: string | null;
 }
 
-export class PeriodView {
+export class BillingPeriodView {
   @Field.time('Its beginning')
   from: string;
 
@@ -141,7 +141,7 @@ export class PeriodView {
   to: string;
 }
 
-export class UsageView extends PeriodView {
+export class UsageReportView extends BillingPeriodView {
   @Field.choice('What it is summed up by', GROUPINGS)
   group_by: (typeof GROUPINGS)[number];
 
@@ -152,7 +152,7 @@ export class UsageView extends PeriodView {
   total: UsageSumView;
 }
 
-export class LimitsView {
+export class BillingLimitsView {
   @Field.integer('Largest single file, in bytes', { example: 1073741824 })
   file_bytes: number;
 
@@ -170,11 +170,11 @@ export class BillingView {
   @Field.choice('The plan', ['self-hosted'])
   plan: 'self-hosted';
 
-  @Field.object('What its operator allows', () => LimitsView)
-  limits: LimitsView;
+  @Field.object('What its operator allows', () => BillingLimitsView)
+  limits: BillingLimitsView;
 
-  @Field.object('The calendar month (UTC)', () => PeriodView)
-  period: PeriodView;
+  @Field.object('The calendar month (UTC)', () => BillingPeriodView)
+  period: BillingPeriodView;
 
   @Field.object('What was used in it so far', () => UsageSumView)
   usage: UsageSumView;

@@ -5,7 +5,14 @@ import { Config } from '../../platform/config/config.js';
 import { Database } from '../../platform/database/database.js';
 import { iso } from '../../platform/database/rows.js';
 import { OrganizationsStore } from '../organizations/index.js';
-import { BillingView, BudgetView, ReadBilling, ReadUsage, SetBudget, UsageView } from './billing.dto.js';
+import {
+  BillingView,
+  BudgetView,
+  ReadBilling,
+  ReadUsage,
+  SetBudget,
+  UsageReportView,
+} from './billing.dto.js';
 import { Budgets } from './budgets.js';
 import { monthOf, type Period, periodOf } from './period.js';
 import { NOTHING_USED, UsageStore } from './usage.store.js';
@@ -47,9 +54,9 @@ export class BillingService {
     effect: 'read',
     permission: 'billing.read',
     input: ReadUsage,
-    output: UsageView,
+    output: UsageReportView,
   })
-  async readUsage(actor: Actor, input: ReadUsage): Promise<UsageView> {
+  async readUsage(actor: Actor, input: ReadUsage): Promise<UsageReportView> {
     const { group_by = 'day' } = input;
     const { id } = await this.organizations.require(actor, 'billing.read', input.organization_id);
     const period = periodOf(input, new Date());
