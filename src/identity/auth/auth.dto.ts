@@ -102,7 +102,7 @@ export class VerifiedView {
   verified: true;
 }
 
-export class SentView {
+export class MailSentView {
   @Field.boolean('Always true')
   sent: true;
 }

@@ -249,7 +249,7 @@ export const Field = {
         kind: 'object',
         description,
         checks: [check.ValidateNested(each(options))],
-        schema: { type: shape as () => new () => object },
+        schema: { type: () => shape() as new () => object },
         shape,
       },
       options,

@@ -3,7 +3,7 @@ import { Caller, Public } from '../../../platform/access/access.js';
 import type { Actor } from '../../../platform/access/actor.js';
 import { Input } from '../../../platform/http/input.js';
 import { Documents } from '../../../platform/http/serves.js';
-import { SentView, VerifiedView, VerifyEmail } from '../auth.dto.js';
+import { MailSentView, VerifiedView, VerifyEmail } from '../auth.dto.js';
 import { EmailVerificationService } from './email-verification.service.js';
 
 @Controller()
@@ -26,7 +26,7 @@ export class EmailController {
   @Documents({
     summary: 'Send the link that confirms your e-mail address again',
     input: null,
-    output: SentView,
+    output: MailSentView,
     sessionOnly: true,
     refuses: {
       409: 'The address is verified already',
@@ -35,7 +35,7 @@ export class EmailController {
     },
   })
   @Post('/api/auth/email/verification')
-  async sendAgain(@Caller() actor: Actor): Promise<SentView> {
+  async sendAgain(@Caller() actor: Actor): Promise<MailSentView> {
     await this.verification.sendAgain(actor);
     return { sent: true };
   }
