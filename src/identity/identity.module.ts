@@ -19,6 +19,7 @@ import { KeysService } from './keys/keys.service.js';
 import { MembersController } from './members/members.controller.js';
 import { MembersService } from './members/members.service.js';
 import { MembersStore } from './members/members.store.js';
+import { OAuthModule } from './oauth/index.js';
 import { OrganizationsModule } from './organizations/index.js';
 import { ServiceAccountKeysService } from './service-accounts/service-account-keys.service.js';
 import { ServiceAccountsController } from './service-accounts/service-accounts.controller.js';
@@ -28,7 +29,7 @@ import { JwtStrategy } from './sessions/jwt.strategy.js';
 
 /** Who people and programs are: accounts, sessions, keys, organizations. Its guard closes every route of the service. */
 @Module({
-  imports: [PassportModule, AuthModule, OrganizationsModule, BillingModule],
+  imports: [PassportModule, AuthModule, OrganizationsModule, BillingModule, OAuthModule],
   controllers: [
     AuditLogController,
     InvitationsController,
@@ -55,6 +56,6 @@ import { JwtStrategy } from './sessions/jwt.strategy.js';
     AccessTokenGuard,
     { provide: APP_GUARD, useClass: CredentialGuard },
   ],
-  exports: [AuthModule, KeysService, OrganizationsModule, BillingModule],
+  exports: [AuthModule, KeysService, OrganizationsModule, BillingModule, OAuthModule],
 })
 export class IdentityModule {}

@@ -24,6 +24,7 @@ export {
 export { IdentityModule } from './identity.module.js';
 export { KeysService } from './keys/keys.service.js';
 export { memberRemoved } from './members/members.events.js';
+export { OAuthResources, OAuthTokens, WorkspaceChoices } from './oauth/index.js';
 export {
   type Membership,
   Organization,

@@ -1,5 +1,6 @@
 import type { AnyEntity, EntityClass } from '@mikro-orm/core';
 import { DynamicModule, Global, Module } from '@nestjs/common';
+import { GuardedFetch } from '#libs/guarded-fetch/index.js';
 import { Audit } from './audit/audit.js';
 import { Config } from './config/config.js';
 import { DatabaseConnection } from './database/connection.js';
@@ -18,12 +19,14 @@ export interface PlatformParts {
   log: Log;
   database: DatabaseConnection;
   entities: EntityClass<AnyEntity>[];
+  /** The way out to addresses that users name; public ones only, unless a test passes one in. */
+  outgoing?: GuardedFetch;
 }
 
 @Global()
 @Module({})
 export class PlatformModule {
-  static with({ config, log, database, entities }: PlatformParts): DynamicModule {
+  static with({ config, log, database, entities, outgoing }: PlatformParts): DynamicModule {
     return {
       module: PlatformModule,
       imports: [DatabaseModule.with(entities), QueueModule, MailModule, MaintenanceModule, HttpModule],
@@ -31,11 +34,12 @@ export class PlatformModule {
         { provide: Config, useValue: config },
         { provide: Log, useValue: log },
         { provide: DatabaseConnection, useValue: database },
+        { provide: GuardedFetch, useValue: outgoing ?? new GuardedFetch() },
         Signals,
         Events,
         Audit,
       ],
-      exports: [Config, Log, DatabaseConnection, Signals, Events, Audit],
+      exports: [Config, Log, DatabaseConnection, GuardedFetch, Signals, Events, Audit],
     };
   }
 }

@@ -1,6 +1,7 @@
 import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
 import { IdentityModule } from '../identity/index.js';
+import { ConsentWorkspaces } from './consent-workspaces.js';
 import { FilesController } from './files/files.controller.js';
 import { FilesService } from './files/files.service.js';
 import { WorkspaceMembersController } from './members/workspace-members.controller.js';
@@ -34,6 +35,7 @@ import {
     WorkspacesService,
     WorkspacesStore,
     WorkspaceFolders,
+    ConsentWorkspaces,
     WorkspaceJobs,
     WorkspaceMembersService,
     WorkspaceMembersStore,

@@ -2,6 +2,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { GuardedFetch } from '#libs/guarded-fetch/index.js';
 import { SetupToken } from '../../src/identity/index.js';
 import { Config } from '../../src/platform/config/config.js';
 import { createLog } from '../../src/platform/log/log.js';
@@ -32,7 +33,11 @@ export class TestService {
     readonly dataDir: string,
   ) {}
 
-  static async start(environment: Record<string, string> = {}): Promise<TestService> {
+  /** `parts` stand in for those that would leave the machine. */
+  static async start(
+    environment: Record<string, string> = {},
+    parts: { outgoing?: GuardedFetch } = {},
+  ): Promise<TestService> {
     const database = await TestDatabase.create();
     const dataDir = mkdtempSync(path.join(tmpdir(), 'atelier-data-'));
     chmodSync(dataDir, 0o755);
@@ -50,11 +55,12 @@ export class TestService {
       ...environment,
     });
     const app = await createServer({
+      ...parts,
       config,
       log: createLog(config),
       database: { connectionString: database.url },
     });
-    await app.listen(0, '127.0.0.1');
+    await app.listen(config.port, '127.0.0.1');
     return new TestService(app, await app.getUrl(), database, dataDir);
   }
 

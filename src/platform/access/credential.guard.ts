@@ -7,6 +7,7 @@ import { BadRequest, Forbidden, Unauthorized } from '../http/problem.js';
 import { RateLimits } from '../http/rate-limit.js';
 import { PUBLIC, SESSION_ONLY } from './access.js';
 import type { Actor } from './actor.js';
+import { isOAuthToken } from './token-kind.js';
 
 /** Hands a rejected credential over as our own problem, whatever passport made of it. */
 function guardFor(strategy: string, refusal: string) {
@@ -30,6 +31,12 @@ export class ApiKeyGuard extends guardFor(
 @Injectable()
 export class AccessTokenGuard extends guardFor('jwt', 'This access token is not valid or has expired') {}
 
+@Injectable()
+export class OAuthTokenGuard extends guardFor(
+  'oauth',
+  'This access token is not valid here: expired, revoked, or meant for another resource',
+) {}
+
 /** Lets in who proves who they are, by API key or access token; every route that is not `@Public()` passes here. */
 @Injectable()
 export class CredentialGuard implements CanActivate {
@@ -37,6 +44,7 @@ export class CredentialGuard implements CanActivate {
     @Inject(Reflector) private readonly reflector: Reflector,
     @Inject(ApiKeyGuard) private readonly apiKey: CanActivate,
     @Inject(AccessTokenGuard) private readonly accessToken: CanActivate,
+    @Inject(OAuthTokenGuard) private readonly oauthToken: CanActivate,
     @Inject(RateLimits) private readonly limits: RateLimits,
   ) {}
 
@@ -53,11 +61,12 @@ export class CredentialGuard implements CanActivate {
 
   private guardOf({ headers }: FastifyRequest): CanActivate {
     const hasKey = headers['x-api-key'] !== undefined;
-    const hasToken = headers.authorization !== undefined;
-    if (hasKey && hasToken) throw new BadRequest('Send X-API-Key or Authorization, not both');
+    const { authorization } = headers;
+    if (hasKey && authorization !== undefined)
+      throw new BadRequest('Send X-API-Key or Authorization, not both');
     if (hasKey) return this.apiKey;
-    if (!hasToken) throw new Unauthorized('Sign in, or send an API key in X-API-Key');
-    return this.accessToken;
+    if (authorization === undefined) throw new Unauthorized('Sign in, or send an API key in X-API-Key');
+    return isOAuthToken(authorization) ? this.oauthToken : this.accessToken;
   }
 }
 

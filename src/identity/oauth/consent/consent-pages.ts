@@ -1,0 +1,62 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type ConsentChoice, consentPage } from '../pages/consent-page.js';
+import type { Step } from '../pages/interaction.controller.js';
+import type { Interaction } from '../pages/interaction.js';
+import { OAuthResources } from '../resources.js';
+import { ConsentService, IncompleteChoice } from './consent.service.js';
+
+const FIRST_CHOICE: ConsentChoice = { level: 'all', reach: 'all', workspaceIds: [] };
+
+/** The step in which a person says what an application may do. */
+@Injectable()
+export class ConsentPages {
+  constructor(
+    @Inject(ConsentService) private readonly consent: ConsentService,
+    @Inject(OAuthResources) private readonly resources: OAuthResources,
+  ) {}
+
+  async show(interaction: Interaction, choice = FIRST_CHOICE, problem?: string): Promise<Step> {
+    const request = await interaction.consentRequest();
+    const { accountId, signIn } = interaction.signedIn;
+    const person = await this.consent.personOf(accountId, signIn);
+    const page = consentPage({
+      action: interaction.action('consent'),
+      switchAction: interaction.canRestart ? interaction.action('switch') : undefined,
+      csrf: interaction.csrf,
+      client: request.client,
+      email: person.email ?? person.name,
+      resources: request.resources.map(resource => this.nameOf(resource)),
+      levels: request.levels,
+      groups: await this.consent.choicesOf(person),
+      choice,
+      problem,
+    });
+    return { page, status: problem ? 422 : 200 };
+  }
+
+  async submit(interaction: Interaction, fields: URLSearchParams): Promise<Step> {
+    if (fields.get('decision') !== 'allow') {
+      const error_description = 'The person declined';
+      return { location: await interaction.settle({ error: 'access_denied', error_description }) };
+    }
+    const choice = {
+      level: fields.get('level') ?? '',
+      reach: fields.get('reach') ?? '',
+      workspaceIds: fields.getAll('workspace'),
+    };
+    const { accountId, signIn } = interaction.signedIn;
+    const person = await this.consent.personOf(accountId, signIn);
+    try {
+      const request = await interaction.consentRequest();
+      const grantId = await this.consent.allow(interaction.provider, person, request, choice);
+      return { location: await interaction.settle({ consent: { grantId } }) };
+    } catch (error) {
+      if (error instanceof IncompleteChoice) return this.show(interaction, choice, error.message);
+      throw error;
+    }
+  }
+
+  private nameOf(resource: string): string {
+    return resource === this.resources.api ? `The whole API (${resource})` : `Tools and files (${resource})`;
+  }
+}

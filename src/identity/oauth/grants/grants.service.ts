@@ -1,0 +1,72 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Actor } from '../../../platform/access/actor.js';
+import { requireScope } from '../../../platform/access/policy.js';
+import { Action } from '../../../platform/actions/action.js';
+import { Audit } from '../../../platform/audit/audit.js';
+import { Database } from '../../../platform/database/database.js';
+import { iso, isoOrNull } from '../../../platform/database/rows.js';
+import { DeletedView } from '../../../platform/http/deleted.view.js';
+import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../../platform/http/page.js';
+import { NotFound } from '../../../platform/http/problem.js';
+import type { GrantRow } from './grant-row.js';
+import { GrantId, GrantPage, GrantView, ListGrants } from './grants.dto.js';
+import { GrantsStore } from './grants.store.js';
+
+/** The applications that the caller let in. */
+@Injectable()
+export class GrantsService {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(GrantsStore) private readonly grants: GrantsStore,
+    @Inject(Audit) private readonly audit: Audit,
+  ) {}
+
+  @Action({
+    name: 'grant_list',
+    summary: 'List the applications that you let in, oldest first',
+    effect: 'read',
+    permission: 'grant.read',
+    input: ListGrants,
+    output: GrantPage,
+  })
+  async list(actor: Actor, { limit = DEFAULT_LIMIT, cursor }: ListGrants): Promise<Page<GrantView>> {
+    requireScope(actor, 'grant.read');
+    const [after] = decodeCursor(cursor, 'id');
+    const rows = await this.grants.listOf(actor.id, limit + 1, after);
+    return pageOf(rows, limit, grantView, row => [row.id]);
+  }
+
+  @Action({
+    name: 'grant_revoke',
+    summary: 'Take back what you allowed an application; all of its tokens stop working at once',
+    effect: 'destructive',
+    permission: 'grant.revoke',
+    input: GrantId,
+    output: DeletedView,
+  })
+  async revoke(actor: Actor, { id }: GrantId): Promise<DeletedView> {
+    requireScope(actor, 'grant.revoke');
+    await this.database.transaction(async unit => {
+      const grant = await this.grants.deleteOf(unit, actor.id, id);
+      if (!grant) throw new NotFound('No such grant');
+      await this.audit.record(unit, actor, {
+        action: 'grant_revoke',
+        target_type: 'oauth_grant',
+        target_id: id,
+        organization_id: null,
+        details: { client_id: grant.client_id, client_name: grant.client_name },
+      });
+    });
+    return DeletedView.of(id);
+  }
+}
+
+function grantView(row: GrantRow): GrantView {
+  const { id, client_id, client_name, redirect_host, scopes, resources, workspace_ids } = row;
+  const times = {
+    created_at: iso(row.created_at),
+    last_used_at: isoOrNull(row.last_used_at),
+    expires_at: iso(row.expires_at),
+  };
+  return { id, client_id, client_name, redirect_host, scopes, resources, workspace_ids, ...times };
+}

@@ -1,0 +1,4 @@
+export { WorkspaceChoices } from './consent/workspace-choices.js';
+export { OAuthModule } from './oauth.module.js';
+export { OAuthResources } from './resources.js';
+export { OAuthTokens } from './tokens/oauth-tokens.js';

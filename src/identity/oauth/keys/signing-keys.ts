@@ -1,0 +1,149 @@
+import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
+import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
+import { sql } from 'kysely';
+import { Database, type UnitOfWork } from '../../../platform/database/database.js';
+import { Log } from '../../../platform/log/log.js';
+import { Maintenance } from '../../../platform/maintenance/maintenance.js';
+import { Signals } from '../../../platform/signals/signals.js';
+import { KeyRing, SETTLE_MS, type SigningKey } from './key-ring.js';
+import { OAuthSeal } from './seal.js';
+
+export const SIGNING_ALGORITHM = 'ES256';
+
+const TOPIC = 'oauth-signing-keys';
+const DAY_MS = 86_400_000;
+/** Age at which a key gets a successor. */
+const LIFE_MS = 30 * DAY_MS;
+/** How long a key is still shown after its successor began to sign: longer than any token lives. */
+const AFTERLIFE_MS = DAY_MS;
+const RELOAD_AT_MOST_EVERY_MS = 10_000;
+
+interface KeyRow {
+  id: string;
+  sealed: Buffer;
+  created_at: string;
+}
+type KeyTable = { oauth_signing_key: KeyRow };
+
+const placeOf = (id: string) => `oauth_signing_key ${id}`;
+
+/** The keys that sign tokens: in the database, sealed, the same for all processes, replaced one by one. */
+@Injectable()
+export class SigningKeys implements OnModuleInit {
+  private ring: Promise<KeyRing> | undefined;
+  private loadedAt = 0;
+
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(OAuthSeal) private readonly seal: OAuthSeal,
+    @Inject(Signals) private readonly signals: Signals,
+    @Inject(Maintenance) private readonly maintenance: Maintenance,
+    @Inject(Log) private readonly log: Log,
+  ) {}
+
+  onModuleInit(): void {
+    this.signals.subscribe(TOPIC, () => {
+      this.ring = undefined;
+    });
+    this.maintenance.every(DAY_MS / 4, 'oauth-signing-keys', () => this.rotate());
+  }
+
+  /** The ring of now; the same object as long as the keys are the same. The first call ever makes the first key. */
+  current(): Promise<KeyRing> {
+    if (this.ring) return this.ring;
+    this.loadedAt = Date.now();
+    const loading = this.load();
+    // A failure is not kept: the next call tries again.
+    loading.catch(() => {
+      this.ring = undefined;
+    });
+    this.ring = loading;
+    return loading;
+  }
+
+  /** The key with this id, also one that was made a moment ago. */
+  async find(id: string | undefined): Promise<SigningKey | undefined> {
+    const known = (await this.current()).find(id);
+    if (known || Date.now() - this.loadedAt < RELOAD_AT_MOST_EVERY_MS) return known;
+    this.ring = undefined;
+    return (await this.current()).find(id);
+  }
+
+  /** Makes a successor for a key that is old, and forgets keys whose tokens have all ended. */
+  async rotate(): Promise<void> {
+    const ring = await this.current();
+    const [newest] = ring.keys;
+    const now = Date.now();
+    const due = !newest || newest.createdAt.getTime() + LIFE_MS <= now;
+    const spent = spentKeys(ring, now);
+    if (!due && spent.length === 0) return;
+    await this.database.transaction(async unit => {
+      if (due) await this.make(unit, new Date(now - LIFE_MS));
+      if (spent.length > 0)
+        await unit.tables<KeyTable>().deleteFrom('oauth_signing_key').where('id', 'in', spent).execute();
+      await this.signals.notify(unit, TOPIC);
+    });
+    this.ring = undefined;
+  }
+
+  private async load(): Promise<KeyRing> {
+    const ring = await this.read();
+    if (ring.keys.length > 0) return ring;
+    await this.database.transaction(unit => this.make(unit, new Date(0)));
+    const made = await this.read();
+    if (made.keys.length > 0) return made;
+    // Keys of an installation key that is no more: they will never open again.
+    await this.database.transaction(unit => this.make(unit, new Date()));
+    return this.read();
+  }
+
+  private async read(): Promise<KeyRing> {
+    const rows = await this.database
+      .tables<KeyTable>()
+      .selectFrom('oauth_signing_key')
+      .selectAll()
+      .orderBy('created_at', 'desc')
+      .execute();
+    const keys = await Promise.all(rows.map(row => this.openKey(row)));
+    return new KeyRing(keys.filter(key => key !== undefined));
+  }
+
+  private async openKey({ id, sealed, created_at }: KeyRow): Promise<SigningKey | undefined> {
+    const jwk = this.seal.open<JWK>(placeOf(id), sealed);
+    if (!jwk) {
+      this.log.warn({ key: id }, 'a signing key was sealed with another installation key, and is not used');
+      return undefined;
+    }
+    const { d: _private, ...publicJwk } = jwk;
+    const verifier = await importJWK(publicJwk, SIGNING_ALGORITHM);
+    return { id, jwk, verifier, createdAt: new Date(created_at) };
+  }
+
+  /** Makes a key unless another process made one since `unlessSince`. */
+  private async make(unit: UnitOfWork, unlessSince: Date): Promise<void> {
+    await sql`select pg_advisory_xact_lock(hashtext(${TOPIC}))`.execute(unit.tables());
+    const recent = await unit
+      .tables<KeyTable>()
+      .selectFrom('oauth_signing_key')
+      .select('id')
+      .where('created_at', '>', unlessSince.toISOString())
+      .executeTakeFirst();
+    if (recent) return;
+    const { privateKey } = await generateKeyPair(SIGNING_ALGORITHM, { extractable: true });
+    const bare = await exportJWK(privateKey);
+    const id = await calculateJwkThumbprint(bare);
+    const jwk: JWK = { ...bare, kid: id, alg: SIGNING_ALGORITHM, use: 'sig' };
+    const row = { id, sealed: this.seal.close(placeOf(id), jwk), created_at: new Date().toISOString() };
+    await unit.tables<KeyTable>().insertInto('oauth_signing_key').values(row).execute();
+  }
+}
+
+/** Keys whose successor has signed for long enough that nothing they signed is valid any more. */
+function spentKeys({ keys }: KeyRing, now: number): string[] {
+  return keys
+    .filter((_, index) => {
+      const successor = keys[index - 1];
+      return successor && successor.createdAt.getTime() + SETTLE_MS + AFTERLIFE_MS <= now;
+    })
+    .map(({ id }) => id);
+}

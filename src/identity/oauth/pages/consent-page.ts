@@ -1,0 +1,108 @@
+import { escapeHtml } from '../../../platform/http/html.js';
+import { type HtmlPage, problemHtml } from '../../../platform/http/html-page.js';
+import { describeScope } from '../scopes.js';
+import type { ClientIntroduction } from './client-introduction.js';
+
+/** How much a client may do; the person chooses among those that it asked for. */
+export interface AccessLevel {
+  readonly value: 'all' | 'read';
+  readonly title: string;
+  readonly hint: string;
+  readonly scopes: readonly string[];
+}
+
+export interface WorkspaceGroup {
+  readonly organization: string;
+  readonly workspaces: readonly { id: string; name: string }[];
+}
+
+/** What the person chose so far: what a page that is shown again keeps. */
+export interface ConsentChoice {
+  readonly level: string;
+  readonly reach: string;
+  readonly workspaceIds: readonly string[];
+}
+
+export interface ConsentPage {
+  readonly action: string;
+  readonly switchAction: string | undefined;
+  readonly csrf: string;
+  readonly client: ClientIntroduction;
+  readonly email: string;
+  readonly resources: readonly string[];
+  readonly levels: readonly AccessLevel[];
+  readonly groups: readonly WorkspaceGroup[];
+  readonly choice: ConsentChoice;
+  readonly problem?: string;
+}
+
+export function consentPage(page: ConsentPage): HtmlPage {
+  const { action, csrf, client, email, choice, problem } = page;
+  return {
+    title: `Let ${client.name} in?`,
+    formTargets: client.formTargets,
+    body: `${problemHtml(problem)}
+<dl class="facts">
+<dt>Application</dt><dd><strong>${escapeHtml(client.name)}</strong>, ${escapeHtml(client.vouched)}</dd>
+<dt>You return to</dt><dd>${escapeHtml(client.returnsTo)}</dd>
+<dt>It gets access to</dt><dd>${page.resources.map(escapeHtml).join('<br>')}</dd>
+<dt>It acts as</dt><dd>${escapeHtml(email)}</dd>
+</dl>
+<form method="post" action="${escapeHtml(action)}">
+<input type="hidden" name="csrf" value="${escapeHtml(csrf)}">
+${levelsOf(page)}
+${reachOf(page.groups, choice)}
+<div class="buttons">
+<button type="submit" name="decision" value="allow">Allow</button>
+<button type="submit" name="decision" value="deny" class="quiet" formnovalidate>Decline</button>
+</div>
+</form>
+<p class="aside">It never sees your password, and never gets more than you have yourself. You can take this back at any time.</p>
+${page.switchAction ? switchForm(page.switchAction, csrf) : ''}`,
+  };
+}
+
+function levelsOf({ levels, choice }: ConsentPage): string {
+  const radios = levels.map(
+    ({ value, title, hint, scopes }) =>
+      radio('level', value, choice.level === value, title, hint) + detailsOf(scopes),
+  );
+  return `<fieldset><legend>What it may do</legend>${radios.join('\n')}</fieldset>`;
+}
+
+function detailsOf(scopes: readonly string[]): string {
+  const items = scopes.map(scope => `<li>${escapeHtml(describeScope(scope))}</li>`).join('');
+  return `<details class="list"><summary>In detail</summary><ul>${items}</ul></details>`;
+}
+
+function reachOf(groups: readonly WorkspaceGroup[], { reach, workspaceIds }: ConsentChoice): string {
+  const lists = groups.map(
+    ({ organization, workspaces }) =>
+      `<h2>${escapeHtml(organization)}</h2>${workspaces.map(each => checkbox(each, workspaceIds)).join('\n')}`,
+  );
+  const chosen =
+    lists.length === 0
+      ? ''
+      : `
+${radio('reach', 'chosen', reach === 'chosen', 'Only those I choose', 'It sees no other, and no new ones.')}
+<div class="list" role="group" aria-label="Workspaces that it may use">${lists.join('\n')}</div>`;
+  return `<fieldset><legend>Where</legend>
+${radio('reach', 'all', reach === 'all', 'All workspaces that I see', 'Also those that are made later.')}${chosen}
+</fieldset>`;
+}
+
+function radio(name: string, value: string, checked: boolean, title: string, hint: string): string {
+  return `<label class="choice"><input type="radio" name="${name}" value="${value}"${checked ? ' checked' : ''}>
+<span>${escapeHtml(title)}<small>${escapeHtml(hint)}</small></span></label>`;
+}
+
+function checkbox({ id, name }: { id: string; name: string }, chosen: readonly string[]): string {
+  const checked = chosen.includes(id) ? ' checked' : '';
+  return `<label class="choice"><input type="checkbox" name="workspace" value="${id}"${checked}>
+<span>${escapeHtml(name)}</span></label>`;
+}
+
+const switchForm = (action: string, csrf: string) => `<form method="post" action="${escapeHtml(action)}">
+<input type="hidden" name="csrf" value="${escapeHtml(csrf)}">
+<button type="submit" class="link">Use another account</button>
+</form>`;

@@ -1,0 +1,117 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { Controller, Get, Inject, Post, Req, Res } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { errors, type Provider } from 'oidc-provider';
+import { Public } from '../../../platform/access/access.js';
+import { type HtmlPage, htmlDocument, htmlHeaders } from '../../../platform/http/html-page.js';
+import { Forbidden, problemOf } from '../../../platform/http/problem.js';
+import { readFields } from '../../auth/pages/form-body.js';
+import { ConsentPages } from '../consent/consent-pages.js';
+import { OAuthSeal } from '../keys/seal.js';
+import { OAuthProvider } from '../provider/oauth-provider.js';
+import { INTERACTION_ROUTE } from '../provider/routes.js';
+import { errorPage } from './error-page.js';
+import { Interaction } from './interaction.js';
+import { LoginPages } from './login-pages.js';
+
+/** What a step answers: a page, or where the browser goes on. */
+export type Step = { page: HtmlPage; status?: number } | { location: string };
+
+const PAGE = `${INTERACTION_ROUTE}/:uid`;
+
+/** Where a person signs in and says what an application may do: forms and redirects, no scripts. */
+@Public()
+@ApiExcludeController()
+@Controller()
+export class InteractionController {
+  constructor(
+    @Inject(OAuthProvider) private readonly provider: OAuthProvider,
+    @Inject(OAuthSeal) private readonly seal: OAuthSeal,
+    @Inject(LoginPages) private readonly login: LoginPages,
+    @Inject(ConsentPages) private readonly consent: ConsentPages,
+  ) {}
+
+  @Get(PAGE)
+  show(@Req() request: FastifyRequest, @Res() reply: FastifyReply) {
+    return this.answer(request, reply, interaction =>
+      interaction.asksFor('login') ? this.login.show(interaction) : this.consent.show(interaction),
+    );
+  }
+
+  @Post(`${PAGE}/login`)
+  signIn(@Req() request: FastifyRequest, @Res() reply: FastifyReply) {
+    return this.submit(request, reply, (interaction, fields) => this.login.submit(interaction, fields));
+  }
+
+  @Post(`${PAGE}/consent`)
+  decide(@Req() request: FastifyRequest, @Res() reply: FastifyReply) {
+    return this.submit(request, reply, (interaction, fields) => this.consent.submit(interaction, fields));
+  }
+
+  @Post(`${PAGE}/switch`)
+  switchAccount(@Req() request: FastifyRequest, @Res() reply: FastifyReply) {
+    return this.submit(request, reply, interaction => this.login.switchAccount(interaction));
+  }
+
+  /** A form counts only if it comes from the page that this browser was shown. */
+  private submit(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    work: (interaction: Interaction, fields: URLSearchParams) => Promise<Step>,
+  ): Promise<void> {
+    return this.answer(request, reply, async interaction => {
+      const fields = await readFields(request);
+      const sent = Buffer.from(fields.get('csrf') ?? '');
+      const expected = Buffer.from(interaction.csrf);
+      const crossSite = request.headers['sec-fetch-site'] === 'cross-site';
+      if (crossSite || sent.length !== expected.length || !timingSafeEqual(sent, expected))
+        throw new Forbidden('This form does not come from the page that you were shown');
+      return work(interaction, fields);
+    });
+  }
+
+  private async answer(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    work: (interaction: Interaction) => Promise<Step>,
+  ): Promise<void> {
+    const step = await this.take(request, reply, work);
+    if ('location' in step) {
+      await reply.header('referrer-policy', 'no-referrer').redirect(step.location, 303);
+      return;
+    }
+    const { page, status = 200 } = step;
+    await reply.status(status).headers(htmlHeaders(page)).send(htmlDocument(page));
+  }
+
+  /** A failure is told on a page, too: a person reads it. */
+  private async take(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    work: (interaction: Interaction) => Promise<Step>,
+  ): Promise<Step> {
+    try {
+      return await work(await this.interactionOf(await this.provider.current(), request, reply));
+    } catch (error) {
+      if (error instanceof errors.OIDCProviderError)
+        return { page: errorPage({ error: error.error, error_description: error.message }), status: 400 };
+      const problem = problemOf(error);
+      if (!problem) throw error;
+      const page = errorPage({ error: 'invalid_request', error_description: problem.detail });
+      return { page, status: problem.status };
+    }
+  }
+
+  private async interactionOf(
+    provider: Provider,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<Interaction> {
+    const details = await provider.interactionDetails(request.raw, reply.raw);
+    const { uid } = request.params as { uid: string };
+    if (details.uid !== uid) throw new errors.SessionNotFound('interaction session not found');
+    const csrf = createHmac('sha256', this.seal.key('csrf')).update(uid).digest('base64url');
+    return new Interaction(provider, details, csrf, request, reply);
+  }
+}

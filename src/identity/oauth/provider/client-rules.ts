@@ -1,0 +1,54 @@
+import { type Configuration, errors } from 'oidc-provider';
+import { isServiceAccountClient } from '../clients/service-account-clients.js';
+
+const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
+const MOST_REDIRECTS = 20;
+const MOST_TEXT = 2048;
+
+type Metadata = Record<string, unknown> & { client_id?: unknown };
+type Rule = (value: unknown, metadata: Metadata) => void;
+
+function refuse(message: string): never {
+  throw new errors.InvalidClientMetadata(message);
+}
+
+const isPlainHttpElsewhere = (uri: unknown): boolean => {
+  const parsed = typeof uri === 'string' ? URL.parse(uri) : null;
+  return parsed?.protocol === 'http:' && !LOOPBACK.includes(parsed.hostname);
+};
+
+/** A rule a field; each runs before oidc-provider's own checks, for clients that register and for metadata documents. */
+const RULES: Record<string, Rule> = {
+  // Clients write all sorts of scopes here and ask for others later; what counts is what a person allows.
+  scope: (_value, metadata) => {
+    delete metadata.scope;
+  },
+  redirect_uris: uris => {
+    if (!Array.isArray(uris)) return;
+    if (uris.length > MOST_REDIRECTS) refuse(`redirect_uris must have at most ${MOST_REDIRECTS} members`);
+    if (uris.some(isPlainHttpElsewhere))
+      refuse('redirect_uris must use https, but for loopback addresses (OAuth 2.1 section 2.3.1)');
+  },
+  grant_types: (types, { client_id }) => {
+    const asked = Array.isArray(types) && types.includes('client_credentials');
+    if (asked && !isServiceAccountClient(String(client_id)))
+      refuse('grant_types must not hold client_credentials; that is for service accounts');
+  },
+  client_name: name => {
+    if (typeof name === 'string' && name.length > MOST_TEXT) refuse('client_name is too long');
+  },
+};
+
+/** What we ask of clients beyond the standard, and where we ask less. */
+export const CLIENT_RULES: Configuration['extraClientMetadata'] = {
+  properties: Object.keys(RULES),
+  validator: (_ctx, key, value, metadata) => RULES[key]?.(value, metadata as Metadata),
+};
+
+/** What is taken for granted where a client says nothing: most are programs on the person's own machine. */
+export const CLIENT_DEFAULTS: Configuration['clientDefaults'] = {
+  application_type: 'native',
+  grant_types: ['authorization_code', 'refresh_token'],
+  response_types: ['code'],
+  id_token_signed_response_alg: 'ES256',
+};

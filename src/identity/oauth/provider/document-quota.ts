@@ -1,0 +1,22 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { TooManyRequests } from '../../../platform/http/problem.js';
+import { requestOrigin } from '../../../platform/http/request-origin.js';
+import { Quotas } from '../../auth/protection/quotas.js';
+
+const MOST_AN_HOUR = 200;
+
+/** How many metadata documents one address may have fetched: each is a request of ours to wherever it says. */
+@Injectable()
+export class DocumentQuota {
+  constructor(@Inject(Quotas) private readonly quotas: Quotas) {}
+
+  async admit(): Promise<boolean> {
+    try {
+      await this.quotas.spendOfAddress('oauth-document', requestOrigin()?.address ?? '', MOST_AN_HOUR);
+      return true;
+    } catch (error) {
+      if (error instanceof TooManyRequests) return false;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import { IncomingMessage } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Provider } from 'oidc-provider';
+import { TooLarge } from '../../../platform/http/problem.js';
+
+const MOST_BYTES = 56 * 1024;
+
+/** A request as the authorization server is to see it. */
+export interface ProviderRequest {
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly body: Buffer;
+}
+
+/** The body of a request, read whole. */
+export async function bodyOf({ body }: FastifyRequest): Promise<Buffer> {
+  if (typeof body !== 'object' || body === null || !(Symbol.asyncIterator in body)) return Buffer.alloc(0);
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > MOST_BYTES)
+      throw new TooLarge(`The body is larger than ${MOST_BYTES} bytes`, { connection: 'close' });
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, size);
+}
+
+/**
+ * Lets the authorization server answer. Its addresses and cookies follow from the public address of the service, not from
+ * what the headers of a request claim.
+ */
+export async function handOver(
+  provider: Provider,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { path, query, body }: ProviderRequest,
+): Promise<void> {
+  const { raw } = request;
+  const message = new IncomingMessage(raw.socket);
+  message.method = raw.method;
+  message.url = query.size > 0 ? `${path}?${query}` : path;
+  message.headers = { ...raw.headers, 'x-forwarded-proto': new URL(provider.issuer).protocol.slice(0, -1) };
+  delete message.headers['transfer-encoding'];
+  delete message.headers['x-forwarded-host'];
+  delete message.headers['content-length'];
+  if (body.length > 0) {
+    message.headers['content-length'] = String(body.length);
+    message.push(body);
+  }
+  message.push(null);
+  message.complete = true;
+  for (const [name, value] of Object.entries(reply.getHeaders()))
+    if (value !== undefined) reply.raw.setHeader(name, value);
+  void reply.hijack();
+  await provider.callback()(message, reply.raw);
+}

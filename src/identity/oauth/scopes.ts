@@ -1,0 +1,47 @@
+import { SCOPES } from '../../platform/access/policy.js';
+
+/** Short names that clients ask for; each stands for many scopes. */
+const BUNDLES = ['read', 'write'] as const;
+
+/** What changes who may do what, or what is paid: a client has to name these one by one, no bundle holds them. */
+const ADMINISTRATION = /^(account|billing|grants|keys|members|models|organizations|service_accounts):write$/;
+
+const isRead = (scope: string) => scope.endsWith(':read');
+
+const READ = SCOPES.filter(isRead);
+const WRITE = SCOPES.filter(scope => !ADMINISTRATION.test(scope));
+
+/** What a client gets that asks for nothing in particular. */
+export const DEFAULT_SCOPES = [...BUNDLES];
+
+/** What discovery offers: few enough to ask for all of them. */
+export const ADVERTISED_SCOPES: readonly string[] = BUNDLES;
+
+/** Everything that a token for one of our resources may hold. */
+export const OFFERED_SCOPES: readonly string[] = [...BUNDLES, ...SCOPES];
+
+/** The scopes of `policy.ts` that a token with these has. */
+export function expandScopes(scopes: readonly string[]): string[] {
+  const all = scopes.flatMap(scope => {
+    if (scope === 'read') return READ;
+    if (scope === 'write') return WRITE;
+    return SCOPES.includes(scope) ? [scope] : [];
+  });
+  return [...new Set(all)].sort();
+}
+
+/** Those that change nothing. */
+export function readOnly(scopes: readonly string[]): string[] {
+  return scopes.filter(scope => scope === 'read' || isRead(scope));
+}
+
+const VERBS: Record<string, string> = { read: 'See', write: 'Change', run: 'Run' };
+
+/** A scope in words, for the person who is asked. */
+export function describeScope(scope: string): string {
+  if (scope === 'read') return 'See everything that you can see';
+  if (scope === 'write')
+    return 'Change files, chats and workspaces, run code and agents (not accounts, keys, members or billing)';
+  const [what = '', verb = ''] = scope.split(':');
+  return `${VERBS[verb] ?? verb} ${what.replaceAll('_', ' ')}`;
+}

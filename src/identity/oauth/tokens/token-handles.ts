@@ -1,0 +1,43 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { AdapterPayload } from 'oidc-provider';
+import { OAuthSeal } from '../keys/seal.js';
+import { ArtifactsStore } from '../store/artifacts.store.js';
+import { ACCESS_TOKEN_SECONDS, type AccessTokenClaims } from './access-token.js';
+
+const PLACE = 'access token handle';
+/** Marks of access tokens that were revoked before their time. */
+export const REVOKED = 'RevokedToken';
+
+/**
+ * A handle stands for one of our access tokens where oidc-provider takes opaque tokens only: at the endpoints for
+ * introspection and revocation. It is the token's content, sealed, so only we can make one.
+ */
+@Injectable()
+export class TokenHandles {
+  constructor(
+    @Inject(OAuthSeal) private readonly seal: OAuthSeal,
+    @Inject(ArtifactsStore) private readonly artifacts: ArtifactsStore,
+  ) {}
+
+  wrap(claims: AccessTokenClaims): string {
+    const { jti, iat, exp, aud, scope, cnf, client_id: clientId, grant_id: grantId } = claims;
+    const common = { jti, iat, exp, aud, scope, clientId, jkt: cnf?.jkt, format: 'jwt' };
+    const payload = grantId
+      ? { ...common, kind: 'AccessToken', accountId: claims.sub, grantId }
+      : { ...common, kind: 'ClientCredentials' };
+    return this.seal.close(PLACE, payload).toString('base64url');
+  }
+
+  async open(handle: string): Promise<AdapterPayload | undefined> {
+    const payload = this.seal.open<AdapterPayload>(PLACE, Buffer.from(handle, 'base64url'));
+    return payload?.jti && !(await this.isRevoked(payload.jti)) ? payload : undefined;
+  }
+
+  async revoke(jti: string): Promise<void> {
+    await this.artifacts.mark(REVOKED, jti, 2 * ACCESS_TOKEN_SECONDS);
+  }
+
+  async isRevoked(jti: string): Promise<boolean> {
+    return (await this.artifacts.find(REVOKED, jti)) !== undefined;
+  }
+}

@@ -1,0 +1,16 @@
+import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
+import { WorkspaceChoices } from '../identity/index.js';
+import { WorkspacesStore } from './workspaces/index.js';
+
+/** Tells the consent page which workspaces a person can let an application into: those that they see. */
+@Injectable()
+export class ConsentWorkspaces implements OnModuleInit {
+  constructor(
+    @Inject(WorkspaceChoices) private readonly choices: WorkspaceChoices,
+    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
+  ) {}
+
+  onModuleInit(): void {
+    this.choices.askedOf((actor, limit) => this.workspaces.list(actor, { limit }));
+  }
+}
