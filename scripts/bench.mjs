@@ -20,9 +20,9 @@ try {
   const place = reachablePlace();
   for (const bench of benches) {
     process.stdout.write(`\n${bench}\n`);
-    const placed = place([node, '--expose-gc', `test/bench/${bench}`]);
+    const placed = place([node, '--expose-gc', `test/bench/${bench}`], env);
     const [command, ...args] = placed.command;
-    const child = spawn(command, args, { stdio: 'inherit', env: { ...env, ...placed.env } });
+    const child = spawn(command, args, { stdio: 'inherit', env: placed.env });
     const code = await new Promise(resolve => child.once('exit', resolve));
     if (code !== 0) process.exitCode = 1;
   }

@@ -10,8 +10,8 @@ try {
   const { node, env } = await prepare();
   const settings = existsSync(inProject('.env')) ? ['--env-file=.env'] : [];
   const flags = ['--enable-source-maps', ...settings];
-  const placed = reachablePlace()([node, ...flags, 'dist/src/main.js', ...process.argv.slice(2)]);
-  process.exit(await runService(placed.command, { ...env, ...placed.env }));
+  const placed = reachablePlace()([node, ...flags, 'dist/src/main.js', ...process.argv.slice(2)], env);
+  process.exit(await runService(placed.command, placed.env));
 } catch (error) {
   if (!(error instanceof SetupError)) throw error;
   error.print();

@@ -46,8 +46,8 @@ async function runJest(node, env) {
       `--reporters=${fileURLToPath(import.meta.resolve('./lib/count-reporter.mjs'))}`,
     ];
     // The selection goes first: Jest takes whatever follows --reporters for one more reporter.
-    const placed = reachablePlace()([node, ...jest, ...selection, ...reporters]);
-    const code = await runTool(placed.command, { ...env, ...placed.env, TEST_COUNTS_FILE: countsFile });
+    const placed = reachablePlace()([node, ...jest, ...selection, ...reporters], env);
+    const code = await runTool(placed.command, { ...placed.env, TEST_COUNTS_FILE: countsFile });
     counts = readStamp(countsFile) ?? counts;
     return code;
   } finally {

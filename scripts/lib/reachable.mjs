@@ -9,10 +9,11 @@ import { inProject, projectDir } from './project.mjs';
  * that is closed to them (under /root, say), they could reach neither their programs nor their data. Then the
  * service gets a mount namespace of its own in which the project also appears at a place all accounts may pass.
  * Nothing outside that namespace sees it, and no permission of an existing folder is changed.
- * @returns {(command: string[]) => { command: string[], env: Record<string, string> }} how to run a command there
+ * @returns {(command: string[], env: NodeJS.ProcessEnv) => { command: string[], env: NodeJS.ProcessEnv }} how to run a
+ *   command there
  */
 export function reachablePlace() {
-  const inPlace = command => ({ command, env: {} });
+  const inPlace = (command, env) => ({ command, env });
   if (process.platform !== 'linux' || process.getuid() !== 0) return inPlace;
   const closed = closedFolders();
   if (closed.length === 0) return inPlace;
@@ -24,7 +25,7 @@ export function reachablePlace() {
   }
   const place = makePlace();
   const mount = closed.includes(projectDir) ? mountEntries : mountWhole;
-  return command => ({
+  return (command, env) => ({
     command: [
       'unshare',
       '--mount',
@@ -35,10 +36,20 @@ export function reachablePlace() {
       mount,
       place,
       projectDir,
-      ...command,
+      ...command.map(part => atPlace(part, place)),
     ],
-    env: { ATELIER_PROJECT_DIR: projectDir },
+    env: { ...env, ATELIER_PROJECT_DIR: projectDir, PATH: pathAt(place, env.PATH ?? '') },
   });
+}
+
+/** A path in the project as it is called at the place. */
+function atPlace(text, place) {
+  return text.startsWith(`${projectDir}/`) ? place + text.slice(projectDir.length) : text;
+}
+
+function pathAt(place, folders) {
+  const moved = folders.split(path.delimiter).map(folder => atPlace(folder, place));
+  return moved.join(path.delimiter);
 }
 
 // In both scripts: $0 is the new place, $1 the project, and the rest is the command.
