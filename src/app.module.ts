@@ -3,6 +3,7 @@ import { AgentModule, agentEntities } from './agents/index.js';
 import { IdentityModule, identityEntities } from './identity/index.js';
 import { HealthModule } from './platform/health/health.module.js';
 import { PlatformModule, PlatformParts } from './platform/platform.module.js';
+import { ActionSurfaceModule } from './surfaces/index.js';
 import { WorkspacesModule, workspaceEntities } from './workspaces/index.js';
 
 export const entities = [...identityEntities, ...workspaceEntities, ...agentEntities];
@@ -18,6 +19,7 @@ export class AppModule {
         IdentityModule,
         WorkspacesModule,
         AgentModule,
+        ActionSurfaceModule,
         HealthModule,
       ],
     };

@@ -1,6 +1,7 @@
 import type { AnyEntity, EntityClass } from '@mikro-orm/core';
 import { DynamicModule, Global, Module } from '@nestjs/common';
 import { GuardedFetch } from '#libs/guarded-fetch/index.js';
+import { ActionsModule } from './actions/actions.module.js';
 import { Audit } from './audit/audit.js';
 import { Config } from './config/config.js';
 import { DatabaseConnection } from './database/connection.js';
@@ -29,7 +30,7 @@ export class PlatformModule {
   static with({ config, log, database, entities, outgoing }: PlatformParts): DynamicModule {
     return {
       module: PlatformModule,
-      imports: [DatabaseModule.with(entities), QueueModule, MailModule, MaintenanceModule, HttpModule],
+      imports: [DatabaseModule.with(entities), QueueModule, MailModule, MaintenanceModule, HttpModule, ActionsModule],
       providers: [
         { provide: Config, useValue: config },
         { provide: Log, useValue: log },

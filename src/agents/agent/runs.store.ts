@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
+import { ExecTokens } from '../../platform/actions/exec-tokens.js';
 import { Database, newId, type UnitOfWork } from '../../platform/database/database.js';
 import type { Row } from '../../platform/database/rows.js';
 import { JobQueue } from '../../platform/queue/job-queue.js';
@@ -17,6 +18,7 @@ export class RunsStore {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(JobQueue) private readonly jobs: JobQueue,
+    @Inject(ExecTokens) private readonly tokens: ExecTokens,
   ) {}
 
   find(id: string): Promise<Row<Run> | undefined> {
@@ -93,6 +95,7 @@ export class RunsStore {
       await this.lockChat(unit, chatId);
       await before?.(unit.tables());
       await journal.end(unit.tables(), end);
+      await this.tokens.revokeFor(unit, { kind: 'run', id: journal.run.id });
       await this.enqueueNext(unit, chatId);
     });
   }

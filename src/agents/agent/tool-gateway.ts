@@ -1,9 +1,11 @@
 import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import { Inject, Injectable } from '@nestjs/common';
+import { AgentActions, type RunActions } from '../../platform/actions/agent-actions.js';
+import { allows } from '../../platform/actions/allowlist.js';
 import { jsonSchemaOf } from '../../platform/actions/json-schema.js';
 import type { Row } from '../../platform/database/rows.js';
 import { failed, Toolbox, type ToolResult } from '../../workspaces/index.js';
-import { allows, type Subagent } from '../subagents/subagent.js';
+import type { Subagent } from '../subagents/subagent.js';
 import { SubagentsService } from '../subagents/subagents.service.js';
 import type { Run } from './run.entity.js';
 
@@ -26,9 +28,10 @@ export class RunTools {
     private readonly toolbox: Toolbox,
     private readonly run: Pick<Row<Run>, 'actor' | 'workspace_id'>,
     readonly agent: Subagent | null,
+    private readonly actions: RunActions | null,
   ) {
     const tools = run.workspace_id === null ? [] : toolbox.list().filter(({ name }) => this.allows(name));
-    this.offered = tools.map(({ name, description, input }) => {
+    this.offered = [...tools, ...(actions?.tools ?? [])].map(({ name, description, input }) => {
       return { type: 'function', name, description, inputSchema: jsonSchemaOf(input) };
     });
   }
@@ -42,9 +45,13 @@ export class RunTools {
   async call(tool: string, input: unknown, hooks: CallHooks): Promise<ToolResult> {
     const { actor, workspace_id: workspaceId } = this.run;
     if (workspaceId === null) return failed('This chat has no workspace, so there are no tools');
-    if (!this.allows(tool)) return failed(this.refusal(tool));
+    const isAction = this.actions?.offers(tool) === true;
+    if (!isAction && !this.allows(tool)) return failed(this.refusal(tool));
     const fault = argumentFault(input);
-    return fault ? failed(fault) : this.toolbox.run({ actor, workspaceId, ...hooks }, tool, input);
+    if (fault) return failed(fault);
+    if (this.actions && isAction) return this.actions.call(tool, input);
+    const context = { actor, workspaceId, actions: this.actions?.inSandbox, ...hooks };
+    return this.toolbox.run(context, tool, input);
   }
 
   private allows(tool: string): boolean {
@@ -63,13 +70,18 @@ export class ToolGateway {
   constructor(
     @Inject(Toolbox) private readonly toolbox: Toolbox,
     @Inject(SubagentsService) private readonly subagents: SubagentsService,
+    @Inject(AgentActions) private readonly actions: AgentActions,
   ) {}
 
   async open(run: Row<Run>): Promise<RunTools> {
-    const { actor, workspace_id, agent_name } = run;
+    const { id, actor, workspace_id, agent_name } = run;
     const agent =
       workspace_id && agent_name ? await this.subagents.require(actor, workspace_id, agent_name) : null;
-    return new RunTools(this.toolbox, run, agent);
+    const actions =
+      workspace_id === null
+        ? null
+        : this.actions.open({ id, actor, workspaceId: workspace_id }, agent ? agent.tools : null);
+    return new RunTools(this.toolbox, run, agent, actions);
   }
 }
 

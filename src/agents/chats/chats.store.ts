@@ -11,6 +11,7 @@ import {
   type WorkspaceRole,
   workspaceRole,
 } from '../../platform/access/policy.js';
+import { Subject } from '../../platform/actions/subject.js';
 import { Database } from '../../platform/database/database.js';
 import { iso, isoOrNull, type Row, type Tables } from '../../platform/database/rows.js';
 import { NotFound } from '../../platform/http/problem.js';
@@ -55,6 +56,10 @@ export class ChatsStore {
    * The chat, if the caller may: 404 where they do not see it, 403 where their role in its workspace or their key is too
    * low. Inside a transaction, pass its tables.
    */
+  @Subject('chat', 'workspace', ({ organization_id, workspace_id }: Row<Chat>) => ({
+    organization_id,
+    workspace_id,
+  }))
   async require(
     actor: Actor,
     permission: WorkspacePermission,

@@ -82,14 +82,3 @@ function maxStepsOf(value: unknown): number | null {
     throw new SubagentSyntaxError('max_steps must be a whole number from 1');
   return value as number;
 }
-
-/** Whether an allowlist of names and globs (`*` only) names the tool. */
-export function allows(allowlist: readonly string[], tool: string): boolean {
-  return allowlist.some(pattern => {
-    const source = pattern
-      .split('*')
-      .map(part => part.replace(/[\\^$.|?+()[\]{}]/g, '\\$&'))
-      .join('.*');
-    return new RegExp(`^${source}$`).test(tool);
-  });
-}

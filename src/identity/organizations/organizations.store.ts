@@ -2,11 +2,12 @@ import { LockMode } from '@mikro-orm/core';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import {
-  OrganizationPermission,
+  type OrganizationPermission,
   OrganizationRole,
   requireOrganizationRole,
   requireScope,
 } from '../../platform/access/policy.js';
+import { Subject } from '../../platform/actions/subject.js';
 import { Database, UnitOfWork } from '../../platform/database/database.js';
 import { iso, Row } from '../../platform/database/rows.js';
 import { NotFound } from '../../platform/http/problem.js';
@@ -26,6 +27,10 @@ export class OrganizationsStore {
   constructor(@Inject(Database) private readonly database: Database) {}
 
   /** The organization, if the caller may: 404 where they are no member, 403 where their role or key is too low. */
+  @Subject('organization', 'organization', ({ id }: OrganizationRow) => ({
+    organization_id: id,
+    workspace_id: null,
+  }))
   async require(
     actor: Actor,
     permission: OrganizationPermission,

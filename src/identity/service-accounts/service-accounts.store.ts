@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import type { OrganizationPermission, OrganizationRole } from '../../platform/access/policy.js';
+import { Subject } from '../../platform/actions/subject.js';
 import { Database } from '../../platform/database/database.js';
 import { iso, type Row } from '../../platform/database/rows.js';
 import { NotFound } from '../../platform/http/problem.js';
@@ -20,6 +21,10 @@ export class ServiceAccountsStore {
   ) {}
 
   /** The account and the caller's own role in its organization: 404 where they are no member, 403 where they may not. */
+  @Subject('service_account', 'organization', ({ account }: { account: ServiceAccountRow }) => ({
+    organization_id: account.organization_id,
+    workspace_id: null,
+  }))
   async require(
     actor: Actor,
     permission: OrganizationPermission,

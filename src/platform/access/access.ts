@@ -1,9 +1,10 @@
 import { applyDecorators, createParamDecorator, ExecutionContext, SetMetadata } from '@nestjs/common';
-import { ApiExtension } from '@nestjs/swagger';
+import { ApiExtension, ApiSecurity } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import type { Actor } from './actor.js';
 
 export const PUBLIC = 'access:public';
+export const EXEC_TOKEN_ONLY = 'access:exec-token-only';
 /** Set on a route by what it serves (`sessionOnly` of an action): keys and service accounts get 403. */
 export const SESSION_ONLY = 'access:session-only';
 
@@ -15,6 +16,14 @@ export const Public = ({ orSignedIn = false } = {}) =>
   applyDecorators(
     SetMetadata(PUBLIC, orSignedIn ? 'or-signed-in' : 'always'),
     ApiExtension('x-public', true),
+  );
+
+/** Takes an exec token, and no other credential. */
+export const ExecTokenOnly = () =>
+  applyDecorators(
+    SetMetadata(EXEC_TOKEN_ONLY, true),
+    ApiSecurity('exec_token'),
+    ApiExtension('x-exec-token', true),
   );
 
 /** Who makes the request. */

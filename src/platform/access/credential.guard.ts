@@ -3,9 +3,11 @@ import { ExecutionContext, Inject, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { AuthGuard } from '@nestjs/passport';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ExecTokenGuard } from '../actions/exec-token.guard.js';
+import { EXEC_TOKEN_PREFIX } from '../actions/exec-tokens.js';
 import { BadRequest, Forbidden, Unauthorized } from '../http/problem.js';
 import { RateLimits } from '../http/rate-limit.js';
-import { PUBLIC, SESSION_ONLY } from './access.js';
+import { EXEC_TOKEN_ONLY, PUBLIC, SESSION_ONLY } from './access.js';
 import type { Actor } from './actor.js';
 import { isOAuthToken } from './token-kind.js';
 
@@ -45,6 +47,7 @@ export class CredentialGuard implements CanActivate {
     @Inject(ApiKeyGuard) private readonly apiKey: CanActivate,
     @Inject(AccessTokenGuard) private readonly accessToken: CanActivate,
     @Inject(OAuthTokenGuard) private readonly oauthToken: CanActivate,
+    @Inject(ExecTokenGuard) private readonly execToken: CanActivate,
     @Inject(RateLimits) private readonly limits: RateLimits,
   ) {}
 
@@ -53,7 +56,9 @@ export class CredentialGuard implements CanActivate {
     const request = context.switchToHttp().getRequest<FastifyRequest & { user: Actor }>();
     const open = this.reflector.getAllAndOverride<'always' | 'or-signed-in' | undefined>(PUBLIC, route);
     if (open === 'always' || (open && !hasCredential(request))) return true;
-    const admitted = await this.guardOf(request).canActivate(context);
+    const takesExecToken = this.reflector.getAllAndOverride<boolean>(EXEC_TOKEN_ONLY, route);
+    const guard = takesExecToken ? this.execToken : this.guardOf(request);
+    const admitted = await guard.canActivate(context);
     this.limits.recognise(request, context.switchToHttp().getResponse<FastifyReply>(), request.user);
     if (this.reflector.getAllAndOverride<boolean>(SESSION_ONLY, route)) requireSession(request.user);
     return admitted as boolean;
@@ -66,6 +71,8 @@ export class CredentialGuard implements CanActivate {
       throw new BadRequest('Send X-API-Key or Authorization, not both');
     if (hasKey) return this.apiKey;
     if (authorization === undefined) throw new Unauthorized('Sign in, or send an API key in X-API-Key');
+    if (authorization.startsWith(`Bearer ${EXEC_TOKEN_PREFIX}`))
+      throw new Unauthorized('An exec token is good for /api/actions-exec alone');
     return isOAuthToken(authorization) ? this.oauthToken : this.accessToken;
   }
 }

@@ -50,6 +50,10 @@ export function describeApi(app: NestFastifyApplication): OpenAPIObject {
     .setVersion('0.1.0')
     .addApiKey({ type: 'apiKey', in: 'header', name: 'X-API-Key' }, 'api_key')
     .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT' }, 'access_token')
+    .addBearerAuth(
+      { type: 'http', scheme: 'bearer', description: 'Given to sandboxes, sites, servers and automations' },
+      'exec_token',
+    )
     .addSecurityRequirements('api_key')
     .addSecurityRequirements('access_token')
     .build();

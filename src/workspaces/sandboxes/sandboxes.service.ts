@@ -6,8 +6,11 @@ import {
   type SandboxDriver,
   SandboxFailure,
   SandboxRefusal,
+  type SandboxRequest,
   type SandboxResult,
 } from '#libs/sandbox/index.js';
+import type { ActionCaller } from '../../platform/actions/action-caller.js';
+import { ActionSockets, type OpenActionSocket } from '../../platform/actions/sandbox/action-sockets.js';
 import { Config } from '../../platform/config/config.js';
 import { Invalid, translateErrors, Unavailable } from '../../platform/http/problem.js';
 import { Log } from '../../platform/log/log.js';
@@ -16,12 +19,18 @@ import { type VisibleWorkspace, WorkspaceFolders } from '../workspaces/index.js'
 translateErrors(SandboxRefusal, error => new Invalid(error.message));
 translateErrors(SandboxFailure, error => new Unavailable(`Code cannot run here: ${error.message}`));
 
+const SYSTEM_PATH = ['/usr/local/bin', '/usr/bin', '/bin', '/usr/sbin', '/sbin'];
+/** Where the socket and the command for actions are, inside. */
+const ACTIONS_FOLDER = '/run/atelier';
+
 /** A shell script to run on the files of a workspace. */
 export interface ScriptRequest {
   script: string;
   /** Wall time; absent: SANDBOX_SECONDS. */
   seconds?: number;
   signal?: AbortSignal;
+  /** Who the command `actions` acts as; absent: there is no such command. */
+  actions?: ActionCaller;
   onOutput?: (chunk: OutputChunk) => void;
 }
 
@@ -29,15 +38,20 @@ export interface ScriptRequest {
 @Injectable()
 export class SandboxesService implements OnApplicationBootstrap {
   private readonly driver: SandboxDriver;
+  /** The folder of the service's own Node.js, as commands see it. */
+  private readonly nodeFolder: string;
 
   constructor(
     @Inject(Config) private readonly config: Config,
+    @Inject(ActionSockets) private readonly sockets: ActionSockets,
     @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
     @Inject(Log) private readonly log: Log,
   ) {
     const node = path.dirname(path.dirname(process.execPath));
     const own = node.startsWith('/usr') ? [] : [{ from: process.execPath, to: '/opt/node/bin/node' }];
     this.driver = createSandbox(config.sandboxDriver, { readOnlyBinds: own });
+    const isMoved = this.driver.isolated && own.length > 0;
+    this.nodeFolder = isMoved ? '/opt/node/bin' : path.dirname(process.execPath);
   }
 
   async onApplicationBootstrap(): Promise<void> {
@@ -56,13 +70,31 @@ export class SandboxesService implements OnApplicationBootstrap {
     const check = await this.driver.check();
     if (!check.ok) throw new Unavailable(`Code cannot run here: ${check.reason}`);
     const seconds = request.seconds ?? this.config.sandboxSeconds;
-    return this.driver.run({
-      workspace: this.folders.pathOf(workspace),
-      owner: this.folders.ownerOf(workspace),
-      argv: ['bash', '-c', request.script],
-      limits: { memoryBytes: this.config.sandboxMemoryBytes, wallMs: seconds * 1000, cpuSeconds: seconds },
-      signal: request.signal,
-      onOutput: request.onOutput,
-    });
+    const owner = this.folders.ownerOf(workspace);
+    const socket = request.actions && (await this.sockets.open(request.actions, owner));
+    try {
+      return await this.driver.run({
+        ...(socket ? this.showing(socket) : {}),
+        workspace: this.folders.pathOf(workspace),
+        owner,
+        argv: ['bash', '-c', request.script],
+        limits: { memoryBytes: this.config.sandboxMemoryBytes, wallMs: seconds * 1000, cpuSeconds: seconds },
+        signal: request.signal,
+        onOutput: request.onOutput,
+      });
+    } finally {
+      await socket?.close();
+    }
+  }
+
+  /** What lets a command find the command `actions` and its socket. */
+  private showing({ folder }: OpenActionSocket): Pick<SandboxRequest, 'env' | 'readOnlyBinds'> {
+    const { isolated } = this.driver;
+    const inside = isolated ? ACTIONS_FOLDER : folder;
+    const env = {
+      PATH: [`${inside}/bin`, this.nodeFolder, ...SYSTEM_PATH].join(':'),
+      ACTIONS_SOCKET: `${inside}/actions.sock`,
+    };
+    return { env, readOnlyBinds: isolated ? [{ from: folder, to: inside }] : [] };
   }
 }

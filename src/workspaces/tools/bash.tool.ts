@@ -34,6 +34,7 @@ export class BashTool implements Tool<BashInput> {
       script: command,
       seconds: timeout_seconds,
       signal: context.signal,
+      actions: context.actions,
       onOutput: chunk => context.onOutput?.(chunk.text),
     });
     return report(result);

@@ -1,5 +1,6 @@
 import type { Actor } from '../../platform/access/actor.js';
 import type { Effect } from '../../platform/actions/action.js';
+import type { ActionCaller } from '../../platform/actions/action-caller.js';
 import type { Shape } from '../../platform/http/field.js';
 
 /** Where and for whom a tool runs. */
@@ -7,6 +8,8 @@ export interface ToolContext {
   readonly actor: Actor;
   readonly workspaceId: string;
   readonly signal: AbortSignal;
+  /** Who the command `actions` acts as in a sandbox; absent: there is no such command. */
+  readonly actions?: ActionCaller;
   /** Gets output while the tool runs, where it has any before its end. */
   readonly onOutput?: (text: string) => void;
 }

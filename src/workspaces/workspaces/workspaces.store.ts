@@ -11,6 +11,7 @@ import {
   type WorkspaceRole,
   workspaceRole,
 } from '../../platform/access/policy.js';
+import { Subject } from '../../platform/actions/subject.js';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import { iso, type Row } from '../../platform/database/rows.js';
 import { NotFound } from '../../platform/http/problem.js';
@@ -43,6 +44,10 @@ export class WorkspacesStore {
   constructor(@Inject(Database) private readonly database: Database) {}
 
   /** The workspace, if the caller may: 404 where they do not see it, 403 where their role or key is too low. */
+  @Subject('workspace', 'workspace', ({ id, organization_id }: VisibleWorkspace) => ({
+    workspace_id: id,
+    organization_id,
+  }))
   async require(
     actor: Actor,
     permission: WorkspacePermission,

@@ -1,3 +1,4 @@
+import { Actions } from './20261121-actions.js';
 import { AuditLog } from './20261121-audit.js';
 import { Billing } from './20261121-billing.js';
 import { First } from './20261121-first.js';
@@ -16,5 +17,6 @@ export const migrationsList = [
   { name: '20261121-billing', class: Billing },
   { name: '20261121-sign-in', class: SignIn },
   { name: '20261121-requests', class: Requests },
+  { name: '20261121-actions', class: Actions },
   { name: '20261121-oauth', class: OAuth },
 ];

@@ -1,0 +1,57 @@
+import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
+import { DiscoveryService, MetadataScanner } from '@nestjs/core';
+import { NotFound } from '../http/problem.js';
+import { declarationOf } from './action.js';
+import { ActionSearch } from './action-search.js';
+import { CatalogAction } from './catalog-action.js';
+import { providerMethods } from './provider-methods.js';
+
+/** Two methods declare the same capability: the service does not start. */
+export class DuplicateAction extends Error {}
+
+/** Every capability of the service, gathered at boot from what the services declare. */
+@Injectable()
+export class ActionCatalog implements OnModuleInit {
+  private actions: ReadonlyMap<string, CatalogAction> = new Map();
+  private search = new ActionSearch([]);
+
+  constructor(
+    @Inject(DiscoveryService) private readonly discovery: DiscoveryService,
+    @Inject(MetadataScanner) private readonly scanner: MetadataScanner,
+  ) {}
+
+  onModuleInit(): void {
+    this.actions = this.discover();
+    this.search = new ActionSearch([...this.actions.values()]);
+  }
+
+  /** Every action that any surface but plain HTTP may offer, by name. */
+  list(): CatalogAction[] {
+    return [...this.actions.values()];
+  }
+
+  /** Those that suit the words, the best first; all of them, by name, without words. */
+  find(words: string | undefined): CatalogAction[] {
+    return words?.trim() ? this.search.find(words) : this.list();
+  }
+
+  require(name: string): CatalogAction {
+    const action = this.actions.get(name);
+    if (!action) throw new NotFound(`There is no action ${name.slice(0, 64)}`);
+    return action;
+  }
+
+  private discover(): Map<string, CatalogAction> {
+    const found = new Map<string, CatalogAction>();
+    for (const { instance, method } of providerMethods(this.discovery, this.scanner)) {
+      const declaration = declarationOf(method);
+      if (!declaration) continue;
+      const { name } = declaration;
+      if (found.has(name))
+        throw new DuplicateAction(`Two methods declare the action ${name}; the second is ${method.name}`);
+      found.set(name, new CatalogAction(declaration, instance, method));
+    }
+    const shown = [...found].filter(([, { declaration }]) => !declaration.restOnly);
+    return new Map(shown.sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+}

@@ -1,0 +1,162 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import type { Actor } from '../access/actor.js';
+import { Database, newId } from '../database/database.js';
+import { type Problem, problemOf } from '../http/problem.js';
+import { requestOrigin } from '../http/request-origin.js';
+import { Log } from '../log/log.js';
+import type { Effect } from './action.js';
+import type { ActionCaller } from './action-caller.js';
+import type { CatalogAction } from './catalog-action.js';
+import { redact } from './redaction.js';
+import type { Place } from './subject.js';
+
+export const ACTION_RUN_STATUSES = ['running', 'completed', 'error', 'validated'] as const;
+export type ActionRunStatus = (typeof ACTION_RUN_STATUSES)[number];
+
+/** An action in no more than this many hours has ended; one that is open longer was left by a process that died. */
+const LONGEST_HOURS = 6;
+
+/** A row of the ledger as it lies in the database. */
+export interface ActionRunRow {
+  id: string;
+  action: string;
+  effect: Effect;
+  dry_run: boolean;
+  status: ActionRunStatus;
+  surface: ActionCaller['surface'];
+  caller_kind: ActionCaller['kind'];
+  caller_id: string;
+  actor_type: Actor['type'];
+  actor_id: string;
+  actor_name: string;
+  on_behalf_of_id: string | null;
+  credential_type: Actor['credential']['type'];
+  credential_id: string;
+  organization_id: string | null;
+  workspace_id: string | null;
+  request_id: string | null;
+  input: unknown;
+  output: unknown;
+  error: ActionRunError | null;
+  started_at: Date;
+  finished_at: Date | null;
+  duration_ms: number | null;
+}
+
+export interface ActionRunError {
+  status: number;
+  detail: string;
+}
+
+/** What is known of a run when it begins. */
+export interface BegunRun {
+  readonly action: CatalogAction;
+  readonly caller: ActionCaller;
+  readonly dryRun: boolean;
+  readonly place: Place;
+  readonly input: unknown;
+}
+
+type Ending =
+  | { status: 'completed'; output: unknown }
+  | { status: 'validated' }
+  | { status: 'error'; error: unknown };
+
+/** The record of every action that was run through the catalog, whoever called: added to, and closed once. */
+@Injectable()
+export class ActionLedger {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Log) private readonly log: Log,
+  ) {}
+
+  /** Writes down that it begins, before anything is done. */
+  async begin(run: BegunRun): Promise<string> {
+    const id = newId();
+    await this.insert({ ...rowOf(run, id), status: 'running', started_at: new Date().toISOString() });
+    return id;
+  }
+
+  /** Writes down how it ended. What was done is done: where it cannot be written, the log says so. */
+  async end(id: string, action: CatalogAction, ending: Ending): Promise<void> {
+    const { status, output, error } = endOf(action, ending);
+    try {
+      await sql`
+        update action_run set status = ${status}, output = ${json(output)}::jsonb, error = ${json(error)}::jsonb,
+          finished_at = now(), duration_ms = extract(epoch from now() - started_at) * 1000
+        where id = ${id}`.execute(this.database.tables());
+    } catch (failure) {
+      this.log.error({ err: failure, action_run: id }, 'the end of an action could not be written down');
+    }
+  }
+
+  /** Writes down one that did nothing: it was refused before it began, or was a rehearsal. */
+  async note(run: BegunRun, ending: Ending): Promise<string> {
+    const id = newId();
+    const now = new Date().toISOString();
+    const { status, error } = endOf(run.action, ending);
+    const times = { started_at: now, finished_at: now, duration_ms: 0 };
+    await this.insert({ ...rowOf(run, id), status, error: json(error), ...times });
+    return id;
+  }
+
+  /** Closes what processes that died have left open. */
+  async closeAbandoned(): Promise<void> {
+    const error = json({
+      status: 500,
+      detail: 'The process that ran it ended; whether it was done is not known',
+    });
+    await sql`
+      update action_run set status = 'error', error = ${error}::jsonb, finished_at = now()
+      where status = 'running' and started_at < now() - make_interval(hours => ${LONGEST_HOURS})`.execute(
+      this.database.tables(),
+    );
+  }
+
+  private async insert(values: Record<string, unknown>): Promise<void> {
+    const columns = Object.keys(values).map(name => sql.ref(name));
+    await sql`insert into action_run (${sql.join(columns)}) values (${sql.join(Object.values(values))})`.execute(
+      this.database.tables(),
+    );
+  }
+}
+
+function rowOf({ action, caller, dryRun, place, input }: BegunRun, id: string): Record<string, unknown> {
+  const { actor, surface, kind, isProgram } = caller;
+  return {
+    id,
+    action: action.name,
+    effect: action.declaration.effect,
+    dry_run: dryRun,
+    surface,
+    caller_kind: kind,
+    caller_id: caller.id,
+    actor_type: actor.type,
+    actor_id: actor.id,
+    actor_name: actor.name,
+    on_behalf_of_id: isProgram ? actor.id : null,
+    credential_type: actor.credential.type,
+    credential_id: actor.credential.id,
+    organization_id: place.organization_id,
+    workspace_id: place.workspace_id,
+    request_id: requestOrigin()?.request_id ?? null,
+    input: json(redact(action.declaration.input, input)),
+  };
+}
+
+function endOf({ declaration }: CatalogAction, ending: Ending) {
+  const output = ending.status === 'completed' ? redact(declaration.output, ending.output) : null;
+  const error = ending.status === 'error' ? errorOf(ending.error) : null;
+  return { status: ending.status, output, error };
+}
+
+function errorOf(error: unknown): ActionRunError {
+  const problem: Problem | undefined = problemOf(error);
+  return problem
+    ? { status: problem.status, detail: problem.detail }
+    : { status: 500, detail: 'Internal server error' };
+}
+
+const json = (value: unknown): string | null =>
+  value === null || value === undefined ? null : JSON.stringify(value);

@@ -1,0 +1,96 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Problem, problemOf } from '../http/problem.js';
+import type { ActionCaller } from './action-caller.js';
+import { ActionCatalog } from './action-catalog.js';
+import { ActionLedger, type BegunRun } from './action-ledger.js';
+import type { CatalogAction } from './catalog-action.js';
+import { type Place, Subjects } from './subject.js';
+
+/** Names the run in the ledger, with a refusal. */
+export const ACTION_RUN_HEADER = 'action-run-id';
+
+/** A call of an action, by whatever way it came. */
+export interface ActionCall {
+  readonly name: string;
+  readonly input?: unknown;
+  /** The workspace that is meant where the input names none. */
+  readonly workspaceId?: string;
+  /** Checks everything and does nothing. */
+  readonly dryRun?: boolean;
+}
+
+export interface ActionResult {
+  readonly run_id: string;
+  readonly status: 'completed' | 'validated';
+  readonly output: unknown;
+}
+
+const NOWHERE: Place = { organization_id: null, workspace_id: null };
+
+/** Runs actions: the one way for every surface but a plain route, with the same checks and one record. */
+@Injectable()
+export class ActionRunner {
+  constructor(
+    @Inject(ActionCatalog) private readonly catalog: ActionCatalog,
+    @Inject(Subjects) private readonly subjects: Subjects,
+    @Inject(ActionLedger) private readonly ledger: ActionLedger,
+  ) {}
+
+  /** What the action refuses is thrown, as the problem that a route would answer with, and names the run. */
+  async run(caller: ActionCaller, call: ActionCall): Promise<ActionResult> {
+    const action = this.catalog.require(call.name);
+    const { dryRun = false } = call;
+    const begun = { action, caller, dryRun, place: NOWHERE, input: call.input };
+    const { input, place } = await this.prepare(begun, call);
+    if (!dryRun) return this.perform({ ...begun, place, input }, input);
+    const run_id = await this.ledger.note({ ...begun, place, input }, { status: 'validated' });
+    return { run_id, status: 'validated', output: null };
+  }
+
+  private async prepare(begun: BegunRun, call: ActionCall): Promise<{ input: object; place: Place }> {
+    const { action, caller, dryRun } = begun;
+    try {
+      caller.requireMayRun(action.declaration);
+      const input = action.readInput(call.input, call.workspaceId ?? caller.workspaceId);
+      return { input, place: await this.placeOf(action, caller, input, dryRun) };
+    } catch (error) {
+      throw named(error, await this.ledger.note(begun, { status: 'error', error }));
+    }
+  }
+
+  /** A rehearsal ends with a refusal here; otherwise it is the action itself that refuses, in its own words. */
+  private async placeOf(
+    { declaration }: CatalogAction,
+    { actor }: ActionCaller,
+    input: object,
+    dryRun: boolean,
+  ): Promise<Place> {
+    try {
+      return await this.subjects.locate(actor, declaration, input);
+    } catch (error) {
+      if (dryRun || !problemOf(error)) throw error;
+      return NOWHERE;
+    }
+  }
+
+  private async perform(begun: BegunRun, input: object): Promise<ActionResult> {
+    const { action, caller } = begun;
+    const run_id = await this.ledger.begin(begun);
+    try {
+      const output = await action.invoke(caller.actor, input);
+      await this.ledger.end(run_id, action, { status: 'completed', output });
+      return { run_id, status: 'completed', output };
+    } catch (error) {
+      await this.ledger.end(run_id, action, { status: 'error', error });
+      throw named(error, run_id);
+    }
+  }
+}
+
+/** The refusal with the run's name on it; a fault of ours stays what it is. */
+function named(error: unknown, runId: string): unknown {
+  const problem = problemOf(error);
+  if (!problem) return error;
+  const headers = { ...problem.headers, [ACTION_RUN_HEADER]: runId };
+  return new Problem(problem.status, problem.detail, headers);
+}

@@ -1,0 +1,42 @@
+import { Global, Inject, Module, OnModuleInit } from '@nestjs/common';
+import { DiscoveryModule } from '@nestjs/core';
+import { Maintenance } from '../maintenance/maintenance.js';
+import { ActionCatalog } from './action-catalog.js';
+import { ActionLedger } from './action-ledger.js';
+import { ActionRunner } from './action-runner.js';
+import { AgentActions } from './agent-actions.js';
+import { ExecTokenGuard } from './exec-token.guard.js';
+import { ExecTokens } from './exec-tokens.js';
+import { ActionSockets } from './sandbox/action-sockets.js';
+import { Subjects } from './subject.js';
+
+const HOUR_MS = 3_600_000;
+
+/** The catalog of what the service can do, and the ways to use it that are no routes. */
+@Global()
+@Module({
+  imports: [DiscoveryModule],
+  providers: [
+    ActionCatalog,
+    ActionLedger,
+    ActionRunner,
+    ActionSockets,
+    AgentActions,
+    ExecTokenGuard,
+    ExecTokens,
+    Subjects,
+  ],
+  exports: [ActionCatalog, ActionRunner, ActionSockets, AgentActions, ExecTokenGuard, ExecTokens],
+})
+export class ActionsModule implements OnModuleInit {
+  constructor(
+    @Inject(Maintenance) private readonly maintenance: Maintenance,
+    @Inject(ActionLedger) private readonly ledger: ActionLedger,
+    @Inject(ExecTokens) private readonly tokens: ExecTokens,
+  ) {}
+
+  onModuleInit(): void {
+    this.maintenance.every(HOUR_MS, 'action_runs', () => this.ledger.closeAbandoned());
+    this.maintenance.every(HOUR_MS, 'exec_tokens', () => this.tokens.deleteOld());
+  }
+}

@@ -1,0 +1,162 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Actor } from '../access/actor.js';
+import { Field, type Shape } from '../http/field.js';
+import { assertValid, hydrate } from '../http/input.js';
+import { problemOf } from '../http/problem.js';
+import type { Effect } from './action.js';
+import { ActionCaller } from './action-caller.js';
+import { ActionCatalog } from './action-catalog.js';
+import { actionsFor } from './action-listing.js';
+import { ActionRunner } from './action-runner.js';
+import { ActionAllowlist } from './allowlist.js';
+
+const EFFECTS = ['read', 'write', 'destructive'];
+const FEWEST_FOUND = 10;
+/** Longest result that a model is given, in characters. */
+const MOST_OUTPUT = 50_000;
+
+class SearchActions {
+  @Field.text('What is to be done, in a few words; absent: every action', { max: 500, optional: true })
+  query?: string;
+
+  @Field.choice('Only actions with this effect', EFFECTS, { optional: true })
+  effect?: Effect;
+
+  @Field.integer('Most actions to list', { min: 1, max: 100, optional: true })
+  limit?: number;
+}
+
+class DescribeAction {
+  @Field.text('Name of the action', { max: 64, example: 'chat_list' })
+  name: string;
+}
+
+class RunAction {
+  @Field.text('Name of the action', { max: 64, example: 'chat_list' })
+  name: string;
+
+  @Field.json('Its input, as its input_schema says; workspace_id is filled in', { optional: true })
+  input?: unknown;
+
+  @Field.boolean('Only check whether it could be run', { optional: true })
+  dry_run?: boolean;
+}
+
+/** A tool with which a model uses the catalog. */
+interface ActionTool {
+  readonly name: string;
+  readonly description: string;
+  readonly input: Shape;
+}
+
+const TOOLS: readonly ActionTool[] = [
+  {
+    name: 'actions_search',
+    description: 'Find what the service can do besides these tools: actions, each with its effect.',
+    input: SearchActions,
+  },
+  {
+    name: 'actions_describe',
+    description: 'Show one action with the JSON Schemas of its input and output.',
+    input: DescribeAction,
+  },
+  {
+    name: 'actions_run',
+    description: 'Run an action in this workspace, on the authority of the person you work for.',
+    input: RunAction,
+  },
+];
+
+/** The run for which an agent works. */
+export interface AgentRun {
+  readonly id: string;
+  readonly actor: Actor;
+  readonly workspaceId: string;
+}
+
+/** The catalog as one agent run may use it. What is refused is told to the model; faults of ours are thrown. */
+export class RunActions {
+  /** The tools to offer; none where the agent's allowlist names no action. */
+  readonly tools: readonly ActionTool[];
+
+  constructor(
+    private readonly catalog: ActionCatalog,
+    private readonly runner: ActionRunner,
+    private readonly run: AgentRun,
+    private readonly allowlist: ActionAllowlist,
+  ) {
+    this.tools = allowlist.isEmpty ? [] : TOOLS;
+  }
+
+  offers(tool: string): boolean {
+    return this.tools.some(({ name }) => name === tool);
+  }
+
+  /** Who the `actions` command acts as in this run's sandboxes; undefined where there is no such command. */
+  get inSandbox(): ActionCaller | undefined {
+    return this.allowlist.isEmpty ? undefined : this.caller('sandbox');
+  }
+
+  async call(tool: string, input: unknown): Promise<{ output: string; isError: boolean }> {
+    try {
+      const text = JSON.stringify(await this.answer(tool, input), null, 1);
+      const output =
+        text.length > MOST_OUTPUT ? `${text.slice(0, MOST_OUTPUT).toWellFormed()}\n… cut off` : text;
+      return { output, isError: false };
+    } catch (error) {
+      const problem = problemOf(error);
+      if (!problem) throw error;
+      return { output: problem.detail, isError: true };
+    }
+  }
+
+  private answer(tool: string, input: unknown): unknown {
+    if (tool === 'actions_search') return this.search(checked(SearchActions, input));
+    if (tool === 'actions_describe') return this.describe(checked(DescribeAction, input));
+    const { name, input: given, dry_run } = checked(RunAction, input);
+    return this.runner.run(this.caller('agent'), { name, input: given, dryRun: dry_run });
+  }
+
+  private search({ query, effect, limit = FEWEST_FOUND }: SearchActions): unknown {
+    const found = actionsFor(this.caller('agent'), this.catalog, { q: query, effect });
+    const actions = found
+      .slice(0, limit)
+      .map(({ name, declaration }) => ({ name, effect: declaration.effect, summary: declaration.summary }));
+    return { actions, more: Math.max(0, found.length - limit) };
+  }
+
+  private describe({ name }: DescribeAction): unknown {
+    const action = this.catalog.require(name);
+    this.caller('agent').requireMayRun(action.declaration);
+    return action.describe();
+  }
+
+  private caller(surface: 'agent' | 'sandbox'): ActionCaller {
+    const { id, actor, workspaceId } = this.run;
+    return ActionCaller.program({ kind: 'run', id }, surface, {
+      actor,
+      workspaceId,
+      allowlist: this.allowlist,
+    });
+  }
+}
+
+/** Opens the catalog for agent runs. */
+@Injectable()
+export class AgentActions {
+  constructor(
+    @Inject(ActionCatalog) private readonly catalog: ActionCatalog,
+    @Inject(ActionRunner) private readonly runner: ActionRunner,
+  ) {}
+
+  /** `tools` is the allowlist of the agent; null for one that may use every tool. */
+  open(run: AgentRun, tools: readonly string[] | null): RunActions {
+    return new RunActions(this.catalog, this.runner, run, ActionAllowlist.ofTools(tools));
+  }
+}
+
+function checked<T extends object>(shape: new () => T, input: unknown): T {
+  const instance = hydrate(shape, input);
+  assertValid(instance);
+  return instance as T;
+}

@@ -1,0 +1,52 @@
+import type { ActionDeclaration } from './action.js';
+
+/** Prefix of what names an action, rather than a tool, in an agent's allowlist. */
+const ACTION = 'action:';
+
+/** Whether a list of names and globs (`*` only) names it. */
+export function allows(allowlist: readonly string[], name: string): boolean {
+  return allowlist.some(pattern => matches(pattern, name));
+}
+
+/** Takes time linear in the name for each star, whatever the pattern. */
+function matches(pattern: string, name: string): boolean {
+  const parts = pattern.split('*');
+  const head = parts.shift() ?? '';
+  const tail = parts.pop();
+  if (tail === undefined) return pattern === name;
+  if (name.length < head.length + tail.length || !name.startsWith(head) || !name.endsWith(tail)) return false;
+  const end = name.length - tail.length;
+  let from = head.length;
+  for (const part of parts) {
+    const found = name.indexOf(part, from);
+    if (found < 0 || found + part.length > end) return false;
+    from = found + part.length;
+  }
+  return true;
+}
+
+/**
+ * The actions that a program may run: names and globs. A glob never covers what is destructive; that has to be named in
+ * full.
+ */
+export class ActionAllowlist {
+  constructor(readonly patterns: readonly string[]) {}
+
+  /**
+   * What an agent's list of tools says about actions: `actions_run`, or a glob that covers it, allows those that destroy
+   * nothing; `action:NAME` allows that one. null is the list of an agent that may use every tool.
+   */
+  static ofTools(tools: readonly string[] | null): ActionAllowlist {
+    if (tools === null) return new ActionAllowlist(['*']);
+    const named = tools.filter(tool => tool.startsWith(ACTION)).map(tool => tool.slice(ACTION.length));
+    return new ActionAllowlist(allows(tools, 'actions_run') ? ['*', ...named] : named);
+  }
+
+  get isEmpty(): boolean {
+    return this.patterns.length === 0;
+  }
+
+  allows({ name, effect }: Pick<ActionDeclaration, 'name' | 'effect'>): boolean {
+    return effect === 'destructive' ? this.patterns.includes(name) : allows(this.patterns, name);
+  }
+}

@@ -1,0 +1,77 @@
+import type { Actor } from '../access/actor.js';
+import { scopeOf } from '../access/policy.js';
+import { fieldsOf } from '../http/field.js';
+import { assertValid, hydrate } from '../http/input.js';
+import { Invalid } from '../http/problem.js';
+import type { ActionDeclaration, Effect } from './action.js';
+import { jsonSchemaOf } from './json-schema.js';
+
+/** An action as callers read it. */
+export interface ActionDescription {
+  name: string;
+  title: string;
+  summary: string;
+  effect: Effect;
+  input_schema: Record<string, unknown>;
+  output_schema: Record<string, unknown>;
+  permission: string | null;
+  scopes: string[];
+}
+
+/** One capability: what is declared of it, and the method that does it. */
+export class CatalogAction {
+  constructor(
+    readonly declaration: ActionDeclaration,
+    private readonly service: object,
+    private readonly method: (...args: unknown[]) => unknown,
+  ) {}
+
+  get name(): string {
+    return this.declaration.name;
+  }
+
+  get title(): string {
+    const words = this.name.replaceAll('_', ' ');
+    return this.declaration.title ?? words.charAt(0).toUpperCase() + words.slice(1);
+  }
+
+  describe(): ActionDescription {
+    const { name, summary, effect, input, output, permission } = this.declaration;
+    return {
+      name,
+      title: this.title,
+      summary,
+      effect,
+      input_schema: input ? jsonSchemaOf(input) : NOTHING,
+      output_schema: jsonSchemaOf(output),
+      permission,
+      scopes: permission ? [scopeOf(permission)] : [],
+    };
+  }
+
+  /**
+   * The input as the method takes it, checked as over HTTP. `workspaceId` fills in the workspace that the caller did not
+   * name, where the action takes one.
+   */
+  readInput(plain: unknown, workspaceId: string | null): object {
+    const { input } = this.declaration;
+    const given = plain ?? {};
+    if (!input) {
+      if (typeof given !== 'object' || Object.keys(given).length > 0)
+        throw new Invalid(`${this.name} takes no input`);
+      return {};
+    }
+    const takesWorkspace = workspaceId !== null && fieldsOf(input).has('workspace_id');
+    const isOpen = takesWorkspace && typeof given === 'object' && !('workspace_id' in given);
+    const checked = hydrate(input, isOpen ? { ...given, workspace_id: workspaceId } : given);
+    assertValid(checked);
+    return checked;
+  }
+
+  /** Does it, on the actor's authority. */
+  invoke(actor: Actor, input: object): unknown {
+    return this.method.call(this.service, actor, input);
+  }
+}
+
+const NOTHING = { type: 'object', properties: {}, additionalProperties: false };

@@ -1,0 +1,37 @@
+import { CanActivate, createParamDecorator, ExecutionContext, Inject, Injectable } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import type { Actor } from '../access/actor.js';
+import { BadRequest, Unauthorized } from '../http/problem.js';
+import type { ActionCaller } from './action-caller.js';
+import { EXEC_TOKEN_PREFIX, ExecTokens } from './exec-tokens.js';
+
+type ExecRequest = FastifyRequest & { user: Actor; execCaller: ActionCaller };
+
+/** Lets in who holds an exec token, in `Authorization: Bearer atx_…`. */
+@Injectable()
+export class ExecTokenGuard implements CanActivate {
+  constructor(@Inject(ExecTokens) private readonly tokens: ExecTokens) {}
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const request = context.switchToHttp().getRequest<ExecRequest>();
+    const { headers } = request;
+    if (headers['x-api-key'] !== undefined && headers.authorization !== undefined)
+      throw new BadRequest('Send X-API-Key or Authorization, not both');
+    const [, token] = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '') ?? [];
+    if (!token?.startsWith(EXEC_TOKEN_PREFIX))
+      throw new Unauthorized(`This takes an exec token, in Authorization: Bearer ${EXEC_TOKEN_PREFIX}…`);
+    const caller = await this.tokens.callerOf(token);
+    if (!caller)
+      throw new Unauthorized(
+        'This exec token is not valid: unknown, expired, or what it was given to has ended',
+      );
+    request.user = caller.actor;
+    request.execCaller = caller;
+    return true;
+  }
+}
+
+/** Who calls, on a route that takes exec tokens. */
+export const ExecCaller = createParamDecorator((_: unknown, context: ExecutionContext): ActionCaller => {
+  return context.switchToHttp().getRequest<ExecRequest>().execCaller;
+});

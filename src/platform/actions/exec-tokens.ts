@@ -1,0 +1,93 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import type { Actor } from '../access/actor.js';
+import { Database, newId, type UnitOfWork } from '../database/database.js';
+import { ActionCaller, type CallingProgram } from './action-caller.js';
+import { ActionAllowlist } from './allowlist.js';
+
+export const EXEC_TOKEN_PREFIX = 'atx_';
+const TOKEN = /^atx_[\w-]{43}$/;
+/** How long a token that is over is kept, to tell by hand what it was. */
+const KEPT_DAYS = 7;
+
+/** What a token is bound to. */
+export interface ExecGrant {
+  /** On whose authority it acts; what they may is looked at again at every call. */
+  readonly actor: Actor;
+  readonly workspaceId: string;
+  /** What holds it, and with whose end it ends. */
+  readonly caller: CallingProgram;
+  /** Names and globs of actions; what is destructive has to be named in full. */
+  readonly actions: readonly string[];
+  readonly expiresAt: Date;
+}
+
+interface GrantRow {
+  id: string;
+  actor: Actor;
+  workspace_id: string;
+  caller_kind: CallingProgram['kind'];
+  caller_id: string;
+  actions: string[];
+  expires_at: string;
+}
+
+/** Short-lived tokens with which sandboxes, sites, servers and automations run actions. */
+@Injectable()
+export class ExecTokens {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  /** A new token; it is given out this once, and stored as a hash. It works once the transaction is committed. */
+  async mint(unit: UnitOfWork, grant: ExecGrant): Promise<string> {
+    const token = EXEC_TOKEN_PREFIX + randomBytes(32).toString('base64url');
+    const { actor, workspaceId, caller, actions } = grant;
+    await sql`
+      insert into exec_token (id, hash, actor, workspace_id, caller_kind, caller_id, actions, created_at, expires_at)
+      values (${newId()}, ${hashOf(token)}, ${JSON.stringify(actor)}::jsonb, ${workspaceId}, ${caller.kind}, ${caller.id},
+        ${[...actions]}::text[], now(), ${endOf(grant).toISOString()})`.execute(unit.tables());
+    return token;
+  }
+
+  /** Ends every token of what has ended. */
+  async revokeFor(unit: UnitOfWork, { kind, id }: CallingProgram): Promise<void> {
+    await sql`
+      update exec_token set revoked_at = now()
+      where caller_kind = ${kind} and caller_id = ${id} and revoked_at is null`.execute(unit.tables());
+  }
+
+  /** Who calls with the token; undefined for one that is unknown, over or revoked. */
+  async callerOf(token: string): Promise<ActionCaller | undefined> {
+    if (!TOKEN.test(token)) return undefined;
+    const { rows } = await sql<GrantRow>`
+      select id, actor, workspace_id, caller_kind, caller_id, actions, expires_at from exec_token
+      where hash = ${hashOf(token)} and revoked_at is null and expires_at > now()`.execute(
+      this.database.tables(),
+    );
+    return rows[0] && callerOf(rows[0]);
+  }
+
+  async deleteOld(): Promise<void> {
+    await sql`delete from exec_token where expires_at < now() - make_interval(days => ${KEPT_DAYS})`.execute(
+      this.database.tables(),
+    );
+  }
+}
+
+function callerOf({ id, actor, workspace_id, caller_kind, caller_id, actions, expires_at }: GrantRow) {
+  const credential = { ...actor.credential, expires_at: new Date(expires_at).toISOString() };
+  return ActionCaller.program({ kind: caller_kind, id: caller_id }, 'exec', {
+    actor: { ...actor, credential },
+    workspaceId: workspace_id,
+    allowlist: new ActionAllowlist(actions),
+    tokenId: id,
+  });
+}
+
+/** A token ends with the key it comes from, if not before. (A session is renewed, so what it started outlives it.) */
+function endOf({ actor: { credential }, expiresAt }: ExecGrant): Date {
+  const ofKey = credential.type === 'api_key' && credential.expires_at;
+  return ofKey && new Date(ofKey) < expiresAt ? new Date(ofKey) : expiresAt;
+}
+
+const hashOf = (token: string) => createHash('sha256').update(token).digest('base64url');

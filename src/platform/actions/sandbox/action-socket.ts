@@ -1,0 +1,115 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { Field } from '../../http/field.js';
+import { assertValid, hydrate } from '../../http/input.js';
+import { decodeCursor, pageOf } from '../../http/page.js';
+import { BadRequest, NotFound, problemOf, TooLarge } from '../../http/problem.js';
+import type { Log } from '../../log/log.js';
+import type { ActionCaller } from '../action-caller.js';
+import type { ActionCatalog } from '../action-catalog.js';
+import { actionsFor } from '../action-listing.js';
+import type { ActionRunner } from '../action-runner.js';
+
+const MOST_CONNECTIONS = 32;
+const MOST_LISTED = 200;
+const PATH = /^\/api\/actions-exec(?:\/(\w{1,64}))?$/;
+
+class RunBody {
+  @Field.json('The input', { optional: true })
+  input?: unknown;
+
+  @Field.boolean('Only check', { optional: true })
+  dry_run?: boolean;
+}
+
+interface Parts {
+  readonly catalog: ActionCatalog;
+  readonly runner: ActionRunner;
+  readonly log: Log;
+  /** Largest body. */
+  readonly mostBytes: number;
+}
+
+/** HTTP on a unix socket, as `/api/actions-exec` speaks it, for one caller that needs no credential. */
+export class ActionSocket {
+  private readonly server: Server;
+
+  constructor(
+    private readonly caller: ActionCaller,
+    private readonly parts: Parts,
+  ) {
+    this.server = createServer((request, response) => void this.serve(request, response));
+    this.server.maxConnections = MOST_CONNECTIONS;
+  }
+
+  async listen(address: string): Promise<void> {
+    this.server.listen(address);
+    await once(this.server, 'listening');
+  }
+
+  /** Takes no more calls. An action that is under way ends by itself, and is in the ledger. */
+  async close(): Promise<void> {
+    if (!this.server.listening) return;
+    const closed = once(this.server, 'close');
+    this.server.close();
+    this.server.closeAllConnections();
+    await closed;
+  }
+
+  /** Never rejects. */
+  private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      answer(response, 200, await this.call(request));
+    } catch (error) {
+      const problem = problemOf(error);
+      if (!problem) this.parts.log.error({ err: error }, 'an action called from a sandbox failed');
+      answer(response, problem?.status ?? 500, { detail: problem?.detail ?? 'Internal server error' });
+    }
+  }
+
+  private async call(request: IncomingMessage): Promise<unknown> {
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
+    const [matched, name] = PATH.exec(pathname) ?? [];
+    if (matched !== undefined && request.method === 'GET')
+      return name === undefined ? this.list(searchParams) : this.describe(name);
+    if (name === undefined || request.method !== 'POST') throw new NotFound('Nothing is here');
+    const body = hydrate(RunBody, await this.read(request)) as RunBody;
+    assertValid(body);
+    return this.parts.runner.run(this.caller, { name, input: body.input, dryRun: body.dry_run });
+  }
+
+  private list(query: URLSearchParams): unknown {
+    const [from = '0'] = decodeCursor(query.get('cursor') ?? undefined, 'number');
+    const found = actionsFor(this.caller, this.parts.catalog, { q: query.get('q') ?? undefined });
+    const rows = found.map((action, position) => ({ action, position })).slice(Number(from));
+    const view = ({ action }: (typeof rows)[number]) => action.describe();
+    return pageOf(rows, MOST_LISTED, view, ({ position }) => [position + 1]);
+  }
+
+  private describe(name: string): unknown {
+    const action = this.parts.catalog.require(name);
+    this.caller.requireMayRun(action.declaration);
+    return action.describe();
+  }
+
+  private async read(request: IncomingMessage): Promise<unknown> {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > this.parts.mostBytes)
+        throw new TooLarge(`The body may have at most ${this.parts.mostBytes} bytes`);
+      chunks.push(chunk);
+    }
+    try {
+      return JSON.parse(Buffer.concat(chunks).toString() || '{}');
+    } catch {
+      throw new BadRequest('The body is not JSON');
+    }
+  }
+}
+
+function answer(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' });
+  response.end(JSON.stringify(body));
+}

@@ -1,0 +1,24 @@
+import { Controller, Get, Inject } from '@nestjs/common';
+import { Caller } from '../../platform/access/access.js';
+import type { Actor } from '../../platform/access/actor.js';
+import { Input } from '../../platform/http/input.js';
+import { Serves } from '../../platform/http/serves.js';
+import { ActionRunId, ListActionRuns } from './action-runs.dto.js';
+import { ActionRunsService } from './action-runs.service.js';
+
+@Controller()
+export class ActionRunsController {
+  constructor(@Inject(ActionRunsService) private readonly runs: ActionRunsService) {}
+
+  @Serves(ActionRunsService, 'list')
+  @Get('/api/action-runs')
+  list(@Caller() actor: Actor, @Input() input: ListActionRuns) {
+    return this.runs.list(actor, input);
+  }
+
+  @Serves(ActionRunsService, 'read')
+  @Get('/api/action-runs/:id')
+  read(@Caller() actor: Actor, @Input() input: ActionRunId) {
+    return this.runs.read(actor, input);
+  }
+}

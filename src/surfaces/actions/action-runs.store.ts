@@ -1,0 +1,77 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import type { Membership } from '../../identity/index.js';
+import type { Actor } from '../../platform/access/actor.js';
+import type { ActionRunRow } from '../../platform/actions/action-ledger.js';
+import { Database } from '../../platform/database/database.js';
+import type { Row } from '../../platform/database/rows.js';
+import type { ListActionRuns } from './action-runs.dto.js';
+
+type LedgerTables = { action_run: ActionRunRow; membership: Membership };
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** What a page of the ledger is narrowed to; times as instants. */
+export interface LedgerFilter
+  extends Pick<ListActionRuns, 'workspace_id' | 'organization_id' | 'action' | 'caller' | 'status'> {
+  from?: string;
+  to?: string;
+  /** Only runs before this one. */
+  before?: string;
+  limit: number;
+}
+
+/** Questions about the ledger, each asked together with who asks. */
+@Injectable()
+export class ActionRunsStore {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  async find(actor: Actor, id: string): Promise<Row<ActionRunRow> | undefined> {
+    return (await this.visibleTo(actor)).where('id', '=', id).executeTakeFirst();
+  }
+
+  /** Newest first. */
+  async list(actor: Actor, filter: LedgerFilter): Promise<Row<ActionRunRow>[]> {
+    const { caller, from, to, before } = filter;
+    let query = (await this.visibleTo(actor)).orderBy('id', 'desc').limit(filter.limit);
+    for (const name of ['workspace_id', 'organization_id', 'action', 'status'] as const) {
+      const value = filter[name];
+      if (value !== undefined) query = query.where(name, '=', value as never);
+    }
+    if (caller)
+      query = UUID.test(caller)
+        ? query.where('caller_id', '=', caller.toLowerCase())
+        : query.where('caller_kind', '=', caller as never);
+    if (from) query = query.where('started_at', '>=', from);
+    if (to) query = query.where('started_at', '<', to);
+    if (before) query = query.where('id', '<', before);
+    return query.execute();
+  }
+
+  /** What the caller did, and all of the organizations that they administer, as far as their credential reaches. */
+  private async visibleTo(actor: Actor) {
+    const { organization_id, workspace_ids } = actor.credential;
+    const administered = await this.administeredBy(actor);
+    let query = this.database
+      .tables<LedgerTables>()
+      .selectFrom('action_run')
+      .selectAll()
+      .where(({ or, eb }) =>
+        or([eb('actor_id', '=', actor.id), sql<boolean>`organization_id = any(${administered}::uuid[])`]),
+      );
+    if (organization_id) query = query.where('organization_id', '=', organization_id);
+    if (workspace_ids) query = query.where(sql<boolean>`workspace_id = any(${[...workspace_ids]}::uuid[])`);
+    return query;
+  }
+
+  private async administeredBy(actor: Actor): Promise<string[]> {
+    const rows = await this.database
+      .tables<LedgerTables>()
+      .selectFrom('membership')
+      .select('organization_id')
+      .where('principal_id', '=', actor.id)
+      .where('role', 'in', ['owner', 'admin'])
+      .execute();
+    return rows.map(({ organization_id }) => organization_id);
+  }
+}

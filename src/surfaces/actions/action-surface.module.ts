@@ -1,0 +1,17 @@
+import { Module } from '@nestjs/common';
+import { IdentityModule } from '../../identity/index.js';
+import { WorkspacesModule } from '../../workspaces/index.js';
+import { ActionRunsController } from './action-runs.controller.js';
+import { ActionRunsService } from './action-runs.service.js';
+import { ActionRunsStore } from './action-runs.store.js';
+import { ActionsController } from './actions.controller.js';
+import { ActionsService } from './actions.service.js';
+import { ActionsExecController } from './actions-exec.controller.js';
+
+/** The catalog of actions, their running and their ledger, over HTTP. */
+@Module({
+  imports: [IdentityModule, WorkspacesModule],
+  controllers: [ActionsController, ActionsExecController, ActionRunsController],
+  providers: [ActionsService, ActionRunsService, ActionRunsStore],
+})
+export class ActionSurfaceModule {}

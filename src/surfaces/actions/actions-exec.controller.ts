@@ -1,0 +1,32 @@
+import { Controller, Get, Inject, Post } from '@nestjs/common';
+import { ExecTokenOnly } from '../../platform/access/access.js';
+import type { ActionCaller } from '../../platform/actions/action-caller.js';
+import { ExecCaller } from '../../platform/actions/exec-token.guard.js';
+import { Input } from '../../platform/http/input.js';
+import { Serves } from '../../platform/http/serves.js';
+import { ActionName, ExecuteAction, FindActions } from './actions.dto.js';
+import { ActionsService } from './actions.service.js';
+
+@ExecTokenOnly()
+@Controller()
+export class ActionsExecController {
+  constructor(@Inject(ActionsService) private readonly actions: ActionsService) {}
+
+  @Serves(ActionsService, 'listFor')
+  @Get('/api/actions-exec')
+  list(@ExecCaller() caller: ActionCaller, @Input() input: FindActions) {
+    return this.actions.listFor(caller, input);
+  }
+
+  @Serves(ActionsService, 'readFor')
+  @Get('/api/actions-exec/:name')
+  read(@ExecCaller() caller: ActionCaller, @Input() input: ActionName) {
+    return this.actions.readFor(caller, input);
+  }
+
+  @Serves(ActionsService, 'runFor')
+  @Post('/api/actions-exec/:name')
+  run(@ExecCaller() caller: ActionCaller, @Input() input: ExecuteAction) {
+    return this.actions.runFor(caller, input);
+  }
+}

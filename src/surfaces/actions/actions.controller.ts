@@ -1,0 +1,30 @@
+import { Controller, Get, Inject, Post } from '@nestjs/common';
+import { Caller } from '../../platform/access/access.js';
+import type { Actor } from '../../platform/access/actor.js';
+import { Input } from '../../platform/http/input.js';
+import { Serves } from '../../platform/http/serves.js';
+import { ActionName, RunAction, SearchActions } from './actions.dto.js';
+import { ActionsService } from './actions.service.js';
+
+@Controller()
+export class ActionsController {
+  constructor(@Inject(ActionsService) private readonly actions: ActionsService) {}
+
+  @Serves(ActionsService, 'search')
+  @Get('/api/actions')
+  search(@Caller() actor: Actor, @Input() input: SearchActions) {
+    return this.actions.search(actor, input);
+  }
+
+  @Serves(ActionsService, 'read')
+  @Get('/api/actions/:name')
+  read(@Caller() actor: Actor, @Input() input: ActionName) {
+    return this.actions.read(actor, input);
+  }
+
+  @Serves(ActionsService, 'run')
+  @Post('/api/actions/:name/run')
+  run(@Caller() actor: Actor, @Input() input: RunAction) {
+    return this.actions.run(actor, input);
+  }
+}

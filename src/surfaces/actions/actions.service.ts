@@ -1,0 +1,153 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Actor } from '../../platform/access/actor.js';
+import { isWorkspacePermission, requireScope, roleAllows, scopeOf } from '../../platform/access/policy.js';
+import { Action } from '../../platform/actions/action.js';
+import { ActionCaller } from '../../platform/actions/action-caller.js';
+import { ActionCatalog } from '../../platform/actions/action-catalog.js';
+import { actionsFor } from '../../platform/actions/action-listing.js';
+import { ActionRunner } from '../../platform/actions/action-runner.js';
+import type { CatalogAction } from '../../platform/actions/catalog-action.js';
+import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/http/page.js';
+import { WorkspacesStore } from '../../workspaces/index.js';
+import {
+  ActionName,
+  ActionPage,
+  ActionResultView,
+  ActionView,
+  ExecuteAction,
+  FindActions,
+  RunAction,
+  SearchActions,
+} from './actions.dto.js';
+
+const RUNS = {
+  402: 'A budget is reached',
+  403: 'The action asks for more than the caller may; Action-Run-Id names the refusal in the ledger',
+  404: 'No such action, or nothing that its input names',
+  409: 'The action refuses, as things are',
+  412: 'The action refuses, as a precondition failed',
+};
+
+/** The catalog, for callers with a credential of their own and for programs with an exec token. */
+@Injectable()
+export class ActionsService {
+  constructor(
+    @Inject(ActionCatalog) private readonly catalog: ActionCatalog,
+    @Inject(ActionRunner) private readonly runner: ActionRunner,
+    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
+  ) {}
+
+  @Action({
+    name: 'action_search',
+    summary: 'Find actions by words, the best match first; all of them without words',
+    effect: 'read',
+    permission: 'action.read',
+    input: SearchActions,
+    output: ActionPage,
+    restOnly: true,
+    refuses: { 404: 'No such workspace' },
+  })
+  async search(actor: Actor, { workspace_id, ...query }: SearchActions): Promise<Page<ActionView>> {
+    requireScope(actor, 'action.read');
+    const found = actionsFor(ActionCaller.direct(actor, 'rest'), this.catalog, query);
+    const usable = workspace_id ? await this.usableIn(actor, workspace_id, found) : found;
+    return page(usable, query);
+  }
+
+  @Action({
+    name: 'action_read',
+    summary: 'Describe an action, with the JSON Schemas of its input and output',
+    effect: 'read',
+    permission: 'action.read',
+    input: ActionName,
+    output: ActionView,
+    restOnly: true,
+  })
+  async read(actor: Actor, { name }: ActionName): Promise<ActionView> {
+    requireScope(actor, 'action.read');
+    return this.catalog.require(name).describe();
+  }
+
+  @Action({
+    name: 'action_run',
+    summary: 'Run an action, or only check whether it could be run',
+    effect: 'write',
+    permission: 'action.run',
+    input: RunAction,
+    output: ActionResultView,
+    restOnly: true,
+    refuses: RUNS,
+  })
+  async run(actor: Actor, { name, input, workspace_id, dry_run }: RunAction): Promise<ActionResultView> {
+    requireScope(actor, 'action.run');
+    const call = { name, input, workspaceId: workspace_id, dryRun: dry_run };
+    return this.runner.run(ActionCaller.direct(actor, 'rest'), call);
+  }
+
+  @Action({
+    name: 'action_exec_list',
+    summary: 'List the actions that the exec token may run, the best match first',
+    effect: 'read',
+    permission: null,
+    input: FindActions,
+    output: ActionPage,
+    restOnly: true,
+  })
+  async listFor(caller: ActionCaller, query: FindActions): Promise<Page<ActionView>> {
+    return page(actionsFor(caller, this.catalog, query), query);
+  }
+
+  @Action({
+    name: 'action_exec_read',
+    summary: 'Describe an action that the exec token may run',
+    effect: 'read',
+    permission: null,
+    input: ActionName,
+    output: ActionView,
+    restOnly: true,
+  })
+  async readFor(caller: ActionCaller, { name }: ActionName): Promise<ActionView> {
+    const action = this.catalog.require(name);
+    caller.requireMayRun(action.declaration);
+    return action.describe();
+  }
+
+  @Action({
+    name: 'action_exec_run',
+    summary: 'Run an action with an exec token, in its workspace',
+    effect: 'write',
+    permission: null,
+    input: ExecuteAction,
+    output: ActionResultView,
+    restOnly: true,
+    refuses: RUNS,
+  })
+  async runFor(caller: ActionCaller, { name, input, dry_run }: ExecuteAction): Promise<ActionResultView> {
+    return this.runner.run(caller, { name, input, dryRun: dry_run });
+  }
+
+  /** Those whose permission the caller has in the workspace. */
+  private async usableIn(actor: Actor, id: string, actions: CatalogAction[]): Promise<CatalogAction[]> {
+    const { role } = await this.workspaces.require(actor, 'workspace.read', id);
+    const { scopes } = actor.credential;
+    return actions.filter(({ declaration: { permission } }) => {
+      if (!isWorkspacePermission(permission)) return false;
+      return roleAllows(role, permission) && (scopes === null || scopes.includes(scopeOf(permission)));
+    });
+  }
+}
+
+/** A page of a list that is at hand as a whole; its cursor is a position. */
+function page(
+  actions: CatalogAction[],
+  { limit = DEFAULT_LIMIT, cursor }: Pick<FindActions, 'limit' | 'cursor'>,
+): Page<ActionView> {
+  const from = Number(decodeCursor(cursor, 'number')[0] ?? 0);
+  const rows = actions.map((action, position) => ({ action, position })).slice(from, from + limit + 1);
+  return pageOf(
+    rows,
+    limit,
+    ({ action }) => action.describe(),
+    ({ position }) => [position + 1],
+  );
+}

@@ -1,0 +1,1 @@
+export { ActionSurfaceModule } from './actions/action-surface.module.js';

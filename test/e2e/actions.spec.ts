@@ -1,0 +1,481 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { Actor } from '../../src/platform/access/actor.js';
+import { ExecTokens } from '../../src/platform/actions/exec-tokens.js';
+import { Database } from '../../src/platform/database/database.js';
+import { AgentClient } from '../harness/agent.js';
+import { Client, type Json } from '../harness/client.js';
+import { type Person, TestService } from '../harness/service.js';
+
+let service: TestService;
+let ada: Person;
+let viewer: Person;
+let outsider: Person;
+let workspace_id: string;
+let elsewhere: string;
+let catalog: Json[];
+
+beforeAll(async () => {
+  service = await TestService.start();
+  ada = await service.person('Ada');
+  viewer = await service.person('Viewer');
+  outsider = await service.person('Outsider');
+  workspace_id = await service.workspace(ada, { visibility: 'restricted' });
+  elsewhere = await service.workspace(ada, { name: 'Elsewhere' });
+  await service.join(viewer, {
+    organization: ada.organizationId,
+    role: 'guest',
+    workspace: workspace_id,
+    workspaceRole: 'viewer',
+  });
+  catalog = await all(ada.client, '/api/actions');
+});
+afterAll(() => service.stop());
+
+async function all(client: Client, address: string): Promise<Json[]> {
+  const items: Json[] = [];
+  let cursor = '';
+  do {
+    const sign = address.includes('?') ? '&' : '?';
+    const { status, body } = await client.get(`${address}${sign}limit=20${cursor}`);
+    if (status !== 200) throw new Error(`${address} answered ${status}: ${JSON.stringify(body)}`);
+    items.push(...body.items);
+    cursor = body.next_cursor ? `&cursor=${encodeURIComponent(body.next_cursor)}` : '';
+  } while (cursor);
+  return items;
+}
+
+const run = (client: Client, name: string, body: Json = {}) =>
+  client.post(`/api/actions/${name}/run`, { workspace_id, ...body });
+const inWorkspace = (file: string) => path.join(service.dataDir, 'workspaces', workspace_id, file);
+const names = (items: Json[]) => items.map(({ name }) => name);
+
+const first = async (words: string) =>
+  (await ada.client.get(`/api/actions?q=${encodeURIComponent(words)}&limit=1`)).body.items[0]?.name;
+
+async function ledger(run_id: string, client = ada.client): Promise<Json> {
+  const { status, body } = await client.get(`/api/action-runs/${run_id}`);
+  return status === 200 ? body : { status_code: status };
+}
+
+describe('the catalog', () => {
+  it('lists every capability, page by page, with schemas that are valid JSON Schema 2020-12', () => {
+    expect(names(catalog)).toEqual([...names(catalog)].sort());
+    expect(names(catalog)).toEqual(expect.arrayContaining(['file_write', 'chat_list', 'workspace_delete']));
+    const ajv = new Ajv2020({ strict: false, validateFormats: false });
+    for (const action of catalog) {
+      expect(action.name).toMatch(/^[a-z][a-z0-9_]{2,63}$/);
+      expect(Object.keys(action).sort()).toEqual(
+        ['effect', 'input_schema', 'name', 'output_schema', 'permission', 'scopes', 'summary', 'title'].sort(),
+      );
+      for (const schema of [action.input_schema, action.output_schema]) {
+        expect(ajv.validateSchema(schema)).toBe(true);
+        expect(() => ajv.compile(schema)).not.toThrow();
+      }
+    }
+  });
+
+  it('leaves out what streams or is raw bytes', async () => {
+    for (const name of ['file_upload', 'file_download', 'run_events', 'action_run']) {
+      expect(names(catalog)).not.toContain(name);
+      expect((await ada.client.get(`/api/actions/${name}`)).status).toBe(404);
+    }
+  });
+
+  it.each([
+    ['delete file', 'file_delete'],
+    ['list chats', 'chat_list'],
+    ['write a file', 'file_write'],
+    ['delte fil', 'file_delete'],
+    ['create workspace', 'workspace_create'],
+    ['remove a member from the organization', 'member_remove'],
+    ['who may see a workspace', 'workspace_set_visibility'],
+    ['invite somebody', 'invitation_create'],
+    ['send a message to an agent', 'agent_send'],
+    ['move', 'file_move'],
+  ])('finds for "%s" %s first', async (words, name) => {
+    expect(await first(words)).toBe(name);
+  });
+
+  it('is narrowed by effect, and to what one may do in a workspace', async () => {
+    const read = await all(ada.client, '/api/actions?effect=read');
+    expect(new Set(read.map(({ effect }) => effect))).toEqual(new Set(['read']));
+    const usable = await all(viewer.client, `/api/actions?workspace_id=${workspace_id}`);
+    expect(names(usable)).toContain('file_read');
+    expect(names(usable)).not.toContain('file_write');
+    expect((await outsider.client.get(`/api/actions?workspace_id=${workspace_id}`)).status).toBe(404);
+  });
+
+  it('shows a key nothing that takes a sign-in', async () => {
+    expect(names(catalog)).toContain('key_create');
+    expect(names(await all(await service.key(ada), '/api/actions'))).not.toContain('key_create');
+  });
+});
+
+describe('a run', () => {
+  it('does what the route does, fills in the workspace, and is in the ledger', async () => {
+    const input = { path: 'notes/plan.md', content: 'The plan' };
+    const { status, body } = await run(ada.client, 'file_write', { input });
+    expect([status, body.status]).toEqual([200, 'completed']);
+    expect(readFileSync(inWorkspace('notes/plan.md'), 'utf8')).toBe('The plan');
+    expect(body.output).toMatchObject({ path: 'notes/plan.md', created: true });
+    expect(await ledger(body.run_id)).toMatchObject({
+      action: 'file_write',
+      effect: 'write',
+      status: 'completed',
+      dry_run: false,
+      surface: 'rest',
+      caller: { kind: 'session' },
+      actor: { type: 'user', id: ada.id, name: 'Ada' },
+      on_behalf_of_id: null,
+      organization_id: ada.organizationId,
+      workspace_id,
+      input: { workspace_id, ...input },
+      output: { path: 'notes/plan.md' },
+      error: null,
+    });
+  });
+
+  it('gives outputs that fit the schema which is shown', async () => {
+    const ajv = new Ajv2020({ strict: false, validateFormats: false });
+    for (const name of ['workspace_read', 'file_list', 'chat_list', 'workspace_list', 'organization_list']) {
+      const { output_schema } = catalog.find(action => action.name === name);
+      const { body } = await run(ada.client, name);
+      const fits = ajv.compile(output_schema);
+      expect([name, fits(body.output), fits.errors]).toEqual([name, true, null]);
+    }
+  });
+
+  it('refuses what a route would refuse, with the same answer, and the ledger tells', async () => {
+    const refused = await run(ada.client, 'file_write', { input: { path: 'x', content: 'x', mood: 1 } });
+    expect([refused.status, refused.body.detail]).toEqual([422, 'mood is not a field of this request']);
+    const absent = await run(ada.client, 'file_read', { input: { path: 'nowhere.txt' } });
+    expect(absent.status).toBe(404);
+    expect(await ledger(absent.headers.get('action-run-id') ?? '')).toMatchObject({
+      status: 'error',
+      error: { status: 404, detail: absent.body.detail },
+      organization_id: ada.organizationId,
+    });
+    expect((await run(ada.client, 'no_such_thing')).status).toBe(404);
+  });
+
+  it('that is dry checks input, sight and permission, and does nothing', async () => {
+    const dry = (client: Client, input: Json) => run(client, 'file_write', { input, dry_run: true });
+    const good = { path: 'dry.txt', content: 'x' };
+    const { status, body } = await dry(ada.client, good);
+    expect([status, body.status, body.output]).toEqual([200, 'validated', null]);
+    expect((await dry(ada.client, { path: 'dry.txt' })).status).toBe(422);
+    expect((await dry(viewer.client, good)).status).toBe(403);
+    expect((await dry(outsider.client, good)).status).toBe(404);
+    expect(existsSync(inWorkspace('dry.txt'))).toBe(false);
+    expect(await ledger(body.run_id)).toMatchObject({ status: 'validated', dry_run: true });
+  });
+
+  it('with an Idempotency-Key happens once', async () => {
+    const client = ada.client.with({ 'idempotency-key': 'once' });
+    const input = { path: 'once.txt', content: 'x' };
+    const one = await run(client, 'file_write', { input });
+    const two = await run(client, 'file_write', { input });
+    expect(two.body).toEqual(one.body);
+  });
+
+  it('keeps secrets out of the ledger', async () => {
+    const account = await ada.client.post('/api/service-accounts', {
+      organization_id: ada.organizationId,
+      name: 'Bot',
+      role: 'member',
+    });
+    const { body } = await run(ada.client, 'service_account_key_create', {
+      input: { id: account.body.id, name: 'CI' },
+    });
+    expect(body.output.api_key).toMatch(/^atl_/);
+    const row = await ledger(body.run_id);
+    expect(row).toMatchObject({ organization_id: ada.organizationId, output: { name: 'CI', api_key: '[hidden]' } });
+    expect(JSON.stringify(row)).not.toContain(body.output.api_key);
+  });
+
+  it('cuts what is long', async () => {
+    const { body } = await run(ada.client, 'file_write', {
+      input: { path: 'long.txt', content: 'x'.repeat(50_000) },
+    });
+    const { input } = await ledger(body.run_id);
+    expect(input.content.length).toBeLessThan(2_100);
+    expect(input.content).toContain('48000 characters more');
+  });
+});
+
+/** An input that is valid for the action, as far as its schema tells, and names Ada's workspace. */
+function sampleOf({ input_schema }: Json): Json {
+  const sample = (schema: Json, name: string): Json => {
+    const { type, format, enum: values, minimum, items, anyOf } = schema;
+    if (name === 'workspace_id') return workspace_id;
+    if (anyOf) return sample(anyOf[0], name);
+    if (values) return values[0];
+    if (type === 'array') return [sample(items, '')];
+    if (type === 'integer' || type === 'number') return minimum ?? 1;
+    if (type === 'boolean') return true;
+    if (type === 'object') return {};
+    return format === 'uuid' ? workspace_id : format === 'date-time' ? '2030-01-01T00:00:00Z' : 'sample-text';
+  };
+  const wanted = new Set([...input_schema.required, 'workspace_id']);
+  return Object.fromEntries(
+    Object.entries<Json>(input_schema.properties)
+      .filter(([name]) => wanted.has(name))
+      .map(([name, schema]) => [name, sample(schema, name)]),
+  );
+}
+
+const takesWorkspace = ({ input_schema }: Json) => input_schema.required?.includes('workspace_id');
+
+describe('every action that takes a workspace', () => {
+  it('is checked for the viewer, the stranger and the scoped key, by the catalog and by an exec token', async () => {
+    const key = await service.key(ada, { scopes: ['models:read', 'actions:run'] });
+    const writes = catalog.filter(takesWorkspace).filter(({ effect }) => effect !== 'read');
+    expect(writes.length).toBeGreaterThan(8);
+    const token = await mint({ actor: actorOf(viewer), actions: names(writes) });
+    for (const action of catalog.filter(takesWorkspace)) {
+      const input = sampleOf(action);
+      const status = async (client: Client) => {
+        const answer = await client.post(`/api/actions/${action.name}/run`, { input });
+        return `${action.name} ${answer.status}`;
+      };
+      expect(await status(outsider.client)).toBe(`${action.name} 404`);
+      expect(await status(key)).toBe(`${action.name} 403`);
+      if (action.effect === 'read') continue;
+      expect(await status(viewer.client)).toBe(`${action.name} 403`);
+      const { status: byToken } = await token.post(`/api/actions-exec/${action.name}`, { input });
+      expect([action.name, byToken]).toEqual([action.name, 403]);
+    }
+  });
+
+  it('can be rehearsed: the check finds what the action itself would refuse', async () => {
+    for (const action of catalog.filter(takesWorkspace)) {
+      const body = { input: sampleOf(action), dry_run: true };
+      const of = async (client: Client) => (await client.post(`/api/actions/${action.name}/run`, body)).status;
+      expect([action.name, await of(ada.client), await of(outsider.client)]).toEqual([action.name, 200, 404]);
+    }
+    expect((await ada.client.get(`/api/workspaces/${workspace_id}`)).status).toBe(200);
+  });
+});
+
+it('what takes a sign-in is refused to a key', async () => {
+  const key = await service.key(ada);
+  const { status, body } = await run(key, 'key_create', { input: { name: 'more' } });
+  expect([status, body.detail]).toEqual([403, expect.stringContaining('your own sign-in')]);
+  expect((await run(ada.client, 'key_create', { input: { name: 'more' } })).status).toBe(200);
+});
+
+function actorOf(person: Person, limits: Partial<Actor['credential']> = {}): Actor {
+  const credential = { scopes: null, expires_at: null, organization_id: null, workspace_ids: null, ...limits };
+  return {
+    type: 'user',
+    id: person.id,
+    name: 'Somebody',
+    email: person.email,
+    credential: { type: 'session', id: person.id, ...credential },
+  };
+}
+
+const CALLER = { kind: 'site', id: '0192f3a1-7c1e-7d4a-9b7e-3f2a5c6d7e8f' } as const;
+const soon = () => new Date(Date.now() + 60_000);
+
+async function mint(grant: Partial<Parameters<ExecTokens['mint']>[1]> = {}): Promise<Client> {
+  const tokens = service.app.get(ExecTokens, { strict: false });
+  const token = await service.app
+    .get(Database, { strict: false })
+    .transaction(unit =>
+      tokens.mint(unit, {
+        actor: actorOf(ada),
+        workspaceId: workspace_id,
+        caller: CALLER,
+        actions: ['*'],
+        expiresAt: soon(),
+        ...grant,
+      }),
+    );
+  expect(token).toMatch(/^atx_/);
+  return new Client(service.url, { authorization: `Bearer ${token}` });
+}
+
+const exec = (client: Client, name: string, input: Json = {}) =>
+  client.post(`/api/actions-exec/${name}`, { input });
+
+describe('an exec token', () => {
+  it('runs actions in its workspace, and the ledger says for whom', async () => {
+    const { status, body } = await exec(await mint(), 'file_write', { path: 'exec.txt', content: 'x' });
+    expect([status, body.status]).toEqual([200, 'completed']);
+    expect(existsSync(inWorkspace('exec.txt'))).toBe(true);
+    expect(await ledger(body.run_id)).toMatchObject({
+      surface: 'exec',
+      caller: CALLER,
+      actor: { id: ada.id },
+      on_behalf_of_id: ada.id,
+      credential: { type: 'exec' },
+      workspace_id,
+    });
+  });
+
+  it('is good for nothing else', async () => {
+    const token = await mint();
+    for (const address of ['/api/actions', '/api/workspaces', '/api/auth/principal', '/api/action-runs'])
+      expect((await token.get(address)).status).toBe(401);
+    const key = await service.key(ada);
+    for (const client of [ada.client, key, service.stranger])
+      expect((await client.get('/api/actions-exec')).status).toBe(401);
+  });
+
+  it('sees its workspace alone', async () => {
+    const token = await mint();
+    expect((await exec(token, 'file_list', { workspace_id: elsewhere })).status).toBe(404);
+    const chats = await exec(token, 'chat_list', {});
+    expect(chats.status).toBe(200);
+    for (const name of ['workspace_list', 'member_list', 'account_read', 'organization_list'])
+      expect((await exec(token, name)).status).toBe(403);
+  });
+
+  it('runs the actions that it names; a star covers nothing that destroys', async () => {
+    const narrow = await mint({ actions: ['file_r*'] });
+    expect((await exec(narrow, 'file_write', { path: 'x', content: '' })).status).toBe(403);
+    expect(names((await narrow.get('/api/actions-exec')).body.items)).toEqual(['file_read']);
+    expect((await narrow.get('/api/actions-exec/file_list')).status).toBe(403);
+    expect((await exec(await mint(), 'file_delete', { path: 'exec.txt' })).status).toBe(403);
+    expect(existsSync(inWorkspace('exec.txt'))).toBe(true);
+    const explicit = await mint({ actions: ['file_delete'] });
+    expect((await exec(explicit, 'file_delete', { path: 'exec.txt' })).status).toBe(200);
+  });
+
+  it('keeps the scopes of the key that it comes from', async () => {
+    const token = await mint({ actor: actorOf(ada, { scopes: ['files:read'] }) });
+    expect((await exec(token, 'file_list')).status).toBe(200);
+    expect((await exec(token, 'file_write', { path: 'x', content: '' })).status).toBe(403);
+  });
+
+  it('ends when its time is over, and when what holds it ends', async () => {
+    const expired = await mint({ expiresAt: new Date(Date.now() - 1) });
+    expect((await exec(expired, 'file_list')).status).toBe(401);
+    const caller = { kind: 'server', id: '0192f3a1-7c1e-7d4a-9b7e-3f2a5c6d7e8e' } as const;
+    const [mine, other] = [await mint({ caller }), await mint()];
+    const tokens = service.app.get(ExecTokens, { strict: false });
+    await service.app.get(Database, { strict: false }).transaction(unit => tokens.revokeFor(unit, caller));
+    expect((await exec(mine, 'file_list')).status).toBe(401);
+    expect((await exec(other, 'file_list')).status).toBe(200);
+  });
+
+  it('does no more than its person still may', async () => {
+    const grace = await service.person('Grace');
+    const place = { organization: ada.organizationId, role: 'guest', workspace: workspace_id };
+    await service.join(grace, { ...place, workspaceRole: 'editor' });
+    const token = await mint({ actor: actorOf(grace) });
+    const write = () => exec(token, 'file_write', { path: 'grace.txt', content: 'x' });
+    expect((await write()).status).toBe(200);
+    await service.join(grace, { ...place, workspaceRole: 'viewer' });
+    expect((await write()).status).toBe(403);
+    await service.database.query('delete from workspace_member where principal_id = $1', [grace.id]);
+    await service.database.query('delete from organization_member where user_id = $1 and organization_id = $2', [
+      grace.id,
+      ada.organizationId,
+    ]);
+    expect((await write()).status).toBe(404);
+  });
+});
+
+describe('in the sandbox of a run', () => {
+  let agent: AgentClient;
+  beforeAll(() => {
+    agent = new AgentClient(ada.client);
+  });
+
+  async function bash(command: string, fields: Json = {}): Promise<Json> {
+    const { result } = await agent.run(`run ${command}`, { workspace_id, ...fields });
+    return result.toolOutputs[0];
+  }
+
+  it('the command actions lists, describes and runs', async () => {
+    expect((await bash('actions list delete file')).output).not.toContain('file_delete');
+    const listed = await bash('actions list list chats');
+    expect(listed.output.split('\n')[0]).toMatch(/^chat_list\tread\tList the chats/);
+    expect(JSON.parse((await bash('actions describe file_write')).output).name).toBe('file_write');
+    const written = await bash(`actions run file_write '{"path":"inside.txt","content":"from inside"}'`);
+    expect(JSON.parse(written.output)).toMatchObject({ path: 'inside.txt', created: true });
+    expect(readFileSync(inWorkspace('inside.txt'), 'utf8')).toBe('from inside');
+    const { body } = await ada.client.get('/api/action-runs?action=file_write&caller=run');
+    expect(body.items[0]).toMatchObject({ surface: 'sandbox', caller: { kind: 'run' }, on_behalf_of_id: ada.id });
+  });
+
+  it('refusals come as words and an exit code', async () => {
+    const refused = await bash('actions run file_delete \'{"path":"inside.txt"}\'');
+    expect(refused).toMatchObject({ is_error: true, output: expect.stringContaining('destructive') });
+    expect(refused.output).toContain('Exit code 1.');
+    expect((await bash('actions run file_write {')).output).toContain('usage: actions');
+    expect((await bash(`actions run file_list '{"workspace_id":"${elsewhere}"}'`)).output).toContain(
+      'No such workspace',
+    );
+    expect(existsSync(inWorkspace('inside.txt'))).toBe(true);
+  });
+
+  it('programs use it in one line', async () => {
+    writeFileSync(
+      inWorkspace('list.mjs'),
+      `import { execFileSync } from 'node:child_process';\nconst { items } = JSON.parse(execFileSync('actions', ['run', 'file_list']));\nconsole.log(items.length > 0);\n`,
+    );
+    expect((await bash('node list.mjs')).output).toBe('true');
+  });
+
+  it('an agent without actions has no such command; one that names an action runs that one', async () => {
+    await ada.client.put(`/api/workspaces/${workspace_id}/files/content`, {
+      path: '.agents/plain.md',
+      content: '---\ntools: [bash]\n---\n',
+    });
+    await ada.client.put(`/api/workspaces/${workspace_id}/files/content`, {
+      path: '.agents/cleaner.md',
+      content: '---\ntools: [bash, "action:file_delete"]\n---\n',
+    });
+    expect((await bash('actions list', { agent_name: 'plain' })).output).toContain('not found');
+    expect((await bash('actions list', { agent_name: 'cleaner' })).output).toMatch(/^file_delete\t[^\n]*$/);
+    const deleted = await bash('actions run file_delete \'{"path":"inside.txt"}\'', { agent_name: 'cleaner' });
+    expect(deleted.is_error).toBe(false);
+    expect(existsSync(inWorkspace('inside.txt'))).toBe(false);
+  });
+});
+
+describe('the ledger', () => {
+  it('shows everybody their own runs, and the organization’s admins all of them', async () => {
+    const { body } = await run(viewer.client, 'file_list');
+    expect(await ledger(body.run_id)).toMatchObject({ actor: { id: viewer.id } });
+    expect(await ledger(body.run_id, viewer.client)).toMatchObject({ actor: { id: viewer.id } });
+    expect(await ledger(body.run_id, outsider.client)).toEqual({ status_code: 404 });
+    const mine = await all(viewer.client, '/api/action-runs');
+    expect(new Set(mine.map(({ actor }) => actor.id))).toEqual(new Set([viewer.id]));
+    const ours = await all(ada.client, `/api/action-runs?organization_id=${ada.organizationId}`);
+    expect(ours.map(({ actor }) => actor.id)).toEqual(expect.arrayContaining([ada.id, viewer.id]));
+  });
+
+  it('does not let a refused caller write into what others read', async () => {
+    const { headers } = await run(outsider.client, 'file_list');
+    const id = headers.get('action-run-id') ?? '';
+    expect(await ledger(id)).toEqual({ status_code: 404 });
+    expect(await ledger(id, outsider.client)).toMatchObject({ organization_id: null, workspace_id: null });
+  });
+
+  it('is narrowed by action, caller, status and time', async () => {
+    const filters = ['action=file_read', 'caller=site', 'status=validated', `caller=${CALLER.id}`];
+    const [reads, sites, dry, site] = await Promise.all(
+      filters.map(filter => all(ada.client, `/api/action-runs?${filter}`)),
+    );
+    expect(new Set(reads?.map(({ action }) => action))).toEqual(new Set(['file_read']));
+    expect(new Set(sites?.map(({ caller }) => caller.kind))).toEqual(new Set(['site']));
+    expect(new Set(dry?.map(({ status }) => status))).toEqual(new Set(['validated']));
+    expect(site?.length).toBeGreaterThan(0);
+    const later = '2100-01-01T00:00:00Z';
+    expect(await all(ada.client, `/api/action-runs?from=${later}`)).toEqual([]);
+    expect((await ada.client.get('/api/action-runs?from=2026-W47')).status).toBe(422);
+  });
+
+  it('cannot be rewritten', async () => {
+    const change = service.database.query('update action_run set actor_name = $1', ['Nobody']);
+    await expect(change).rejects.toThrow('append-only');
+    await expect(service.database.query('delete from action_run')).rejects.toThrow('append-only');
+  });
+});
