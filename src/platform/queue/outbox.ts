@@ -72,7 +72,15 @@ export class Outbox implements OnApplicationBootstrap, OnApplicationShutdown {
       await target.add(name, payload, { jobId: id, ...JOB_OPTIONS });
     }
     if (rows.length > 0)
-      await unit.entities.execute('delete from job_outbox where id = any(?)', [rows.map(({ id }) => id)]);
+      await unit
+        .tables<{ job_outbox: OutboxRow }>()
+        .deleteFrom('job_outbox')
+        .where(
+          'id',
+          'in',
+          rows.map(({ id }) => id),
+        )
+        .execute();
     return rows.length;
   }
 }
