@@ -1,11 +1,11 @@
 import type { AnyEntity, EntityClass } from '@mikro-orm/core';
 import { MikroOrmModule } from '@mikro-orm/nestjs';
-import { PostgreSqlDriver } from '@mikro-orm/postgresql';
 import { DynamicModule, Global, Module } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import { DatabaseConnection } from './connection.js';
 import { Database } from './database.js';
 import { ormOptions } from './orm.js';
+import { ReleasingDriver } from './releasing-driver.js';
 
 /** The connection pool and the entities of all features. */
 @Global()
@@ -16,7 +16,7 @@ export class DatabaseModule {
       module: DatabaseModule,
       imports: [
         MikroOrmModule.forRootAsync({
-          driver: PostgreSqlDriver,
+          driver: ReleasingDriver,
           inject: [DatabaseConnection, Config],
           useFactory: (connection: DatabaseConnection, config: Config) => ({
             ...ormOptions(connection.connectionString, entities, config.databasePool),

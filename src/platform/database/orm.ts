@@ -3,6 +3,7 @@ import { ReflectMetadataProvider } from '@mikro-orm/decorators/legacy';
 import { Migrator } from '@mikro-orm/migrations';
 import { defineConfig, Options } from '@mikro-orm/postgresql';
 import { migrationsList } from './migrations/index.js';
+import { ReleasingDriver } from './releasing-driver.js';
 
 /** MikroORM's settings; `entities` is empty where only migrations run. */
 export function ormOptions(
@@ -12,6 +13,7 @@ export function ormOptions(
 ): Options {
   const url = new URL(connectionString);
   return defineConfig({
+    driver: ReleasingDriver,
     metadataProvider: ReflectMetadataProvider,
     entities,
     discovery: { warnWhenNoEntities: false },
