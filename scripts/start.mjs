@@ -9,7 +9,7 @@ import { SetupError } from './lib/setup-error.mjs';
 try {
   const { node, env } = await prepare();
   const settings = existsSync(inProject('.env')) ? ['--env-file=.env'] : [];
-  const flags = ['--enable-source-maps', ...settings];
+  const flags = [...settings, '--max-semi-space-size=4'];
   const placed = reachablePlace()([node, ...flags, 'dist/src/main.js', ...process.argv.slice(2)], env);
   process.exit(await runService(placed.command, placed.env));
 } catch (error) {
