@@ -5,10 +5,12 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { Actor } from '../../src/platform/access/actor.js';
 import { ExecTokens } from '../../src/platform/actions/exec-tokens.js';
 import { Database } from '../../src/platform/database/database.js';
-import { AgentClient } from '../harness/agent.js';
+import { FakeOpenAi } from '../fakes/openai-server.js';
+import { AgentClient, messagesOf } from '../harness/agent.js';
 import { Client, type Json } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';
 
+let model: FakeOpenAi;
 let service: TestService;
 let ada: Person;
 let viewer: Person;
@@ -18,7 +20,12 @@ let elsewhere: string;
 let catalog: Json[];
 
 beforeAll(async () => {
-  service = await TestService.start();
+  model = await FakeOpenAi.start();
+  service = await TestService.start({
+    OPENAI_COMPATIBLE_BASE_URL: model.url,
+    OPENAI_COMPATIBLE_MODELS: 'small',
+    DEFAULT_MODEL: 'atelier/demo',
+  });
   ada = await service.person('Ada');
   viewer = await service.person('Viewer');
   outsider = await service.person('Outsider');
@@ -32,7 +39,10 @@ beforeAll(async () => {
   });
   catalog = await all(ada.client, '/api/actions');
 });
-afterAll(() => service.stop());
+afterAll(async () => {
+  await service.stop();
+  await model.stop();
+});
 
 async function all(client: Client, address: string): Promise<Json[]> {
   const items: Json[] = [];
@@ -68,7 +78,16 @@ describe('the catalog', () => {
     for (const action of catalog) {
       expect(action.name).toMatch(/^[a-z][a-z0-9_]{2,63}$/);
       expect(Object.keys(action).sort()).toEqual(
-        ['effect', 'input_schema', 'name', 'output_schema', 'permission', 'scopes', 'summary', 'title'].sort(),
+        [
+          'effect',
+          'input_schema',
+          'name',
+          'output_schema',
+          'permission',
+          'scopes',
+          'summary',
+          'title',
+        ].sort(),
       );
       for (const schema of [action.input_schema, action.output_schema]) {
         expect(ajv.validateSchema(schema)).toBe(true);
@@ -95,6 +114,9 @@ describe('the catalog', () => {
     ['invite somebody', 'invitation_create'],
     ['send a message to an agent', 'agent_send'],
     ['move', 'file_move'],
+    ['rename a file', 'file_move'],
+    ['new folder', 'file_mkdir'],
+    ['make a workspace', 'workspace_create'],
   ])('finds for "%s" %s first', async (words, name) => {
     expect(await first(words)).toBe(name);
   });
@@ -192,7 +214,10 @@ describe('a run', () => {
     });
     expect(body.output.api_key).toMatch(/^atl_/);
     const row = await ledger(body.run_id);
-    expect(row).toMatchObject({ organization_id: ada.organizationId, output: { name: 'CI', api_key: '[hidden]' } });
+    expect(row).toMatchObject({
+      organization_id: ada.organizationId,
+      output: { name: 'CI', api_key: '[hidden]' },
+    });
     expect(JSON.stringify(row)).not.toContain(body.output.api_key);
   });
 
@@ -250,14 +275,46 @@ describe('every action that takes a workspace', () => {
     }
   });
 
-  it('can be rehearsed: the check finds what the action itself would refuse', async () => {
+  it('can be rehearsed, and that does nothing', async () => {
     for (const action of catalog.filter(takesWorkspace)) {
       const body = { input: sampleOf(action), dry_run: true };
-      const of = async (client: Client) => (await client.post(`/api/actions/${action.name}/run`, body)).status;
+      const of = async (client: Client) =>
+        (await client.post(`/api/actions/${action.name}/run`, body)).status;
       expect([action.name, await of(ada.client), await of(outsider.client)]).toEqual([action.name, 200, 404]);
     }
     expect((await ada.client.get(`/api/workspaces/${workspace_id}`)).status).toBe(200);
   });
+});
+
+it('a rehearsal of any action about something sees it or not as the action would', async () => {
+  const sent = await new AgentClient(ada.client).send('list', { workspace_id });
+  const account = await ada.client.post('/api/service-accounts', {
+    organization_id: ada.organizationId,
+    name: 'Bot',
+  });
+  const ids: Json = {
+    organization_id: ada.organizationId,
+    chat_id: sent.chat_id,
+    call_id: sent.call_id,
+    chat: sent.chat_id,
+    service_account: account.body.id,
+  };
+  const things = catalog.filter(
+    ({ input_schema, scopes, permission }) =>
+      /_id$|^id$/.test((input_schema.required ?? []).join()) &&
+      scopes.length > 0 &&
+      !/^(account|key|grant|action|action_run)\./.test(permission),
+  );
+  for (const action of things) {
+    const noun = Object.keys(ids).find(name => action.name.startsWith(`${name}_`));
+    const input = { ...sampleOf(action) };
+    for (const name of Object.keys(input))
+      input[name] = name === 'id' && noun ? ids[noun] : (ids[name] ?? input[name]);
+    const of = async (client: Client) =>
+      (await client.post(`/api/actions/${action.name}/run`, { input, dry_run: true })).status;
+    expect([action.name, await of(ada.client), await of(outsider.client)]).toEqual([action.name, 200, 404]);
+  }
+  expect(things.length).toBeGreaterThan(30);
 });
 
 it('what takes a sign-in is refused to a key', async () => {
@@ -268,7 +325,13 @@ it('what takes a sign-in is refused to a key', async () => {
 });
 
 function actorOf(person: Person, limits: Partial<Actor['credential']> = {}): Actor {
-  const credential = { scopes: null, expires_at: null, organization_id: null, workspace_ids: null, ...limits };
+  const credential = {
+    scopes: null,
+    expires_at: null,
+    organization_id: null,
+    workspace_ids: null,
+    ...limits,
+  };
   return {
     type: 'user',
     id: person.id,
@@ -283,18 +346,16 @@ const soon = () => new Date(Date.now() + 60_000);
 
 async function mint(grant: Partial<Parameters<ExecTokens['mint']>[1]> = {}): Promise<Client> {
   const tokens = service.app.get(ExecTokens, { strict: false });
-  const token = await service.app
-    .get(Database, { strict: false })
-    .transaction(unit =>
-      tokens.mint(unit, {
-        actor: actorOf(ada),
-        workspaceId: workspace_id,
-        caller: CALLER,
-        actions: ['*'],
-        expiresAt: soon(),
-        ...grant,
-      }),
-    );
+  const token = await service.app.get(Database, { strict: false }).transaction(unit =>
+    tokens.mint(unit, {
+      actor: actorOf(ada),
+      workspaceId: workspace_id,
+      caller: CALLER,
+      actions: ['*'],
+      expiresAt: soon(),
+      ...grant,
+    }),
+  );
   expect(token).toMatch(/^atx_/);
   return new Client(service.url, { authorization: `Bearer ${token}` });
 }
@@ -363,6 +424,22 @@ describe('an exec token', () => {
     expect((await exec(other, 'file_list')).status).toBe(200);
   });
 
+  it('of a run ends with the run', async () => {
+    const agent = new AgentClient(ada.client);
+    let go = () => {};
+    const after = new Promise<void>(resolve => {
+      go = resolve;
+    });
+    model.reply({ text: 'Done.', after });
+    const sent = await agent.send('go', { workspace_id, model: 'local/small' });
+    await agent.until(sent, ({ event }) => event === 'step.started');
+    const token = await mint({ caller: { kind: 'run', id: sent.call_id } });
+    expect((await exec(token, 'file_list')).status).toBe(200);
+    go();
+    await agent.ended(sent);
+    expect((await exec(token, 'file_list')).status).toBe(401);
+  });
+
   it('does no more than its person still may', async () => {
     const grace = await service.person('Grace');
     const place = { organization: ada.organizationId, role: 'guest', workspace: workspace_id };
@@ -373,11 +450,97 @@ describe('an exec token', () => {
     await service.join(grace, { ...place, workspaceRole: 'viewer' });
     expect((await write()).status).toBe(403);
     await service.database.query('delete from workspace_member where principal_id = $1', [grace.id]);
-    await service.database.query('delete from organization_member where user_id = $1 and organization_id = $2', [
-      grace.id,
-      ada.organizationId,
-    ]);
+    await service.database.query(
+      'delete from organization_member where user_id = $1 and organization_id = $2',
+      [grace.id, ada.organizationId],
+    );
     expect((await write()).status).toBe(404);
+  });
+});
+
+describe('an agent', () => {
+  const call = (name: string, input: Json) => ({ tool: { name, input } });
+
+  async function told(replies: Json[], fields: Json = {}): Promise<Json[]> {
+    model.reply([...replies, { text: 'Done.' }]);
+    const { result } = await new AgentClient(ada.client).run('go', {
+      workspace_id,
+      model: 'local/small',
+      ...fields,
+    });
+    return result.toolOutputs;
+  }
+
+  async function define(name: string, tools: string): Promise<Json> {
+    const content = `---\ntools: ${tools}\n---\n`;
+    await run(ada.client, 'file_write', { input: { path: `.agents/${name}.md`, content } });
+    return { agent_name: name };
+  }
+
+  const offered = () =>
+    ((model.requests.at(-1)?.body.tools ?? []) as Json[])
+      .map(tool => tool.function.name)
+      .filter(name => /^actions_/.test(name));
+
+  it('finds, describes and runs actions in its workspace, on the authority of who sent it', async () => {
+    const [found, described, written, dry] = await told([
+      call('actions_search', { query: 'write a file', limit: 1 }),
+      call('actions_describe', { name: 'file_write' }),
+      call('actions_run', { name: 'file_write', input: { path: 'agent.txt', content: 'by an agent' } }),
+      call('actions_run', { name: 'file_write', input: { path: 'dry.txt', content: '' }, dry_run: true }),
+    ]);
+    expect(offered()).toEqual(['actions_search', 'actions_describe', 'actions_run']);
+    expect(JSON.parse(found.output).actions).toMatchObject([{ name: 'file_write', effect: 'write' }]);
+    expect(JSON.parse(described.output).input_schema.required).toContain('path');
+    expect(readFileSync(inWorkspace('agent.txt'), 'utf8')).toBe('by an agent');
+    expect(JSON.parse(dry.output).status).toBe('validated');
+    expect(existsSync(inWorkspace('dry.txt'))).toBe(false);
+    expect(await ledger(JSON.parse(written.output).run_id)).toMatchObject({
+      surface: 'agent',
+      caller: { kind: 'run' },
+      actor: { id: ada.id },
+      on_behalf_of_id: ada.id,
+      workspace_id,
+    });
+  });
+
+  it('is told what is refused: what destroys, what is elsewhere, what makes no sense', async () => {
+    const outputs = await told([
+      call('actions_run', { name: 'file_delete', input: { path: 'agent.txt' } }),
+      call('actions_run', { name: 'file_list', input: { workspace_id: elsewhere } }),
+      call('actions_run', { name: 'member_list', input: { organization_id: ada.organizationId } }),
+      call('actions_run', { name: 'key_create', input: { name: 'mine' } }),
+      call('actions_run', { name: 'no_such' }),
+      call('actions_run', { name: 'file_write', input: [] }),
+      call('actions_run', { what: 1 }),
+    ]);
+    expect(outputs.map(({ is_error }) => is_error)).toEqual(Array(7).fill(true));
+    const texts = outputs.map(({ output }) => output);
+    expect(texts[0]).toContain('is destructive');
+    expect(texts[1]).toBe('No such workspace');
+    expect(texts[2]).toContain('reaches beyond it');
+    expect(texts[3]).toContain('your own sign-in');
+    expect(texts[5]).toBe('input must be a JSON object');
+    expect(messagesOf(model.requests.at(-1) as never).at(-1)?.role).toBe('tool');
+    expect(existsSync(inWorkspace('agent.txt'))).toBe(true);
+  });
+
+  it('has the actions that its file names, and no other', async () => {
+    const [, refused] = await told(
+      [
+        call('actions_run', { name: 'file_list' }),
+        call('actions_run', { name: 'file_write', input: { path: 'no.txt', content: '' } }),
+      ],
+      await define('lister', '["action:file_list"]'),
+    );
+    expect(refused).toMatchObject({ is_error: true, output: expect.stringContaining('allowlist') });
+    const [deleted] = await told(
+      [call('actions_run', { name: 'file_delete', input: { path: 'agent.txt' } })],
+      await define('cleaner', '["action:file_delete"]'),
+    );
+    expect([deleted.is_error, existsSync(inWorkspace('agent.txt'))]).toEqual([false, false]);
+    await told([call('actions_run', { name: 'file_list' })], await define('reader', '[read_file]'));
+    expect(offered()).toEqual([]);
   });
 });
 
@@ -401,7 +564,11 @@ describe('in the sandbox of a run', () => {
     expect(JSON.parse(written.output)).toMatchObject({ path: 'inside.txt', created: true });
     expect(readFileSync(inWorkspace('inside.txt'), 'utf8')).toBe('from inside');
     const { body } = await ada.client.get('/api/action-runs?action=file_write&caller=run');
-    expect(body.items[0]).toMatchObject({ surface: 'sandbox', caller: { kind: 'run' }, on_behalf_of_id: ada.id });
+    expect(body.items[0]).toMatchObject({
+      surface: 'sandbox',
+      caller: { kind: 'run' },
+      on_behalf_of_id: ada.id,
+    });
   });
 
   it('refusals come as words and an exit code', async () => {
@@ -425,16 +592,20 @@ describe('in the sandbox of a run', () => {
 
   it('an agent without actions has no such command; one that names an action runs that one', async () => {
     await ada.client.put(`/api/workspaces/${workspace_id}/files/content`, {
-      path: '.agents/plain.md',
+      path: '.agents/plain-bash.md',
       content: '---\ntools: [bash]\n---\n',
     });
     await ada.client.put(`/api/workspaces/${workspace_id}/files/content`, {
-      path: '.agents/cleaner.md',
+      path: '.agents/cleaner-bash.md',
       content: '---\ntools: [bash, "action:file_delete"]\n---\n',
     });
-    expect((await bash('actions list', { agent_name: 'plain' })).output).toContain('not found');
-    expect((await bash('actions list', { agent_name: 'cleaner' })).output).toMatch(/^file_delete\t[^\n]*$/);
-    const deleted = await bash('actions run file_delete \'{"path":"inside.txt"}\'', { agent_name: 'cleaner' });
+    expect((await bash('actions list', { agent_name: 'plain-bash' })).output).toContain('not found');
+    expect((await bash('actions list', { agent_name: 'cleaner-bash' })).output).toMatch(
+      /^file_delete\t[^\n]*$/,
+    );
+    const deleted = await bash('actions run file_delete \'{"path":"inside.txt"}\'', {
+      agent_name: 'cleaner-bash',
+    });
     expect(deleted.is_error).toBe(false);
     expect(existsSync(inWorkspace('inside.txt'))).toBe(false);
   });

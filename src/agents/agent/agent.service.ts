@@ -53,6 +53,7 @@ export class AgentService {
     permission: 'agent.run',
     input: SendMessage,
     output: SentView,
+    makes: 'chat_id',
     refuses: {
       402: 'A budget is reached, or has no room for one more model call',
       404: 'No such workspace, chat or agent',

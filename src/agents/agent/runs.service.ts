@@ -1,6 +1,8 @@
 import { BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
+import type { WorkspacePermission } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
+import { Subject } from '../../platform/actions/subject.js';
 import { iso, isoOrNull, type Row } from '../../platform/database/rows.js';
 import { NotFound } from '../../platform/http/problem.js';
 import { Signals } from '../../platform/signals/signals.js';
@@ -33,7 +35,7 @@ export class RunsService implements BeforeApplicationShutdown {
     output: RunStatusView,
   })
   async status(actor: Actor, { call_id, chat_id, wait = 0 }: RunStatusInput): Promise<RunStatusView> {
-    const run = await this.require(actor, call_id);
+    const run = await this.require(actor, 'chat.read', call_id);
     if (chat_id && chat_id.toLowerCase() !== run.chat_id) throw new NotFound('No such run in this chat');
     if (run.status !== 'pending' || wait === 0) return this.view(run);
     const limit = AbortSignal.any([AbortSignal.timeout(wait * 1000), this.closing.signal]);
@@ -50,7 +52,7 @@ export class RunsService implements BeforeApplicationShutdown {
     restOnly: true,
   })
   async events(actor: Actor, { call_id }: RunEventsInput): Promise<RunEvents> {
-    await this.require(actor, call_id);
+    await this.require(actor, 'chat.read', call_id);
     return new RunEvents(this.runs, this.signals, call_id);
   }
 
@@ -59,10 +61,14 @@ export class RunsService implements BeforeApplicationShutdown {
     this.closing.abort();
   }
 
-  private async require(actor: Actor, id: string): Promise<Row<Run>> {
+  @Subject('call', 'workspace', ({ organization_id, workspace_id }: Row<Run>) => ({
+    organization_id,
+    workspace_id,
+  }))
+  private async require(actor: Actor, permission: WorkspacePermission, id: string): Promise<Row<Run>> {
     const run = await this.runs.find(id);
     if (!run) throw new NotFound('No such run');
-    await this.chats.require(actor, 'chat.read', run.chat_id);
+    await this.chats.require(actor, permission, run.chat_id);
     return run;
   }
 

@@ -46,6 +46,7 @@ export class ChatsService {
     permission: 'chat.write',
     input: CreateChat,
     output: ChatView,
+    makes: 'chat_id',
     refuses: { 404: 'No such organization, workspace or agent', 409: 'The chat_id is taken' },
   })
   async create(actor: Actor, input: CreateChat): Promise<ChatView> {

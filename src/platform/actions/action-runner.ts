@@ -59,18 +59,14 @@ export class ActionRunner {
   }
 
   /** A rehearsal ends with a refusal here; otherwise it is the action itself that refuses, in its own words. */
-  private async placeOf(
+  private placeOf(
     { declaration }: CatalogAction,
     { actor }: ActionCaller,
     input: object,
     dryRun: boolean,
   ): Promise<Place> {
-    try {
-      return await this.subjects.locate(actor, declaration, input);
-    } catch (error) {
-      if (dryRun || !problemOf(error)) throw error;
-      return NOWHERE;
-    }
+    if (dryRun) return this.subjects.check(actor, declaration, input);
+    return this.subjects.place(actor, declaration, input);
   }
 
   private async perform(begun: BegunRun, input: object): Promise<ActionResult> {

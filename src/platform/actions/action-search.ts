@@ -7,9 +7,9 @@ const FILLERS = new Set(
   ),
 );
 
-/** What people say, and the word that the catalog uses for it. */
+/** What people say, and the words that the catalog uses for it. */
 const SYNONYMS: Readonly<Record<string, string>> = {
-  add: 'create',
+  add: 'create mkdir put',
   alter: 'update',
   change: 'update',
   cost: 'billing',
@@ -21,11 +21,12 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   get: 'read',
   message: 'send',
   modify: 'update',
-  new: 'create',
+  make: 'create mkdir',
+  new: 'create mkdir',
   publish: 'promote',
   remove: 'delete',
-  rename: 'update',
-  show: 'read',
+  rename: 'move update',
+  show: 'list read',
   spend: 'billing',
   view: 'read',
 };
@@ -78,8 +79,8 @@ export class ActionSearch {
   }
 
   private pointsOfSynonym(word: string, name: readonly string[], summary: readonly string[]): number {
-    const synonym = Object.hasOwn(SYNONYMS, word) ? SYNONYMS[word] : undefined;
-    return synonym ? SYNONYM * this.points(synonym, name, summary) : 0;
+    const synonyms = Object.hasOwn(SYNONYMS, word) ? (SYNONYMS[word]?.split(' ') ?? []) : [];
+    return SYNONYM * Math.max(0, ...synonyms.map(synonym => this.points(synonym, name, summary)));
   }
 
   private points(word: string, name: readonly string[], summary: readonly string[]): number {

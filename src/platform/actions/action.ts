@@ -24,6 +24,8 @@ export interface ActionDeclaration {
   readonly restOnly?: true;
   /** For a person's own sign-in alone: no key, service account, run or token can do it. */
   readonly sessionOnly?: true;
+  /** The field that names what it makes, by an id of the caller's choice: nothing has that id yet. */
+  readonly makes?: string;
   /** What it can refuse beyond validation and access: status → when. */
   readonly refuses?: Readonly<Record<number, string>>;
 }

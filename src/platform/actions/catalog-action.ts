@@ -1,6 +1,6 @@
 import type { Actor } from '../access/actor.js';
 import { scopeOf } from '../access/policy.js';
-import { fieldsOf } from '../http/field.js';
+import { fieldsOf, type Shape } from '../http/field.js';
 import { assertValid, hydrate } from '../http/input.js';
 import { Invalid } from '../http/problem.js';
 import type { ActionDeclaration, Effect } from './action.js';
@@ -54,16 +54,15 @@ export class CatalogAction {
    * name, where the action takes one.
    */
   readInput(plain: unknown, workspaceId: string | null): object {
-    const { input } = this.declaration;
     const given = plain ?? {};
-    if (!input) {
-      if (typeof given !== 'object' || Object.keys(given).length > 0)
-        throw new Invalid(`${this.name} takes no input`);
-      return {};
-    }
-    const takesWorkspace = workspaceId !== null && fieldsOf(input).has('workspace_id');
-    const isOpen = takesWorkspace && typeof given === 'object' && !('workspace_id' in given);
-    const checked = hydrate(input, isOpen ? { ...given, workspace_id: workspaceId } : given);
+    if (typeof given !== 'object' || Array.isArray(given)) throw new Invalid('input must be a JSON object');
+    const { input } = this.declaration;
+    if (!input && Object.keys(given).length > 0) throw new Invalid(`${this.name} takes no input`);
+    if (!input) return {};
+    const checked = hydrate(
+      input,
+      fillsIn(input, workspaceId) ? { workspace_id: workspaceId, ...given } : given,
+    );
     assertValid(checked);
     return checked;
   }
@@ -73,5 +72,8 @@ export class CatalogAction {
     return this.method.call(this.service, actor, input);
   }
 }
+
+const fillsIn = (input: Shape, workspaceId: string | null) =>
+  workspaceId !== null && fieldsOf(input).has('workspace_id');
 
 const NOTHING = { type: 'object', properties: {}, additionalProperties: false };

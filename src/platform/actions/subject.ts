@@ -8,6 +8,7 @@ import {
   requireScope,
 } from '../access/policy.js';
 import { fieldsOf } from '../http/field.js';
+import { problemOf } from '../http/problem.js';
 import type { ActionDeclaration } from './action.js';
 import { providerMethods } from './provider-methods.js';
 
@@ -44,6 +45,13 @@ interface Asked extends SubjectMark {
   readonly require: (actor: Actor, permission: Permission, id: string) => Promise<never>;
 }
 
+/** A thing that an input names. */
+interface Named {
+  readonly subject: Asked;
+  readonly field: string;
+  readonly id: string;
+}
+
 const NOWHERE: Place = { organization_id: null, workspace_id: null };
 
 /** Finds out what an input is about, and whether the caller may, without doing anything. */
@@ -64,30 +72,43 @@ export class Subjects implements OnModuleInit {
   }
 
   /** Where it would take place: 404 and 403 as the action itself would answer, for each thing that the input names. */
-  async locate(actor: Actor, declaration: ActionDeclaration, input: object): Promise<Place> {
-    const { permission } = declaration;
+  async check(actor: Actor, declaration: ActionDeclaration, input: object): Promise<Place> {
+    const { permission, makes } = declaration;
     if (!permission) return NOWHERE;
     let place = NOWHERE;
-    for (const [{ require, placeOf }, id] of this.namedBy(declaration, input)) {
-      const found = placeOf(await require(actor, permission, id));
-      place = {
-        organization_id: place.organization_id ?? found.organization_id,
-        workspace_id: place.workspace_id ?? found.workspace_id,
-      };
+    for (const { subject, field, id } of this.namedBy(declaration, input)) {
+      const mayBeNew = field === makes;
+      place = joined(
+        place,
+        await find(subject, actor, permission, id, error => mayBeNew && isNotFound(error)),
+      );
     }
     requireScope(actor, permission);
     return place;
   }
 
+  /** Where it takes place, as far as the caller's own sight and permission tell. */
+  async place(actor: Actor, declaration: ActionDeclaration, input: object): Promise<Place> {
+    const { permission } = declaration;
+    if (!permission) return NOWHERE;
+    let place = NOWHERE;
+    for (const { subject, id } of this.namedBy(declaration, input))
+      place = joined(
+        place,
+        await find(subject, actor, permission, id, error => problemOf(error) !== undefined),
+      );
+    return place;
+  }
+
   /** The things that the input names and about which the action's permission can be asked. */
-  private namedBy({ name, input: shape, permission }: ActionDeclaration, input: object): [Asked, string][] {
+  private namedBy({ name, input: shape, permission }: ActionDeclaration, input: object): Named[] {
     const policy = isWorkspacePermission(permission) ? 'workspace' : 'organization';
     if (!shape || (policy === 'organization' && !isOrganizationPermission(permission))) return [];
     const values = input as Record<string, unknown>;
-    return [...fieldsOf(shape)].flatMap(([field, { kind }]): [Asked, string][] => {
+    return [...fieldsOf(shape)].flatMap(([field, { kind }]): Named[] => {
       const value = values[field];
       const subject = kind === 'id' ? this.subjectOf(field, name) : undefined;
-      return subject?.policy === policy && typeof value === 'string' ? [[subject, value]] : [];
+      return subject?.policy === policy && typeof value === 'string' ? [{ subject, field, id: value }] : [];
     });
   }
 
@@ -98,3 +119,26 @@ export class Subjects implements OnModuleInit {
     return this.subjects.get(longest);
   }
 }
+
+/** Where the thing is; nowhere where the answer is an error that may be. */
+async function find(
+  { require, placeOf }: Asked,
+  actor: Actor,
+  permission: Permission,
+  id: string,
+  mayBe: (error: unknown) => boolean,
+): Promise<Place> {
+  try {
+    return placeOf(await require(actor, permission, id));
+  } catch (error) {
+    if (mayBe(error)) return NOWHERE;
+    throw error;
+  }
+}
+
+const isNotFound = (error: unknown) => problemOf(error)?.status === 404;
+
+const joined = (a: Place, b: Place): Place => ({
+  organization_id: a.organization_id ?? b.organization_id,
+  workspace_id: a.workspace_id ?? b.workspace_id,
+});
