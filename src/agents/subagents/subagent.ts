@@ -16,14 +16,17 @@ export const READ_ONLY_TOOLS = ['read_file', 'list_files', 'search_files'] as co
 
 const NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/i;
 const KEYS = ['name', 'description', 'tools', 'model', 'max_steps'] as const;
-const FRONT_MATTER = /^---\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)([\s\S]*)$/;
+const FRONT_MATTER = /^\uFEFF?---[ \t]*\r?\n(?:([\s\S]*?)\r?\n)?---[ \t]*(?:\r?\n|$)([\s\S]*)$/;
+const OPENED = /^\uFEFF?---[ \t]*(?:\r?\n|$)/;
 
 /** A file in `.agents/` that is not a valid agent; the message says why. */
 export class SubagentSyntaxError extends Error {}
 
 /** Reads an agent from its Markdown file: YAML front matter, then the instructions. `fileName` is its default name. */
 export function parseSubagent(fileName: string, text: string): Subagent {
-  const [, frontMatter = '', body = text] = FRONT_MATTER.exec(text) ?? [];
+  const [whole, frontMatter = '', body = text] = FRONT_MATTER.exec(text) ?? [];
+  if (whole === undefined && OPENED.test(text))
+    throw new SubagentSyntaxError('the front matter is not closed by a line of ---');
   const fields = parseFields(frontMatter);
   const name = optionalText(fields, 'name') ?? fileName.replace(/\.md$/, '');
   if (!NAME.test(name))

@@ -1,0 +1,25 @@
+import { describe, expect, it } from '@jest/globals';
+import { isOutage } from './outage.js';
+
+const coded = (code: string, message = 'x') => Object.assign(new Error(message), { code });
+
+describe('an outage', () => {
+  it.each([
+    ['a connection that was ended', coded('57P01')],
+    ['a server that starts', coded('57P03')],
+    ['too many connections', coded('53300')],
+    ['a deadlock', coded('40P01')],
+    ['nobody listening', coded('ECONNREFUSED')],
+    ['a connection that broke', new Error('Connection terminated unexpectedly')],
+    ['a cause further down', new Error('x', { cause: coded('ECONNRESET') })],
+    ['one of several addresses', new AggregateError([coded('ECONNREFUSED')])],
+  ])('is %s', (_, error) => expect(isOutage(error)).toBe(true));
+
+  it.each([
+    ['a constraint', coded('23505')],
+    ['a mistake in a statement', coded('42601')],
+    ['text that cannot be stored', coded('22P05')],
+    ['a bug', new TypeError('x is not a function')],
+    ['no error', undefined],
+  ])('is not %s', (_, error) => expect(isOutage(error)).toBe(false));
+});
