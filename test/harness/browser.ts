@@ -65,10 +65,15 @@ export class Browser {
 }
 
 function formsOf(html: string): { action: string; hidden: Record<string, string> }[] {
-  return [...html.matchAll(/<form[^>]*action="([^"]*)"[^>]*>(.*?)<\/form>/gs)].map(([, action = '', inner = '']) => ({
-    action,
-    hidden: Object.fromEntries(
-      [...inner.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)].map(([, name, value]) => [name, value]),
-    ),
-  }));
+  return [...html.matchAll(/<form[^>]*action="([^"]*)"[^>]*>(.*?)<\/form>/gs)].map(
+    ([, action = '', inner = '']) => ({
+      action,
+      hidden: Object.fromEntries(
+        [...inner.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)].map(([, name, value]) => [
+          name,
+          value,
+        ]),
+      ),
+    }),
+  );
 }

@@ -42,9 +42,7 @@ export class SigningKeys implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    this.signals.subscribe(TOPIC, () => {
-      this.ring = undefined;
-    });
+    this.signals.subscribe(TOPIC, () => this.forget());
     this.maintenance.every(DAY_MS / 4, 'oauth-signing-keys', () => this.rotate());
   }
 
@@ -61,11 +59,16 @@ export class SigningKeys implements OnModuleInit {
     return loading;
   }
 
+  /** Reads the keys again at their next use. */
+  forget(): void {
+    this.ring = undefined;
+  }
+
   /** The key with this id, also one that was made a moment ago. */
   async find(id: string | undefined): Promise<SigningKey | undefined> {
     const known = (await this.current()).find(id);
     if (known || Date.now() - this.loadedAt < RELOAD_AT_MOST_EVERY_MS) return known;
-    this.ring = undefined;
+    this.forget();
     return (await this.current()).find(id);
   }
 
@@ -83,7 +86,7 @@ export class SigningKeys implements OnModuleInit {
         await unit.tables<KeyTable>().deleteFrom('oauth_signing_key').where('id', 'in', spent).execute();
       await this.signals.notify(unit, TOPIC);
     });
-    this.ring = undefined;
+    this.forget();
   }
 
   private async load(): Promise<KeyRing> {

@@ -45,28 +45,28 @@ export class ArtifactsStore implements OnModuleInit {
     const key = hashSecret(id);
     const grantId = payload.grantId ?? null;
     const lookup = payload.userCode ?? payload.uid;
-    const { numAffectedRows } = await sql`
+    const { rows } = await sql`
       insert into oauth_artifact (model, id, grant_id, lookup, sealed, expires_at)
       select ${model}, ${key}, ${grantId}::uuid, ${lookup ? hashSecret(lookup) : null},
         ${this.seal.close(`${model} ${key}`, payload)}, now() + make_interval(secs => ${seconds})
       where ${grantId}::uuid is null
         or exists (select from oauth_grant where id = ${grantId}::uuid for key share)
       on conflict (model, id) do update set grant_id = excluded.grant_id, lookup = excluded.lookup,
-        sealed = excluded.sealed, expires_at = excluded.expires_at`.execute(this.tables);
-    return numAffectedRows !== 0n;
+        sealed = excluded.sealed, expires_at = excluded.expires_at
+      returning model`.execute(this.tables);
+    return rows.length > 0;
   }
 
   /** Keeps the mark of something that may come once only; false where it is there already. */
   async mark(model: string, id: string, seconds: number): Promise<boolean> {
     const key = hashSecret(id);
-    const { numAffectedRows } = await sql`
+    const { rows } = await sql`
       insert into oauth_artifact as a (model, id, sealed, expires_at)
       values (${model}, ${key}, ${this.seal.close(`${model} ${key}`, {})},
         now() + make_interval(secs => ${seconds}))
-      on conflict (model, id) do update set expires_at = excluded.expires_at where a.expires_at <= now()`.execute(
-      this.tables,
-    );
-    return numAffectedRows !== 0n;
+      on conflict (model, id) do update set expires_at = excluded.expires_at where a.expires_at <= now()
+      returning model`.execute(this.tables);
+    return rows.length > 0;
   }
 
   find(model: string, id: string): Promise<StoredArtifact | undefined> {
@@ -80,14 +80,15 @@ export class ArtifactsStore implements OnModuleInit {
 
   /** Marks it as used; false where it is gone or was used before. Of several at once one gets true. */
   async consume(model: string, id: string): Promise<boolean> {
-    const { numUpdatedRows } = await this.tables
+    const consumed = await this.tables
       .updateTable('oauth_artifact')
       .set({ consumed_at: sql<string>`now()` })
       .where('model', '=', model)
       .where('id', '=', hashSecret(id))
       .where('consumed_at', 'is', null)
+      .returning('id')
       .executeTakeFirst();
-    return numUpdatedRows > 0n;
+    return consumed !== undefined;
   }
 
   async delete(model: string, id: string): Promise<void> {

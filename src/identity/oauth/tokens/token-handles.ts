@@ -21,7 +21,7 @@ export class TokenHandles {
 
   wrap(claims: AccessTokenClaims): string {
     const { jti, iat, exp, aud, scope, cnf, client_id: clientId, grant_id: grantId } = claims;
-    const common = { jti, iat, exp, aud, scope, clientId, jkt: cnf?.jkt, format: 'jwt' };
+    const common = { jti, iat, exp, aud, scope, clientId, jkt: cnf?.jkt };
     const payload = grantId
       ? { ...common, kind: 'AccessToken', accountId: claims.sub, grantId }
       : { ...common, kind: 'ClientCredentials' };
