@@ -32,7 +32,7 @@ function matchesName(pattern: string, name: string): boolean {
 }
 
 /** Wildcards by going back to the last of them only, which is enough and cannot explode. */
-function matchesSequence(
+export function matchesSequence(
   pattern: string[],
   subject: string[],
   isWildcard: (part: string) => boolean,

@@ -238,7 +238,7 @@ describe('a folder that becomes a link between check and use', () => {
       await attempt(() =>
         workspace.fs
           .search({ query: 'CANARY' })
-          .then(({ matches }) => matches.filter(m => m.text.includes('7f3a'))),
+          .then(({ matches }) => matches.filter(m => m.excerpt.includes('7f3a'))),
       );
       await attempt(() => workspace.fs.copy('', 'x'));
       expect(isDeepStrictEqual(outside(), outsideBefore)).toBe(true);

@@ -1,3 +1,5 @@
+import { symlink } from 'node:fs/promises';
+import { literalsOf } from './search-literals.js';
 import { TestWorkspace } from './workspace.fixture.js';
 
 let workspace: TestWorkspace;
@@ -7,21 +9,29 @@ beforeEach(async () => {
 afterEach(() => workspace.remove());
 
 describe('search', () => {
-  it('finds each occurrence with its line and place', async () => {
+  it('finds each line with the places that match', async () => {
     await workspace.put('b.txt', 'no\r\nan apple, an Apple\r\n');
     await workspace.put('a/x.md', 'apple');
     expect(await workspace.fs.search({ query: 'APPLE' })).toEqual({
       matches: [
-        { path: 'a/x.md', line: 1, text: 'apple', start: 0, end: 5 },
-        { path: 'b.txt', line: 2, text: 'an apple, an Apple', start: 3, end: 8 },
-        { path: 'b.txt', line: 2, text: 'an apple, an Apple', start: 13, end: 18 },
+        { path: 'a/x.md', line: 1, excerpt: 'apple', ranges: [[0, 5]] },
+        {
+          path: 'b.txt',
+          line: 2,
+          excerpt: 'an apple, an Apple',
+          ranges: [
+            [3, 8],
+            [13, 18],
+          ],
+        },
       ],
       truncated: false,
+      more: false,
       files_searched: 2,
     });
     const exact = await workspace.fs.search({ query: 'Apple', case_sensitive: true });
     expect(exact.matches).toEqual([
-      { path: 'b.txt', line: 2, text: 'an apple, an Apple', start: 13, end: 18 },
+      { path: 'b.txt', line: 2, excerpt: 'an apple, an Apple', ranges: [[13, 18]] },
     ]);
   });
 
@@ -67,21 +77,176 @@ describe('search', () => {
   it('shows the part of a long line around the match', async () => {
     await workspace.put('min.js', `${'😀'.repeat(5000)}needle${'é'.repeat(5000)}`);
     const [match] = (await workspace.fs.search({ query: 'needle' })).matches;
-    expect(match?.text.length).toBeLessThanOrEqual(500);
-    expect(match?.text.slice(match.start, match.end)).toBe('needle');
-    expect(match?.text).toMatch(/^\u{1f600}/u);
+    expect(match?.excerpt.length).toBeLessThanOrEqual(500);
+    expect(match?.excerpt.slice(...(match.ranges[0] ?? []))).toBe('needle');
+    expect(match?.excerpt).toMatch(/^\u{1f600}/u);
   });
 
   it('finds text across lines', async () => {
     await workspace.put('a', '0\none\ntwo\n3');
     expect((await workspace.fs.search({ query: 'one\ntwo' })).matches).toEqual([
-      { path: 'a', line: 2, text: 'one\ntwo', start: 0, end: 7 },
+      { path: 'a', line: 2, excerpt: 'one\ntwo', ranges: [[0, 7]] },
     ]);
+  });
+
+  it('takes a regular expression, line by line', async () => {
+    await workspace.put('a', 'foo1\nbar\n😀 Foo22 foo3\r\n');
+    expect((await workspace.fs.search({ query: '^foo\\d$', regex: true })).matches).toEqual([
+      { path: 'a', line: 1, excerpt: 'foo1', ranges: [[0, 4]] },
+    ]);
+    expect((await workspace.fs.search({ query: 'foo\\d+', regex: true })).matches[1]).toEqual({
+      path: 'a',
+      line: 3,
+      excerpt: '😀 Foo22 foo3',
+      ranges: [
+        [3, 8],
+        [9, 13],
+      ],
+    });
+    expect((await workspace.fs.search({ query: 'o1\\nb', regex: true })).matches).toEqual([]);
+  });
+
+  it('refuses an expression that is none, and no expression stalls it', async () => {
+    await workspace.put('a', 'a'.repeat(100_000));
+    await expect(workspace.fs.search({ query: '(', regex: true })).rejects.toThrow(/regular expression/);
+    await expect(workspace.fs.search({ query: '(?=a)', regex: true })).rejects.toThrow(/regular expression/);
+    expect((await workspace.fs.search({ query: '(a+a+)+b', regex: true })).matches).toEqual([]);
+  });
+
+  it('goes on after a line, in the middle of a file and past it', async () => {
+    await workspace.put('a/b', 'x\nx\n');
+    await workspace.put('a-b', 'x\n');
+    await workspace.put('c', 'x\n');
+    const all = ['a-b', 'a/b', 'a/b', 'c'];
+    for (const candidates of [undefined, ['c', 'a/b', 'a-b']]) {
+      const seen: string[] = [];
+      let after: { path: string; line: number } | undefined;
+      for (let page = 0; page < 4; page++) {
+        const { matches, more } = await workspace.fs.search({ query: 'x', limit: 1, after, candidates });
+        expect(more).toBe(page < 3);
+        after = matches.at(-1);
+        seen.push(after?.path ?? '');
+      }
+      expect(seen).toEqual(all);
+    }
+  });
+
+  it('checks candidates as it checks what it finds itself', async () => {
+    await workspace.put('a', 'x');
+    await workspace.put('dir/b', 'x');
+    await workspace.put('.git/c', 'x');
+    await symlink('/etc/passwd', workspace.at('link'));
+    const candidates = [
+      '../a',
+      '/etc/passwd',
+      'link',
+      'link/x',
+      'gone',
+      'dir',
+      '.git/c',
+      'a',
+      'dir/b',
+      'a\0',
+    ];
+    const found = await workspace.fs.search({ query: 'x', candidates });
+    expect(found.matches.map(({ path }) => path)).toEqual(['a', 'dir/b']);
+    const below = await workspace.fs.search({ query: 'x', candidates, path: 'dir' });
+    expect(below.matches.map(({ path }) => path)).toEqual(['dir/b']);
   });
 
   it('stops when aborted', async () => {
     await workspace.put('a', 'x');
     const search = workspace.fs.search({ query: 'x', signal: AbortSignal.abort() });
     await expect(search).rejects.toMatchObject({ code: 'aborted' });
+  });
+});
+
+describe('.gitignore', () => {
+  const files = [
+    'a.log',
+    'keep.log',
+    'src/b.ts',
+    'src/b.log',
+    'dist/c',
+    'src/dist/d',
+    'docs/x/e',
+    'docs/f',
+    'z1',
+    'zx',
+  ];
+
+  beforeEach(async () => {
+    for (const path of files) await workspace.put(path, 'needle');
+    await workspace.put('.gitignore', '# note\n*.log\n!keep.log\n/dist/\ndocs/**/e\nz[0-9]\n');
+    await workspace.put('src/.gitignore', '!b.log\n');
+  });
+
+  it.each([['by walking'], ['among candidates']])('is followed %s', async how => {
+    const candidates = how === 'by walking' ? undefined : files;
+    const search = async (path: string, ignored = false) =>
+      (await workspace.fs.search({ query: 'needle', path, ignored, candidates })).matches.map(m => m.path);
+    expect(await search('')).toEqual(['docs/f', 'keep.log', 'src/b.log', 'src/b.ts', 'src/dist/d', 'zx']);
+    expect(await search('dist')).toEqual(['dist/c']);
+    expect(await search('', true)).toEqual([...files].sort());
+  });
+
+  it('does not stall on patterns made to', async () => {
+    await workspace.put('.gitignore', `${'*a'.repeat(100)}b\n${'**/'.repeat(100)}nothing\n`);
+    await workspace.put('a'.repeat(250), 'needle');
+    expect((await workspace.fs.search({ query: 'needle' })).matches).toHaveLength(files.length + 1);
+  });
+});
+
+describe('search by name', () => {
+  it('finds files and folders by name, or by path where the query has a slash', async () => {
+    for (const path of ['plans/a.md', 'plans/my-plan.txt', 'plan/node_modules/plan.js', 'x.log'])
+      await workspace.put(path, '');
+    await workspace.put('.gitignore', '*.log');
+    const candidates = [
+      { path: 'x.log', type: 'file' as const },
+      { path: 'plans', type: 'directory' as const },
+      { path: 'plans/my-plan.txt', type: 'file' as const },
+      { path: 'plans/a.md', type: 'file' as const },
+      { path: 'plan', type: 'directory' as const },
+      { path: '.gitignore', type: 'file' as const },
+    ];
+    for (const among of [undefined, candidates]) {
+      const found = (query: string, more = {}) =>
+        workspace.fs.searchNames({ query, candidates: among, ...more });
+      expect((await found('PLAN')).matches).toEqual([
+        { path: 'plan', type: 'directory', ranges: [[0, 4]] },
+        { path: 'plans', type: 'directory', ranges: [[0, 4]] },
+        { path: 'plans/my-plan.txt', type: 'file', ranges: [[9, 13]] },
+      ]);
+      expect((await found('plans/[am]', { regex: true })).matches.map(({ path }) => path)).toEqual([
+        'plans/a.md',
+        'plans/my-plan.txt',
+      ]);
+      expect((await found('log')).matches).toEqual([]);
+      expect(await found('plan', { limit: 1, after: 'plan' })).toMatchObject({
+        matches: [{ path: 'plans' }],
+        more: true,
+      });
+    }
+  });
+});
+
+describe('literals of a regular expression', () => {
+  it.each<[string, string[] | null]>([
+    ['needle', ['needle']],
+    ['a\\.b', ['a.b']],
+    ['foo|bar+', ['foo', 'bar']],
+    ['function (foo|bar)', ['function ']],
+    ['colou?r', ['colo']],
+    ['ab*c', ['a']],
+    ['x{0,2}yz', ['yz']],
+    ['[abc]def', ['def']],
+    ['foo|.*', null],
+    ['(a|b)', null],
+    ['(?i)abc', null],
+    ['\\Qa|b\\E', null],
+    ['\\babc\\b', ['abc']],
+  ])('%s: %j', (regex, literals) => {
+    expect(literalsOf(regex)).toEqual(literals);
   });
 });

@@ -1,35 +1,40 @@
 import { isUtf8 } from 'node:buffer';
+import { setImmediate } from 'node:timers/promises';
 import { throwIfAborted } from './abort.js';
 import { forEachOf } from './concurrency.js';
 import type { Directory } from './directory.js';
+import { byteOrderKey } from './directory-name.js';
 import type { Entry } from './entry.js';
 import { isWorkspaceError } from './errors.js';
-import { Glob } from './glob.js';
-import { type LineMatch, LiteralSearch } from './literal-search.js';
 import { OpenFile } from './open-file.js';
-import { stat } from './read.js';
+import { parentOf } from './path.js';
+import { openRead, stat } from './read.js';
+import { type LineMatch, linesWith } from './search-lines.js';
+import { type PatternOptions, patternOf, type SearchPattern } from './search-pattern.js';
+import { type ScopeOptions, SearchScope } from './search-scope.js';
 import type { Tree } from './tree.js';
-import { type Found, walk } from './walk.js';
+import { walk } from './walk.js';
 
 const DEFAULT_LIMIT = 200;
 const MAX_SEARCHED_BYTES = 8 * 1024 * 1024;
 const BINARY_CHECK_BYTES = 8 * 1024;
-const SKIPPED_FOLDERS = ['.git', 'node_modules'];
-const OUT_OF_REACH = ['not_found', 'symlink', 'not_regular', 'is_directory', 'denied'] as const;
+const FILES_AT_ONCE = 64;
+/** Longest time without letting others work. */
+const TURN_MS = 15;
+const OUT_OF_REACH = [
+  ...['not_found', 'symlink', 'not_regular', 'is_directory', 'not_directory', 'denied', 'invalid_path'],
+] as const;
 
-export interface SearchOptions {
-  /** Literal text. */
-  query: string;
-  /** A folder to search below, or one file; default the whole workspace. */
-  path?: string;
-  /** Patterns would need an engine that no pattern can stall. */
-  regex?: false;
-  /** Default false. */
-  case_sensitive?: boolean;
-  /** Which files, as described at `Glob`: by name, or with a slash by path from the root of the workspace. */
-  glob?: string;
-  /** The most matches; default 200. */
+export interface SearchOptions extends PatternOptions, ScopeOptions {
+  /** Only what comes after this line. */
+  after?: { path: string; line: number };
+  /** The most lines; default 200. */
   limit?: number;
+  /**
+   * The only files worth looking into, as something that may be wrong found out; absent: every file is looked into.
+   * What is left out here is not found; all else is checked.
+   */
+  candidates?: Iterable<string>;
   signal?: AbortSignal;
 }
 
@@ -38,89 +43,124 @@ export interface SearchMatch extends LineMatch {
 }
 
 export interface SearchResult {
-  /** In the order of paths, then of lines; one for each occurrence. */
+  /** In the order of paths, then of lines. */
   matches: SearchMatch[];
   /** Whether there may be more: the limit was reached, or a file was left out that was over 8 MiB or in use. */
   truncated: boolean;
+  /** Whether the limit was reached: `after` the last match, there is more. */
+  more: boolean;
   files_searched: number;
 }
 
-/** Searches text files; leaves out binary ones, links, and what is in .git or node_modules. */
+/** Searches text files; leaves out binary ones and links. */
 export async function search(tree: Tree, path: string, options: SearchOptions): Promise<SearchResult> {
-  const run = new SearchRun(options);
+  const run = new SearchRun(tree, path, options);
   if (options.query === '') return run.result;
   const start = await stat(tree, path);
-  if (start.type === 'file') {
-    await tree.inParent(path, (folder, name) => run.searchAll(folder, [{ name, entry: start }]));
-    return run.result;
-  }
-  await tree.inFolder(path, async root => {
-    for await (const { folder, found } of walk(root, { enter: isSearched })) {
-      throwIfAborted(options.signal, path);
-      await run.searchAll(folder, found);
-      if (run.isFull) return;
-    }
-  });
+  if (start.type === 'file') await run.searchAll([path], file => openRead(tree, file));
+  else if (options.candidates) await run.searchAmong(options.candidates);
+  else await run.searchBelow();
   return run.result;
 }
 
-function isSearched(folder: Entry): boolean {
-  return !SKIPPED_FOLDERS.includes(folder.path.slice(folder.path.lastIndexOf('/') + 1));
-}
-
 class SearchRun {
-  readonly result: SearchResult = { matches: [], truncated: false, files_searched: 0 };
-  private readonly literal: LiteralSearch;
-  private readonly glob: Glob | undefined;
+  readonly result: SearchResult = { matches: [], truncated: false, more: false, files_searched: 0 };
+  private readonly pattern: SearchPattern;
+  private readonly scope: SearchScope;
   private readonly limit: number;
-  private readonly signal: AbortSignal | undefined;
+  private turnEnds = performance.now() + TURN_MS;
 
-  constructor(options: SearchOptions) {
-    this.literal = new LiteralSearch(options.query, options.case_sensitive === true);
-    this.glob = options.glob === undefined ? undefined : new Glob(options.glob);
+  constructor(
+    private readonly tree: Tree,
+    private readonly start: string,
+    private readonly options: SearchOptions,
+  ) {
+    this.pattern = patternOf(options);
+    this.scope = new SearchScope(tree, start, options);
     this.limit = Math.max(1, options.limit ?? DEFAULT_LIMIT);
-    this.signal = options.signal;
   }
 
-  /** More matches than asked for are known of. */
-  get isFull(): boolean {
-    return this.result.truncated && this.result.matches.length >= this.limit;
-  }
-
-  async searchAll(folder: Directory, found: Found[]): Promise<void> {
-    const files = found.filter(({ entry }) => entry.type === 'file' && this.isWanted(entry));
-    const matches = new Map<string, LineMatch[]>();
-    await forEachOf(files, async ({ name, entry }) => {
-      throwIfAborted(this.signal, entry.path);
-      matches.set(entry.path, await this.searchFile(folder, name));
-    });
-    for (const { entry } of files) {
-      for (const match of matches.get(entry.path) ?? []) this.add({ path: entry.path, ...match });
+  async searchAmong(candidates: Iterable<string>): Promise<void> {
+    const keyed = [...candidates].map(path => ({ path, key: byteOrderKey(path) }));
+    keyed.sort((a, b) => (a.key < b.key ? -1 : 1));
+    const paths = keyed.filter(({ key }) => this.isNotBefore(key)).map(({ path }) => path);
+    for (let at = 0; at < paths.length && !this.result.more; at += FILES_AT_ONCE) {
+      const wanted: string[] = [];
+      for (const path of paths.slice(at, at + FILES_AT_ONCE))
+        if (await this.scope.holdsPath(path)) wanted.push(path);
+      await this.searchAll(wanted, path => openRead(this.tree, path));
     }
   }
 
-  private isWanted({ path }: Entry): boolean {
-    return this.glob?.matches(path) ?? true;
+  async searchBelow(): Promise<void> {
+    const { after } = this.options;
+    if (after && (await this.scope.holdsPath(after.path)))
+      await this.searchAll([after.path], path => openRead(this.tree, path));
+    await this.scope.prepare(parentOf(this.start));
+    const arrive = (folder: Directory) => this.scope.arrive(folder);
+    const enter = (entry: Entry) => this.scope.enters(entry);
+    await this.tree.inFolder(this.start, async root => {
+      for await (const { folder, found } of walk(root, { arrive, enter, after: after?.path })) {
+        const files = found.filter(({ entry }) => entry.type === 'file' && this.scope.holds(entry));
+        const names = new Map(files.map(({ name, entry }) => [entry.path, name]));
+        await this.searchAll([...names.keys()], path => OpenFile.open(folder, names.get(path) ?? ''));
+        if (this.result.more) return;
+      }
+    });
+  }
+
+  async searchAll(paths: string[], open: (path: string) => Promise<OpenFile>): Promise<void> {
+    for (let at = 0; at < paths.length && !this.result.more; at += FILES_AT_ONCE) {
+      const some = paths.slice(at, at + FILES_AT_ONCE);
+      const found = new Map<string, LineMatch[]>();
+      await forEachOf(some, async path => {
+        throwIfAborted(this.options.signal, path);
+        found.set(path, await this.searchFile(path, open));
+      });
+      for (const path of some) for (const match of found.get(path) ?? []) this.add({ path, ...match });
+    }
   }
 
   private add(match: SearchMatch): void {
     if (this.result.matches.length < this.limit) this.result.matches.push(match);
-    else this.result.truncated = true;
+    else this.result.truncated = this.result.more = true;
   }
 
-  private async searchFile(folder: Directory, name: string): Promise<LineMatch[]> {
-    const bytes = await this.bytesOf(folder, name);
+  private isNotBefore(key: string): boolean {
+    const { after } = this.options;
+    return after === undefined || key >= byteOrderKey(after.path);
+  }
+
+  private async searchFile(path: string, open: (path: string) => Promise<OpenFile>): Promise<LineMatch[]> {
+    const bytes = await this.bytesOf(path, open);
     if (!bytes || bytes.subarray(0, BINARY_CHECK_BYTES).includes(0)) return [];
     this.result.files_searched++;
-    if (!this.literal.mayMatch(bytes) || !isUtf8(bytes)) return [];
-    return this.literal.matchesIn(bytes.toString('utf8'), this.limit + 1);
+    if (!this.pattern.mayMatch(bytes) || !isUtf8(bytes)) return [];
+    const text = bytes.toString('utf8');
+    const { after } = this.options;
+    const from = after?.path === path ? after.line : 0;
+    const matches: LineMatch[] = [];
+    for (const match of linesWith(text, this.pattern.spans(text))) {
+      await this.giveWay(path);
+      if (match && match.line > from) matches.push(match);
+      if (matches.length > this.limit) break;
+    }
+    return matches;
+  }
+
+  /** Lets others work, and hears that nobody waits any more. */
+  private async giveWay(path: string): Promise<void> {
+    if (performance.now() < this.turnEnds) return;
+    await setImmediate();
+    throwIfAborted(this.options.signal, path);
+    this.turnEnds = performance.now() + TURN_MS;
   }
 
   /** Null for what is too large, gone, replaced by something else, or out of the service's reach. */
-  private async bytesOf(folder: Directory, name: string): Promise<Buffer | null> {
+  private async bytesOf(path: string, open: (path: string) => Promise<OpenFile>): Promise<Buffer | null> {
     let file: OpenFile | undefined;
     try {
-      file = await OpenFile.open(folder, name);
+      file = await open(path);
       if (file.entry.size <= MAX_SEARCHED_BYTES) return await file.bytes();
       this.result.truncated = true;
       return null;

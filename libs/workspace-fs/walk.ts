@@ -9,6 +9,8 @@ const FIRST_LOOK = 64;
 const WIDEST_LOOK = 1024;
 
 export interface WalkOptions {
+  /** Told of each folder, open, before anything in it is looked at. */
+  arrive?: (folder: Directory) => Promise<void>;
   /** Which folders to go into; default none. */
   enter?: (entry: Entry) => boolean;
   /** Only what comes after this path. */
@@ -40,6 +42,7 @@ interface Candidate {
  * more than 100 folders down, more than 4096 bytes long. What vanishes or cannot be read meanwhile is passed over.
  */
 export async function* walk(folder: Directory, options: WalkOptions): AsyncGenerator<Batch> {
+  await options.arrive?.(folder);
   const candidates = await candidatesIn(folder, options);
   // Folders still to be entered: 'a-b' comes before 'a/b'. The next one is always the last.
   const waiting: Candidate[] = [];

@@ -11,6 +11,7 @@ import { openRead, readBytes, stat } from './read.js';
 import { type ReadTextOptions, readText, type TextRead } from './read-text.js';
 import { remove } from './remove.js';
 import { type SearchOptions, type SearchResult, search } from './search.js';
+import { type NameSearchOptions, type NameSearchResult, searchNames } from './search-names.js';
 import { sweepTemporaries } from './temporaries.js';
 import { Tree, type WorkspaceFsOptions } from './tree.js';
 import { type FileSource, type WriteOptions, type Written, write } from './write.js';
@@ -88,8 +89,14 @@ export class WorkspaceFs {
     return remove(this.tree, normalizePath(path), options.recursive === true);
   }
 
-  async search(options: SearchOptions): Promise<SearchResult> {
+  /** Finds text in files, below a folder (`path`; default the whole workspace) or in one file. */
+  async search(options: SearchOptions & { path?: string }): Promise<SearchResult> {
     return search(this.tree, normalizePath(options.path ?? ''), options);
+  }
+
+  /** Finds what a folder (`path`) holds by name. */
+  async searchNames(options: NameSearchOptions & { path?: string }): Promise<NameSearchResult> {
+    return searchNames(this.tree, normalizePath(options.path ?? ''), options);
   }
 
   /** Removes what a crash left behind: temporary files untouched for `olderThanMs`, default a day. Returns how many. */

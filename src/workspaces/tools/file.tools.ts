@@ -155,7 +155,7 @@ export class SearchFilesTool implements Tool<SearchFilesInput> {
 
   async run({ actor, workspaceId, signal }: ToolContext, input: SearchFilesInput): Promise<ToolResult> {
     const { matches, truncated } = await this.files.search(actor, workspaceId, { ...input, signal });
-    const lines = matches.map(({ path, line, text }) => `${path}:${line}: ${shorten(text, 500)}`);
+    const lines = matches.map(({ path, line, excerpt }) => `${path}:${line}: ${shorten(excerpt, 500)}`);
     if (truncated) lines.push('… there are more');
     return succeeded(lines.join('\n') || 'Nothing found');
   }

@@ -1,0 +1,98 @@
+import { matchesSequence } from './glob.js';
+import { parentOf } from './path.js';
+
+/** More of a file's lines are not looked at: each is tried on each name. */
+const MOST_LINES = 1000;
+const MOST_OF_LINE = 1000;
+
+interface Rule {
+  /** Folder whose .gitignore holds it. */
+  base: string;
+  pattern: string[];
+  negated: boolean;
+  foldersOnly: boolean;
+}
+
+interface Scope {
+  ignored: boolean;
+  rules: Rule[];
+}
+
+/**
+ * What the .gitignore files of a tree say (gitignore(5)), told folder by folder, each after the one above it. Patterns
+ * are matched without backtracking beyond the last wildcard, so that none can stall.
+ */
+export class IgnoreRules {
+  private readonly scopes = new Map<string, Scope>();
+
+  /** @param start folder that a search starts in: it, and those above it, count as not ignored */
+  constructor(private readonly start: string) {}
+
+  knows(folder: string): boolean {
+    return this.scopes.has(folder);
+  }
+
+  /** Tells of a folder, with the text of its .gitignore, if it has one. */
+  tell(folder: string, gitignore: string | null): void {
+    const above = folder === '' ? undefined : this.scopes.get(parentOf(folder));
+    const isAbove = folder === '' || folder === this.start || this.start.startsWith(`${folder}/`);
+    const ignored = !isAbove && this.ignores(folder, true);
+    const own = gitignore === null || ignored ? [] : parse(folder, gitignore);
+    this.scopes.set(folder, { ignored, rules: [...(above?.rules ?? []), ...own] });
+  }
+
+  /** Whether something is ignored, whose folder was told of. */
+  ignores(path: string, isFolder: boolean): boolean {
+    const scope = this.scopes.get(parentOf(path));
+    if (!scope || scope.ignored) return scope?.ignored ?? false;
+    const rule = scope.rules.findLast(rule => (isFolder || !rule.foldersOnly) && matches(rule, path));
+    return rule !== undefined && !rule.negated;
+  }
+}
+
+function matches({ base, pattern }: Rule, path: string): boolean {
+  const below = base === '' ? path : path.slice(base.length + 1);
+  return matchesSequence(pattern, below.split('/'), part => part === '**', matchesName);
+}
+
+function matchesName(pattern: string, name: string): boolean {
+  const parts = pattern.match(/\\.|\[[!^]?\]?[^\]]*\]|./gsu) ?? [];
+  return matchesSequence(parts, [...name], part => part === '*', matchesCharacter);
+}
+
+function matchesCharacter(part: string, character: string): boolean {
+  if (part === '?') return true;
+  if (part.startsWith('\\')) return part.slice(1) === character;
+  if (part.length < 3 || !part.startsWith('[')) return part === character;
+  const [, not, members] = /^\[([!^]?)(.*)\]$/s.exec(part) ?? [];
+  return isMember([...(members ?? '')], character) !== (not !== '');
+}
+
+function isMember(members: string[], character: string): boolean {
+  for (let at = 0; at < members.length; at++) {
+    const [from = '', dash, to] = members.slice(at, at + 3);
+    if (dash === '-' && to !== undefined) {
+      if (from <= character && character <= to) return true;
+      at += 2;
+    } else if (from === character) return true;
+  }
+  return false;
+}
+
+function parse(base: string, gitignore: string): Rule[] {
+  return gitignore
+    .split('\n', MOST_LINES)
+    .map(line => line.replace(/\r$/, '').replace(/(?<!\\) +$/, ''))
+    .filter(line => line !== '' && !line.startsWith('#') && line.length <= MOST_OF_LINE)
+    .flatMap(line => {
+      const [, not, text = ''] = /^(!?)(.*)$/s.exec(line) ?? [];
+      const foldersOnly = text.endsWith('/');
+      const whole = foldersOnly ? text.slice(0, -1) : text;
+      if (whole === '') return [];
+      const pattern = whole.replace(/^\//, '').split('/');
+      if (!whole.includes('/')) pattern.unshift('**');
+      // `a/**` is what lies in a, not a itself.
+      if (pattern.at(-1) === '**') pattern.push('*');
+      return [{ base, pattern, negated: not === '!', foldersOnly }];
+    });
+}
