@@ -650,3 +650,19 @@ describe('the ledger', () => {
     await expect(service.database.query('delete from action_run')).rejects.toThrow('append-only');
   });
 });
+
+// Last: services in one process share passport's strategies, and the newer one's are in force.
+it('the command is there without isolation, too', async () => {
+  const local = await TestService.start({ SANDBOX_DRIVER: 'unsafe-local' });
+  try {
+    const person = await local.person();
+    const workspace = await local.workspace(person);
+    const agent = new AgentClient(person.client);
+    const { result } = await agent.run('run actions run file_write \'{"path":"a","content":"b"}\'', {
+      workspace_id: workspace,
+    });
+    expect(JSON.parse(result.toolOutputs[0].output)).toMatchObject({ path: 'a', created: true });
+  } finally {
+    await local.stop();
+  }
+});

@@ -7,7 +7,7 @@ import type { CatalogAction } from './catalog-action.js';
 import { type Place, Subjects } from './subject.js';
 
 /** Names the run in the ledger, with a refusal. */
-export const ACTION_RUN_HEADER = 'action-run-id';
+const ACTION_RUN_HEADER = 'action-run-id';
 
 /** A call of an action, by whatever way it came. */
 export interface ActionCall {
