@@ -3,6 +3,7 @@ import { escapeHtml } from './html.js';
 
 const STYLE = `
 *{box-sizing:border-box}
+:root{color-scheme:light dark}
 body{margin:0;padding:8vh 16px;background:#f4f4f2;color:#1d1d1b;font:16px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif}
 main{max-width:28rem;margin:0 auto;padding:32px;background:#fff;border:1px solid #e2e2de;border-radius:12px;overflow-wrap:anywhere}
 h1{margin:0 0 16px;font-size:1.375rem;line-height:1.3}
@@ -12,6 +13,7 @@ a{color:#1d4ed8}
 label{display:block;margin:16px 0 4px;font-weight:600}
 input:not([type=radio],[type=checkbox]){width:100%;padding:10px 12px;border:1px solid #8a8a84;border-radius:8px;background:#fff;color:inherit;font:inherit}
 .code{letter-spacing:.15em;text-transform:uppercase}
+p.code{font-size:1.375rem;font-weight:600;text-align:center}
 .hint{margin:4px 0 0;color:#5c5c57;font-size:.875rem}
 .problem{padding:10px 12px;border-left:4px solid #b91c1c;background:#fef2f2}
 .facts{margin:0 0 8px;padding:12px 16px;background:#f4f4f2;border-radius:8px}
@@ -26,14 +28,14 @@ legend{padding:0;margin:0 0 6px;font-weight:600}
 .choice small{color:#5c5c57;font-size:.875rem}
 .list{max-height:15rem;margin:0 0 0 28px;overflow:auto}
 .list h2{margin:8px 0 0;color:#5c5c57;font-size:.875rem;font-weight:600}
-details{margin:12px 0 0}
+details{margin:0 0 8px}
 summary{color:#1d4ed8;cursor:pointer}
 details ul{margin:8px 0 0;padding-left:20px}
 .buttons{display:flex;flex-wrap:wrap;gap:12px;margin-top:24px}
-button{margin-top:24px;padding:12px 24px;border:1px solid #1d4ed8;border-radius:8px;background:#1d4ed8;color:#fff;font:inherit;font-weight:600;cursor:pointer}
+button{width:100%;margin-top:24px;padding:12px 24px;border:1px solid #1d4ed8;border-radius:8px;background:#1d4ed8;color:#fff;font:inherit;font-weight:600;cursor:pointer}
 .buttons button{flex:1 1 9rem;margin:0}
 button.quiet{background:transparent;color:#1d4ed8}
-button.link{margin:0;padding:0;border:0;background:none;color:#1d4ed8;font-weight:400;text-decoration:underline}
+button.link{width:auto;margin:8px 0 0;padding:4px 0;border:0;background:none;color:#1d4ed8;font-weight:400;text-decoration:underline}
 .aside{margin:16px 0 0;color:#5c5c57;font-size:.875rem}
 :focus-visible{outline:3px solid #1d4ed8;outline-offset:2px}
 @media(max-width:30rem){body{padding:16px 12px}main{padding:24px 20px}}
