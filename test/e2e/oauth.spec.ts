@@ -144,8 +144,8 @@ describe('the authorization code flow', () => {
     const browser = new Browser(service.url);
     const consent = await signIn(browser, await browser.open(client.address(parameters)), ada);
     const strange = '0192f3a1-7c1e-7d4a-9b7e-3f2a5c6d7e8f';
-    for (const fields of [{ reach: 'chosen' }, { reach: 'chosen', workspace: [strange] }]) {
-      const { status, html } = await allow(browser, consent, fields);
+    for (const workspace of [[], [strange]]) {
+      const { status, html } = await allow(browser, consent, { reach: 'chosen', workspace });
       expect(status).toBe(422);
       expect(html).toContain('Choose at least one workspace');
     }

@@ -138,7 +138,11 @@ export class OAuthClient {
     return this.token({ grant_type: 'refresh_token', refresh_token, ...extra });
   }
 
-  async post(address: string | undefined, fields: Record<string, string>, headers: HeadersInit = {}) {
+  async post(
+    address: string | undefined,
+    fields: Record<string, string>,
+    headers: Record<string, string> = {},
+  ) {
     const body = new URLSearchParams(fields);
     const response = await fetch(String(address), { method: 'POST', body, headers });
     const text = await response.text();

@@ -39,9 +39,9 @@ const VERBS: Record<string, string> = { read: 'See', write: 'Change', run: 'Run'
 
 /** A scope in words, for the person who is asked. */
 export function describeScope(scope: string): string {
-  if (scope === 'read') return 'See everything that you can see';
+  if (scope === 'read') return 'See all that you can see';
   if (scope === 'write')
-    return 'Change files, chats and workspaces, run code and agents (not accounts, keys, members or billing)';
+    return 'Change files, chats and workspaces; run code and agents; nothing about accounts, keys, members or billing';
   const [what = '', verb = ''] = scope.split(':');
   return `${VERBS[verb] ?? verb} ${what.replaceAll('_', ' ')}`;
 }

@@ -3,6 +3,8 @@ import { type HtmlPage, problemHtml } from '../../../platform/http/html-page.js'
 import { describeScope } from '../scopes.js';
 import type { ClientIntroduction } from './client-introduction.js';
 
+const FEW = 3;
+
 /** How much a client may do; the person chooses among those that it asked for. */
 export interface AccessLevel {
   readonly value: 'all' | 'read';
@@ -63,16 +65,17 @@ ${page.switchAction ? switchForm(page.switchAction, csrf) : ''}`,
 }
 
 function levelsOf({ levels, choice }: ConsentPage): string {
-  const radios = levels.map(
-    ({ value, title, hint, scopes }) =>
-      radio('level', value, choice.level === value, title, hint) + detailsOf(scopes),
-  );
+  const radios = levels.map(level => levelOf(level, choice.level === level.value));
   return `<fieldset><legend>What it may do</legend>${radios.join('\n')}</fieldset>`;
 }
 
-function detailsOf(scopes: readonly string[]): string {
-  const items = scopes.map(scope => `<li>${escapeHtml(describeScope(scope))}</li>`).join('');
-  return `<details class="list"><summary>In detail</summary><ul>${items}</ul></details>`;
+/** A few scopes are told at once, many only to those who want to know. */
+function levelOf({ value, title, hint, scopes }: AccessLevel, checked: boolean): string {
+  const words = scopes.map(describeScope);
+  if (words.length <= FEW) return radio('level', value, checked, title, `${words.join('. ')}.`);
+  const items = words.map(word => `<li>${escapeHtml(word)}</li>`).join('');
+  return `${radio('level', value, checked, title, hint)}
+<details class="list"><summary>In detail</summary><ul>${items}</ul></details>`;
 }
 
 function reachOf(groups: readonly WorkspaceGroup[], { reach, workspaceIds }: ConsentChoice): string {

@@ -2,6 +2,7 @@ import type { Client, KoaContextWithOIDC } from 'oidc-provider';
 import { escapeHtml } from '../../../platform/http/html.js';
 import { type HtmlPage, problemHtml } from '../../../platform/http/html-page.js';
 import { OAUTH_ROUTES } from '../provider/routes.js';
+import { introduce } from './client-introduction.js';
 
 /** The hidden fields of a form that oidc-provider made for a page of its own. */
 const hiddenFieldsOf = (form: string): string => (form.match(/<input type="hidden"[^>]*>/g) ?? []).join('\n');
@@ -32,7 +33,7 @@ ${hiddenFieldsOf(form)}
 }
 
 export function deviceConfirmPage(form: string, client: Client, code: string): HtmlPage {
-  const name = client.clientName ?? client.clientId;
+  const { name } = introduce(client, undefined);
   return {
     title: 'Is this your device?',
     body: `<p><strong>${escapeHtml(name)}</strong> should be showing you this code right now:</p>
@@ -41,7 +42,7 @@ export function deviceConfirmPage(form: string, client: Client, code: string): H
 <form method="post" action="${OAUTH_ROUTES.code_verification}">
 ${hiddenFieldsOf(form)}
 <div class="buttons">
-<button type="submit">It is my device</button>
+<button type="submit">It is mine</button>
 <button type="submit" name="abort" value="yes" class="quiet">Decline</button>
 </div>
 </form>`,
@@ -49,9 +50,10 @@ ${hiddenFieldsOf(form)}
 }
 
 export function deviceDonePage(ctx: KoaContextWithOIDC): HtmlPage {
-  const client = ctx.oidc.client;
+  const { client } = ctx.oidc;
+  const name = client ? introduce(client, undefined).name : 'It';
   return {
     title: 'Your device is connected',
-    body: `<p>${escapeHtml(client?.clientName ?? 'It')} goes on by itself. You can close this page.</p>`,
+    body: `<p>${escapeHtml(name)} goes on by itself. You can close this page.</p>`,
   };
 }

@@ -1,0 +1,159 @@
+import { mkdirSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { OAuthResources, OAuthTokens } from '../../src/identity/index.js';
+import { OAuthClient, startOAuthService } from '../harness/oauth.js';
+import type { Person, TestService } from '../harness/service.js';
+import { launchChromium } from './launch.js';
+
+const PICTURES = path.resolve('.cache/screenshots');
+const DESKTOP = { width: 1280, height: 900 };
+const PHONE = { width: 375, height: 740 };
+
+let service: TestService;
+let chromium: Browser;
+let application: Server;
+let redirect_uri: string;
+let client: OAuthClient;
+let ada: Person;
+let workspace: string;
+
+beforeAll(async () => {
+  mkdirSync(PICTURES, { recursive: true });
+  chromium = await launchChromium();
+  service = await startOAuthService();
+  ada = await service.person('Ada Lovelace');
+  workspace = await service.workspace(ada, { name: 'Research' });
+  for (const name of ['Website', 'Customer interviews 2026 with a long name'])
+    await service.workspace(ada, { name });
+  application = createServer((_request, response) => response.end('Back in the application'));
+  await new Promise<void>(resolve => application.listen(0, '127.0.0.1', resolve));
+  redirect_uri = `http://127.0.0.1:${(application.address() as AddressInfo).port}/callback`;
+  client = await OAuthClient.register(service, {
+    client_name: 'Desk Assistant',
+    redirect_uris: [redirect_uri],
+  });
+});
+afterAll(async () => {
+  application?.closeAllConnections();
+  application?.close();
+  await chromium?.close();
+  await service?.stop();
+});
+
+async function begin(options: BrowserContextOptions) {
+  const context = await chromium.newContext(options);
+  const page = await context.newPage();
+  const request = await client.request({ scope: 'read write', redirect_uri });
+  await page.goto(client.address(request.parameters));
+  return { page, request, context };
+}
+
+async function signIn(page: Page, password = ada.password): Promise<void> {
+  await page.getByLabel('E-mail address').fill(ada.email);
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+}
+
+const picture = (page: Page, name: string) =>
+  page.screenshot({ path: path.join(PICTURES, `oauth-${name}.png`), fullPage: true });
+
+const hasNoOverflow = (page: Page) =>
+  page.evaluate('document.documentElement.scrollWidth <= document.documentElement.clientWidth');
+
+describe.each([
+  ['desktop', { viewport: DESKTOP }],
+  ['phone', { viewport: PHONE, isMobile: true, deviceScaleFactor: 2 }],
+  ['without-javascript', { viewport: DESKTOP, javaScriptEnabled: false }],
+  ['dark', { viewport: PHONE, colorScheme: 'dark' as const }],
+] as [string, BrowserContextOptions][])('on %s', (name, options) => {
+  it('a person signs in, chooses a workspace and lets the application in', async () => {
+    const { page, request, context } = await begin(options);
+    await signIn(page, 'not the password');
+    await page.getByRole('alert').waitFor();
+    expect(await page.getByRole('alert').textContent()).toContain('E-mail address or password is wrong');
+    await picture(page, `${name}-login`);
+    await signIn(page);
+    await page.getByRole('heading', { name: 'Let Desk Assistant in?' }).waitFor();
+    await picture(page, `${name}-question`);
+    if (options.javaScriptEnabled !== false) expect(await hasNoOverflow(page)).toBe(true);
+    await page.getByLabel('Only look').check();
+    await page.getByLabel('Only those I choose').check();
+    await page.getByRole('button', { name: 'Allow' }).click();
+    await page.getByText('Choose at least one workspace').waitFor();
+    expect(await page.getByLabel('Only look').isChecked()).toBe(true);
+    await page.getByLabel('Research').check();
+    await picture(page, `${name}-consent`);
+    await page.getByRole('button', { name: 'Allow' }).click();
+    await page.getByText('Back in the application').waitFor();
+    const tokens = await client.redeem(new URL(page.url()), request.verifier, request.state, {
+      redirect_uri,
+    });
+    const { mcp } = service.app.get(OAuthResources, { strict: false });
+    const actor = await service.app.get(OAuthTokens, { strict: false }).verify(tokens.access_token, mcp);
+    expect(actor?.credential.workspace_ids).toEqual([workspace]);
+    expect(actor?.credential.scopes).not.toContain('files:write');
+    await context.close();
+  });
+});
+
+describe('with the keyboard alone', () => {
+  it('a person signs in and declines', async () => {
+    const { page, context } = await begin({ viewport: DESKTOP });
+    expect(await page.evaluate('document.activeElement.id')).toBe('email');
+    await page.keyboard.type(ada.email);
+    await page.keyboard.press('Tab');
+    await page.keyboard.type(ada.password);
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Decline' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByText('Back in the application').waitFor();
+    expect(new URL(page.url()).searchParams.get('error')).toBe('access_denied');
+    await context.close();
+  });
+});
+
+describe('a device', () => {
+  it('is connected by its code', async () => {
+    const grant_type = 'urn:ietf:params:oauth:grant-type:device_code';
+    const metadata = {
+      client_name: 'Terminal',
+      grant_types: [grant_type],
+      redirect_uris: [],
+      response_types: [],
+    };
+    const device = await OAuthClient.register(service, metadata);
+    const { body } = await device.post(device.server.device_authorization_endpoint, {
+      client_id: device.client.client_id,
+    });
+    const context = await chromium.newContext({ viewport: PHONE });
+    const page = await context.newPage();
+    await page.goto(body.verification_uri_complete);
+    expect(await page.getByLabel('Code that the device shows').inputValue()).toBe(body.user_code);
+    await picture(page, 'phone-device-code');
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByText(body.user_code).waitFor();
+    await picture(page, 'phone-device-confirm');
+    await page.getByRole('button', { name: 'It is mine' }).click();
+    await signIn(page);
+    await page.getByRole('button', { name: 'Allow' }).click();
+    await page.getByText('Your device is connected').waitFor();
+    await picture(page, 'phone-device-done');
+    expect((await device.token({ grant_type, device_code: body.device_code })).status).toBe(200);
+    await context.close();
+  });
+});
+
+describe('a request that cannot be answered', () => {
+  it('is explained on a page', async () => {
+    const context = await chromium.newContext({ viewport: DESKTOP });
+    const page = await context.newPage();
+    await page.goto(`${service.url}/oauth/authorize?client_id=nobody`);
+    await page.getByRole('heading', { name: 'This did not work' }).waitFor();
+    await picture(page, 'desktop-error');
+    await context.close();
+  });
+});
