@@ -46,6 +46,15 @@ export class DeltaWriter {
     if (this.fault) throw this.fault.error;
   }
 
+  /** Waits for the write under way and hands over what is left, to be written together with what follows it. */
+  async handOver(): Promise<NewEvent[]> {
+    await this.writing;
+    if (this.fault) throw this.fault.error;
+    const events = this.pending;
+    this.pending = [];
+    return events;
+  }
+
   private start(): void {
     if (this.writing || this.fault || this.pending.length === 0) return;
     clearTimeout(this.pause);

@@ -5,7 +5,7 @@ import type { MessagesStore } from '../chats/messages.store.js';
 import { DeltaWriter } from './delta-writer.js';
 import { stepFinished, stepRestarted, stepStarted, toolStarted } from './new-events.js';
 import type { Run } from './run.entity.js';
-import type { FinishedStep, PlannedCall, RunEnd, RunJournal } from './run-journal.js';
+import type { FinishedStep, NewEvent, PlannedCall, RunEnd, RunJournal } from './run-journal.js';
 import { type ReachedLimit, RunLimits } from './run-limits.js';
 import type { RunsStore } from './runs.store.js';
 import type { StepCaller } from './step-caller.js';
@@ -30,6 +30,7 @@ export class RunAttempt {
   private readonly deltas: DeltaWriter;
   private readonly round: ToolRound;
   private readonly limits: RunLimits;
+  private mayRepeatStep = false;
 
   /** `hold` is aborted when the run is no longer this attempt's. */
   constructor(
@@ -62,10 +63,11 @@ export class RunAttempt {
   private async work(tools: RunTools): Promise<void> {
     await this.parts.steps.check(this.run);
     let calls = await this.openCalls();
+    this.mayRepeatStep = this.run.attempt > 1 && calls.length === 0;
     for (let step = this.run.step_count; ; step++) {
       const limit = this.limits.reachedAfter(step, tools.mostSteps);
       if (limit) return this.giveUp(calls, limit);
-      await this.round.run(calls, tools);
+      await this.round.run(calls, tools, stepStarted(step + 1));
       calls = await this.step(step + 1, tools);
       if (calls.length === 0) return;
     }
@@ -82,9 +84,7 @@ export class RunAttempt {
   private async step(number: number, tools: RunTools): Promise<PlannedCall[]> {
     const rows = await this.parts.messages.list(this.run.chat_id, { upTo: this.run.number });
     const startedAt = new Date();
-    await this.journal.tell(
-      this.isRepeated(number) ? [takenUp(number), stepStarted(number)] : [stepStarted(number)],
-    );
+    if (this.isRepeated(number)) await this.journal.tell([takenUp(number), stepStarted(number)]);
     const { result, costUsd } = await this.parts.steps.call({
       run: this.run,
       step: number,
@@ -95,29 +95,33 @@ export class RunAttempt {
       onRestart: why => this.deltas.restart(stepRestarted(number, why)),
     });
     this.limits.add(costUsd);
-    await this.deltas.settle();
+    const rest = await this.deltas.handOver();
     const calls = plannedCalls(number, result);
     const step = { number, result, costUsd, calls, startedAt };
     if (calls.length > 0)
-      await this.journal.finishStep(step, [stepFinished(step), ...calls.slice(0, 1).map(toolStarted)]);
-    else await this.endWith(step);
+      await this.journal.finishStep(step, [
+        ...rest,
+        stepFinished(step),
+        ...calls.slice(0, 1).map(toolStarted),
+      ]);
+    else await this.endWith(step, rest);
     return calls;
   }
 
   /** Whether an earlier attempt may have shown something of this step. */
   private isRepeated(step: number): boolean {
-    return this.run.attempt > 1 && step === this.run.step_count + 1;
+    return this.mayRepeatStep && step === this.run.step_count + 1;
   }
 
   /** The last step and the end of the run in one transaction, which also lets the chat's next run go. */
-  private async endWith(step: FinishedStep): Promise<void> {
+  private async endWith(step: FinishedStep, rest: NewEvent[]): Promise<void> {
     const { text: response, finish_reason } = step.result;
     const stopReason = STOP_REASONS[finish_reason] ?? 'end_turn';
     await this.parts.runs.end(
       this.run.chat_id,
       this.journal,
       { status: 'completed', stopReason, response },
-      tables => this.journal.finishStep(step, [stepFinished(step)], tables),
+      tables => this.journal.finishStep(step, [...rest, stepFinished(step)], tables),
     );
   }
 

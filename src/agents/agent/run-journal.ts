@@ -44,6 +44,9 @@ export type RunEnd =
 /** The topic that is signalled whenever a run has new events, or is gone. */
 export const runTopic = (runId: string): string => `run:${runId}`;
 
+/** The topic that is signalled when a run has ended. */
+export const endTopic = (runId: string): string => `end:${runId}`;
+
 /** The topic that is signalled when whoever carries a run should look whether it is still theirs. */
 export const holdTopic = (runId: string): string => `run-hold:${runId}`;
 
@@ -115,11 +118,17 @@ export class RunJournal {
         change: sql`${ended}, stop_reason = ${end.stopReason}`,
         also: [freeReservation(FENCED)],
         on,
+        isEnd: true,
       });
     } else {
       const data = { call_id: id, error: end.fault };
       const change = sql`${ended}, stop_reason = 'error', error = ${storable(end.fault)}::jsonb`;
-      await this.record([{ type: 'run.failed', data }], { change, also: [freeReservation(FENCED)], on });
+      await this.record([{ type: 'run.failed', data }], {
+        change,
+        also: [freeReservation(FENCED)],
+        on,
+        isEnd: true,
+      });
     }
   }
 
@@ -129,9 +138,11 @@ export class RunJournal {
       change,
       also = [],
       on = this.database.tables(),
-    }: { change?: RawBuilder<unknown>; also?: RawBuilder<unknown>[]; on?: Queryable } = {},
+      isEnd = false,
+    }: { change?: RawBuilder<unknown>; also?: RawBuilder<unknown>[]; on?: Queryable; isEnd?: boolean } = {},
   ): Promise<void> {
     const { id, attempt } = this.run;
+    const topics = isEnd ? [runTopic(id), endTopic(id)] : [runTopic(id)];
     const { rows } = await sql`
       with fenced as (
         update run set last_event = last_event + ${events.length} ${change ? sql`, ${change}` : sql``}
@@ -145,7 +156,7 @@ export class RunJournal {
         also.map(part => sql`, ${part}`),
         sql``,
       )}
-      select pg_notify('atelier', ${runTopic(id)}) from fenced`.execute(on);
+      select pg_notify('atelier', topic) from fenced, unnest(${topics}::text[]) topic`.execute(on);
     if (rows.length === 0) throw new RunLost();
   }
 

@@ -11,7 +11,7 @@ import { ChatsStore } from '../chats/chats.store.js';
 import { RunEventsInput, RunStatusInput, RunStatusView, ToolOutputView } from './agent.dto.js';
 import type { Run } from './run.entity.js';
 import { RunEvents } from './run-events.js';
-import { runTopic } from './run-journal.js';
+import { endTopic } from './run-journal.js';
 import { RunsStore } from './runs.store.js';
 import type { ToolCall } from './tool-call.entity.js';
 
@@ -73,7 +73,7 @@ export class RunsService implements BeforeApplicationShutdown {
   }
 
   private async awaitEnd(id: string, limit: AbortSignal): Promise<Row<Run>> {
-    const wakeUp = new WakeUp(this.signals, runTopic(id));
+    const wakeUp = new WakeUp(this.signals, endTopic(id));
     try {
       for (;;) {
         const run = await this.runs.find(id);

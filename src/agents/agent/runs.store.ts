@@ -101,18 +101,21 @@ export class RunsStore {
   }
 
   /**
-   * Takes a run up for a new attempt; undefined when it has ended or is gone. Earlier attempts can write no more, and are
+   * Takes a run up for a new attempt, the first of which begins with its first step; undefined when it has ended or is gone. Earlier attempts can write no more, and are
    * told so. One that was not handed back died, or lost the database.
    */
   async claim(id: string): Promise<Row<Run> | undefined> {
     const { rows } = await sql<Row<Run>>`
       with claimed as (
         update run set state = 'running', attempt = attempt + 1, lost = lost + (state = 'running')::int,
-          started_at = coalesce(started_at, now()), last_event = last_event + 1
+          started_at = coalesce(started_at, now()), last_event = last_event + case attempt when 0 then 2 else 1 end
         where id = ${id} and status = 'pending' returning *
       ), told as (
         insert into run_event (run_id, id, type, data, created_at)
-        select id, last_event, 'run.started', jsonb_build_object('call_id', id, 'attempt', attempt, 'model', model), now() from claimed
+        select id, last_event - (attempt = 1)::int, 'run.started',
+          jsonb_build_object('call_id', id, 'attempt', attempt, 'model', model), now() from claimed
+        union all
+        select id, last_event, 'step.started', jsonb_build_object('step', 1), now() from claimed where attempt = 1
       )
       select claimed.*, pg_notify('atelier', ${runTopic(id)}), pg_notify('atelier', ${holdTopic(id)}) from claimed`.execute(
       this.tables(),

@@ -19,10 +19,12 @@ export class ToolRound {
     private readonly signal: AbortSignal,
   ) {}
 
-  /** Runs the calls. The first one that has not happened counts as started already where it comes right after its step. */
-  async run(calls: readonly OpenCall[], tools: RunTools): Promise<void> {
-    await this.finishAll(calls, call =>
-      call.mayHaveHappened ? { output: INTERRUPTED, isError: true } : this.call(call, tools),
+  /** Runs the calls; `then` is told with the last result. The first one that has not happened counts as started already where it comes right after its step. */
+  async run(calls: readonly OpenCall[], tools: RunTools, then: NewEvent): Promise<void> {
+    await this.finishAll(
+      calls,
+      call => (call.mayHaveHappened ? { output: INTERRUPTED, isError: true } : this.call(call, tools)),
+      [then],
     );
   }
 
@@ -37,21 +39,30 @@ export class ToolRound {
   private async finishAll(
     calls: readonly OpenCall[],
     resultOf: (call: OpenCall) => Outcome | Promise<Outcome>,
+    then: NewEvent[] = [],
   ): Promise<void> {
     for (const [index, call] of calls.entries()) {
       this.signal.throwIfAborted();
       const result = await resultOf(call);
-      await this.deltas.settle();
-      await this.finish(call, result, calls[index + 1]);
+      const rest = await this.deltas.handOver();
+      const next = calls[index + 1];
+      await this.finish(call, result, rest, next, next ? [] : then);
     }
   }
 
   /** The result of one call and the start of the next are written down together. */
-  private finish(call: OpenCall, result: Outcome, next: OpenCall | undefined): Promise<void> {
+  private finish(
+    call: OpenCall,
+    result: Outcome,
+    rest: NewEvent[],
+    next: OpenCall | undefined,
+    then: NewEvent[],
+  ): Promise<void> {
     const starting = next?.mayHaveHappened ? undefined : next;
-    const events: NewEvent[] = [toolFinished(call, result)];
+    const events: NewEvent[] = [...rest, toolFinished(call, result)];
     for (const path of result.changed ?? []) events.push(fileChanged(call, path));
     if (starting) events.push(toolStarted(starting));
+    events.push(...then);
     return this.journal.finishCall(call, result, events, starting);
   }
 
