@@ -3,6 +3,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { Actor } from '../../src/platform/access/actor.js';
+import { ActionLedger } from '../../src/platform/actions/action-ledger.js';
 import { ExecTokens } from '../../src/platform/actions/exec-tokens.js';
 import { Database } from '../../src/platform/database/database.js';
 import { FakeOpenAi } from '../fakes/openai-server.js';
@@ -219,6 +220,15 @@ describe('a run', () => {
       output: { name: 'CI', api_key: '[hidden]' },
     });
     expect(JSON.stringify(row)).not.toContain(body.output.api_key);
+  });
+
+  it('is written down whatever its input holds', async () => {
+    const odd = await run(ada.client, 'file_list', { input: { 'a\0\ud800': { 'b\0': '\0' } } });
+    expect(odd.status).toBe(422);
+    const row = await ledger(odd.headers.get('action-run-id') ?? '');
+    expect(row.input).toEqual({ 'a\ufffd\ufffd': { 'b\ufffd': '\ufffd' } });
+    for (const input of ['text', [], 7, null])
+      expect((await run(ada.client, 'file_list', { input })).status).toBe(input === null ? 200 : 422);
   });
 
   it('cuts what is long', async () => {
@@ -642,6 +652,21 @@ describe('the ledger', () => {
     const later = '2100-01-01T00:00:00Z';
     expect(await all(ada.client, `/api/action-runs?from=${later}`)).toEqual([]);
     expect((await ada.client.get('/api/action-runs?from=2026-W47')).status).toBe(422);
+  });
+
+  it('closes what a process that died left open', async () => {
+    const id = '0192f3a1-7c1e-7d4a-9b7e-3f2a5c6d7e8f';
+    await service.database.query(
+      `insert into action_run (id, action, effect, dry_run, status, surface, caller_kind, caller_id, actor_type, actor_id,
+         actor_name, credential_type, credential_id, started_at)
+       values ($1, 'file_list', 'read', false, 'running', 'rest', 'session', 'x', 'user', $2, 'Ada', 'session', 'x',
+         now() - interval '7 hours')`,
+      [id, ada.id],
+    );
+    await service.app.get(ActionLedger, { strict: false }).closeAbandoned();
+    expect(await ledger(id)).toMatchObject({ status: 'error', error: { status: 500 } });
+    const open = await all(ada.client, '/api/action-runs?status=running');
+    expect(open).toEqual([]);
   });
 
   it('cannot be rewritten', async () => {

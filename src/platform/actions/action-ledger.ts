@@ -8,7 +8,7 @@ import { Log } from '../log/log.js';
 import type { Effect } from './action.js';
 import type { ActionCaller } from './action-caller.js';
 import type { CatalogAction } from './catalog-action.js';
-import { redact } from './redaction.js';
+import { redact, storable } from './redaction.js';
 import type { Place } from './subject.js';
 
 export const ACTION_RUN_STATUSES = ['running', 'completed', 'error', 'validated'] as const;
@@ -154,7 +154,7 @@ function endOf({ declaration }: CatalogAction, ending: Ending) {
 function errorOf(error: unknown): ActionRunError {
   const problem: Problem | undefined = problemOf(error);
   return problem
-    ? { status: problem.status, detail: problem.detail }
+    ? { status: problem.status, detail: storable(problem.detail) }
     : { status: 500, detail: 'Internal server error' };
 }
 

@@ -20,6 +20,8 @@ export interface ActionDescription {
 
 /** One capability: what is declared of it, and the method that does it. */
 export class CatalogAction {
+  private description: ActionDescription | undefined;
+
   constructor(
     readonly declaration: ActionDeclaration,
     private readonly service: object,
@@ -36,17 +38,8 @@ export class CatalogAction {
   }
 
   describe(): ActionDescription {
-    const { name, summary, effect, input, output, permission } = this.declaration;
-    return {
-      name,
-      title: this.title,
-      summary,
-      effect,
-      input_schema: input ? jsonSchemaOf(input) : NOTHING,
-      output_schema: jsonSchemaOf(output),
-      permission,
-      scopes: permission ? [scopeOf(permission)] : [],
-    };
+    this.description ??= this.compose();
+    return this.description;
   }
 
   /**
@@ -70,6 +63,20 @@ export class CatalogAction {
   /** Does it, on the actor's authority. */
   invoke(actor: Actor, input: object): unknown {
     return this.method.call(this.service, actor, input);
+  }
+
+  private compose(): ActionDescription {
+    const { name, summary, effect, input, output, permission } = this.declaration;
+    return {
+      name,
+      title: this.title,
+      summary,
+      effect,
+      input_schema: input ? jsonSchemaOf(input) : NOTHING,
+      output_schema: jsonSchemaOf(output),
+      permission,
+      scopes: permission ? [scopeOf(permission)] : [],
+    };
   }
 }
 

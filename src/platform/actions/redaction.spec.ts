@@ -64,6 +64,7 @@ it('cuts long texts, and leaves out what is large all the same', () => {
 
 it('keeps what PostgreSQL cannot store out of texts', () => {
   expect(redact(null, ['a\0b', '\ud800'])).toEqual(['a\ufffdb', '\ufffd']);
+  expect(redact(null, { 'a\0': 1 })).toEqual({ 'a\ufffd': 1 });
 });
 
 it('takes any value, however deep or odd', () => {

@@ -28,7 +28,7 @@ function redactValue(shape: Shape | null, value: unknown, depth: number): unknow
     Object.entries(value).map(([name, inner]) => {
       const spec = fields.get(name);
       const hides = inner !== null && inner !== undefined && isSecret(name, spec, inner);
-      return [name, hides ? HIDDEN : redactValue(spec?.shape?.() ?? null, inner, depth + 1)];
+      return [storable(name), hides ? HIDDEN : redactValue(spec?.shape?.() ?? null, inner, depth + 1)];
     }),
   );
 }
@@ -42,7 +42,9 @@ function isSecret(name: string, spec: FieldSpec | undefined, value: unknown): bo
 }
 
 function cut(text: string): string {
-  const storable = text.toWellFormed().replaceAll('\0', '\ufffd');
-  if (storable.length <= MOST_TEXT) return storable;
-  return `${storable.slice(0, MOST_TEXT).toWellFormed()}… (${storable.length - MOST_TEXT} characters more)`;
+  if (text.length <= MOST_TEXT) return storable(text);
+  return `${storable(text.slice(0, MOST_TEXT))}… (${text.length - MOST_TEXT} characters more)`;
 }
+
+/** A text as jsonb can hold it: without NUL characters and lone surrogates. */
+export const storable = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd');

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { Field } from '../../http/field.js';
 import { assertValid, hydrate } from '../../http/input.js';
 import { decodeCursor, pageOf } from '../../http/page.js';
-import { BadRequest, NotFound, problemOf, TooLarge } from '../../http/problem.js';
+import { BadRequest, NotFound, problemOf, TooLarge, TooManyRequests } from '../../http/problem.js';
 import type { Log } from '../../log/log.js';
 import type { ActionCaller } from '../action-caller.js';
 import type { ActionCatalog } from '../action-catalog.js';
@@ -11,6 +11,8 @@ import { actionsFor } from '../action-listing.js';
 import type { ActionRunner } from '../action-runner.js';
 
 const MOST_CONNECTIONS = 32;
+/** Calls that one command may have under way: it shares the service with everybody else. */
+const MOST_AT_ONCE = 8;
 const MOST_LISTED = 200;
 const PATH = /^\/api\/actions-exec(?:\/(\w{1,64}))?$/;
 
@@ -33,6 +35,7 @@ interface Parts {
 /** HTTP on a unix socket, as `/api/actions-exec` speaks it, for one caller that needs no credential. */
 export class ActionSocket {
   private readonly server: Server;
+  private underWay = 0;
 
   constructor(
     private readonly caller: ActionCaller,
@@ -58,12 +61,17 @@ export class ActionSocket {
 
   /** Never rejects. */
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.underWay++;
     try {
+      if (this.underWay > MOST_AT_ONCE)
+        throw new TooManyRequests(`At most ${MOST_AT_ONCE} actions run at once for one command`);
       answer(response, 200, await this.call(request));
     } catch (error) {
       const problem = problemOf(error);
       if (!problem) this.parts.log.error({ err: error }, 'an action called from a sandbox failed');
       answer(response, problem?.status ?? 500, { detail: problem?.detail ?? 'Internal server error' });
+    } finally {
+      this.underWay--;
     }
   }
 

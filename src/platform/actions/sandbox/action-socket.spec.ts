@@ -1,0 +1,125 @@
+import 'reflect-metadata';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import type { Actor } from '../../access/actor.js';
+import { Conflict } from '../../http/problem.js';
+import type { Log } from '../../log/log.js';
+import type { ActionDeclaration } from '../action.js';
+import { ActionCaller } from '../action-caller.js';
+import type { ActionCatalog } from '../action-catalog.js';
+import type { ActionRunner } from '../action-runner.js';
+import { ActionAllowlist } from '../allowlist.js';
+import { CatalogAction } from '../catalog-action.js';
+import { ActionSocket } from './action-socket.js';
+
+class Nothing {}
+const declaration: ActionDeclaration = {
+  name: 'thing_do',
+  summary: 'Do something',
+  effect: 'read',
+  permission: 'file.read',
+  input: null,
+  output: Nothing,
+};
+const action = new CatalogAction(declaration, {}, () => undefined);
+const actor = { credential: { workspace_ids: null } } as unknown as Actor;
+const caller = ActionCaller.program({ kind: 'run', id: 'r' }, 'sandbox', {
+  actor,
+  workspaceId: 'w',
+  allowlist: new ActionAllowlist(['*']),
+});
+
+let folder: string;
+let socket: ActionSocket;
+let release: () => void;
+let logged: unknown[];
+
+beforeEach(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), 'atelier-socket-'));
+  logged = [];
+  const held = new Promise<void>(resolve => {
+    release = resolve;
+  });
+  const run = async (_: unknown, { name, input }: { name: string; input: unknown }) => {
+    if (name === 'held') await held;
+    if (name === 'refused') throw new Conflict('Not now');
+    if (name === 'broken') throw new Error('a secret');
+    return { run_id: 'x', status: 'completed', output: input };
+  };
+  socket = new ActionSocket(caller, {
+    catalog: { find: () => [action], require: () => action } as unknown as ActionCatalog,
+    runner: { run } as unknown as ActionRunner,
+    log: { error: (fields: unknown) => logged.push(fields) } as unknown as Log,
+    mostBytes: 1000,
+  });
+  await socket.listen(path.join(folder, 's'));
+});
+afterEach(async () => {
+  release();
+  await socket.close();
+  rmSync(folder, { recursive: true });
+});
+
+function ask(method: string, address: string, body?: string): Promise<{ status?: number; body: unknown }> {
+  return new Promise((resolve, reject) => {
+    const asked = request({ socketPath: path.join(folder, 's'), method, path: address }, answer => {
+      let text = '';
+      answer.on('data', chunk => {
+        text += chunk;
+      });
+      answer.on('end', () => resolve({ status: answer.statusCode, body: JSON.parse(text) }));
+    });
+    asked.on('error', reject);
+    asked.end(body);
+  });
+}
+const run = (name: string, body?: string) => ask('POST', `/api/actions-exec/${name}`, body);
+
+it('lists, describes and runs', async () => {
+  expect(await ask('GET', '/api/actions-exec?q=x')).toMatchObject({
+    status: 200,
+    body: { items: [{ name: 'thing_do' }], next_cursor: null },
+  });
+  expect(await ask('GET', '/api/actions-exec/thing_do')).toMatchObject({ body: { name: 'thing_do' } });
+  expect(await run('thing_do', '{"input":{"a":1}}')).toMatchObject({
+    status: 200,
+    body: { output: { a: 1 } },
+  });
+  expect(await run('thing_do')).toMatchObject({ status: 200, body: { status: 'completed' } });
+});
+
+it.each([
+  ['GET', '/api/workspaces', undefined, 404],
+  ['DELETE', '/api/actions-exec/thing_do', undefined, 404],
+  ['GET', '/api/actions-exec/../../x', undefined, 404],
+  ['POST', '/api/actions-exec/thing_do', '{', 400],
+  ['POST', '/api/actions-exec/thing_do', '[]', 422],
+  ['POST', '/api/actions-exec/thing_do', '{"workspace_id":"x"}', 422],
+  ['POST', '/api/actions-exec/thing_do', `"${'x'.repeat(2000)}"`, 413],
+  ['POST', '/api/actions-exec/refused', '{}', 409],
+])('answers %s %s with %s by %d', async (method, address, body, status) => {
+  expect(await ask(method, address, body)).toEqual({ status, body: { detail: expect.any(String) } });
+});
+
+it('gives nothing away of a fault of ours', async () => {
+  expect(await run('broken')).toEqual({ status: 500, body: { detail: 'Internal server error' } });
+  expect(logged).toHaveLength(1);
+});
+
+it('runs a few at once, and refuses more', async () => {
+  const answers = Array.from({ length: 12 }, () => run('held'));
+  const refused = await new Promise<(number | undefined)[]>(resolve => {
+    const early: (number | undefined)[] = [];
+    for (const answer of answers)
+      void answer.then(({ status }) => {
+        if (early.push(status) === 4) resolve([...early]);
+      });
+  });
+  expect(refused).toEqual([429, 429, 429, 429]);
+  release();
+  const statuses = (await Promise.all(answers)).map(({ status }) => status);
+  expect(statuses.filter(status => status === 200)).toHaveLength(8);
+});
