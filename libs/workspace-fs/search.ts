@@ -85,10 +85,15 @@ class SearchRun {
     keyed.sort((a, b) => (a.key < b.key ? -1 : 1));
     const paths = keyed.filter(({ key }) => this.isNotBefore(key)).map(({ path }) => path);
     for (let at = 0; at < paths.length && !this.result.more; at += FILES_AT_ONCE) {
-      const wanted: string[] = [];
-      for (const path of paths.slice(at, at + FILES_AT_ONCE))
-        if (await this.scope.holdsPath(path)) wanted.push(path);
-      await this.searchAll(wanted, path => openRead(this.tree, path));
+      const some = paths.slice(at, at + FILES_AT_ONCE);
+      const wanted = new Set<string>();
+      await forEachOf(some, async path => {
+        if (await this.scope.holdsPath(path)) wanted.add(path);
+      });
+      await this.searchAll(
+        some.filter(path => wanted.has(path)),
+        path => openRead(this.tree, path),
+      );
     }
   }
 

@@ -9,6 +9,9 @@ import { WorkspaceMembersService } from './members/workspace-members.service.js'
 import { WorkspaceMembersStore } from './members/workspace-members.store.js';
 import { StorageMeter } from './metering/storage-meter.js';
 import { SandboxesService } from './sandboxes/sandboxes.service.js';
+import { SearchController } from './search/search.controller.js';
+import { SearchService } from './search/search.service.js';
+import { TreeScan } from './search/tree-scan.js';
 import { BashTool } from './tools/bash.tool.js';
 import {
   EditFileTool,
@@ -30,7 +33,7 @@ import {
 /** Workspaces and the files in them. */
 @Module({
   imports: [IdentityModule, BullModule.registerQueue({ name: WORKSPACE_QUEUE })],
-  controllers: [WorkspacesController, FilesController, WorkspaceMembersController],
+  controllers: [WorkspacesController, FilesController, SearchController, WorkspaceMembersController],
   providers: [
     WorkspacesService,
     WorkspacesStore,
@@ -42,6 +45,8 @@ import {
     FilesService,
     StorageMeter,
     SandboxesService,
+    SearchService,
+    TreeScan,
     BashTool,
     ReadFileTool,
     WriteFileTool,

@@ -1,11 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import {
-  normalizePath,
-  type OpenFile,
-  type SearchOptions,
-  type SearchResult,
-  type WorkspaceFs,
-} from '#libs/workspace-fs/index.js';
+import { normalizePath, type OpenFile, type WorkspaceFs } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import type { WorkspacePermission } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
@@ -212,11 +206,6 @@ export class FilesService {
   async remove(actor: Actor, { workspace_id, path, recursive }: DeleteFile): Promise<DeletedPathView> {
     await (await this.open(actor, 'file.write', workspace_id)).remove(path, { recursive });
     return { path: normalizePath(path), deleted: true };
-  }
-
-  /** Finds literal text in files. */
-  async search(actor: Actor, workspaceId: string, options: SearchOptions): Promise<SearchResult> {
-    return (await this.open(actor, 'file.read', workspaceId)).search(options);
   }
 
   private async open(actor: Actor, permission: WorkspacePermission, id: string): Promise<WorkspaceFs> {

@@ -23,6 +23,8 @@ const SYSTEM_PATH = ['/usr/local/bin', '/usr/bin', '/bin', '/usr/sbin', '/sbin']
 /** Where the socket and the command for actions are, inside. */
 const ACTIONS_FOLDER = '/run/atelier';
 
+const LOOK_LIMITS = { wallMs: 10_000, cpuSeconds: 10, outputBytes: 32 * 1024 * 1024 };
+
 /** A shell script to run on the files of a workspace. */
 export interface ScriptRequest {
   script: string;
@@ -85,6 +87,25 @@ export class SandboxesService implements OnApplicationBootstrap {
     } finally {
       await socket?.close();
     }
+  }
+
+  /**
+   * What a program of the system says about the files, isolated from the host; null where there is no isolation, or no
+   * such program, or it says too much.
+   */
+  async look(
+    workspace: Pick<VisibleWorkspace, 'id' | 'number'>,
+    request: Pick<SandboxRequest, 'argv' | 'cwd' | 'signal'>,
+  ): Promise<string | null> {
+    if (!this.driver.isolated || !(await this.driver.check()).ok) return null;
+    const { ended_by, exit_code, truncated, stdout, stderr } = await this.driver.run({
+      ...request,
+      workspace: this.folders.pathOf(workspace),
+      owner: this.folders.ownerOf(workspace),
+      limits: LOOK_LIMITS,
+    });
+    const isComplete = ended_by === 'exit' && exit_code !== null && !truncated && stderr === '';
+    return isComplete && exit_code < 127 ? stdout : null;
   }
 
   /** What lets a command find the command `actions` and its socket. */

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Field } from '../../platform/http/field.js';
 import { FilesService } from '../files/files.service.js';
+import { SearchService } from '../search/search.service.js';
 import { shorten, succeeded, type Tool, type ToolContext, type ToolResult } from './tool.js';
 
 const PATH = { min: 1, max: 4096, example: 'notes/plan.md' };
@@ -130,8 +131,17 @@ export class ListFilesTool implements Tool<ListFilesInput> {
 }
 
 class SearchFilesInput {
-  @Field.text('Text to find, literally', { min: 1, max: 1000, example: 'TODO' })
+  @Field.text('What to find', { min: 1, max: 1000, example: 'TODO' })
   query: string;
+
+  @Field.boolean('query is a regular expression (RE2 syntax), matched line by line', {
+    optional: true,
+    example: false,
+  })
+  regex?: boolean;
+
+  @Field.boolean('Capital letters matter', { optional: true, example: false })
+  case_sensitive?: boolean;
 
   @Field.text('Only below this folder', { max: 4096, optional: true, example: 'src' })
   path?: string;
@@ -147,16 +157,19 @@ class SearchFilesInput {
 @Injectable()
 export class SearchFilesTool implements Tool<SearchFilesInput> {
   readonly name = 'search_files';
-  readonly description = 'Find text in the files of the workspace; answers path:line: text.';
+  readonly description =
+    'Find text in the files of the workspace; answers path:line: text. Leaves out what .gitignore does.';
   readonly effect = 'read';
   readonly input = SearchFilesInput;
 
-  constructor(@Inject(FilesService) private readonly files: FilesService) {}
+  constructor(@Inject(SearchService) private readonly searches: SearchService) {}
 
   async run({ actor, workspaceId, signal }: ToolContext, input: SearchFilesInput): Promise<ToolResult> {
-    const { matches, truncated } = await this.files.search(actor, workspaceId, { ...input, signal });
-    const lines = matches.map(({ path, line, excerpt }) => `${path}:${line}: ${shorten(excerpt, 500)}`);
-    if (truncated) lines.push('… there are more');
+    const { query, ...narrowed } = input;
+    const search = { workspace_id: workspaceId, q: query, limit: MOST_LISTED, ...narrowed };
+    const { items, next_cursor } = await this.searches.search(actor, search, signal);
+    const lines = items.map(({ path, line, excerpt }) => `${path}:${line}: ${excerpt}`);
+    if (next_cursor) lines.push('… there are more');
     return succeeded(lines.join('\n') || 'Nothing found');
   }
 }

@@ -1,0 +1,24 @@
+import { Controller, Get, Inject, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { Caller } from '../../platform/access/access.js';
+import type { Actor } from '../../platform/access/actor.js';
+import { clientGone } from '../../platform/http/client-gone.js';
+import { Input } from '../../platform/http/input.js';
+import { Serves } from '../../platform/http/serves.js';
+import { SearchWorkspace } from './search.dto.js';
+import { SearchService } from './search.service.js';
+
+@Controller()
+export class SearchController {
+  constructor(@Inject(SearchService) private readonly searches: SearchService) {}
+
+  @Serves(SearchService, 'search')
+  @Get('/api/workspaces/:workspaceId/search')
+  search(
+    @Caller() actor: Actor,
+    @Input() input: SearchWorkspace,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
+    return this.searches.search(actor, input, clientGone(reply));
+  }
+}

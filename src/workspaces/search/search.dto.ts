@@ -1,0 +1,67 @@
+import { Field } from '../../platform/http/field.js';
+import { PageInput, PageOf } from '../../platform/http/page.js';
+
+const PLACES = ['content', 'names'] as const;
+
+export class SearchWorkspace extends PageInput {
+  @Field.id('The workspace')
+  workspace_id: string;
+
+  @Field.text('What to find', { min: 1, max: 1000, example: 'plan' })
+  q: string;
+
+  @Field.choice(
+    'Search the lines of text files, or the names of files and folders (their paths, if q has a slash)',
+    PLACES,
+    { optional: true, default: 'content' },
+  )
+  in?: (typeof PLACES)[number];
+
+  @Field.text('A folder to search below, or one file; absent: the whole workspace', {
+    max: 4096,
+    optional: true,
+    example: 'notes',
+  })
+  path?: string;
+
+  @Field.boolean('q is a regular expression in the syntax of RE2, matched line by line', {
+    optional: true,
+    default: false,
+  })
+  regex?: boolean;
+
+  @Field.text('Only files whose name matches this pattern (*, ?, **, {a,b}); their path, if it has a slash', {
+    max: 500,
+    optional: true,
+    example: '*.md',
+  })
+  glob?: string;
+
+  @Field.boolean('Capital letters matter', { optional: true, default: false })
+  case_sensitive?: boolean;
+
+  @Field.boolean('Also what .gitignore leaves out, .git and node_modules', { optional: true, default: false })
+  ignored?: boolean;
+}
+
+export class FindingView {
+  @Field.text('Path in the workspace', { max: 4096, example: 'notes/plan.md' })
+  path: string;
+
+  @Field.integer('The line, from 1; null for a match in the name', { nullable: true, example: 3 })
+  line: number | null;
+
+  @Field.text('The line, of a long one the part around the match; of a name, the path', {
+    max: 4096,
+    example: 'The plan for spring',
+  })
+  excerpt: string;
+
+  @Field.json('Where the excerpt matches: pairs of start and end (exclusive), in UTF-16 units', {
+    list: true,
+    example: [[4, 8]],
+  })
+  ranges: readonly (readonly [number, number])[];
+}
+
+export const FindingPage = PageOf(FindingView, 'FindingPage');

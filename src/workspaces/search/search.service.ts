@@ -1,0 +1,88 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { normalizePath, PatternError, type WorkspaceFs } from '#libs/workspace-fs/index.js';
+import type { Actor } from '../../platform/access/actor.js';
+import { Action } from '../../platform/actions/action.js';
+import { DEFAULT_LIMIT, decodeCursor, encodeCursor, type Page } from '../../platform/http/page.js';
+import { Invalid, translateErrors } from '../../platform/http/problem.js';
+import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../workspaces/index.js';
+import '../files/file-problems.js';
+import { FindingPage, type FindingView, SearchWorkspace } from './search.dto.js';
+import { TreeScan } from './tree-scan.js';
+
+translateErrors(PatternError, error => new Invalid(error.message));
+
+/** Finds things in the files of a workspace, as they are now: nothing is indexed. */
+@Injectable()
+export class SearchService {
+  constructor(
+    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
+    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
+    @Inject(TreeScan) private readonly scan: TreeScan,
+  ) {}
+
+  @Action({
+    name: 'workspace_search',
+    summary: 'Search the files of a workspace by content or name',
+    effect: 'read',
+    permission: 'file.read',
+    input: SearchWorkspace,
+    output: FindingPage,
+    refuses: { 404: 'No such workspace or path', 409: 'The path is a link' },
+  })
+  async search(actor: Actor, input: SearchWorkspace, signal?: AbortSignal): Promise<Page<FindingView>> {
+    const [afterPath, afterLine] = decodeCursor(input.cursor, 'text', 'number');
+    const after = afterPath === undefined ? undefined : { path: afterPath, line: Number(afterLine) };
+    const workspace = await this.workspaces.require(actor, 'file.read', input.workspace_id);
+    const place = { workspace, path: normalizePath(input.path ?? ''), after, signal };
+    const { items, more } = await (input.in === 'names'
+      ? this.names(input, place)
+      : this.content(input, place));
+    const last = items.at(-1);
+    return { items, next_cursor: more && last ? encodeCursor([last.path, last.line ?? 0]) : null };
+  }
+
+  private async content(input: SearchWorkspace, { workspace, path, after, signal }: Place): Promise<Found> {
+    const { q, limit = DEFAULT_LIMIT } = input;
+    const files = this.folders.open(workspace);
+    const candidates = (await isFolder(files, path))
+      ? await this.scan.filesWith(workspace, { ...input, path, signal })
+      : null;
+    const options = { ...optionsOf(input), path, query: q, limit, after, signal };
+    const { matches, more } = await files.search({ ...options, candidates: candidates ?? undefined });
+    return { items: matches, more };
+  }
+
+  private async names(input: SearchWorkspace, { workspace, path, after, signal }: Place): Promise<Found> {
+    const { q, limit = DEFAULT_LIMIT } = input;
+    const files = this.folders.open(workspace);
+    const candidates = (await isFolder(files, path))
+      ? await this.scan.everything(workspace, { ...input, path, signal })
+      : null;
+    const options = { ...optionsOf(input), path, query: q, limit, after: after?.path, signal };
+    const { matches, more } = await files.searchNames({ ...options, candidates: candidates ?? undefined });
+    return { items: matches.map(({ path, ranges }) => ({ path, line: null, excerpt: path, ranges })), more };
+  }
+}
+
+interface Place {
+  workspace: VisibleWorkspace;
+  path: string;
+  after: { path: string; line: number } | undefined;
+  signal: AbortSignal | undefined;
+}
+
+interface Found {
+  items: FindingView[];
+  more: boolean;
+}
+
+const optionsOf = ({ regex, glob, case_sensitive, ignored }: SearchWorkspace) => ({
+  regex,
+  glob,
+  case_sensitive,
+  ignored,
+});
+
+async function isFolder(files: WorkspaceFs, path: string): Promise<boolean> {
+  return path === '' || (await files.stat(path)).type === 'directory';
+}
