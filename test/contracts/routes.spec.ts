@@ -82,9 +82,20 @@ beforeAll(async () => {
     invitations: invitation.body.id,
     name: 'file_write',
     'action-runs': ran.body.run_id,
+    grants: await grantOf(victim),
   };
 });
 afterAll(() => service.stop());
+
+/** An application that `person` let in. */
+async function grantOf(person: Person): Promise<string> {
+  const [row] = await service.database.query<{ id: string }>(
+    `insert into oauth_grant (id, user_id, client_id, client_name, scopes, resources, terms, created_at, expires_at)
+     values (gen_random_uuid(), $1, 'app_x', 'X', '{read}', '{}', '{}', now(), now() + interval '1 day') returning id`,
+    [person.id],
+  );
+  return row?.id ?? '';
+}
 
 /** The value that the description gives as an example, with the victim's ids where an id is wanted. */
 function exampleOf(schema: Json, name: string): Json {
@@ -159,7 +170,7 @@ describe.each(closed.filter(namesSomething))('$name', route => {
 });
 
 const inWorkspace = (route: Route) =>
-  namesSomething(route) && !/orgId|\/keys|\/sessions|service-accounts|action-runs/.test(route.path);
+  namesSomething(route) && !/orgId|\/keys|\/sessions|\/grants|service-accounts|action-runs/.test(route.path);
 
 describe.each(closed.filter(route => isWrite(route) && inWorkspace(route)))('$name', route => {
   it('is forbidden to a viewer', async () => {

@@ -38,4 +38,25 @@ describe('an authorization server as it is installed', () => {
       expect(documents.requests).toEqual([]);
     },
   );
+
+  it('behind TLS keeps its cookies from sites on subdomains', async () => {
+    const secure = await startOAuthService({ PUBLIC_URL: 'https://atelier.example' });
+    const metadata = { redirect_uris: [REDIRECT], token_endpoint_auth_method: 'none' };
+    const { body } = await secure.stranger.post('/oauth/register', metadata);
+    const parameters = new URLSearchParams({
+      client_id: body.client_id,
+      response_type: 'code',
+      redirect_uri: REDIRECT,
+      code_challenge: 'x'.repeat(43),
+      code_challenge_method: 'S256',
+    });
+    const { headers } = await secure.stranger.raw('GET', `/oauth/authorize?${parameters}`, {
+      redirect: 'manual',
+    });
+    await secure.stop();
+    expect(headers.get('location')).toMatch(/^\/oauth\/interaction\//);
+    const cookies = headers.getSetCookie();
+    expect(cookies.length).toBeGreaterThan(0);
+    for (const cookie of cookies) expect(cookie).toMatch(/^__(Host|Secure)-oauth_.*; secure/i);
+  });
 });

@@ -151,6 +151,17 @@ describe('the authorization code flow', () => {
     }
   });
 
+  it('asks again when workspaces are ticked but all are chosen, unless the person insists', async () => {
+    const { parameters } = await client.request();
+    const browser = new Browser(service.url);
+    const consent = await signIn(browser, await browser.open(client.address(parameters)), ada);
+    const doubt = await allow(browser, consent, { workspace: [workspace] });
+    expect(doubt.html).toContain('Which is it?');
+    expect(
+      (await allow(browser, doubt, { workspace: [workspace] })).url.searchParams.get('code'),
+    ).toBeTruthy();
+  });
+
   it('tells the client when the person declines', async () => {
     const { parameters } = await client.request();
     const browser = new Browser(service.url);

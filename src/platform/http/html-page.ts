@@ -27,6 +27,7 @@ legend{padding:0;margin:0 0 6px;font-weight:600}
 .choice small,.choice span{display:block}
 .choice small{color:#5c5c57;font-size:.875rem}
 .list{max-height:15rem;margin:0 0 0 28px;overflow:auto}
+fieldset:has([value=chosen]:not(:checked)) .list.of-choice{display:none}
 .list h2{margin:8px 0 0;color:#5c5c57;font-size:.875rem;font-weight:600}
 details{margin:0 0 8px}
 summary{color:#1d4ed8;cursor:pointer}
@@ -39,7 +40,8 @@ button.link{width:auto;margin:8px 0 0;padding:4px 0;border:0;background:none;col
 .aside{margin:16px 0 0;color:#5c5c57;font-size:.875rem}
 :focus-visible{outline:3px solid #1d4ed8;outline-offset:2px}
 @media(max-width:30rem){body{padding:16px 12px}main{padding:24px 20px}}
-@media(prefers-color-scheme:dark){body{background:#18181a;color:#ededeb}main{background:#232326;border-color:#3a3a3e}a,summary,button.quiet,button.link{color:#93b4fd}input:not([type=radio],[type=checkbox]){background:#18181a}.facts{background:#18181a}.hint,.brand,.aside,.facts dt,.choice small,.list h2{color:#a9a9a4}.problem{background:#3b1a1a}:focus-visible{outline-color:#93b4fd}button.quiet{border-color:#93b4fd}}
+@media(prefers-color-scheme:dark){body{background:#18181a;color:#ededeb}main{background:#232326;border-color:#3a3a3e}a,summary,button.quiet,button.link{color:#93b4fd}input:not([type=radio],[type=checkbox]){background:#18181a}.facts{background:#18181a}.hint,.brand,.aside,.facts dt,.choice small,fieldset:has([value=chosen]:not(:checked)) .list.of-choice{display:none}
+.list h2{color:#a9a9a4}.problem{background:#3b1a1a}:focus-visible{outline-color:#93b4fd}button.quiet{border-color:#93b4fd}}
 `;
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
 

@@ -15,7 +15,12 @@ export class ConsentPages {
     @Inject(OAuthResources) private readonly resources: OAuthResources,
   ) {}
 
-  async show(interaction: Interaction, choice = FIRST_CHOICE, problem?: string): Promise<Step> {
+  async show(
+    interaction: Interaction,
+    choice = FIRST_CHOICE,
+    problem?: string,
+    doubt = false,
+  ): Promise<Step> {
     const request = await interaction.consentRequest();
     const { accountId, signIn } = interaction.signedIn;
     const person = await this.consent.personOf(accountId, signIn);
@@ -30,6 +35,7 @@ export class ConsentPages {
       groups: await this.consent.choicesOf(person),
       choice,
       problem,
+      doubt,
     });
     return { page, status: problem ? 422 : 200 };
   }
@@ -44,6 +50,14 @@ export class ConsentPages {
       reach: fields.get('reach') ?? '',
       workspaceIds: fields.getAll('workspace'),
     };
+    // Without scripts, ticking a workspace does not take the choice of all of them back.
+    if (choice.reach === 'all' && choice.workspaceIds.length > 0 && fields.get('sure') !== 'yes')
+      return this.show(
+        interaction,
+        choice,
+        'You ticked workspaces, and chose all of them. Which is it?',
+        true,
+      );
     const { accountId, signIn } = interaction.signedIn;
     const person = await this.consent.personOf(accountId, signIn);
     try {

@@ -36,6 +36,8 @@ export interface ConsentPage {
   readonly groups: readonly WorkspaceGroup[];
   readonly choice: ConsentChoice;
   readonly problem?: string;
+  /** The problem is one that the person may insist on. */
+  readonly doubt?: boolean;
 }
 
 export function consentPage(page: ConsentPage): HtmlPage {
@@ -52,6 +54,7 @@ export function consentPage(page: ConsentPage): HtmlPage {
 </dl>
 <form method="post" action="${escapeHtml(action)}">
 <input type="hidden" name="csrf" value="${escapeHtml(csrf)}">
+${page.doubt ? '<input type="hidden" name="sure" value="yes">' : ''}
 ${levelsOf(page)}
 ${reachOf(page.groups, choice)}
 <div class="buttons">
@@ -88,7 +91,7 @@ function reachOf(groups: readonly WorkspaceGroup[], { reach, workspaceIds }: Con
       ? ''
       : `
 ${radio('reach', 'chosen', reach === 'chosen', 'Only those I choose', 'It sees no other, and no new ones.')}
-<div class="list" role="group" aria-label="Workspaces that it may use">${lists.join('\n')}</div>`;
+<div class="list of-choice" role="group" aria-label="Workspaces that it may use">${lists.join('\n')}</div>`;
   return `<fieldset><legend>Where</legend>
 ${radio('reach', 'all', reach === 'all', 'All workspaces that I see', 'Also those that are made later.')}${chosen}
 </fieldset>`;

@@ -29,7 +29,7 @@ export function configurationOf(parts: ProviderParts): Configuration {
     // Any page may ask: no cookie counts at these endpoints.
     clientBasedCORS: () => true,
     cookies: {
-      names: { session: 'oauth_session', interaction: 'oauth_interaction', resume: 'oauth_resume' },
+      names: cookieNames(parts.resources.issuer.startsWith('https:')),
       keys: [parts.cookieKey],
     },
     ...lives(parts),
@@ -40,6 +40,16 @@ export function configurationOf(parts: ProviderParts): Configuration {
         ? { accountId, claims: async () => ({ sub: accountId }) }
         : undefined,
     renderError: (ctx, out) => sendOnKoa(ctx, errorPage(out)),
+  };
+}
+
+/** By these prefixes (RFC 6265bis) browsers take them from this host alone, not from a site on a subdomain of it. */
+function cookieNames(secure: boolean) {
+  const [host, path] = secure ? ['__Host-', '__Secure-'] : ['', ''];
+  return {
+    session: `${host}oauth_session`,
+    interaction: `${path}oauth_interaction`,
+    resume: `${path}oauth_resume`,
   };
 }
 
