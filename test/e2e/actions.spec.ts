@@ -434,6 +434,17 @@ describe('an exec token', () => {
     expect((await exec(other, 'file_list')).status).toBe(200);
   });
 
+  it('ends with the key that it comes from', async () => {
+    const { body } = await ada.client.post('/api/keys', { name: 'short' });
+    const token = await mint({ actor: actorOf(ada, { type: 'api_key', id: body.id }) });
+    expect((await exec(token, 'file_list')).status).toBe(200);
+    await ada.client.delete(`/api/keys/${body.id}`);
+    expect((await exec(token, 'file_list')).status).toBe(401);
+    const past = new Date(Date.now() - 1).toISOString();
+    const late = await mint({ actor: actorOf(ada, { type: 'api_key', id: body.id, expires_at: past }) });
+    expect((await exec(late, 'file_list')).status).toBe(401);
+  });
+
   it('of a run ends with the run', async () => {
     const agent = new AgentClient(ada.client);
     let go = () => {};

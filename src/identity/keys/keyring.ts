@@ -1,6 +1,7 @@
 import { LockMode } from '@mikro-orm/core';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
+import { ExecTokens } from '../../platform/actions/exec-tokens.js';
 import { Audit } from '../../platform/audit/audit.js';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import { iso, isoOrNull, type Row } from '../../platform/database/rows.js';
@@ -22,6 +23,7 @@ export class Keyring {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(Audit) private readonly audit: Audit,
+    @Inject(ExecTokens) private readonly execTokens: ExecTokens,
   ) {}
 
   async list(owner: KeyOwner, limit: number, cursor: string | undefined): Promise<Page<KeyView>> {
@@ -86,6 +88,7 @@ export class Keyring {
     await this.database.transaction(async unit => {
       const key = await this.hold(unit, owner, id);
       key.revoke();
+      await this.execTokens.revokeFrom(unit, id);
       await this.record(unit, actor, 'key.revoke', key);
     });
   }

@@ -56,6 +56,13 @@ export class ExecTokens {
       where caller_kind = ${kind} and caller_id = ${id} and revoked_at is null`.execute(unit.tables());
   }
 
+  /** Ends every token that came from a credential, which ends itself. */
+  async revokeFrom(unit: UnitOfWork, credentialId: string): Promise<void> {
+    await sql`
+      update exec_token set revoked_at = now()
+      where actor -> 'credential' ->> 'id' = ${credentialId} and revoked_at is null`.execute(unit.tables());
+  }
+
   /** Who calls with the token; undefined for one that is unknown, over or revoked. */
   async callerOf(token: string): Promise<ActionCaller | undefined> {
     if (!TOKEN.test(token)) return undefined;

@@ -61,9 +61,7 @@ function document(action: ActionDeclaration, options: RouteOptions): MethodDecor
         operationId: `${String(key)}_${path.replace(/\W+/g, '_')}_${method.toLowerCase()}`,
       }),
       ApiExtension('x-action', action.name),
-      ...(action.sessionOnly
-        ? [SetMetadata(SESSION_ONLY, true), ApiExtension('x-session-only', true)]
-        : []),
+      ...(action.sessionOnly ? [SetMetadata(SESSION_ONLY, true), ApiExtension('x-session-only', true)] : []),
       ...(method === 'POST' && !options.takesBytes ? [UseInterceptors(IdempotencyInterceptor)] : []),
       ...inputDocs(action, path, method, options),
       successDocs(action, options),

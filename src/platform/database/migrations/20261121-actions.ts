@@ -66,6 +66,7 @@ export class Actions extends Migration {
       );
       create index exec_token_workspace_id on exec_token (workspace_id);
       create index exec_token_caller_id on exec_token (caller_id);
+      create index exec_token_credential_id on exec_token ((actor -> 'credential' ->> 'id'));
       create index exec_token_expires_at on exec_token (expires_at);
     `);
   }
