@@ -13,6 +13,7 @@ import { RateLimits } from './platform/http/rate-limit.js';
 import { registerRequestLog, requestId } from './platform/http/request-log.js';
 import { NestLog } from './platform/log/log.js';
 import type { PlatformParts } from './platform/platform.module.js';
+import { ShareOrigin } from './workspaces/index.js';
 
 type Parts = Omit<PlatformParts, 'entities'>;
 
@@ -41,6 +42,7 @@ export async function createServer(parts: Parts): Promise<NestFastifyApplication
   registerBodyParsers(adapter.getInstance(), parts.config.maxBodyBytes);
   registerRequestLog(adapter.getInstance(), parts.log);
   closeConnectionsAtEnd(adapter.getInstance());
+  app.get(ShareOrigin, { strict: false }).register(adapter.getInstance());
   app.get(RateLimits).register(adapter.getInstance());
   app.get(Idempotency).register(adapter.getInstance());
   SwaggerModule.setup('docs', app, describeApi(app), {

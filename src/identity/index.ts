@@ -8,7 +8,11 @@ import { ServiceAccount } from './service-accounts/service-account.entity.js';
 import { RefreshToken } from './sessions/refresh-token.entity.js';
 import { Session } from './sessions/session.entity.js';
 
+export { hashPassword, passwordMatches } from './accounts/passwords.js';
 export { AuthService } from './auth/auth.service.js';
+export { readForm } from './auth/pages/form-body.js';
+export { LoginProtection } from './auth/protection/login-protection.js';
+export { Quotas } from './auth/protection/quotas.js';
 export { SetupToken } from './auth/setup-token.js';
 export {
   BudgetFields,
@@ -33,6 +37,8 @@ export {
   OrganizationsStore,
   organizationDeleting,
 } from './organizations/index.js';
+export { hashSecret, randomSecret } from './secrets.js';
+export { TokenKey } from './sessions/token-key.js';
 export { User };
 
 export const identityEntities = [

@@ -1,6 +1,8 @@
+import { FileInvitation, ShareLink } from './share/index.js';
 import { Workspace, WorkspaceMember } from './workspaces/index.js';
 
 export { FilesService } from './files/files.service.js';
+export { ShareOrigin } from './share/index.js';
 export { failed, type Tool, type ToolContext, type ToolResult } from './tools/tool.js';
 export { Toolbox } from './tools/toolbox.js';
 export {
@@ -15,4 +17,4 @@ export {
 } from './workspaces/index.js';
 export { WorkspacesModule } from './workspaces.module.js';
 
-export const workspaceEntities = [Workspace, WorkspaceMember];
+export const workspaceEntities = [Workspace, WorkspaceMember, ShareLink, FileInvitation];

@@ -12,6 +12,7 @@ import { SandboxesService } from './sandboxes/sandboxes.service.js';
 import { SearchController } from './search/search.controller.js';
 import { SearchService } from './search/search.service.js';
 import { TreeScan } from './search/tree-scan.js';
+import { shareControllers, shareProviders } from './share/index.js';
 import { BashTool } from './tools/bash.tool.js';
 import {
   EditFileTool,
@@ -33,7 +34,13 @@ import {
 /** Workspaces and the files in them. */
 @Module({
   imports: [IdentityModule, BullModule.registerQueue({ name: WORKSPACE_QUEUE })],
-  controllers: [WorkspacesController, FilesController, SearchController, WorkspaceMembersController],
+  controllers: [
+    WorkspacesController,
+    FilesController,
+    SearchController,
+    WorkspaceMembersController,
+    ...shareControllers,
+  ],
   providers: [
     WorkspacesService,
     WorkspacesStore,
@@ -54,6 +61,7 @@ import {
     ListFilesTool,
     SearchFilesTool,
     Toolbox,
+    ...shareProviders,
   ],
   exports: [WorkspacesService, WorkspacesStore, WorkspaceFolders, FilesService, Toolbox],
 })

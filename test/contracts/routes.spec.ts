@@ -62,6 +62,12 @@ beforeAll(async () => {
   const invitation = await victim.client.post(`/api/organizations/${organization_id}/invitations`, {
     email: 'new@example.com',
   });
+  const shared = await victim.client.post('/api/share', { workspace_id: workspace, path: 'notes/plan.md' });
+  const fileInvitation = await victim.client.post('/api/file-invitations', {
+    workspace_id: workspace,
+    path: 'notes/plan.md',
+    email: 'new@example.com',
+  });
   await victim.client.get(`/api/agent/status/${sent.body.call_id}?wait=30`);
   const sessions = await victim.client.get('/api/auth/sessions');
   const ran = await victim.client.post('/api/actions/file_list/run', { workspace_id: workspace });
@@ -83,6 +89,8 @@ beforeAll(async () => {
     name: 'file_write',
     'action-runs': ran.body.run_id,
     grants: await grantOf(victim),
+    share: shared.body.id,
+    'file-invitations': fileInvitation.body.id,
   };
 });
 afterAll(() => service.stop());
@@ -122,7 +130,9 @@ function addressOf({ path, operation }: Route): string {
   const filled = path.replace(/\{(\w+)\}/g, (_, name) => ids[name] ?? ids[collectionOf(path, name)] ?? name);
   const query = (operation.parameters ?? [])
     .filter((parameter: Json) => parameter.in === 'query' && parameter.required)
-    .map((parameter: Json) => `${parameter.name}=${encodeURIComponent('notes/plan.md')}`);
+    .map(
+      (parameter: Json) => `${parameter.name}=${encodeURIComponent(ids[parameter.name] ?? 'notes/plan.md')}`,
+    );
   return query.length > 0 ? `${filled}?${query.join('&')}` : filled;
 }
 
@@ -170,7 +180,8 @@ describe.each(closed.filter(namesSomething))('$name', route => {
 });
 
 const inWorkspace = (route: Route) =>
-  namesSomething(route) && !/orgId|\/keys|\/sessions|\/grants|service-accounts|action-runs/.test(route.path);
+  namesSomething(route) &&
+  !/orgId|\/keys|\/sessions|\/grants|service-accounts|action-runs|file-invitations\//.test(route.path);
 
 describe.each(closed.filter(route => isWrite(route) && inWorkspace(route)))('$name', route => {
   it('is forbidden to a viewer', async () => {

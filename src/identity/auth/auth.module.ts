@@ -51,6 +51,6 @@ import { SetupToken } from './setup-token.js';
     LoginProtection,
     Quotas,
   ],
-  exports: [AccountsService, AuthService, SetupToken, TokenKey, Quotas],
+  exports: [AccountsService, AuthService, SetupToken, TokenKey, Quotas, LoginProtection],
 })
 export class AuthModule {}

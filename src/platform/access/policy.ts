@@ -36,6 +36,7 @@ export const ORGANIZATION_POLICY = {
   'billing.read': { least: 'admin', scope: 'billing:read' },
   'billing.update': { least: 'admin', scope: 'billing:write' },
   'workspace.create': { least: 'member', scope: 'workspaces:write' },
+  'exposure.manage': { least: 'admin', scope: 'shares:write' },
 } as const satisfies Record<string, Rule<OrganizationRole>>;
 
 /** Who may do what in a workspace. */
@@ -48,6 +49,8 @@ export const WORKSPACE_POLICY = {
   'budget.update': { least: 'admin', scope: 'billing:write' },
   'file.read': { least: 'viewer', scope: 'files:read' },
   'file.write': { least: 'editor', scope: 'files:write' },
+  'share.read': { least: 'viewer', scope: 'shares:read' },
+  'share.manage': { least: 'editor', scope: 'shares:write' },
   'code.run': { least: 'editor', scope: 'code:run' },
   'chat.read': { least: 'viewer', scope: 'chats:read' },
   'chat.write': { least: 'editor', scope: 'chats:write' },
@@ -131,6 +134,10 @@ export function requireWorkspaceRole(role: WorkspaceRole, permission: WorkspaceP
 /** Whether a role in a workspace is enough for the permission. */
 export const roleAllows = (role: WorkspaceRole, permission: WorkspacePermission): boolean =>
   atLeast(WORKSPACE_ROLES, role, WORKSPACE_POLICY[permission].least);
+
+/** Whether a role in an organization is enough for the permission. */
+export const organizationRoleAllows = (role: OrganizationRole, permission: OrganizationPermission): boolean =>
+  atLeast(ORGANIZATION_ROLES, role, ORGANIZATION_POLICY[permission].least);
 
 /** What decides a caller's role in a workspace. */
 export interface WorkspaceStanding {

@@ -1,0 +1,50 @@
+import { Migration } from '@mikro-orm/migrations';
+
+/** Links to files for whoever holds them, and invitations to files for one address. */
+export class Sharing extends Migration {
+  override up(): void {
+    this.addSql(`
+      create table share_link (
+        id uuid primary key,
+        workspace_id uuid not null references workspace on delete cascade deferrable initially deferred,
+        path text not null,
+        allow text not null check (allow in ('view', 'download', 'upload')),
+        token_hash text not null,
+        -- Encrypted with the installation's key, to be shown again to those who may manage the link.
+        sealed_token text not null,
+        password_hash text,
+        expires_at timestamptz,
+        created_by uuid not null,
+        created_at timestamptz not null,
+        updated_at timestamptz not null,
+        views int not null default 0,
+        downloads int not null default 0,
+        uploads int not null default 0,
+        last_opened_at timestamptz
+      );
+      create unique index share_link_token_hash_key on share_link (token_hash);
+      create index share_link_workspace_id on share_link (workspace_id, id);
+
+      create table file_invitation (
+        id uuid primary key,
+        workspace_id uuid not null references workspace on delete cascade deferrable initially deferred,
+        path text not null,
+        email text not null,
+        role text not null check (role in ('viewer', 'editor')),
+        token_hash text not null,
+        invited_by uuid not null,
+        accepted_by uuid,
+        accepted_at timestamptz,
+        created_at timestamptz not null,
+        expires_at timestamptz not null
+      );
+      create unique index file_invitation_token_hash_key on file_invitation (token_hash);
+      create index file_invitation_workspace_id on file_invitation (workspace_id, id);
+      create index file_invitation_accepted_by on file_invitation (accepted_by, id);
+    `);
+  }
+
+  override down(): void {
+    throw new Error('This migration is not undone; restore a backup instead.');
+  }
+}

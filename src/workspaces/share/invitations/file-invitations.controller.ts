@@ -1,0 +1,79 @@
+import { Controller, Delete, Get, Inject, Post, Put, Req, Res } from '@nestjs/common';
+import { RouteConfig } from '@nestjs/platform-fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Caller } from '../../../platform/access/access.js';
+import type { Actor } from '../../../platform/access/actor.js';
+import { RAW_BODY } from '../../../platform/http/body-parsers.js';
+import { Input, InputBesideBody } from '../../../platform/http/input.js';
+import { Serves } from '../../../platform/http/serves.js';
+import { preconditionsOf } from '../../files/preconditions.js';
+import { receiveBody } from '../../files/receive-body.js';
+import { sendFile } from '../../files/send-file.js';
+import {
+  CreateFileInvitation,
+  FileInvitationId,
+  FileInvitationToken,
+  InvitedPath,
+  ListFileInvitations,
+  ListInvitedFiles,
+} from './file-invitations.dto.js';
+import { FileInvitationsService } from './file-invitations.service.js';
+import { InvitedFilesService } from './invited-files.service.js';
+
+const INVITATIONS = '/api/file-invitations';
+
+@Controller()
+export class FileInvitationsController {
+  constructor(
+    @Inject(FileInvitationsService) private readonly invitations: FileInvitationsService,
+    @Inject(InvitedFilesService) private readonly files: InvitedFilesService,
+  ) {}
+
+  @Serves(FileInvitationsService, 'list')
+  @Get(INVITATIONS)
+  list(@Caller() actor: Actor, @Input() input: ListFileInvitations) {
+    return this.invitations.list(actor, input);
+  }
+
+  @Serves(FileInvitationsService, 'create')
+  @Post(INVITATIONS)
+  create(@Caller() actor: Actor, @Input() input: CreateFileInvitation) {
+    return this.invitations.create(actor, input);
+  }
+
+  @Serves(FileInvitationsService, 'accept')
+  @Post(`${INVITATIONS}/:token/accept`)
+  accept(@Caller() actor: Actor, @Input() input: FileInvitationToken) {
+    return this.invitations.accept(actor, input);
+  }
+
+  @Serves(FileInvitationsService, 'revoke')
+  @Delete(`${INVITATIONS}/:id`)
+  revoke(@Caller() actor: Actor, @Input() input: FileInvitationId) {
+    return this.invitations.revoke(actor, input);
+  }
+
+  @Serves(InvitedFilesService, 'list')
+  @Get(`${INVITATIONS}/:id/files`)
+  listFiles(@Caller() actor: Actor, @Input() input: ListInvitedFiles) {
+    return this.files.list(actor, input);
+  }
+
+  @Serves(InvitedFilesService, 'download', { produces: ['application/octet-stream'] })
+  @Get(`${INVITATIONS}/:id/content`)
+  async download(
+    @Caller() actor: Actor,
+    @Input() input: InvitedPath,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    await sendFile(request, reply, await this.files.download(actor, input), false);
+  }
+
+  @RouteConfig(RAW_BODY)
+  @Serves(InvitedFilesService, 'upload', { takesBytes: true })
+  @Put(`${INVITATIONS}/:id/content`)
+  upload(@Caller() actor: Actor, @InputBesideBody() input: InvitedPath, @Req() request: FastifyRequest) {
+    return this.files.upload(actor, input, receiveBody(request), preconditionsOf(request.headers));
+  }
+}

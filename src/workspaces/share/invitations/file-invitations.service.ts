@@ -1,0 +1,168 @@
+import { LockMode } from '@mikro-orm/core';
+import { Inject, Injectable } from '@nestjs/common';
+import { normalizePath } from '#libs/workspace-fs/index.js';
+import { hashSecret, randomSecret, User } from '../../../identity/index.js';
+import type { Actor } from '../../../platform/access/actor.js';
+import { requireScope, requireWorkspaceRole } from '../../../platform/access/policy.js';
+import { Action } from '../../../platform/actions/action.js';
+import { Audit } from '../../../platform/audit/audit.js';
+import { Database, type UnitOfWork } from '../../../platform/database/database.js';
+import { DeletedView } from '../../../platform/http/deleted.view.js';
+import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../../platform/http/page.js';
+import { Conflict, Forbidden, NotFound } from '../../../platform/http/problem.js';
+import { WorkspaceFolders, WorkspacesStore } from '../../workspaces/index.js';
+import { FileInvitation } from './file-invitation.entity.js';
+import {
+  CreateFileInvitation,
+  FileInvitationId,
+  FileInvitationPage,
+  FileInvitationToken,
+  FileInvitationView,
+  ListFileInvitations,
+  SentFileInvitationView,
+} from './file-invitations.dto.js';
+import { FileInvitationsStore, fileInvitationView, reachOf } from './file-invitations.store.js';
+import { InvitationMail } from './invitation-mail.js';
+
+/** Inviting one person to one file or folder, without making them a member of anything. */
+@Injectable()
+export class FileInvitationsService {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(FileInvitationsStore) private readonly invitations: FileInvitationsStore,
+    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
+    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
+    @Inject(InvitationMail) private readonly mail: InvitationMail,
+    @Inject(Audit) private readonly audit: Audit,
+  ) {}
+
+  @Action({
+    name: 'file_invitation_list',
+    summary:
+      'List file invitations of workspaces that the caller sees, or, with mine, what is shared with them',
+    effect: 'read',
+    permission: 'share.read',
+    input: ListFileInvitations,
+    output: FileInvitationPage,
+    refuses: { 404: 'No such workspace' },
+  })
+  async list(actor: Actor, input: ListFileInvitations): Promise<Page<FileInvitationView>> {
+    const { mine, workspace_id: workspaceId, limit = DEFAULT_LIMIT, cursor } = input;
+    requireScope(actor, 'share.read');
+    if (workspaceId && !mine) await this.workspaces.require(actor, 'share.read', workspaceId);
+    const [after] = decodeCursor(cursor, 'id');
+    const rows = mine
+      ? await this.invitations.listAccepted(actor, { after, limit: limit + 1 })
+      : await this.invitations.list(actor, { workspaceId, after, limit: limit + 1 });
+    return pageOf(rows, limit, fileInvitationView, row => [row.id]);
+  }
+
+  @Action({
+    name: 'file_invitation_create',
+    summary: 'Invite somebody to one file or folder by their e-mail address',
+    effect: 'write',
+    permission: 'share.manage',
+    input: CreateFileInvitation,
+    output: SentFileInvitationView,
+    refuses: { 404: 'No such workspace or path', 409: 'The path cannot be shared' },
+  })
+  async create(actor: Actor, input: CreateFileInvitation): Promise<SentFileInvitationView> {
+    const { workspace_id: workspaceId, role = 'viewer' } = input;
+    const workspace = await this.workspaces.require(actor, 'share.manage', workspaceId);
+    requireScope(actor, reachOf(role));
+    const path = normalizePath(input.path);
+    const { type } = await this.folders.open(workspace).stat(path);
+    if (type !== 'file' && type !== 'directory') throw new Conflict('Only files and folders can be shared');
+    const email = User.normalizeEmail(input.email);
+    const token = randomSecret();
+    const tokenHash = hashSecret(token);
+    const invitation = new FileInvitation({ workspaceId, path, email, role, tokenHash, invitedBy: actor.id });
+    const link = await this.database.transaction(async unit => {
+      await this.workspaces.requireEntity(unit, actor, 'share.manage', workspaceId);
+      unit.add(invitation);
+      await unit.flush();
+      const { organization_id } = workspace;
+      await this.record(unit, actor, 'file_invitation.create', { ...invitation, organization_id });
+      return this.mail.send(unit, actor, invitation, token);
+    });
+    const view = fileInvitationView(await this.invitations.require(actor, invitation.id));
+    return { ...view, token, link, mailed: this.mail.isConfigured };
+  }
+
+  @Action({
+    name: 'file_invitation_accept',
+    summary: 'Accept a file invitation with the account of the invited address',
+    effect: 'write',
+    permission: null,
+    input: FileInvitationToken,
+    output: FileInvitationView,
+    sessionOnly: true,
+    refuses: { 404: 'No such invitation', 409: 'It was accepted already', 410: 'It has expired' },
+  })
+  async accept(actor: Actor, { token }: FileInvitationToken): Promise<FileInvitationView> {
+    const id = await this.database.transaction(async unit => {
+      const which = { tokenHash: hashSecret(token) };
+      const lock = { lockMode: LockMode.PESSIMISTIC_WRITE };
+      const invitation = await unit.entities.findOne(FileInvitation, which, lock);
+      if (!invitation) throw new NotFound('No such file invitation');
+      if (invitation.email !== actor.email)
+        throw new Forbidden('This invitation is for another e-mail address than that of your account');
+      invitation.accept(actor.id);
+      await unit.flush();
+      const { organization_id } = await organizationOf(unit, invitation.workspaceId);
+      await this.record(unit, actor, 'file_invitation.accept', { ...invitation, organization_id });
+      return invitation.id;
+    });
+    return fileInvitationView(await this.invitations.require(actor, id));
+  }
+
+  @Action({
+    name: 'file_invitation_revoke',
+    summary: 'Withdraw a file invitation; access by it ends at once. The invited may give theirs up',
+    effect: 'destructive',
+    permission: 'share.manage',
+    input: FileInvitationId,
+    output: DeletedView,
+  })
+  async revoke(actor: Actor, { id }: FileInvitationId): Promise<DeletedView> {
+    const row = await this.invitations.require(actor, id);
+    requireScope(actor, 'share.manage');
+    if (row.role_there && row.accepted_by !== actor.id) requireWorkspaceRole(row.role_there, 'share.manage');
+    await this.database.transaction(async unit => {
+      const { workspace_id: workspaceId, organization_id, path, email, role } = row;
+      if ((await unit.entities.nativeDelete(FileInvitation, { id })) === 0)
+        throw new NotFound('No such file invitation');
+      const what = { id, workspaceId, organization_id, path, email, role };
+      await this.record(unit, actor, 'file_invitation.revoke', what);
+    });
+    return DeletedView.of(id);
+  }
+
+  private record(
+    unit: UnitOfWork,
+    actor: Actor,
+    action: string,
+    what: Pick<FileInvitation, 'id' | 'workspaceId' | 'path' | 'email' | 'role'> & {
+      organization_id: string;
+    },
+  ): Promise<void> {
+    const { id, workspaceId: workspace_id, organization_id, path, email, role } = what;
+    return this.audit.record(unit, actor, {
+      action,
+      target_type: 'file_invitation',
+      target_id: id,
+      organization_id,
+      workspace_id,
+      details: { path, email, role },
+    });
+  }
+}
+
+function organizationOf(unit: UnitOfWork, workspaceId: string): Promise<{ organization_id: string }> {
+  return unit
+    .tables<{ workspace: { id: string; organizationId: string } }>()
+    .selectFrom('workspace')
+    .select('organization_id')
+    .where('id', '=', workspaceId)
+    .executeTakeFirstOrThrow();
+}

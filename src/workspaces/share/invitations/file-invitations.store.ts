@@ -1,0 +1,137 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import type { Membership, User } from '../../../identity/index.js';
+import type { Actor } from '../../../platform/access/actor.js';
+import type { OrganizationRole, WorkspaceRole } from '../../../platform/access/policy.js';
+import { workspaceRole } from '../../../platform/access/policy.js';
+import { Database } from '../../../platform/database/database.js';
+import { iso, isoOrNull, type Row } from '../../../platform/database/rows.js';
+import { NotFound } from '../../../platform/http/problem.js';
+import { isVisibleTo, type Workspace, type WorkspaceMember } from '../../workspaces/index.js';
+import { type GiverStanding, mayStill } from '../standing.js';
+import type { FileInvitation, InvitedRole } from './file-invitation.entity.js';
+import type { FileInvitationView } from './file-invitations.dto.js';
+
+type Tables = {
+  file_invitation: FileInvitation;
+  workspace: Workspace;
+  workspace_member: WorkspaceMember;
+  membership: Membership;
+  user: User;
+};
+
+export interface InvitationRow extends Row<FileInvitation>, GiverStanding {
+  workspace_number: number;
+  organization_id: string;
+  invited_by_name: string | null;
+  /** Of who asks; null for those outside the organization. */
+  organization_role: OrganizationRole | null;
+  workspace_role: WorkspaceRole | null;
+}
+
+export const reachOf = (role: InvitedRole) => (role === 'editor' ? 'file.write' : 'file.read');
+
+const noSuchInvitation = () => new NotFound('No such file invitation');
+
+/** Questions about file invitations. */
+@Injectable()
+export class FileInvitationsStore {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  /** In workspaces that the caller sees, oldest first, from after `after`. */
+  list(
+    actor: Actor,
+    { workspaceId, after, limit }: { workspaceId?: string; after?: string; limit: number },
+  ): Promise<InvitationRow[]> {
+    let query = this.asked(actor).where('m.role', 'is not', null).where(isVisibleTo(actor.id));
+    if (workspaceId) query = query.where('i.workspace_id', '=', workspaceId);
+    if (after) query = query.where('i.id', '>', after);
+    return query.orderBy('i.id').limit(limit).execute();
+  }
+
+  /** Those that the caller accepted. */
+  listAccepted(actor: Actor, { after, limit }: { after?: string; limit: number }): Promise<InvitationRow[]> {
+    const query = this.asked(actor).where('i.accepted_by', '=', actor.id);
+    return (after ? query.where('i.id', '>', after) : query).orderBy('i.id').limit(limit).execute();
+  }
+
+  /** With the caller's role in its workspace; 404 unless they see that, or accepted it. */
+  async require(actor: Actor, id: string): Promise<InvitationRow & { role_there: WorkspaceRole | null }> {
+    const row = await this.asked(actor).where('i.id', '=', id).executeTakeFirst();
+    const role_there = row ? roleAt(actor.id, row) : null;
+    if (!row || (role_there === null && row.accepted_by !== actor.id)) throw noSuchInvitation();
+    return { ...row, role_there };
+  }
+
+  /** What was accepted by the caller and still stands; else 404. */
+  async requireAccepted(actor: Actor, id: string): Promise<InvitationRow> {
+    const row = await this.require(actor, id);
+    if (row.accepted_by !== actor.id || !isStanding(row)) throw noSuchInvitation();
+    return row;
+  }
+
+  private asked(actor: Actor) {
+    const { organization_id, workspace_ids } = actor.credential;
+    let query = this.database
+      .tables<Tables>()
+      .selectFrom('file_invitation as i')
+      .innerJoin('workspace as w', 'w.id', 'i.workspace_id')
+      .leftJoin('membership as gm', join =>
+        join
+          .onRef('gm.organization_id', '=', 'w.organization_id')
+          .onRef('gm.principal_id', '=', 'i.invited_by'),
+      )
+      .leftJoin('workspace_member as gwm', join =>
+        join.onRef('gwm.workspace_id', '=', 'w.id').onRef('gwm.principal_id', '=', 'i.invited_by'),
+      )
+      .leftJoin('membership as m', join =>
+        join.onRef('m.organization_id', '=', 'w.organization_id').on('m.principal_id', '=', actor.id),
+      )
+      .leftJoin('workspace_member as wm', join =>
+        join.onRef('wm.workspace_id', '=', 'w.id').on('wm.principal_id', '=', actor.id),
+      )
+      .leftJoin('user as u', 'u.id', 'i.invited_by')
+      .selectAll('i')
+      .select([
+        'w.number as workspace_number',
+        'w.organization_id',
+        'w.visibility',
+        'w.created_by as workspace_created_by',
+        'gm.role as giver_organization_role',
+        'gwm.role as giver_workspace_role',
+        'm.role as organization_role',
+        'wm.role as workspace_role',
+        'u.name as invited_by_name',
+      ]);
+    if (organization_id) query = query.where('w.organization_id', '=', organization_id);
+    if (workspace_ids) query = query.where(sql<boolean>`w.id = any(${[...workspace_ids]}::uuid[])`);
+    return query.$castTo<InvitationRow>();
+  }
+}
+
+const isStanding = (row: InvitationRow) => mayStill(row.invited_by, row, reachOf(row.role));
+
+function roleAt(actorId: string, row: InvitationRow): WorkspaceRole | null {
+  const { organization_role, workspace_role, visibility, workspace_created_by } = row;
+  if (!organization_role) return null;
+  const standing = { organization_role, workspace_role, visibility, created_by: workspace_created_by };
+  return workspaceRole(actorId, standing);
+}
+
+export function fileInvitationView(row: InvitationRow): FileInvitationView {
+  const { id, workspace_id, path, email, role, invited_by, invited_by_name } = row;
+  return {
+    ...{ id, workspace_id, path, email, role },
+    status: statusOf(row),
+    ...{ invited_by, invited_by_name },
+    accepted_at: isoOrNull(row.accepted_at),
+    created_at: iso(row.created_at),
+    expires_at: iso(row.expires_at),
+  };
+}
+
+function statusOf(row: InvitationRow): string {
+  if (!isStanding(row)) return 'suspended';
+  if (row.accepted_by) return 'accepted';
+  return new Date(row.expires_at) <= new Date() ? 'expired' : 'pending';
+}

@@ -1,0 +1,110 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type Entry, normalizePath, type OpenFile, type WorkspaceFs } from '#libs/workspace-fs/index.js';
+import type { Actor } from '../../../platform/access/actor.js';
+import { requireScope } from '../../../platform/access/policy.js';
+import { Action } from '../../../platform/actions/action.js';
+import { DEFAULT_LIMIT, type Page } from '../../../platform/http/page.js';
+import { Forbidden } from '../../../platform/http/problem.js';
+import { cursorAfter, pathOfCursor } from '../../files/cursor.js';
+import { EntryPage, EntryView, WrittenView } from '../../files/files.dto.js';
+import type { Preconditions } from '../../files/preconditions.js';
+import type { ReceivedBody } from '../../files/receive-body.js';
+import { WorkspaceFolders } from '../../workspaces/index.js';
+import { isHidden, pathBelow } from '../below.js';
+import { InvitedPath, ListInvitedFiles } from './file-invitations.dto.js';
+import { FileInvitationsStore, type InvitationRow } from './file-invitations.store.js';
+
+const ABSENT = { 404: 'No such invitation or path' };
+
+/** Files through an invitation that the caller accepted. Paths are those below what is shared; nothing else is reached. */
+@Injectable()
+export class InvitedFilesService {
+  constructor(
+    @Inject(FileInvitationsStore) private readonly invitations: FileInvitationsStore,
+    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
+  ) {}
+
+  @Action({
+    name: 'invited_file_list',
+    summary: 'List a folder that was shared with the caller; what was shared as a file is the one entry',
+    effect: 'read',
+    permission: 'file.read',
+    input: ListInvitedFiles,
+    output: EntryPage,
+    refuses: ABSENT,
+  })
+  async list(actor: Actor, input: ListInvitedFiles): Promise<Page<EntryView>> {
+    const { id, path: within = '', limit = DEFAULT_LIMIT } = input;
+    const { files, shared } = await this.open(actor, 'file.read', id);
+    const after = pathOfCursor(input.cursor);
+    const entry = await files.stat(pathBelow(shared, within));
+    if (entry.type === 'file') return { items: [below(entry, shared)], next_cursor: null };
+    const from = after === undefined ? undefined : pathBelow(shared, after);
+    const { entries, next } = await files.list(entry.path, { limit, after: from });
+    const items = entries.map(one => below(one, shared)).filter(({ path }) => !isHidden(path));
+    return { items, next_cursor: next === null ? null : cursorAfter(cutOff(next, shared)) };
+  }
+
+  @Action({
+    name: 'invited_file_download',
+    summary: 'Download the raw bytes of a file that was shared with the caller',
+    effect: 'read',
+    permission: 'file.read',
+    input: InvitedPath,
+    output: EntryView,
+    restOnly: true,
+    refuses: { ...ABSENT, 304: 'Not changed', 409: 'Not a file', 416: 'No such range' },
+  })
+  async download(actor: Actor, { id, path = '' }: InvitedPath): Promise<OpenFile> {
+    const { files, shared } = await this.open(actor, 'file.read', id);
+    return files.openRead(pathBelow(shared, path));
+  }
+
+  @Action({
+    name: 'invited_file_upload',
+    summary: 'Write a file that was shared with the caller for editing, or one in a folder that was',
+    effect: 'write',
+    permission: 'file.write',
+    input: InvitedPath,
+    output: WrittenView,
+    restOnly: true,
+    refuses: {
+      ...ABSENT,
+      409: 'Something else is at the path',
+      412: 'The precondition failed',
+      413: 'Too large',
+    },
+  })
+  async upload(
+    actor: Actor,
+    { id, path = '' }: InvitedPath,
+    { bytes, ...facts }: ReceivedBody,
+    preconditions: Preconditions = {},
+  ): Promise<WrittenView> {
+    const { files, shared, invitation } = await this.open(actor, 'file.write', id);
+    if (invitation.role !== 'editor') throw new Forbidden('This was shared with you for reading only');
+    const { entry, created } = await files.write(pathBelow(shared, path), bytes, {
+      ...facts,
+      ...preconditions,
+    });
+    return { ...below(entry, shared), created };
+  }
+
+  private async open(actor: Actor, permission: 'file.read' | 'file.write', id: string): Promise<Opened> {
+    requireScope(actor, permission);
+    const invitation = await this.invitations.requireAccepted(actor, id);
+    const { workspace_id, workspace_number: number, path: shared } = invitation;
+    return { invitation, shared, files: this.folders.open({ id: workspace_id, number }) };
+  }
+}
+
+interface Opened {
+  readonly invitation: InvitationRow;
+  readonly shared: string;
+  readonly files: WorkspaceFs;
+}
+
+const below = (entry: Entry, shared: string): Entry => ({ ...entry, path: cutOff(entry.path, shared) });
+
+const cutOff = (path: string, shared: string): string =>
+  shared === '' ? path : normalizePath(path.slice(shared.length));

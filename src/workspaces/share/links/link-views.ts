@@ -1,0 +1,55 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Actor } from '../../../platform/access/actor.js';
+import { roleAllows, scopeOf, type WorkspacePermission } from '../../../platform/access/policy.js';
+import { iso, isoOrNull } from '../../../platform/database/rows.js';
+import { ShareOrigin } from '../visits/share-origin.js';
+import { LinkSeal } from './link-seal.js';
+import type { ShareLinkView } from './share-links.dto.js';
+import { type AskedLinkRow, isStanding, type LinkRow, reachOf, roleAt } from './share-links.store.js';
+
+/** Share links as their callers may see them. */
+@Injectable()
+export class LinkViews {
+  constructor(
+    @Inject(LinkSeal) private readonly sealing: LinkSeal,
+    @Inject(ShareOrigin) private readonly origin: ShareOrigin,
+  ) {}
+
+  seal(linkId: string, token: string): string {
+    return this.sealing.close(linkId, token);
+  }
+
+  of(actor: Actor, row: AskedLinkRow): ShareLinkView {
+    const { id, workspace_id, path, allow, views, downloads, uploads, created_by } = row;
+    const times = { created_at: iso(row.created_at), updated_at: iso(row.updated_at) };
+    return {
+      ...{ id, workspace_id, path, allow },
+      url: this.urlFor(actor, row),
+      has_password: row.password_hash !== null,
+      state: stateOf(row),
+      expires_at: isoOrNull(row.expires_at),
+      ...{ views, downloads, uploads },
+      last_opened_at: isoOrNull(row.last_opened_at),
+      created_by,
+      ...times,
+    };
+  }
+
+  /** The link is as good as what it opens: it is shown to those who could give it out and go through it themselves. */
+  private urlFor(actor: Actor, row: AskedLinkRow): string | null {
+    const role = roleAt(actor.id, row);
+    const may = (permission: WorkspacePermission) =>
+      role !== null && roleAllows(role, permission) && hasScope(actor, permission);
+    if (!may('share.manage') || !may(reachOf(row.allow))) return null;
+    const token = this.sealing.open(row.id, row.sealed_token);
+    return token && this.origin.urlOf(token);
+  }
+}
+
+export function stateOf(row: LinkRow): string {
+  if (row.expires_at && new Date(row.expires_at) <= new Date()) return 'expired';
+  return isStanding(row) ? 'active' : 'suspended';
+}
+
+const hasScope = ({ credential: { scopes } }: Actor, permission: WorkspacePermission): boolean =>
+  scopes === null || scopes.includes(scopeOf(permission));

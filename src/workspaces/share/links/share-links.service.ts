@@ -1,0 +1,223 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { normalizePath } from '#libs/workspace-fs/index.js';
+import { hashPassword, hashSecret, randomSecret } from '../../../identity/index.js';
+import type { Actor } from '../../../platform/access/actor.js';
+import {
+  organizationRoleAllows,
+  requireScope,
+  requireWorkspaceRole,
+  type WorkspacePermission,
+} from '../../../platform/access/policy.js';
+import { Action } from '../../../platform/actions/action.js';
+import { Audit } from '../../../platform/audit/audit.js';
+import { Database, type UnitOfWork } from '../../../platform/database/database.js';
+import { DeletedView } from '../../../platform/http/deleted.view.js';
+import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../../platform/http/page.js';
+import { Conflict, Invalid, NotFound } from '../../../platform/http/problem.js';
+import { WorkspaceFolders, WorkspacesStore } from '../../workspaces/index.js';
+import { LinkViews } from './link-views.js';
+import { type Allowance, ShareLink } from './share-link.entity.js';
+import {
+  CreateShareLink,
+  ListShareLinks,
+  ListWorkspaceShares,
+  ShareLinkId,
+  ShareLinkPage,
+  ShareLinkView,
+  UpdateShareLink,
+} from './share-links.dto.js';
+import { type AskedLinkRow, reachOf, roleAt, ShareLinksStore } from './share-links.store.js';
+
+const NO_DROP = 'Only a folder can take uploads';
+
+/** Links to files and folders, for whoever holds them. */
+@Injectable()
+export class ShareLinksService {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(ShareLinksStore) private readonly links: ShareLinksStore,
+    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
+    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
+    @Inject(LinkViews) private readonly views: LinkViews,
+    @Inject(Audit) private readonly audit: Audit,
+  ) {}
+
+  @Action({
+    name: 'share_list',
+    summary: 'List share links in the workspaces that the caller sees, or in one of them',
+    effect: 'read',
+    permission: 'share.read',
+    input: ListShareLinks,
+    output: ShareLinkPage,
+    refuses: { 404: 'No such workspace' },
+  })
+  async list(actor: Actor, input: ListShareLinks): Promise<Page<ShareLinkView>> {
+    const { workspace_id: workspaceId, limit = DEFAULT_LIMIT, cursor } = input;
+    requireScope(actor, 'share.read');
+    if (workspaceId) await this.workspaces.require(actor, 'share.read', workspaceId);
+    const [after] = decodeCursor(cursor, 'id');
+    const rows = await this.links.list(actor, { workspaceId, after, limit: limit + 1 });
+    return pageOf(
+      rows,
+      limit,
+      row => this.views.of(actor, row),
+      row => [row.id],
+    );
+  }
+
+  @Action({
+    name: 'workspace_shares',
+    summary: 'List the share links of a workspace',
+    effect: 'read',
+    permission: 'share.read',
+    input: ListWorkspaceShares,
+    output: ShareLinkPage,
+  })
+  async listOfWorkspace(actor: Actor, input: ListWorkspaceShares): Promise<Page<ShareLinkView>> {
+    await this.workspaces.require(actor, 'share.read', input.workspace_id);
+    return this.list(actor, input);
+  }
+
+  @Action({
+    name: 'share_create',
+    summary: 'Share a file or folder by a link, with whoever holds it',
+    effect: 'write',
+    permission: 'share.manage',
+    input: CreateShareLink,
+    output: ShareLinkView,
+    refuses: { 404: 'No such workspace or path', 409: 'The path cannot be shared like this' },
+  })
+  async create(actor: Actor, input: CreateShareLink): Promise<ShareLinkView> {
+    const { workspace_id: workspaceId, allow = 'view', password } = input;
+    const workspace = await this.workspaces.require(actor, 'share.manage', workspaceId);
+    requireScope(actor, reachOf(allow));
+    const path = normalizePath(input.path);
+    await this.requireShareable(workspace, path, allow);
+    const link = new ShareLink({ workspaceId, path, allow, createdBy: actor.id });
+    const token = randomSecret();
+    link.tokenHash = hashSecret(token);
+    link.sealedToken = this.views.seal(link.id, token);
+    link.expiresAt = futureTime(input.expires_at);
+    link.passwordHash = password ? await hashPassword(password) : null;
+    await this.database.transaction(async unit => {
+      await this.workspaces.requireEntity(unit, actor, 'share.manage', workspaceId);
+      unit.add(link);
+      await unit.flush();
+      const details = { path, allow, expires_at: input.expires_at ?? null, has_password: !!password };
+      await this.record(
+        unit,
+        actor,
+        'share.create',
+        { ...link, organization_id: workspace.organization_id },
+        details,
+      );
+    });
+    return this.read(actor, { id: link.id });
+  }
+
+  @Action({
+    name: 'share_read',
+    summary: 'Read a share link',
+    effect: 'read',
+    permission: 'share.read',
+    input: ShareLinkId,
+    output: ShareLinkView,
+  })
+  async read(actor: Actor, { id }: ShareLinkId): Promise<ShareLinkView> {
+    const row = await this.links.require(actor, id);
+    requireRole(actor, row, 'share.read');
+    return this.views.of(actor, row);
+  }
+
+  @Action({
+    name: 'share_update',
+    summary: 'Change what a share link allows, its password or its end; the link stays the same',
+    effect: 'write',
+    permission: 'share.manage',
+    input: UpdateShareLink,
+    output: ShareLinkView,
+    refuses: { 409: 'The path cannot be shared like this' },
+  })
+  async update(actor: Actor, input: UpdateShareLink): Promise<ShareLinkView> {
+    const { id, allow, password, expires_at } = input;
+    const row = await this.links.require(actor, id);
+    requireRole(actor, row, 'share.manage');
+    requireScope(actor, reachOf(allow ?? row.allow));
+    if (allow) await this.requireShareable(workspaceOf(row), row.path, allow);
+    const passwordHash = password ? await hashPassword(password) : null;
+    await this.database.transaction(async unit => {
+      const link = await unit.entities.findOne(ShareLink, { id });
+      if (!link) throw new NotFound('No such share link');
+      if (allow) link.allow = allow;
+      if (expires_at !== undefined) link.expiresAt = futureTime(expires_at);
+      if (password !== undefined) link.passwordHash = passwordHash;
+      const details = { path: row.path, allow, expires_at, password_changed: password !== undefined };
+      await this.record(unit, actor, 'share.update', row, details);
+    });
+    return this.read(actor, { id });
+  }
+
+  @Action({
+    name: 'share_revoke',
+    summary: 'Revoke a share link; it answers nobody from then on. Organization admins may revoke any',
+    effect: 'destructive',
+    permission: 'share.manage',
+    input: ShareLinkId,
+    output: DeletedView,
+  })
+  async revoke(actor: Actor, { id }: ShareLinkId): Promise<DeletedView> {
+    await this.database.transaction(async unit => {
+      const row = await this.links.require(actor, id, unit);
+      requireScope(actor, 'share.manage');
+      if (!organizationRoleAllows(row.organization_role, 'exposure.manage'))
+        requireRole(actor, row, 'share.manage');
+      await this.links.remove(unit, id);
+      await this.record(unit, actor, 'share.revoke', row, { path: row.path });
+    });
+    return DeletedView.of(id);
+  }
+
+  private async requireShareable(
+    workspace: { id: string; number: number },
+    path: string,
+    allow: Allowance,
+  ): Promise<void> {
+    const { type } = await this.folders.open(workspace).stat(path);
+    if (type !== 'file' && type !== 'directory') throw new Conflict('Only files and folders can be shared');
+    if (allow === 'upload' && type !== 'directory') throw new Conflict(NO_DROP);
+  }
+
+  private record(
+    unit: UnitOfWork,
+    actor: Actor,
+    action: string,
+    link: { id: string; organization_id: string; workspace_id?: string; workspaceId?: string },
+    details: Record<string, unknown>,
+  ): Promise<void> {
+    return this.audit.record(unit, actor, {
+      action,
+      target_type: 'share',
+      target_id: link.id,
+      organization_id: link.organization_id,
+      workspace_id: link.workspace_id ?? link.workspaceId,
+      details,
+    });
+  }
+}
+
+/** 404 where the caller does not see the workspace, 403 where their role or key is too low. */
+function requireRole(actor: Actor, row: AskedLinkRow, permission: WorkspacePermission): void {
+  const role = roleAt(actor.id, row);
+  if (!role) throw new NotFound('No such share link');
+  requireScope(actor, permission);
+  requireWorkspaceRole(role, permission);
+}
+
+const workspaceOf = (row: AskedLinkRow) => ({ id: row.workspace_id, number: row.workspace_number });
+
+function futureTime(time: string | null | undefined): Date | null {
+  if (!time) return null;
+  const date = new Date(time);
+  if (date <= new Date()) throw new Invalid('expires_at must lie in the future');
+  return date;
+}

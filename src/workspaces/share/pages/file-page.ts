@@ -1,0 +1,88 @@
+import type { Entry } from '#libs/workspace-fs/index.js';
+import { addressOf, crumbs, nameOf, type Place } from './crumbs.js';
+import { type Html, html } from './html.js';
+import { icon, SAVE_ICON } from './icons.js';
+import type { SharePage } from './layout.js';
+import { type Resolve, renderMarkdown } from './markdown.js';
+import { iconFor, type Showing, showingOf } from './media.js';
+import { renderSheet } from './sheet.js';
+import { countInWords, sizeInWords, timeInWords } from './words.js';
+
+export interface FileView {
+  readonly place: Place;
+  readonly entry: Entry;
+  readonly savable: boolean;
+  /** What it says, where it is text that is not too long. */
+  readonly text?: { readonly content: string; readonly cut: boolean; readonly lines: number };
+  readonly resolve: Resolve;
+}
+
+interface Preview {
+  readonly body: Html;
+  readonly cut?: boolean;
+}
+
+export function filePage(view: FileView): SharePage {
+  const { place, entry, savable } = view;
+  const title = nameOf(place);
+  const { body, cut } = preview(view, title);
+  const save = savable && html`<a class="button" href="${hrefOf(place)}?download=1">${SAVE_ICON}Download</a>`;
+  const lines = view.text && isRead(showingOf(title)) && countInWords(view.text.lines, 'line', 'lines');
+  return {
+    title,
+    showsPdf: showingOf(title) === 'pdf',
+    body: html`${crumbs(place)}
+<div class="head"><div><h1>${title}</h1><p class="meta">${sizeInWords(entry.size)}${lines && ` · ${lines}`} · ${timeInWords(entry.modified_at)}</p></div>${save}</div>
+${body}
+${(cut || view.text?.cut) && html`<p class="note">Only the beginning is shown.</p>`}`,
+  };
+}
+
+const isRead = (showing: Showing) => ['text', 'markdown'].includes(showing);
+const hrefOf = ({ home, within }: Place) => addressOf(home, within);
+
+function preview(view: FileView, name: string): Preview {
+  const source = `${hrefOf(view.place)}?raw=1`;
+  switch (showingOf(name)) {
+    case 'image':
+      return { body: html`<div class="card picture"><img src="${source}" alt="${name}"></div>` };
+    case 'audio':
+      return {
+        body: html`<div class="card picture"><audio controls preload="metadata" src="${source}"></audio></div>`,
+      };
+    case 'video':
+      return {
+        body: html`<div class="card picture"><video controls preload="metadata" src="${source}"></video></div>`,
+      };
+    case 'pdf':
+      return { body: pdf(source, view, name) };
+    default:
+      return view.text ? written(view, name, view.text.content) : { body: card(view, name) };
+  }
+}
+
+function written({ resolve }: FileView, name: string, content: string): Preview {
+  const showing = showingOf(name);
+  if (showing === 'markdown')
+    return { body: html`<article class="card prose">${renderMarkdown(content, resolve)}</article>` };
+  const sheet = showing === 'csv' ? renderSheet(content, name) : undefined;
+  if (sheet) return { body: html`<div class="card">${sheet.table}</div>`, cut: sheet.cut };
+  return { body: listing(content) };
+}
+
+function listing(content: string): Html {
+  const lines = content.replace(/\n$/, '').split('\n');
+  return html`<div class="card"><pre class="code"><code>${lines.map(
+    (line, index) => html`<span id="L${index + 1}">${line.replace(/\r$/, '')}</span>`,
+  )}</code></pre></div>`;
+}
+
+function pdf(source: string, view: FileView, name: string): Html {
+  return html`<div class="card"><object class="paper" type="application/pdf" data="${source}" aria-label="${name}">${card(view, name)}</object></div>`;
+}
+
+/** For what cannot be shown. */
+function card({ place, entry, savable }: FileView, name: string): Html {
+  const save = html`<a class="button" href="${hrefOf(place)}?download=1">${SAVE_ICON}Download ${sizeInWords(entry.size)}</a>`;
+  return html`<div class="card empty">${icon(iconFor(name))}<p><strong>${name}</strong>There is no preview of this file.</p>${savable && save}</div>`;
+}

@@ -1,0 +1,89 @@
+import type { Entry } from '#libs/workspace-fs/index.js';
+import { addressOf, crumbs, nameOf, type Place } from './crumbs.js';
+import { type Html, html } from './html.js';
+import { icon, SAVE_ICON } from './icons.js';
+import type { SharePage } from './layout.js';
+import { iconFor } from './media.js';
+import { countInWords, sizeInWords, timeInWords } from './words.js';
+
+export interface FolderView {
+  readonly place: Place;
+  readonly entries: readonly Entry[];
+  /** Whether there are more than are shown. */
+  readonly cut: boolean;
+  readonly sort: Sort;
+  readonly savable: boolean;
+  /** Its README, rendered. */
+  readonly readme?: Html;
+}
+
+const COLUMNS = {
+  name: { title: 'Name', compare: (a: Entry, b: Entry) => collator.compare(a.path, b.path) },
+  size: { title: 'Size', compare: (a: Entry, b: Entry) => a.size - b.size },
+  date: { title: 'Modified', compare: (a: Entry, b: Entry) => a.modified_at.localeCompare(b.modified_at) },
+};
+type Column = keyof typeof COLUMNS;
+export interface Sort {
+  readonly by: Column;
+  readonly down: boolean;
+}
+const collator = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
+
+/** What `?sort=` asks for: a column, with a minus for the other way round. */
+export function sortOf(query: unknown): Sort {
+  const [, minus, column] = /^(-?)(name|size|date)$/.exec(String(query)) ?? [];
+  return { by: (column ?? 'name') as Column, down: minus === '-' };
+}
+
+export function folderPage(view: FolderView): SharePage {
+  const { place, entries, savable, cut, readme } = view;
+  const title = nameOf(place);
+  const folders = entries.filter(({ type }) => type === 'directory').length;
+  const facts = [
+    folders > 0 && countInWords(folders, 'folder', 'folders'),
+    countInWords(entries.length - folders, 'file', 'files'),
+  ];
+  const body = html`${crumbs(place)}
+<div class="head"><div><h1>${title}</h1><p class="meta">${facts.filter(Boolean).join(', ')}</p></div>
+${savable && entries.length > 0 && saveAll(place)}</div>
+<div class="card">${entries.length > 0 ? table(view) : EMPTY}</div>
+${cut && html`<p class="note">There is more in this folder than is shown here.</p>`}
+${readme && html`<section class="card prose" aria-label="Read me">${readme}</section>`}`;
+  return { title, body };
+}
+
+const EMPTY = html`<div class="empty">${icon('folder')}<p>This folder is empty.</p></div>`;
+
+const saveAll = ({ home, within }: Place) =>
+  html`<a class="button" href="${addressOf(home, within)}?download=1">${SAVE_ICON}Download all</a>`;
+
+function table({ place, entries, sort }: FolderView): Html {
+  return html`<table class="files">
+<thead><tr>${heading('name', '', place, sort)}${heading('size', 'num', place, sort)}${heading('date', 'when', place, sort)}</tr></thead>
+<tbody>${sorted(entries, sort).map(entry => row(entry, place))}</tbody>
+</table>`;
+}
+
+function heading(column: Column, kind: string, { home, within }: Place, { by, down }: Sort): Html {
+  const isSorted = by === column;
+  const next = isSorted && !down ? `-${column}` : column;
+  const state = isSorted ? (down ? 'descending' : 'ascending') : 'none';
+  return html`<th scope="col" class="${kind}" aria-sort="${state}"><a href="${addressOf(home, within)}?sort=${next}">${COLUMNS[column].title}</a></th>`;
+}
+
+function row({ path, type, size, modified_at }: Entry, { home, within }: Place): Html {
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  const isFolder = type === 'directory';
+  const address = addressOf(home, within === '' ? name : `${within}/${name}`);
+  return html`<tr><td><a href="${address}">${icon(isFolder ? 'folder' : iconFor(name))}<span>${name}</span></a></td><td class="num">${isFolder ? '—' : sizeInWords(size)}</td><td class="when">${timeInWords(modified_at)}</td></tr>
+`;
+}
+
+/** Folders come first either way. */
+function sorted(entries: readonly Entry[], { by, down }: Sort): Entry[] {
+  const { compare } = COLUMNS[by];
+  const order = (a: Entry, b: Entry) => (down ? compare(b, a) : compare(a, b)) || COLUMNS.name.compare(a, b);
+  const ofType = (isFolder: boolean) =>
+    entries.filter(({ type }) => (type === 'directory') === isFolder).sort(order);
+  return [...ofType(true), ...ofType(false)];
+}

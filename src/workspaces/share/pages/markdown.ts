@@ -1,0 +1,50 @@
+import MarkdownIt from 'markdown-it';
+import { Html } from './html.js';
+
+/** Where relative links and pictures of a text lead: an address, or undefined for nowhere. */
+export type Resolve = (path: string) => string | undefined;
+
+const nowhere: Resolve = () => undefined;
+/** Travels with a text through the renderer. */
+type Env = Record<string, unknown> | undefined;
+
+const resolverOf = (env: Env): Resolve => (env?.resolve as Resolve | undefined) ?? nowhere;
+
+/** Raw HTML stays text, and links to anything that runs are refused by the parser itself. */
+const markdown = new MarkdownIt({ html: false, linkify: true, typographer: false });
+
+markdown.renderer.rules.link_open = (tokens, index, options, env, renderer) => {
+  const token = tokens[index];
+  const address = token && linkTo(String(token.attrGet('href') ?? ''), resolverOf(env));
+  token?.attrs?.splice(0);
+  if (token && address) {
+    token.attrSet('href', address);
+    token.attrSet('rel', 'noreferrer nofollow');
+  }
+  return renderer.renderToken(tokens, index, options);
+};
+
+/** A picture from elsewhere would tell its host who reads this; it becomes a link. */
+markdown.renderer.rules.image = (tokens, index, options, env, renderer) => {
+  const token = tokens[index];
+  const { escapeHtml } = markdown.utils;
+  const words = escapeHtml(renderer.renderInlineAsText(token?.children ?? [], options, env));
+  const source = String(token?.attrGet('src') ?? '');
+  const address = isElsewhere(source) ? undefined : resolverOf(env)(withoutTail(source));
+  if (address) return `<img src="${escapeHtml(address)}?raw=1" alt="${words}" loading="lazy">`;
+  if (!/^https?:/i.test(source)) return words;
+  return `<a href="${escapeHtml(source)}" rel="noreferrer nofollow">${words || escapeHtml(source)}</a>`;
+};
+
+export function renderMarkdown(text: string, resolve: Resolve): Html {
+  return new Html(markdown.render(text.replace(/^---\n[\s\S]*?\n---\n/, ''), { resolve }));
+}
+
+function linkTo(href: string, resolve: Resolve): string | undefined {
+  if (href.startsWith('#')) return href;
+  if (isElsewhere(href)) return /^(https?|mailto):/i.test(href) ? href : undefined;
+  return resolve(withoutTail(href));
+}
+
+const isElsewhere = (address: string) => /^([a-z][a-z0-9+.-]*:|\/\/)/i.test(address);
+const withoutTail = (address: string) => address.replace(/[?#].*$/s, '');

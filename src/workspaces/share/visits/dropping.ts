@@ -1,0 +1,70 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { Quotas } from '../../../identity/index.js';
+import { Config } from '../../../platform/config/config.js';
+import { problemOf } from '../../../platform/http/problem.js';
+import { type Drop, dropPage } from '../pages/form-pages.js';
+import { sendSharePage } from '../pages/layout.js';
+import { receiveFiles } from './receive-files.js';
+import { UploadNames } from './upload-names.js';
+import type { Visit } from './visit.js';
+import { VisitsService } from './visits.service.js';
+
+const MOST_FILES = 20;
+const MOST_TIMES_AN_HOUR = 120;
+
+/** Handing files in to a folder: never over one that is there, and without a look at what is. */
+@Injectable()
+export class Dropping {
+  private readonly names = new UploadNames();
+
+  constructor(
+    @Inject(VisitsService) private readonly visits: VisitsService,
+    @Inject(Quotas) private readonly quotas: Quotas,
+    @Inject(Config) private readonly config: Config,
+  ) {}
+
+  async show(visit: Visit, reply: FastifyReply): Promise<void> {
+    await requireFolder(visit);
+    await this.visits.count(visit, 'views');
+    sendSharePage(reply, dropPage(this.form(visit)));
+  }
+
+  async receive(visit: Visit, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    await requireFolder(visit);
+    await this.quotas.spendOfAddress('share-upload', request.ip, MOST_TIMES_AN_HOUR);
+    const received: string[] = [];
+    const failure = await this.store(visit, request, received);
+    if (received.length > 0) await this.visits.count(visit, 'uploads', received.length);
+    sendSharePage(reply, dropPage({ ...this.form(visit), received, ...failure }));
+  }
+
+  /** Files that came before one that failed stay, and are told of. */
+  private async store(
+    visit: Visit,
+    request: FastifyRequest,
+    received: string[],
+  ): Promise<{ problem: string; status: number } | undefined> {
+    try {
+      await receiveFiles(request, MOST_FILES, async (name, bytes) => {
+        const write = (path: string) => visit.files.write(path, bytes, { ifNoneMatch: '*' });
+        received.push(await this.names.use(visit, name, write));
+      });
+    } catch (error) {
+      const problem = problemOf(error);
+      if (!problem) throw error;
+      return { problem: `${problem.detail}.`, status: problem.status };
+    }
+    return received.length > 0 ? undefined : { problem: 'Choose at least one file.', status: 422 };
+  }
+
+  private form({ home, name }: Visit): Drop {
+    return { home, name, maxFiles: MOST_FILES, maxBytes: this.config.maxFileBytes };
+  }
+}
+
+async function requireFolder(visit: Visit): Promise<void> {
+  const { type, path } = await visit.stat('');
+  if (type !== 'directory') throw new WorkspaceFsError('not_found', path);
+}

@@ -1,0 +1,104 @@
+import { Controller, Get, Inject, Post, Req, Res } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { readForm } from '../../../identity/index.js';
+import { Public } from '../../../platform/access/access.js';
+import { Gone, NotFound, problemOf } from '../../../platform/http/problem.js';
+import { passwordPage } from '../pages/form-pages.js';
+import { sendSharePage } from '../pages/layout.js';
+import { sendNotice, sendWords } from '../pages/notice-page.js';
+import { Browsing } from './browsing.js';
+import { Dropping } from './dropping.js';
+import { VisitorPass } from './visitor-pass.js';
+import { Locked, VisitsService } from './visits.service.js';
+
+const WRONG = 'That is not the password of this link.';
+/** Whatever of these it is, the visitor finds nothing. */
+const ABSENT = [
+  'not_found',
+  'symlink',
+  'not_directory',
+  'is_directory',
+  'not_regular',
+  'invalid_path',
+  'denied',
+];
+
+/** What people see who follow a share link. Served on the share origin alone. */
+@Public()
+@ApiExcludeController()
+@Controller()
+export class VisitorsController {
+  constructor(
+    @Inject(VisitsService) private readonly visits: VisitsService,
+    @Inject(Browsing) private readonly browsing: Browsing,
+    @Inject(Dropping) private readonly dropping: Dropping,
+    @Inject(VisitorPass) private readonly pass: VisitorPass,
+  ) {}
+
+  @Get(['/s/:token', '/s/:token/path/*'])
+  show(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    return answer(request, reply, async () => {
+      const visit = await this.visits.open(tokenOf(request), request);
+      if (visit.allow === 'upload') await this.dropping.show(visit, reply);
+      else await this.browsing.show(visit, withinOf(request), request, reply);
+    });
+  }
+
+  @Post('/s/:token/unlock')
+  unlock(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    return answer(request, reply, async () => {
+      const { password = '', next = '' } = await readForm(request);
+      const token = tokenOf(request);
+      const home = `/s/${token}`;
+      const link = await this.visits.unlock(token, password.slice(0, 256), request.ip);
+      if (!link) return sendSharePage(reply, { ...passwordPage(home, next, WRONG), status: 403 });
+      this.pass.give(reply, link, home);
+      void reply.redirect(next.startsWith(`${home}/path/`) ? next : home, 303);
+    });
+  }
+
+  @Post('/s/:token/upload')
+  upload(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    return answer(request, reply, async () => {
+      const visit = await this.visits.open(tokenOf(request), request);
+      if (visit.allow !== 'upload') throw new NotFound('This link takes no files');
+      await this.dropping.receive(visit, request, reply);
+    });
+  }
+}
+
+const tokenOf = ({ params }: FastifyRequest) => (params as { token: string }).token;
+const pathOf = ({ url }: FastifyRequest) => url.split('?', 1).join('');
+
+/** From the address as it was sent: routers differ in what they make of escapes. */
+function withinOf(request: FastifyRequest): string {
+  const [, within = ''] = /^\/s\/[^/]+\/path\/(.*)$/.exec(pathOf(request)) ?? [];
+  return decodeURIComponent(within);
+}
+
+/** What went wrong is told on a page: a person reads it. */
+async function answer(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  work: () => Promise<void>,
+): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (error instanceof Locked)
+      return sendSharePage(reply, {
+        ...passwordPage(`/s/${tokenOf(request)}`, pathOf(request)),
+        status: 401,
+      });
+    if (error instanceof Gone) return sendNotice(reply, 'expired');
+    if (error instanceof NotFound || isAbsent(error)) return sendNotice(reply, 'nowhere');
+    const problem = problemOf(error);
+    if (!problem) throw error;
+    sendWords(reply, problem.status, 'This did not work', `${problem.detail}.`, problem.headers);
+  }
+}
+
+const isAbsent = (error: unknown): boolean =>
+  error instanceof WorkspaceFsError && ABSENT.includes(error.code);

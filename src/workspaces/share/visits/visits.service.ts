@@ -1,0 +1,57 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { hashSecret, LoginProtection, passwordMatches } from '../../../identity/index.js';
+import { Gone, NotFound } from '../../../platform/http/problem.js';
+import { WorkspaceFolders } from '../../workspaces/index.js';
+import { stateOf } from '../links/link-views.js';
+import { type Counter, type LinkRow, ShareLinksStore } from '../links/share-links.store.js';
+import { Visit } from './visit.js';
+import { VisitorPass } from './visitor-pass.js';
+
+/** The visitor has to show that they know the password. */
+export class Locked extends Error {}
+
+/** Opening links: what anybody on the internet can ask of a share. */
+@Injectable()
+export class VisitsService {
+  constructor(
+    @Inject(ShareLinksStore) private readonly links: ShareLinksStore,
+    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
+    @Inject(VisitorPass) private readonly pass: VisitorPass,
+    @Inject(LoginProtection) private readonly protection: LoginProtection,
+  ) {}
+
+  /** Throws NotFound, Gone, or {@link Locked} where the password is yet to be entered. */
+  async open(token: string, request: FastifyRequest): Promise<Visit> {
+    const link = await this.find(token);
+    if (link.password_hash !== null && !this.pass.isShown(request, link)) throw new Locked();
+    return new Visit(
+      link,
+      token,
+      this.folders.open({ id: link.workspace_id, number: link.workspace_number }),
+    );
+  }
+
+  /** The link, for the right password. Failures count for the link and the place they come from, in all processes. */
+  async unlock(token: string, password: string, address: string): Promise<LinkRow | undefined> {
+    const link = await this.find(token);
+    const { id, password_hash } = link;
+    if (password_hash === null) return link;
+    return this.protection.attempt(`share ${id}`, address, async () =>
+      (await passwordMatches(password_hash, password)) ? link : undefined,
+    );
+  }
+
+  count({ link }: Visit, counter: Counter, by = 1): Promise<void> {
+    return this.links.count(link.id, counter, by);
+  }
+
+  /** A link whose maker lost their access is as good as none. */
+  private async find(token: string): Promise<LinkRow> {
+    const link = await this.links.findByTokenHash(hashSecret(token));
+    const state = link && stateOf(link);
+    if (!link || state === 'suspended') throw new NotFound('No such link');
+    if (state === 'expired') throw new Gone('This link has expired');
+    return link;
+  }
+}
