@@ -5,7 +5,13 @@ import { EventStream } from '../platform/http/sse.js';
 import { WorkspacesModule } from '../workspaces/index.js';
 import { AgentController } from './agent/agent.controller.js';
 import { AgentService } from './agent/agent.service.js';
+import { QueueStore } from './agent/queue.store.js';
+import { RunControlController } from './agent/run-control.controller.js';
+import { RunControlService } from './agent/run-control.service.js';
 import { RunLoop } from './agent/run-loop.js';
+import { RunRecordsService } from './agent/run-records.service.js';
+import { RunRecordsStore } from './agent/run-records.store.js';
+import { RunStopper } from './agent/run-stopper.js';
 import { RUN_QUEUE } from './agent/runs.jobs.js';
 import { RunsProcessor } from './agent/runs.processor.js';
 import { RunsService } from './agent/runs.service.js';
@@ -27,11 +33,22 @@ import { SubagentsService } from './subagents/subagents.service.js';
 /** Agents: models, chats, subagents, and the runs in which they work. */
 @Module({
   imports: [IdentityModule, WorkspacesModule, BullModule.registerQueue({ name: RUN_QUEUE })],
-  controllers: [AgentController, ChatsController, ModelsController, WorkspaceBudgetsController],
+  controllers: [
+    AgentController,
+    RunControlController,
+    ChatsController,
+    ModelsController,
+    WorkspaceBudgetsController,
+  ],
   providers: [
     AgentService,
     RunsService,
     RunsStore,
+    RunControlService,
+    RunRecordsService,
+    RunRecordsStore,
+    RunStopper,
+    QueueStore,
     RunLoop,
     RunsProcessor,
     StepCaller,

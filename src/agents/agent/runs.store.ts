@@ -70,9 +70,9 @@ export class RunsStore {
     return this.jobs.enqueue(unit, carryRun, newId(), { run_id: runId });
   }
 
-  /** Lets the chat's next waiting run go, if there is one. */
-  private async enqueueNext(unit: UnitOfWork, chatId: string): Promise<void> {
-    const next = await unit
+  /** The run of the chat that is in flight, or that is next: the only one of its runs that is on the queue. */
+  async headOf(unit: UnitOfWork, chatId: string): Promise<string | undefined> {
+    const head = await unit
       .tables<RunTables>()
       .selectFrom('run')
       .select('id')
@@ -81,7 +81,18 @@ export class RunsStore {
       .orderBy('number')
       .limit(1)
       .executeTakeFirst();
-    if (next) await this.enqueue(unit, next.id);
+    return head?.id;
+  }
+
+  /** Lets the chat's next waiting run go, if there is one; only when the one before it has ended. */
+  async enqueueNext(unit: UnitOfWork, chatId: string): Promise<void> {
+    const next = await this.headOf(unit, chatId);
+    if (next) await this.enqueue(unit, next);
+  }
+
+  /** What a run was given to act with is void once it has ended. */
+  async revokeTokens(unit: UnitOfWork, runId: string): Promise<void> {
+    await this.tokens.revokeFor(unit, { kind: 'run', id: runId });
   }
 
   /** Writes the end of a run, after what comes `before` it, and lets the chat's next waiting run go. */
@@ -95,7 +106,7 @@ export class RunsStore {
       await this.lockChat(unit, chatId);
       await before?.(unit.tables());
       await journal.end(unit.tables(), end);
-      await this.tokens.revokeFor(unit, { kind: 'run', id: journal.run.id });
+      await this.revokeTokens(unit, journal.run.id);
       await this.enqueueNext(unit, chatId);
     });
   }

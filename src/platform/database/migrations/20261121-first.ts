@@ -144,6 +144,7 @@ export class First extends Migration {
       );
       create unique index run_number_key on run (number);
       create index run_chat_id on run (chat_id, number);
+      create index run_workspace_id on run (workspace_id, number);
       create index run_pending on run (chat_id, number) where status = 'pending';
 
       -- Whoever watches or carries a run learns at once that it is gone, whatever it went with.

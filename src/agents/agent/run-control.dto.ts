@@ -1,0 +1,168 @@
+import { Field } from '../../platform/http/field.js';
+import { PageInput, PageOf } from '../../platform/http/page.js';
+import { RUN_STATUSES } from '../chats/chats.dto.js';
+import { RUN_STATES, RunStatusView } from './agent.dto.js';
+
+export class StopRuns {
+  @Field.id('The run to stop; or name its chat', { optional: true })
+  call_id?: string;
+
+  @Field.id('The chat whose run in flight is stopped', { optional: true })
+  chat_id?: string;
+
+  @Field.boolean('Also withdraw what waits in the chat', { optional: true, default: false, example: false })
+  clear_queue?: boolean;
+}
+
+export class StoppedView {
+  @Field.id('The runs that were stopped or withdrawn; empty when none was in flight', { list: true })
+  stopped: string[];
+}
+
+export class ListQueue extends PageInput {
+  @Field.id('The chat')
+  chat_id: string;
+}
+
+export class QueuedMessageId {
+  @Field.id('The message')
+  message_id: string;
+}
+
+export class EditQueuedMessage extends QueuedMessageId {
+  @Field.text('Its new text', {
+    min: 1,
+    max: 1_000_000,
+    pattern: /\S/,
+    patternHint: 'must not be blank',
+    example: 'run date',
+  })
+  message: string;
+}
+
+export class QueuedMessageView {
+  @Field.id('The message')
+  message_id: string;
+
+  @Field.id('Its run')
+  call_id: string;
+
+  @Field.id('Its chat')
+  chat_id: string;
+
+  @Field.text('Its text', { max: 1_000_000, example: 'run date' })
+  message: string;
+
+  @Field.time('When it was accepted')
+  created_at: string;
+}
+
+export const QueuedMessagePage = PageOf(QueuedMessageView, 'QueuedMessagePage');
+
+export class WithdrawnView {
+  @Field.id('The message')
+  message_id: string;
+
+  @Field.boolean('Always true')
+  withdrawn: boolean;
+}
+
+export class ListRuns extends PageInput {
+  @Field.id('Only those of this chat', { optional: true })
+  chat_id?: string;
+
+  @Field.id('Only those of this workspace', { optional: true })
+  workspace_id?: string;
+
+  @Field.choice('Only those that stand so', RUN_STATUSES, { optional: true })
+  status?: string;
+}
+
+export class RunSummaryView {
+  @Field.id('The run')
+  call_id: string;
+
+  @Field.id('Its chat')
+  chat_id: string;
+
+  @Field.id('Its workspace', { nullable: true })
+  workspace_id: string | null;
+
+  @Field.choice('Whether it is in flight', RUN_STATUSES)
+  status: string;
+
+  @Field.choice('Where exactly it is', RUN_STATES)
+  state: string;
+
+  @Field.text('Why it ended', { nullable: true, example: 'end_turn' })
+  stop_reason: string | null;
+
+  @Field.text('The model asked for', { example: 'atelier/demo' })
+  model: string;
+
+  @Field.id('On whose authority it acts')
+  created_by: string;
+
+  @Field.number('Cost in USD; null: a price is not known', { nullable: true, example: 0.0021 })
+  cost_usd: number | null;
+
+  @Field.time('When it was accepted')
+  created_at: string;
+
+  @Field.time('When it ended', { nullable: true })
+  finished_at: string | null;
+}
+
+export const RunPage = PageOf(RunSummaryView, 'RunPage');
+
+export class RunId {
+  @Field.id('The run')
+  call_id: string;
+}
+
+export class RunStepView {
+  @Field.integer('Its number, from 1', { example: 1 })
+  number: number;
+
+  @Field.text('Why the model ended it', { example: 'tool-calls' })
+  finish_reason: string;
+
+  @Field.text('The model that answered, as its provider names it', { nullable: true, example: 'demo' })
+  model_used: string | null;
+
+  @Field.json('Tokens of it', { example: { input_tokens: 67, output_tokens: 15 } })
+  usage: unknown;
+
+  @Field.number('Its cost in USD; null: a price is not known', { nullable: true, example: 0.0004 })
+  cost_usd: number | null;
+
+  @Field.time('When it began')
+  started_at: string;
+
+  @Field.time('When it ended')
+  finished_at: string;
+}
+
+/** The whole record of a run. */
+export class RunRecordView extends RunStatusView {
+  @Field.id('Its workspace', { nullable: true })
+  workspace_id: string | null;
+
+  @Field.text('The subagent that answered', { nullable: true, example: 'reviewer' })
+  agent_name: string | null;
+
+  @Field.text('The model that answered, as its provider names it', { nullable: true, example: 'demo' })
+  model_used: string | null;
+
+  @Field.id('On whose authority it acts')
+  created_by: string;
+
+  @Field.integer('How often a worker took it up', { example: 1 })
+  attempts: number;
+
+  @Field.object('Its model calls', () => RunStepView, { list: true })
+  steps: RunStepView[];
+
+  @Field.text('Files that its tools are known to have changed', { list: true, example: ['hello.txt'] })
+  files_changed: string[];
+}

@@ -1,0 +1,53 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Database } from '../../platform/database/database.js';
+import type { Row } from '../../platform/database/rows.js';
+import { NotFound } from '../../platform/http/problem.js';
+import type { Run } from './run.entity.js';
+import type { RunStep } from './run-step.entity.js';
+
+interface RunFilter {
+  chat_id?: string;
+  workspace_id?: string;
+  status?: string;
+  before?: string;
+  limit: number;
+}
+
+/** Reads what runs have left behind. */
+@Injectable()
+export class RunRecordsStore {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  /** Newest first, from before number `before`. Those of a workspace are of chats that everybody there sees. */
+  list({ chat_id, workspace_id, status, before, limit }: RunFilter): Promise<Row<Run>[]> {
+    let query = this.database
+      .tables<{ run: Run }>()
+      .selectFrom('run')
+      .selectAll()
+      .orderBy('number', 'desc')
+      .limit(limit);
+    if (chat_id) query = query.where('chat_id', '=', chat_id);
+    if (workspace_id) query = query.where('workspace_id', '=', workspace_id);
+    if (status) query = query.where('status', '=', status as Run['status']);
+    if (before) query = query.where('number', '<', before);
+    return query.execute();
+  }
+
+  async read(id: string): Promise<{ run: Row<Run>; steps: Row<RunStep>[]; files: string[] }> {
+    const tables = this.database.tables<{ run: Run; run_step: RunStep }>();
+    const run = await tables.selectFrom('run').selectAll().where('id', '=', id).executeTakeFirst();
+    if (!run) throw new NotFound('No such run');
+    const steps = await tables
+      .selectFrom('run_step')
+      .selectAll()
+      .where('run_id', '=', id)
+      .orderBy('number')
+      .execute();
+    const { rows } = await sql<{ path: string }>`
+      select data ->> 'path' as path from run_event where run_id = ${id} and type = 'file.changed' group by 1 order by min(id)`.execute(
+      tables,
+    );
+    return { run, steps, files: rows.map(({ path }) => path) };
+  }
+}

@@ -1,0 +1,93 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Database, type UnitOfWork } from '../../platform/database/database.js';
+import { Signals } from '../../platform/signals/signals.js';
+import { holdTopic, RunJournal, storable } from './run-journal.js';
+import { RunsStore } from './runs.store.js';
+
+interface TakenOver {
+  id: string;
+  chat_id: string;
+  number: string;
+  attempt: number;
+}
+
+const STOPPED_CALL = 'Stopped before it had finished; it may have taken effect in part.';
+const PLANNED_CALL = 'Not run: the run was stopped.';
+
+/**
+ * Ends runs on demand. The end is written at once, as a newer attempt: the worker that has the run loses its hold, kills
+ * what it runs for it and can write no more. So a run stops also when its worker is dead or stuck.
+ */
+@Injectable()
+export class RunStopper {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(RunsStore) private readonly runs: RunsStore,
+    @Inject(Signals) private readonly signals: Signals,
+  ) {}
+
+  /** Stops those of the runs that have not ended, and lets the chat's next waiting run go; returns which they were. */
+  stop(chatId: string, runIds: readonly string[]): Promise<string[]> {
+    return this.database.transaction(async unit => {
+      await this.runs.lockChat(unit, chatId);
+      const head = await this.runs.headOf(unit, chatId);
+      const stopped: string[] = [];
+      for (const id of runIds) if (await this.end(unit, id)) stopped.push(id);
+      if (head && stopped.includes(head)) await this.runs.enqueueNext(unit, chatId);
+      return stopped;
+    });
+  }
+
+  private async end(unit: UnitOfWork, id: string): Promise<boolean> {
+    const run = await this.takeOver(unit, id);
+    if (!run) return false;
+    const { chat_id: chatId, number, attempt } = run;
+    const said = await this.saidSoFar(unit, run);
+    await this.closeCalls(unit, id);
+    const journal = new RunJournal(this.database, { id, chatId, number, attempt });
+    await journal.end(unit.tables(), { status: 'completed', stopReason: 'stopped', response: said });
+    await this.runs.revokeTokens(unit, id);
+    await this.signals.notify(unit, holdTopic(id));
+    return true;
+  }
+
+  private async takeOver(unit: UnitOfWork, id: string): Promise<TakenOver | undefined> {
+    const { rows } = await sql<TakenOver>`
+      update run set attempt = attempt + 1, state = 'stopping' where id = ${id} and status = 'pending'
+      returning id, chat_id, number, attempt`.execute(unit.tables());
+    return rows[0];
+  }
+
+  /** The text of the step that was cut off, which is kept as part of the conversation; else what the last step said. */
+  private async saidSoFar(unit: UnitOfWork, { id, chat_id, number }: TakenOver): Promise<string> {
+    const { rows: cut } = await sql<{ text: string | null }>`
+      select string_agg(data ->> 'text', '' order by id) as text from run_event
+      where run_id = ${id} and type = 'text.delta' and id > coalesce(
+        (select max(id) from run_event where run_id = ${id} and type in ('step.finished', 'step.restarted')), 0)`.execute(
+      unit.tables(),
+    );
+    const text = cut[0]?.text;
+    if (text) {
+      await sql`
+        insert into message (id, chat_id, run_id, run_number, role, content, created_at)
+        values (gen_random_uuid(), ${chat_id}, ${id}, ${number}::bigint, 'assistant',
+          ${storable([{ type: 'text', text }])}::jsonb, now())`.execute(unit.tables());
+      return text;
+    }
+    const { rows: last } = await sql<{ text: string | null }>`
+      select (select string_agg(part ->> 'text', '') from jsonb_array_elements(content) part where part ->> 'type' = 'text') as text
+      from message where run_id = ${id} and role = 'assistant' order by number desc limit 1`.execute(
+      unit.tables(),
+    );
+    return last[0]?.text ?? '';
+  }
+
+  /** Calls without a result get one, so that the next turn of the chat is whole. */
+  private async closeCalls(unit: UnitOfWork, runId: string): Promise<void> {
+    await sql`
+      update tool_call set is_error = true, finished_at = now(), state = 'finished',
+        output = case state when 'started' then ${STOPPED_CALL} else ${PLANNED_CALL} end
+      where run_id = ${runId} and state <> 'finished'`.execute(unit.tables());
+  }
+}
