@@ -75,9 +75,11 @@ beforeAll(async () => {
     auth: sessions.body.items[0].id,
     workspaceId: workspace,
     workspace_id: workspace,
+    tools: 'bash',
     orgId: victim.organizationId,
     organization_id: victim.organizationId,
     callId: sent.body.call_id,
+    messageId: sent.body.message_id,
     chat_id: sent.body.chat_id,
     chats: sent.body.chat_id,
     keys: key.body.id,
@@ -113,9 +115,16 @@ function exampleOf(schema: Json, name: string): Json {
   return schema.example ?? schema.default ?? (schema.type === 'array' ? [] : 'text');
 }
 
+const nameOf = (schema: Json) => Object.keys(schemas).find(name => schemas[name] === schema) ?? '';
+
+/** Of several optional fields, the one that a call is made with. */
+const CHOSEN: Record<string, string> = { StopRuns: 'chat_id', '/api/agent/runs': 'chat_id' };
+
 function bodyOf(schema: Json, extra: Json = {}): Json {
   const required: string[] = schema.required ?? [];
-  const named = Object.keys(schema.properties).filter(name => ['workspace_id', 'input'].includes(name));
+  const named = Object.keys(schema.properties).filter(name =>
+    ['workspace_id', 'input', CHOSEN[nameOf(schema)]].includes(name),
+  );
   const fields = [...new Set([...required, ...named])];
   return {
     ...Object.fromEntries(fields.map(name => [name, exampleOf(schema.properties[name], name)])),
@@ -129,7 +138,10 @@ const collectionOf = (path: string, name: string) => path.split(`/{${name}}`)[0]
 function addressOf({ path, operation }: Route): string {
   const filled = path.replace(/\{(\w+)\}/g, (_, name) => ids[name] ?? ids[collectionOf(path, name)] ?? name);
   const query = (operation.parameters ?? [])
-    .filter((parameter: Json) => parameter.in === 'query' && parameter.required)
+    .filter(
+      (parameter: Json) =>
+        parameter.in === 'query' && (parameter.required || parameter.name === CHOSEN[path]),
+    )
     .map(
       (parameter: Json) => `${parameter.name}=${encodeURIComponent(ids[parameter.name] ?? 'notes/plan.md')}`,
     );
