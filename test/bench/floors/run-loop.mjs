@@ -42,7 +42,11 @@ async function run(message) {
   await rename(file, path.join(process.env.WORKSPACE, `${id}.txt`));
   await commit(id, 'tool', { output: 'Created' }, 'pending');
   await commit(id, 'step', { text: 'Done' }, 'completed', 'Done');
-  const { rows } = await pool.query({ name: 'read', text: 'select * from floor_run where id = $1', values: [id] });
+  const { rows } = await pool.query({
+    name: 'read',
+    text: 'select * from floor_run where id = $1',
+    values: [id],
+  });
   return rows[0];
 }
 
@@ -53,4 +57,6 @@ const server = http.createServer((request, response) => {
     response.end(JSON.stringify(await run(JSON.parse(Buffer.concat(chunks).toString()).message)));
   });
 });
-server.listen(0, '127.0.0.1', () => process.stdout.write(`ready http://127.0.0.1:${server.address().port}\n`));
+server.listen(0, '127.0.0.1', () =>
+  process.stdout.write(`ready http://127.0.0.1:${server.address().port}\n`),
+);
