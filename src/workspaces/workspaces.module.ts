@@ -22,6 +22,8 @@ import {
   WriteFileTool,
 } from './tools/file.tools.js';
 import { Toolbox } from './tools/toolbox.js';
+import { ToolsController } from './tools/tools.controller.js';
+import { ToolsService } from './tools/tools.service.js';
 import {
   WORKSPACE_QUEUE,
   WorkspaceFolders,
@@ -38,6 +40,7 @@ import {
     WorkspacesController,
     FilesController,
     SearchController,
+    ToolsController,
     WorkspaceMembersController,
     ...shareControllers,
   ],
@@ -62,6 +65,7 @@ import {
     SearchFilesTool,
     Toolbox,
     ...shareProviders,
+    ToolsService,
   ],
   exports: [WorkspacesService, WorkspacesStore, WorkspaceFolders, FilesService, Toolbox],
 })

@@ -69,8 +69,8 @@ export class SandboxesService implements OnApplicationBootstrap {
     workspace: Pick<VisibleWorkspace, 'id' | 'number'>,
     request: ScriptRequest,
   ): Promise<SandboxResult> {
-    const check = await this.driver.check();
-    if (!check.ok) throw new Unavailable(`Code cannot run here: ${check.reason}`);
+    const fault = await this.fault();
+    if (fault !== null) throw new Unavailable(fault);
     const seconds = request.seconds ?? this.config.sandboxSeconds;
     const owner = this.folders.ownerOf(workspace);
     const socket = request.actions && (await this.sockets.open(request.actions, owner));
@@ -87,6 +87,12 @@ export class SandboxesService implements OnApplicationBootstrap {
     } finally {
       await socket?.close();
     }
+  }
+
+  /** Why code cannot run here; null where it can. */
+  async fault(): Promise<string | null> {
+    const check = await this.driver.check();
+    return check.ok ? null : `Code cannot run here: ${check.reason}`;
   }
 
   /**

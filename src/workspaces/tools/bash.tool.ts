@@ -21,12 +21,17 @@ export class BashTool implements Tool<BashInput> {
     'Run a bash script in the sandbox of the workspace. The working directory is the workspace (/workspace); files ' +
     'written there stay, everything else is gone afterwards. There is no network. Each call is a new shell.';
   readonly effect = 'write';
+  readonly permission = 'code.run';
   readonly input = BashInput;
 
   constructor(
     @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
     @Inject(SandboxesService) private readonly sandboxes: SandboxesService,
   ) {}
+
+  fault(): Promise<string | null> {
+    return this.sandboxes.fault();
+  }
 
   async run(context: ToolContext, { command, timeout_seconds }: BashInput): Promise<ToolResult> {
     const workspace = await this.workspaces.require(context.actor, 'code.run', context.workspaceId);

@@ -22,6 +22,7 @@ export class ReadFileTool implements Tool<ReadFileInput> {
   readonly name = 'read_file';
   readonly description = 'Read a text file of the workspace, or some of its lines.';
   readonly effect = 'read';
+  readonly permission = 'file.read';
   readonly input = ReadFileInput;
 
   constructor(@Inject(FilesService) private readonly files: FilesService) {}
@@ -52,6 +53,7 @@ export class WriteFileTool implements Tool<WriteFileInput> {
   readonly name = 'write_file';
   readonly description = 'Write a whole text file in the workspace, replacing what was there.';
   readonly effect = 'write';
+  readonly permission = 'file.write';
   readonly input = WriteFileInput;
 
   constructor(@Inject(FilesService) private readonly files: FilesService) {}
@@ -85,6 +87,7 @@ export class EditFileTool implements Tool<EditFileInput> {
   readonly name = 'edit_file';
   readonly description = 'Replace a piece of text in a file of the workspace.';
   readonly effect = 'write';
+  readonly permission = 'file.write';
   readonly input = EditFileInput;
 
   constructor(@Inject(FilesService) private readonly files: FilesService) {}
@@ -112,6 +115,7 @@ export class ListFilesTool implements Tool<ListFilesInput> {
   readonly name = 'list_files';
   readonly description = 'List a folder of the workspace.';
   readonly effect = 'read';
+  readonly permission = 'file.read';
   readonly input = ListFilesInput;
 
   constructor(@Inject(FilesService) private readonly files: FilesService) {}
@@ -160,6 +164,7 @@ export class SearchFilesTool implements Tool<SearchFilesInput> {
   readonly description =
     'Find text in the files of the workspace; answers path:line: text. Leaves out what .gitignore does.';
   readonly effect = 'read';
+  readonly permission = 'file.read';
   readonly input = SearchFilesInput;
 
   constructor(@Inject(SearchService) private readonly searches: SearchService) {}

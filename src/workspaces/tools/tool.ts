@@ -1,4 +1,5 @@
 import type { Actor } from '../../platform/access/actor.js';
+import type { WorkspacePermission } from '../../platform/access/policy.js';
 import type { Effect } from '../../platform/actions/action.js';
 import type { ActionCaller } from '../../platform/actions/action-caller.js';
 import type { Shape } from '../../platform/http/field.js';
@@ -28,7 +29,11 @@ export interface Tool<Input extends object = object> {
   /** For a model: what it does, when to use it, what to mind. */
   readonly description: string;
   readonly effect: Effect;
+  /** What whoever calls it must be allowed in the workspace. */
+  readonly permission: WorkspacePermission;
   readonly input: Shape;
+  /** Why it cannot be used on this machine; null where it can. Absent: it always can. */
+  fault?(): Promise<string | null>;
   run(context: ToolContext, input: Input): Promise<ToolResult>;
 }
 

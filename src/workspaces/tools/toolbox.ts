@@ -26,6 +26,17 @@ export class Toolbox {
     return [...this.tools.values()];
   }
 
+  find(name: string): Tool | undefined {
+    return this.tools.get(name);
+  }
+
+  /** What a tool takes, of what somebody gave; throws Invalid (422) where it makes no sense. */
+  check(tool: Tool, input: unknown): object {
+    const checked = hydrate(tool.input, input);
+    assertValid(checked);
+    return checked;
+  }
+
   /**
    * Runs a tool. What it refuses (a path that is not there, a role that is too low) is a result that says so, for a
    * model to act on; faults of ours are thrown.
@@ -34,9 +45,7 @@ export class Toolbox {
     const tool = this.tools.get(name);
     if (!tool) return failed(`There is no tool ${name}; there are ${[...this.tools.keys()].join(', ')}`);
     try {
-      const checked = hydrate(tool.input, input);
-      assertValid(checked);
-      return await tool.run(context, checked);
+      return await tool.run(context, this.check(tool, input));
     } catch (error) {
       const problem = problemOf(error);
       if (!problem) throw error;

@@ -1,0 +1,49 @@
+import { Field } from '../../platform/http/field.js';
+import { WorkspaceId } from '../workspaces/workspaces.dto.js';
+
+const EFFECTS = ['read', 'write', 'destructive'] as const;
+const NAME = { min: 1, max: 64, example: 'bash' };
+
+export class RunTool extends WorkspaceId {
+  @Field.text('Name of the tool', NAME)
+  name: string;
+
+  @Field.json('What the tool takes, as its input_schema says', { example: { command: 'ls' } })
+  input: unknown;
+}
+
+export class ToolView {
+  @Field.text('Name of the tool', NAME)
+  name: string;
+
+  @Field.text('What it does, as a model is told', { example: 'Read a text file of the workspace.' })
+  description: string;
+
+  @Field.choice('What it does to the workspace', EFFECTS)
+  effect: string;
+
+  @Field.json('JSON Schema of its input', { example: { type: 'object', properties: {} } })
+  input_schema: Record<string, unknown>;
+
+  @Field.boolean('Whether it can be used here, by this caller')
+  available: boolean;
+
+  @Field.text('Why it cannot', { nullable: true, example: null })
+  reason: string | null;
+}
+
+export class ToolListView {
+  @Field.object('The tools', () => ToolView, { list: true })
+  items: ToolView[];
+}
+
+export class ToolRunView {
+  @Field.text('What the tool gives back, shortened if it is long', { max: 100_000, example: 'notes\n' })
+  output: string;
+
+  @Field.boolean('Whether it failed; output says why', { example: false })
+  is_error: boolean;
+
+  @Field.integer('Milliseconds it took', { min: 0, example: 42 })
+  duration_ms: number;
+}

@@ -1,0 +1,87 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Actor } from '../../platform/access/actor.js';
+import { requireScope, requireWorkspaceRole } from '../../platform/access/policy.js';
+import { Action } from '../../platform/actions/action.js';
+import { jsonSchemaOf } from '../../platform/actions/json-schema.js';
+import { Forbidden, NotFound, problemOf } from '../../platform/http/problem.js';
+import { type VisibleWorkspace, WorkspacesStore } from '../workspaces/index.js';
+import { WorkspaceId } from '../workspaces/workspaces.dto.js';
+import { failed, type Tool, type ToolContext, type ToolResult } from './tool.js';
+import { Toolbox } from './toolbox.js';
+import { RunTool, ToolListView, ToolRunView, type ToolView } from './tools.dto.js';
+
+/** A call that may be made: the caller may use the tool, and what they gave it makes sense. */
+type ReadyTool = (hooks: Pick<ToolContext, 'signal' | 'onOutput'>) => Promise<ToolRunView>;
+
+/** The tools of agents, for people and programs to see and use as agents do. */
+@Injectable()
+export class ToolsService {
+  constructor(
+    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
+    @Inject(Toolbox) private readonly toolbox: Toolbox,
+  ) {}
+
+  @Action({
+    name: 'tool_list',
+    summary: 'List the tools that can be used in a workspace, and why others cannot',
+    effect: 'read',
+    permission: 'workspace.read',
+    input: WorkspaceId,
+    output: ToolListView,
+  })
+  async list(actor: Actor, { workspace_id }: WorkspaceId): Promise<ToolListView> {
+    const workspace = await this.workspaces.require(actor, 'workspace.read', workspace_id);
+    return { items: await Promise.all(this.toolbox.list().map(tool => viewOf(tool, actor, workspace))) };
+  }
+
+  @Action({
+    name: 'tool_run',
+    summary: 'Run a tool as an agent would; with Accept: text/event-stream, its output as it comes',
+    effect: 'write',
+    permission: 'file.read',
+    input: RunTool,
+    output: ToolRunView,
+    // Not for agents, whose allowlists name tools.
+    restOnly: true,
+    refuses: { 404: 'No such workspace or tool', 503: 'Code cannot run here' },
+  })
+  async run(actor: Actor, { workspace_id: workspaceId, name, input }: RunTool): Promise<ReadyTool> {
+    const tool = this.toolbox.find(name);
+    await this.workspaces.require(actor, tool?.permission ?? 'workspace.read', workspaceId);
+    if (!tool) throw new NotFound(`There is no tool ${name}`);
+    const checked = this.toolbox.check(tool, input);
+    return async hooks => {
+      const started = performance.now();
+      const { output, isError } = await outcomeOf(tool.run({ actor, workspaceId, ...hooks }, checked));
+      return { output, is_error: isError, duration_ms: Math.round(performance.now() - started) };
+    };
+  }
+}
+
+/** What a tool refuses on its way is a result, as for an agent; what keeps us from running it is not. */
+async function outcomeOf(work: Promise<ToolResult>): Promise<ToolResult> {
+  try {
+    return await work;
+  } catch (error) {
+    const problem = problemOf(error);
+    if (!problem || problem.status >= 500) throw error;
+    return failed(problem.detail);
+  }
+}
+
+async function viewOf(tool: Tool, actor: Actor, workspace: VisibleWorkspace): Promise<ToolView> {
+  const { name, description, effect, input } = tool;
+  const reason = refusal(tool, actor, workspace) ?? (await tool.fault?.()) ?? null;
+  return { name, description, effect, input_schema: jsonSchemaOf(input), available: reason === null, reason };
+}
+
+function refusal({ permission }: Tool, actor: Actor, { role }: VisibleWorkspace): string | null {
+  try {
+    requireScope(actor, permission);
+    requireWorkspaceRole(role, permission);
+    return null;
+  } catch (error) {
+    if (error instanceof Forbidden) return error.detail;
+    throw error;
+  }
+}
