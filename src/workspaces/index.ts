@@ -13,7 +13,6 @@ export {
   WorkspaceMember,
   WorkspacesService,
   WorkspacesStore,
-  workspaceDeleting,
 } from './workspaces/index.js';
 export { WorkspacesModule } from './workspaces.module.js';
 

@@ -21,7 +21,6 @@ import {
   WorkspacePage,
   WorkspaceView,
 } from './workspaces.dto.js';
-import { workspaceDeleting } from './workspaces.events.js';
 import { removeFolder } from './workspaces.jobs.js';
 import { WorkspacesStore, workspaceView } from './workspaces.store.js';
 
@@ -168,7 +167,6 @@ export class WorkspacesService implements OnModuleInit {
   }
 
   private async retire(unit: UnitOfWork, workspace_id: string): Promise<void> {
-    await this.events.publish(unit, workspaceDeleting, { workspace_id });
     await this.jobs.enqueue(unit, removeFolder, newId(), { workspace_id });
   }
 }

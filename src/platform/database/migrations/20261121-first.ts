@@ -150,7 +150,7 @@ export class First extends Migration {
       -- Whoever watches or carries a run learns at once that it is gone, whatever it went with.
       create function tell_run_gone() returns trigger language plpgsql as $$
       begin
-        perform pg_notify('atelier', 'run:' || old.id), pg_notify('atelier', 'run-hold:' || old.id);
+        perform pg_notify('atelier', prefix || old.id) from unnest(array['run:', 'run-hold:', 'end:']) prefix;
         return null;
       end $$;
       create trigger run_gone after delete on run for each row when (old.status = 'pending') execute function tell_run_gone();
