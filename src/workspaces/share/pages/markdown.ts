@@ -24,6 +24,16 @@ markdown.renderer.rules.link_open = (tokens, index, options, env, renderer) => {
   return renderer.renderToken(tokens, index, options);
 };
 
+/** The parser aligns by style attributes, which the page's policy refuses. */
+for (const rule of ['th_open', 'td_open'])
+  markdown.renderer.rules[rule] = (tokens, index, options, _env, renderer) => {
+    const token = tokens[index];
+    const style = String(token?.attrGet('style') ?? '');
+    token?.attrs?.splice(0);
+    if (style.includes('right')) token?.attrSet('class', 'n');
+    return renderer.renderToken(tokens, index, options);
+  };
+
 /** A picture from elsewhere would tell its host who reads this; it becomes a link. */
 markdown.renderer.rules.image = (tokens, index, options, env, renderer) => {
   const token = tokens[index];

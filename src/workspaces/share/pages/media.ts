@@ -27,7 +27,7 @@ export function iconFor(name: string): IconName {
   const showing = showingOf(name);
   if (showing === 'csv') return 'table';
   if (showing !== 'markdown' && showing !== 'text') return showing;
-  const type = mime.getType(`/${name}`) ?? 'text/plain';
+  const type = mime.getType(`/${name}`) ?? (name.includes('.') ? '' : 'text/plain');
   return /^text\/|json|javascript|xml|yaml|toml|sql|sh$/.test(type) || PROGRAM_TEXT.test(name)
     ? 'text'
     : 'file';

@@ -73,9 +73,12 @@ h1{margin:0;font-size:1.6rem;line-height:1.25;font-weight:650;letter-spacing:-.0
 .prose table{display:block;max-width:100%;overflow-x:auto;border-collapse:collapse}
 .prose th,.prose td{padding:7px 14px;border:1px solid var(--line);text-align:left}
 .prose th{background:var(--code)}
+.prose th,.prose td{overflow-wrap:normal}
+.prose .n{text-align:right}
+.prose li>ul,.prose li>ol,.prose blockquote>:last-child{margin-bottom:0}
 .scroll{max-height:75vh;overflow:auto}
 .sheet{border-collapse:separate;border-spacing:0;min-width:100%;font-size:.92rem}
-.sheet th,.sheet td{max-width:28rem;padding:8px 16px;border-bottom:1px solid var(--line);text-align:left;vertical-align:top;white-space:nowrap;overflow:hidden;text-overflow:ellipsis}
+.sheet th,.sheet td{max-width:26rem;padding:8px 13px;border-bottom:1px solid var(--line);text-align:left;vertical-align:top;white-space:nowrap;overflow:hidden;text-overflow:ellipsis}
 .sheet thead th{position:sticky;top:0;background:var(--code);font-weight:600}
 .sheet tbody th{width:3rem;color:var(--soft);font-weight:400;font-size:.8rem;text-align:right;user-select:none}
 .sheet .n{text-align:right;font-variant-numeric:tabular-nums}
@@ -88,7 +91,9 @@ h1{margin:0;font-size:1.6rem;line-height:1.25;font-weight:650;letter-spacing:-.0
 label{display:block;margin:0 0 6px;font-weight:600}
 input[type=password],input[type=file]{width:100%;margin:0 0 18px;padding:11px 13px;border:1px solid var(--soft);border-radius:10px;background:var(--card);color:inherit;font:inherit}
 input[type=file]{padding:26px 18px;border:2px dashed var(--line);background:var(--hover)}
+input::file-selector-button{margin:0 12px 0 0;padding:8px 14px;border:1px solid var(--line);border-radius:8px;background:var(--card);color:inherit;font:inherit;font-weight:600;cursor:pointer}
 form button{width:100%}
+.inside>.icon{width:36px;height:36px;margin:0 0 10px -4px;stroke:var(--folder)}
 .lead{margin:6px 0 22px;color:var(--soft)}
 footer{padding:20px 24px 28px;text-align:center;color:var(--soft);font-size:.82rem}
 @media(max-width:40rem){.page{padding:20px 14px}.page.narrow{padding-top:8vh}h1{font-size:1.35rem}.files .when{display:none}.files .num{width:5.6rem}.files td a{padding:13px 12px}.files th{padding:9px 12px}.prose{padding:20px 18px}.head .button{width:100%}.code span{padding:0 12px 0 3.4rem}.code span::before{width:2.6rem}.inside{padding:20px 18px}}
