@@ -3,7 +3,7 @@ import { AgentModule, agentEntities } from './agents/index.js';
 import { IdentityModule, identityEntities } from './identity/index.js';
 import { HealthModule } from './platform/health/health.module.js';
 import { PlatformModule, PlatformParts } from './platform/platform.module.js';
-import { ActionSurfaceModule } from './surfaces/index.js';
+import { ActionSurfaceModule, McpModule } from './surfaces/index.js';
 import { WorkspacesModule, workspaceEntities } from './workspaces/index.js';
 
 export const entities = [...identityEntities, ...workspaceEntities, ...agentEntities];
@@ -20,6 +20,7 @@ export class AppModule {
         WorkspacesModule,
         AgentModule,
         ActionSurfaceModule,
+        McpModule,
         HealthModule,
       ],
     };

@@ -62,6 +62,7 @@ import { SubagentsService } from './subagents/subagents.service.js';
     WorkspaceBudgetsService,
     SubagentsService,
   ],
+  exports: [SubagentsService],
 })
 export class AgentModule implements BeforeApplicationShutdown {
   beforeApplicationShutdown(): void {

@@ -6,5 +6,6 @@ import { Chat } from './chats/chat.entity.js';
 import { Message } from './chats/message.entity.js';
 
 export { AgentModule } from './agent.module.js';
+export { SubagentsService } from './subagents/subagents.service.js';
 
 export const agentEntities = [Chat, Message, Run, RunStep, ToolCall, RunEvent];

@@ -1,1 +1,2 @@
 export { ActionSurfaceModule } from './actions/action-surface.module.js';
+export { McpModule } from './mcp/mcp.module.js';

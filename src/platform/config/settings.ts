@@ -70,6 +70,20 @@ const asProxies: Parse<string[]> = (raw, name) => {
   return places;
 };
 
+const asOrigins: Parse<string[]> = (raw, name) =>
+  raw
+    .split(',')
+    .map(origin => origin.trim())
+    .filter(Boolean)
+    .map(origin => {
+      const parsed = URL.parse(origin);
+      if (!parsed || parsed.origin === 'null' || parsed.href !== `${parsed.origin}/`)
+        throw new InvalidSetting(
+          `${name} must list origins such as https://app.example.com, not "${origin}".`,
+        );
+      return parsed.origin;
+    });
+
 const MEBIBYTE = 1024 * 1024;
 
 /** Every environment variable the service reads, in the order `.env.example` lists them. */
@@ -142,6 +156,12 @@ export const settings = {
     'Most OAuth clients that may register themselves from one address in an hour.',
     asInteger(1, 1_000_000),
     100,
+  ),
+  mcpAllowedOrigins: setting(
+    'MCP_ALLOWED_ORIGINS',
+    'Origins of other sites whose pages may call /mcp, separated by commas, e.g. https://app.example.com.',
+    asOrigins,
+    [] as string[],
   ),
   accessTokenSeconds: setting('ACCESS_TOKEN_SECONDS', 'Life of an access token.', asInteger(30, 86400), 900),
   refreshTokenSeconds: setting(

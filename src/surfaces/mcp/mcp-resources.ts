@@ -1,0 +1,117 @@
+import { isUtf8 } from 'node:buffer';
+import type { ReadResourceResult, Resource, ResourceTemplateType } from '@modelcontextprotocol/server';
+import { Inject, Injectable } from '@nestjs/common';
+import mime from 'mime';
+import type { Actor } from '../../platform/access/actor.js';
+import { ActionCaller } from '../../platform/actions/action-caller.js';
+import { ActionRunner } from '../../platform/actions/action-runner.js';
+import type { Page } from '../../platform/http/page.js';
+import { NotFound, problemOf, TooLarge } from '../../platform/http/problem.js';
+import { FilesService, WorkspacesService } from '../../workspaces/index.js';
+import { FILE_TEMPLATE, fileUri, parseResourceUri, RUN_TEMPLATE } from './resource-uri.js';
+
+const WORKSPACES_AT_ONCE = 20;
+const FILES_OF_EACH = 50;
+const FOLDER_ENTRIES = 200;
+/** Largest file that is handed over as a whole. */
+const MOST_BYTES = 4 * 1024 * 1024;
+const UNKNOWN_TYPE = 'application/octet-stream';
+
+export const RESOURCE_TEMPLATES: ResourceTemplateType[] = [
+  {
+    name: 'file',
+    title: 'File of a workspace',
+    uriTemplate: FILE_TEMPLATE,
+    description: 'The content of a file, or the entries of a folder',
+  },
+  {
+    name: 'run',
+    title: 'Result of an agent run',
+    uriTemplate: RUN_TEMPLATE,
+    mimeType: 'application/json',
+    description: 'How a run stands, with all that its tools gave back',
+  },
+];
+
+/** What a client can read: the files of the workspaces that the caller sees. */
+@Injectable()
+export class McpResources {
+  constructor(
+    @Inject(WorkspacesService) private readonly workspaces: WorkspacesService,
+    @Inject(FilesService) private readonly files: FilesService,
+    @Inject(ActionRunner) private readonly runner: ActionRunner,
+  ) {}
+
+  /** Each workspace with the files at its top, some workspaces at a time. */
+  async list(
+    actor: Actor,
+    cursor: string | undefined,
+  ): Promise<{ resources: Resource[]; nextCursor?: string }> {
+    const page = await this.workspaces.list(actor, { limit: WORKSPACES_AT_ONCE, cursor });
+    const lists = await Promise.all(
+      page.items.map(async ({ id, name }) => [
+        { uri: fileUri(id), name, title: name, description: 'A workspace', mimeType: 'application/json' },
+        ...(await this.topFiles(actor, id)),
+      ]),
+    );
+    return { resources: lists.flat(), ...(page.next_cursor ? { nextCursor: page.next_cursor } : {}) };
+  }
+
+  /** Throws NotFound for an address that names nothing which the caller sees. */
+  async read(actor: Actor, uri: string): Promise<ReadResourceResult> {
+    const named = parseResourceUri(uri);
+    if (!named) throw new NotFound(`There is no resource ${uri.slice(0, 200)}`);
+    if (named.kind === 'run') return json(uri, await this.run(actor, named.callId));
+    const { workspaceId: workspace_id, path } = named;
+    const entry = await this.files.stat(actor, { workspace_id, path });
+    if (entry.type === 'directory')
+      return json(uri, await this.files.list(actor, { workspace_id, path, limit: FOLDER_ENTRIES }));
+    const file = await this.files.download(actor, { workspace_id, path });
+    try {
+      if (file.entry.size > MOST_BYTES)
+        throw new TooLarge(
+          `${path} has ${file.entry.size} bytes, more than the ${MOST_BYTES} that fit here; read some of its lines with read_file`,
+        );
+      return { contents: [contentOf(uri, path, await file.bytes())] };
+    } finally {
+      await file.close();
+    }
+  }
+
+  private async run(actor: Actor, call_id: string): Promise<unknown> {
+    const caller = ActionCaller.direct(actor, 'mcp');
+    return (await this.runner.run(caller, { name: 'run_status', input: { call_id } })).output;
+  }
+
+  /** None for a credential that may see the workspace and not its files. */
+  private async topFiles(actor: Actor, workspace_id: string): Promise<Resource[]> {
+    let page: Page<{ path: string; type: string; size: number; modified_at: string }>;
+    try {
+      page = await this.files.list(actor, { workspace_id, limit: FILES_OF_EACH });
+    } catch (error) {
+      if (problemOf(error)) return [];
+      throw error;
+    }
+    return page.items
+      .filter(({ type }) => type === 'file')
+      .map(({ path, size, modified_at }) => ({
+        uri: fileUri(workspace_id, path),
+        name: path,
+        size,
+        mimeType: mime.getType(path) ?? UNKNOWN_TYPE,
+        annotations: { lastModified: modified_at },
+      }));
+  }
+}
+
+const json = (uri: string, value: unknown): ReadResourceResult => ({
+  contents: [{ uri, mimeType: 'application/json', text: JSON.stringify(value) }],
+});
+
+function contentOf(uri: string, path: string, bytes: Buffer): ReadResourceResult['contents'][number] {
+  const isText = isUtf8(bytes) && !bytes.includes(0);
+  const mimeType = mime.getType(path) ?? (isText ? 'text/plain' : UNKNOWN_TYPE);
+  return isText
+    ? { uri, mimeType, text: bytes.toString('utf8') }
+    : { uri, mimeType, blob: bytes.toString('base64') };
+}

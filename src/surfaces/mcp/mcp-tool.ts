@@ -1,0 +1,26 @@
+import type { CallToolResult, Tool, ToolAnnotations } from '@modelcontextprotocol/server';
+import type { McpSession, Toolset } from './mcp-session.js';
+
+/** A tool as the endpoint offers it. What it refuses is thrown as a problem. */
+export interface McpTool {
+  readonly toolset: Toolset;
+  readonly definition: Tool & { annotations: Required<Omit<ToolAnnotations, 'title'>> & { title: string } };
+  call(session: McpSession, input: Record<string, unknown>): Promise<CallToolResult>;
+}
+
+/** What a client is told of the harm that a tool can do. */
+export const HINTS = {
+  read: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  /** Sets what is there to what is given: twice is once. */
+  replace: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+  change: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+  /** Sets an agent to work, which reaches a model elsewhere. */
+  delegate: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+} as const;
+export type Hint = keyof typeof HINTS;
+
+/** A refusal, for a model to act on. */
+export const refused = (text: string): CallToolResult => ({
+  content: [{ type: 'text', text }],
+  isError: true,
+});

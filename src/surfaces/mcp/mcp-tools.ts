@@ -1,0 +1,64 @@
+import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
+import { Inject, Injectable, OnApplicationBootstrap } from '@nestjs/common';
+import { ActionCatalog } from '../../platform/actions/action-catalog.js';
+import { ActionRunner } from '../../platform/actions/action-runner.js';
+import { problemOf } from '../../platform/http/problem.js';
+import { Toolbox } from '../../workspaces/index.js';
+import { ActionTool } from './action-tool.js';
+import { CatalogTools } from './catalog-tools.js';
+import { EVERYDAY_ACTIONS } from './everyday-actions.js';
+import type { McpSession, ToolView } from './mcp-session.js';
+import { type McpTool, refused } from './mcp-tool.js';
+import { EVERYDAY_TOOLS, ToolboxTool } from './toolbox-tool.js';
+
+/** The tools of the endpoint: few, sorted, and the same for every caller who asks for the same view. */
+@Injectable()
+export class McpTools implements OnApplicationBootstrap {
+  private tools: ReadonlyMap<string, McpTool> = new Map();
+
+  constructor(
+    @Inject(ActionCatalog) private readonly catalog: ActionCatalog,
+    @Inject(ActionRunner) private readonly runner: ActionRunner,
+    @Inject(Toolbox) private readonly toolbox: Toolbox,
+  ) {}
+
+  /** The catalog knows its actions once every module is initialised. */
+  onApplicationBootstrap(): void {
+    const all = [
+      ...EVERYDAY_ACTIONS.map(
+        everyday => new ActionTool(this.runner, this.catalog.require(everyday.action), everyday),
+      ),
+      ...this.toolbox.list().flatMap(tool => {
+        const everyday = EVERYDAY_TOOLS.find(({ tool: name }) => name === tool.name);
+        return everyday ? [new ToolboxTool(this.toolbox, tool, everyday)] : [];
+      }),
+      ...new CatalogTools(this.catalog, this.runner).list(),
+    ];
+    const byName = all.map((tool): [string, McpTool] => [tool.definition.name, tool]);
+    this.tools = new Map(byName.sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  list(view: ToolView): Tool[] {
+    return [...this.tools.values()].filter(tool => isIn(view, tool)).map(({ definition }) => definition);
+  }
+
+  /** Undefined where the view has no such tool. What the tool refuses is a result; faults of ours are thrown. */
+  async call(
+    session: McpSession,
+    name: string,
+    input: Record<string, unknown>,
+  ): Promise<CallToolResult | undefined> {
+    const tool = this.tools.get(name);
+    if (!tool || !isIn(session.view, tool)) return undefined;
+    try {
+      return await tool.call(session, input);
+    } catch (error) {
+      const problem = problemOf(error);
+      if (!problem) throw error;
+      return refused(problem.detail);
+    }
+  }
+}
+
+const isIn = ({ toolsets, readonly }: ToolView, { toolset, definition }: McpTool): boolean =>
+  toolsets.includes(toolset) && (!readonly || definition.annotations.readOnlyHint);

@@ -1,0 +1,62 @@
+import { All, Controller, Inject, Req, Res, UseGuards } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { OAuthResources } from '../../identity/index.js';
+import { Public } from '../../platform/access/access.js';
+import type { Actor } from '../../platform/access/actor.js';
+import { htmlDocument, htmlHeaders } from '../../platform/http/html-page.js';
+import { BadRequest, UnsupportedMediaType } from '../../platform/http/problem.js';
+import { McpGuard, wantsPage } from './mcp.guard.js';
+import { McpEndpoint } from './mcp-endpoint.js';
+import { McpOrigins } from './mcp-origins.js';
+import { mcpPage } from './mcp-page.js';
+import { toolViewOf } from './mcp-session.js';
+
+/** The MCP endpoint. It answers for itself what the guard of the other routes would: who calls, and from where. */
+@Public()
+@UseGuards(McpGuard)
+@ApiExcludeController()
+@Controller()
+export class McpController {
+  constructor(
+    @Inject(McpEndpoint) private readonly endpoint: McpEndpoint,
+    @Inject(McpOrigins) private readonly origins: McpOrigins,
+    @Inject(OAuthResources) private readonly resources: OAuthResources,
+  ) {}
+
+  @All('/mcp')
+  async serve(@Req() request: FastifyRequest & { user: Actor }, @Res() reply: FastifyReply): Promise<void> {
+    if (wantsPage(request)) {
+      const page = mcpPage(this.resources.mcp);
+      await reply.headers(htmlHeaders(page)).send(htmlDocument(page));
+      return;
+    }
+    this.allowOrigin(request, reply);
+    if (request.method === 'OPTIONS') {
+      await reply.status(204).send();
+      return;
+    }
+    if (isStream(request.body))
+      throw new UnsupportedMediaType('Send the body as JSON, with Content-Type: application/json');
+    // Later revisions know no batches; each message counts as the request that it is.
+    if (Array.isArray(request.body)) throw new BadRequest('Send one message at a time, not a batch');
+    const view = toolViewOf(request.query as Record<string, unknown>);
+    await this.endpoint.answer(request.user, view, { request, reply });
+  }
+
+  /** Lets the pages of an allowed origin read what is answered. */
+  private allowOrigin({ headers }: FastifyRequest, reply: FastifyReply): void {
+    void reply.header('vary', 'Origin');
+    if (!this.origins.isAllowed(headers.origin)) return;
+    void reply.headers({
+      'access-control-allow-origin': headers.origin,
+      'access-control-allow-methods': 'GET, POST, DELETE, OPTIONS',
+      'access-control-allow-headers':
+        headers['access-control-request-headers'] ?? 'authorization, content-type, mcp-protocol-version',
+      'access-control-expose-headers': 'www-authenticate, mcp-session-id, x-request-id, retry-after',
+    });
+  }
+}
+
+const isStream = (body: unknown): boolean =>
+  typeof body === 'object' && body !== null && 'pipe' in body && typeof body.pipe === 'function';

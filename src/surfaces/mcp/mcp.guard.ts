@@ -1,0 +1,72 @@
+import type { CanActivate } from '@nestjs/common';
+import { ExecutionContext, Inject, Injectable } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { OAuthResources, OAuthTokens } from '../../identity/index.js';
+import type { Actor } from '../../platform/access/actor.js';
+import { AccessTokenGuard, ApiKeyGuard } from '../../platform/access/credential.guard.js';
+import { isOAuthToken } from '../../platform/access/token-kind.js';
+import { BadRequest, Problem, problemOf, Unauthorized } from '../../platform/http/problem.js';
+import { RateLimits } from '../../platform/http/rate-limit.js';
+import { McpOrigins } from './mcp-origins.js';
+
+type McpRequest = FastifyRequest & { user: Actor };
+
+/** Whether a browser asks for a page, not a client for the protocol. */
+export const wantsPage = ({ method, headers }: FastifyRequest): boolean =>
+  (method === 'GET' || method === 'HEAD') && (headers.accept ?? '').includes('text/html');
+
+/**
+ * Lets in who proves who they are: by an access token that is for `/mcp`, an API key or a session. Everyone else is told
+ * where to get a token (RFC 9728 section 5.1).
+ */
+@Injectable()
+export class McpGuard implements CanActivate {
+  constructor(
+    @Inject(McpOrigins) private readonly origins: McpOrigins,
+    @Inject(OAuthTokens) private readonly tokens: OAuthTokens,
+    @Inject(OAuthResources) private readonly resources: OAuthResources,
+    @Inject(RateLimits) private readonly limits: RateLimits,
+    @Inject(ApiKeyGuard) private readonly apiKey: CanActivate,
+    @Inject(AccessTokenGuard) private readonly session: CanActivate,
+  ) {}
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const request = context.switchToHttp().getRequest<McpRequest>();
+    this.origins.requireOurs(request.headers);
+    if (wantsPage(request) || request.method === 'OPTIONS') return true;
+    try {
+      await this.authenticate(context, request);
+    } catch (error) {
+      throw this.challenged(error, request.headers.authorization !== undefined);
+    }
+    this.limits.recognise(request, context.switchToHttp().getResponse<FastifyReply>(), request.user);
+    return true;
+  }
+
+  private async authenticate(context: ExecutionContext, request: McpRequest): Promise<void> {
+    const { authorization } = request.headers;
+    const hasKey = request.headers['x-api-key'] !== undefined;
+    if (hasKey && authorization !== undefined)
+      throw new BadRequest('Send X-API-Key or Authorization, not both');
+    if (!hasKey && authorization === undefined)
+      throw new Unauthorized('Sign in with OAuth, or send an API key in X-API-Key');
+    if (hasKey || !isOAuthToken(authorization ?? '')) {
+      await (hasKey ? this.apiKey : this.session).canActivate(context);
+      return;
+    }
+    const actor = await this.tokens.ofRequest(request, this.resources.mcp);
+    if (!actor)
+      throw new Unauthorized(
+        'This access token is not valid here: expired, revoked, or meant for another resource',
+      );
+    request.user = actor;
+  }
+
+  private challenged(error: unknown, sentToken: boolean): unknown {
+    const problem = problemOf(error);
+    if (problem?.status !== 401) return error;
+    const reason = sentToken ? 'error="invalid_token", ' : '';
+    const challenge = `Bearer ${reason}resource_metadata="${this.resources.mcpMetadata}"`;
+    return new Problem(401, problem.detail, { 'www-authenticate': challenge });
+  }
+}

@@ -1,0 +1,586 @@
+import { request as httpRequest } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  Client as NextClient,
+  StreamableHTTPClientTransport as NextTransport,
+} from '@modelcontextprotocol/client';
+import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as FirstTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { MOST_CHARACTERS } from '../../src/surfaces/mcp/result-limit.js';
+import type { Client, Json } from '../harness/client.js';
+import { OAuthClient, startOAuthService } from '../harness/oauth.js';
+import type { Person, TestService } from '../harness/service.js';
+
+const ALLOWED = 'https://app.example.com';
+const INFO = { name: 'test', version: '1.0.0' };
+
+let service: TestService;
+let owner: Person;
+let viewer: Person;
+let stranger: Person;
+let workspace: string;
+
+beforeAll(async () => {
+  service = await startOAuthService({ MCP_ALLOWED_ORIGINS: ALLOWED });
+  owner = await service.person('Owner');
+  viewer = await service.person('Viewer');
+  stranger = await service.person('Stranger');
+  workspace = await service.workspace(owner, { visibility: 'restricted' });
+  await service.join(viewer, {
+    organization: owner.organizationId,
+    role: 'guest',
+    workspace,
+    workspaceRole: 'viewer',
+  });
+  await put('notes.md', '# Notes\nfind me\n');
+  await put('.agents/reviewer.md', '---\ndescription: Reviews texts\n---\nReview what you are given.\n');
+});
+afterAll(() => service.stop());
+
+const put = (path: string, content: string) =>
+  owner.client.put(`/api/workspaces/${workspace}/files/content`, { path, content });
+
+/** What the tests ask of a client, whichever SDK it is of. */
+interface McpClient {
+  listTools(): Promise<Json>;
+  callTool(call: { name: string; arguments?: Json }): Promise<Json>;
+  listResources(): Promise<Json>;
+  listResourceTemplates(): Promise<Json>;
+  readResource(asked: { uri: string }): Promise<Json>;
+  listPrompts(): Promise<Json>;
+  getPrompt(asked: { name: string; arguments?: Json }): Promise<Json>;
+  close(): Promise<void>;
+}
+
+const address = (query: string) => new URL(`${service.url}/mcp${query}`);
+
+/** A client of the first line of the SDK, which speaks 2025-11-25. */
+async function first(headers: Record<string, string>, query = ''): Promise<McpClient> {
+  const client = new FirstClient(INFO);
+  const transport = new FirstTransport(address(query), { requestInit: { headers } });
+  await client.connect(transport as Json);
+  expect(transport.protocolVersion).toBe('2025-11-25');
+  return client as Json;
+}
+
+/** A client of the second line, at the revision. */
+function next(revision: string) {
+  return async (headers: Record<string, string>, query = ''): Promise<McpClient> => {
+    const isLegacy = revision < '2026';
+    const client = new NextClient(INFO, {
+      versionNegotiation: { mode: isLegacy ? 'legacy' : { pin: revision } },
+      ...(isLegacy ? { supportedProtocolVersions: [revision] } : {}),
+    });
+    await client.connect(new NextTransport(address(query), { requestInit: { headers } }));
+    expect(client.getNegotiatedProtocolVersion()).toBe(revision);
+    return client as Json;
+  };
+}
+
+const connect = next('2026-07-28');
+
+/** Connects, works and closes. */
+async function using<T>(
+  headers: Record<string, string>,
+  work: (client: McpClient) => Promise<T>,
+  query = '',
+): Promise<T> {
+  const client = await connect(headers, query);
+  try {
+    return await work(client);
+  } finally {
+    await client.close();
+  }
+}
+
+const call = (person: Person | Client, name: string, input: Json = {}): Promise<Json> =>
+  using('client' in person ? person.client.headers : person.headers, async client => {
+    // The SDK checks structured content against the schemas that were listed.
+    await client.listTools();
+    return client.callTool({ name, arguments: input });
+  });
+
+const TOOLS = [
+  'actions_describe',
+  'actions_read',
+  'actions_search',
+  'actions_write',
+  'bash',
+  'edit_file',
+  'list_files',
+  'list_workspaces',
+  'read_file',
+  'run_status',
+  'search_files',
+  'send_message',
+  'write_file',
+];
+const READING = TOOLS.filter(name =>
+  /^(list|read|search|run_status|actions_(describe|read|search))/.test(name),
+);
+const namesOf = ({ tools }: Json): string[] => tools.map(({ name }: Json) => name);
+
+describe.each([
+  ['the first SDK (2025-11-25)', first],
+  ['the second SDK at 2026-07-28', next('2026-07-28')],
+  ['the second SDK at 2025-11-25', next('2025-11-25')],
+  ['the second SDK at 2025-06-18', next('2025-06-18')],
+])('a client of %s', (_name, open) => {
+  let client: McpClient;
+  beforeAll(async () => {
+    client = await open((await service.key(owner)).headers);
+  });
+  afterAll(() => client.close());
+
+  it('lists the tools, sorted and always the same', async () => {
+    const listed = await client.listTools();
+    expect(namesOf(listed)).toEqual(TOOLS);
+    expect((await client.listTools()).tools).toEqual(listed.tools);
+  });
+
+  it('writes, edits, reads, lists and searches files', async () => {
+    await client.listTools();
+    const at = { workspace_id: workspace };
+    const path = `tools-${_name.replaceAll(/\W+/g, '-')}.txt`;
+    const calls: [string, Json, Json][] = [
+      ['list_workspaces', {}, { items: [{ id: workspace, role: 'admin' }] }],
+      ['write_file', { ...at, path, content: 'one\ntwo\n' }, { path, created: true }],
+      ['edit_file', { ...at, path, old_text: 'two', new_text: 'needle' }, { path, replacements: 1 }],
+      ['read_file', { ...at, path, start_line: 2 }, { content: 'needle\n', total_lines: 2 }],
+      ['list_files', { ...at, limit: 1 }, { items: [{ path: '.agents' }] }],
+      ['search_files', { ...at, query: 'needle' }, { output: expect.stringContaining(`${path}:2: needle`) }],
+    ];
+    for (const [name, input, output] of calls) {
+      const answer = await client.callTool({ name, arguments: input });
+      expect(answer.isError ?? false).toBe(false);
+      expect(answer.structuredContent).toMatchObject(output);
+      expect(answer.content[0]).toMatchObject({ type: 'text', text: expect.any(String) });
+    }
+  });
+
+  it('runs code in the sandbox', async () => {
+    const input = { workspace_id: workspace, command: 'cat notes.md; exit 3' };
+    const answer = await client.callTool({ name: 'bash', arguments: input });
+    expect(answer).toMatchObject({ isError: true, content: [{ text: expect.stringContaining('find me') }] });
+  });
+
+  it('sends a message to an agent and waits for the result', async () => {
+    const sent = await client.callTool({
+      name: 'send_message',
+      arguments: { workspace_id: workspace, message: 'list' },
+    });
+    const { call_id } = sent.structuredContent;
+    const ended = await client.callTool({ name: 'run_status', arguments: { call_id, wait: 30 } });
+    expect(ended.structuredContent).toMatchObject({ call_id, status: 'completed' });
+    const { contents } = await client.readResource({ uri: `atelier://run/${call_id}` });
+    expect(JSON.parse(contents[0].text)).toMatchObject({ status: 'completed' });
+  });
+
+  it('reads resources and prompts', async () => {
+    const uri = `atelier://workspace/${workspace}/notes.md`;
+    const { resources } = await client.listResources();
+    expect(resources).toContainEqual(expect.objectContaining({ uri, mimeType: 'text/markdown' }));
+    expect((await client.readResource({ uri })).contents).toEqual([
+      { uri, mimeType: 'text/markdown', text: '# Notes\nfind me\n' },
+    ]);
+    expect((await client.listResourceTemplates()).resourceTemplates).toHaveLength(2);
+    const name = `reviewer@${workspace}`;
+    expect((await client.listPrompts()).prompts).toEqual([
+      expect.objectContaining({ name, description: 'Reviews texts' }),
+    ]);
+    const { messages } = await client.getPrompt({ name, arguments: { task: 'notes.md' } });
+    expect(messages[0].content.text).toBe('Review what you are given.\n\nnotes.md');
+  });
+});
+
+describe('the listing', () => {
+  it('is small, and says of every tool what it does, takes, gives and may harm', async () => {
+    const { tools } = await using(owner.client.headers, client => client.listTools());
+    expect(tools.length).toBeLessThanOrEqual(20);
+    expect(JSON.stringify(tools).length / 4).toBeLessThan(6_000);
+    const ajv = new Ajv2020({ strict: false, validateFormats: false });
+    for (const tool of tools) {
+      expect(tool).toMatchObject({
+        title: expect.stringMatching(/^[A-Z]/),
+        description: expect.stringMatching(/\.$/),
+        annotations: {
+          title: tool.title,
+          readOnlyHint: expect.any(Boolean),
+          destructiveHint: expect.any(Boolean),
+          idempotentHint: expect.any(Boolean),
+          openWorldHint: expect.any(Boolean),
+        },
+      });
+      expect(() => ajv.compile(tool.inputSchema)).not.toThrow();
+      expect(() => ajv.compile(tool.outputSchema)).not.toThrow();
+    }
+  });
+
+  it('is narrowed by the address', async () => {
+    const listed = (query: string) =>
+      using(owner.client.headers, async client => namesOf(await client.listTools()), query);
+    expect(await listed('?readonly=1')).toEqual(READING);
+    expect(await listed('?toolsets=code,agents')).toEqual(['bash', 'run_status', 'send_message']);
+    expect(await listed('?toolsets=code,files&readonly=true')).toEqual([
+      'list_files',
+      'read_file',
+      'search_files',
+    ]);
+  });
+
+  it('narrows what can be called as well', async () => {
+    const input = { workspace_id: workspace, path: 'x.txt', content: 'x' };
+    await using(
+      owner.client.headers,
+      async client => {
+        await expect(client.callTool({ name: 'write_file', arguments: input })).rejects.toThrow(
+          'There is no tool write_file',
+        );
+      },
+      '?readonly=1',
+    );
+  });
+
+  it.each(['?readonly=perhaps', '?toolsets=files,everything'])('refuses %s', async query => {
+    expect((await owner.client.post(`/mcp${query}`, {})).status).toBe(400);
+  });
+});
+
+describe('what is refused', () => {
+  const write = () => ({ workspace_id: workspace, path: 'mine.txt', content: 'x' });
+  const sentence = async (asked: Promise<Json>) => {
+    const { isError, content } = await asked;
+    expect(isError).toBe(true);
+    return content[0].text;
+  };
+
+  it('is told to a viewer as a tool error', async () => {
+    expect(await sentence(call(viewer, 'write_file', write()))).toMatch(/takes the role editor/);
+    expect(await sentence(call(viewer, 'bash', { workspace_id: workspace, command: 'date' }))).toMatch(
+      /takes the role editor/,
+    );
+    const { content } = await call(viewer, 'read_file', { workspace_id: workspace, path: 'notes.md' });
+    expect(content[0].text).toContain('find me');
+  });
+
+  it('is not to be told from what is not there, for a stranger', async () => {
+    for (const [name, input] of [
+      ['write_file', write()],
+      ['list_files', { workspace_id: workspace }],
+      ['bash', { workspace_id: workspace, command: 'date' }],
+      ['actions_read', { name: 'workspace_read', input: { workspace_id: workspace } }],
+    ] as const)
+      expect(await sentence(call(stranger, name, input))).toBe('No such workspace');
+    const uri = `atelier://workspace/${workspace}/notes.md`;
+    await using(stranger.client.headers, async client => {
+      await expect(client.readResource({ uri })).rejects.toThrow('No such workspace');
+      await expect(client.getPrompt({ name: `reviewer@${workspace}` })).rejects.toThrow('No such workspace');
+      expect((await client.listPrompts()).prompts).toEqual([]);
+    });
+  });
+
+  it('goes by the scopes of a key', async () => {
+    const key = await service.key(owner, { scopes: ['files:read', 'workspaces:read'] });
+    expect(await sentence(call(key, 'write_file', write()))).toBe('This key lacks the scope files:write');
+    expect(await sentence(call(key, 'actions_search'))).toBe('This key lacks the scope actions:read');
+    expect((await call(key, 'list_files', { workspace_id: workspace })).isError ?? false).toBe(false);
+  });
+
+  it.each<[string, Json, RegExp]>([
+    ['read_file', { workspace_id: 'x', path: 'a' }, /workspace_id must be a UUID/],
+    ['bash', { workspace_id: 'x', command: 'date' }, /workspace_id must be a UUID/],
+    ['bash', {}, /workspace_id must be a UUID/],
+    ['read_file', { path: 'a' }, /workspace_id/],
+    ['write_file', { content: 1 }, /path|content|workspace_id/],
+    ['list_workspaces', { sort: 'name' }, /sort is not a field/],
+    ['actions_describe', { name: 'nothing' }, /There is no action nothing/],
+  ])('names the field of %s', async (name, input, reason) => {
+    expect(await sentence(call(owner, name, input))).toMatch(reason);
+  });
+
+  it('is a protocol error for what is no tool, resource or prompt', async () => {
+    await using(owner.client.headers, async client => {
+      await expect(client.callTool({ name: 'drop_table' })).rejects.toThrow('There is no tool drop_table');
+      for (const uri of [
+        'file:///etc/passwd',
+        'atelier://workspace/x/y',
+        `atelier://workspace/${workspace}/%zz`,
+      ])
+        await expect(client.readResource({ uri })).rejects.toThrow('There is no resource');
+      await expect(
+        client.readResource({ uri: `atelier://workspace/${workspace}/..%2F..%2Fetc/passwd` }),
+      ).rejects.toThrow();
+      await expect(client.getPrompt({ name: 'reviewer' })).rejects.toThrow('There is no prompt');
+    });
+  });
+
+  it('tells nothing of a fault of ours', async () => {
+    await service.database.query('alter table workspace rename to workspace_gone');
+    try {
+      await using(owner.client.headers, async client => {
+        const asked = client.callTool({ name: 'list_workspaces', arguments: {} });
+        await expect(asked).rejects.toThrow(/^(?!.*workspace_gone|.*relation).*Internal server error/);
+      });
+    } finally {
+      await service.database.query('alter table workspace_gone rename to workspace');
+    }
+  });
+});
+
+describe('the catalog', () => {
+  it('is searched, described and run', async () => {
+    const found = await call(owner, 'actions_search', { query: 'move a file', limit: 3 });
+    expect(namesOf({ tools: found.structuredContent.actions })).toContain('file_move');
+    const described = await call(owner, 'actions_describe', { name: 'file_move' });
+    expect(described.structuredContent).toMatchObject({ name: 'file_move', effect: 'write' });
+    await put('old.txt', 'old');
+    const moved = await call(owner, 'actions_write', {
+      name: 'file_move',
+      workspace_id: workspace,
+      input: { from: 'old.txt', to: 'new.txt' },
+    });
+    expect(moved.structuredContent).toMatchObject({ status: 'completed', output: { path: 'new.txt' } });
+    const { run_id } = moved.structuredContent;
+    const { body } = await owner.client.get(`/api/action-runs/${run_id}`);
+    expect(body).toMatchObject({ action: 'file_move', surface: 'mcp' });
+  });
+
+  it('keeps reading and changing apart, and asks before it destroys', async () => {
+    const remove = { name: 'file_delete', workspace_id: workspace, input: { path: 'gone.txt' } };
+    await put('gone.txt', 'x');
+    const text = async (name: string, input: Json) => (await call(owner, name, input)).content[0].text;
+    expect(await text('actions_read', remove)).toMatch(
+      /effect of file_delete is destructive: use actions_write/,
+    );
+    expect(await text('actions_write', { name: 'workspace_list' })).toMatch(/use actions_read/);
+    expect(await text('actions_write', remove)).toMatch(/ask the person .* confirm: true/);
+    expect(
+      (await call(owner, 'actions_write', { ...remove, confirm: true })).structuredContent,
+    ).toMatchObject({
+      status: 'completed',
+    });
+  });
+
+  it('leaves what takes a sign-in to a sign-in', async () => {
+    const key = await service.key(owner);
+    const answer = await call(key, 'actions_write', { name: 'key_create', input: { name: 'another' } });
+    expect(answer).toMatchObject({ isError: true, content: [{ text: expect.stringContaining('sign-in') }] });
+  });
+});
+
+describe('a result that is too long', () => {
+  it('is the lines that fit, with a link to the file', async () => {
+    const line = `${'x'.repeat(99)}\n`;
+    await put('long.txt', line.repeat(2_000));
+    const answer = await call(owner, 'read_file', { workspace_id: workspace, path: 'long.txt' });
+    const { content, end_line, total_lines, truncated } = answer.structuredContent;
+    expect(JSON.stringify(answer.structuredContent).length).toBeLessThanOrEqual(MOST_CHARACTERS);
+    expect({ content, total_lines, truncated }).toEqual({
+      content: line.repeat(end_line),
+      total_lines: 2_000,
+      truncated: true,
+    });
+    const uri = `atelier://workspace/${workspace}/long.txt`;
+    expect(answer.content[1]).toMatchObject({ type: 'resource_link', uri });
+    await using(owner.client.headers, async client => {
+      expect((await client.readResource({ uri })).contents[0].text).toHaveLength(200_000);
+    });
+  });
+
+  it('is a shorter page, whose cursor goes on where it ends', async () => {
+    const names = Array.from(
+      { length: 150 },
+      (_, n) => `many/${String(n).padStart(3, '0')}${'y'.repeat(240)}`,
+    );
+    for (const name of names) await put(name, '');
+    const paths: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const answer = await call(owner, 'list_files', {
+        workspace_id: workspace,
+        path: 'many',
+        limit: 200,
+        cursor,
+      });
+      expect(JSON.stringify(answer.structuredContent).length).toBeLessThanOrEqual(MOST_CHARACTERS);
+      paths.push(...answer.structuredContent.items.map(({ path }: Json) => path));
+      cursor = answer.structuredContent.next_cursor ?? undefined;
+    } while (cursor);
+    expect(paths).toEqual(names);
+  });
+
+  it('is left out where it is the output of an action, and its beginning told', async () => {
+    const answer = await call(owner, 'actions_read', {
+      name: 'file_read',
+      workspace_id: workspace,
+      input: { path: 'long.txt' },
+    });
+    expect(answer.structuredContent).toMatchObject({ output: null, left_out: expect.any(Number) });
+    expect(JSON.stringify(answer).length).toBeLessThan(MOST_CHARACTERS);
+  });
+
+  it('is cut where it comes from the sandbox', async () => {
+    const command = 'yes | head -c 200000';
+    const answer = await call(owner, 'bash', { workspace_id: workspace, command });
+    expect(JSON.stringify(answer.structuredContent).length).toBeLessThanOrEqual(MOST_CHARACTERS);
+  });
+
+  it('is refused as a resource above 4 MiB, and bytes come as a blob', async () => {
+    await owner.client.raw('PUT', `/api/workspaces/${workspace}/files/upload?path=big.bin`, {
+      body: new Uint8Array(5 * 1024 * 1024),
+      headers: { 'content-type': 'application/octet-stream' },
+    });
+    await owner.client.raw('PUT', `/api/workspaces/${workspace}/files/upload?path=dot.png`, {
+      body: new Uint8Array([0, 1, 255]),
+      headers: { 'content-type': 'application/octet-stream' },
+    });
+    await using(owner.client.headers, async client => {
+      const read = (path: string) => client.readResource({ uri: `atelier://workspace/${workspace}/${path}` });
+      await expect(read('big.bin')).rejects.toThrow(/more than the 4194304/);
+      expect((await read('dot.png')).contents[0]).toMatchObject({ mimeType: 'image/png', blob: 'AAH/' });
+      expect(JSON.parse((await read('.agents')).contents[0].text).items).toHaveLength(1);
+    });
+  });
+});
+
+it('answers 20 calls at once', async () => {
+  await using((await service.key(owner)).headers, async client => {
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, n) =>
+        client.callTool({
+          name: 'write_file',
+          arguments: { workspace_id: workspace, path: `at-once/${n}.txt`, content: String(n) },
+        }),
+      ),
+    );
+    expect(answers.map(({ structuredContent }) => structuredContent.path)).toEqual(
+      Array.from({ length: 20 }, (_, n) => `at-once/${n}.txt`),
+    );
+  });
+});
+
+/** A request whose Host and Origin are what the test says, which fetch would not let through. */
+function raw(method: string, headers: Record<string, string>, body?: string): Promise<Json> {
+  const { hostname, port, host } = new URL(service.url);
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(
+      { hostname, port, path: '/mcp', method, headers: { host, ...headers } },
+      response => {
+        let text = '';
+        response.setEncoding('utf8').on('data', part => {
+          text += part;
+        });
+        response.on('end', () => resolve({ status: response.statusCode, headers: response.headers, text }));
+      },
+    );
+    request.on('error', reject).end(body);
+  });
+}
+
+const PING = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' });
+const asClient = () => ({
+  ...owner.client.headers,
+  'content-type': 'application/json',
+  accept: 'application/json, text/event-stream',
+});
+
+describe('pages of others', () => {
+  it.each<[string, Record<string, string>, number]>([
+    ['no Origin', {}, 200],
+    ['an allowed Origin', { origin: ALLOWED }, 200],
+    ['another Origin', { origin: 'https://evil.example' }, 403],
+    ['an Origin that only begins alike', { origin: `${ALLOWED}.evil.example` }, 403],
+    ['the Origin null', { origin: 'null' }, 403],
+    ['a Host that is not ours', { host: 'evil.example' }, 403],
+    [
+      'a Host that is not ours, with an Origin to match',
+      { host: 'evil.example', origin: 'http://evil.example' },
+      403,
+    ],
+    ['the Host localhost', { host: 'localhost' }, 200],
+  ])('are told by %s', async (_name, headers, status) => {
+    const answer = await raw('POST', { ...asClient(), ...headers }, PING);
+    expect(answer.status).toBe(status);
+    if (status === 403) expect(JSON.parse(answer.text)).toEqual({ detail: expect.any(String) });
+  });
+
+  it('may be our own', async () => {
+    expect((await raw('POST', { ...asClient(), origin: service.url }, PING)).status).toBe(200);
+  });
+
+  it('learn by a preflight whether they are allowed', async () => {
+    const asks = {
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'authorization',
+    };
+    const { status, headers } = await raw('OPTIONS', { ...asks, origin: ALLOWED });
+    expect(status).toBe(204);
+    expect(headers).toMatchObject({
+      'access-control-allow-origin': ALLOWED,
+      'access-control-allow-headers': 'authorization',
+    });
+    expect((await raw('OPTIONS', { ...asks, origin: 'https://evil.example' })).status).toBe(403);
+  });
+});
+
+describe('who calls', () => {
+  it('is asked for a token, and told where to get one', async () => {
+    const challenge = `Bearer resource_metadata="${service.url}/.well-known/oauth-protected-resource/mcp"`;
+    const { status, headers, body } = await service.stranger.post('/mcp', JSON.parse(PING));
+    expect(status).toBe(401);
+    expect(headers.get('www-authenticate')).toBe(challenge);
+    expect(body).toEqual({ detail: expect.any(String) });
+    for (const [name, value] of [
+      ['authorization', 'Bearer nonsense'],
+      ['x-api-key', 'atl_nonsense'],
+    ] as const) {
+      const answer = await service.stranger.with({ [name]: value }).post('/mcp', JSON.parse(PING));
+      expect(answer.status).toBe(401);
+      expect(answer.headers.get('www-authenticate')).toContain('resource_metadata=');
+    }
+  });
+
+  it('may come with an OAuth token that is for the endpoint, and with no other', async () => {
+    const client = await OAuthClient.register(service);
+    const { access_token } = await client.authorize(owner, { scope: 'read' });
+    const headers = { authorization: `Bearer ${access_token}` };
+    await using(headers, async mcp => {
+      const { structuredContent } = await mcp.callTool({ name: 'list_workspaces', arguments: {} });
+      expect(structuredContent.items).toContainEqual(expect.objectContaining({ id: workspace }));
+      const write = { workspace_id: workspace, path: 'x.txt', content: 'x' };
+      expect(await mcp.callTool({ name: 'write_file', arguments: write })).toMatchObject({ isError: true });
+    });
+    const other = await client.authorize(owner, { scope: 'read', resource: `${service.url}/api` });
+    const refused = await client.as(other.access_token).post('/mcp', JSON.parse(PING));
+    expect(refused.status).toBe(401);
+    expect(refused.headers.get('www-authenticate')).toContain('error="invalid_token"');
+  });
+
+  it('may come with one credential only', async () => {
+    const key = await service.key(owner);
+    expect((await key.with(owner.client.headers).post('/mcp', JSON.parse(PING))).status).toBe(400);
+  });
+});
+
+describe('the address in a browser', () => {
+  it('explains itself, without a credential and without scripts', async () => {
+    const { status, headers, text } = await raw('GET', { accept: 'text/html,application/xhtml+xml' });
+    expect(status).toBe(200);
+    expect(headers['content-type']).toBe('text/html; charset=utf-8');
+    expect(headers['content-security-policy']).toContain("default-src 'none'");
+    expect(text).toContain(`claude mcp add --transport http atelier ${service.url}/mcp`);
+    for (const client of ['Claude', 'Cursor', 'VS Code']) expect(text).toContain(client);
+    expect(text).not.toContain('<script');
+  });
+
+  it('is for the protocol to everybody else', async () => {
+    expect((await raw('GET', { accept: 'text/event-stream' })).status).toBe(401);
+    expect((await raw('GET', { ...asClient(), accept: 'text/event-stream' })).status).toBe(405);
+    expect((await raw('DELETE', asClient())).status).toBe(405);
+    expect((await raw('POST', { ...asClient(), 'content-type': 'text/plain' }, PING)).status).toBe(415);
+    expect((await raw('POST', asClient(), '{')).status).toBe(400);
+    expect((await raw('POST', asClient(), '')).status).toBe(400);
+    expect((await raw('POST', asClient(), `[${PING},${PING}]`)).status).toBe(400);
+  });
+});
