@@ -12,6 +12,7 @@ export { literalsOf } from './search-literals.js';
 export type { NameMatch, NameSearchOptions, NameSearchResult } from './search-names.js';
 export { PatternError, type Span } from './search-pattern.js';
 export { SKIPPED_FOLDERS } from './search-scope.js';
+export { type Difference, Snapshot } from './snapshot.js';
 export type { WorkspaceFsOptions } from './tree.js';
 export { WorkspaceFs } from './workspace-fs.js';
 export type { FileSource, WriteOptions, Written } from './write.js';

@@ -42,6 +42,26 @@ export class OpenFile {
     return this.taken;
   }
 
+  /** Bytes from `position` on, fewer at its end. */
+  async readAt(position: number, length: number): Promise<Buffer> {
+    const { bytesRead, buffer } = await this.handle.read(Buffer.alloc(length), 0, length, position);
+    return buffer.subarray(0, bytesRead);
+  }
+
+  /** The bytes from `start` to before `end`, as often as wanted; the file stays open. */
+  part(start: number, end: number): Readable {
+    return Readable.from(this.chunks(start, end), { objectMode: false });
+  }
+
+  private async *chunks(start: number, end: number): AsyncGenerator<Buffer> {
+    for (let at = start; at < end; ) {
+      const chunk = await this.readAt(at, Math.min(CHUNK_BYTES, end - at));
+      if (chunk.byteLength === 0) throw becameShorter(this.entry.path);
+      at += chunk.byteLength;
+      yield chunk;
+    }
+  }
+
   /** All of it, no more than it had when it was opened. */
   async bytes(): Promise<Buffer> {
     const all = Buffer.allocUnsafe(this.entry.size);

@@ -1,6 +1,13 @@
 import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
 import { IdentityModule } from '../identity/index.js';
+import { ArchivesController } from './archives/archives.controller.js';
+import { ArchivesService } from './archives/archives.service.js';
+import { ChangeLog } from './changes/change-log.js';
+import { ChangesController } from './changes/changes.controller.js';
+import { ChangesService } from './changes/changes.service.js';
+import { SandboxWatch } from './changes/sandbox-watch.js';
+import { WorkspaceQuota } from './changes/workspace-quota.js';
 import { ConsentWorkspaces } from './consent-workspaces.js';
 import { FilesController } from './files/files.controller.js';
 import { FilesService } from './files/files.service.js';
@@ -39,6 +46,8 @@ import {
   controllers: [
     WorkspacesController,
     FilesController,
+    ChangesController,
+    ArchivesController,
     SearchController,
     ToolsController,
     WorkspaceMembersController,
@@ -53,6 +62,11 @@ import {
     WorkspaceMembersService,
     WorkspaceMembersStore,
     FilesService,
+    ChangeLog,
+    ChangesService,
+    SandboxWatch,
+    WorkspaceQuota,
+    ArchivesService,
     StorageMeter,
     SandboxesService,
     SearchService,

@@ -157,7 +157,10 @@ async function call(client: Client, route: Route, extra?: Json): Promise<{ statu
     ...body,
     headers: type as Record<string, string>,
   });
-  const text = await response.text();
+  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream');
+  // A stream may have no end; that it began is all there is to see.
+  if (isStream) await response.body?.cancel();
+  const text = isStream ? '' : await response.text();
   expect(Object.keys(route.operation.responses)).toContain(String(response.status));
   if (response.status < 400) return { status: response.status, body: undefined };
   const answer = JSON.parse(text);

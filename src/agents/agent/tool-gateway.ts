@@ -26,7 +26,7 @@ export class RunTools {
 
   constructor(
     private readonly toolbox: Toolbox,
-    private readonly run: Pick<Row<Run>, 'actor' | 'workspace_id'>,
+    private readonly run: Pick<Row<Run>, 'id' | 'actor' | 'workspace_id'>,
     readonly agent: Subagent | null,
     private readonly actions: RunActions | null,
   ) {
@@ -43,14 +43,14 @@ export class RunTools {
 
   /** Runs a tool; what may not be called, or makes no sense, is answered to the model. */
   async call(tool: string, input: unknown, hooks: CallHooks): Promise<ToolResult> {
-    const { actor, workspace_id: workspaceId } = this.run;
+    const { id: runId, actor, workspace_id: workspaceId } = this.run;
     if (workspaceId === null) return failed('This chat has no workspace, so there are no tools');
     const isAction = this.actions?.offers(tool) === true;
     if (!isAction && !this.allows(tool)) return failed(this.refusal(tool));
     const fault = argumentFault(input);
     if (fault) return failed(fault);
     if (this.actions && isAction) return this.actions.call(tool, input);
-    const context = { actor, workspaceId, actions: this.actions?.inSandbox, ...hooks };
+    const context = { actor, workspaceId, runId, actions: this.actions?.inSandbox, ...hooks };
     return this.toolbox.run(context, tool, input);
   }
 

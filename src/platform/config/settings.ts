@@ -193,6 +193,18 @@ export const settings = {
     asInteger(1, Number.MAX_SAFE_INTEGER),
     1024 * MEBIBYTE,
   ),
+  maxWorkspaceBytes: setting(
+    'MAX_WORKSPACE_BYTES',
+    'Most bytes that the files of one workspace may have together.',
+    asInteger(1, Number.MAX_SAFE_INTEGER),
+    20 * 1024 * MEBIBYTE,
+  ),
+  maxWorkspaceFiles: setting(
+    'MAX_WORKSPACE_FILES',
+    'Most files that one workspace may hold.',
+    asInteger(1, Number.MAX_SAFE_INTEGER),
+    200_000,
+  ),
   maxBodyBytes: setting(
     'MAX_BODY_BYTES',
     'Largest JSON body (uploads of raw bytes are limited by MAX_FILE_BYTES).',

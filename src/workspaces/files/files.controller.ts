@@ -21,6 +21,7 @@ import { FilesService } from './files.service.js';
 import { preconditionsOf } from './preconditions.js';
 import { receiveBody } from './receive-body.js';
 import { sendFile } from './send-file.js';
+import { sendFolder } from './send-folder.js';
 
 const FILES = '/api/workspaces/:workspaceId/files';
 
@@ -59,7 +60,7 @@ export class FilesController {
     return this.files.upload(actor, input, receiveBody(request), preconditionsOf(request.headers));
   }
 
-  @Serves(FilesService, 'download', { produces: ['application/octet-stream'] })
+  @Serves(FilesService, 'download', { produces: ['application/octet-stream', 'application/zip'] })
   @Get(`${FILES}/download`)
   async download(
     @Caller() actor: Actor,
@@ -67,7 +68,9 @@ export class FilesController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    await sendFile(request, reply, await this.files.download(actor, input), input.inline ?? false);
+    const found = await this.files.download(actor, input);
+    if ('zip' in found) return sendFolder(request, reply, found);
+    await sendFile(request, reply, found, input.inline ?? false);
   }
 
   @Serves(FilesService, 'edit')

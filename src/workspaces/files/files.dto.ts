@@ -48,7 +48,7 @@ export class WriteContent extends FilePath {
   encoding?: 'utf8' | 'base64';
 }
 
-export class DownloadFile extends FilePath {
+export class DownloadFile extends StatFile {
   @Field.boolean('Show in a browser where that is harmless, instead of saving', {
     optional: true,
     default: false,

@@ -1,10 +1,20 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { normalizePath, type OpenFile, type WorkspaceFs } from '#libs/workspace-fs/index.js';
+import {
+  type Entry,
+  normalizePath,
+  type OpenFile,
+  type WorkspaceFs,
+  WorkspaceFsError,
+} from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import type { WorkspacePermission } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
 import { DEFAULT_LIMIT, Page } from '../../platform/http/page.js';
-import { Invalid } from '../../platform/http/problem.js';
+import { Invalid, TooLarge } from '../../platform/http/problem.js';
+import { type ZippedFolder, zipFolder } from '../archives/zip-folder.js';
+import { type Change, ChangeLog } from '../changes/change-log.js';
+import { WorkspaceQuota } from '../changes/workspace-quota.js';
+import { writerFor } from '../changes/writer.js';
 import { WorkspaceFolders, WorkspacesStore } from '../workspaces/index.js';
 import { cursorAfter, pathOfCursor } from './cursor.js';
 import './file-problems.js';
@@ -43,6 +53,8 @@ export class FilesService {
   constructor(
     @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
     @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
+    @Inject(ChangeLog) private readonly changes: ChangeLog,
+    @Inject(WorkspaceQuota) private readonly quota: WorkspaceQuota,
   ) {}
 
   @Action({
@@ -99,7 +111,10 @@ export class FilesService {
   })
   async write(actor: Actor, input: WriteContent, preconditions: Preconditions = {}): Promise<WrittenView> {
     const files = await this.open(actor, 'file.write', input.workspace_id);
-    const { entry, created } = await files.write(input.path, decodeContent(input), preconditions);
+    const content = decodeContent(input);
+    await this.quota.require(input.workspace_id, { bytes: Buffer.byteLength(content), files: 1 });
+    const { entry, created } = await files.write(input.path, content, preconditions);
+    await this.record(actor, input.workspace_id, [written(entry, created)]);
     return { ...entry, created };
   }
 
@@ -120,13 +135,18 @@ export class FilesService {
     preconditions: Preconditions = {},
   ): Promise<WrittenView> {
     const files = await this.open(actor, 'file.write', workspace_id);
-    const { entry, created } = await files.write(path, bytes, { ...facts, ...preconditions });
+    await this.quota.require(workspace_id, { bytes: facts.expectedBytes ?? 0, files: 1 });
+    const { bytes: most } = await this.quota.room(workspace_id);
+    const source = facts.expectedBytes === undefined ? atMost(bytes, most) : bytes;
+    const { entry, created } = await files.write(path, source, { ...facts, ...preconditions });
+    await this.record(actor, workspace_id, [written(entry, created)]);
     return { ...entry, created };
   }
 
   @Action({
     name: 'file_download',
-    summary: 'Download the raw bytes of a file; ranges and conditional requests work',
+    summary:
+      'Download the raw bytes of a file, where ranges and conditional requests work, or a folder as a zip',
     effect: 'read',
     permission: 'file.read',
     input: DownloadFile,
@@ -134,8 +154,12 @@ export class FilesService {
     restOnly: true,
     refuses: { ...ABSENT, 304: 'Not changed', 409: 'Not a file', 416: 'No such range' },
   })
-  async download(actor: Actor, { workspace_id, path }: DownloadFile): Promise<OpenFile> {
-    return (await this.open(actor, 'file.read', workspace_id)).openRead(path);
+  async download(actor: Actor, { workspace_id, path }: DownloadFile): Promise<OpenFile | ZippedFolder> {
+    const workspace = await this.workspaces.require(actor, 'file.read', workspace_id);
+    const files = this.folders.open(workspace);
+    const { type, path: at } = await files.stat(path);
+    if (type !== 'directory') return files.openRead(path);
+    return { name: at.slice(at.lastIndexOf('/') + 1) || workspace.name, zip: () => zipFolder(files, at) };
   }
 
   @Action({
@@ -150,7 +174,9 @@ export class FilesService {
   async edit(actor: Actor, input: EditFile, { ifMatch }: Preconditions = {}): Promise<EditedView> {
     const { workspace_id, path, old_text, new_text, replace_all } = input;
     const files = await this.open(actor, 'file.write', workspace_id);
+    await this.quota.require(workspace_id, { bytes: Buffer.byteLength(new_text), files: 0 });
     const { entry, replacements } = await files.edit(path, { old_text, new_text, replace_all, ifMatch });
+    await this.record(actor, workspace_id, [written(entry, false)]);
     return { ...entry, replacements };
   }
 
@@ -164,7 +190,17 @@ export class FilesService {
     refuses: { ...ABSENT, 409: 'Something is at the destination' },
   })
   async move(actor: Actor, { workspace_id, from, to, overwrite }: MoveFile): Promise<EntryView> {
-    return (await this.open(actor, 'file.write', workspace_id)).move(from, to, { overwrite });
+    const files = await this.open(actor, 'file.write', workspace_id);
+    const moved = await files.move(from, to, { overwrite });
+    const origin = normalizePath(from);
+    const entries = await entriesAt(files, moved);
+    const changes = entries.map(entry => ({
+      ...written(entry, true),
+      kind: 'moved' as const,
+      from: origin + entry.path.slice(moved.path.length),
+    }));
+    await this.record(actor, workspace_id, changes);
+    return moved;
   }
 
   @Action({
@@ -178,7 +214,19 @@ export class FilesService {
   })
   async copy(actor: Actor, { workspace_id, from, to, overwrite }: MoveFile): Promise<CopiedView> {
     const files = await this.open(actor, 'file.write', workspace_id);
-    return files.copy(from, to, { overwrite });
+    const originals = await entriesAt(files, await files.stat(from));
+    await this.quota.require(workspace_id, {
+      bytes: originals.reduce((sum, { size }) => sum + size, 0),
+      files: originals.filter(({ type }) => type === 'file').length,
+    });
+    const copied = await files.copy(from, to, { overwrite });
+    const entries = await entriesAt(files, copied);
+    await this.record(
+      actor,
+      workspace_id,
+      entries.map(entry => written(entry, true)),
+    );
+    return copied;
   }
 
   @Action({
@@ -191,7 +239,11 @@ export class FilesService {
     refuses: { ...ABSENT, 409: 'A file is at the path' },
   })
   async mkdir(actor: Actor, { workspace_id, path }: FilePath): Promise<EntryView> {
-    return (await this.open(actor, 'file.write', workspace_id)).mkdir(path);
+    const files = await this.open(actor, 'file.write', workspace_id);
+    const isThere = await exists(files, path);
+    const made = await files.mkdir(path);
+    if (!isThere) await this.record(actor, workspace_id, [written(made, true)]);
+    return made;
   }
 
   @Action({
@@ -204,12 +256,61 @@ export class FilesService {
     refuses: { ...ABSENT, 409: 'The folder is not empty' },
   })
   async remove(actor: Actor, { workspace_id, path, recursive }: DeleteFile): Promise<DeletedPathView> {
-    await (await this.open(actor, 'file.write', workspace_id)).remove(path, { recursive });
+    const files = await this.open(actor, 'file.write', workspace_id);
+    const entries = await entriesAt(files, await files.stat(path));
+    await files.remove(path, { recursive });
+    await this.record(
+      actor,
+      workspace_id,
+      entries.map(entry => ({ path: entry.path, kind: 'deleted' })),
+    );
     return { path: normalizePath(path), deleted: true };
+  }
+
+  private record(actor: Actor, workspaceId: string, changes: readonly Change[]): Promise<void> {
+    return this.changes.record(workspaceId, writerFor(actor), changes);
   }
 
   private async open(actor: Actor, permission: WorkspacePermission, id: string): Promise<WorkspaceFs> {
     return this.folders.open(await this.workspaces.require(actor, permission, id));
+  }
+}
+
+function written({ path, type, size, etag }: Entry, created: boolean): Change {
+  return { path, kind: created ? 'created' : 'modified', size: type === 'file' ? size : null, etag };
+}
+
+/** An entry and, of a folder, what it holds. */
+async function entriesAt(files: WorkspaceFs, entry: Entry): Promise<Entry[]> {
+  const entries = [entry];
+  if (entry.type !== 'directory') return entries;
+  let after: string | undefined;
+  do {
+    const listing = await files.list(entry.path, { recursive: true, after });
+    entries.push(...listing.entries);
+    after = listing.next ?? undefined;
+  } while (after !== undefined);
+  return entries;
+}
+
+/** Fails as soon as there is more than there is room for. */
+async function* atMost(source: AsyncIterable<Uint8Array>, most: number): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  for await (const chunk of source) {
+    bytes += chunk.byteLength;
+    if (bytes > most)
+      throw new TooLarge(`The workspace has room for ${most} more bytes; delete something first`);
+    yield chunk;
+  }
+}
+
+async function exists(files: WorkspaceFs, path: string): Promise<boolean> {
+  try {
+    await files.stat(path);
+    return true;
+  } catch (error) {
+    if (error instanceof WorkspaceFsError && error.code === 'not_found') return false;
+    throw error;
   }
 }
 

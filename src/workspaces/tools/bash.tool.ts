@@ -1,15 +1,27 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { SandboxResult } from '#libs/sandbox/index.js';
 import { Field } from '../../platform/http/field.js';
+import { SandboxWatch } from '../changes/sandbox-watch.js';
+import { WorkspaceQuota } from '../changes/workspace-quota.js';
+import { sandboxWriterFor } from '../changes/writer.js';
 import { SandboxesService } from '../sandboxes/sandboxes.service.js';
 import { WorkspacesStore } from '../workspaces/index.js';
 import { failed, shorten, succeeded, type Tool, type ToolContext, type ToolResult } from './tool.js';
+
+const LONGEST_SECONDS = 3600;
+/** How many changed paths a result names; the workspace's log has them all. */
+const MOST_NAMED = 100;
 
 class BashInput {
   @Field.text('Script for bash', { min: 1, max: 100_000, example: 'ls -la' })
   command: string;
 
-  @Field.integer('Seconds after which it is killed', { min: 1, max: 3600, optional: true, example: 60 })
+  @Field.integer('Seconds after which it is killed', {
+    min: 1,
+    max: LONGEST_SECONDS,
+    optional: true,
+    example: 60,
+  })
   timeout_seconds?: number;
 }
 
@@ -27,6 +39,8 @@ export class BashTool implements Tool<BashInput> {
   constructor(
     @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
     @Inject(SandboxesService) private readonly sandboxes: SandboxesService,
+    @Inject(SandboxWatch) private readonly watch: SandboxWatch,
+    @Inject(WorkspaceQuota) private readonly quota: WorkspaceQuota,
   ) {}
 
   fault(): Promise<string | null> {
@@ -35,14 +49,25 @@ export class BashTool implements Tool<BashInput> {
 
   async run(context: ToolContext, { command, timeout_seconds }: BashInput): Promise<ToolResult> {
     const workspace = await this.workspaces.require(context.actor, 'code.run', context.workspaceId);
-    const result = await this.sandboxes.runScript(workspace, {
-      script: command,
-      seconds: timeout_seconds,
-      signal: context.signal,
-      actions: context.actions,
-      onOutput: chunk => context.onOutput?.(chunk.text),
-    });
-    return report(result);
+    // Over its quota, a workspace runs nothing that could write more.
+    await this.quota.require(workspace.id, { bytes: 0, files: 0 });
+    const writer = sandboxWriterFor(context.actor);
+    const run = () =>
+      this.sandboxes.runScript(workspace, {
+        script: command,
+        seconds: timeout_seconds,
+        signal: context.signal,
+        actions: context.actions,
+        onOutput: chunk => context.onOutput?.(chunk.text),
+      });
+    const { result, changes } = await this.watch.around(
+      workspace.id,
+      writer,
+      timeout_seconds ?? LONGEST_SECONDS,
+      run,
+    );
+    this.quota.forget(workspace.id);
+    return { ...report(result), changed: changes.slice(0, MOST_NAMED).map(({ path }) => path) };
   }
 }
 

@@ -8,6 +8,8 @@ import type { Shape } from '../../platform/http/field.js';
 export interface ToolContext {
   readonly actor: Actor;
   readonly workspaceId: string;
+  /** The agent's run that calls, where one does: its writes are the run's. */
+  readonly runId?: string;
   readonly signal: AbortSignal;
   /** Who the command `actions` acts as in a sandbox; absent: there is no such command. */
   readonly actions?: ActionCaller;

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { assertValid, hydrate } from '../../platform/http/input.js';
 import { problemOf } from '../../platform/http/problem.js';
+import { writingAs } from '../changes/writer.js';
 import { BashTool } from './bash.tool.js';
 import { EditFileTool, ListFilesTool, ReadFileTool, SearchFilesTool, WriteFileTool } from './file.tools.js';
 import { failed, type Tool, type ToolContext, type ToolResult } from './tool.js';
@@ -45,7 +46,10 @@ export class Toolbox {
     const tool = this.tools.get(name);
     if (!tool) return failed(`There is no tool ${name}; there are ${[...this.tools.keys()].join(', ')}`);
     try {
-      return await tool.run(context, this.check(tool, input));
+      const checked = this.check(tool, input);
+      const { runId } = context;
+      const work = () => tool.run(context, checked);
+      return await (runId === undefined ? work() : writingAs({ type: 'run', id: runId }, work));
     } catch (error) {
       const problem = problemOf(error);
       if (!problem) throw error;

@@ -1,6 +1,7 @@
 import { Actions } from './20261121-actions.js';
 import { AuditLog } from './20261121-audit.js';
 import { Billing } from './20261121-billing.js';
+import { Changes } from './20261121-changes.js';
 import { First } from './20261121-first.js';
 import { MailOutboxTable } from './20261121-mail.js';
 import { OAuth } from './20261121-oauth.js';
@@ -21,4 +22,5 @@ export const migrationsList = [
   { name: '20261121-actions', class: Actions },
   { name: '20261121-oauth', class: OAuth },
   { name: '20261121-share', class: Sharing },
+  { name: '20261121-changes', class: Changes },
 ];

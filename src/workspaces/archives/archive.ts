@@ -1,0 +1,118 @@
+import type { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import tar from 'tar-stream';
+import yauzl from 'yauzl';
+import type { OpenFile } from '#libs/workspace-fs/index.js';
+import { Invalid } from '../../platform/http/problem.js';
+
+/** One entry of an archive. Its content is read before the next entry is asked for, or not at all. */
+export interface ArchiveEntry {
+  /** As the archive has it. */
+  readonly name: string;
+  /** other: links, devices and the like. */
+  readonly type: 'file' | 'directory' | 'other';
+  readonly size: number;
+  open(): Promise<Readable>;
+}
+
+/** Counts what an archive unpacks to while it is read; throws when that is too much. */
+export type Meter = (bytes: number) => void;
+
+const S_IFMT = 0o170000;
+const S_IFREG = 0o100000;
+const S_IFDIR = 0o040000;
+
+/** The entries of a zip, tar or tar.gz, told apart by how it begins. Throws Invalid for anything else. */
+export async function* entriesOf(file: OpenFile, meter: Meter): AsyncGenerator<ArchiveEntry> {
+  const head = await file.readAt(0, 4);
+  const isZip = head.subarray(0, 2).toString('latin1') === 'PK';
+  const isGzip = head[0] === 0x1f && head[1] === 0x8b;
+  try {
+    yield* isZip ? zipEntries(file, meter) : tarEntries(file, isGzip, meter);
+  } catch (error) {
+    if (!(error instanceof Error) || !isFaultOfArchive(error)) throw error;
+    throw new Invalid(`The archive cannot be read: ${error.message}`);
+  }
+}
+
+/** What its readers say of a broken archive are plain errors, or zlib's. */
+function isFaultOfArchive(error: Error & { code?: string }): boolean {
+  return error.constructor === Error && (error.code === undefined || error.code.startsWith('Z_'));
+}
+
+async function* zipEntries(file: OpenFile, meter: Meter): AsyncGenerator<ArchiveEntry> {
+  const zip = await yauzl.fromRandomAccessReaderPromise(new FileReader(file), file.entry.size, {
+    autoClose: false,
+    lazyEntries: true,
+    strictFileNames: true,
+  });
+  for await (const entry of zip.eachEntry()) {
+    meter(entry.uncompressedSize);
+    yield {
+      name: entry.fileName,
+      type: typeOf(entry),
+      size: entry.uncompressedSize,
+      open: () => zip.openReadStreamPromise(entry),
+    };
+  }
+}
+
+function typeOf({ fileName, externalFileAttributes, versionMadeBy }: yauzl.Entry): ArchiveEntry['type'] {
+  if (fileName.endsWith('/')) return 'directory';
+  // Only where Unix made it does the upper half hold a mode (APPNOTE.TXT 4.4.15).
+  const mode = versionMadeBy >> 8 === 3 ? (externalFileAttributes >>> 16) & S_IFMT : 0;
+  if (mode === S_IFDIR) return 'directory';
+  return mode === 0 || mode === S_IFREG ? 'file' : 'other';
+}
+
+class FileReader extends yauzl.RandomAccessReader {
+  constructor(private readonly file: OpenFile) {
+    super();
+  }
+
+  override _readStreamForRange(start: number, end: number): Readable {
+    return this.file.part(start, end);
+  }
+}
+
+async function* tarEntries(file: OpenFile, isGzip: boolean, meter: Meter): AsyncGenerator<ArchiveEntry> {
+  const extract = tar.extract();
+  const bytes = file.part(0, file.entry.size);
+  const plain = isGzip ? bytes.pipe(createGunzip()) : bytes;
+  bytes.once('error', error => extract.destroy(error));
+  plain.once('error', error => extract.destroy(error));
+  plain.on('data', (chunk: Buffer) => {
+    try {
+      meter(chunk.byteLength);
+    } catch (error) {
+      extract.destroy(error as Error);
+    }
+  });
+  plain.pipe(extract as unknown as NodeJS.WritableStream);
+  let taken = false;
+  try {
+    for await (const entry of extract) {
+      const { name, type, size = 0 } = entry.header;
+      taken = false;
+      yield {
+        name,
+        type:
+          type === 'file' || type === 'contiguous-file'
+            ? 'file'
+            : type === 'directory'
+              ? 'directory'
+              : 'other',
+        size,
+        open: async () => {
+          taken = true;
+          return entry as unknown as Readable;
+        },
+      };
+      if (!taken) entry.resume();
+    }
+  } finally {
+    bytes.destroy();
+    plain.destroy();
+    extract.destroy();
+  }
+}

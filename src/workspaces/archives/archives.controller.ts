@@ -1,0 +1,18 @@
+import { Controller, Inject, Post } from '@nestjs/common';
+import { Caller } from '../../platform/access/access.js';
+import type { Actor } from '../../platform/access/actor.js';
+import { Input } from '../../platform/http/input.js';
+import { Serves } from '../../platform/http/serves.js';
+import { ExtractArchive } from './archives.dto.js';
+import { ArchivesService } from './archives.service.js';
+
+@Controller()
+export class ArchivesController {
+  constructor(@Inject(ArchivesService) private readonly archives: ArchivesService) {}
+
+  @Serves(ArchivesService, 'extract')
+  @Post('/api/workspaces/:workspaceId/files/extract')
+  extract(@Caller() actor: Actor, @Input() input: ExtractArchive) {
+    return this.archives.extract(actor, input);
+  }
+}

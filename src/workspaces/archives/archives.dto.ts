@@ -1,0 +1,24 @@
+import { Field } from '../../platform/http/field.js';
+import { WorkspaceId } from '../workspaces/workspaces.dto.js';
+
+export class ExtractArchive extends WorkspaceId {
+  @Field.text('The archive: zip, tar or tar.gz', { min: 1, max: 4096, example: 'notes/plan.md' })
+  path: string;
+
+  @Field.text('The folder to unpack into; empty: the whole workspace', { max: 4096, example: 'unpacked' })
+  to: string;
+}
+
+export class ExtractedView {
+  @Field.text('The folder', { max: 4096, example: 'unpacked' })
+  path: string;
+
+  @Field.integer('Files that were written', { example: 12 })
+  files: number;
+
+  @Field.integer('Their bytes', { example: 34567 })
+  bytes: number;
+
+  @Field.text('Entries that were left out: links and special files', { list: true, example: [] })
+  skipped: string[];
+}

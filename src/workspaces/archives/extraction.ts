@@ -1,0 +1,97 @@
+import {
+  normalizePath,
+  type OpenFile,
+  type WorkspaceFs,
+  WorkspaceFsError,
+} from '#libs/workspace-fs/index.js';
+import { Conflict, Invalid, TooLarge } from '../../platform/http/problem.js';
+import type { Change } from '../changes/change-log.js';
+import { type ArchiveEntry, entriesOf, type Meter } from './archive.js';
+
+const MOST_ENTRIES = 50_000;
+/** An archive that unpacks to more than this many times its size is taken for a bomb … */
+const MOST_RATIO = 200;
+/** … where it comes to more than this. */
+const HARMLESS_BYTES = 10 * 1024 * 1024;
+
+interface Plan {
+  files: number;
+  bytes: number;
+  skipped: string[];
+}
+
+/** Unpacks one archive into a folder: first looks through all of it, then writes, so that what is refused leaves nothing. */
+export class Extraction {
+  readonly changes: Change[] = [];
+
+  constructor(
+    private readonly files: WorkspaceFs,
+    private readonly archive: OpenFile,
+    private readonly folder: string,
+    private readonly maxFileBytes: number,
+  ) {}
+
+  /** What there is to do; throws for paths that lead outside, for bombs, and for what is in the way. */
+  async plan(room: { bytes: number; files: number }): Promise<Plan> {
+    const plan: Plan = { files: 0, bytes: 0, skipped: [] };
+    let entries = 0;
+    for await (const entry of entriesOf(this.archive, this.meter(room.bytes))) {
+      if (++entries > MOST_ENTRIES) throw new TooLarge(`The archive has more than ${MOST_ENTRIES} entries`);
+      const path = this.pathOf(entry);
+      if (entry.type === 'other') plan.skipped.push(entry.name);
+      if (entry.type !== 'file') continue;
+      if (entry.size > this.maxFileBytes)
+        throw new TooLarge(
+          `${entry.name} has ${entry.size} bytes; a file may have ${this.maxFileBytes} here`,
+        );
+      await this.refuseIfTaken(path);
+      plan.files++;
+      plan.bytes += entry.size;
+    }
+    if (entries === 0) throw new Invalid('The file is no zip, tar or tar.gz archive, or an empty one');
+    return plan;
+  }
+
+  /** Writes each file whole or not at all; `changes` has what was written also when it fails in the middle. */
+  async run(): Promise<void> {
+    for await (const entry of entriesOf(this.archive, () => undefined)) {
+      const path = this.pathOf(entry);
+      if (entry.type === 'directory' && path !== '') await this.files.mkdir(path);
+      if (entry.type !== 'file') continue;
+      const { entry: written } = await this.files.write(path, await entry.open(), { ifNoneMatch: '*' });
+      this.changes.push({ path, kind: 'created', size: written.size, etag: written.etag });
+    }
+  }
+
+  private meter(room: number): Meter {
+    const most = Math.max(HARMLESS_BYTES, this.archive.entry.size * MOST_RATIO);
+    let bytes = 0;
+    return more => {
+      bytes += more;
+      if (bytes > most)
+        throw new TooLarge(
+          `The archive unpacks to more than ${most} bytes, ${MOST_RATIO} times its size or more`,
+        );
+      if (bytes > room + HARMLESS_BYTES)
+        throw new TooLarge(
+          `The archive unpacks to more than ${bytes} bytes; there is room for ${room} in the workspace`,
+        );
+    };
+  }
+
+  private pathOf({ name }: ArchiveEntry): string {
+    if (name.startsWith('/') || name.includes('\\') || name.split('/').includes('..'))
+      throw new Invalid(`The archive holds the path ${JSON.stringify(name)}, which leads outside`);
+    return normalizePath(`${this.folder}/${name}`);
+  }
+
+  private async refuseIfTaken(path: string): Promise<void> {
+    try {
+      await this.files.stat(path);
+    } catch (error) {
+      if (error instanceof WorkspaceFsError && error.code === 'not_found') return;
+      throw error;
+    }
+    throw new Conflict(`${path} is there already; nothing was unpacked`);
+  }
+}

@@ -1,0 +1,56 @@
+import { iso } from '../../platform/database/rows.js';
+import type { ServerEvent } from '../../platform/http/sse.js';
+import type { Signals } from '../../platform/signals/signals.js';
+import { WakeUp } from '../../platform/signals/wake-up.js';
+import { type ChangeLog, changesTopic, type LoggedChange } from './change-log.js';
+import type { ChangeView } from './changes.dto.js';
+
+const EVENTS_AT_ONCE = 500;
+
+/** The changes of one workspace as a stream. */
+export class ChangeEvents {
+  constructor(
+    private readonly log: ChangeLog,
+    private readonly signals: Signals,
+    private readonly workspaceId: string,
+    /** Whether the watcher may still see them. */
+    private readonly mayWatch: () => Promise<boolean>,
+  ) {}
+
+  /** Those after number `after`, then each that follows, in batches, for as long as the watcher may see them. */
+  async *follow(after: number, signal: AbortSignal): AsyncGenerator<ServerEvent[]> {
+    const wakeUp = new WakeUp(this.signals, changesTopic(this.workspaceId));
+    let seen = after;
+    try {
+      while (!signal.aborted && (await this.mayWatch())) {
+        const wait = await this.log.settle(this.workspaceId);
+        const rows = await this.log.after(this.workspaceId, seen, EVENTS_AT_ONCE);
+        if (rows.length > 0) yield rows.map(eventOf);
+        seen = Number(rows.at(-1)?.id ?? seen);
+        if (rows.length > 0) continue;
+        const timer = wait === null ? undefined : setTimeout(() => wakeUp.wake(), wait);
+        await wakeUp.wait(signal);
+        clearTimeout(timer);
+      }
+    } finally {
+      wakeUp.close();
+    }
+  }
+}
+
+function eventOf(change: LoggedChange): ServerEvent {
+  const { path, kind, from_path, size, etag, run_id } = change;
+  const id = Number(change.id);
+  const data: ChangeView = {
+    id,
+    path,
+    kind,
+    from: from_path,
+    size: size === null ? null : Number(size),
+    etag,
+    writer: { type: change.writer_type, id: change.writer_id },
+    run_id,
+    time: iso(change.changed_at),
+  };
+  return { id, event: 'file.changed', data };
+}

@@ -1,0 +1,151 @@
+import { EventEmitter } from 'node:events';
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Database } from '../../platform/database/database.js';
+import type { Writer } from './writer.js';
+
+export const CHANGE_KINDS = ['created', 'modified', 'deleted', 'moved'] as const;
+export type ChangeKind = (typeof CHANGE_KINDS)[number];
+
+/** Something that was done to one path. */
+export interface Change {
+  readonly path: string;
+  readonly kind: ChangeKind;
+  /** Where it was before it moved. */
+  readonly from?: string | null;
+  /** Bytes of a file; null for what is no file, or is gone. */
+  readonly size?: number | null;
+  readonly etag?: string | null;
+}
+
+/** A change as the log has it. */
+export interface LoggedChange {
+  /** Order in which changes came in, over all workspaces. */
+  readonly seq: string;
+  /** From 1, rising by one in each workspace; null while more writes may still melt into it. */
+  readonly id: string | null;
+  readonly path: string;
+  readonly kind: ChangeKind;
+  readonly from_path: string | null;
+  readonly size: string | null;
+  readonly etag: string | null;
+  readonly writer_type: Writer['type'];
+  readonly writer_id: string;
+  readonly run_id: string | null;
+  readonly changed_at: string;
+}
+
+/** Writes to one path by one writer within this time are one change. */
+const MELTING_MS = 1000;
+const AT_ONCE = 5000;
+
+export const changesTopic = (workspaceId: string): string => `changes:${workspaceId}`;
+
+/** What happened to the files of a workspace, whoever did it, in one order. */
+@Injectable()
+export class ChangeLog {
+  private readonly recorded = new EventEmitter();
+
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  /** Calls `listener` after changes were recorded by this process. */
+  onRecorded(listener: (workspaceId: string) => void): void {
+    this.recorded.on('recorded', listener);
+  }
+
+  /** Writes changes down that have happened; those of a workspace that is gone are passed over. */
+  async record(workspaceId: string, writer: Writer, changes: readonly Change[]): Promise<void> {
+    for (let at = 0; at < changes.length; at += AT_ONCE)
+      await this.recordSome(workspaceId, writer, changes.slice(at, at + AT_ONCE));
+    if (changes.length > 0) this.recorded.emit('recorded', workspaceId);
+  }
+
+  private async recordSome(workspaceId: string, writer: Writer, changes: readonly Change[]): Promise<void> {
+    const runId = writer.type === 'run' ? writer.id : null;
+    await sql`
+      with given as (
+        select n, g ->> 'path' as path, g ->> 'kind' as kind, g ->> 'from' as from_path,
+          (g ->> 'size')::bigint as size, g ->> 'etag' as etag
+        from jsonb_array_elements(${JSON.stringify(changes)}::jsonb) with ordinality as e(g, n)
+      ), newest as (
+        select g.*, c.seq, c.kind as old_kind from given g, lateral (
+          select * from workspace_change c
+          where c.workspace_id = ${workspaceId} and md5(c.path) = md5(g.path) and c.path = g.path
+          order by c.seq desc limit 1
+        ) c
+        where c.id is null and c.writer_type = ${writer.type} and c.writer_id = ${writer.id}
+          and c.kind <> 'moved' and g.kind <> 'moved'
+          and c.created_at > now() - ${MELTING_MS} * interval '1 millisecond'
+      ), melted as (
+        update workspace_change c set size = n.size, etag = n.etag, changed_at = now(), kind = case
+          when c.kind = 'created' and n.kind = 'modified' then 'created'
+          when c.kind = 'deleted' and n.kind = 'created' then 'modified'
+          else n.kind end
+        from newest n where c.seq = n.seq and c.id is null
+        returning n.n
+      ), present as (
+        select id from workspace where id = ${workspaceId} for key share
+      ), added as (
+        insert into workspace_change
+          (workspace_id, path, kind, from_path, size, etag, writer_type, writer_id, run_id, created_at, changed_at)
+        select present.id, g.path, g.kind, g.from_path, g.size, g.etag, ${writer.type}, ${writer.id}, ${runId}::uuid, now(), now()
+        from given g, present where g.n not in (select n from melted) order by g.n
+      )
+      select pg_notify('atelier', ${changesTopic(workspaceId)})`.execute(this.database.tables());
+  }
+
+  /**
+   * Gives ids to changes into which no more writes can melt. Whoever reads does this first, so that nothing depends on
+   * the process that wrote. Returns in how many milliseconds there will be more to settle; null: there is nothing open.
+   */
+  async settle(workspaceId: string): Promise<number | null> {
+    const wait = await this.oldestOpen(workspaceId);
+    if (wait === null || wait > 0) return wait;
+    await this.database.transaction(async unit => {
+      const within = unit.tables();
+      await sql`insert into workspace_log (workspace_id) select id from workspace where id = ${workspaceId}
+        on conflict do nothing`.execute(within);
+      // Only with this row held are ids given out.
+      await sql`select 1 from workspace_log where workspace_id = ${workspaceId} for update`.execute(within);
+      await sql`
+        with due as (
+          select seq, row_number() over (order by seq) as n from workspace_change
+          where workspace_id = ${workspaceId} and id is null
+            and created_at <= now() - ${MELTING_MS} * interval '1 millisecond'
+        ), counted as (
+          update workspace_log set last_change = last_change + (select count(*) from due)
+          where workspace_id = ${workspaceId} returning last_change - (select count(*) from due) as base
+        )
+        update workspace_change c set id = counted.base + due.n from due, counted where c.seq = due.seq`.execute(
+        within,
+      );
+    });
+    return this.oldestOpen(workspaceId);
+  }
+
+  /** Settled changes after number `after`, in order. */
+  async after(workspaceId: string, after: number, limit: number): Promise<LoggedChange[]> {
+    const { rows } = await sql<LoggedChange>`
+      select * from workspace_change where workspace_id = ${workspaceId} and id > ${after}
+      order by id limit ${limit}`.execute(this.database.tables());
+    return rows;
+  }
+
+  /** All changes after `seq`, settled or not, in the order they came in. */
+  async since(workspaceId: string, seq: string, limit: number): Promise<LoggedChange[]> {
+    const { rows } = await sql<LoggedChange>`
+      select * from workspace_change where workspace_id = ${workspaceId} and seq > ${seq}::bigint
+      order by seq limit ${limit}`.execute(this.database.tables());
+    return rows;
+  }
+
+  private async oldestOpen(workspaceId: string): Promise<number | null> {
+    const { rows } = await sql<{ wait: number | null }>`
+      select ceil(extract(epoch from min(created_at) + ${MELTING_MS} * interval '1 millisecond' - now()) * 1000)::float8 as wait
+      from workspace_change where workspace_id = ${workspaceId} and id is null`.execute(
+      this.database.tables(),
+    );
+    const wait = rows[0]?.wait ?? null;
+    return wait === null ? null : Math.max(0, wait);
+  }
+}

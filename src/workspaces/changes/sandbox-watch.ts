@@ -1,0 +1,174 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import path from 'node:path';
+import { Inject, Injectable, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
+import { sql } from 'kysely';
+import { type Difference, Snapshot } from '#libs/workspace-fs/index.js';
+import { Config } from '../../platform/config/config.js';
+import { Database, newId } from '../../platform/database/database.js';
+import { Log } from '../../platform/log/log.js';
+import { Maintenance } from '../../platform/maintenance/maintenance.js';
+import { WorkspaceFolders } from '../workspaces/index.js';
+import { type Change, ChangeLog } from './change-log.js';
+import type { Writer } from './writer.js';
+
+interface Scan {
+  id: string;
+  workspace_id: string;
+  writer_type: Writer['type'];
+  writer_id: string;
+  pid: number;
+  from_seq: string;
+  started_at: string;
+}
+
+/** Beyond this, folders are compared by time alone: what was deleted is not noticed. */
+const MOST_COMPARED = 200_000;
+/** How long after its deadline a command counts as lost, wherever it ran. */
+const GRACE_SECONDS = 120;
+const LOOK_MS = 60_000;
+
+/**
+ * Finds what commands did to files: by comparing the tree before and after. What was there before is on disk while a
+ * command runs, so that a process that dies loses nothing: its command dies with it, and the comparison is made up for by
+ * the next process on this machine, the run's next command, or a chore.
+ */
+@Injectable()
+export class SandboxWatch implements OnModuleInit, OnApplicationBootstrap {
+  private readonly active = new Set<string>();
+
+  constructor(
+    @Inject(Config) private readonly config: Config,
+    @Inject(Database) private readonly database: Database,
+    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
+    @Inject(ChangeLog) private readonly changes: ChangeLog,
+    @Inject(Maintenance) private readonly maintenance: Maintenance,
+    @Inject(Log) private readonly log: Log,
+  ) {}
+
+  onModuleInit(): void {
+    this.maintenance.every(LOOK_MS, 'recover_sandbox_scans', () => this.recover(sql`deadline < now()`));
+  }
+
+  async onApplicationBootstrap(): Promise<void> {
+    if (this.config.runsJobs) await this.recover(sql`host = ${hostname()}`, ({ pid }) => !isAlive(pid));
+  }
+
+  /** Runs a command of `seconds` at most; returns its result and the changes that it made, which are in the log then. */
+  async around<T>(
+    workspaceId: string,
+    writer: Writer,
+    seconds: number,
+    command: () => Promise<T>,
+  ): Promise<{ result: T; changes: Change[] }> {
+    if (writer.type === 'run')
+      await this.recover(sql`workspace_id = ${workspaceId} and run_id = ${writer.id}::uuid`);
+    const scan = await this.begin(workspaceId, writer, seconds);
+    const outcome = await command().then(
+      result => ({ result }),
+      (error: unknown) => ({ error }),
+    );
+    // Also what a command wrote that failed.
+    const changes = await this.settle(scan);
+    if ('error' in outcome) throw outcome.error;
+    return { result: outcome.result, changes };
+  }
+
+  private async begin(workspaceId: string, writer: Writer, seconds: number): Promise<Scan> {
+    const id = newId();
+    this.active.add(id);
+    try {
+      await mkdir(this.folder, { recursive: true, mode: 0o700 });
+      await Snapshot.save(this.folders.pathOf({ id: workspaceId }), this.fileOf(id));
+      const runId = writer.type === 'run' ? writer.id : null;
+      const { rows } = await sql<Scan>`
+        insert into workspace_scan
+          (id, workspace_id, writer_type, writer_id, run_id, host, pid, from_seq, started_at, deadline)
+        values (${id}, ${workspaceId}, ${writer.type}, ${writer.id}, ${runId}::uuid, ${hostname()}, ${process.pid},
+          coalesce((select max(seq) from workspace_change where workspace_id = ${workspaceId}), 0), now(),
+          now() + ${seconds + GRACE_SECONDS} * interval '1 second')
+        returning *`.execute(this.database.tables());
+      const [scan] = rows;
+      if (!scan) throw new Error('A row that was inserted was not returned');
+      return scan;
+    } catch (error) {
+      this.active.delete(id);
+      await rm(this.fileOf(id), { force: true });
+      throw error;
+    }
+  }
+
+  /** Compares, records and forgets; all of it again where it was cut short. */
+  private async settle(scan: Scan): Promise<Change[]> {
+    const { id, workspace_id, writer_type, writer_id } = scan;
+    try {
+      const differences = await this.compare(scan);
+      const changes = await this.withoutOthers(scan, differences);
+      await this.changes.record(workspace_id, { type: writer_type, id: writer_id }, changes);
+      await sql`delete from workspace_scan where id = ${id}`.execute(this.database.tables());
+      await rm(this.fileOf(id), { force: true });
+      return changes;
+    } finally {
+      this.active.delete(id);
+    }
+  }
+
+  private async compare({ id, workspace_id, started_at }: Scan): Promise<Difference[]> {
+    const root = this.folders.pathOf({ id: workspace_id });
+    const before = await Snapshot.read(this.fileOf(id));
+    if (before.count <= MOST_COMPARED) return before.changesTo(await Snapshot.take(root));
+    const changed = await Snapshot.take(root, Date.parse(started_at));
+    return changed.all().map(change => ({ ...change, kind: 'modified' }));
+  }
+
+  /** Leaves out what the log says that others wrote meanwhile. */
+  private async withoutOthers({ workspace_id, from_seq }: Scan, found: Difference[]): Promise<Change[]> {
+    const { rows } = await sql<{ path: string; etag: string | null; from_path: string | null }>`
+      select distinct on (path) path, etag, from_path from workspace_change
+      where workspace_id = ${workspace_id} and seq > ${from_seq}::bigint
+      order by path, seq desc`.execute(this.database.tables());
+    const known = new Map(rows.map(({ path, etag }) => [path, etag]));
+    const left = new Set(rows.map(({ from_path }) => from_path));
+    return found.filter(
+      ({ path, etag, kind }) => known.get(path) !== etag && !(kind === 'deleted' && left.has(path)),
+    );
+  }
+
+  private async recover(
+    where: ReturnType<typeof sql<unknown>>,
+    isLost: (scan: Scan) => boolean = () => true,
+  ): Promise<void> {
+    const { rows } = await sql<Scan>`select * from workspace_scan where ${where} order by id`.execute(
+      this.database.tables(),
+    );
+    for (const scan of rows) if (!this.active.has(scan.id) && isLost(scan)) await this.recoverOne(scan);
+  }
+
+  private async recoverOne(scan: Scan): Promise<void> {
+    try {
+      await this.settle(scan);
+    } catch (error) {
+      // Without its first half a comparison can never be made.
+      this.log.warn({ err: error, workspace_id: scan.workspace_id }, 'what a command changed cannot be told');
+      await sql`delete from workspace_scan where id = ${scan.id}`.execute(this.database.tables());
+    }
+  }
+
+  private get folder(): string {
+    return path.resolve(this.config.dataDir, 'scans');
+  }
+
+  private fileOf(id: string): string {
+    return path.join(this.folder, id);
+  }
+}
+
+function isAlive(pid: number): boolean {
+  if (pid === process.pid) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}

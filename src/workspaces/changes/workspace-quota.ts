@@ -1,0 +1,96 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Snapshot } from '#libs/workspace-fs/index.js';
+import { Config } from '../../platform/config/config.js';
+import { Conflict, TooLarge } from '../../platform/http/problem.js';
+import { WorkspaceFolders } from '../workspaces/index.js';
+import { ChangeLog } from './change-log.js';
+
+interface Usage {
+  bytes: number;
+  files: number;
+  readonly freshUntil: number;
+}
+
+/** A measurement is believed this long, and fifty times as long as it took. */
+const FRESH_MS = 10_000;
+
+/**
+ * How much a workspace may hold. What is written through this process is added up at once; what others write is seen at
+ * the next measurement, so that a workspace may come to hold somewhat more. A refusal always rests on a new measurement.
+ */
+@Injectable()
+export class WorkspaceQuota {
+  private readonly known = new Map<string, Usage>();
+
+  constructor(
+    @Inject(Config) private readonly config: Config,
+    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
+    @Inject(ChangeLog) changes: ChangeLog,
+  ) {
+    // Something was done to it: what is believed holds no longer than it takes to ask.
+    changes.onRecorded(id => this.expire(id));
+  }
+
+  /** Room for what is to be written, or a refusal with the figures: 413 for bytes, 409 for the number of files. */
+  async require(workspaceId: string, more: { bytes: number; files: number }): Promise<void> {
+    const fits = ({ bytes, files }: Usage) =>
+      bytes + more.bytes <= this.config.maxWorkspaceBytes &&
+      files + more.files <= this.config.maxWorkspaceFiles;
+    let usage = await this.usage(workspaceId);
+    if (!fits(usage)) usage = await this.measure(workspaceId);
+    if (!fits(usage)) this.refuse(usage, more);
+    usage.bytes += more.bytes;
+    usage.files += more.files;
+  }
+
+  /** What may still be written. */
+  async room(workspaceId: string): Promise<{ bytes: number; files: number }> {
+    const { bytes, files } = await this.usage(workspaceId);
+    const { maxWorkspaceBytes, maxWorkspaceFiles } = this.config;
+    return { bytes: Math.max(0, maxWorkspaceBytes - bytes), files: Math.max(0, maxWorkspaceFiles - files) };
+  }
+
+  /** What is known of it no longer holds: a command may have written anything. */
+  forget(workspaceId: string): void {
+    this.known.delete(workspaceId);
+  }
+
+  private async usage(workspaceId: string): Promise<Usage> {
+    const known = this.known.get(workspaceId);
+    return known && known.freshUntil > Date.now() ? known : this.measure(workspaceId);
+  }
+
+  private async measure(workspaceId: string): Promise<Usage> {
+    const started = Date.now();
+    const { bytes, files } = (await Snapshot.take(this.folders.pathOf({ id: workspaceId }))).totals();
+    const now = Date.now();
+    const usage = { bytes, files, freshUntil: now + Math.max(FRESH_MS, 50 * (now - started)) };
+    this.forgetStale(now);
+    this.known.set(workspaceId, usage);
+    return usage;
+  }
+
+  private expire(workspaceId: string): void {
+    const { maxWorkspaceBytes, maxWorkspaceFiles } = this.config;
+    const known = this.known.get(workspaceId);
+    if (!known) return;
+    // Far from the limit, the sum is good enough.
+    if (known.bytes > maxWorkspaceBytes / 2 || known.files > maxWorkspaceFiles / 2)
+      this.known.delete(workspaceId);
+  }
+
+  private forgetStale(now: number): void {
+    for (const [id, { freshUntil }] of this.known) if (freshUntil < now) this.known.delete(id);
+  }
+
+  private refuse(usage: Usage, more: { bytes: number; files: number }): never {
+    const { maxWorkspaceBytes, maxWorkspaceFiles } = this.config;
+    if (usage.bytes + more.bytes > maxWorkspaceBytes)
+      throw new TooLarge(
+        `The workspace holds ${usage.bytes} of the ${maxWorkspaceBytes} bytes it may have, and this takes ${more.bytes} more; delete something first`,
+      );
+    throw new Conflict(
+      `The workspace holds ${usage.files} of the ${maxWorkspaceFiles} files it may have, and this makes ${more.files} more; delete something first`,
+    );
+  }
+}

@@ -1,0 +1,27 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Actor } from '../../platform/access/actor.js';
+
+export const WRITER_TYPES = ['user', 'service_account', 'run', 'sandbox', 'share', 'form'] as const;
+
+/** What wrote to a workspace; `id` is that of the person, service account, run, share or form. */
+export interface Writer {
+  readonly type: (typeof WRITER_TYPES)[number];
+  readonly id: string;
+}
+
+const writers = new AsyncLocalStorage<Writer>();
+
+/** Runs work whose writes are those of `writer`, in whoever's name it acts. */
+export function writingAs<T>(writer: Writer, work: () => T): T {
+  return writers.run(writer, work);
+}
+
+/** Who writes now: the writer set around this work, else the actor. */
+export function writerFor(actor: Actor): Writer {
+  return writers.getStore() ?? { type: actor.type, id: actor.id };
+}
+
+/** Who a command of `actor` is, as a writer: the run it belongs to, or a sandbox of theirs. */
+export function sandboxWriterFor(actor: Actor): Writer {
+  return writers.getStore() ?? { type: 'sandbox', id: actor.id };
+}

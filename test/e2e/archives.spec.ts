@@ -1,0 +1,199 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import tar from 'tar-stream';
+import yazl from 'yazl';
+import type { Actor } from '../../src/platform/access/actor.js';
+import { Toolbox } from '../../src/workspaces/tools/toolbox.js';
+import { type Person, TestService } from '../harness/service.js';
+
+let service: TestService;
+let ada: Person;
+const scratch = mkdtempSync(path.join(tmpdir(), 'atelier-archives-'));
+
+beforeAll(async () => {
+  service = await TestService.start({ MAX_WORKSPACE_BYTES: '1000000', MAX_WORKSPACE_FILES: '40' });
+  ada = await service.person();
+});
+afterAll(async () => {
+  await service.stop();
+  rmSync(scratch, { recursive: true });
+});
+
+const files = (workspace: string) => `/api/workspaces/${workspace}/files`;
+const folderOf = (workspace: string) => path.join(service.dataDir, 'workspaces', workspace);
+const upload = (workspace: string, at: string, body: Buffer) =>
+  ada.client.raw('PUT', `${files(workspace)}/upload?path=${encodeURIComponent(at)}`, {
+    body: new Uint8Array(body),
+  });
+const extract = (workspace: string, at: string, to = 'out') =>
+  ada.client.post(`${files(workspace)}/extract`, { path: at, to });
+async function list(workspace: string, at: string): Promise<string[]> {
+  const { body } = await ada.client.get(`${files(workspace)}?recursive=true&path=${at}`);
+  return (body.items ?? []).map((entry: { path: string }) => entry.path);
+}
+
+async function tarOf(entries: [Partial<tar.Header>, string?][]): Promise<Buffer> {
+  const pack = tar.pack();
+  for (const [header, content = ''] of entries) pack.entry(header as tar.Header, content);
+  pack.finalize();
+  return buffer(pack as unknown as Readable);
+}
+async function zipOf(contents: Record<string, string | Buffer>): Promise<Buffer> {
+  const zip = new yazl.ZipFile();
+  for (const [name, content] of Object.entries(contents)) zip.addBuffer(Buffer.from(content as string), name);
+  zip.end();
+  return buffer(zip.outputStream as Readable);
+}
+
+describe('a folder', () => {
+  it('comes as a zip with all names, and without what links lead to', async () => {
+    const workspace = await service.workspace(ada);
+    await upload(workspace, 'Ordner/größe 名前.txt', Buffer.from('Grüße'));
+    await upload(workspace, 'Ordner/sub/b.bin', Buffer.alloc(100_000, 7));
+    await ada.client.post(`${files(workspace)}/mkdir`, { path: 'Ordner/leer' });
+    symlinkSync('/etc/passwd', path.join(folderOf(workspace), 'Ordner', 'link'));
+    symlinkSync('/etc', path.join(folderOf(workspace), 'Ordner', 'etc'));
+    const response = await ada.client.raw('GET', `${files(workspace)}/download?path=Ordner`);
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/zip']);
+    expect(response.headers.get('content-disposition')).toContain('Ordner.zip');
+    const file = path.join(scratch, 'a.zip');
+    writeFileSync(file, Buffer.from(await response.arrayBuffer()));
+    const out = path.join(scratch, 'a');
+    mkdirSync(out);
+    execFileSync('unzip', ['-q', file, '-d', out], { env: { ...process.env, LC_ALL: 'C.UTF-8' } });
+    expect(readFileSync(path.join(out, 'größe 名前.txt'), 'utf8')).toBe('Grüße');
+    expect(readFileSync(path.join(out, 'sub/b.bin'))).toHaveLength(100_000);
+    const names = execFileSync('find', [out, '-mindepth', '1', '-printf', '%y %P\\n'], { encoding: 'utf8' });
+    expect(names.trim().split('\n').sort()).toEqual(['d leer', 'd sub', 'f größe 名前.txt', 'f sub/b.bin']);
+
+    await upload(workspace, 'again.zip', readFileSync(file));
+    expect(await extract(workspace, 'again.zip')).toMatchObject({
+      status: 200,
+      body: { files: 2, skipped: [] },
+    });
+    expect(await list(workspace, 'out')).toEqual([
+      'out/größe 名前.txt',
+      'out/leer',
+      'out/sub',
+      'out/sub/b.bin',
+    ]);
+  });
+});
+
+describe('extracting', () => {
+  it('unpacks tar and tar.gz, and leaves links and devices out', async () => {
+    const workspace = await service.workspace(ada);
+    const archive = await tarOf([
+      [{ name: './a.txt' }, 'A'],
+      [{ name: 'dir/', type: 'directory' }],
+      [{ name: 'dir/b.txt' }, 'B'],
+      [{ name: 'link', type: 'symlink', linkname: '/etc/passwd' }],
+      [{ name: 'hard', type: 'link', linkname: '../../x' }],
+      [{ name: 'null', type: 'character-device', devmajor: 1, devminor: 3 }],
+    ]);
+    await upload(workspace, 'x.tar', archive);
+    await upload(workspace, 'x.tgz', gzipSync(archive));
+    for (const [name, to] of [
+      ['x.tar', 'plain'],
+      ['x.tgz', 'zipped'],
+    ] as const) {
+      const { status, body } = await extract(workspace, name, to);
+      expect([status, body.files, body.bytes, body.skipped]).toEqual([200, 2, 2, ['link', 'hard', 'null']]);
+      expect(await list(workspace, to)).toEqual([`${to}/a.txt`, `${to}/dir`, `${to}/dir/b.txt`]);
+    }
+    expect(await extract(workspace, 'x.tar', 'plain')).toMatchObject({
+      status: 409,
+      body: { detail: expect.stringContaining('plain/a.txt') },
+    });
+  });
+
+  it.each(['../evil', '/etc/evil', 'a/../../evil'])('refuses the path %s, and writes nothing', async name => {
+    const workspace = await service.workspace(ada);
+    await upload(
+      workspace,
+      'x.tar',
+      await tarOf([
+        [{ name: 'good' }, 'G'],
+        [{ name }, 'E'],
+      ]),
+    );
+    expect(await extract(workspace, 'x.tar')).toMatchObject({ status: 422 });
+    expect(await list(workspace, '')).toEqual(['x.tar']);
+    const zip = await zipOf({ good: 'G', [`${'x'.repeat(name.length)}`]: 'E' });
+    const hostile = Buffer.from(zip.toString('latin1').replaceAll('x'.repeat(name.length), name), 'latin1');
+    await upload(workspace, 'x.zip', hostile);
+    expect(await extract(workspace, 'x.zip')).toMatchObject({ status: 422 });
+    expect(await list(workspace, '')).toEqual(['x.tar', 'x.zip']);
+  });
+
+  it('refuses bombs, broken archives and what is none', async () => {
+    const workspace = await service.workspace(ada);
+    await upload(
+      workspace,
+      'bomb.tgz',
+      gzipSync(await tarOf([[{ name: 'zeros' }, '\0'.repeat(30_000_000)]])),
+    );
+    expect(await extract(workspace, 'bomb.tgz')).toMatchObject({
+      status: 413,
+      body: { detail: expect.stringMatching(/unpacks to more than \d+ bytes/) },
+    });
+    await upload(workspace, 'bomb.zip', await zipOf({ zeros: Buffer.alloc(30_000_000) }));
+    expect(await extract(workspace, 'bomb.zip')).toMatchObject({ status: 413 });
+    const zip = await zipOf({ a: 'A'.repeat(1000) });
+    await upload(workspace, 'cut.zip', zip.subarray(0, zip.length - 30));
+    await upload(workspace, 'text', Buffer.from('just text'));
+    for (const name of ['cut.zip', 'text'])
+      expect(await extract(workspace, name)).toMatchObject({ status: 422 });
+    expect(await list(workspace, 'out')).toEqual([]);
+  });
+});
+
+describe('quotas', () => {
+  it('refuse what does not fit, with the figures, until something is deleted', async () => {
+    const workspace = await service.workspace(ada);
+    expect((await upload(workspace, 'big', Buffer.alloc(900_000))).status).toBe(200);
+    const over = await upload(workspace, 'more', Buffer.alloc(200_000));
+    expect([over.status, (await over.json()) as object]).toEqual([
+      413,
+      { detail: expect.stringMatching(/holds 900000 of the 1000000 bytes/) },
+    ]);
+    await upload(workspace, 'x.zip', await zipOf({ zeros: Buffer.alloc(300_000) }));
+    expect(await extract(workspace, 'x.zip')).toMatchObject({ status: 413 });
+    expect(await ada.client.post(`${files(workspace)}/copy`, { from: 'big', to: 'twice' })).toMatchObject({
+      status: 413,
+    });
+    await ada.client.delete(`${files(workspace)}?path=big`);
+    expect((await upload(workspace, 'more', Buffer.alloc(200_000))).status).toBe(200);
+  });
+
+  it('count files too, and what a sandbox made', async () => {
+    const workspace = await service.workspace(ada);
+    const { id, email } = ada;
+    const limits = { scopes: null, organization_id: null, workspace_ids: null, expires_at: null };
+    const actor: Actor = {
+      type: 'user',
+      id,
+      name: 'Ada',
+      email,
+      credential: { type: 'session', id, ...limits },
+    };
+    const context = { actor, workspaceId: workspace, signal: new AbortController().signal };
+    const bash = (command: string) =>
+      service.app.get(Toolbox, { strict: false }).run(context, 'bash', { command });
+    expect(await bash('for i in $(seq 41); do echo > f$i; done')).toMatchObject({ isError: false });
+    expect((await upload(workspace, 'one', Buffer.from('1'))).status).toBe(409);
+    expect(await bash('true')).toMatchObject({
+      isError: true,
+      output: expect.stringContaining('41 of the 40 files'),
+    });
+    for (const name of ['f1', 'f2']) await ada.client.delete(`${files(workspace)}?path=${name}`);
+    expect((await upload(workspace, 'one', Buffer.from('1'))).status).toBe(200);
+    expect(await bash('true')).toMatchObject({ isError: false });
+  });
+});

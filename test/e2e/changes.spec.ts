@@ -1,0 +1,262 @@
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
+import { hostname } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Actor } from '../../src/platform/access/actor.js';
+import { Toolbox } from '../../src/workspaces/tools/toolbox.js';
+import { ServiceProcess } from '../faults/service-process.js';
+import { AgentClient } from '../harness/agent.js';
+import { Client, type StreamEvent } from '../harness/client.js';
+import { type Person, TestService } from '../harness/service.js';
+
+let service: TestService;
+let ada: Person;
+let toolbox: Toolbox;
+
+beforeAll(async () => {
+  service = await TestService.start();
+  ada = await service.person();
+  toolbox = service.app.get(Toolbox, { strict: false });
+});
+afterAll(async () => {
+  // The client opens a connection in place of that of a stream it left; one that is never used would hold up the stop.
+  const http = service.app.getHttpServer();
+  http.on('connection', (socket: Socket) => socket.destroy());
+  http.closeAllConnections();
+  await service.stop();
+});
+
+const files = (workspace: string) => `/api/workspaces/${workspace}/files`;
+const folderOf = (workspace: string) => path.join(service.dataDir, 'workspaces', workspace);
+const write = (workspace: string, at: string, content: string, client: Client = ada.client) =>
+  client.put(`${files(workspace)}/content`, { path: at, content });
+
+/** The events of a workspace after number `after`, up to the first that is looked for. */
+const watch = (
+  workspace: string,
+  until: (event: StreamEvent) => boolean,
+  after?: number,
+  client = ada.client,
+) =>
+  client.events(`/api/workspaces/${workspace}/events`, {
+    until,
+    headers: after === undefined ? {} : { 'last-event-id': String(after) },
+  });
+const isOf = (at: string) => (event: StreamEvent) => event.data.path === at;
+const brief = ({ id, data }: StreamEvent) => [id, data.kind, data.path];
+
+function actorOf({ id, email }: Person): Actor {
+  const limits = { scopes: null, organization_id: null, workspace_ids: null, expires_at: null };
+  return { type: 'user', id, name: 'Test', email, credential: { type: 'session', id, ...limits } };
+}
+const bash = (workspace: string, command: string, runId?: string) =>
+  toolbox.run(
+    { actor: actorOf(ada), workspaceId: workspace, runId, signal: new AbortController().signal },
+    'bash',
+    { command },
+  );
+
+describe('what callers write', () => {
+  it('is in one order, with who wrote, and ids that rise by one', async () => {
+    const workspace = await service.workspace(ada);
+    const { body: entry } = await write(workspace, 'a.txt', 'one');
+    await write(workspace, 'b.txt', 'two');
+    await ada.client.post(`${files(workspace)}/move`, { from: 'b.txt', to: 'c.txt' });
+    await ada.client.post(`${files(workspace)}/copy`, { from: 'c.txt', to: 'dir/d.txt' });
+    await ada.client.post(`${files(workspace)}/mkdir`, { path: 'empty' });
+    await ada.client.post(`${files(workspace)}/mkdir`, { path: 'empty' });
+    await ada.client.delete(`${files(workspace)}?path=dir&recursive=true`);
+    await write(workspace, 'end', '');
+    const events = await watch(workspace, isOf('end'));
+    expect(events.map(brief)).toEqual([
+      [1, 'created', 'a.txt'],
+      [2, 'created', 'b.txt'],
+      [3, 'moved', 'c.txt'],
+      [4, 'deleted', 'dir/d.txt'],
+      [5, 'created', 'empty'],
+      [6, 'deleted', 'dir'],
+      [7, 'created', 'end'],
+    ]);
+    expect(events[0]).toMatchObject({
+      event: 'file.changed',
+      data: { size: 3, etag: entry.etag, from: null, run_id: null, writer: { type: 'user', id: ada.id } },
+    });
+    expect(events[2]?.data).toMatchObject({ from: 'b.txt', size: 3 });
+  });
+
+  it('is one change where one writer writes to one path within a second, and goes on after any number', async () => {
+    const workspace = await service.workspace(ada);
+    const key = await service.key(ada);
+    for (const content of ['1', '12', '123', '1234']) await write(workspace, 'a.txt', content, key);
+    await write(workspace, 'end', '');
+    const events = await watch(workspace, isOf('end'));
+    expect(events.map(brief)).toEqual([
+      [1, 'created', 'a.txt'],
+      [2, 'created', 'end'],
+    ]);
+    expect(events[0]?.data.size).toBe(4);
+    await write(workspace, 'a.txt', '12345');
+    await write(workspace, 'later', '');
+    const more = await watch(workspace, isOf('later'), 2);
+    expect(more.map(brief)).toEqual([
+      [3, 'modified', 'a.txt'],
+      [4, 'created', 'later'],
+    ]);
+  });
+
+  it('reaches watchers as it happens, and those who may not see it never', async () => {
+    const workspace = await service.workspace(ada, { visibility: 'private' });
+    const stranger = await service.person('Eve');
+    expect(await stranger.client.get(`/api/workspaces/${workspace}/events`)).toMatchObject({ status: 404 });
+    const watching = watch(workspace, isOf('z'));
+    for (const name of ['x', 'y', 'z']) await write(workspace, name, name);
+    expect((await watching).map(brief)).toEqual([
+      [1, 'created', 'x'],
+      [2, 'created', 'y'],
+      [3, 'created', 'z'],
+    ]);
+  });
+});
+
+describe('what a sandbox writes', () => {
+  it('is found by comparison: made, changed, moved, removed', async () => {
+    const workspace = await service.workspace(ada);
+    for (const name of ['keep', 'change', 'remove', 'move']) await write(workspace, name, name);
+    const { changed } = await bash(
+      workspace,
+      'echo new > new; echo more >> change; rm remove; mv move "mövéd ä"; mkdir sub; ln -s /etc/passwd link; mkfifo pipe',
+    );
+    expect([...(changed ?? [])].sort()).toEqual(['change', 'link', 'mövéd ä', 'new', 'remove', 'sub']);
+    await write(workspace, 'end', '');
+    const events = (await watch(workspace, isOf('end'))).filter(({ data }) => data.writer.type === 'sandbox');
+    expect(events.map(({ data }) => [data.kind, data.path]).sort()).toEqual([
+      ['created', 'link'],
+      ['created', 'new'],
+      ['created', 'sub'],
+      ['deleted', 'remove'],
+      ['modified', 'change'],
+      ['moved', 'mövéd ä'],
+    ]);
+    const { body: entry } = await ada.client.get(`${files(workspace)}/stat?path=change`);
+    const change = events.find(({ data }) => data.path === 'change');
+    expect(change?.data).toMatchObject({
+      size: 11,
+      etag: entry.etag,
+      writer: { type: 'sandbox', id: ada.id },
+    });
+    expect(events.find(({ data }) => data.kind === 'moved')?.data).toMatchObject({ from: 'move' });
+  });
+
+  it('is the run’s where a run wrote it, also with the file tools', async () => {
+    const workspace = await service.workspace(ada);
+    const agent = new AgentClient(ada.client);
+    const run = await agent.run('write tool.txt: Hello\nrun echo shell > shell.txt', {
+      workspace_id: workspace,
+    });
+    expect(run.status).toBe('completed');
+    await write(workspace, 'end', '');
+    const events = await watch(workspace, isOf('end'));
+    const writer = { type: 'run', id: run.call_id };
+    expect(events.slice(0, 2).map(({ data }) => [data.path, data.writer, data.run_id])).toEqual([
+      ['tool.txt', writer, run.call_id],
+      ['shell.txt', writer, run.call_id],
+    ]);
+  });
+
+  it('is not what a person wrote while the command ran', async () => {
+    const workspace = await service.workspace(ada);
+    let begun = () => {};
+    const started = new Promise<void>(resolve => {
+      begun = resolve;
+    });
+    const running = toolbox.run(
+      { actor: actorOf(ada), workspaceId: workspace, signal: new AbortController().signal, onOutput: begun },
+      'bash',
+      { command: 'echo begun; until [ -e go ]; do sleep 0.05; done; echo mine > mine' },
+    );
+    await started;
+    await write(workspace, 'hers', 'hers');
+    await write(workspace, 'go', '');
+    expect(await running).toMatchObject({ isError: false, changed: ['mine'] });
+  });
+
+  it('is found in a large tree at little cost', async () => {
+    const workspace = await service.workspace(ada);
+    for (let folder = 0; folder < 100; folder++) {
+      mkdirSync(path.join(folderOf(workspace), `d${folder}`));
+      for (let file = 0; file < 100; file++)
+        writeFileSync(path.join(folderOf(workspace), `d${folder}`, `f${file}`), '');
+    }
+    const { changed } = await bash(workspace, 'echo x > here');
+    expect(changed).toEqual(['here']);
+  });
+});
+
+describe('a service that dies', () => {
+  it('loses nothing that was written through it', async () => {
+    const workspace = await service.workspace(ada);
+    const key = await service.key(ada);
+    await write(workspace, 'before', '');
+    const port = String(await unusedPort());
+    const first = await ServiceProcess.start(service, { PORT: port });
+    const there = new Client(`http://127.0.0.1:${port}`, key.headers);
+    await write(workspace, 'api.txt', 'x', there);
+    await first.kill();
+    const events = await watch(workspace, isOf('api.txt'), 1);
+    expect(events.map(brief)).toEqual([[2, 'created', 'api.txt']]);
+  });
+
+  it('has its command’s changes found by the next process on its machine', async () => {
+    const workspace = await service.workspace(ada);
+    await write(workspace, 'gone', 'x');
+    const [{ max }] = (await service.database.query('select max(seq) from workspace_change')) as [
+      { max: string },
+    ];
+    let begun = () => {};
+    const started = new Promise<void>(resolve => {
+      begun = resolve;
+    });
+    // What a process leaves behind that is killed while its command runs: the first half of the comparison.
+    const running = toolbox.run(
+      { actor: actorOf(ada), workspaceId: workspace, signal: new AbortController().signal, onOutput: begun },
+      'bash',
+      { command: 'echo begun; until [ -e go ]; do sleep 0.05; done; echo late > late; rm gone' },
+    );
+    await started;
+    const [name = ''] = readdirSync(path.join(service.dataDir, 'scans'));
+    const before = readFileSync(path.join(service.dataDir, 'scans', name));
+    await write(workspace, 'go', '');
+    await running;
+    await service.database.query('delete from workspace_change where seq > $1 and path <> $2', [max, 'go']);
+    const lost = '0192f3a1-7c1e-7d4a-9b7e-3f2a5c6d7e8f';
+    writeFileSync(path.join(service.dataDir, 'scans', lost), before);
+    await service.database.query(
+      `insert into workspace_scan (id, workspace_id, writer_type, writer_id, run_id, host, pid, from_seq, started_at, deadline)
+       values ($1, $2, 'sandbox', $3, null, $4, 4194303, $5, now(), now() + interval '1 hour')`,
+      [lost, workspace, ada.id, hostname(), max],
+    );
+    const next = await ServiceProcess.start(service, { ROLE: 'worker' });
+    await next.stop();
+    await write(workspace, 'end', '');
+    const events = await watch(workspace, isOf('end'));
+    const found = events
+      .filter(({ data }) => data.writer.type === 'sandbox')
+      .map(({ data }) => [data.kind, data.path]);
+    expect(found.sort()).toEqual([
+      ['created', 'late'],
+      ['deleted', 'gone'],
+    ]);
+    expect(readdirSync(path.join(service.dataDir, 'scans'))).toEqual([]);
+  });
+});
+
+async function unusedPort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}
