@@ -31,9 +31,6 @@ export { memberRemoved } from './members/members.events.js';
 export { OAuthResources, OAuthTokens, WorkspaceChoices } from './oauth/index.js';
 export {
   type Membership,
-  Organization,
-  OrganizationMember,
-  OrganizationsService,
   OrganizationsStore,
   organizationDeleting,
 } from './organizations/index.js';
