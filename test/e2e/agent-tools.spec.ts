@@ -131,12 +131,12 @@ describe('access', () => {
       { tools: [bash('touch after.txt'), { name: 'read_file', input: { path: 'before.txt' } }] },
       { text: 'Understood.' },
     ]);
-    const grace_ = new AgentClient(grace.client);
-    const sent = await grace_.send('go', { workspace_id });
-    await grace_.until(sent, ({ event }) => event === 'tool.finished');
+    const asGrace = new AgentClient(grace.client);
+    const sent = await asGrace.send('go', { workspace_id });
+    await asGrace.until(sent, ({ event }) => event === 'tool.finished');
     await service.join(grace, { ...place, workspaceRole: 'viewer' });
     lowered();
-    const { result } = await grace_.ended(sent);
+    const { result } = await asGrace.ended(sent);
     expect(result.toolOutputs.map(({ is_error }: Json) => is_error)).toEqual([false, true, true, false]);
     expect(result.toolOutputs[1].output).toContain('takes the role editor');
     expect(existsSync(inWorkspace('after.txt'))).toBe(false);

@@ -303,11 +303,11 @@ describe('access', () => {
     const second = await service.workspace(ada);
     const key = await service.key(ada, { workspace_ids: [second] });
     const there = await create({ workspace_id: second }, key);
-    const private_ = await create();
+    const withoutPlace = await create();
     const { id } = await create({ workspace_id });
     expect((await key.get('/api/chats')).body.items.map((chat: Json) => chat.id)).toEqual([there.id]);
     expect(await statuses(key, id)).toEqual([404, 404, 404, 404, 404]);
-    expect(await statuses(key, private_.id)).toEqual([404, 404, 404, 404, 404]);
+    expect(await statuses(key, withoutPlace.id)).toEqual([404, 404, 404, 404, 404]);
     const { status, body } = await key.post('/api/agent');
     expect([status, body.detail]).toEqual([403, expect.stringContaining('workspace_id')]);
   });

@@ -96,9 +96,9 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
       await first.kill();
       await allGone(marker);
       await startWorker();
-      const from_ = Date.now();
+      const started = Date.now();
       const run = await agent.ended(sent);
-      expect(Date.now() - from_).toBeLessThan(MOST_RECOVERY_MS);
+      expect(Date.now() - started).toBeLessThan(MOST_RECOVERY_MS);
       expect(run).toMatchObject({ status: 'completed', result: { response: 'Recovered.' } });
       expect(run.result.toolOutputs).toMatchObject([
         { is_error: true, output: expect.stringMatching(/^Interrupted:/) },
