@@ -11,7 +11,7 @@ import { prepare } from './lib/prepare.mjs';
 import { reachablePlace } from './lib/reachable.mjs';
 import { SetupError } from './lib/setup-error.mjs';
 import { readStamp } from './lib/stamp.mjs';
-import { install, testTools } from './lib/system-packages.mjs';
+import { offerTestTools } from './lib/system-packages.mjs';
 
 const selection = process.argv.slice(2);
 let counts = { passed: 0, failed: 1 };
@@ -26,7 +26,7 @@ console.log(`\n${counts.passed} passed, ${counts.failed} failed`);
 
 async function lintAndTest() {
   const { node, env } = await prepare();
-  await install(testTools);
+  await offerTestTools();
   if (selection.length === 0) {
     heading('Lint');
     const code = await runTool(['npm', 'run', 'lint'], env);

@@ -7,8 +7,8 @@ import { stage } from './stage.mjs';
 
 /** What running code in a sandbox needs: a program, and the Debian package that holds it. */
 const sandboxTools = { bwrap: 'bubblewrap', setpriv: 'util-linux', prlimit: 'util-linux' };
-/** What only tests need: a Redis server of their own. */
-export const testTools = { 'redis-server': 'redis-server' };
+/** What only tests need: a Redis server of their own, and a browser for the pages that people see. */
+const testTools = { 'redis-server': 'redis-server', chromium: 'chromium' };
 
 /**
  * Installs missing sandbox programs where that is possible, else says what to type. Never an error: the service
@@ -25,8 +25,15 @@ export async function offerSandboxTools() {
   console.log(`! Code cannot be run until a sandbox is installed: type \`${command}\`, then start again.`);
 }
 
+/** As {@link offerSandboxTools}, for what only tests need; those that need what is missing fail. */
+export async function offerTestTools() {
+  const missing = await install(testTools);
+  if (missing.length > 0)
+    console.log(`! Some tests need more: type \`sudo apt-get install ${missing.join(' ')}\`.`);
+}
+
 /** @returns {Promise<string[]>} the packages that are still missing */
-export async function install(tools) {
+async function install(tools) {
   const missing = packagesMissing(tools);
   if (missing.length === 0 || process.getuid() !== 0 || !isOnPath('apt-get')) return missing;
   await exclusively('apt-get', async () => {
