@@ -68,7 +68,7 @@ export class FilesController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const found = await this.files.download(actor, input);
+    const found = await this.files.downloadAny(actor, input);
     if ('zip' in found) return sendFolder(request, reply, found);
     await sendFile(request, reply, found, input.inline ?? false);
   }

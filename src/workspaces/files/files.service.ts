@@ -154,7 +154,12 @@ export class FilesService {
     restOnly: true,
     refuses: { ...ABSENT, 304: 'Not changed', 409: 'Not a file', 416: 'No such range' },
   })
-  async download(actor: Actor, { workspace_id, path }: DownloadFile): Promise<OpenFile | ZippedFolder> {
+  async download(actor: Actor, { workspace_id, path }: DownloadFile): Promise<OpenFile> {
+    return (await this.open(actor, 'file.read', workspace_id)).openRead(path);
+  }
+
+  /** As {@link download}, and a folder as a zip. */
+  async downloadAny(actor: Actor, { workspace_id, path }: DownloadFile): Promise<OpenFile | ZippedFolder> {
     const workspace = await this.workspaces.require(actor, 'file.read', workspace_id);
     const files = this.folders.open(workspace);
     const { type, path: at } = await files.stat(path);
