@@ -15,6 +15,9 @@ import { WorkspaceMembersController } from './members/workspace-members.controll
 import { WorkspaceMembersService } from './members/workspace-members.service.js';
 import { WorkspaceMembersStore } from './members/workspace-members.store.js';
 import { StorageMeter } from './metering/storage-meter.js';
+import { RunningSandboxes } from './sandboxes/running-sandboxes.js';
+import { SandboxControlService } from './sandboxes/sandbox-control.service.js';
+import { SandboxesController } from './sandboxes/sandboxes.controller.js';
 import { SandboxesService } from './sandboxes/sandboxes.service.js';
 import { SearchController } from './search/search.controller.js';
 import { SearchService } from './search/search.service.js';
@@ -50,6 +53,7 @@ import {
     ArchivesController,
     SearchController,
     ToolsController,
+    SandboxesController,
     WorkspaceMembersController,
     ...shareControllers,
   ],
@@ -68,6 +72,8 @@ import {
     WorkspaceQuota,
     ArchivesService,
     StorageMeter,
+    RunningSandboxes,
+    SandboxControlService,
     SandboxesService,
     SearchService,
     TreeScan,

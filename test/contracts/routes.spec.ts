@@ -65,6 +65,7 @@ beforeAll(async () => {
   const shared = await victim.client.post('/api/share', { workspace_id: workspace, path: 'notes/plan.md' });
   const fileInvitation = await victim.client.post('/api/file-invitations', {
     workspace_id: workspace,
+    sandboxId: workspace,
     path: 'notes/plan.md',
     email: 'new@example.com',
   });

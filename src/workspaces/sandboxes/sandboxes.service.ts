@@ -15,6 +15,7 @@ import { Config } from '../../platform/config/config.js';
 import { Invalid, translateErrors, Unavailable } from '../../platform/http/problem.js';
 import { Log } from '../../platform/log/log.js';
 import { type VisibleWorkspace, WorkspaceFolders } from '../workspaces/index.js';
+import { RunningSandboxes, type SandboxCaller } from './running-sandboxes.js';
 
 translateErrors(SandboxRefusal, error => new Invalid(error.message));
 translateErrors(SandboxFailure, error => new Unavailable(`Code cannot run here: ${error.message}`));
@@ -28,6 +29,8 @@ const LOOK_LIMITS = { wallMs: 10_000, cpuSeconds: 10, outputBytes: 32 * 1024 * 1
 /** A shell script to run on the files of a workspace. */
 export interface ScriptRequest {
   script: string;
+  /** For what it runs; absent: the service itself. */
+  caller?: SandboxCaller;
   /** Wall time; absent: SANDBOX_SECONDS. */
   seconds?: number;
   signal?: AbortSignal;
@@ -47,6 +50,7 @@ export class SandboxesService implements OnApplicationBootstrap {
     @Inject(Config) private readonly config: Config,
     @Inject(ActionSockets) private readonly sockets: ActionSockets,
     @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
+    @Inject(RunningSandboxes) private readonly running: RunningSandboxes,
     @Inject(Log) private readonly log: Log,
   ) {
     const node = path.dirname(path.dirname(process.execPath));
@@ -74,16 +78,19 @@ export class SandboxesService implements OnApplicationBootstrap {
     const seconds = request.seconds ?? this.config.sandboxSeconds;
     const owner = this.folders.ownerOf(workspace);
     const socket = request.actions && (await this.sockets.open(request.actions, owner));
-    try {
-      return await this.driver.run({
+    const { script: command, caller = { kind: 'service', id: null }, signal } = request;
+    const run = (signal: AbortSignal) =>
+      this.driver.run({
         ...(socket ? this.showing(socket) : {}),
         workspace: this.folders.pathOf(workspace),
         owner,
         argv: ['bash', '-c', request.script],
         limits: { memoryBytes: this.config.sandboxMemoryBytes, wallMs: seconds * 1000, cpuSeconds: seconds },
-        signal: request.signal,
+        signal,
         onOutput: request.onOutput,
       });
+    try {
+      return await this.running.showing({ workspaceId: workspace.id, command, caller, signal }, run);
     } finally {
       await socket?.close();
     }

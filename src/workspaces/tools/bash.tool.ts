@@ -55,6 +55,10 @@ export class BashTool implements Tool<BashInput> {
     const run = () =>
       this.sandboxes.runScript(workspace, {
         script: command,
+        caller:
+          context.actions?.kind === 'run'
+            ? { kind: 'run', id: context.actions.id }
+            : { kind: 'tool', id: context.actor.id },
         seconds: timeout_seconds,
         signal: context.signal,
         actions: context.actions,

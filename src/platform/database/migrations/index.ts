@@ -6,6 +6,7 @@ import { First } from './20261121-first.js';
 import { MailOutboxTable } from './20261121-mail.js';
 import { OAuth } from './20261121-oauth.js';
 import { Requests } from './20261121-requests.js';
+import { Sandboxes } from './20261121-sandboxes.js';
 import { Sharing } from './20261121-share.js';
 import { SignIn } from './20261121-sign-in.js';
 import { Tenancy } from './20261121-tenancy.js';
@@ -23,4 +24,5 @@ export const migrationsList = [
   { name: '20261121-oauth', class: OAuth },
   { name: '20261121-share', class: Sharing },
   { name: '20261121-changes', class: Changes },
+  { name: '20261121-sandboxes', class: Sandboxes },
 ];

@@ -1,0 +1,30 @@
+import { Migration } from '@mikro-orm/migrations';
+
+/** What runs in sandboxes now, in any process. */
+export class Sandboxes extends Migration {
+  override up(): void {
+    this.addSql(`
+      create table running_sandbox (
+        id uuid primary key,
+        workspace_id uuid not null references workspace on delete cascade deferrable initially deferred,
+        -- The process of the service that holds it, which dies with it.
+        process_id uuid not null,
+        node text not null,
+        command text not null,
+        caller_kind text not null,
+        caller_id uuid,
+        started_at timestamptz(3) not null,
+        -- Its process says again and again that it is still there; after this time it is not.
+        alive_until timestamptz(3) not null,
+        stop_requested boolean not null default false
+      );
+      create index running_sandbox_workspace_id on running_sandbox (workspace_id, id);
+      create index running_sandbox_process_id on running_sandbox (process_id);
+      create index running_sandbox_alive_until on running_sandbox (alive_until);
+    `);
+  }
+
+  override down(): void {
+    this.addSql('drop table running_sandbox;');
+  }
+}

@@ -1,0 +1,150 @@
+import { hostname } from 'node:os';
+import { BeforeApplicationShutdown, Inject, Injectable, OnModuleInit } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Database, newId } from '../../platform/database/database.js';
+import { Log } from '../../platform/log/log.js';
+import { Maintenance } from '../../platform/maintenance/maintenance.js';
+import { Signals } from '../../platform/signals/signals.js';
+
+const LEASE_SECONDS = 60;
+const RENEW_MS = 20_000;
+const TIDY_MS = 60_000;
+/** Longest command that is shown, in characters. */
+const MOST_SHOWN = 500;
+
+export const SANDBOX_CALLERS = ['run', 'tool', 'service'] as const;
+
+/** For what a sandbox runs: an agent's run, a person's own use of a tool, or the service itself. */
+export interface SandboxCaller {
+  kind: (typeof SANDBOX_CALLERS)[number];
+  id: string | null;
+}
+
+export interface RunningSandboxRow {
+  id: string;
+  command: string;
+  caller_kind: SandboxCaller['kind'];
+  caller_id: string | null;
+  node: string;
+  started_at: string;
+}
+
+interface Started {
+  workspaceId: string;
+  command: string;
+  caller: SandboxCaller;
+  signal: AbortSignal | undefined;
+}
+
+const topicOf = (processId: string) => `sandboxes:${processId}`;
+
+/**
+ * What runs now, in any process. Each process keeps the rows of its own, without its commands waiting for that, and ends
+ * those that it is asked to.
+ */
+@Injectable()
+export class RunningSandboxes implements OnModuleInit, BeforeApplicationShutdown {
+  private readonly processId = newId();
+  private readonly own = new Map<string, AbortController>();
+  private readonly writes = new Set<Promise<void>>();
+  private renewal: NodeJS.Timeout | undefined;
+  private unsubscribe: (() => void) | undefined;
+
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Signals) private readonly signals: Signals,
+    @Inject(Maintenance) private readonly maintenance: Maintenance,
+    @Inject(Log) private readonly log: Log,
+  ) {}
+
+  onModuleInit(): void {
+    this.maintenance.every(TIDY_MS, 'forget_lost_sandboxes', () => this.forgetLost());
+    this.unsubscribe = this.signals.subscribe(topicOf(this.processId), () => this.write(this.endRequested()));
+    this.renewal = setInterval(() => this.write(this.renew()), RENEW_MS).unref();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    clearInterval(this.renewal);
+    this.unsubscribe?.();
+    await Promise.all(this.writes);
+  }
+
+  /** Runs `work`, which others see while it runs, and can end through the signal that it gets. */
+  async showing<T>(started: Started, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const id = newId();
+    const stop = new AbortController();
+    this.own.set(id, stop);
+    const shown = this.write(this.insert(id, started));
+    try {
+      return await work(started.signal ? AbortSignal.any([started.signal, stop.signal]) : stop.signal);
+    } finally {
+      this.own.delete(id);
+      this.write(shown.then(() => this.remove(id)));
+    }
+  }
+
+  /** Those of a workspace, oldest first. */
+  async list(workspaceId: string, after: string | undefined, limit: number): Promise<RunningSandboxRow[]> {
+    const { rows } = await sql<RunningSandboxRow>`
+      select id, command, caller_kind, caller_id, node, started_at from running_sandbox
+      where workspace_id = ${workspaceId} and alive_until > now() and (${after ?? null}::uuid is null or id > ${after ?? null})
+      order by id limit ${limit}`.execute(this.database.tables());
+    return rows;
+  }
+
+  /** Asks the process that holds it to end it; false if there is no such sandbox. */
+  end(workspaceId: string, id: string): Promise<boolean> {
+    return this.database.transaction(async unit => {
+      const { rows } = await sql<{ process_id: string }>`
+        update running_sandbox set stop_requested = true
+        where id = ${id} and workspace_id = ${workspaceId} and alive_until > now()
+        returning process_id`.execute(unit.tables());
+      const [row] = rows;
+      if (row) await this.signals.notify(unit, topicOf(row.process_id));
+      return row !== undefined;
+    });
+  }
+
+  private async insert(id: string, { workspaceId, command, caller }: Started): Promise<void> {
+    const shown = command.length > MOST_SHOWN ? `${command.slice(0, MOST_SHOWN)}…`.toWellFormed() : command;
+    await sql`
+      insert into running_sandbox
+        (id, workspace_id, process_id, node, command, caller_kind, caller_id, started_at, alive_until)
+      values (${id}, ${workspaceId}, ${this.processId}, ${hostname()}, ${shown}, ${caller.kind}, ${caller.id}::uuid,
+        now(), now() + ${LEASE_SECONDS} * interval '1 second')`.execute(this.database.tables());
+  }
+
+  private async remove(id: string): Promise<void> {
+    await sql`delete from running_sandbox where id = ${id}`.execute(this.database.tables());
+  }
+
+  private async renew(): Promise<void> {
+    if (this.own.size === 0) return;
+    await sql`
+      update running_sandbox set alive_until = now() + ${LEASE_SECONDS} * interval '1 second'
+      where process_id = ${this.processId}`.execute(this.database.tables());
+    // A signal may have been lost with its connection.
+    await this.endRequested();
+  }
+
+  private async endRequested(): Promise<void> {
+    const { rows } = await sql<{ id: string }>`
+      select id from running_sandbox where process_id = ${this.processId} and stop_requested`.execute(
+      this.database.tables(),
+    );
+    for (const { id } of rows) this.own.get(id)?.abort();
+  }
+
+  private async forgetLost(): Promise<void> {
+    await sql`delete from running_sandbox where alive_until < now()`.execute(this.database.tables());
+  }
+
+  /** A write that nobody waits for; that it failed costs a line in a list, not a command. */
+  private write(writing: Promise<void>): Promise<void> {
+    const settled: Promise<void> = writing
+      .catch((error: unknown) => this.log.warn({ err: error }, 'the list of sandboxes is behind'))
+      .finally(() => this.writes.delete(settled));
+    this.writes.add(settled);
+    return settled;
+  }
+}

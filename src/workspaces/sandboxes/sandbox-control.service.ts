@@ -1,0 +1,55 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Actor } from '../../platform/access/actor.js';
+import { Action } from '../../platform/actions/action.js';
+import { iso } from '../../platform/database/rows.js';
+import { DeletedView } from '../../platform/http/deleted.view.js';
+import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/http/page.js';
+import { NotFound } from '../../platform/http/problem.js';
+import { WorkspacesStore } from '../workspaces/index.js';
+import { RunningSandboxes, type RunningSandboxRow } from './running-sandboxes.js';
+import { ListSandboxes, SandboxPage, SandboxRef, type SandboxView } from './sandboxes.dto.js';
+
+/** Seeing and ending what runs in a workspace, wherever it runs. */
+@Injectable()
+export class SandboxControlService {
+  constructor(
+    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
+    @Inject(RunningSandboxes) private readonly running: RunningSandboxes,
+  ) {}
+
+  @Action({
+    name: 'sandbox_list',
+    summary: 'List what runs in the sandboxes of a workspace now',
+    effect: 'read',
+    permission: 'workspace.read',
+    input: ListSandboxes,
+    output: SandboxPage,
+  })
+  async list(actor: Actor, input: ListSandboxes): Promise<Page<SandboxView>> {
+    const { workspace_id, cursor, limit = DEFAULT_LIMIT } = input;
+    const [after] = decodeCursor(cursor, 'id');
+    await this.workspaces.require(actor, 'workspace.read', workspace_id);
+    const rows = await this.running.list(workspace_id, after, limit + 1);
+    return pageOf(rows, limit, viewOf, ({ id }) => [id]);
+  }
+
+  @Action({
+    name: 'sandbox_end',
+    summary: 'End what runs in a sandbox, with all its processes',
+    effect: 'destructive',
+    permission: 'code.run',
+    input: SandboxRef,
+    output: DeletedView,
+    refuses: { 404: 'No such workspace, or nothing that runs' },
+  })
+  async end(actor: Actor, { workspace_id, sandbox_id }: SandboxRef): Promise<DeletedView> {
+    await this.workspaces.require(actor, 'code.run', workspace_id);
+    if (!(await this.running.end(workspace_id, sandbox_id))) throw new NotFound('No such sandbox is running');
+    return { id: sandbox_id, deleted: true };
+  }
+}
+
+function viewOf(row: RunningSandboxRow): SandboxView {
+  const { id, command, caller_kind, caller_id, node, started_at } = row;
+  return { id, command, caller: { kind: caller_kind, id: caller_id }, node, started_at: iso(started_at) };
+}

@@ -1,0 +1,26 @@
+import { Controller, Delete, Get, Inject } from '@nestjs/common';
+import { Caller } from '../../platform/access/access.js';
+import type { Actor } from '../../platform/access/actor.js';
+import { Input } from '../../platform/http/input.js';
+import { Serves } from '../../platform/http/serves.js';
+import { SandboxControlService } from './sandbox-control.service.js';
+import { ListSandboxes, SandboxRef } from './sandboxes.dto.js';
+
+const SANDBOXES = '/api/workspaces/:workspaceId/sandboxes';
+
+@Controller()
+export class SandboxesController {
+  constructor(@Inject(SandboxControlService) private readonly sandboxes: SandboxControlService) {}
+
+  @Serves(SandboxControlService, 'list')
+  @Get(SANDBOXES)
+  list(@Caller() actor: Actor, @Input() input: ListSandboxes) {
+    return this.sandboxes.list(actor, input);
+  }
+
+  @Serves(SandboxControlService, 'end')
+  @Delete(`${SANDBOXES}/:sandboxId`)
+  end(@Caller() actor: Actor, @Input() input: SandboxRef) {
+    return this.sandboxes.end(actor, input);
+  }
+}
