@@ -361,6 +361,9 @@ describe('the pages of a folder', () => {
     await visit(`${one.at}/path/pic.png?download=1`);
     await visit(`${one.at}/path/pic.png?download=1`, { headers: { range: 'bytes=5-' } });
     await visit(one.at, { method: 'HEAD' });
+    expect((await visit(`${one.at}?download=1`, { method: 'HEAD' })).headers['content-type']).toBe(
+      'application/zip',
+    );
     const { body } = await ada.client.get(`/api/share/${one.id}`);
     expect(body).toMatchObject({ views: 2, downloads: 1, uploads: 0, last_opened_at: expect.any(String) });
   });
@@ -649,10 +652,15 @@ describe('a file invitation', () => {
     const sent = await invite(guest);
     expect(sent).toMatchObject({ status: 'pending', role: 'viewer', mailed: false, invited_by_name: 'Ada' });
     expect(sent.link).toContain(sent.token);
+    const page = await service.stranger.raw('GET', new URL(sent.link).pathname);
+    const told = await page.text();
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    for (const words of ['Ada shares “site” with you', guest.email]) expect(told).toContain(words);
     const mallory = await service.person('Mallory');
     expect((await accept(mallory, sent)).status).toBe(403);
     expect((await accept(guest, sent)).body).toMatchObject({ id: sent.id, status: 'accepted' });
     expect((await accept(guest, sent)).status).toBe(409);
+    expect((await service.stranger.raw('GET', new URL(sent.link).pathname)).status).toBe(404);
     const mine = await guest.client.get('/api/file-invitations?mine=true');
     expect(mine.body.items.map(({ id }: Json) => id)).toEqual([sent.id]);
 

@@ -4,6 +4,7 @@ import { FileInvitationsController } from './invitations/file-invitations.contro
 import { FileInvitationsService } from './invitations/file-invitations.service.js';
 import { FileInvitationsStore } from './invitations/file-invitations.store.js';
 import { InvitationMail } from './invitations/invitation-mail.js';
+import { InvitationPageController } from './invitations/invitation-page.controller.js';
 import { InvitedFilesService } from './invitations/invited-files.service.js';
 import { ExposedLinks } from './links/exposed-links.js';
 import { LinkSeal } from './links/link-seal.js';
@@ -22,7 +23,12 @@ export { FileInvitation } from './invitations/file-invitation.entity.js';
 export { ShareLink } from './links/share-link.entity.js';
 export { ShareOrigin };
 
-export const shareControllers = [ShareController, VisitorsController, FileInvitationsController];
+export const shareControllers = [
+  ShareController,
+  VisitorsController,
+  FileInvitationsController,
+  InvitationPageController,
+];
 
 export const shareProviders = [
   ShareOrigin,

@@ -29,6 +29,8 @@ export interface InvitationRow extends Row<FileInvitation>, GiverStanding {
   workspace_role: WorkspaceRole | null;
 }
 
+export type OpenInvitation = Pick<InvitationRow, 'path' | 'email' | 'role' | 'invited_by_name'>;
+
 export const reachOf = (role: InvitedRole) => (role === 'editor' ? 'file.write' : 'file.read');
 
 const noSuchInvitation = () => new NotFound('No such file invitation');
@@ -53,6 +55,19 @@ export class FileInvitationsStore {
   listAccepted(actor: Actor, { after, limit }: { after?: string; limit: number }): Promise<InvitationRow[]> {
     const query = this.asked(actor).where('i.accepted_by', '=', actor.id);
     return (after ? query.where('i.id', '>', after) : query).orderBy('i.id').limit(limit).execute();
+  }
+
+  /** What somebody who holds the token of one that can still be accepted may read. */
+  async findOpen(tokenHash: string): Promise<OpenInvitation | undefined> {
+    return this.database
+      .tables<Tables>()
+      .selectFrom('file_invitation as i')
+      .leftJoin('user as u', 'u.id', 'i.invited_by')
+      .select(['i.path', 'i.email', 'i.role', 'u.name as invited_by_name'])
+      .where('i.token_hash', '=', tokenHash)
+      .where('i.accepted_by', 'is', null)
+      .where('i.expires_at', '>', new Date().toISOString())
+      .executeTakeFirst();
   }
 
   /** With the caller's role in its workspace; 404 unless they see that, or accepted it. */

@@ -16,6 +16,7 @@ export class LinkViews {
   ) {}
 
   seal(linkId: string, token: string): string {
+    this.origin.requireUsable();
     return this.sealing.close(linkId, token);
   }
 

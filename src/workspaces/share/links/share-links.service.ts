@@ -85,7 +85,10 @@ export class ShareLinksService {
     permission: 'share.manage',
     input: CreateShareLink,
     output: ShareLinkView,
-    refuses: { 404: 'No such workspace or path', 409: 'The path cannot be shared like this' },
+    refuses: {
+      404: 'No such workspace or path',
+      409: 'The path cannot be shared like this, or there is no host for links',
+    },
   })
   async create(actor: Actor, input: CreateShareLink): Promise<ShareLinkView> {
     const { workspace_id: workspaceId, allow = 'view', password } = input;

@@ -47,7 +47,8 @@ h1{margin:0;font-size:1.6rem;line-height:1.25;font-weight:650;letter-spacing:-.0
 .icon{flex:none;width:22px;height:22px;fill:none;stroke:var(--soft);stroke-width:1.6;stroke-linejoin:round;stroke-linecap:round}
 .icon.folder{fill:var(--folder);stroke:var(--folder)}
 .empty{padding:56px 24px;text-align:center;color:var(--soft)}
-.empty .icon{width:44px;height:44px;margin-bottom:8px}
+.empty .icon{width:44px;height:44px;margin-bottom:8px;stroke-width:1.1}
+.empty h1{margin-bottom:10px;color:var(--ink)}
 .empty p{margin:0}
 .empty strong{display:block;color:var(--ink);font-size:1.1rem;overflow-wrap:anywhere}
 .empty .button{margin-top:20px}

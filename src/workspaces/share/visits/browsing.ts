@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Entry, normalizePath, WorkspaceFsError } from '#libs/workspace-fs/index.js';
@@ -79,7 +80,8 @@ export class Browsing {
   private async sendFolder(visit: Visit, entry: Entry, within: string, exchange: Exchange): Promise<void> {
     const { request, reply } = exchange;
     if (!visit.savable) return sendNotice(reply, 'not_for_saving');
-    const zip = await zipOf(visit.files, entry.path);
+    const isHead = request.method === 'HEAD';
+    const zip = isHead ? Readable.from([]) : await zipOf(visit.files, entry.path);
     if (isFirst(request)) await this.visits.count(visit, 'downloads');
     void reply
       .headers({

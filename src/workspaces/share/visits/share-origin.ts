@@ -1,6 +1,8 @@
+import { isIP } from 'node:net';
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../../../platform/config/config.js';
+import { Conflict } from '../../../platform/http/problem.js';
 import { sendNotice } from '../pages/notice-page.js';
 
 /** A PDF is shown by the browser's viewer, which a sandbox would keep out; it is no document of ours all the same. */
@@ -13,22 +15,27 @@ const PAGES = /^\/s\//;
  */
 @Injectable()
 export class ShareOrigin {
-  private readonly origin: string;
-  private readonly hostname: string;
+  private readonly address: URL | undefined;
 
   constructor(@Inject(Config) config: Config) {
-    const url = new URL(config.baseUrl);
-    url.hostname = `share.${url.hostname}`;
-    this.origin = url.origin;
-    this.hostname = url.hostname;
+    this.address = shareAddressOf(config.baseUrl);
   }
 
   get isSecure(): boolean {
-    return this.origin.startsWith('https:');
+    return this.address?.protocol === 'https:';
   }
 
-  urlOf(token: string): string {
-    return `${this.origin}/s/${token}`;
+  /** Refuses (409) where the service is reached by a bare address, below which there is no other host. */
+  requireUsable(): void {
+    if (!this.address)
+      throw new Conflict(
+        'Share links need a host of their own: set PUBLIC_URL to a name instead of an IP address',
+      );
+  }
+
+  /** Null where there is no such host. */
+  urlOf(token: string): string | null {
+    return this.address ? `${this.address.origin}/s/${token}` : null;
   }
 
   /** Stands before all routes, those of other frameworks included. */
@@ -53,13 +60,24 @@ export class ShareOrigin {
   private isHere({ host }: FastifyRequest): boolean {
     // The port is another's where a proxy stands before the service; a final dot names the same host.
     const [name = ''] = host.toLowerCase().split(':');
-    return name.replace(/\.$/, '') === this.hostname;
+    return name.replace(/\.$/, '') === this.address?.hostname;
   }
 
   private sendOver({ method, url }: FastifyRequest, reply: FastifyReply): void {
-    if (method === 'GET' || method === 'HEAD') void reply.redirect(`${this.origin}${url}`, 308);
+    if (this.address && (method === 'GET' || method === 'HEAD'))
+      void reply.redirect(`${this.address.origin}${url}`, 308);
     else sendNotice(reply, 'nowhere');
   }
+}
+
+function shareAddressOf(baseUrl: string): URL | undefined {
+  if (!URL.canParse(baseUrl)) return undefined;
+  const address = new URL(baseUrl);
+  const { hostname } = address;
+  const isLoopback = /^(127\.[\d.]+|\[::1\])$/.test(hostname);
+  if (hostname === '' || (isIP(hostname.replace(/^\[|\]$/g, '')) !== 0 && !isLoopback)) return undefined;
+  address.hostname = `share.${isLoopback ? 'localhost' : hostname}`;
+  return address;
 }
 
 const SHARE_HEADERS = {
