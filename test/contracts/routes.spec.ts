@@ -65,7 +65,6 @@ beforeAll(async () => {
   const shared = await victim.client.post('/api/share', { workspace_id: workspace, path: 'notes/plan.md' });
   const fileInvitation = await victim.client.post('/api/file-invitations', {
     workspace_id: workspace,
-    sandboxId: workspace,
     path: 'notes/plan.md',
     email: 'new@example.com',
   });
@@ -76,7 +75,8 @@ beforeAll(async () => {
     auth: sessions.body.items[0].id,
     workspaceId: workspace,
     workspace_id: workspace,
-    tools: 'bash',
+    sandboxId: workspace,
+    toolName: 'bash',
     orgId: victim.organizationId,
     organization_id: victim.organizationId,
     callId: sent.body.call_id,

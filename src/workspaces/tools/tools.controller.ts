@@ -23,7 +23,7 @@ export class ToolsController {
   }
 
   @Serves(ToolsService, 'run')
-  @Post(`${TOOLS}/:name`)
+  @Post(`${TOOLS}/:toolName`)
   async run(
     @Caller() actor: Actor,
     @Input() input: RunTool,

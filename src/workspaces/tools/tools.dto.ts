@@ -6,7 +6,7 @@ const NAME = { min: 1, max: 64, example: 'bash' };
 
 export class RunTool extends WorkspaceId {
   @Field.text('Name of the tool', NAME)
-  name: string;
+  tool_name: string;
 
   @Field.json('What the tool takes, as its input_schema says', { example: { command: 'ls' } })
   input: unknown;

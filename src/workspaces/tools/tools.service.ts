@@ -45,7 +45,10 @@ export class ToolsService {
     restOnly: true,
     refuses: { 404: 'No such workspace or tool', 503: 'Code cannot run here' },
   })
-  async run(actor: Actor, { workspace_id: workspaceId, name, input }: RunTool): Promise<ReadyTool> {
+  async run(
+    actor: Actor,
+    { workspace_id: workspaceId, tool_name: name, input }: RunTool,
+  ): Promise<ReadyTool> {
     const tool = this.toolbox.find(name);
     await this.workspaces.require(actor, tool?.permission ?? 'workspace.read', workspaceId);
     if (!tool) throw new NotFound(`There is no tool ${name}`);
