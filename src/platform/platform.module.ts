@@ -30,7 +30,14 @@ export class PlatformModule {
   static with({ config, log, database, entities, outgoing }: PlatformParts): DynamicModule {
     return {
       module: PlatformModule,
-      imports: [DatabaseModule.with(entities), QueueModule, MailModule, MaintenanceModule, HttpModule, ActionsModule],
+      imports: [
+        DatabaseModule.with(entities),
+        QueueModule,
+        MailModule,
+        MaintenanceModule,
+        HttpModule,
+        ActionsModule,
+      ],
       providers: [
         { provide: Config, useValue: config },
         { provide: Log, useValue: log },

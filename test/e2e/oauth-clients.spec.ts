@@ -1,10 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import * as oauth from 'oauth4webapi';
 import { OAuthResources, OAuthTokens } from '../../src/identity/index.js';
 import { ClientsStore } from '../../src/identity/oauth/clients/clients.store.js';
 import { SigningKeys } from '../../src/identity/oauth/keys/signing-keys.js';
 import { ArtifactsStore } from '../../src/identity/oauth/store/artifacts.store.js';
+import { Config } from '../../src/platform/config/config.js';
+import { createLog } from '../../src/platform/log/log.js';
+import { Signals } from '../../src/platform/signals/signals.js';
+import { createServer } from '../../src/server.js';
 import { DocumentServer } from '../fakes/document-server.js';
 import { Browser } from '../harness/browser.js';
 import type { Json } from '../harness/client.js';
@@ -427,5 +432,42 @@ describe('what has expired', () => {
     await service.database.query(`update oauth_artifact set expires_at = now() - interval '2 hours'`);
     await service.app.get(ArtifactsStore, { strict: false }).deleteExpired();
     expect(await service.database.query('select 1 from oauth_artifact')).toEqual([]);
+  });
+});
+
+describe('another process', () => {
+  let there: { app: NestFastifyApplication; url: string };
+  beforeAll(async () => {
+    const environment = { PUBLIC_URL: service.url, DATA_DIR: service.dataDir, LOG_LEVEL: 'error' };
+    const config = Config.from({ ...environment, RATE_LIMIT_ANONYMOUS_PER_MINUTE: '0', DRAIN_SECONDS: '0' });
+    const database = { connectionString: service.database.url };
+    const app = await createServer({ config, log: createLog(config), database });
+    await app.listen(0, '127.0.0.1');
+    there = { app, url: await app.getUrl() };
+  });
+  afterAll(() => there.app.close());
+
+  it('goes on where this one stopped, and learns of new keys', async () => {
+    const { parameters, verifier } = await client.request();
+    const code = String((await client.approve(ada, parameters)).searchParams.get('code'));
+    const fields = { client_id: client.client.client_id, code_verifier: verifier, redirect_uri: REDIRECT };
+    const request = { grant_type: 'authorization_code', code, ...fields };
+    const { status, body } = await client.post(`${there.url}/oauth/token`, request);
+    expect(status).toBe(200);
+    expect(await verify(body.access_token)).toBeDefined();
+
+    const told = new Promise<void>(resolve => {
+      there.app.get(Signals, { strict: false }).subscribe('oauth-signing-keys', resolve);
+    });
+    await service.database.query(`update oauth_signing_key set created_at = created_at - interval '31 days'`);
+    const keys = service.app.get(SigningKeys, { strict: false });
+    keys.forget();
+    await keys.rotate();
+    await told;
+    const [here, elsewhere] = await Promise.all(
+      [service, there].map(async ({ url }) => (await fetch(`${url}/oauth/jwks`)).json() as Promise<Json>),
+    );
+    expect(here.keys).toHaveLength(2);
+    expect(elsewhere).toEqual(here);
   });
 });
