@@ -40,6 +40,7 @@ const DETAILS: Record<number, string> = {
   422: 'A field is not valid; the detail names it',
   429: 'More requests a minute than allowed; Retry-After says when to come back',
   500: 'A fault of ours',
+  503: 'The database, or what the request needs, cannot be had right now; Retry-After says when to come back',
 };
 
 /** The whole interface description: what the routes say, and the failures that follow from what each takes. */
@@ -108,7 +109,7 @@ const problemResponse = (description: string) => ({
 });
 
 function failuresOf(path: string, operation: Operation, isPublic: boolean, schemas: Schemas): number[] {
-  const statuses = [400, 500];
+  const statuses = [400, 500, 503];
   if (!isPublic) statuses.push(401, 403);
   if (!path.startsWith('/api/health')) statuses.push(429);
   if (path.includes('{') || namesOthers(operation, schemas)) statuses.push(404);

@@ -1,7 +1,8 @@
 import { ArgumentsHost, Catch, ExceptionFilter, HttpException, Inject } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isOutage } from '../database/outage.js';
 import { Log } from '../log/log.js';
-import { Problem, problemOf } from './problem.js';
+import { Problem, problemOf, Unavailable } from './problem.js';
 
 /** Fastify's own errors (a body too large, a malformed address) in our words. */
 const FASTIFY_DETAILS: Record<string, string> = {
@@ -54,6 +55,8 @@ export class ProblemFilter implements ExceptionFilter {
       { err: error, method: request.method, route: request.routeOptions?.url },
       'request failed',
     );
+    if (isOutage(error))
+      return new Unavailable('The database does not answer; try again in a moment', { 'retry-after': '2' });
     return new Problem(500, 'Internal server error');
   }
 }
