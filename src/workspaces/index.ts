@@ -3,11 +3,10 @@ import { Workspace, WorkspaceMember } from './workspaces/index.js';
 
 export { FilesService } from './files/files.service.js';
 export { ShareOrigin } from './share/index.js';
-export { failed, type Tool, type ToolContext, type ToolResult } from './tools/tool.js';
+export { failed, type Tool, type ToolResult } from './tools/tool.js';
 export { Toolbox } from './tools/toolbox.js';
 export {
   isVisibleTo,
-  type VisibleWorkspace,
   Workspace,
   WorkspaceFolders,
   WorkspaceMember,
