@@ -1,5 +1,6 @@
 import { chmod, chown, mkdir } from 'node:fs/promises';
 import { type Copied, type CopyOptions, copy } from './copy.js';
+import { copyFrom } from './copy-from.js';
 import { type Edited, type EditOptions, edit } from './edit.js';
 import type { Entry } from './entry.js';
 import { type Listing, type ListOptions, list } from './list.js';
@@ -83,6 +84,11 @@ export class WorkspaceFs {
 
   async copy(from: string, to: string, options: CopyOptions = {}): Promise<Copied> {
     return copy(this.tree, normalizePath(from), normalizePath(to), options);
+  }
+
+  /** Copies one file from another workspace to the same path; one that is there with its size and time is left alone. */
+  async copyFrom(source: WorkspaceFs, path: string): Promise<void> {
+    return copyFrom(this.tree, source.tree, normalizePath(path));
   }
 
   async remove(path: string, options: { recursive?: boolean } = {}): Promise<void> {

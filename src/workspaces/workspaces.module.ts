@@ -9,12 +9,18 @@ import { ChangesService } from './changes/changes.service.js';
 import { SandboxWatch } from './changes/sandbox-watch.js';
 import { WorkspaceQuota } from './changes/workspace-quota.js';
 import { ConsentWorkspaces } from './consent-workspaces.js';
+import { DuplicateController } from './duplicate/duplicate.controller.js';
+import { DuplicateJobs } from './duplicate/duplicate.jobs.js';
+import { DuplicateService, OPERATION_QUEUE } from './duplicate/duplicate.service.js';
 import { FilesController } from './files/files.controller.js';
 import { FilesService } from './files/files.service.js';
 import { WorkspaceMembersController } from './members/workspace-members.controller.js';
 import { WorkspaceMembersService } from './members/workspace-members.service.js';
 import { WorkspaceMembersStore } from './members/workspace-members.store.js';
 import { StorageMeter } from './metering/storage-meter.js';
+import { OperationsController } from './operations/operations.controller.js';
+import { OperationsService } from './operations/operations.service.js';
+import { OperationsStore } from './operations/operations.store.js';
 import { RunningSandboxes } from './sandboxes/running-sandboxes.js';
 import { SandboxControlService } from './sandboxes/sandbox-control.service.js';
 import { SandboxesController } from './sandboxes/sandboxes.controller.js';
@@ -45,12 +51,14 @@ import {
 
 /** Workspaces and the files in them. */
 @Module({
-  imports: [IdentityModule, BullModule.registerQueue({ name: WORKSPACE_QUEUE })],
+  imports: [IdentityModule, BullModule.registerQueue({ name: WORKSPACE_QUEUE }, { name: OPERATION_QUEUE })],
   controllers: [
     WorkspacesController,
     FilesController,
     ChangesController,
     ArchivesController,
+    DuplicateController,
+    OperationsController,
     SearchController,
     ToolsController,
     SandboxesController,
@@ -71,6 +79,10 @@ import {
     SandboxWatch,
     WorkspaceQuota,
     ArchivesService,
+    DuplicateService,
+    DuplicateJobs,
+    OperationsService,
+    OperationsStore,
     StorageMeter,
     RunningSandboxes,
     SandboxControlService,

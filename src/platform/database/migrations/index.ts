@@ -5,6 +5,7 @@ import { Changes } from './20261121-changes.js';
 import { First } from './20261121-first.js';
 import { MailOutboxTable } from './20261121-mail.js';
 import { OAuth } from './20261121-oauth.js';
+import { Operations } from './20261121-operations.js';
 import { Requests } from './20261121-requests.js';
 import { Sandboxes } from './20261121-sandboxes.js';
 import { Sharing } from './20261121-share.js';
@@ -25,4 +26,5 @@ export const migrationsList = [
   { name: '20261121-share', class: Sharing },
   { name: '20261121-changes', class: Changes },
   { name: '20261121-sandboxes', class: Sandboxes },
+  { name: '20261121-operations', class: Operations },
 ];

@@ -1,0 +1,144 @@
+import { Processor, WorkerHost } from '@nestjs/bullmq';
+import { BeforeApplicationShutdown, Inject } from '@nestjs/common';
+import type { Job } from 'bullmq';
+import { sql } from 'kysely';
+import { type Entry, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { Database, newId } from '../../platform/database/database.js';
+import { JobQueue } from '../../platform/queue/job-queue.js';
+import { isOver, type OperationRow, OperationsStore } from '../operations/operations.store.js';
+import { WorkspaceFolders } from '../workspaces/index.js';
+import { removeFolder } from '../workspaces/workspaces.jobs.js';
+import { OPERATION_QUEUE } from './duplicate.service.js';
+
+/** What never comes along, whether the workspace has it or not. */
+const LEFT_BEHIND = ['members', 'secrets', 'tokens', 'live deployments'];
+const MOST_SKIPPED = 1000;
+const PROGRESS_MS = 500;
+const ATTEMPTS = 5;
+
+/** Somebody wants it to end. */
+class Cancelled extends Error {}
+
+interface Progress {
+  done: number;
+  bytes: number;
+  skipped: string[];
+  savedAt: number;
+}
+
+/** Copies the files of one workspace into another; begun again after a crash, it goes on where it was. */
+@Processor(OPERATION_QUEUE, { lockDuration: 10_000, stalledInterval: 10_000, maxStalledCount: 100 })
+export class DuplicateJobs extends WorkerHost implements BeforeApplicationShutdown {
+  private readonly stopping = new AbortController();
+
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(OperationsStore) private readonly operations: OperationsStore,
+    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
+    @Inject(JobQueue) private readonly jobs: JobQueue,
+  ) {
+    super();
+  }
+
+  beforeApplicationShutdown(): void {
+    this.stopping.abort(new Error('The service is stopping'));
+  }
+
+  async process({ data, attemptsMade }: Job<{ operation_id: string }>): Promise<void> {
+    const operation = await this.operations.find(data.operation_id);
+    if (!operation || isOver(operation)) return;
+    try {
+      await this.copyAll(operation);
+    } catch (error) {
+      if (error instanceof Cancelled) return this.abandon(operation, sql`status = 'cancelled'`);
+      // A full disk, a workspace that was deleted: no more tries will help.
+      const isHopeless =
+        error instanceof WorkspaceFsError && ['no_space', 'not_found', 'too_large'].includes(error.code);
+      if (this.stopping.signal.aborted || (!isHopeless && attemptsMade + 1 < ATTEMPTS)) throw error;
+      const why = error instanceof WorkspaceFsError ? error.message : 'The copy failed; try again';
+      await this.abandon(operation, sql`status = 'error', error = ${why}`);
+    }
+  }
+
+  private async copyAll({ id, source_id, target_id, visibility }: OperationRow): Promise<void> {
+    const [source, target] = await Promise.all([this.open(source_id), this.open(target_id)]);
+    const entries = await everything(source);
+    const bytes = entries.reduce((sum, { size }) => sum + size, 0);
+    const progress: Progress = { done: 0, bytes: 0, skipped: [...LEFT_BEHIND], savedAt: 0 };
+    await this.save(
+      id,
+      progress,
+      sql`status = 'running', total = ${entries.length}, bytes_total = ${bytes},`,
+    );
+    for (const entry of entries) {
+      this.stopping.signal.throwIfAborted();
+      if (!(await copyOne(source, target, entry)) && progress.skipped.length < MOST_SKIPPED)
+        progress.skipped.push(entry.path);
+      progress.done++;
+      progress.bytes += entry.size;
+      if (Date.now() - progress.savedAt > PROGRESS_MS) await this.save(id, progress);
+    }
+    await this.save(id, progress);
+    await this.database.transaction(async unit => {
+      const ended = await this.operations.change(id, sql`status = 'completed', finished_at = now()`, unit);
+      if (ended)
+        await sql`update workspace set visibility = ${visibility}, updated_at = now() where id = ${target_id}`.execute(
+          unit.tables(),
+        );
+    });
+  }
+
+  private async save(id: string, progress: Progress, also = sql``): Promise<void> {
+    const { done, bytes, skipped } = progress;
+    const row = await this.operations.change(
+      id,
+      sql`${also} done = ${done}, bytes_done = ${bytes}, skipped = ${JSON.stringify(skipped)}::jsonb`,
+    );
+    if (!row || row.cancel_requested) throw new Cancelled();
+    progress.savedAt = Date.now();
+  }
+
+  /** Removes what was made so far. */
+  private async abandon({ id, target_id }: OperationRow, end: ReturnType<typeof sql>): Promise<void> {
+    await this.database.transaction(async unit => {
+      if (!(await this.operations.change(id, sql`${end}, finished_at = now()`, unit))) return;
+      await this.jobs.enqueue(unit, removeFolder, newId(), { workspace_id: target_id });
+      await sql`delete from workspace where id = ${target_id}`.execute(unit.tables());
+    });
+  }
+
+  private async open(id: string): Promise<WorkspaceFs> {
+    const { rows } = await sql<{ id: string; number: number }>`
+      select id, number from workspace where id = ${id}`.execute(this.database.tables());
+    const [workspace] = rows;
+    if (!workspace) throw new WorkspaceFsError('not_found', '', 'The workspace was deleted meanwhile');
+    return this.folders.open(workspace);
+  }
+}
+
+async function everything(files: WorkspaceFs): Promise<Entry[]> {
+  const all: Entry[] = [];
+  let after: string | undefined;
+  do {
+    const { entries, next } = await files.list('', { recursive: true, after });
+    all.push(...entries);
+    after = next ?? undefined;
+  } while (after !== undefined);
+  return all;
+}
+
+/** False for what is left out: links, special files, and what is gone by now. */
+async function copyOne(source: WorkspaceFs, target: WorkspaceFs, { path, type }: Entry): Promise<boolean> {
+  try {
+    if (type === 'directory') await target.mkdir(path);
+    if (type === 'file') await target.copyFrom(source, path);
+    return type === 'directory' || type === 'file';
+  } catch (error) {
+    if (
+      error instanceof WorkspaceFsError &&
+      ['not_found', 'symlink', 'not_regular', 'is_directory'].includes(error.code)
+    )
+      return false;
+    throw error;
+  }
+}

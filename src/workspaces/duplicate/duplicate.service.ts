@@ -1,0 +1,73 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { OrganizationsStore } from '../../identity/index.js';
+import type { Actor } from '../../platform/access/actor.js';
+import { Action } from '../../platform/actions/action.js';
+import { Audit } from '../../platform/audit/audit.js';
+import { Database, newId } from '../../platform/database/database.js';
+import { Forbidden } from '../../platform/http/problem.js';
+import { defineJob, JobQueue } from '../../platform/queue/job-queue.js';
+import { OperationsStore } from '../operations/operations.store.js';
+import { Workspace, WorkspaceFolders, WorkspacesStore } from '../workspaces/index.js';
+import { DuplicateWorkspace, StartedOperationView } from './duplicate.dto.js';
+
+export const OPERATION_QUEUE = 'operations';
+const duplicateFiles = defineJob<{ operation_id: string }>(OPERATION_QUEUE, 'duplicate_files');
+
+/** Making a workspace like another. */
+@Injectable()
+export class DuplicateService {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
+    @Inject(OrganizationsStore) private readonly organizations: OrganizationsStore,
+    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
+    @Inject(OperationsStore) private readonly operations: OperationsStore,
+    @Inject(JobQueue) private readonly jobs: JobQueue,
+    @Inject(Audit) private readonly audit: Audit,
+  ) {}
+
+  @Action({
+    name: 'workspace_duplicate',
+    summary: 'Copy a workspace’s files into a new one, in the background',
+    effect: 'write',
+    permission: 'workspace.read',
+    input: DuplicateWorkspace,
+    output: StartedOperationView,
+  })
+  async duplicate(actor: Actor, input: DuplicateWorkspace): Promise<StartedOperationView> {
+    const source = await this.workspaces.require(actor, 'file.read', input.workspace_id);
+    const organizationId = input.organization_id ?? source.organization_id;
+    await this.organizations.require(actor, 'workspace.create', organizationId);
+    if (actor.credential.workspace_ids)
+      throw new Forbidden('A key limited to some workspaces cannot create another');
+    const id = newId();
+    const name = input.name.trim();
+    // Nobody else sees it before it is complete.
+    const target = new Workspace({ organizationId, name, visibility: 'private', createdBy: actor.id });
+    await this.database.transaction(async unit => {
+      await this.organizations.keep(unit, organizationId);
+      unit.add(target);
+      await unit.flush();
+      await this.operations.add(unit, {
+        id,
+        kind: 'workspace_duplicate',
+        actor_id: actor.id,
+        organization_id: organizationId,
+        source_id: source.id,
+        target_id: target.id,
+        visibility: source.visibility,
+      });
+      await this.audit.record(unit, actor, {
+        action: 'workspace.duplicate',
+        target_type: 'workspace',
+        target_id: target.id,
+        organization_id: organizationId,
+        workspace_id: target.id,
+        details: { name, from: source.id },
+      });
+      await this.folders.create(target);
+      await this.jobs.enqueue(unit, duplicateFiles, newId(), { operation_id: id });
+    });
+    return { operation_id: id };
+  }
+}

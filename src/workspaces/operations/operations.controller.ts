@@ -1,0 +1,44 @@
+import { Controller, Get, Inject, Post, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Caller } from '../../platform/access/access.js';
+import type { Actor } from '../../platform/access/actor.js';
+import { Input } from '../../platform/http/input.js';
+import { Serves } from '../../platform/http/serves.js';
+import { EventStream, resumeAfter } from '../../platform/http/sse.js';
+import { OperationId, WatchOperation } from './operations.dto.js';
+import { OperationsService } from './operations.service.js';
+
+@Controller()
+export class OperationsController {
+  constructor(@Inject(OperationsService) private readonly operations: OperationsService) {}
+
+  @Serves(OperationsService, 'read')
+  @Get('/api/operations/:id')
+  read(@Caller() actor: Actor, @Input() input: OperationId) {
+    return this.operations.read(actor, input);
+  }
+
+  @Serves(OperationsService, 'events', { produces: ['text/event-stream'] })
+  @Get('/api/operations/:id/events')
+  async events(
+    @Caller() actor: Actor,
+    @Input() input: WatchOperation,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const follow = await this.operations.events(actor, input);
+    const stream = EventStream.start(reply);
+    try {
+      for await (const batch of follow(resumeAfter(request, input.after), stream.signal))
+        await stream.send(batch);
+    } finally {
+      stream.end();
+    }
+  }
+
+  @Serves(OperationsService, 'cancel')
+  @Post('/api/operations/:id/cancel')
+  cancel(@Caller() actor: Actor, @Input() input: OperationId) {
+    return this.operations.cancel(actor, input);
+  }
+}

@@ -1,0 +1,99 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import type { Actor } from '../../platform/access/actor.js';
+import { requireScope } from '../../platform/access/policy.js';
+import { Action } from '../../platform/actions/action.js';
+import { Forbidden, NotFound, problemOf } from '../../platform/http/problem.js';
+import type { ServerEvent } from '../../platform/http/sse.js';
+import { Signals } from '../../platform/signals/signals.js';
+import { WakeUp } from '../../platform/signals/wake-up.js';
+import { WorkspacesStore } from '../workspaces/index.js';
+import { OperationId, OperationView, operationView, WatchOperation } from './operations.dto.js';
+import { isOver, type OperationRow, OperationsStore, operationTopic } from './operations.store.js';
+
+/** Watching and ending long operations. Who sees the workspace that one works on sees it. */
+@Injectable()
+export class OperationsService {
+  constructor(
+    @Inject(OperationsStore) private readonly operations: OperationsStore,
+    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
+    @Inject(Signals) private readonly signals: Signals,
+  ) {}
+
+  @Action({
+    name: 'operation_read',
+    summary: 'Tell how a long operation stands',
+    effect: 'read',
+    permission: 'workspace.read',
+    input: OperationId,
+    output: OperationView,
+    refuses: { 404: 'No such operation' },
+  })
+  async read(actor: Actor, { id }: OperationId): Promise<OperationView> {
+    return operationView(await this.require(actor, id));
+  }
+
+  @Action({
+    name: 'operation_events',
+    summary: 'Stream how a long operation goes on, to its end',
+    effect: 'read',
+    permission: 'workspace.read',
+    input: WatchOperation,
+    output: OperationView,
+    restOnly: true,
+    refuses: { 404: 'No such operation' },
+  })
+  async events(
+    actor: Actor,
+    { id }: WatchOperation,
+  ): Promise<(after: number, signal: AbortSignal) => AsyncGenerator<ServerEvent[]>> {
+    await this.require(actor, id);
+    return (after, signal) => this.follow(id, after, signal);
+  }
+
+  @Action({
+    name: 'operation_cancel',
+    summary: 'Cancel a long operation; what it made so far is removed',
+    effect: 'write',
+    permission: 'workspace.read',
+    input: OperationId,
+    output: OperationView,
+    refuses: { 404: 'No such operation' },
+  })
+  async cancel(actor: Actor, { id }: OperationId): Promise<OperationView> {
+    const row = await this.require(actor, id);
+    if (row.actor_id !== actor.id) throw new Forbidden('Only who began an operation can cancel it');
+    return operationView((await this.operations.change(id, sql`cancel_requested = true`)) ?? row);
+  }
+
+  private async *follow(id: string, after: number, signal: AbortSignal): AsyncGenerator<ServerEvent[]> {
+    const wakeUp = new WakeUp(this.signals, operationTopic(id));
+    let seen = after;
+    try {
+      while (!signal.aborted) {
+        const row = await this.operations.find(id);
+        if (!row) return;
+        const event = isOver(row) ? `operation.${row.status}` : 'operation.progress';
+        if (row.version > seen || isOver(row)) yield [{ id: row.version, event, data: operationView(row) }];
+        seen = row.version;
+        if (isOver(row)) return;
+        await wakeUp.wait(signal);
+      }
+    } finally {
+      wakeUp.close();
+    }
+  }
+
+  private async require(actor: Actor, id: string): Promise<OperationRow> {
+    requireScope(actor, 'workspace.read');
+    const row = await this.operations.find(id);
+    if (!row) throw new NotFound('No such operation');
+    try {
+      await this.workspaces.require(actor, 'workspace.read', row.source_id);
+    } catch (error) {
+      if (problemOf(error)?.status === 404) throw new NotFound('No such operation');
+      throw error;
+    }
+    return row;
+  }
+}

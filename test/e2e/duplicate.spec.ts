@@ -1,0 +1,97 @@
+import { mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { ServiceProcess } from '../faults/service-process.js';
+import type { Json } from '../harness/client.js';
+import { type Person, TestService } from '../harness/service.js';
+
+let service: TestService;
+let ada: Person;
+
+/** This process serves HTTP alone: who copies are workers of their own. */
+beforeAll(async () => {
+  service = await TestService.start({ ROLE: 'api' });
+  ada = await service.person();
+});
+afterAll(() => service.stop());
+
+const folderOf = (workspace: string) => path.join(service.dataDir, 'workspaces', workspace);
+
+function fill(workspace: string, folders: number, each: number, bytes: number): void {
+  for (let folder = 0; folder < folders; folder++) {
+    mkdirSync(path.join(folderOf(workspace), `d${folder}`));
+    for (let file = 0; file < each; file++)
+      writeFileSync(path.join(folderOf(workspace), `d${folder}`, `f${file}`), Buffer.alloc(bytes, file));
+  }
+}
+const begin = async (workspace: string, fields: Json = {}): Promise<string> => {
+  const { status, body } = await ada.client.post(`/api/workspaces/${workspace}/duplicate`, {
+    name: 'Copy',
+    ...fields,
+  });
+  expect(status).toBe(200);
+  return body.operation_id;
+};
+const toItsEnd = (operation: string) => ada.client.events(`/api/operations/${operation}/events`);
+const targetOf = async (operation: string): Promise<string> => {
+  const [row] = await service.database.query('select target_id from operation where id = $1', [operation]);
+  return row?.target_id;
+};
+
+it('goes on after its worker was killed, shares no inode, and is shown to others when it is complete', async () => {
+  const workspace = await service.workspace(ada);
+  const bob = await service.person('Bob');
+  await service.join(bob, { organization: ada.organizationId, role: 'member' });
+  fill(workspace, 10, 40, 20_000);
+  symlinkSync('/etc/passwd', path.join(folderOf(workspace), 'link'));
+  const operation = await begin(workspace);
+  const target = await targetOf(operation);
+  expect(await bob.client.get(`/api/workspaces/${target}`)).toMatchObject({ status: 404 });
+  expect((await ada.client.get(`/api/operations/${operation}`)).body).toMatchObject({
+    status: 'queued',
+    result: null,
+  });
+
+  const first = await ServiceProcess.start(service, { ROLE: 'worker' });
+  await ada.client.events(`/api/operations/${operation}/events`, {
+    until: ({ data }) => data.status !== 'queued',
+  });
+  await first.kill();
+  const second = await ServiceProcess.start(service, { ROLE: 'worker' });
+  const last = (await toItsEnd(operation)).at(-1);
+  expect(last).toMatchObject({
+    event: 'operation.completed',
+    data: {
+      status: 'completed',
+      done: 411,
+      total: 411,
+      bytes_done: 8_000_000,
+      bytes_total: 8_000_000,
+      result: { workspace_id: target },
+    },
+  });
+  expect(last?.data.skipped).toEqual(['members', 'secrets', 'tokens', 'live deployments', 'link']);
+  const [original, copy] = [workspace, target].map(id => statSync(path.join(folderOf(id), 'd9', 'f7')));
+  expect([copy?.size, copy?.ino === original?.ino]).toEqual([20_000, false]);
+  expect(await bob.client.get(`/api/workspaces/${target}`)).toMatchObject({
+    status: 200,
+    body: { visibility: 'org' },
+  });
+  await second.stop();
+});
+
+it('is removed when it is cancelled, by who began it alone', async () => {
+  const workspace = await service.workspace(ada);
+  const bob = await service.person('Bob');
+  await service.join(bob, { organization: ada.organizationId, role: 'member' });
+  fill(workspace, 1, 5, 10);
+  const operation = await begin(workspace);
+  const target = await targetOf(operation);
+  expect(await bob.client.post(`/api/operations/${operation}/cancel`)).toMatchObject({ status: 403 });
+  expect(await ada.client.post(`/api/operations/${operation}/cancel`)).toMatchObject({ status: 200 });
+  const worker = await ServiceProcess.start(service, { ROLE: 'worker' });
+  const last = (await toItsEnd(operation)).at(-1);
+  expect(last).toMatchObject({ event: 'operation.cancelled', data: { status: 'cancelled', result: null } });
+  expect(await ada.client.get(`/api/workspaces/${target}`)).toMatchObject({ status: 404 });
+  await worker.stop();
+});
