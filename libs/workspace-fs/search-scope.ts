@@ -27,19 +27,23 @@ export interface ScopeOptions {
   glob?: string;
   /** Also what .gitignore leaves out, and .git and node_modules; default false. What is searched in itself always is. */
   ignored?: boolean;
+  /** Every .gitignore below the folder, where something found that out; absent: each folder is looked into for one. */
+  ignoreFiles?: Iterable<string>;
 }
 
 /** What a search below a folder looks at. */
 export class SearchScope {
   private readonly glob: Glob | undefined;
   private readonly rules: IgnoreRules | null;
+  private readonly ignoreFiles: ReadonlySet<string> | null;
 
   constructor(
     private readonly tree: Tree,
     private readonly start: string,
-    { glob, ignored = false }: ScopeOptions,
+    { glob, ignored = false, ignoreFiles }: ScopeOptions,
   ) {
     this.glob = glob === undefined ? undefined : new Glob(glob);
+    this.ignoreFiles = ignoreFiles ? new Set(ignoreFiles) : null;
     this.rules = ignored ? null : new IgnoreRules(start);
   }
 
@@ -71,8 +75,14 @@ export class SearchScope {
   async prepare(folder: string): Promise<void> {
     if (!this.rules || this.rules.knows(folder)) return;
     if (folder !== '') await this.prepare(parentOf(folder));
-    const read = () => openRead(this.tree, joinPath(folder, IGNORE_FILE));
-    if (!this.rules.knows(folder)) this.rules.tell(folder, await textOf(read));
+    const path = joinPath(folder, IGNORE_FILE);
+    const text = this.mayBe(path) ? await textOf(() => openRead(this.tree, path)) : null;
+    if (!this.rules.knows(folder)) this.rules.tell(folder, text);
+  }
+
+  /** Only what lies below the start was looked through for those files. */
+  private mayBe(ignoreFile: string): boolean {
+    return !this.ignoreFiles || this.ignoreFiles.has(ignoreFile) || !isBelow(ignoreFile, this.start);
   }
 
   /** Learns the rules of a folder whose parent's are known. */

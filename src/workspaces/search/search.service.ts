@@ -44,22 +44,22 @@ export class SearchService {
   private async content(input: SearchWorkspace, { workspace, path, after, signal }: Place): Promise<Found> {
     const { q, limit = DEFAULT_LIMIT } = input;
     const files = this.folders.open(workspace);
-    const candidates = (await isFolder(files, path))
+    const scanned = (await isFolder(files, path))
       ? await this.scan.filesWith(workspace, { ...input, path, signal })
       : null;
     const options = { ...optionsOf(input), path, query: q, limit, after, signal };
-    const { matches, more } = await files.search({ ...options, candidates: candidates ?? undefined });
+    const { matches, more } = await files.search({ ...options, ...scanned });
     return { items: matches, more };
   }
 
   private async names(input: SearchWorkspace, { workspace, path, after, signal }: Place): Promise<Found> {
     const { q, limit = DEFAULT_LIMIT } = input;
     const files = this.folders.open(workspace);
-    const candidates = (await isFolder(files, path))
+    const scanned = (await isFolder(files, path))
       ? await this.scan.everything(workspace, { ...input, path, signal })
       : null;
     const options = { ...optionsOf(input), path, query: q, limit, after: after?.path, signal };
-    const { matches, more } = await files.searchNames({ ...options, candidates: candidates ?? undefined });
+    const { matches, more } = await files.searchNames({ ...options, ...scanned });
     return { items: matches.map(({ path, ranges }) => ({ path, line: null, excerpt: path, ranges })), more };
   }
 }
