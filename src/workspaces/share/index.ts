@@ -11,6 +11,7 @@ import { LinkSeal } from './links/link-seal.js';
 import { LinkViews } from './links/link-views.js';
 import { ShareLinksService } from './links/share-links.service.js';
 import { ShareLinksStore } from './links/share-links.store.js';
+import { OutsideWrites } from './outside-writes.js';
 import { ShareController } from './share.controller.js';
 import { Browsing } from './visits/browsing.js';
 import { Dropping } from './visits/dropping.js';
@@ -39,6 +40,7 @@ export const shareProviders = [
   ExposedLinks,
   Exposures,
   ExposureService,
+  OutsideWrites,
   VisitorPass,
   VisitsService,
   Browsing,

@@ -11,6 +11,7 @@ import type { Preconditions } from '../../files/preconditions.js';
 import type { ReceivedBody } from '../../files/receive-body.js';
 import { WorkspaceFolders } from '../../workspaces/index.js';
 import { isHidden, pathBelow } from '../below.js';
+import { OutsideWrites } from '../outside-writes.js';
 import { InvitedPath, ListInvitedFiles } from './file-invitations.dto.js';
 import { FileInvitationsStore, type InvitationRow } from './file-invitations.store.js';
 
@@ -22,6 +23,7 @@ export class InvitedFilesService {
   constructor(
     @Inject(FileInvitationsStore) private readonly invitations: FileInvitationsStore,
     @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
+    @Inject(OutsideWrites) private readonly writes: OutsideWrites,
   ) {}
 
   @Action({
@@ -83,10 +85,10 @@ export class InvitedFilesService {
   ): Promise<WrittenView> {
     const { files, shared, invitation } = await this.open(actor, 'file.write', id);
     if (invitation.role !== 'editor') throw new Forbidden('This was shared with you for reading only');
-    const { entry, created } = await files.write(pathBelow(shared, path), bytes, {
-      ...facts,
-      ...preconditions,
-    });
+    const where = { workspaceId: invitation.workspace_id, files, path: pathBelow(shared, path) };
+    const writer = { type: 'user', id: actor.id } as const;
+    const options = { ...facts, ...preconditions };
+    const { entry, created } = await this.writes.write({ ...where, writer }, bytes, options);
     return { ...below(entry, shared), created };
   }
 

@@ -4,6 +4,7 @@ import { WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Quotas } from '../../../identity/index.js';
 import { Config } from '../../../platform/config/config.js';
 import { problemOf } from '../../../platform/http/problem.js';
+import { OutsideWrites } from '../outside-writes.js';
 import { type Drop, dropPage } from '../pages/form-pages.js';
 import { sendSharePage } from '../pages/layout.js';
 import { receiveFiles } from './receive-files.js';
@@ -22,6 +23,7 @@ export class Dropping {
   constructor(
     @Inject(VisitsService) private readonly visits: VisitsService,
     @Inject(Quotas) private readonly quotas: Quotas,
+    @Inject(OutsideWrites) private readonly writes: OutsideWrites,
     @Inject(Config) private readonly config: Config,
   ) {}
 
@@ -48,7 +50,13 @@ export class Dropping {
   ): Promise<{ problem: string; status: number } | undefined> {
     try {
       await receiveFiles(request, MOST_FILES, async (name, bytes) => {
-        const write = (path: string) => visit.files.write(path, bytes, { ifNoneMatch: '*' });
+        const { files, link } = visit;
+        const where = {
+          workspaceId: link.workspace_id,
+          files,
+          writer: { type: 'share', id: link.id },
+        } as const;
+        const write = (path: string) => this.writes.write({ ...where, path }, bytes, { ifNoneMatch: '*' });
         received.push(await this.names.use(visit, name, write));
       });
     } catch (error) {
