@@ -203,14 +203,16 @@ describe('a folder that becomes a link between check and use', () => {
     mkdirSync(workspace.at('dir/sub'), { recursive: true });
     await workspace.put('inside', 'x');
     await workspace.put('folder/x', 'x');
-    const swapper = spawn(process.execPath, ['-e', SWAPPER, workspace.at(''), workspace.outside()], {
-      stdio: ['ignore', 'ignore', 'inherit'],
-    });
     let running = true;
-    const exit = once(swapper, 'exit').then(([code]) => {
+    const swap = async () => {
+      running = true;
+      const swapper = spawn(process.execPath, ['-e', SWAPPER, workspace.at(''), workspace.outside()], {
+        stdio: ['ignore', 'ignore', 'inherit'],
+      });
+      const [code] = await once(swapper, 'exit');
       running = false;
-      return code;
-    });
+      expect(code).toBe(0);
+    };
     const outcomes = new Map<string, number>();
     const attempt = async (operation: () => Promise<unknown>) => {
       let outcome = 'success';
@@ -225,7 +227,11 @@ describe('a folder that becomes a link between check and use', () => {
       }
       outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
     };
-    while (running) {
+    const bothSidesMet = () => (outcomes.get('success') ?? 0) > 20 && (outcomes.get('symlink') ?? 0) > 5;
+    const race = async () => {
+      while (running) await everything();
+    };
+    const everything = async () => {
       for (const path of ['dir', 'dir/canary.txt', 'dir/sub/canary.txt', 'dir/new/file', 'file']) {
         for (const [, operation] of everyOperation(path)) await attempt(operation);
         await attempt(() => workspace.fs.stat(path));
@@ -242,11 +248,10 @@ describe('a folder that becomes a link between check and use', () => {
       );
       await attempt(() => workspace.fs.copy('', 'x'));
       expect(isDeepStrictEqual(outside(), outsideBefore)).toBe(true);
-    }
-    expect(await exit).toBe(0);
-    // Both sides of the race were met.
-    expect(outcomes.get('success')).toBeGreaterThan(20);
-    expect(outcomes.get('symlink')).toBeGreaterThan(5);
+    };
+    // Until both sides of the race were met; a busy machine may need more than one go.
+    for (let round = 0; round < 15 && !bothSidesMet(); round++) await Promise.all([swap(), race()]);
+    expect(bothSidesMet()).toBe(true);
     await workspace.fs.sweepTemporaries(-1000);
     expect(workspace.names().filter(name => name.includes('.atelier-tmp-'))).toEqual([]);
   });

@@ -252,7 +252,8 @@ function sampleOf({ input_schema }: Json): Json {
     if (type === 'integer' || type === 'number') return minimum ?? 1;
     if (type === 'boolean') return true;
     if (type === 'object') return {};
-    return format === 'uuid' ? workspace_id : format === 'date-time' ? '2030-01-01T00:00:00Z' : 'sample-text';
+    const formats: Json = { uuid: workspace_id, 'date-time': '2030-01-01T00:00:00Z', email: 'a@example.com' };
+    return formats[format] ?? 'sample-text';
   };
   const wanted = new Set([...input_schema.required, 'workspace_id']);
   return Object.fromEntries(

@@ -566,8 +566,10 @@ describe('downloads', () => {
     }
   });
 
-  it('are not of folders, or of what is not there', async () => {
-    expect((await download('down')).status).toBe(409);
+  it('are archives of folders, and not of what is not there', async () => {
+    const folder = await download('down');
+    expect([folder.status, folder.headers.get('content-type')]).toEqual([200, 'application/zip']);
+    await folder.arrayBuffer();
     expect((await download('down/none')).status).toBe(404);
   });
 
