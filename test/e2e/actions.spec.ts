@@ -9,6 +9,7 @@ import { Database } from '../../src/platform/database/database.js';
 import { FakeOpenAi } from '../fakes/openai-server.js';
 import { AgentClient, messagesOf } from '../harness/agent.js';
 import { Client, type Json } from '../harness/client.js';
+import { sampleInput } from '../harness/sample-input.js';
 import { type Person, TestService } from '../harness/service.js';
 
 let model: FakeOpenAi;
@@ -241,27 +242,7 @@ describe('a run', () => {
   });
 });
 
-/** An input that is valid for the action, as far as its schema tells, and names Ada's workspace. */
-function sampleOf({ input_schema }: Json): Json {
-  const sample = (schema: Json, name: string): Json => {
-    const { type, format, enum: values, minimum, items, anyOf } = schema;
-    if (name === 'workspace_id') return workspace_id;
-    if (anyOf) return sample(anyOf[0], name);
-    if (values) return values[0];
-    if (type === 'array') return [sample(items, '')];
-    if (type === 'integer' || type === 'number') return minimum ?? 1;
-    if (type === 'boolean') return true;
-    if (type === 'object') return {};
-    const formats: Json = { uuid: workspace_id, 'date-time': '2030-01-01T00:00:00Z', email: 'a@example.com' };
-    return formats[format] ?? 'sample-text';
-  };
-  const wanted = new Set([...input_schema.required, 'workspace_id']);
-  return Object.fromEntries(
-    Object.entries<Json>(input_schema.properties)
-      .filter(([name]) => wanted.has(name))
-      .map(([name, schema]) => [name, sample(schema, name)]),
-  );
-}
+const sampleOf = (action: Json) => sampleInput(action, { workspace_id });
 
 const takesWorkspace = ({ input_schema }: Json) => input_schema.required?.includes('workspace_id');
 

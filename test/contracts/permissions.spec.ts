@@ -1,0 +1,141 @@
+/**
+ * The policy table against the running service: every action that has a permission, for every role, through a person's
+ * sign-in, a key bound to the organization, a service account and a key without the scope. Rehearsed, so nothing is done.
+ */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  ORGANIZATION_POLICY,
+  ORGANIZATION_ROLES,
+  SCOPES,
+  WORKSPACE_POLICY,
+  WORKSPACE_ROLES,
+} from '../../src/platform/access/policy.js';
+import { Client, type Json } from '../harness/client.js';
+import { sampleInput } from '../harness/sample-input.js';
+import { type Person, TestService } from '../harness/service.js';
+
+let service: TestService;
+let owner: Person;
+let ids: Record<string, string>;
+let catalog: Json[];
+const people = new Map<string, Person>();
+const collaborators = new Map<string, Person>();
+const accounts = new Map<string, Client>();
+
+beforeAll(async () => {
+  service = await TestService.start();
+  owner = await service.person('Owner');
+  const organization = owner.organizationId;
+  const workspace = await service.workspace(owner, { visibility: 'restricted' });
+  ids = { workspace_id: workspace, organization_id: organization, user_id: owner.id };
+  for (const role of ORGANIZATION_ROLES) {
+    const person = await service.person(role);
+    await service.join(person, { organization, role });
+    people.set(role, person);
+    accounts.set(role, await serviceAccount(organization, role));
+  }
+  for (const workspaceRole of WORKSPACE_ROLES) {
+    const person = await service.person(workspaceRole);
+    await service.join(person, { organization, role: 'guest', workspace, workspaceRole });
+    collaborators.set(workspaceRole, person);
+  }
+  catalog = await everyAction();
+}, 120_000);
+afterAll(() => service.stop());
+
+async function serviceAccount(organization_id: string, role: string): Promise<Client> {
+  const { body } = await owner.client.post('/api/service-accounts', { organization_id, name: role, role });
+  const key = await owner.client.post(`/api/service-accounts/${body.id}/keys`, { name: 'CI' });
+  return new Client(service.url, { 'x-api-key': key.body.api_key });
+}
+
+async function everyAction(): Promise<Json[]> {
+  const found: Json[] = [];
+  for (let cursor = ''; ; ) {
+    const { body } = await owner.client.get(`/api/actions?limit=200${cursor && `&cursor=${cursor}`}`);
+    found.push(...body.items);
+    cursor = body.next_cursor ?? '';
+    if (!cursor) break;
+  }
+  const whole = await Promise.all(found.map(({ name }) => owner.client.get(`/api/actions/${name}`)));
+  return whole.map(({ body }) => body);
+}
+
+/** Actions of a policy that name their organization or workspace themselves. */
+const actionsOf = (policy: object, place: string) =>
+  catalog.filter(
+    ({ permission, input_schema }) => permission in policy && input_schema.required?.includes(place),
+  );
+
+const rehearse = async (client: Client, action: Json) =>
+  (await client.post(`/api/actions/${action.name}/run`, { input: sampleInput(action, ids), dry_run: true }))
+    .status;
+
+/** What the table says: 200 from the least role upwards, else 403. */
+function expected(
+  policy: Record<string, { least: string }>,
+  ranking: readonly string[],
+  action: Json,
+  role: string,
+): number {
+  const least = policy[action.permission]?.least ?? '';
+  return ranking.indexOf(role) <= ranking.indexOf(least) ? 200 : 403;
+}
+
+describe('what the table says of an organization', () => {
+  it.each(ORGANIZATION_ROLES)('holds for a person who is %s, signed in and by a bound key', async role => {
+    const person = people.get(role) as Person;
+    const bound = await service.key(person, { organization_id: owner.organizationId });
+    const actions = actionsOf(ORGANIZATION_POLICY, 'organization_id');
+    expect(actions.length).toBeGreaterThan(8);
+    for (const action of actions) {
+      const status = expected(ORGANIZATION_POLICY, ORGANIZATION_ROLES, action, role);
+      expect([action.name, await rehearse(person.client, action)]).toEqual([action.name, status]);
+      expect([action.name, await rehearse(bound, action)]).toEqual([action.name, status]);
+    }
+  });
+
+  it.each(ORGANIZATION_ROLES)('holds for a service account that is %s', async role => {
+    for (const action of actionsOf(ORGANIZATION_POLICY, 'organization_id')) {
+      const status = expected(ORGANIZATION_POLICY, ORGANIZATION_ROLES, action, role);
+      expect([action.name, await rehearse(accounts.get(role) as Client, action)]).toEqual([
+        action.name,
+        status,
+      ]);
+    }
+  });
+});
+
+describe('what the table says of a workspace', () => {
+  it.each(WORKSPACE_ROLES)(
+    'holds for a person who is %s, signed in and by a key for that workspace',
+    async role => {
+      const person = collaborators.get(role) as Person;
+      const limited = await service.key(person, { workspace_ids: [ids.workspace_id] });
+      const actions = actionsOf(WORKSPACE_POLICY, 'workspace_id');
+      expect(actions.length).toBeGreaterThan(15);
+      for (const action of actions) {
+        const status = expected(WORKSPACE_POLICY, WORKSPACE_ROLES, action, role);
+        expect([action.name, await rehearse(person.client, action)]).toEqual([action.name, status]);
+        expect([action.name, await rehearse(limited, action)]).toEqual([action.name, status]);
+      }
+    },
+  );
+});
+
+describe('a key that lacks one scope', () => {
+  it('is refused exactly the actions that need it', async () => {
+    const places = [
+      ...actionsOf(ORGANIZATION_POLICY, 'organization_id'),
+      ...actionsOf(WORKSPACE_POLICY, 'workspace_id'),
+    ];
+    const needed = [...new Set(places.flatMap(({ scopes }) => scopes as string[]))];
+    for (const scope of needed) {
+      const key = await service.key(owner, { scopes: SCOPES.filter(other => other !== scope) });
+      for (const action of places) {
+        const status = action.scopes.includes(scope) ? 403 : 200;
+        expect([scope, action.name, await rehearse(key, action)]).toEqual([scope, action.name, status]);
+      }
+    }
+  }, 120_000);
+});
