@@ -36,6 +36,7 @@ export const ORGANIZATION_POLICY = {
   'billing.read': { least: 'admin', scope: 'billing:read' },
   'billing.update': { least: 'admin', scope: 'billing:write' },
   'workspace.create': { least: 'member', scope: 'workspaces:write' },
+  'exposure.list': { least: 'guest', scope: 'shares:read' },
   'exposure.manage': { least: 'admin', scope: 'shares:write' },
 } as const satisfies Record<string, Rule<OrganizationRole>>;
 

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { OrganizationsStore } from '../../../identity/index.js';
 import type { Actor } from '../../../platform/access/actor.js';
-import { organizationRoleAllows, requireScope } from '../../../platform/access/policy.js';
+import { organizationRoleAllows } from '../../../platform/access/policy.js';
 import { Action } from '../../../platform/actions/action.js';
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../../platform/http/page.js';
 import { ExposedPage, ExposedView, ListExposed } from './exposure.dto.js';
@@ -19,15 +19,14 @@ export class ExposureService {
     name: 'exposure_list',
     summary: 'List everything of an organization that is reachable from outside, each with how to end it',
     effect: 'read',
-    permission: 'share.read',
+    permission: 'exposure.list',
     input: ListExposed,
     output: ExposedPage,
     refuses: { 404: 'No such organization' },
   })
   async list(actor: Actor, input: ListExposed): Promise<Page<ExposedView>> {
     const { organization_id: organizationId, limit = DEFAULT_LIMIT, cursor } = input;
-    const { role } = await this.organizations.requireMember(actor, organizationId);
-    requireScope(actor, 'share.read');
+    const { role } = await this.organizations.require(actor, 'exposure.list', organizationId);
     const [after] = decodeCursor(cursor, 'id');
     const all = organizationRoleAllows(role, 'exposure.manage');
     const rows = await this.exposures.list(actor, { organizationId, all, after, limit: limit + 1 });
