@@ -284,10 +284,24 @@ it('a rehearsal of any action about something sees it or not as the action would
     organization_id: ada.organizationId,
     name: 'Bot',
   });
+  await ada.client.put(`/api/workspaces/${workspace_id}/files/content`, { path: 'a.txt', content: 'a' });
+  const made = async (path: string, body: Json) => (await ada.client.post(path, body)).body;
+  const shared = await made('/api/share', { workspace_id, path: 'a.txt' });
+  const invited = await made('/api/file-invitations', {
+    workspace_id,
+    path: 'a.txt',
+    email: 'x@example.com',
+  });
+  const copying = await made(`/api/workspaces/${workspace_id}/duplicate`, { name: 'Copy' });
   const ids: Json = {
     organization_id: ada.organizationId,
     chat_id: sent.chat_id,
     call_id: sent.call_id,
+    message_id: sent.message_id,
+    share: shared.id,
+    file_invitation: invited.id,
+    invited_file: invited.id,
+    operation: copying.operation_id,
     chat: sent.chat_id,
     service_account: account.body.id,
   };
@@ -304,7 +318,13 @@ it('a rehearsal of any action about something sees it or not as the action would
       input[name] = name === 'id' && noun ? ids[noun] : (ids[name] ?? input[name]);
     const of = async (client: Client) =>
       (await client.post(`/api/actions/${action.name}/run`, { input, dry_run: true })).status;
-    expect([action.name, await of(ada.client), await of(outsider.client)]).toEqual([action.name, 200, 404]);
+    // What others share with Ada is not there: nobody does.
+    const forAda = action.name.startsWith('invited_file_') ? 404 : 200;
+    expect([action.name, await of(ada.client), await of(outsider.client)]).toEqual([
+      action.name,
+      forAda,
+      404,
+    ]);
   }
   expect(things.length).toBeGreaterThan(30);
 });

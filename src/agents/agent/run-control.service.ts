@@ -1,6 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
+import type { WorkspacePermission } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
+import { Subject } from '../../platform/actions/subject.js';
 import { Database } from '../../platform/database/database.js';
 import { iso } from '../../platform/database/rows.js';
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/http/page.js';
@@ -89,7 +91,11 @@ export class RunControlService {
     refuses: { 409: 'Its run has begun' },
   })
   async edit(actor: Actor, { message_id, message }: EditQueuedMessage): Promise<QueuedMessageView> {
-    const { chat_id, run_id: call_id, created_at } = await this.requireMessage(actor, message_id);
+    const {
+      chat_id,
+      run_id: call_id,
+      created_at,
+    } = await this.requireMessage(actor, 'agent.run', message_id);
     if (!(await this.queue.rewrite(message_id, message)))
       throw new Conflict('Its run has begun; send another message instead');
     return { message_id, call_id, chat_id, message, created_at: iso(created_at) };
@@ -105,7 +111,7 @@ export class RunControlService {
     refuses: { 409: 'Its run has begun' },
   })
   async withdraw(actor: Actor, { message_id }: QueuedMessageId): Promise<WithdrawnView> {
-    const { chat_id, run_id } = await this.requireMessage(actor, message_id);
+    const { chat_id, run_id } = await this.requireMessage(actor, 'agent.run', message_id);
     await this.database.transaction(async unit => {
       await this.runs.lockChat(unit, chat_id);
       const wasNext = (await this.runs.headOf(unit, chat_id)) === run_id;
@@ -116,10 +122,11 @@ export class RunControlService {
     return { message_id, withdrawn: true };
   }
 
-  private async requireMessage(actor: Actor, id: string) {
+  @Subject('message', 'workspace', () => ({ organization_id: null, workspace_id: null }))
+  private async requireMessage(actor: Actor, permission: WorkspacePermission, id: string) {
     const message = await this.queue.message(id);
     if (!message) throw new NotFound('No such message');
-    await this.chats.require(actor, 'agent.run', message.chat_id);
+    await this.chats.require(actor, permission, message.chat_id);
     return message;
   }
 

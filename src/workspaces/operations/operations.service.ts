@@ -1,13 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Actor } from '../../platform/access/actor.js';
-import { requireScope } from '../../platform/access/policy.js';
+import { requireScope, type WorkspacePermission } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
+import { Subject } from '../../platform/actions/subject.js';
 import { Forbidden, NotFound, problemOf } from '../../platform/http/problem.js';
 import type { ServerEvent } from '../../platform/http/sse.js';
 import { Signals } from '../../platform/signals/signals.js';
 import { WakeUp } from '../../platform/signals/wake-up.js';
-import { WorkspacesStore } from '../workspaces/index.js';
+import { type VisibleWorkspace, WorkspacesStore } from '../workspaces/index.js';
 import { OperationId, OperationView, operationView, WatchOperation } from './operations.dto.js';
 import { isOver, type OperationRow, OperationsStore, operationTopic } from './operations.store.js';
 
@@ -82,6 +83,20 @@ export class OperationsService {
     } finally {
       wakeUp.close();
     }
+  }
+
+  /** Whether the caller may do that to the operation, as its workspace says. */
+  @Subject('operation', 'workspace', ({ id, organization_id }: VisibleWorkspace) => ({
+    organization_id,
+    workspace_id: id,
+  }))
+  async requireStanding(
+    actor: Actor,
+    permission: WorkspacePermission,
+    id: string,
+  ): Promise<VisibleWorkspace> {
+    const { source_id } = await this.require(actor, id);
+    return this.workspaces.require(actor, permission, source_id);
   }
 
   private async require(actor: Actor, id: string): Promise<OperationRow> {

@@ -3,14 +3,19 @@ import { Inject, Injectable } from '@nestjs/common';
 import { normalizePath } from '#libs/workspace-fs/index.js';
 import { hashSecret, randomSecret, User } from '../../../identity/index.js';
 import type { Actor } from '../../../platform/access/actor.js';
-import { requireScope, requireWorkspaceRole } from '../../../platform/access/policy.js';
+import {
+  requireScope,
+  requireWorkspaceRole,
+  type WorkspacePermission,
+} from '../../../platform/access/policy.js';
 import { Action } from '../../../platform/actions/action.js';
+import { Subject } from '../../../platform/actions/subject.js';
 import { Audit } from '../../../platform/audit/audit.js';
 import { Database, type UnitOfWork } from '../../../platform/database/database.js';
 import { DeletedView } from '../../../platform/http/deleted.view.js';
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../../platform/http/page.js';
 import { Conflict, Forbidden, NotFound } from '../../../platform/http/problem.js';
-import { WorkspaceFolders, WorkspacesStore } from '../../workspaces/index.js';
+import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../../workspaces/index.js';
 import { FileInvitation } from './file-invitation.entity.js';
 import {
   CreateFileInvitation,
@@ -136,6 +141,20 @@ export class FileInvitationsService {
       await this.record(unit, actor, 'file_invitation.revoke', what);
     });
     return DeletedView.of(id);
+  }
+
+  /** Whether the caller may do that to the file invitation, as its workspace says. */
+  @Subject('file_invitation', 'workspace', ({ id, organization_id }: VisibleWorkspace) => ({
+    organization_id,
+    workspace_id: id,
+  }))
+  async requireStanding(
+    actor: Actor,
+    permission: WorkspacePermission,
+    id: string,
+  ): Promise<VisibleWorkspace> {
+    const { workspace_id } = await this.invitations.require(actor, id);
+    return this.workspaces.require(actor, permission, workspace_id);
   }
 
   private record(

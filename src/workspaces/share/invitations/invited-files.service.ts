@@ -3,6 +3,7 @@ import { type Entry, normalizePath, type OpenFile, type WorkspaceFs } from '#lib
 import type { Actor } from '../../../platform/access/actor.js';
 import { requireScope } from '../../../platform/access/policy.js';
 import { Action } from '../../../platform/actions/action.js';
+import { Subject } from '../../../platform/actions/subject.js';
 import { DEFAULT_LIMIT, type Page } from '../../../platform/http/page.js';
 import { Forbidden } from '../../../platform/http/problem.js';
 import { cursorAfter, pathOfCursor } from '../../files/cursor.js';
@@ -92,6 +93,10 @@ export class InvitedFilesService {
     return { ...below(entry, shared), created };
   }
 
+  @Subject('invited_file', 'workspace', ({ invitation }: Opened) => ({
+    organization_id: null,
+    workspace_id: invitation.workspace_id,
+  }))
   private async open(actor: Actor, permission: 'file.read' | 'file.write', id: string): Promise<Opened> {
     requireScope(actor, permission);
     const invitation = await this.invitations.requireAccepted(actor, id);

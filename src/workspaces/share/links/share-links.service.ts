@@ -9,12 +9,13 @@ import {
   type WorkspacePermission,
 } from '../../../platform/access/policy.js';
 import { Action } from '../../../platform/actions/action.js';
+import { Subject } from '../../../platform/actions/subject.js';
 import { Audit } from '../../../platform/audit/audit.js';
 import { Database, type UnitOfWork } from '../../../platform/database/database.js';
 import { DeletedView } from '../../../platform/http/deleted.view.js';
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../../platform/http/page.js';
 import { Conflict, Invalid, NotFound } from '../../../platform/http/problem.js';
-import { WorkspaceFolders, WorkspacesStore } from '../../workspaces/index.js';
+import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../../workspaces/index.js';
 import { LinkViews } from './link-views.js';
 import { type Allowance, ShareLink } from './share-link.entity.js';
 import {
@@ -178,6 +179,20 @@ export class ShareLinksService {
       await this.record(unit, actor, 'share.revoke', row, { path: row.path });
     });
     return DeletedView.of(id);
+  }
+
+  /** Whether the caller may do that to the share, as its workspace says. */
+  @Subject('share', 'workspace', ({ id, organization_id }: VisibleWorkspace) => ({
+    organization_id,
+    workspace_id: id,
+  }))
+  async requireStanding(
+    actor: Actor,
+    permission: WorkspacePermission,
+    id: string,
+  ): Promise<VisibleWorkspace> {
+    const { workspace_id } = await this.links.require(actor, id);
+    return this.workspaces.require(actor, permission, workspace_id);
   }
 
   private async requireShareable(
