@@ -1,5 +1,7 @@
 import { type Configuration, PostgreSqlConnection, PostgreSqlDriver } from '@mikro-orm/postgresql';
 import type { Dialect, Driver } from 'kysely';
+import type { Pool } from 'pg';
+import { PreparedStatements } from './prepared-statements.js';
 
 /**
  * Kysely never gives a connection back to the pool whose `begin` or `rollback` failed, as they do when it was lost. With
@@ -27,7 +29,9 @@ function releasing(driver: Driver): Driver {
 
 class ReleasingConnection extends PostgreSqlConnection {
   override createKyselyDialect(overrides: Parameters<PostgreSqlConnection['createKyselyDialect']>[0]) {
-    const dialect = super.createKyselyDialect(overrides);
+    const statements = new PreparedStatements();
+    const onPoolCreated = (pool: Pool) => void pool.on('connect', client => statements.attach(client));
+    const dialect = super.createKyselyDialect({ ...overrides, onPoolCreated } as typeof overrides);
     const createDriver: Dialect['createDriver'] = dialect.createDriver.bind(dialect);
     return Object.assign(dialect, { createDriver: () => releasing(createDriver()) });
   }

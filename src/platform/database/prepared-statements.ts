@@ -1,0 +1,46 @@
+import type { ClientBase, QueryResult } from 'pg';
+
+/** Statements that one connection keeps prepared at most; ours are far fewer, but those with lists have many lengths. */
+const MOST = 500;
+/** SQLSTATE of a prepared statement whose tables were changed by a newer version of the service. */
+const PLAN_CHANGED = '0A000';
+
+type PlainQuery = (query: { name?: string; text: string; values: unknown[] }) => Promise<QueryResult>;
+
+/**
+ * Names for statements by their text. PostgreSQL plans a named statement a few times per connection and then keeps the
+ * plan; planning an unnamed one costs more than running it.
+ */
+export class PreparedStatements {
+  private readonly names = new Map<string, string | undefined>();
+
+  /** Makes `client` prepare what it is asked with parameters; everything else it does as before. */
+  attach(client: ClientBase): void {
+    const plain = client.query.bind(client) as unknown as PlainQuery & ((...args: unknown[]) => unknown);
+    const query = (...args: unknown[]): unknown => {
+      const [text, values, callback] = args;
+      const hasParameters = Array.isArray(values) && values.length > 0;
+      // Without parameters it may be several statements, which cannot be prepared.
+      if (typeof text !== 'string' || !hasParameters || callback !== undefined) return plain(...args);
+      return this.run(plain, text, values);
+    };
+    Object.assign(client, { query });
+  }
+
+  private async run(plain: PlainQuery, text: string, values: unknown[]): Promise<QueryResult> {
+    try {
+      return await plain({ name: this.nameOf(text), text, values });
+    } catch (error) {
+      // From now on it is planned each time: the connections that hold the old plan live on.
+      if ((error as { code?: unknown }).code === PLAN_CHANGED) this.names.set(text, undefined);
+      throw error;
+    }
+  }
+
+  private nameOf(text: string): string | undefined {
+    if (this.names.has(text) || this.names.size >= MOST) return this.names.get(text);
+    const name = `s${this.names.size}`;
+    this.names.set(text, name);
+    return name;
+  }
+}
