@@ -29,10 +29,15 @@ function who(actor: Actor | null) {
     actor_type: actor?.type ?? null,
     actor_id: actor?.id ?? null,
     actor_name: actor?.name ?? null,
-    on_behalf_of_id: null,
+    // A run, a program with an exec token and an application that was let in act for the one who let them.
+    on_behalf_of_id: isProgram(actor) ? actor.id : null,
     credential_type: actor?.credential.type ?? null,
     credential_id: actor?.credential.id ?? null,
   };
+}
+
+function isProgram(actor: Actor | null): actor is Actor {
+  return actor?.credential.type === 'exec' || actor?.credential.type === 'oauth';
 }
 
 function whereFrom() {
