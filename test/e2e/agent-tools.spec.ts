@@ -104,9 +104,12 @@ describe('a subagent', () => {
     const after = new Promise<void>(resolve => {
       go = resolve;
     });
+    const from = model.requests.length;
     model.reply({ text: 'First.', after });
     const first = await agent.send('one', place);
     const second = await agent.send('two', { chat_id: first.chat_id });
+    // The first run has read the file by now.
+    await model.received(from + 1);
     define('gone', '---\ntoolz: bash\n---\nBroken.');
     go();
     expect((await agent.ended(first)).status).toBe('completed');
