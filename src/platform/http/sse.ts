@@ -41,6 +41,19 @@ export class EventStream {
     return new EventStream(reply);
   }
 
+  /** Sends one client the batches that `follow` gives, until they end or the client has gone. */
+  static async carry(
+    reply: FastifyReply,
+    follow: (signal: AbortSignal) => AsyncIterable<ServerEvent[]>,
+  ): Promise<void> {
+    const stream = EventStream.start(reply);
+    try {
+      for await (const batch of follow(stream.signal)) await stream.send(batch);
+    } finally {
+      stream.end();
+    }
+  }
+
   /** Ends every open stream with the hint to come back: another process, or the next, carries it on. */
   static endAll(): void {
     for (const stream of open) {

@@ -21,12 +21,6 @@ export class ChangesController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const events = await this.changes.events(actor, input);
-    const stream = EventStream.start(reply);
-    try {
-      for await (const batch of events.follow(resumeAfter(request, input.after), stream.signal))
-        await stream.send(batch);
-    } finally {
-      stream.end();
-    }
+    await EventStream.carry(reply, signal => events.follow(resumeAfter(request, input.after), signal));
   }
 }

@@ -27,13 +27,7 @@ export class OperationsController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const follow = await this.operations.events(actor, input);
-    const stream = EventStream.start(reply);
-    try {
-      for await (const batch of follow(resumeAfter(request, input.after), stream.signal))
-        await stream.send(batch);
-    } finally {
-      stream.end();
-    }
+    await EventStream.carry(reply, signal => follow(resumeAfter(request, input.after), signal));
   }
 
   @Serves(OperationsService, 'cancel')
