@@ -5,6 +5,7 @@ import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import { Log } from '../../platform/log/log.js';
 import { writeLetter } from '../../platform/mail/letter.js';
 import { Mailer } from '../../platform/mail/mailer.js';
+import { Drain } from '../../platform/signals/drain.js';
 import { Signals } from '../../platform/signals/signals.js';
 
 interface AlertRow {
@@ -23,15 +24,12 @@ const AT_ONCE = 20;
 const PAUSE_MS = 5_000;
 
 /**
- * Mails the owners about alerts: woken by the commit that made one, and once at start for what a crash left behind. An
- * alert is marked in the transaction that hands over its mails, so that each is mailed once, whoever comes first.
+ * Mails the owners about alerts. An alert is marked in the transaction that hands over its mails, so that each is mailed
+ * once, whoever comes first.
  */
 @Injectable()
 export class AlertMails implements OnApplicationBootstrap, OnApplicationShutdown {
-  private unsubscribe: (() => void) | undefined;
-  private working: Promise<void> | undefined;
-  private again: NodeJS.Timeout | undefined;
-  private wanted = false;
+  private drain: Drain | undefined;
 
   constructor(
     @Inject(Config) private readonly config: Config,
@@ -43,33 +41,16 @@ export class AlertMails implements OnApplicationBootstrap, OnApplicationShutdown
 
   onApplicationBootstrap(): void {
     if (!this.config.runsJobs) return;
-    this.unsubscribe = this.signals.subscribe(TOPIC, () => this.wake());
-    this.wake();
-  }
-
-  async onApplicationShutdown(): Promise<void> {
-    this.unsubscribe?.();
-    clearTimeout(this.again);
-    await this.working;
-  }
-
-  private wake(): void {
-    this.wanted = true;
-    this.working ??= this.drain().finally(() => {
-      this.working = undefined;
+    this.drain = new Drain(this.signals, this.log, {
+      topic: TOPIC,
+      take: () => this.database.transaction(unit => this.handOver(unit)),
+      failure: 'budget alerts cannot be mailed; trying again',
+      retryMs: PAUSE_MS,
     });
   }
 
-  private async drain(): Promise<void> {
-    while (this.wanted) {
-      this.wanted = false;
-      try {
-        while ((await this.database.transaction(unit => this.handOver(unit))) > 0);
-      } catch (error) {
-        this.log.error({ err: error }, 'budget alerts cannot be mailed; trying again');
-        this.again = setTimeout(() => this.wake(), PAUSE_MS).unref();
-      }
-    }
+  async onApplicationShutdown(): Promise<void> {
+    await this.drain?.close();
   }
 
   private async handOver(unit: UnitOfWork): Promise<number> {

@@ -5,8 +5,11 @@ import { Queue } from 'bullmq';
 import { Config } from '../config/config.js';
 import { Database, UnitOfWork } from '../database/database.js';
 import { Log } from '../log/log.js';
+import { Drain } from '../signals/drain.js';
 import { Signals } from '../signals/signals.js';
 import { JOB_OPTIONS, OUTBOX_TOPIC } from './job-queue.js';
+
+const RETRY_MS = 1_000;
 
 interface OutboxRow {
   id: string;
@@ -16,14 +19,12 @@ interface OutboxRow {
 }
 
 /**
- * Hands committed jobs over to Redis: woken by the commit, and once at start for what a crash left behind. A job is
- * deleted here after Redis has it; its id there keeps a second hand-over from adding it twice.
+ * Hands committed jobs over to Redis. A job is deleted here after Redis has it; its id there keeps a second hand-over
+ * from adding it twice.
  */
 @Injectable()
 export class Outbox implements OnApplicationBootstrap, OnApplicationShutdown {
-  private unsubscribe: (() => void) | undefined;
-  private working: Promise<void> | undefined;
-  private wanted = false;
+  private drain: Drain | undefined;
 
   constructor(
     @Inject(Config) private readonly config: Config,
@@ -35,32 +36,16 @@ export class Outbox implements OnApplicationBootstrap, OnApplicationShutdown {
 
   onApplicationBootstrap(): void {
     if (!this.config.redisUrl) return;
-    this.unsubscribe = this.signals.subscribe(OUTBOX_TOPIC, () => this.wake());
-    this.wake();
-  }
-
-  async onApplicationShutdown(): Promise<void> {
-    this.unsubscribe?.();
-    await this.working;
-  }
-
-  private wake(): void {
-    this.wanted = true;
-    this.working ??= this.drain().finally(() => {
-      this.working = undefined;
+    this.drain = new Drain(this.signals, this.log, {
+      topic: OUTBOX_TOPIC,
+      take: () => this.database.transaction(unit => this.handOver(unit)),
+      failure: 'jobs cannot be handed to Redis; trying again',
+      retryMs: RETRY_MS,
     });
   }
 
-  private async drain(): Promise<void> {
-    while (this.wanted) {
-      this.wanted = false;
-      try {
-        while ((await this.database.transaction(unit => this.handOver(unit))) > 0);
-      } catch (error) {
-        this.log.error({ err: error }, 'jobs cannot be handed to Redis; trying again');
-        setTimeout(() => this.wake(), 1000).unref();
-      }
-    }
+  async onApplicationShutdown(): Promise<void> {
+    await this.drain?.close();
   }
 
   private async handOver(unit: UnitOfWork): Promise<number> {

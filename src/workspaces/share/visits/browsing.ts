@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Entry, normalizePath, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { zipFolder } from '../../archives/zip-folder.js';
 import { contentDisposition } from '../../files/content-disposition.js';
 import { sendFile } from '../../files/send-file.js';
 import { isHidden } from '../below.js';
@@ -13,7 +14,6 @@ import { sendSharePage } from '../pages/layout.js';
 import { type Resolve, renderMarkdown } from '../pages/markdown.js';
 import { isShownByBytes, showingOf } from '../pages/media.js';
 import { sendNotice } from '../pages/notice-page.js';
-import { zipOf } from './folder-zip.js';
 import type { Visit } from './visit.js';
 import { VisitsService } from './visits.service.js';
 
@@ -81,7 +81,7 @@ export class Browsing {
     const { request, reply } = exchange;
     if (!visit.savable) return sendNotice(reply, 'not_for_saving');
     const isHead = request.method === 'HEAD';
-    const zip = isHead ? Readable.from([]) : await zipOf(visit.files, entry.path);
+    const zip = isHead ? Readable.from([]) : zipFolder(visit.files, entry.path, isHidden);
     if (isFirst(request)) await this.visits.count(visit, 'downloads');
     void reply
       .headers({
