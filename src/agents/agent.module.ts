@@ -18,6 +18,8 @@ import { RunsService } from './agent/runs.service.js';
 import { RunsStore } from './agent/runs.store.js';
 import { StepCaller } from './agent/step-caller.js';
 import { ToolGateway } from './agent/tool-gateway.js';
+import { ApprovalRequests } from './approvals/approval-requests.js';
+import { ApprovalsStore } from './approvals/approvals.store.js';
 import { WorkspaceBudgetsController } from './budgets/workspace-budgets.controller.js';
 import { WorkspaceBudgetsService } from './budgets/workspace-budgets.service.js';
 import { ChatsController } from './chats/chats.controller.js';
@@ -61,8 +63,10 @@ import { SubagentsService } from './subagents/subagents.service.js';
     ModelsService,
     WorkspaceBudgetsService,
     SubagentsService,
+    ApprovalsStore,
+    ApprovalRequests,
   ],
-  exports: [SubagentsService],
+  exports: [SubagentsService, ApprovalRequests],
 })
 export class AgentModule implements BeforeApplicationShutdown {
   beforeApplicationShutdown(): void {

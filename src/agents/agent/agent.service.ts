@@ -13,10 +13,11 @@ import { ChatsStore } from '../chats/chats.store.js';
 import { estimateUsd } from '../models/estimate.js';
 import { ModelCatalog } from '../models/model-catalog.js';
 import { ModelsService } from '../models/models.service.js';
+import { storable } from '../storable.js';
 import { SubagentsService } from '../subagents/subagents.service.js';
 import { SendMessage, SentView } from './agent.dto.js';
 import { NO_USAGE } from './run.entity.js';
-import { runTopic, storable } from './run-journal.js';
+import { runTopic } from './run-journal.js';
 import type { RunBudget } from './run-limits.js';
 import { RunsStore } from './runs.store.js';
 

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import type { Row } from '../../platform/database/rows.js';
 import type { Message } from '../chats/message.entity.js';
-import { storable } from './run-journal.js';
+import { storable } from '../storable.js';
 
 interface QueuedRow {
   message_id: string;

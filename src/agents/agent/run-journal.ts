@@ -3,6 +3,7 @@ import type { StepContentPart, StepResult } from '#libs/model-client/index.js';
 import { enterModelCall, enterToolCall, freeReservation } from '../../identity/index.js';
 import type { Database, UnitOfWork } from '../../platform/database/database.js';
 import type { ToolResult } from '../../workspaces/index.js';
+import { storable, storableText } from '../storable.js';
 import type { RunFault } from './run.entity.js';
 import type { RunEventType } from './run-event.entity.js';
 
@@ -194,13 +195,4 @@ export class RunJournal {
       update tool_call c set state = 'started', started_at = now()
       from fenced where c.run_id = fenced.id and c.step = ${step} and c.position = ${position})`;
   }
-}
-
-/** JSON without what PostgreSQL's jsonb cannot hold: NUL characters and lone surrogates. */
-export function storable(value: unknown): string {
-  return JSON.stringify(value, (_key, inner) => (typeof inner === 'string' ? storableText(inner) : inner));
-}
-
-export function storableText(text: string): string {
-  return text.toWellFormed().replaceAll('\0', '\ufffd');
 }

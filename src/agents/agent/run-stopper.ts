@@ -2,7 +2,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import { Signals } from '../../platform/signals/signals.js';
-import { holdTopic, RunJournal, storable } from './run-journal.js';
+import { storable } from '../storable.js';
+import { holdTopic, RunJournal } from './run-journal.js';
 import { RunsStore } from './runs.store.js';
 
 interface TakenOver {

@@ -5,6 +5,10 @@ import { newId } from '../../platform/database/database.js';
 import type { RunBudget } from './run-limits.js';
 
 export type RunStatus = 'pending' | 'completed' | 'error';
+/** How a message reaches its chat while a run is in flight there. */
+export type Delivery = 'queue' | 'reject' | 'steer' | 'interrupt';
+/** What becomes of a run whose call needs a person's approval. */
+export type OnApproval = 'wait' | 'fail';
 export type RunState = 'queued' | 'running' | 'waiting' | 'stopping' | 'done';
 
 /** Tokens of a run or a step; null where a provider does not say. */
@@ -36,7 +40,7 @@ export class Run {
   @PrimaryKey({ type: 'uuid' })
   id: string = newId();
 
-  /** Counts runs in the order they were accepted. */
+  /** The order of the runs of a chat: as they were accepted, until those that wait are put in another. */
   @Property({ type: 'bigint', autoincrement: true, generated: 'always as identity', unique: true })
   number: string & Opt;
 
@@ -106,6 +110,36 @@ export class Run {
   /** USD; null where a price is not known. */
   @Property({ type: 'double', nullable: true })
   costUsd: number | null = null;
+
+  @Property({ type: 'text' })
+  delivery: Delivery = 'queue';
+
+  @Property({ type: 'text' })
+  onApproval: OnApproval = 'wait';
+
+  /** The run that its message is to enter; once that has ended, this one waits like any other. */
+  @Property({ type: 'uuid', nullable: true })
+  steersRunId: string | null = null;
+
+  /** How many messages wait to enter this run. */
+  @Property({ type: 'int' })
+  steers: number = 0;
+
+  /** The run that has taken its message in, and with which it ends. */
+  @Property({ type: 'uuid', nullable: true })
+  mergedInto: string | null = null;
+
+  /** The step before which its message was taken in. */
+  @Property({ type: 'int', nullable: true })
+  mergedStep: number | null = null;
+
+  /** Since when it waits for somebody's approval. */
+  @Property({ type: 'timestamptz', nullable: true })
+  waitingSince: Date | null = null;
+
+  /** How long it has waited for approvals; a number, as text. */
+  @Property({ type: 'bigint' })
+  waitedMs: string = '0';
 
   @Property({ type: 'timestamptz' })
   createdAt: Date = new Date();

@@ -11,6 +11,7 @@ import { Sandboxes } from './20261121-sandboxes.js';
 import { Sharing } from './20261121-share.js';
 import { SignIn } from './20261121-sign-in.js';
 import { Tenancy } from './20261121-tenancy.js';
+import { Delivery } from './20261122-delivery.js';
 
 /** Every migration, oldest first. The name is what the database remembers: never change it. */
 export const migrationsList = [
@@ -27,4 +28,5 @@ export const migrationsList = [
   { name: '20261121-changes', class: Changes },
   { name: '20261121-sandboxes', class: Sandboxes },
   { name: '20261121-operations', class: Operations },
+  { name: '20261122-delivery', class: Delivery },
 ];

@@ -1,0 +1,7 @@
+import { defineEvent } from '../../platform/events/events.js';
+
+/** Somebody has decided about an approval, or nobody did in time. Told inside the transaction that writes it down. */
+export const approvalResolved = defineEvent<{ approval_id: string }>('approval.resolved');
+
+/** The topic that is signalled when an approval is decided. */
+export const approvalTopic = (id: string): string => `approval:${id}`;

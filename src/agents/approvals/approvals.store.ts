@@ -1,0 +1,131 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Database, newId, type UnitOfWork } from '../../platform/database/database.js';
+import type { Row } from '../../platform/database/rows.js';
+import { storable } from '../storable.js';
+import type { Approval, ApprovalScope, ApprovalStatus } from './approval.entity.js';
+import { approvalTopic } from './approvals.events.js';
+
+type ApprovalTables = { approval: Approval };
+
+/** Which approvals, newest first, from before the id `before`. */
+export interface ApprovalFilter {
+  chat_id?: string;
+  workspace_id?: string;
+  requested_by?: string;
+  workspace_ids?: readonly string[] | null;
+  status?: ApprovalStatus;
+  before?: string;
+  limit: number;
+}
+
+/** How an approval was resolved; `by` is null where nobody did. */
+export interface Resolution {
+  status: Exclude<ApprovalStatus, 'pending'>;
+  scope?: ApprovalScope;
+  note?: string;
+  by: string | null;
+}
+
+export type NewApproval = Pick<
+  Row<Approval>,
+  'organization_id' | 'workspace_id' | 'tool' | 'effect' | 'input' | 'requested_by'
+> & { seconds: number };
+
+/** Keeps what people are asked, and what they decided. */
+@Injectable()
+export class ApprovalsStore {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  find(id: string, unit?: UnitOfWork): Promise<Row<Approval> | undefined> {
+    return (unit ?? this.database)
+      .tables<ApprovalTables>()
+      .selectFrom('approval')
+      .selectAll()
+      .where('id', '=', id)
+      .executeTakeFirst();
+  }
+
+  list({
+    before,
+    limit,
+    workspace_ids,
+    requested_by,
+    chat_id,
+    workspace_id,
+    status,
+  }: ApprovalFilter): Promise<Row<Approval>[]> {
+    let query = this.database
+      .tables<ApprovalTables>()
+      .selectFrom('approval')
+      .selectAll()
+      .orderBy('id', 'desc')
+      .limit(limit);
+    if (before) query = query.where('id', '<', before);
+    if (chat_id) query = query.where('chat_id', '=', chat_id);
+    if (workspace_id) query = query.where('workspace_id', '=', workspace_id);
+    if (workspace_ids) query = query.where('workspace_id', 'in', [...workspace_ids]);
+    if (requested_by) query = query.where('requested_by', '=', requested_by);
+    if (status) query = query.where('status', '=', status);
+    return query.execute();
+  }
+
+  /** Those of a run, in the order of its calls. */
+  ofRun(runId: string): Promise<Row<Approval>[]> {
+    return this.database
+      .tables<ApprovalTables>()
+      .selectFrom('approval')
+      .selectAll()
+      .where('run_id', '=', runId)
+      .orderBy('step')
+      .orderBy('position')
+      .execute();
+  }
+
+  /** A call of an MCP client that a person is to look at. */
+  async addMcpCall(approval: NewApproval): Promise<Row<Approval>> {
+    const { organization_id, workspace_id, tool, effect, input, requested_by, seconds } = approval;
+    const { rows } = await sql<Row<Approval>>`
+      insert into approval (id, subject_kind, organization_id, workspace_id, tool, effect, input, requested_by, status, expires_at, created_at)
+      values (${newId()}, 'mcp_call', ${organization_id}, ${workspace_id}, ${tool}, ${effect}, ${storable(input ?? null)}::jsonb,
+        ${requested_by}, 'pending', now() + ${seconds} * interval '1 second', now())
+      returning *`.execute(this.database.tables());
+    const [row] = rows;
+    if (!row) throw new Error('An approval was inserted and is not there');
+    return row;
+  }
+
+  /** Only one at a time decides about the calls of a chat, or ends its run. */
+  async lockChat(unit: UnitOfWork, { chat_id }: Pick<Row<Approval>, 'chat_id'>): Promise<void> {
+    if (chat_id) await sql`select 1 from chat where id = ${chat_id} for update`.execute(unit.tables());
+  }
+
+  /** Writes down how it was resolved, once; says whether it was this time. */
+  async resolve(unit: UnitOfWork, id: string, { status, scope, note, by }: Resolution): Promise<boolean> {
+    const inTime = status === 'allowed' || status === 'denied' ? sql`and expires_at > now()` : sql``;
+    const { rows } = await sql`
+      update approval set status = ${status}, scope = ${scope ?? null}, note = ${note ?? null}, decided_by = ${by}, decided_at = now()
+      where id = ${id} and status = 'pending' ${inTime}
+      returning pg_notify('atelier', ${approvalTopic(id)})`.execute(unit.tables());
+    return rows.length > 0;
+  }
+
+  /** Ids of those whose time is over, the oldest first. */
+  async overdue(limit: number): Promise<string[]> {
+    const { rows } = await sql<{ id: string }>`
+      select id from approval where status = 'pending' and expires_at <= now() order by expires_at limit ${limit}`.execute(
+      this.database.tables(),
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  /** Uses an allowed one up, for the same call by the same caller; says whether it could. */
+  async use(id: string, { tool, input, requested_by }: Omit<NewApproval, 'seconds'>): Promise<boolean> {
+    const { rows } = await sql`
+      update approval set used_at = now()
+      where id = ${id} and status = 'allowed' and used_at is null and tool = ${tool} and requested_by = ${requested_by}
+        and input is not distinct from ${storable(input ?? null)}::jsonb
+      returning id`.execute(this.database.tables());
+    return rows.length > 0;
+  }
+}
