@@ -5,6 +5,9 @@ import { EventStream } from '../platform/http/sse.js';
 import { WorkspacesModule } from '../workspaces/index.js';
 import { AgentController } from './agent/agent.controller.js';
 import { AgentService } from './agent/agent.service.js';
+import { Deliveries } from './agent/deliveries.js';
+import { QueueController } from './agent/queue.controller.js';
+import { QueueService } from './agent/queue.service.js';
 import { QueueStore } from './agent/queue.store.js';
 import { RunControlController } from './agent/run-control.controller.js';
 import { RunControlService } from './agent/run-control.service.js';
@@ -16,6 +19,7 @@ import { RUN_QUEUE } from './agent/runs.jobs.js';
 import { RunsProcessor } from './agent/runs.processor.js';
 import { RunsService } from './agent/runs.service.js';
 import { RunsStore } from './agent/runs.store.js';
+import { SteersStore } from './agent/steers.store.js';
 import { StepCaller } from './agent/step-caller.js';
 import { ToolGateway } from './agent/tool-gateway.js';
 import { ApprovalRequests } from './approvals/approval-requests.js';
@@ -37,6 +41,7 @@ import { SubagentsService } from './subagents/subagents.service.js';
   imports: [IdentityModule, WorkspacesModule, BullModule.registerQueue({ name: RUN_QUEUE })],
   controllers: [
     AgentController,
+    QueueController,
     RunControlController,
     ChatsController,
     ModelsController,
@@ -51,6 +56,9 @@ import { SubagentsService } from './subagents/subagents.service.js';
     RunRecordsStore,
     RunStopper,
     QueueStore,
+    QueueService,
+    Deliveries,
+    SteersStore,
     RunLoop,
     RunsProcessor,
     StepCaller,

@@ -96,6 +96,11 @@ export abstract class ScriptedServer {
     return this;
   }
 
+  /** Forgets the answers that nobody asked for. */
+  clear(): void {
+    this.#queue.length = 0;
+  }
+
   /** What to answer when the queue is empty. */
   otherwise(reply: Script): this {
     this.#otherwise = reply;

@@ -1,7 +1,8 @@
 import { Field } from '../../platform/http/field.js';
 import { AGENT_NAME, MODEL, RUN_STATUSES, TITLE } from '../chats/chats.dto.js';
 
-export const DELIVERIES = ['queue', 'reject'] as const;
+export const DELIVERIES = ['queue', 'steer', 'interrupt', 'reject'] as const;
+export const ON_APPROVAL = ['wait', 'fail'] as const;
 export const RUN_STATES = ['queued', 'running', 'waiting', 'stopping', 'done'] as const;
 
 export class RunBudgetInput {
@@ -57,11 +58,19 @@ export class SendMessage {
   @Field.text("Model of this run; absent: the chat's, else the default", { ...MODEL, optional: true })
   model?: string;
 
-  @Field.choice('When a run is in flight: queue (after it) or reject (409)', DELIVERIES, {
-    optional: true,
-    default: 'queue',
-  })
-  delivery?: 'queue' | 'reject';
+  @Field.choice(
+    'When a run is in flight: queue (a run of its own after it), steer (enters it at its next step), interrupt (stops it, keeps what it did, and runs at once) or reject (409)',
+    DELIVERIES,
+    { optional: true, default: 'queue' },
+  )
+  delivery?: (typeof DELIVERIES)[number];
+
+  @Field.choice(
+    'When a call needs an approval: wait for it, or fail at once with the error approval_required',
+    ON_APPROVAL,
+    { optional: true, default: 'wait' },
+  )
+  on_approval?: (typeof ON_APPROVAL)[number];
 
   @Field.object('Limits of this run', () => RunBudgetInput, { optional: true })
   budget?: RunBudgetInput;
@@ -85,6 +94,9 @@ export class SentView {
 
   @Field.integer('How many runs of the chat come first', { example: 0 })
   queue_position: number;
+
+  @Field.id('The run in flight that it is to enter, where it steers one', { optional: true })
+  into_call_id?: string;
 }
 
 export class RunStatusInput {
@@ -167,6 +179,14 @@ export class RunResultView {
   toolOutputs: ToolOutputView[];
 }
 
+export class InjectedView {
+  @Field.id('The run')
+  call_id: string;
+
+  @Field.integer('The step of it before which the message came', { example: 3 })
+  step: number;
+}
+
 export class RunStatusView {
   @Field.id('The run')
   call_id: string;
@@ -188,6 +208,13 @@ export class RunStatusView {
 
   @Field.object('What came out, when status is completed', () => RunResultView, { optional: true })
   result?: RunResultView;
+
+  @Field.object(
+    'The run that its message has entered, with which it ends and which has its steps and its cost',
+    () => InjectedView,
+    { nullable: true },
+  )
+  injected_into: InjectedView | null;
 
   @Field.text('The model asked for', MODEL)
   model: string;

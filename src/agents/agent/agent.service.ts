@@ -5,21 +5,19 @@ import type { Actor } from '../../platform/access/actor.js';
 import { requireScope } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
 import { Database, newId, type UnitOfWork } from '../../platform/database/database.js';
+import { storable } from '../../platform/database/storable.js';
 import { Conflict, Invalid } from '../../platform/http/problem.js';
-import { Signals } from '../../platform/signals/signals.js';
 import type { Chat } from '../chats/chat.entity.js';
 import { ChatsService } from '../chats/chats.service.js';
 import { ChatsStore } from '../chats/chats.store.js';
 import { estimateUsd } from '../models/estimate.js';
 import { ModelCatalog } from '../models/model-catalog.js';
 import { ModelsService } from '../models/models.service.js';
-import { storable } from '../storable.js';
 import { SubagentsService } from '../subagents/subagents.service.js';
 import { SendMessage, SentView } from './agent.dto.js';
-import { NO_USAGE } from './run.entity.js';
-import { runTopic } from './run-journal.js';
+import { Deliveries } from './deliveries.js';
+import { type Delivery, NO_USAGE, type OnApproval } from './run.entity.js';
 import type { RunBudget } from './run-limits.js';
-import { RunsStore } from './runs.store.js';
 
 /** A chat as sending a message needs it. */
 type Target = Pick<Chat, 'id' | 'organizationId' | 'workspaceId' | 'agentName' | 'model'>;
@@ -30,6 +28,8 @@ interface NewRun {
   model: string;
   text: string;
   budget: RunBudget | undefined;
+  delivery: Delivery;
+  onApproval: OnApproval;
 }
 
 /** Accepts messages: each starts a run, or waits in its chat for those before it. */
@@ -39,12 +39,11 @@ export class AgentService {
     @Inject(Database) private readonly database: Database,
     @Inject(ChatsService) private readonly chats: ChatsService,
     @Inject(ChatsStore) private readonly chatsStore: ChatsStore,
-    @Inject(RunsStore) private readonly runs: RunsStore,
+    @Inject(Deliveries) private readonly deliveries: Deliveries,
     @Inject(ModelsService) private readonly models: ModelsService,
     @Inject(ModelCatalog) private readonly catalog: ModelCatalog,
     @Inject(SubagentsService) private readonly subagents: SubagentsService,
     @Inject(Budgets) private readonly budgets: Budgets,
-    @Inject(Signals) private readonly signals: Signals,
   ) {}
 
   @Action({
@@ -84,21 +83,19 @@ export class AgentService {
     model: string,
     input: SendMessage,
   ): Promise<SentView> {
-    const delivery = input.delivery ?? 'queue';
-    await this.runs.lockChat(unit, chat.id);
-    const position = await this.runs.pendingIn(unit, chat.id);
-    if (position > 0 && delivery === 'reject') throw new Conflict('A run is in flight in this chat');
+    const { delivery = 'queue', on_approval = 'wait', budget, message: text } = input;
+    const pending = await this.deliveries.hold(unit, chat.id, delivery);
     const ids = { callId: newId(), messageId: newId() };
-    await this.store(unit, actor, chat, { ...ids, model, text: input.message, budget: input.budget });
-    if (position === 0) await this.runs.enqueue(unit, ids.callId);
-    await this.signals.notify(unit, runTopic(ids.callId));
+    await this.store(unit, actor, chat, { ...ids, model, text, budget, delivery, onApproval: on_approval });
+    const placed = await this.deliveries.place(unit, { ...ids, chatId: chat.id }, delivery, pending);
     return {
       call_id: ids.callId,
       chat_id: chat.id,
       message_id: ids.messageId,
       status: 'pending',
       delivery,
-      queue_position: position,
+      queue_position: placed.position,
+      ...(placed.into ? { into_call_id: placed.into } : {}),
     };
   }
 
@@ -107,17 +104,17 @@ export class AgentService {
     unit: UnitOfWork,
     actor: Actor,
     chat: Target,
-    { callId, messageId, model, text, budget }: NewRun,
+    { callId, messageId, model, text, budget, delivery, onApproval }: NewRun,
   ): Promise<void> {
     const content = storable([{ type: 'text', text }]);
     const queued = storable({ call_id: callId, chat_id: chat.id, message_id: messageId });
     await sql`
       with accepted as (
         insert into run (id, chat_id, organization_id, workspace_id, status, state, agent_name, model, created_by, actor, attempt,
-          step_count, last_event, usage, budget, created_at)
+          step_count, last_event, usage, budget, delivery, on_approval, created_at)
         values (${callId}, ${chat.id}, ${chat.organizationId}, ${chat.workspaceId}, 'pending', 'queued', ${chat.agentName}, ${model},
           ${actor.id}, ${JSON.stringify(actor)}::jsonb, 0, 0, 1, ${JSON.stringify(NO_USAGE)}::jsonb,
-          ${budget ? JSON.stringify(budget) : null}::jsonb, now())
+          ${budget ? JSON.stringify(budget) : null}::jsonb, ${delivery}, ${onApproval}, now())
         returning id, number
       ), said as (
         insert into message (id, chat_id, run_id, run_number, role, content, created_at)

@@ -27,3 +27,23 @@ export const fileChanged = ({ callId }: PlannedCall, path: string): NewEvent => 
   type: 'file.changed',
   data: { path, id: callId },
 });
+
+/** Receipts, told by the run in flight: of a message that waits behind it, enters it, or is taken back. */
+export const messageAccepted = (data: {
+  message_id: string;
+  call_id: string;
+  delivery: string;
+  queue_position: number;
+}): NewEvent => ({ type: 'message.accepted', data });
+
+export const messageInjected = (data: {
+  message_id: string;
+  call_id: string;
+  into_call_id: string;
+  step: number;
+}): NewEvent => ({ type: 'message.injected', data });
+
+export const messageWithdrawn = (data: { message_id: string; call_id: string }): NewEvent => ({
+  type: 'message.withdrawn',
+  data,
+});

@@ -2,13 +2,20 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import type { Row } from '../../platform/database/rows.js';
+import { storable } from '../../platform/database/storable.js';
 import type { Message } from '../chats/message.entity.js';
-import { storable } from '../storable.js';
+import type { Run } from './run.entity.js';
 
-interface QueuedRow {
+/** A run that has not ended, and whose message has not entered another. */
+export type PendingRun = Pick<Row<Run>, 'id' | 'state' | 'attempt' | 'steers_run_id'>;
+
+export interface QueuedRow {
   message_id: string;
   call_id: string;
   run_number: string;
+  delivery: Run['delivery'];
+  /** How many runs of the chat come first. */
+  position: number;
   text: string;
   created_at: string;
 }
@@ -18,27 +25,41 @@ interface QueuedRow {
 export class QueueStore {
   constructor(@Inject(Database) private readonly database: Database) {}
 
-  /** The runs of a chat that have not ended, the one in flight (or next) first. */
-  async pendingRuns(chatId: string): Promise<string[]> {
-    const { rows } = await sql<{ id: string }>`
-      select id from run where chat_id = ${chatId} and status = 'pending' order by number`.execute(
-      this.database.tables(),
-    );
-    return rows.map(({ id }) => id);
+  /** The runs of a chat that are in flight or wait, the one in flight (or next) first. */
+  async pending(chatId: string, on: Pick<UnitOfWork, 'tables'> = this.database): Promise<PendingRun[]> {
+    return on
+      .tables<{ run: Run }>()
+      .selectFrom('run')
+      .select(['id', 'state', 'attempt', 'steers_run_id'])
+      .where('chat_id', '=', chatId)
+      .where('status', '=', 'pending')
+      .where('merged_into', 'is', null)
+      .orderBy('number')
+      .execute();
   }
 
-  async list(chatId: string, limit: number, after = '0'): Promise<QueuedRow[]> {
+  /** Those whose run has not begun, in order, from after the run with number `after`; or only the one of a message. */
+  async list(
+    chatId: string,
+    { after = '0', limit = 1, messageId }: { after?: string; limit?: number; messageId?: string },
+    on: Pick<UnitOfWork, 'tables'> = this.database,
+  ): Promise<QueuedRow[]> {
     const { rows } = await sql<QueuedRow>`
-      select m.id as message_id, r.id as call_id, r.number as run_number, m.created_at,
+      with pending as (
+        select *, (row_number() over (order by number) - 1)::int as position from run
+        where chat_id = ${chatId} and status = 'pending' and merged_into is null
+      )
+      select m.id as message_id, r.id as call_id, r.number as run_number, r.delivery, r.position, m.created_at,
         (select string_agg(part ->> 'text', '') from jsonb_array_elements(m.content) part) as text
-      from run r join message m on m.run_id = r.id and m.role = 'user'
-      where r.chat_id = ${chatId} and r.status = 'pending' and r.state = 'queued' and r.attempt = 0 and r.number > ${after}::bigint
-      order by r.number limit ${limit}`.execute(this.database.tables());
+      from pending r join message m on m.run_id = r.id and m.role = 'user'
+      where r.state = 'queued' and r.attempt = 0 and r.number > ${after}::bigint
+        and (${messageId ?? null}::uuid is null or m.id = ${messageId ?? null}::uuid)
+      order by r.number limit ${limit}`.execute(on.tables());
     return rows;
   }
 
-  message(id: string): Promise<Row<Message> | undefined> {
-    return this.database
+  message(id: string, on: Pick<UnitOfWork, 'tables'> = this.database): Promise<Row<Message> | undefined> {
+    return on
       .tables<{ message: Message }>()
       .selectFrom('message')
       .selectAll()
@@ -48,25 +69,34 @@ export class QueueStore {
   }
 
   /** Changes a message whose run has not begun; says whether it could. */
-  async rewrite(messageId: string, text: string): Promise<boolean> {
+  async rewrite(unit: UnitOfWork, messageId: string, text: string): Promise<boolean> {
     const { rows } = await sql`
       with waiting as (
         select r.id from run r join message m on m.run_id = r.id
-        where m.id = ${messageId} and r.status = 'pending' and r.attempt = 0 for update of r
+        where m.id = ${messageId} and r.status = 'pending' and r.attempt = 0 and r.merged_into is null for update of r
       )
       update message set content = ${storable([{ type: 'text', text }])}::jsonb
-      where id = ${messageId} and run_id in (select id from waiting) returning id`.execute(
-      this.database.tables(),
-    );
+      where id = ${messageId} and run_id in (select id from waiting) returning id`.execute(unit.tables());
     return rows.length > 0;
   }
 
-  /** Takes a run that has not begun, and its message, out of the chat; says whether it could. */
-  async withdraw(unit: UnitOfWork, runId: string): Promise<boolean> {
-    const { rows } = await sql`
-      delete from run where id = ${runId} and status = 'pending' and attempt = 0 returning id`.execute(
+  /** Takes a message whose run was withdrawn out of the conversation. */
+  async forget(unit: UnitOfWork, messageId: string): Promise<void> {
+    await sql`delete from message where id = ${messageId}`.execute(unit.tables());
+  }
+
+  /** Puts waiting runs of one chat in the order given: they exchange their numbers, and their messages with them. */
+  async arrange(unit: UnitOfWork, ids: readonly string[]): Promise<void> {
+    await sql`
+      with slot as (
+        select number, row_number() over (order by number) as place from run where id = any(${[...ids]}::uuid[])
+      ), moved as (
+        update run r set number = slot.number
+        from unnest(${[...ids]}::uuid[]) with ordinality as wanted(id, place) join slot using (place)
+        where r.id = wanted.id and r.number <> slot.number returning r.id, r.number
+      )
+      update message m set run_number = moved.number from moved where m.run_id = moved.id`.execute(
       unit.tables(),
     );
-    return rows.length > 0;
   }
 }

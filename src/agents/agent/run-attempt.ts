@@ -8,6 +8,7 @@ import type { Run } from './run.entity.js';
 import type { FinishedStep, NewEvent, PlannedCall, RunEnd, RunJournal } from './run-journal.js';
 import { type ReachedLimit, RunLimits } from './run-limits.js';
 import type { RunsStore } from './runs.store.js';
+import type { SteersStore } from './steers.store.js';
 import type { StepCaller } from './step-caller.js';
 import type { ToolCall } from './tool-call.entity.js';
 import type { RunTools, ToolGateway } from './tool-gateway.js';
@@ -17,6 +18,7 @@ import { type OpenCall, ToolRound } from './tool-round.js';
 export interface RunParts {
   readonly database: Database;
   readonly runs: RunsStore;
+  readonly steers: SteersStore;
   readonly messages: MessagesStore;
   readonly steps: StepCaller;
   readonly tools: ToolGateway;
@@ -68,9 +70,20 @@ export class RunAttempt {
       const limit = this.limits.reachedAfter(step, tools.mostSteps);
       if (limit) return this.giveUp(calls, limit);
       await this.round.run(calls, tools, stepStarted(step + 1));
-      calls = await this.step(step + 1, tools);
-      if (calls.length === 0) return;
+      if (this.journal.steering.waits) await this.takeIn(step + 1);
+      const asked = await this.step(step + 1, tools);
+      if (asked === 'ended') return;
+      calls = asked;
     }
+  }
+
+  /** Messages that came in since the last step go into the conversation before this one. */
+  private async takeIn(step: number): Promise<void> {
+    const { database, runs, steers } = this.parts;
+    await database.transaction(async unit => {
+      await runs.lockChat(unit, this.run.chat_id);
+      await steers.takeIn(unit, this.journal, step);
+    });
   }
 
   /** Calls of the last step that an earlier attempt left without a result. */
@@ -80,8 +93,8 @@ export class RunAttempt {
     return calls.filter(({ state }) => state !== 'finished').map(fromRow);
   }
 
-  /** One model call, written down with the calls it asks for; with none, that is the end of the run. */
-  private async step(number: number, tools: RunTools): Promise<PlannedCall[]> {
+  /** One model call, written down with the calls it asks for; with none, that is the end of the run, unless a message came in meanwhile. */
+  private async step(number: number, tools: RunTools): Promise<PlannedCall[] | 'ended'> {
     const rows = await this.parts.messages.list(this.run.chat_id, { upTo: this.run.number });
     const startedAt = new Date();
     if (this.isRepeated(number)) await this.journal.tell([takenUp(number), stepStarted(number)]);
@@ -98,13 +111,8 @@ export class RunAttempt {
     const rest = await this.deltas.handOver();
     const calls = plannedCalls(number, result);
     const step = { number, result, costUsd, calls, startedAt };
-    if (calls.length > 0)
-      await this.journal.finishStep(step, [
-        ...rest,
-        stepFinished(step),
-        ...calls.slice(0, 1).map(toolStarted),
-      ]);
-    else await this.endWith(step, rest);
+    if (calls.length === 0) return this.endWith(step, rest, tools);
+    await this.journal.finishStep(step, [...rest, stepFinished(step), ...calls.slice(0, 1).map(toolStarted)]);
     return calls;
   }
 
@@ -113,16 +121,26 @@ export class RunAttempt {
     return this.mayRepeatStep && step === this.run.step_count + 1;
   }
 
-  /** The last step and the end of the run in one transaction, which also lets the chat's next run go. */
-  private async endWith(step: FinishedStep, rest: NewEvent[]): Promise<void> {
+  /**
+   * The last step and the end of the run in one transaction, which also lets the chat's next run go. Where a message waits
+   * to enter the run, and it may have another step, it goes on with that instead.
+   */
+  private endWith(step: FinishedStep, rest: NewEvent[], tools: RunTools): Promise<'ended' | PlannedCall[]> {
     const { text: response, finish_reason } = step.result;
     const stopReason = STOP_REASONS[finish_reason] ?? 'end_turn';
-    await this.parts.runs.end(
-      this.run.chat_id,
-      this.journal,
-      { status: 'completed', stopReason, response },
-      tables => this.journal.finishStep(step, [...rest, stepFinished(step)], tables),
-    );
+    const { database, runs, steers } = this.parts;
+    const { journal, limits } = this;
+    return database.transaction(async unit => {
+      await runs.lockChat(unit, this.run.chat_id);
+      await journal.finishStep(step, [...rest, stepFinished(step)], unit.tables());
+      const mayGoOn = journal.steering.waits && !limits.reachedAfter(step.number, tools.mostSteps);
+      if (mayGoOn && (await steers.takeIn(unit, journal, step.number + 1)) > 0) {
+        await journal.tell([stepStarted(step.number + 1)], unit.tables());
+        return [];
+      }
+      await runs.endIn(unit, journal, { status: 'completed', stopReason, response });
+      return 'ended';
+    });
   }
 
   /** A limit is reached between two steps: the calls that were asked for are not run. */

@@ -1,16 +1,9 @@
-import { Controller, Delete, Get, Inject, Patch, Post } from '@nestjs/common';
+import { Controller, Get, Inject, Post } from '@nestjs/common';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Input } from '../../platform/http/input.js';
 import { Serves } from '../../platform/http/serves.js';
-import {
-  EditQueuedMessage,
-  ListQueue,
-  ListRuns,
-  QueuedMessageId,
-  RunId,
-  StopRuns,
-} from './run-control.dto.js';
+import { ListRuns, RunId, StopRuns } from './run-control.dto.js';
 import { RunControlService } from './run-control.service.js';
 import { RunRecordsService } from './run-records.service.js';
 
@@ -25,24 +18,6 @@ export class RunControlController {
   @Post('/api/agent/stop')
   stop(@Caller() actor: Actor, @Input() input: StopRuns) {
     return this.control.stop(actor, input);
-  }
-
-  @Serves(RunControlService, 'list')
-  @Get('/api/agent/queue')
-  list(@Caller() actor: Actor, @Input() input: ListQueue) {
-    return this.control.list(actor, input);
-  }
-
-  @Serves(RunControlService, 'edit')
-  @Patch('/api/agent/queue/:messageId')
-  edit(@Caller() actor: Actor, @Input() input: EditQueuedMessage) {
-    return this.control.edit(actor, input);
-  }
-
-  @Serves(RunControlService, 'withdraw')
-  @Delete('/api/agent/queue/:messageId')
-  withdraw(@Caller() actor: Actor, @Input() input: QueuedMessageId) {
-    return this.control.withdraw(actor, input);
   }
 
   @Serves(RunRecordsService, 'list')

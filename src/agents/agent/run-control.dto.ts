@@ -19,54 +19,6 @@ export class StoppedView {
   stopped: string[];
 }
 
-export class ListQueue extends PageInput {
-  @Field.id('The chat')
-  chat_id: string;
-}
-
-export class QueuedMessageId {
-  @Field.id('The message')
-  message_id: string;
-}
-
-export class EditQueuedMessage extends QueuedMessageId {
-  @Field.text('Its new text', {
-    min: 1,
-    max: 1_000_000,
-    pattern: /\S/,
-    patternHint: 'must not be blank',
-    example: 'run date',
-  })
-  message: string;
-}
-
-export class QueuedMessageView {
-  @Field.id('The message')
-  message_id: string;
-
-  @Field.id('Its run')
-  call_id: string;
-
-  @Field.id('Its chat')
-  chat_id: string;
-
-  @Field.text('Its text', { max: 1_000_000, example: 'run date' })
-  message: string;
-
-  @Field.time('When it was accepted')
-  created_at: string;
-}
-
-export const QueuedMessagePage = PageOf(QueuedMessageView, 'QueuedMessagePage');
-
-export class WithdrawnView {
-  @Field.id('The message')
-  message_id: string;
-
-  @Field.boolean('Always true')
-  withdrawn: boolean;
-}
-
 export class ListRuns extends PageInput {
   @Field.id('Only those of this chat', { optional: true })
   chat_id?: string;

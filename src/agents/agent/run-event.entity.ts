@@ -15,6 +15,11 @@ export const RUN_EVENT_TYPES = [
   'tool.output',
   'tool.finished',
   'file.changed',
+  'message.accepted',
+  'message.injected',
+  'message.withdrawn',
+  'approval.requested',
+  'approval.resolved',
 ] as const;
 export type RunEventType = (typeof RUN_EVENT_TYPES)[number];
 

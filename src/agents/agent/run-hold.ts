@@ -3,10 +3,11 @@ import type { Signals } from '../../platform/signals/signals.js';
 import type { Run } from './run.entity.js';
 import { holdTopic, RunLost } from './run-journal.js';
 import type { RunsStore } from './runs.store.js';
+import type { Steering } from './steering.js';
 
 /**
  * An attempt's hold on its run. It is lost when the run is gone or another worker has taken it up; then what is still
- * under way for it, such as a command in a sandbox, is of no use and ends.
+ * under way for it, such as a command in a sandbox, is of no use and ends. It also hears of messages that are to enter.
  */
 export class RunHold {
   private readonly lost = new AbortController();
@@ -16,6 +17,7 @@ export class RunHold {
     private readonly runs: RunsStore,
     signals: Signals,
     private readonly run: Pick<Row<Run>, 'id' | 'attempt'>,
+    private readonly steering: Steering,
   ) {
     this.unsubscribe = signals.subscribe(holdTopic(run.id), () => void this.look());
   }
@@ -33,6 +35,7 @@ export class RunHold {
     try {
       const now = await this.runs.find(this.run.id);
       if (now?.attempt !== this.run.attempt || now.status !== 'pending') this.lost.abort(new RunLost());
+      else this.steering.note(now.steers);
     } catch (error) {
       // Whether the run is still ours cannot be told, so we do not go on as if it were.
       this.lost.abort(error);

@@ -2,10 +2,11 @@ import { type RawBuilder, sql } from 'kysely';
 import type { StepContentPart, StepResult } from '#libs/model-client/index.js';
 import { enterModelCall, enterToolCall, freeReservation } from '../../identity/index.js';
 import type { Database, UnitOfWork } from '../../platform/database/database.js';
+import { storable, storableText } from '../../platform/database/storable.js';
 import type { ToolResult } from '../../workspaces/index.js';
-import { storable, storableText } from '../storable.js';
 import type { RunFault } from './run.entity.js';
 import type { RunEventType } from './run-event.entity.js';
+import { Steering } from './steering.js';
 
 /** Another worker has taken the run up, or it is gone: whoever gets this stops at once and writes nothing more. */
 export class RunLost extends Error {
@@ -61,13 +62,15 @@ export type Queryable = ReturnType<UnitOfWork['tables']> | ReturnType<Database['
  * to those who watch are committed together, and only while this attempt is the newest and the run has not ended.
  */
 export class RunJournal {
+  /** `steering` is told how many messages wait to enter the run, with each thing that is written down. */
   constructor(
     private readonly database: Database,
     readonly run: { id: string; chatId: string; number: string; attempt: number },
+    readonly steering = new Steering(),
   ) {}
 
-  tell(events: NewEvent[]): Promise<void> {
-    return this.record(events);
+  tell(events: NewEvent[], on?: Queryable): Promise<void> {
+    return this.record(events, { on });
   }
 
   /** The model has answered: its message, its usage and the calls it asks for; the first call counts as started. */
@@ -108,29 +111,35 @@ export class RunJournal {
     return this.record(events, { also });
   }
 
-  /** Writes the end of the run, once; `on` is the transaction that also lets the chat's next run go. */
+  /** Messages that waited have entered the run. */
+  takeIn(events: NewEvent[], on: Queryable): Promise<void> {
+    return this.record(events, { change: sql`steers = 0`, on });
+  }
+
+  /** Writes the end of the run, and of those whose messages it took in, once; `on` is the transaction that also lets the chat's next run go. */
   async end(on: Queryable, end: RunEnd): Promise<void> {
     const { id } = this.run;
     const response = end.response && storableText(end.response);
     const ended = sql`state = 'done', finished_at = now(), status = ${end.status}, response = ${response}`;
-    if (end.status === 'completed') {
-      const data = { call_id: id, stop_reason: end.stopReason, response };
-      await this.record([{ type: 'run.completed', data }], {
-        change: sql`${ended}, stop_reason = ${end.stopReason}`,
-        also: [freeReservation(FENCED)],
-        on,
-        isEnd: true,
-      });
-    } else {
-      const data = { call_id: id, error: end.fault };
-      const change = sql`${ended}, stop_reason = 'error', error = ${storable(end.fault)}::jsonb`;
-      await this.record([{ type: 'run.failed', data }], {
-        change,
-        also: [freeReservation(FENCED)],
-        on,
-        isEnd: true,
-      });
-    }
+    const [data, stopReason, error] =
+      end.status === 'completed'
+        ? [{ stop_reason: end.stopReason, response }, end.stopReason, null]
+        : [{ error: end.fault }, 'error', storable(end.fault)];
+    const type = end.status === 'completed' ? 'run.completed' : 'run.failed';
+    const change = sql`${ended}, stop_reason = ${stopReason}, error = ${error}::jsonb`;
+    const merged = sql`merged as (
+      update run r set ${change}, last_event = r.last_event + 1 from fenced
+      where r.merged_into = fenced.id and r.status = 'pending' returning r.id, r.last_event,
+        pg_notify('atelier', 'run:' || r.id), pg_notify('atelier', 'end:' || r.id)
+    ), merged_told as (
+      insert into run_event (run_id, id, type, data, created_at)
+      select id, last_event, ${type}, jsonb_build_object('call_id', id) || ${storable(data)}::jsonb, now() from merged)`;
+    await this.record([{ type, data: { call_id: id, ...data } }], {
+      change,
+      also: [freeReservation(FENCED), merged],
+      on,
+      isEnd: true,
+    });
   }
 
   private async record(
@@ -144,11 +153,11 @@ export class RunJournal {
   ): Promise<void> {
     const { id, attempt } = this.run;
     const topics = isEnd ? [runTopic(id), endTopic(id)] : [runTopic(id)];
-    const { rows } = await sql`
+    const { rows } = await sql<{ steers: number }>`
       with fenced as (
         update run set last_event = last_event + ${events.length} ${change ? sql`, ${change}` : sql``}
         where id = ${id} and attempt = ${attempt} and status = 'pending'
-        returning id, last_event, organization_id, workspace_id, chat_id, created_by, model
+        returning id, last_event, organization_id, workspace_id, chat_id, created_by, model, steers
       ), told as (
         insert into run_event (run_id, id, type, data, created_at)
         select fenced.id, fenced.last_event - ${events.length} + e.ordinality, e.value ->> 'type', e.value -> 'data', now()
@@ -157,8 +166,10 @@ export class RunJournal {
         also.map(part => sql`, ${part}`),
         sql``,
       )}
-      select pg_notify('atelier', topic) from fenced, unnest(${topics}::text[]) topic`.execute(on);
-    if (rows.length === 0) throw new RunLost();
+      select steers, pg_notify('atelier', topic) from fenced, unnest(${topics}::text[]) topic`.execute(on);
+    const [now] = rows;
+    if (!now) throw new RunLost();
+    this.steering.note(now.steers);
   }
 
   private addedUsage({ usage }: StepResult): RawBuilder<unknown> {

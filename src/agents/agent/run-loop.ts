@@ -13,6 +13,7 @@ import { faultOf, TooManyLost } from './run-fault.js';
 import { RunHold } from './run-hold.js';
 import { RunJournal, RunLost } from './run-journal.js';
 import { RunsStore } from './runs.store.js';
+import { SteersStore } from './steers.store.js';
 import { StepCaller } from './step-caller.js';
 import { ToolGateway } from './tool-gateway.js';
 
@@ -29,6 +30,7 @@ export class RunLoop {
   constructor(
     @Inject(Database) database: Database,
     @Inject(RunsStore) private readonly runs: RunsStore,
+    @Inject(SteersStore) steers: SteersStore,
     @Inject(MessagesStore) messages: MessagesStore,
     @Inject(StepCaller) steps: StepCaller,
     @Inject(ToolGateway) tools: ToolGateway,
@@ -36,7 +38,7 @@ export class RunLoop {
     @Inject(Config) config: Config,
     @Inject(Log) private readonly log: Log,
   ) {
-    this.parts = { database, runs, messages, steps, tools, mostSteps: config.runMaxSteps };
+    this.parts = { database, runs, steers, messages, steps, tools, mostSteps: config.runMaxSteps };
   }
 
   /**
@@ -60,7 +62,8 @@ export class RunLoop {
   private async attempt(run: Row<Run>, stopping: AbortSignal): Promise<void> {
     const { id, chat_id: chatId, number, attempt } = run;
     const journal = new RunJournal(this.parts.database, { id, chatId, number, attempt });
-    const hold = new RunHold(this.runs, this.signals, run);
+    journal.steering.note(run.steers);
+    const hold = new RunHold(this.runs, this.signals, run, journal.steering);
     try {
       if (run.lost >= MOST_LOST) throw new TooManyLost(run.lost);
       await new RunAttempt(this.parts, run, journal, AbortSignal.any([stopping, hold.signal])).toTheEnd();

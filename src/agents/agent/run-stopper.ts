@@ -1,9 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
+import { storable } from '../../platform/database/storable.js';
 import { Signals } from '../../platform/signals/signals.js';
-import { storable } from '../storable.js';
-import { holdTopic, RunJournal } from './run-journal.js';
+import { holdTopic, RunJournal, RunLost } from './run-journal.js';
 import { RunsStore } from './runs.store.js';
 
 interface TakenOver {
@@ -40,7 +40,8 @@ export class RunStopper {
     });
   }
 
-  private async end(unit: UnitOfWork, id: string): Promise<boolean> {
+  /** Ends one run, in a transaction that holds its chat and lets the next one go; says whether it had not ended. */
+  async end(unit: UnitOfWork, id: string): Promise<boolean> {
     const run = await this.takeOver(unit, id);
     if (!run) return false;
     const { chat_id: chatId, number, attempt } = run;
@@ -53,9 +54,31 @@ export class RunStopper {
     return true;
   }
 
+  /** Ends a run that has not begun as withdrawn, and lets the next go if it was its turn; says whether it had not begun. */
+  async withdraw(unit: UnitOfWork, id: string): Promise<boolean> {
+    const run = await this.runs.find(id, unit);
+    if (run?.status !== 'pending' || run.attempt > 0 || run.merged_into) return false;
+    const head = await this.runs.headOf(unit, run.chat_id);
+    const journal = new RunJournal(this.database, {
+      id,
+      chatId: run.chat_id,
+      number: run.number,
+      attempt: 0,
+    });
+    try {
+      await journal.end(unit.tables(), { status: 'completed', stopReason: 'withdrawn', response: '' });
+    } catch (error) {
+      // A worker has taken it up since we looked.
+      if (error instanceof RunLost) return false;
+      throw error;
+    }
+    if (head === id) await this.runs.enqueueNext(unit, run.chat_id);
+    return true;
+  }
+
   private async takeOver(unit: UnitOfWork, id: string): Promise<TakenOver | undefined> {
     const { rows } = await sql<TakenOver>`
-      update run set attempt = attempt + 1, state = 'stopping' where id = ${id} and status = 'pending'
+      update run set attempt = attempt + 1, state = 'stopping' where id = ${id} and status = 'pending' and merged_into is null
       returning id, chat_id, number, attempt`.execute(unit.tables());
     return rows[0];
   }

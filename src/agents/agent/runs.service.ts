@@ -88,6 +88,7 @@ export class RunsService implements BeforeApplicationShutdown {
 
   private async view(run: Row<Run>): Promise<RunStatusView> {
     const { id: call_id, chat_id, status, state, stop_reason, error, model, usage, cost_usd, response } = run;
+    const { merged_into, merged_step } = run;
     const toolOutputs = status === 'completed' ? (await this.runs.toolCalls(call_id)).map(toolOutput) : [];
     return {
       call_id,
@@ -97,6 +98,7 @@ export class RunsService implements BeforeApplicationShutdown {
       stop_reason,
       error,
       ...(status === 'completed' ? { result: { response: response ?? '', toolOutputs } } : {}),
+      injected_into: merged_into && merged_step ? { call_id: merged_into, step: merged_step } : null,
       model,
       usage,
       cost_usd,

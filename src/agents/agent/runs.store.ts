@@ -6,7 +6,7 @@ import type { Row } from '../../platform/database/rows.js';
 import { JobQueue } from '../../platform/queue/job-queue.js';
 import type { Run } from './run.entity.js';
 import type { RunEvent } from './run-event.entity.js';
-import { holdTopic, type Queryable, type RunEnd, type RunJournal, runTopic } from './run-journal.js';
+import { holdTopic, type RunEnd, type RunJournal, runTopic } from './run-journal.js';
 import { carryRun } from './runs.jobs.js';
 import type { ToolCall } from './tool-call.entity.js';
 
@@ -21,8 +21,12 @@ export class RunsStore {
     @Inject(ExecTokens) private readonly tokens: ExecTokens,
   ) {}
 
-  find(id: string): Promise<Row<Run> | undefined> {
-    return this.tables().selectFrom('run').selectAll().where('id', '=', id).executeTakeFirst();
+  find(id: string, unit?: UnitOfWork): Promise<Row<Run> | undefined> {
+    return (unit?.tables<RunTables>() ?? this.tables())
+      .selectFrom('run')
+      .selectAll()
+      .where('id', '=', id)
+      .executeTakeFirst();
   }
 
   /** All tool calls of a run, in order. */
@@ -48,18 +52,6 @@ export class RunsStore {
       .execute();
   }
 
-  /** How many runs of the chat are in flight or wait. */
-  async pendingIn(unit: UnitOfWork, chatId: string): Promise<number> {
-    const { count } = await unit
-      .tables<RunTables>()
-      .selectFrom('run')
-      .select(eb => eb.fn.countAll<string>().as('count'))
-      .where('chat_id', '=', chatId)
-      .where('status', '=', 'pending')
-      .executeTakeFirstOrThrow();
-    return Number(count);
-  }
-
   /** Holds the chat until the transaction ends: only one at a time adds a run to it or ends one. */
   async lockChat(unit: UnitOfWork, chatId: string): Promise<void> {
     await sql`select 1 from chat where id = ${chatId} for update`.execute(unit.tables());
@@ -78,6 +70,7 @@ export class RunsStore {
       .select('id')
       .where('chat_id', '=', chatId)
       .where('status', '=', 'pending')
+      .where('merged_into', 'is', null)
       .orderBy('number')
       .limit(1)
       .executeTakeFirst();
@@ -95,20 +88,19 @@ export class RunsStore {
     await this.tokens.revokeFor(unit, { kind: 'run', id: runId });
   }
 
-  /** Writes the end of a run, after what comes `before` it, and lets the chat's next waiting run go. */
-  async end(
-    chatId: string,
-    journal: RunJournal,
-    end: RunEnd,
-    before?: (tables: Queryable) => Promise<void>,
-  ): Promise<void> {
+  /** Writes the end of a run and lets the chat's next waiting run go. */
+  async end(chatId: string, journal: RunJournal, end: RunEnd): Promise<void> {
     await this.database.transaction(async unit => {
       await this.lockChat(unit, chatId);
-      await before?.(unit.tables());
-      await journal.end(unit.tables(), end);
-      await this.revokeTokens(unit, journal.run.id);
-      await this.enqueueNext(unit, chatId);
+      await this.endIn(unit, journal, end);
     });
+  }
+
+  /** As {@link end}, in a transaction that holds the chat. */
+  async endIn(unit: UnitOfWork, journal: RunJournal, end: RunEnd): Promise<void> {
+    await journal.end(unit.tables(), end);
+    await this.revokeTokens(unit, journal.run.id);
+    await this.enqueueNext(unit, journal.run.chatId);
   }
 
   /**
@@ -120,7 +112,7 @@ export class RunsStore {
       with claimed as (
         update run set state = 'running', attempt = attempt + 1, lost = lost + (state = 'running')::int,
           started_at = coalesce(started_at, now()), last_event = last_event + case attempt when 0 then 2 else 1 end
-        where id = ${id} and status = 'pending' returning *
+        where id = ${id} and status = 'pending' and state <> 'waiting' and merged_into is null returning *
       ), told as (
         insert into run_event (run_id, id, type, data, created_at)
         select id, last_event - (attempt = 1)::int, 'run.started',

@@ -14,6 +14,8 @@ const MOST_SHOWN = 500;
 
 interface CallHooks {
   signal: AbortSignal;
+  /** Aborted when the tool should come to an end soon, and give what it has. */
+  yieldSignal: AbortSignal;
   onOutput: (text: string) => void;
 }
 

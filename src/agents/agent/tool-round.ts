@@ -5,6 +5,10 @@ import { INTERRUPTED } from './prompt.js';
 import type { NewEvent, PlannedCall, RunJournal } from './run-journal.js';
 import type { RunTools } from './tool-gateway.js';
 
+/** What the model is told of a call that was not begun because a message had come in. */
+const STEERED =
+  'Not run: a new message of the user has come in. Read it first, and make this call again if it is still wanted.';
+
 /** A call that has no result yet; one that an earlier attempt had started may have happened. */
 export type OpenCall = PlannedCall & { readonly mayHaveHappened?: boolean };
 
@@ -67,8 +71,11 @@ export class ToolRound {
   }
 
   private async call({ callId, tool, input }: OpenCall, tools: RunTools): Promise<Outcome> {
+    const { steering } = this.journal;
+    if (steering.waits) return { output: STEERED, isError: true };
     const onOutput = (text: string) => this.deltas.add('tool.output', text, { id: callId });
-    const result = await tools.call(tool, input, { signal: this.signal, onOutput });
+    const hooks = { signal: this.signal, yieldSignal: steering.signal, onOutput };
+    const result = await tools.call(tool, input, hooks);
     // Killed because we stop: that is no result; the next attempt tells the model that the call was interrupted.
     this.signal.throwIfAborted();
     return { ...result, hasRun: true };

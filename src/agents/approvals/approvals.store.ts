@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database, newId, type UnitOfWork } from '../../platform/database/database.js';
 import type { Row } from '../../platform/database/rows.js';
-import { storable } from '../storable.js';
+import { storable } from '../../platform/database/storable.js';
 import type { Approval, ApprovalScope, ApprovalStatus } from './approval.entity.js';
 import { approvalTopic } from './approvals.events.js';
 

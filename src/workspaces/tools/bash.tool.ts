@@ -7,6 +7,7 @@ import { sandboxWriterFor } from '../changes/writer.js';
 import { SandboxesService } from '../sandboxes/sandboxes.service.js';
 import { WorkspacesStore } from '../workspaces/index.js';
 import { failed, shorten, succeeded, type Tool, type ToolContext, type ToolResult } from './tool.js';
+import { Yielding } from './yielding.js';
 
 const LONGEST_SECONDS = 3600;
 /** How many changed paths a result names; the workspace's log has them all. */
@@ -52,6 +53,7 @@ export class BashTool implements Tool<BashInput> {
     // Over its quota, a workspace runs nothing that could write more.
     await this.quota.require(workspace.id, { bytes: 0, files: 0 });
     const writer = sandboxWriterFor(context.actor);
+    const early = new Yielding(context.yieldSignal);
     const run = () =>
       this.sandboxes.runScript(workspace, {
         script: command,
@@ -60,18 +62,18 @@ export class BashTool implements Tool<BashInput> {
             ? { kind: 'run', id: context.actions.id }
             : { kind: 'tool', id: context.actor.id },
         seconds: timeout_seconds,
-        signal: context.signal,
+        signal: AbortSignal.any([context.signal, early.signal]),
         actions: context.actions,
         onOutput: chunk => context.onOutput?.(chunk.text),
       });
-    const { result, changes } = await this.watch.around(
-      workspace.id,
-      writer,
-      timeout_seconds ?? LONGEST_SECONDS,
-      run,
-    );
+    const { result, changes } = await this.watch
+      .around(workspace.id, writer, timeout_seconds ?? LONGEST_SECONDS, run)
+      .finally(() => early.release());
     this.quota.forget(workspace.id);
-    return { ...report(result), changed: changes.slice(0, MOST_NAMED).map(({ path }) => path) };
+    return {
+      ...report(result, early.signal.aborted),
+      changed: changes.slice(0, MOST_NAMED).map(({ path }) => path),
+    };
   }
 }
 
@@ -82,10 +84,14 @@ const ENDINGS: Record<Exclude<SandboxResult['ended_by'], 'exit'>, string> = {
   output: 'Killed: it wrote more output than allowed.',
 };
 
-function report({ output, exit_code, ended_by, truncated }: SandboxResult): ToolResult {
+const YIELDED =
+  'Killed before its end, since a new message of the user has come in: this is its output so far. Nothing of it runs on; run it again if it is still wanted.';
+
+function report({ output, exit_code, ended_by, truncated }: SandboxResult, hasYielded: boolean): ToolResult {
+  const ending = ended_by === 'stopped' && hasYielded ? YIELDED : ended_by !== 'exit' && ENDINGS[ended_by];
   const notes = [
     ...(truncated ? ['Output beyond the limit is left out.'] : []),
-    ...(ended_by === 'exit' ? (exit_code === 0 ? [] : [`Exit code ${exit_code}.`]) : [ENDINGS[ended_by]]),
+    ...(ending ? [ending] : exit_code === 0 ? [] : [`Exit code ${exit_code}.`]),
   ];
   const text = [shorten(output).trimEnd(), ...notes].filter(Boolean).join('\n');
   return ended_by === 'exit' && exit_code === 0 ? succeeded(text || '(no output)') : failed(text);

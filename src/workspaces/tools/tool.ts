@@ -11,6 +11,8 @@ export interface ToolContext {
   /** The agent's run that calls, where one does: its writes are the run's. */
   readonly runId?: string;
   readonly signal: AbortSignal;
+  /** Aborted when the tool should come to an end soon, and give what it has: somebody waits to be heard. */
+  readonly yieldSignal?: AbortSignal;
   /** Who the command `actions` acts as in a sandbox; absent: there is no such command. */
   readonly actions?: ActionCaller;
   /** Gets output while the tool runs, where it has any before its end. */

@@ -1,0 +1,99 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { UnitOfWork } from '../../platform/database/database.js';
+import { Conflict } from '../../platform/http/problem.js';
+import { Signals } from '../../platform/signals/signals.js';
+import { messageAccepted } from './new-events.js';
+import { type PendingRun, QueueStore } from './queue.store.js';
+import type { Delivery } from './run.entity.js';
+import { chatTopic, tellRun } from './run-receipts.js';
+import { RunStopper } from './run-stopper.js';
+import { RunsStore } from './runs.store.js';
+import { SteersStore } from './steers.store.js';
+
+/** A message that was accepted, with the run that is its own. */
+export interface Accepted {
+  readonly callId: string;
+  readonly messageId: string;
+  readonly chatId: string;
+}
+
+/** Where a message came to be: how many runs come first, and which run it is to enter. */
+export interface Placed {
+  readonly position: number;
+  readonly into: string | null;
+}
+
+/** Brings messages to their place among the runs of a chat. All of it happens while the chat is held. */
+@Injectable()
+export class Deliveries {
+  constructor(
+    @Inject(RunsStore) private readonly runs: RunsStore,
+    @Inject(QueueStore) private readonly queue: QueueStore,
+    @Inject(SteersStore) private readonly steers: SteersStore,
+    @Inject(RunStopper) private readonly stopper: RunStopper,
+    @Inject(Signals) private readonly signals: Signals,
+  ) {}
+
+  /** Holds the chat until the transaction ends; the runs there that are in flight or wait. */
+  async hold(unit: UnitOfWork, chatId: string, delivery: Delivery): Promise<PendingRun[]> {
+    await this.runs.lockChat(unit, chatId);
+    const pending = await this.queue.pending(chatId, unit);
+    if (pending.length > 0 && delivery === 'reject') throw new Conflict('A run is in flight in this chat');
+    return pending;
+  }
+
+  /** Gives a message its place; `pending` is what was there before it. */
+  async place(
+    unit: UnitOfWork,
+    accepted: Accepted,
+    delivery: Delivery,
+    [head, ...waiting]: PendingRun[],
+  ): Promise<Placed> {
+    const { callId, chatId } = accepted;
+    if (!head) {
+      await this.runs.enqueue(unit, callId);
+      await this.signals.notify(unit, chatTopic(chatId));
+      return { position: 0, into: null };
+    }
+    if (delivery === 'interrupt') return this.interrupt(unit, accepted, head, waiting);
+    if (delivery === 'steer') return this.steer(unit, accepted, head, waiting);
+    const position = waiting.length + 1;
+    await tellRun(unit.tables(), head.id, [receipt(accepted, delivery, position)]);
+    return { position, into: null };
+  }
+
+  /** Aims a message at the run in flight: should that end first, it is the next one. */
+  async steer(
+    unit: UnitOfWork,
+    accepted: Accepted,
+    head: PendingRun,
+    waiting: readonly PendingRun[],
+  ): Promise<Placed> {
+    const { callId } = accepted;
+    const others = waiting.map(({ id }) => id).filter(id => id !== callId);
+    const before = waiting.filter(run => run.steers_run_id === head.id && run.id !== callId).length;
+    await this.steers.aim(unit, callId, head.id);
+    if (before < others.length)
+      await this.queue.arrange(unit, [...others.slice(0, before), callId, ...others.slice(before)]);
+    await this.steers.recount(unit, head.id);
+    const position = before + 1;
+    await tellRun(unit.tables(), head.id, [receipt(accepted, 'steer', position)], { wakeHolder: true });
+    return { position, into: head.id };
+  }
+
+  private async interrupt(
+    unit: UnitOfWork,
+    accepted: Accepted,
+    head: PendingRun,
+    waiting: readonly PendingRun[],
+  ): Promise<Placed> {
+    await tellRun(unit.tables(), head.id, [receipt(accepted, 'interrupt', 0)]);
+    await this.stopper.end(unit, head.id);
+    if (waiting.length > 0) await this.queue.arrange(unit, [accepted.callId, ...waiting.map(({ id }) => id)]);
+    await this.runs.enqueue(unit, accepted.callId);
+    return { position: 0, into: null };
+  }
+}
+
+const receipt = ({ messageId, callId }: Accepted, delivery: Delivery, position: number) =>
+  messageAccepted({ message_id: messageId, call_id: callId, delivery, queue_position: position });

@@ -1,0 +1,36 @@
+import { Controller, Delete, Get, Inject, Patch, Post } from '@nestjs/common';
+import { Caller } from '../../platform/access/access.js';
+import type { Actor } from '../../platform/access/actor.js';
+import { Input } from '../../platform/http/input.js';
+import { Serves } from '../../platform/http/serves.js';
+import { EditQueuedMessage, ListQueue, QueuedMessageId } from './queue.dto.js';
+import { QueueService } from './queue.service.js';
+
+@Controller()
+export class QueueController {
+  constructor(@Inject(QueueService) private readonly queue: QueueService) {}
+
+  @Serves(QueueService, 'list')
+  @Get('/api/agent/queue')
+  list(@Caller() actor: Actor, @Input() input: ListQueue) {
+    return this.queue.list(actor, input);
+  }
+
+  @Serves(QueueService, 'edit')
+  @Patch('/api/agent/queue/:messageId')
+  edit(@Caller() actor: Actor, @Input() input: EditQueuedMessage) {
+    return this.queue.edit(actor, input);
+  }
+
+  @Serves(QueueService, 'withdraw')
+  @Delete('/api/agent/queue/:messageId')
+  withdraw(@Caller() actor: Actor, @Input() input: QueuedMessageId) {
+    return this.queue.withdraw(actor, input);
+  }
+
+  @Serves(QueueService, 'steer')
+  @Post('/api/agent/queue/:messageId/steer')
+  steer(@Caller() actor: Actor, @Input() input: QueuedMessageId) {
+    return this.queue.steer(actor, input);
+  }
+}

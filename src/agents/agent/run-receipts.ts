@@ -1,0 +1,28 @@
+import { sql } from 'kysely';
+import { storable } from '../../platform/database/storable.js';
+import { holdTopic, type NewEvent, type Queryable, runTopic } from './run-journal.js';
+
+/** The topic that is signalled when a chat in which nothing was in flight has a run again, or is gone. */
+export const chatTopic = (chatId: string): string => `chat:${chatId}`;
+
+/**
+ * Tells those who watch a run of something that was not done by whoever carries it: a message that waits behind it, a
+ * decision about one of its calls. One that has ended hears nothing more. `wakeHolder`: whoever carries it looks up too.
+ */
+export async function tellRun(
+  on: Queryable,
+  runId: string,
+  events: readonly NewEvent[],
+  { wakeHolder = false } = {},
+): Promise<void> {
+  const topics = wakeHolder ? [runTopic(runId), holdTopic(runId)] : [runTopic(runId)];
+  await sql`
+    with told as (
+      update run set last_event = last_event + ${events.length} where id = ${runId} and status = 'pending' returning id, last_event
+    ), written as (
+      insert into run_event (run_id, id, type, data, created_at)
+      select told.id, told.last_event - ${events.length} + e.ordinality, e.value ->> 'type', e.value -> 'data', now()
+      from told, jsonb_array_elements(${storable(events)}::jsonb) with ordinality as e
+    )
+    select pg_notify('atelier', topic) from told, unnest(${topics}::text[]) topic`.execute(on);
+}

@@ -1,0 +1,332 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { FakeOpenAi } from '../fakes/openai-server.js';
+import { AgentClient, messagesOf } from '../harness/agent.js';
+import type { Json } from '../harness/client.js';
+import { type Person, TestService } from '../harness/service.js';
+
+let service: TestService;
+let model: FakeOpenAi;
+let ada: Person;
+let viewer: Person;
+let stranger: Person;
+let agent: AgentClient;
+let workspace_id: string;
+
+beforeAll(async () => {
+  model = await FakeOpenAi.start();
+  service = await TestService.start({
+    OPENAI_COMPATIBLE_BASE_URL: model.url,
+    OPENAI_COMPATIBLE_MODELS: 'fake',
+  });
+  ada = await service.person('Ada');
+  viewer = await service.person('Viewer');
+  stranger = await service.person('Stranger');
+  agent = new AgentClient(ada.client);
+  workspace_id = await service.workspace(ada, { visibility: 'restricted' });
+  await service.join(viewer, {
+    organization: ada.organizationId,
+    role: 'guest',
+    workspace: workspace_id,
+    workspaceRole: 'viewer',
+  });
+});
+afterAll(async () => {
+  await service.stop();
+  await model.stop();
+});
+
+/** Something that happens when the test says so. */
+function gate() {
+  let open = () => {};
+  const opened = new Promise<void>(resolve => {
+    open = resolve;
+  });
+  return { open, opened };
+}
+
+/** A run whose model answers when the gate is opened. */
+async function heldRun(text = 'One.') {
+  const { open, opened } = gate();
+  const from = model.requests.length;
+  model.reply({ text, after: opened });
+  const run = await agent.send('first', { workspace_id });
+  await model.received(from + 1);
+  return { run, open, chat_id: run.chat_id as string, from };
+}
+
+const LONG = { name: 'bash', input: { command: 'echo begun; sleep 300; echo late > late.txt' } };
+
+/** A run that is at work on a command that takes long. */
+async function busyRun(tools: Json[] = [LONG]) {
+  const from = model.requests.length;
+  model.reply({ tools });
+  const run = await agent.send('work', { workspace_id });
+  await agent.until(run, ({ event }) => event === 'tool.output');
+  return { run, chat_id: run.chat_id as string, from };
+}
+
+/** What the model was shown last, without the instructions. */
+const lastPrompt = (): Json[] => messagesOf(model.requests.at(-1) ?? { body: {} }).slice(1);
+const contents = (prompt: Json[]) => prompt.map(({ content }) => content);
+const said = async (chat: string) =>
+  (await ada.client.get(`/api/chats/${chat}/messages`)).body.items.map((item: Json) => item.text);
+const queued = async (chat: string): Promise<Json[]> =>
+  (await ada.client.get(`/api/agent/queue?chat_id=${chat}`)).body.items;
+const receipts = async (run: Json) =>
+  (await agent.events(run)).filter(({ event }) => event.startsWith('message.'));
+
+describe('a message that steers', () => {
+  it('enters the run in flight when its model has answered, which then goes on', async () => {
+    const { run, open, chat_id } = await heldRun();
+    const steered = await agent.send('also this', { chat_id, delivery: 'steer' });
+    expect(steered).toMatchObject({ delivery: 'steer', into_call_id: run.call_id, queue_position: 1 });
+    model.reply({ text: 'Both done.' });
+    open();
+    const ended = await agent.ended(run);
+    expect(ended).toMatchObject({ status: 'completed', result: { response: 'Both done.' } });
+    expect(contents(lastPrompt())).toEqual(['first', 'One.', 'also this']);
+    expect(await said(chat_id)).toEqual(['first', 'One.', 'also this', 'Both done.']);
+    expect(await agent.ended(steered)).toMatchObject({
+      status: 'completed',
+      result: { response: 'Both done.' },
+      injected_into: { call_id: run.call_id, step: 2 },
+    });
+    const about = { message_id: steered.message_id, call_id: steered.call_id };
+    expect((await receipts(run)).map(({ event, data }) => [event, data])).toMatchObject([
+      ['message.accepted', { ...about, delivery: 'steer' }],
+      ['message.injected', { ...about, step: 2 }],
+    ]);
+    expect((await agent.events(steered)).map(({ event }) => event)).toEqual([
+      'run.queued',
+      'message.injected',
+      'run.completed',
+    ]);
+  });
+
+  it('makes a command that takes long give what it has, and keeps the calls behind it from being made', async () => {
+    const list = { name: 'list_files', input: {} };
+    const { run, chat_id } = await busyRun([LONG, list]);
+    model.reply({ text: 'Stopped for you.' });
+    const steered = await agent.send('wait, not that', { chat_id, delivery: 'steer' });
+    const { result } = await agent.ended(run);
+    expect(result.response).toBe('Stopped for you.');
+    expect(result.toolOutputs).toMatchObject([
+      { is_error: true, output: expect.stringMatching(/^begun\nKilled before its end, since a new message/) },
+      { is_error: true, output: expect.stringMatching(/^Not run: a new message/) },
+    ]);
+    expect(lastPrompt().map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool', 'user']);
+    expect(lastPrompt().at(-1).content).toBe('wait, not that');
+    expect((await agent.ended(steered)).injected_into).toEqual({ call_id: run.call_id, step: 2 });
+    expect((await ada.client.get(`/api/workspaces/${workspace_id}/files/stat?path=late.txt`)).status).toBe(
+      404,
+    );
+  });
+
+  it('lets a command that is about to end do so', async () => {
+    const { run, chat_id } = await busyRun([
+      { name: 'bash', input: { command: 'echo begun; sleep 1; echo whole' } },
+    ]);
+    model.reply({ text: 'Fine.' });
+    await agent.send('and?', { chat_id, delivery: 'steer' });
+    const { result } = await agent.ended(run);
+    expect(result.toolOutputs).toMatchObject([{ is_error: false, output: 'begun\nwhole' }]);
+    expect(lastPrompt().at(-1).content).toBe('and?');
+  });
+
+  it('has a run of its own, the next one, when the one in flight ends before it could enter', async () => {
+    const { open, opened } = gate();
+    const from = model.requests.length;
+    model.reply([{ text: 'One.', after: opened }, { text: 'Steered.' }, { text: 'Queued.' }]);
+    const run = await agent.send('first', { workspace_id, budget: { max_steps: 1 } });
+    const { chat_id } = run;
+    await model.received(from + 1);
+    const waiting = await agent.send('later', { chat_id });
+    const steered = await agent.send('now', { chat_id, delivery: 'steer' });
+    expect((await queued(chat_id)).map(item => [item.message_id, item.position])).toEqual([
+      [steered.message_id, 1],
+      [waiting.message_id, 2],
+    ]);
+    open();
+    expect((await agent.ended(run)).result.response).toBe('One.');
+    expect(await agent.ended(steered)).toMatchObject({
+      injected_into: null,
+      result: { response: 'Steered.' },
+    });
+    expect((await agent.ended(waiting)).result.response).toBe('Queued.');
+    expect(await said(chat_id)).toEqual(['first', 'One.', 'now', 'Steered.', 'later', 'Queued.']);
+  });
+
+  it('goes with others in the order they came, and starts a run where none is in flight', async () => {
+    const { run, open, chat_id } = await heldRun();
+    const all = [];
+    for (const text of ['a', 'b', 'c']) all.push(await agent.send(text, { chat_id, delivery: 'steer' }));
+    expect(all.map(({ queue_position }) => queue_position)).toEqual([1, 2, 3]);
+    await ada.client.patch(`/api/agent/queue/${all[1]?.message_id}`, { message: 'B' });
+    model.reply({ text: 'Read.' });
+    open();
+    await agent.ended(run);
+    expect(contents(lastPrompt())).toEqual(['first', 'One.', 'a', 'B', 'c']);
+    model.reply({ text: 'Alone.' });
+    const alone = await agent.send('d', { chat_id, delivery: 'steer' });
+    expect(alone).toMatchObject({ delivery: 'steer', queue_position: 0 });
+    expect(alone).not.toHaveProperty('into_call_id');
+    expect((await agent.ended(alone)).result.response).toBe('Alone.');
+  });
+
+  it('is an ordinary one again when the run is stopped; the message of a stopped run has its end with it', async () => {
+    const { run, chat_id } = await busyRun();
+    model.reply({ text: 'Now this.' });
+    const steered = await agent.send('instead', { chat_id, delivery: 'steer' });
+    await ada.client.post('/api/agent/stop', { call_id: run.call_id });
+    expect((await agent.ended(run)).stop_reason).toBe('stopped');
+    expect(await agent.ended(steered)).toMatchObject({
+      injected_into: null,
+      result: { response: 'Now this.' },
+    });
+
+    const second = await heldRun();
+    const entered = await agent.send('go on', { chat_id: second.chat_id, delivery: 'steer' });
+    model.reply({ text: 'Going', hangAfter: 1 });
+    second.open();
+    await agent.until(second.run, ({ event, data }) => event === 'text.delta' && data.step === 2);
+    const { body } = await ada.client.post('/api/agent/stop', { call_id: entered.call_id });
+    expect(body.stopped).toEqual([second.run.call_id]);
+    for (const one of [second.run, entered])
+      expect(await agent.ended(one)).toMatchObject({ status: 'completed', stop_reason: 'stopped' });
+  });
+});
+
+describe('a message that interrupts', () => {
+  it('stops the run in flight, keeps what it did, and runs at once, ahead of what waits', async () => {
+    const { run, chat_id } = await busyRun();
+    const waiting = await agent.send('later', { chat_id });
+    model.reply([{ text: 'At once.' }, { text: 'Later.' }]);
+    const urgent = await agent.send('drop that', { chat_id, delivery: 'interrupt' });
+    expect(urgent.queue_position).toBe(0);
+    expect(await agent.ended(run)).toMatchObject({ status: 'completed', stop_reason: 'stopped' });
+    expect((await agent.ended(urgent)).result.response).toBe('At once.');
+    expect((await agent.ended(waiting)).result.response).toBe('Later.');
+    expect((await said(chat_id)).filter(Boolean)).toEqual([
+      'work',
+      'drop that',
+      'At once.',
+      'later',
+      'Later.',
+    ]);
+    expect((await receipts(run)).map(({ data }) => [data.message_id, data.delivery])).toEqual([
+      [waiting.message_id, 'queue'],
+      [urgent.message_id, 'interrupt'],
+    ]);
+  });
+
+  it('of several at once each runs once', async () => {
+    const { chat_id } = await busyRun();
+    model.reply(Array.from({ length: 3 }, () => ({ text: 'Done.' })));
+    const sent = await Promise.all(
+      [1, 2, 3].map(n => agent.send(`urgent ${n}`, { chat_id, delivery: 'interrupt' })),
+    );
+    const ends = await Promise.all(sent.map(one => agent.ended(one)));
+    expect(ends.map(({ status }) => status)).toEqual(['completed', 'completed', 'completed']);
+    expect(ends.filter(({ stop_reason }) => stop_reason === 'end_turn').length).toBeGreaterThan(0);
+    const attempts = await service.database.query('select attempt from run where chat_id = $1', [chat_id]);
+    expect(attempts.every(({ attempt }) => attempt <= 2)).toBe(true);
+    // Whatever of the scripted answers was not asked for.
+    model.clear();
+  });
+});
+
+describe('the queue', () => {
+  it('is put in another order, and runs in that', async () => {
+    const { run, open, chat_id } = await heldRun();
+    const [a, b, c] = [
+      await agent.send('a', { chat_id }),
+      await agent.send('b', { chat_id }),
+      await agent.send('c', { chat_id }),
+    ];
+    const patch = (message: Json, body: Json) =>
+      ada.client.patch(`/api/agent/queue/${message.message_id}`, body);
+    expect((await patch(c, { position: 1, message: 'C' })).body).toMatchObject({ position: 1, message: 'C' });
+    expect((await patch(a, { position: 99 })).body.position).toBe(3);
+    expect((await queued(chat_id)).map(({ message, position }) => [message, position])).toEqual([
+      ['C', 1],
+      ['b', 2],
+      ['a', 3],
+    ]);
+    expect((await patch(run, { position: 2 })).status).toBe(409);
+    expect((await patch(run, { message: 'x' })).status).toBe(409);
+    expect((await patch(b, {})).status).toBe(422);
+    expect((await patch(b, { position: 0 })).status).toBe(422);
+    model.reply(['C', 'b', 'a'].map(text => ({ text: `Did ${text}.` })));
+    open();
+    await agent.ended(a);
+    expect(await said(chat_id)).toEqual(['first', 'One.', 'C', 'Did C.', 'b', 'Did b.', 'a', 'Did a.']);
+    for (const one of [a, b, c]) expect((await agent.ended(one)).status).toBe('completed');
+  });
+
+  it('keeps every message, once, when many change it at the same instant', async () => {
+    const { open, chat_id } = await heldRun();
+    const sent = await Promise.all(
+      Array.from({ length: 8 }, (_, n) => agent.send(`m${n}`, { chat_id, model: 'atelier/demo' })),
+    );
+    const answers = await Promise.all([
+      ...sent.map((one, n) =>
+        ada.client.patch(`/api/agent/queue/${one.message_id}`, { position: ((n * 5) % 8) + 1 }),
+      ),
+      ada.client.post(`/api/agent/queue/${sent[3]?.message_id}/steer`, {}),
+      ada.client.delete(`/api/agent/queue/${sent[6]?.message_id}`),
+    ]);
+    expect(answers.map(({ status }) => status).filter(status => status >= 500)).toEqual([]);
+    const items = await queued(chat_id);
+    expect(items.map(({ position }) => position)).toEqual([1, 2, 3, 4, 5, 6, 7]);
+    expect(new Set(items.map(({ message_id }) => message_id)).size).toBe(7);
+    model.reply({ text: 'Steered.' });
+    open();
+    const ends = await Promise.all(sent.map(one => agent.ended(one)));
+    expect(ends.map(({ status }) => status)).toEqual(sent.map(() => 'completed'));
+    expect(ends[6]?.stop_reason).toBe('withdrawn');
+    expect((await said(chat_id)).filter((text: string) => /^m\d$/.test(text)).sort()).toEqual([
+      'm0',
+      'm1',
+      'm2',
+      'm3',
+      'm4',
+      'm5',
+      'm7',
+    ]);
+  });
+
+  it('lets a waiting message enter the run in flight; one withdrawn is told of and gone', async () => {
+    const { run, open, chat_id } = await heldRun();
+    const [plain, promoted] = [await agent.send('plain', { chat_id }), await agent.send('up', { chat_id })];
+    const promote = (client = ada.client, id = promoted.message_id) =>
+      client.post(`/api/agent/queue/${id}/steer`, {});
+    expect((await promote(viewer.client)).status).toBe(403);
+    expect((await promote(stranger.client)).status).toBe(404);
+    expect((await promote(ada.client, run.message_id)).status).toBe(409);
+    expect(await promote()).toMatchObject({ status: 200, body: { delivery: 'steer', position: 1 } });
+    expect((await ada.client.delete(`/api/agent/queue/${plain.message_id}`)).status).toBe(200);
+    model.reply({ text: 'Up.' });
+    open();
+    await agent.ended(run);
+    expect((await promote()).status).toBe(409);
+    expect((await ada.client.delete(`/api/agent/queue/${promoted.message_id}`)).status).toBe(409);
+    expect(await said(chat_id)).toEqual(['first', 'One.', 'up', 'Up.']);
+    expect(await agent.ended(plain)).toMatchObject({ status: 'completed', stop_reason: 'withdrawn' });
+    expect((await receipts(run)).map(({ event, data }) => [event, data.message_id])).toEqual([
+      ['message.accepted', plain.message_id],
+      ['message.accepted', promoted.message_id],
+      ['message.accepted', promoted.message_id],
+      ['message.withdrawn', plain.message_id],
+      ['message.injected', promoted.message_id],
+    ]);
+  });
+
+  it('with a steering message that is withdrawn lets the run end as if it had not been', async () => {
+    const { run, open, chat_id } = await heldRun();
+    const steered = await agent.send('never mind', { chat_id, delivery: 'steer' });
+    await ada.client.delete(`/api/agent/queue/${steered.message_id}`);
+    open();
+    expect((await agent.ended(run)).result.response).toBe('One.');
+    expect(await said(chat_id)).toEqual(['first', 'One.']);
+  });
+});
