@@ -1,4 +1,3 @@
-import { BullModule } from '@nestjs/bullmq';
 import { BeforeApplicationShutdown, Module } from '@nestjs/common';
 import { IdentityModule } from '../identity/index.js';
 import { EventStream } from '../platform/http/sse.js';
@@ -12,11 +11,11 @@ import { QueueStore } from './agent/queue.store.js';
 import { RunControlController } from './agent/run-control.controller.js';
 import { RunControlService } from './agent/run-control.service.js';
 import { RunLoop } from './agent/run-loop.js';
+import { RunQueue } from './agent/run-queue.js';
 import { RunRecordsService } from './agent/run-records.service.js';
 import { RunRecordsStore } from './agent/run-records.store.js';
 import { RunStopper } from './agent/run-stopper.js';
-import { RUN_QUEUE } from './agent/runs.jobs.js';
-import { RunsProcessor } from './agent/runs.processor.js';
+import { RunWorker } from './agent/run-worker.js';
 import { RunsService } from './agent/runs.service.js';
 import { RunsStore } from './agent/runs.store.js';
 import { SteersStore } from './agent/steers.store.js';
@@ -38,7 +37,7 @@ import { SubagentsService } from './subagents/subagents.service.js';
 
 /** Agents: models, chats, subagents, and the runs in which they work. */
 @Module({
-  imports: [IdentityModule, WorkspacesModule, BullModule.registerQueue({ name: RUN_QUEUE })],
+  imports: [IdentityModule, WorkspacesModule],
   controllers: [
     AgentController,
     QueueController,
@@ -60,7 +59,8 @@ import { SubagentsService } from './subagents/subagents.service.js';
     Deliveries,
     SteersStore,
     RunLoop,
-    RunsProcessor,
+    RunQueue,
+    RunWorker,
     StepCaller,
     ToolGateway,
     ChatsService,

@@ -12,6 +12,7 @@ import { Log } from './log/log.js';
 import { MailModule } from './mail/mail.module.js';
 import { MaintenanceModule } from './maintenance/maintenance.module.js';
 import { QueueModule } from './queue/queue.module.js';
+import { LiveProcesses } from './signals/live-processes.js';
 import { Signals } from './signals/signals.js';
 
 /** What the process was started with. */
@@ -44,10 +45,11 @@ export class PlatformModule {
         { provide: DatabaseConnection, useValue: database },
         { provide: GuardedFetch, useValue: outgoing ?? new GuardedFetch() },
         Signals,
+        LiveProcesses,
         Events,
         Audit,
       ],
-      exports: [Config, Log, DatabaseConnection, GuardedFetch, Signals, Events, Audit],
+      exports: [Config, Log, DatabaseConnection, GuardedFetch, Signals, LiveProcesses, Events, Audit],
     };
   }
 }

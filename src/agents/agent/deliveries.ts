@@ -52,7 +52,7 @@ export class Deliveries {
     const { callId, chatId } = accepted;
     if (!head) {
       await this.runs.enqueue(unit, callId);
-      await this.signals.notify(unit, chatTopic(chatId));
+      unit.afterCommit(() => this.signals.tell(chatTopic(chatId)));
       return { position: 0, into: null };
     }
     if (delivery === 'interrupt') return this.interrupt(unit, accepted, head, waiting);

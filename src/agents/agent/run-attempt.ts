@@ -132,10 +132,10 @@ export class RunAttempt {
     const { journal, limits } = this;
     return database.transaction(async unit => {
       await runs.lockChat(unit, this.run.chat_id);
-      await journal.finishStep(step, [...rest, stepFinished(step)], unit.tables());
+      await journal.finishStep(step, [...rest, stepFinished(step)], unit);
       const mayGoOn = journal.steering.waits && !limits.reachedAfter(step.number, tools.mostSteps);
       if (mayGoOn && (await steers.takeIn(unit, journal, step.number + 1)) > 0) {
-        await journal.tell([stepStarted(step.number + 1)], unit.tables());
+        await journal.tell([stepStarted(step.number + 1)], unit);
         return [];
       }
       await runs.endIn(unit, journal, { status: 'completed', stopReason, response });

@@ -3,6 +3,7 @@ import type { StepContentPart, StepResult } from '#libs/model-client/index.js';
 import { enterModelCall, enterToolCall, freeReservation } from '../../identity/index.js';
 import type { Database, UnitOfWork } from '../../platform/database/database.js';
 import { storable, storableText } from '../../platform/database/storable.js';
+import type { Signals } from '../../platform/signals/signals.js';
 import type { ToolResult } from '../../workspaces/index.js';
 import type { RunFault } from './run.entity.js';
 import type { RunEventType } from './run-event.entity.js';
@@ -58,27 +59,24 @@ const FENCED = sql`fenced`;
 export type Queryable = ReturnType<UnitOfWork['tables']> | ReturnType<Database['tables']>;
 
 /**
- * Writes down what happens in one attempt at a run. Each method is one statement: the change, its events and the signal
- * to those who watch are committed together, and only while this attempt is the newest and the run has not ended.
+ * Writes down what happens in one attempt at a run. Each method is one statement: the change and its events are committed
+ * together, and only while this attempt is the newest and the run has not ended. Those who watch are told after the commit.
  */
 export class RunJournal {
   /** `steering` is told how many messages wait to enter the run, with each thing that is written down. */
   constructor(
     private readonly database: Database,
+    private readonly signals: Signals,
     readonly run: { id: string; chatId: string; number: string; attempt: number },
     readonly steering = new Steering(),
   ) {}
 
-  tell(events: NewEvent[], on?: Queryable): Promise<void> {
-    return this.record(events, { on });
+  tell(events: NewEvent[], unit?: UnitOfWork): Promise<void> {
+    return this.record(events, { unit });
   }
 
   /** The model has answered: its message, its usage and the calls it asks for; the first call counts as started. */
-  async finishStep(
-    step: FinishedStep,
-    events: NewEvent[],
-    on: Queryable = this.database.tables(),
-  ): Promise<void> {
+  async finishStep(step: FinishedStep, events: NewEvent[], unit?: UnitOfWork): Promise<void> {
     const { number, result, costUsd, startedAt } = step;
     const addCost =
       costUsd === null
@@ -91,7 +89,7 @@ export class RunJournal {
       ...enterModelCall(FENCED, { step: number, usage: result.usage, costUsd }),
     ];
     if (step.calls.length > 0) also.push(this.callRows(step.calls));
-    await this.record(events, { change, also, on });
+    await this.record(events, { change, also, unit });
   }
 
   /** A call has given its result; `next`, where there is one, counts as started from now on. */
@@ -112,15 +110,15 @@ export class RunJournal {
   }
 
   /** Messages that waited have entered the run. */
-  takeIn(events: NewEvent[], on: Queryable): Promise<void> {
-    return this.record(events, { change: sql`steers = 0`, on });
+  takeIn(events: NewEvent[], unit: UnitOfWork): Promise<void> {
+    return this.record(events, { change: sql`steers = 0`, unit });
   }
 
-  /** Writes the end of the run, and of those whose messages it took in, once; `on` is the transaction that also lets the chat's next run go. */
-  async end(on: Queryable, end: RunEnd): Promise<void> {
+  /** Writes the end of the run, and of those whose messages it took in, once; `unit` is the transaction that also lets the chat's next run go. */
+  async end(unit: UnitOfWork, end: RunEnd): Promise<void> {
     const { id } = this.run;
     const response = end.response && storableText(end.response);
-    const ended = sql`state = 'done', finished_at = now(), status = ${end.status}, response = ${response}`;
+    const ended = sql`state = 'done', due = false, holder = null, finished_at = now(), status = ${end.status}, response = ${response}`;
     const [data, stopReason, error] =
       end.status === 'completed'
         ? [{ stop_reason: end.stopReason, response }, end.stopReason, null]
@@ -137,9 +135,9 @@ export class RunJournal {
     await this.record([{ type, data: { call_id: id, ...data } }], {
       change,
       also: [freeReservation(FENCED), merged],
-      on,
-      isEnd: true,
+      unit,
     });
+    unit.afterCommit(() => this.signals.tell(endTopic(id)));
   }
 
   private async record(
@@ -147,12 +145,10 @@ export class RunJournal {
     {
       change,
       also = [],
-      on = this.database.tables(),
-      isEnd = false,
-    }: { change?: RawBuilder<unknown>; also?: RawBuilder<unknown>[]; on?: Queryable; isEnd?: boolean } = {},
+      unit,
+    }: { change?: RawBuilder<unknown>; also?: RawBuilder<unknown>[]; unit?: UnitOfWork } = {},
   ): Promise<void> {
     const { id, attempt } = this.run;
-    const topics = isEnd ? [runTopic(id), endTopic(id)] : [runTopic(id)];
     const { rows } = await sql<{ steers: number }>`
       with fenced as (
         update run set last_event = last_event + ${events.length} ${change ? sql`, ${change}` : sql``}
@@ -166,10 +162,13 @@ export class RunJournal {
         also.map(part => sql`, ${part}`),
         sql``,
       )}
-      select steers, pg_notify('atelier', topic) from fenced, unnest(${topics}::text[]) topic`.execute(on);
+      select steers from fenced`.execute((unit ?? this.database).tables());
     const [now] = rows;
     if (!now) throw new RunLost();
     this.steering.note(now.steers);
+    const tell = () => this.signals.tell(runTopic(id));
+    if (unit) unit.afterCommit(tell);
+    else tell();
   }
 
   private addedUsage({ usage }: StepResult): RawBuilder<unknown> {

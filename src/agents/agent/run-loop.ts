@@ -12,6 +12,7 @@ import { RunAttempt, RunParts } from './run-attempt.js';
 import { faultOf, TooManyLost } from './run-fault.js';
 import { RunHold } from './run-hold.js';
 import { RunJournal, RunLost } from './run-journal.js';
+import { RunQueue } from './run-queue.js';
 import { RunsStore } from './runs.store.js';
 import { SteersStore } from './steers.store.js';
 import { StepCaller } from './step-caller.js';
@@ -31,6 +32,7 @@ export class RunLoop {
     @Inject(Database) database: Database,
     @Inject(RunsStore) private readonly runs: RunsStore,
     @Inject(SteersStore) steers: SteersStore,
+    @Inject(RunQueue) private readonly queue: RunQueue,
     @Inject(MessagesStore) messages: MessagesStore,
     @Inject(StepCaller) steps: StepCaller,
     @Inject(ToolGateway) tools: ToolGateway,
@@ -45,23 +47,29 @@ export class RunLoop {
    * Works until the run has ended, or until `stopping` is aborted: then the run goes back to the queue as it is. Where
    * the database is lost on the way it begins a new attempt when the database is back.
    */
-  async carry(runId: string, stopping: AbortSignal): Promise<void> {
+  async carry(taken: Row<Run>, stopping: AbortSignal): Promise<void> {
+    let run: Row<Run> | undefined = taken;
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, MOST_PAUSE_MS)) {
       try {
-        const run = await this.runs.claim(runId);
-        if (run) await withLogContext(contextOf(run), () => this.attempt(run, stopping));
+        run ??= await this.queue.retake(taken.id);
+        if (run) await this.attempt(run, stopping);
         return;
       } catch (error) {
         if (stopping.aborted) throw error;
         this.log.warn({ err: error, pause_ms: pause }, 'run: cannot be written down; trying again');
       }
+      run = undefined;
       await sleep(pause, undefined, { signal: stopping });
     }
   }
 
-  private async attempt(run: Row<Run>, stopping: AbortSignal): Promise<void> {
+  private attempt(run: Row<Run>, stopping: AbortSignal): Promise<void> {
+    return withLogContext({ workspace_id: run.workspace_id ?? undefined }, () => this.work(run, stopping));
+  }
+
+  private async work(run: Row<Run>, stopping: AbortSignal): Promise<void> {
     const { id, chat_id: chatId, number, attempt } = run;
-    const journal = new RunJournal(this.parts.database, { id, chatId, number, attempt });
+    const journal = new RunJournal(this.parts.database, this.signals, { id, chatId, number, attempt });
     journal.steering.note(run.steers);
     const hold = new RunHold(this.runs, this.signals, run, journal.steering);
     try {
@@ -83,7 +91,7 @@ export class RunLoop {
   ): Promise<void> {
     if (error instanceof RunLost) return this.log.info({}, 'run: gone, or left to another worker');
     if (stopping.aborted) {
-      await this.runs.handBack(run);
+      await this.queue.handBack(run);
       return this.log.info({}, 'run: handed back to the queue');
     }
     const fault = faultOf(error);
@@ -96,5 +104,3 @@ export class RunLoop {
     }
   }
 }
-
-const contextOf = ({ workspace_id }: Row<Run>) => ({ workspace_id: workspace_id ?? undefined });

@@ -47,8 +47,8 @@ export class RunStopper {
     const { chat_id: chatId, number, attempt } = run;
     const said = await this.saidSoFar(unit, run);
     await this.closeCalls(unit, id);
-    const journal = new RunJournal(this.database, { id, chatId, number, attempt });
-    await journal.end(unit.tables(), { status: 'completed', stopReason: 'stopped', response: said });
+    const journal = new RunJournal(this.database, this.signals, { id, chatId, number, attempt });
+    await journal.end(unit, { status: 'completed', stopReason: 'stopped', response: said });
     await this.runs.revokeTokens(unit, id);
     await this.signals.notify(unit, holdTopic(id));
     return true;
@@ -59,14 +59,14 @@ export class RunStopper {
     const run = await this.runs.find(id, unit);
     if (run?.status !== 'pending' || run.attempt > 0 || run.merged_into) return false;
     const head = await this.runs.headOf(unit, run.chat_id);
-    const journal = new RunJournal(this.database, {
+    const journal = new RunJournal(this.database, this.signals, {
       id,
       chatId: run.chat_id,
       number: run.number,
       attempt: 0,
     });
     try {
-      await journal.end(unit.tables(), { status: 'completed', stopReason: 'withdrawn', response: '' });
+      await journal.end(unit, { status: 'completed', stopReason: 'withdrawn', response: '' });
     } catch (error) {
       // A worker has taken it up since we looked.
       if (error instanceof RunLost) return false;
@@ -78,7 +78,8 @@ export class RunStopper {
 
   private async takeOver(unit: UnitOfWork, id: string): Promise<TakenOver | undefined> {
     const { rows } = await sql<TakenOver>`
-      update run set attempt = attempt + 1, state = 'stopping' where id = ${id} and status = 'pending' and merged_into is null
+      update run set attempt = attempt + 1, state = 'stopping', due = false, holder = null
+      where id = ${id} and status = 'pending' and merged_into is null
       returning id, chat_id, number, attempt`.execute(unit.tables());
     return rows[0];
   }

@@ -77,6 +77,14 @@ export class Run {
   @Property({ type: 'jsonb' })
   actor: Actor;
 
+  /** It waits for a worker. */
+  @Property({ type: 'boolean' })
+  due: boolean = false;
+
+  /** The process that carries it. */
+  @Property({ type: 'uuid', nullable: true })
+  holder: string | null = null;
+
   /** How often a worker took it up; writes of an earlier attempt are refused. */
   @Property({ type: 'int' })
   attempt: number = 0;

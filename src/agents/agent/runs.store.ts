@@ -1,13 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { ExecTokens } from '../../platform/actions/exec-tokens.js';
-import { Database, newId, type UnitOfWork } from '../../platform/database/database.js';
+import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import type { Row } from '../../platform/database/rows.js';
-import { JobQueue } from '../../platform/queue/job-queue.js';
 import type { Run } from './run.entity.js';
 import type { RunEvent } from './run-event.entity.js';
-import { holdTopic, type RunEnd, type RunJournal, runTopic } from './run-journal.js';
-import { carryRun } from './runs.jobs.js';
+import type { RunEnd, RunJournal } from './run-journal.js';
+import { RunQueue } from './run-queue.js';
 import type { ToolCall } from './tool-call.entity.js';
 
 type RunTables = { run: Run; run_event: RunEvent; tool_call: ToolCall };
@@ -17,7 +16,7 @@ type RunTables = { run: Run; run_event: RunEvent; tool_call: ToolCall };
 export class RunsStore {
   constructor(
     @Inject(Database) private readonly database: Database,
-    @Inject(JobQueue) private readonly jobs: JobQueue,
+    @Inject(RunQueue) private readonly queue: RunQueue,
     @Inject(ExecTokens) private readonly tokens: ExecTokens,
   ) {}
 
@@ -57,12 +56,12 @@ export class RunsStore {
     await sql`select 1 from chat where id = ${chatId} for update`.execute(unit.tables());
   }
 
-  /** Puts a run on the queue. */
+  /** Lets a run go, which is the first of its chat that has not ended. */
   enqueue(unit: UnitOfWork, runId: string): Promise<void> {
-    return this.jobs.enqueue(unit, carryRun, newId(), { run_id: runId });
+    return this.queue.enqueue(unit, runId);
   }
 
-  /** The run of the chat that is in flight, or that is next: the only one of its runs that is on the queue. */
+  /** The run of the chat that is in flight, or that is next: the only one of its runs that a worker has or may take. */
   async headOf(unit: UnitOfWork, chatId: string): Promise<string | undefined> {
     const head = await unit
       .tables<RunTables>()
@@ -98,47 +97,9 @@ export class RunsStore {
 
   /** As {@link end}, in a transaction that holds the chat. */
   async endIn(unit: UnitOfWork, journal: RunJournal, end: RunEnd): Promise<void> {
-    await journal.end(unit.tables(), end);
+    await journal.end(unit, end);
     await this.revokeTokens(unit, journal.run.id);
     await this.enqueueNext(unit, journal.run.chatId);
-  }
-
-  /**
-   * Takes a run up for a new attempt, the first of which begins with its first step; undefined when it has ended or is gone. Earlier attempts can write no more, and are
-   * told so. One that was not handed back died, or lost the database.
-   */
-  async claim(id: string): Promise<Row<Run> | undefined> {
-    const { rows } = await sql<Row<Run>>`
-      with claimed as (
-        update run set state = 'running', attempt = attempt + 1, lost = lost + (state = 'running')::int,
-          started_at = coalesce(started_at, now()), last_event = last_event + case attempt when 0 then 2 else 1 end
-        where id = ${id} and status = 'pending' and state <> 'waiting' and merged_into is null returning *
-      ), told as (
-        insert into run_event (run_id, id, type, data, created_at)
-        select id, last_event - (attempt = 1)::int, 'run.started',
-          jsonb_build_object('call_id', id, 'attempt', attempt, 'model', model), now() from claimed
-        union all
-        select id, last_event, 'step.started', jsonb_build_object('step', 1), now() from claimed where attempt = 1
-      )
-      select claimed.*, pg_notify('atelier', ${runTopic(id)}), pg_notify('atelier', ${holdTopic(id)}) from claimed`.execute(
-      this.tables(),
-    );
-    return rows[0];
-  }
-
-  /** Puts a run back on the queue as it stands, unless another worker has it by now. */
-  async handBack({ id, attempt }: Row<Run>): Promise<void> {
-    await this.database.transaction(async unit => {
-      const { numUpdatedRows } = await unit
-        .tables<RunTables>()
-        .updateTable('run')
-        .set({ state: 'queued' })
-        .where('id', '=', id)
-        .where('attempt', '=', attempt)
-        .where('status', '=', 'pending')
-        .executeTakeFirst();
-      if (numUpdatedRows > 0n) await this.enqueue(unit, id);
-    });
   }
 
   private tables() {

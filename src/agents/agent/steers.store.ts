@@ -47,7 +47,7 @@ export class SteersStore {
     }
     await journal.takeIn(
       rows.map(row => messageInjected({ ...row, into_call_id: runId, step })),
-      unit.tables(),
+      unit,
     );
     return rows.length;
   }

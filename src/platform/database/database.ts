@@ -25,19 +25,30 @@ export class Database {
    * Runs `work` in one transaction with an identity map of its own. What it persisted is flushed and committed when it
    * returns, undone when it throws.
    */
-  transaction<T>(work: (unit: UnitOfWork) => Promise<T>): Promise<T> {
-    return this.entities
+  async transaction<T>(work: (unit: UnitOfWork) => Promise<T>): Promise<T> {
+    const afterwards: (() => void)[] = [];
+    const result = await this.entities
       .fork({ useContext: false })
-      .transactional(async em => work(new UnitOfWork(em as EntityManager)));
+      .transactional(async em => work(new UnitOfWork(em as EntityManager, afterwards)));
+    for (const act of afterwards) act();
+    return result;
   }
 }
 
 /** One transaction: entities to change, and the query builder that sees what it did so far. */
 export class UnitOfWork {
-  constructor(readonly entities: EntityManager) {}
+  constructor(
+    readonly entities: EntityManager,
+    private readonly afterwards: (() => void)[],
+  ) {}
 
   tables<T>(): Kysely<Tables<T>> {
     return queryBuilder<T>(this.entities);
+  }
+
+  /** Calls `act` once the transaction is committed; never where the process is lost at that moment. */
+  afterCommit(act: () => void): void {
+    this.afterwards.push(act);
   }
 
   add<E extends object>(entity: E): E {

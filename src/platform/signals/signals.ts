@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import pg from 'pg';
 import { DatabaseConnection } from '../database/connection.js';
@@ -6,16 +7,23 @@ import type { UnitOfWork } from '../database/database.js';
 import { Log } from '../log/log.js';
 
 const CHANNEL = 'atelier';
+/** Reaches everyone who waits for anything. */
+const EVERYONE = '*';
 const RECONNECT_MS = 250;
 const MOST_RECONNECT_MS = 10_000;
+/** Other processes hear at most this often what this one tells, all of it at once. */
+const TELLING_PAUSE_MS = 3;
 
 /**
  * Wakes whoever waits for something to be committed, in any process, by PostgreSQL's LISTEN/NOTIFY. A signal carries no
- * data: who is woken looks at the database, which is the truth. After a lost connection everyone is woken once.
+ * data: who is woken looks at the database, which is the truth. After a lost connection everyone is woken once, and so
+ * they are after a process was lost, which may have committed something and not told it.
  */
 @Injectable()
 export class Signals implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly subscribers = new EventEmitter().setMaxListeners(0);
+  private readonly untold = new Set<string>();
+  private telling: Promise<void> | undefined;
   private client: pg.Client | undefined;
   private closed = false;
 
@@ -29,11 +37,31 @@ export class Signals implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   async onApplicationShutdown(): Promise<void> {
+    while (this.client && this.untold.size > 0) await (this.telling ?? this.spread(this.client));
     this.closed = true;
     await this.client?.end();
   }
 
-  /** Sends the signal when the transaction commits. */
+  /**
+   * Wakes those who wait for what has been committed: here at once, elsewhere soon after. A transaction that sends
+   * signals itself commits while no other one does, so what happens all the time is told by this.
+   */
+  tell(...topics: string[]): void {
+    for (const topic of topics) {
+      this.subscribers.emit(topic);
+      this.untold.add(topic);
+    }
+    this.spreadSoon();
+  }
+
+  /** Wakes everyone in every process. */
+  tellAll(): void {
+    this.wakeAll();
+    this.untold.add(EVERYONE);
+    this.spreadSoon();
+  }
+
+  /** Sends the signal when the transaction commits, even if this process is lost at that moment. */
   async notify(unit: UnitOfWork, topic: string): Promise<void> {
     await unit.entities.execute('select pg_notify(?, ?)', [CHANNEL, topic]);
   }
@@ -50,12 +78,53 @@ export class Signals implements OnApplicationBootstrap, OnApplicationShutdown {
       application_name: 'atelier-signals',
       keepAlive: true,
     });
-    client.on('notification', ({ payload }) => this.subscribers.emit(payload ?? ''));
+    let own: number | undefined;
+    client.on('notification', ({ payload = '', processId }) => {
+      // What this process told, it has heard.
+      if (processId !== own) this.hear(payload);
+    });
     client.on('error', error => this.log.warn({ err: error }, 'signals: connection lost'));
     await client.connect();
-    client.on('end', () => this.reconnect(RECONNECT_MS));
+    client.on('end', () => {
+      this.client = undefined;
+      this.reconnect(RECONNECT_MS);
+    });
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+    own = rows[0]?.pid;
+    // Whoever tells something waits for no disk.
+    await client.query('set synchronous_commit = off');
     await client.query(`listen ${CHANNEL}`);
     this.client = client;
+    this.spreadSoon();
+  }
+
+  private hear(topic: string): void {
+    if (topic === EVERYONE) this.wakeAll();
+    else this.subscribers.emit(topic);
+  }
+
+  private spreadSoon(): void {
+    if (this.telling || !this.client || this.untold.size === 0 || this.closed) return;
+    this.telling = this.spread(this.client).finally(() => {
+      this.telling = undefined;
+      this.spreadSoon();
+    });
+  }
+
+  private async spread(client: pg.Client): Promise<void> {
+    const topics = [...this.untold];
+    this.untold.clear();
+    try {
+      await client.query({
+        name: 'tell',
+        text: 'select pg_notify($1, topic) from unnest($2::text[]) topic',
+        values: [CHANNEL, topics],
+      });
+    } catch (error) {
+      this.log.warn({ err: error }, 'signals: told again when the connection is back');
+      for (const topic of topics) this.untold.add(topic);
+    }
+    await sleep(TELLING_PAUSE_MS);
   }
 
   private reconnect(delay: number): void {

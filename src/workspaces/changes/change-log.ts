@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database } from '../../platform/database/database.js';
+import { Signals } from '../../platform/signals/signals.js';
 import type { Writer } from './writer.js';
 
 export const CHANGE_KINDS = ['created', 'modified', 'deleted', 'moved'] as const;
@@ -46,7 +47,10 @@ export const changesTopic = (workspaceId: string): string => `changes:${workspac
 export class ChangeLog {
   private readonly recorded = new EventEmitter();
 
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Signals) private readonly signals: Signals,
+  ) {}
 
   /** Calls `listener` after changes were recorded by this process. */
   onRecorded(listener: (workspaceId: string) => void): void {
@@ -71,7 +75,7 @@ export class ChangeLog {
         select g.*, c.seq, c.kind as old_kind from given g, lateral (
           select * from workspace_change c
           where c.workspace_id = ${workspaceId} and md5(c.path) = md5(g.path) and c.path = g.path
-          order by c.seq desc limit 1
+          order by md5(c.path) desc, c.seq desc limit 1 -- the order of the index by path, which is to be used
         ) c
         where c.id is null and c.writer_type = ${writer.type} and c.writer_id = ${writer.id}
           and c.kind <> 'moved' and g.kind <> 'moved'
@@ -91,7 +95,8 @@ export class ChangeLog {
         select present.id, g.path, g.kind, g.from_path, g.size, g.etag, ${writer.type}, ${writer.id}, ${runId}::uuid, now(), now()
         from given g, present where g.n not in (select n from melted) order by g.n
       )
-      select pg_notify('atelier', ${changesTopic(workspaceId)})`.execute(this.database.tables());
+      select 1`.execute(this.database.tables());
+    this.signals.tell(changesTopic(workspaceId));
   }
 
   /**

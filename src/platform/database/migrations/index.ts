@@ -12,6 +12,7 @@ import { Sharing } from './20261121-share.js';
 import { SignIn } from './20261121-sign-in.js';
 import { Tenancy } from './20261121-tenancy.js';
 import { Delivery } from './20261122-delivery.js';
+import { RunQueueTables } from './20261122-run-queue.js';
 
 /** Every migration, oldest first. The name is what the database remembers: never change it. */
 export const migrationsList = [
@@ -29,4 +30,5 @@ export const migrationsList = [
   { name: '20261121-sandboxes', class: Sandboxes },
   { name: '20261121-operations', class: Operations },
   { name: '20261122-delivery', class: Delivery },
+  { name: '20261122-run-queue', class: RunQueueTables },
 ];

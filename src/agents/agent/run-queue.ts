@@ -1,0 +1,92 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type RawBuilder, sql } from 'kysely';
+import { Database, type UnitOfWork } from '../../platform/database/database.js';
+import type { Row } from '../../platform/database/rows.js';
+import { LiveProcesses } from '../../platform/signals/live-processes.js';
+import { Signals } from '../../platform/signals/signals.js';
+import type { Run } from './run.entity.js';
+import { holdTopic, runTopic } from './run-journal.js';
+
+/** The topic that is signalled when a run waits for a worker. */
+export const RUNS_DUE = 'runs-due';
+
+/**
+ * The runs that wait for a worker, and who has which: columns of the runs themselves, so that none can be in the queue
+ * and not there, or the other way round. A run belongs to one process at a time; that of a lost one is due again.
+ */
+@Injectable()
+export class RunQueue {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Signals) private readonly signals: Signals,
+    @Inject(LiveProcesses) private readonly processes: LiveProcesses,
+  ) {}
+
+  /** Lets a run go, which is the first of its chat that has not ended. */
+  async enqueue(unit: UnitOfWork, runId: string): Promise<void> {
+    await sql`update run set due = true, holder = null where id = ${runId} and status = 'pending'`.execute(
+      unit.tables(),
+    );
+    unit.afterCommit(() => this.signals.tell(RUNS_DUE));
+  }
+
+  /** Takes up to `limit` runs for new attempts, the oldest first. */
+  async take(limit: number): Promise<Row<Run>[]> {
+    await this.processes.requireFresh();
+    return this.claim(
+      sql`select id from run where due and status = 'pending' and state <> 'waiting' and merged_into is null order by number limit ${limit} for update skip locked`,
+    );
+  }
+
+  /** Takes a run that this process has for a new attempt; undefined when it has ended, is gone, or another's by now. */
+  async retake(runId: string): Promise<Row<Run> | undefined> {
+    await this.processes.requireFresh();
+    const [run] = await this.claim(
+      sql`select id from run where id = ${runId} and status = 'pending' and merged_into is null and holder = ${this.processes.id} for update`,
+    );
+    return run;
+  }
+
+  /** Puts a run back as it stands, unless another worker has it by now. */
+  async handBack({ id, attempt }: Row<Run>): Promise<void> {
+    await sql`
+      update run set state = 'queued', due = true, holder = null
+      where id = ${id} and attempt = ${attempt} and status = 'pending'`.execute(this.database.tables());
+    this.signals.tell(RUNS_DUE);
+  }
+
+  /** Makes due what processes held that are lost. */
+  async recover(): Promise<void> {
+    await sql`
+      update run set due = true, holder = null
+      where holder is not null and status = 'pending' and not exists (select 1 from process p where p.id = holder)`.execute(
+      this.database.tables(),
+    );
+  }
+
+  /**
+   * A new attempt, the first of which begins with its first step. Earlier attempts can write no more, and are told so.
+   * One that was not handed back died, or lost the database.
+   */
+  private async claim(which: RawBuilder<unknown>): Promise<Row<Run>[]> {
+    const { rows } = await sql<Row<Run>>`
+      with chosen as (${which}), claimed as (
+        update run set state = 'running', due = false, holder = ${this.processes.id}, attempt = attempt + 1,
+          lost = lost + (state = 'running')::int, started_at = coalesce(started_at, now()),
+          last_event = last_event + case attempt when 0 then 2 else 1 end
+        from chosen where run.id = chosen.id returning run.*
+      ), told as (
+        insert into run_event (run_id, id, type, data, created_at)
+        select id, last_event - (attempt = 1)::int, 'run.started',
+          jsonb_build_object('call_id', id, 'attempt', attempt, 'model', model), now() from claimed
+        union all
+        select id, last_event, 'step.started', jsonb_build_object('step', 1), now() from claimed where attempt = 1
+      )
+      select * from claimed`.execute(this.database.tables());
+    for (const { id, attempt } of rows) {
+      this.signals.tell(runTopic(id));
+      if (attempt > 1) this.signals.tell(holdTopic(id));
+    }
+    return rows;
+  }
+}

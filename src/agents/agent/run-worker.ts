@@ -1,0 +1,95 @@
+import { setMaxListeners } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { BeforeApplicationShutdown, Inject, Injectable, OnApplicationBootstrap } from '@nestjs/common';
+import { Config } from '../../platform/config/config.js';
+import type { Row } from '../../platform/database/rows.js';
+import { Log, withLogContext } from '../../platform/log/log.js';
+import { LiveProcesses } from '../../platform/signals/live-processes.js';
+import { Signals } from '../../platform/signals/signals.js';
+import type { Run } from './run.entity.js';
+import { RunLoop } from './run-loop.js';
+import { RUNS_DUE, RunQueue } from './run-queue.js';
+
+/** Carries runs in this process, so many at once, and gives them back when the process is told to stop. */
+@Injectable()
+export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly stopping = new AbortController();
+  private readonly carried = new Set<Promise<void>>();
+  private taking: Promise<void> | undefined;
+  private mayBeMore = false;
+  private isOpen = false;
+
+  constructor(
+    @Inject(RunLoop) private readonly loop: RunLoop,
+    @Inject(RunQueue) private readonly queue: RunQueue,
+    @Inject(LiveProcesses) private readonly processes: LiveProcesses,
+    @Inject(Signals) private readonly signals: Signals,
+    @Inject(Config) private readonly config: Config,
+    @Inject(Log) private readonly log: Log,
+  ) {
+    setMaxListeners(0, this.stopping.signal);
+  }
+
+  onApplicationBootstrap(): void {
+    if (!this.config.runsJobs) return;
+    this.isOpen = true;
+    this.signals.subscribe(RUNS_DUE, () => this.look());
+    this.processes.everyRound(async () => {
+      await this.queue.recover();
+      this.look();
+    });
+    this.look();
+  }
+
+  /** Takes no more runs, waits a while for those in flight, and hands the rest back to the queue. */
+  async beforeApplicationShutdown(): Promise<void> {
+    this.isOpen = false;
+    await this.taking;
+    const patience = new AbortController();
+    const waited = sleep(this.config.drainSeconds * 1000, undefined, { signal: patience.signal }).catch(
+      () => undefined,
+    );
+    await Promise.race([Promise.all(this.carried), waited]);
+    patience.abort();
+    this.stopping.abort(new Error('The service is stopping'));
+    await Promise.all(this.carried);
+  }
+
+  /** Takes what is due, now or when there is room for it. */
+  private look(): void {
+    this.mayBeMore = true;
+    if (!this.isOpen || this.room === 0) return;
+    this.taking ??= this.takeAll().finally(() => {
+      this.taking = undefined;
+    });
+  }
+
+  private get room(): number {
+    return Math.max(0, this.config.runConcurrency - this.carried.size);
+  }
+
+  private async takeAll(): Promise<void> {
+    try {
+      while (this.isOpen && this.mayBeMore && this.room > 0) {
+        const { room } = this;
+        this.mayBeMore = false;
+        const runs = await this.queue.take(room);
+        for (const run of runs) this.carry(run);
+        if (runs.length === room) this.mayBeMore = true;
+      }
+    } catch (error) {
+      // Looked for again by the next round.
+      this.log.warn({ err: error }, 'runs that are due cannot be looked for');
+    }
+  }
+
+  private carry(run: Row<Run>): void {
+    const work = withLogContext({ run_id: run.id }, () => this.loop.carry(run, this.stopping.signal))
+      .catch((error: unknown) => this.log.error({ err: error }, 'a run could not be carried on'))
+      .finally(() => {
+        this.carried.delete(work);
+        if (this.mayBeMore) this.look();
+      });
+    this.carried.add(work);
+  }
+}
