@@ -71,11 +71,12 @@ export class ChangeLog {
         select n, g ->> 'path' as path, g ->> 'kind' as kind, g ->> 'from' as from_path,
           (g ->> 'size')::bigint as size, g ->> 'etag' as etag
         from jsonb_array_elements(${JSON.stringify(changes)}::jsonb) with ordinality as e(g, n)
-      ), newest as (
+      ), newest as materialized (
         select g.*, c.seq, c.kind as old_kind from given g, lateral (
           select * from workspace_change c
-          where c.workspace_id = ${workspaceId} and md5(c.path) = md5(g.path) and c.path = g.path
-          order by md5(c.path) desc, c.seq desc limit 1 -- the order of the index by path, which is to be used
+          -- Put so that only the index by path gives this order: the others lead through all changes of the workspace.
+          where c.workspace_id = ${workspaceId} and md5(c.path) between md5(g.path) and md5(g.path) and c.path = g.path
+          order by md5(c.path) desc, c.seq desc limit 1
         ) c
         where c.id is null and c.writer_type = ${writer.type} and c.writer_id = ${writer.id}
           and c.kind <> 'moved' and g.kind <> 'moved'
@@ -85,7 +86,7 @@ export class ChangeLog {
           when c.kind = 'created' and n.kind = 'modified' then 'created'
           when c.kind = 'deleted' and n.kind = 'created' then 'modified'
           else n.kind end
-        from newest n where c.seq = n.seq and c.id is null
+        from newest n where c.seq = n.seq and coalesce(c.id, 0) = 0 -- not by the index of open changes, which are many
         returning n.n
       ), present as (
         select id from workspace where id = ${workspaceId} for key share
