@@ -5,6 +5,7 @@ import type { ControlGroup } from './control-group.js';
 import type { ControlGroups } from './control-groups.js';
 import type { InheritedDescriptors, Stdio } from './descriptors.js';
 import { SandboxFailure } from './errors.js';
+import type { PipeSocket } from './pipe-socket.js';
 import { type Pipe, type PipePool, pipeReader } from './pipes.js';
 import type { Owner } from './sandbox.js';
 
@@ -23,6 +24,8 @@ export interface BerthNumbers {
   progress: number;
   gate: number;
   status: number;
+  /** On which the program of a session is spoken to; not where the caller has descriptors of his own there. */
+  control: number | undefined;
   files: number[];
 }
 
@@ -57,8 +60,12 @@ export class Berth {
     const files = parts.openFiles();
     const stdio: Stdio = ['pipe', outputs.stdout.write, outputs.stderr.write, ...descriptors];
     const add = (entry: Stdio[number]): number => stdio.push(entry) - 1;
-    const [options, progress, gate, status] = [add('pipe'), add('pipe'), add('pipe'), add('pipe')];
-    const numbers = { options, progress, gate, status, files: files.map(add) };
+    const own = { options: add('pipe'), progress: add('pipe'), gate: add('pipe'), status: add('pipe') };
+    const numbers = {
+      ...own,
+      control: descriptors.length > 0 ? undefined : add('pipe'),
+      files: files.map(add),
+    };
     // An empty environment: number 1 in a sandbox shows what it was started with to everyone there.
     const surroundings = { env: {}, cwd: '/', stdio: parts.inherited.cover(stdio), ...owner };
     try {
@@ -79,7 +86,7 @@ export class Berth {
   }
 
   /** Becomes a program, which the script must `exec`. From here on this keeps the service alive. */
-  become(script: string): { stdout: Socket; stderr: Socket } {
+  become(script: string): { stdout: PipeSocket; stderr: PipeSocket } {
     this.setAwake(true);
     const { stdout, stderr } = this.outputs;
     this.socket(0).end(`${script}\n`);

@@ -13,6 +13,7 @@ import { hasSeccompFilter, seccompFilter } from './seccomp.js';
 /** What is found out about the host, or made, once, for all commands. */
 export interface BubblewrapHost {
   bwrap: string;
+  mkfifo: string;
   profile: Profile;
   groups: ControlGroups;
   berths: BerthPool;
@@ -40,5 +41,5 @@ export async function prepareHost(options: SandboxOptions): Promise<BubblewrapHo
   };
   const berths = new BerthPool({ ...parts, openFiles: () => profile.openFiles() });
   const filter = seccompFilter(process.arch, { refuseUncountedMemory: !groups.counts('memory') });
-  return { bwrap, profile, groups, berths, filter, lastWill: new LastWill() };
+  return { bwrap, mkfifo, profile, groups, berths, filter, lastWill: new LastWill() };
 }

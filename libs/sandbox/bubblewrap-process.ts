@@ -1,11 +1,14 @@
 import type { ChildProcess } from 'node:child_process';
-import type { Socket } from 'node:net';
 import type { Berth } from './berth.js';
 import { killIfThere } from './kill.js';
 import type { LastWill } from './last-will.js';
+import type { PipeSocket } from './pipe-socket.js';
 import { lastFileContent } from './profile.js';
 import { StatusReader } from './status-reader.js';
 import type { Running } from './supervision.js';
+
+/** A process stuck in a system call of the kernel's may take its time to die. */
+const PATIENCE_MS = 1000;
 
 interface Launch {
   /** For the shell of the berth; ends in an `exec` of bwrap. */
@@ -25,8 +28,8 @@ interface Launch {
  */
 export class BubblewrapProcess implements Running {
   readonly child: ChildProcess;
-  readonly stdout: Socket;
-  readonly stderr: Socket;
+  readonly stdout: PipeSocket;
+  readonly stderr: PipeSocket;
   private readonly status: StatusReader;
   private built = false;
   private killed = false;
@@ -59,6 +62,20 @@ export class BubblewrapProcess implements Running {
     if (this.status.firstProcess === undefined) return;
     killIfThere(this.status.firstProcess);
     this.child.kill('SIGKILL');
+  }
+
+  /** As `kill`, but bwrap goes last: its end is that of all. */
+  end(): void {
+    const { firstProcess } = this.status;
+    if (firstProcess === undefined) this.kill();
+    else killIfThere(firstProcess);
+    const patience = setTimeout(() => this.kill(), PATIENCE_MS);
+    this.child.once('exit', () => clearTimeout(patience));
+  }
+
+  /** Number 1 inside, by its number on the host, once the sandbox is being built. */
+  get firstProcess(): number | undefined {
+    return this.status.firstProcess;
   }
 
   private meet(firstProcess: number): void {

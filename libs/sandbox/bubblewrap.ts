@@ -1,42 +1,27 @@
 import { chownSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Berth, BerthNumbers } from './berth.js';
 import { codeOfUnstartable, explainBubblewrap } from './bubblewrap-advice.js';
 import { type BubblewrapHost, prepareHost } from './bubblewrap-host.js';
-import { BubblewrapProcess } from './bubblewrap-process.js';
+import type { BubblewrapProcess } from './bubblewrap-process.js';
+import { openBubblewrapSession } from './bubblewrap-session.js';
+import { type Plan, startBubblewrap, toPlan } from './bubblewrap-start.js';
 import type { ControlGroup } from './control-group.js';
 import { SandboxFailure } from './errors.js';
 import { InputFile } from './input-file.js';
-import { resolveLimits, type SandboxLimits } from './limits.js';
+import type { SandboxLimits } from './limits.js';
 import { watchMemory } from './memory-watch.js';
-import { limitCommands, processBound } from './process-limits.js';
-import { callerUid, checkRequest, effectiveOwner, LEAST_OWNER_ID, relativeFolder } from './request.js';
+import { callerUid, LEAST_OWNER_ID } from './request.js';
 import { neverStarted, toResult } from './result.js';
 import type {
-  Owner,
   SandboxCheck,
   SandboxDriver,
   SandboxOptions,
   SandboxRequest,
   SandboxResult,
 } from './sandbox.js';
-import { quoteWords } from './shell.js';
+import type { SandboxSession, SessionRequest } from './session.js';
 import { type Ending, Supervision } from './supervision.js';
-
-/** A command with everything that was decided about it. */
-interface Plan {
-  request: SandboxRequest;
-  cwd: string;
-  limits: SandboxLimits;
-  owner: Owner | undefined;
-}
-
-function toPlan(request: SandboxRequest): Plan {
-  checkRequest(request);
-  const owner = effectiveOwner(request.owner, callerUid());
-  return { request, owner, cwd: relativeFolder(request.cwd), limits: resolveLimits(request.limits) };
-}
 
 /** Runs each command in a bubblewrap sandbox of its own. */
 export class BubblewrapSandbox implements SandboxDriver {
@@ -60,6 +45,16 @@ export class BubblewrapSandbox implements SandboxDriver {
     const host = await this.prepared();
     try {
       return await execute(host, plan);
+    } finally {
+      host.berths.replenish(plan.owner);
+    }
+  }
+
+  async openSession(request: SessionRequest): Promise<SandboxSession> {
+    const plan = toPlan({ ...request, argv: ['bash'] });
+    const host = await this.prepared();
+    try {
+      return await openBubblewrapSession(host, plan);
     } finally {
       host.berths.replenish(plan.owner);
     }
@@ -112,11 +107,12 @@ async function execute(host: BubblewrapHost, plan: Plan): Promise<SandboxResult>
   const input = request.stdin === undefined ? undefined : await InputFile.create(request.stdin, owner);
   try {
     const berth = await host.berths.take(owner, request.descriptors ?? []);
-    const running = start(host, plan, berth, input);
+    const running = startBubblewrap(host, plan, berth, { input: input?.path });
     const supervision = new Supervision(running, request, limits);
     const stopWatching = host.groups.counts('memory') ? undefined : watch(running, supervision, limits);
     try {
-      return conclude(await supervision.ended(), berth.group, await running.exitCode(), request.workspace);
+      const ending = await supervision.ended();
+      return conclude(ending, berth.group, await running.exitCode(), request.workspace);
     } finally {
       stopWatching?.();
       berth.leave();
@@ -124,48 +120,6 @@ async function execute(host: BubblewrapHost, plan: Plan): Promise<SandboxResult>
   } finally {
     await input?.remove();
   }
-}
-
-function start(
-  host: BubblewrapHost,
-  plan: Plan,
-  berth: Berth,
-  input: InputFile | undefined,
-): BubblewrapProcess {
-  try {
-    berth.group.confine(plan.limits);
-    const script = startScript(host, plan, berth.numbers, input);
-    const options = bwrapOptions(host, plan, berth.numbers);
-    return new BubblewrapProcess(berth, { script, options, filter: host.filter }, host.lastWill);
-  } catch (error) {
-    berth.close();
-    throw error;
-  }
-}
-
-/** Confines the shell of a berth, opens the input and puts bwrap in the shell's place. */
-function startScript(
-  host: BubblewrapHost,
-  plan: Plan,
-  numbers: BerthNumbers,
-  input: InputFile | undefined,
-): string {
-  const { request, limits, owner } = plan;
-  const processes = host.groups.counts('pids') ? undefined : processBound(limits, owner?.uid ?? callerUid());
-  const bwrap = quoteWords([host.bwrap, '--args', String(numbers.options), '--', ...request.argv]);
-  return `${limitCommands(limits, processes)}\nexec ${bwrap} <${quoteWords([input?.path ?? '/dev/null'])}`;
-}
-
-function bwrapOptions(
-  { profile }: BubblewrapHost,
-  { request, limits, cwd }: Plan,
-  numbers: BerthNumbers,
-): string[] {
-  const { workspace, readOnlyBinds = [], env = {} } = request;
-  return [
-    ...profile.arguments({ workspace, cwd, readOnlyBinds, env, limits }, numbers.files, numbers.progress),
-    ...['--seccomp', String(numbers.gate), '--json-status-fd', String(numbers.status)],
-  ];
 }
 
 function watch(running: BubblewrapProcess, supervision: Supervision, limits: SandboxLimits): () => void {
@@ -181,7 +135,9 @@ function conclude(
 ): SandboxResult {
   if (ending.endedBy !== 'exit') return toResult(ending, null);
   if (group.ranOutOfMemory()) return toResult({ ...ending, endedBy: 'memory' }, exitCode ?? null);
-  if (exitCode !== undefined || ending.signal) return toResult(ending, exitCode ?? null);
+  const refusedProcesses = group.refusedProcesses() > 0;
+  if (exitCode !== undefined || ending.signal)
+    return toResult(ending, exitCode ?? null, { refusedProcesses });
   const said = ending.output.text('stderr');
   const code = codeOfUnstartable(said);
   if (code === undefined) throw explainBubblewrap(said, workspace);

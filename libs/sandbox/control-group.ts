@@ -32,10 +32,27 @@ export class ControlGroup {
 
   /** Whether the kernel has killed a process of the group because its memory was used up. */
   ranOutOfMemory(): boolean {
-    const folder = this.folders.find(one => one.controllers.includes('memory'));
-    if (!folder) return false;
-    const file = folder.version === 2 ? 'memory.events' : 'memory.oom_control';
-    return /^oom_kill [1-9]/m.test(readFileSync(join(folder.path, file), 'utf8'));
+    return this.memoryKills() > 0;
+  }
+
+  /** How many processes the kernel has killed because the memory of the group was used up. */
+  memoryKills(): number {
+    return this.count(
+      'memory',
+      folder => (folder.version === 2 ? 'memory.events' : 'memory.oom_control'),
+      'oom_kill',
+    );
+  }
+
+  /** How many processes the kernel has refused because there were too many. */
+  refusedProcesses(): number {
+    return this.count('pids', () => 'pids.events', 'max');
+  }
+
+  private count(controller: Controller, fileOf: (folder: GroupFolder) => string, line: string): number {
+    const folder = this.folders.find(one => one.controllers.includes(controller));
+    const text = folder ? readIfPresent(join(folder.path, fileOf(folder))) : '';
+    return Number(new RegExp(`^${line} (\\d+)$`, 'm').exec(text)?.[1] ?? 0);
   }
 
   /** Kills all members and removes the group. */
@@ -86,6 +103,17 @@ function writeIfPresent(path: string, value: string): void {
     writeFileSync(path, value, { flag: 'r+' });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+}
+
+/** Kernels before 4.10 lack some of the files, and a group that was removed has none. */
+function readIfPresent(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENODEV') return '';
+    throw error;
   }
 }
 

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { ControlGroup, type Controller, type GroupFolder } from './control-group.js';
+import { isAlive } from './kill.js';
 
 /** Where the kernel says which groups this process is in, and where their trees are mounted. */
 interface ControlGroupSources {
@@ -136,15 +137,6 @@ function removeGroupsOfTheDead({ folder, version, controllers }: Parent): void {
     const pid = new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1];
     if (pid && !isAlive(Number(pid)))
       new ControlGroup([{ path: join(folder, name), version, controllers }]).destroy();
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 

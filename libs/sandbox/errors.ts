@@ -7,3 +7,8 @@ export class SandboxRefusal extends Error {
 export class SandboxFailure extends Error {
   override readonly name = 'SandboxFailure';
 }
+
+/** The session has ended; another one must be opened. */
+export class SessionOver extends Error {
+  override readonly name = 'SessionOver';
+}

@@ -1,5 +1,5 @@
 export { createSandbox } from './create-sandbox.js';
-export { SandboxFailure, SandboxRefusal } from './errors.js';
+export { SandboxFailure, SandboxRefusal, SessionOver } from './errors.js';
 export { defaultLimits, type SandboxLimits } from './limits.js';
 export type {
   EndedBy,
@@ -12,3 +12,11 @@ export type {
   SandboxRequest,
   SandboxResult,
 } from './sandbox.js';
+export type {
+  SandboxSession,
+  SandboxUsage,
+  SessionCommand,
+  SessionEnd,
+  SessionRequest,
+  SessionResult,
+} from './session.js';

@@ -1,17 +1,17 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { closeSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { dirname, join, sep } from 'node:path';
 import type { Stdio } from './descriptors.js';
-import { SandboxRefusal } from './errors.js';
+import { SandboxFailure, SandboxRefusal } from './errors.js';
 import { InputFile } from './input-file.js';
-import { killIfThere } from './kill.js';
 import { resolveLimits, type SandboxLimits } from './limits.js';
+import { LocalProcess } from './local-process.js';
+import { CONTROL, openLocalSession } from './local-session.js';
 import { watchMemory } from './memory-watch.js';
-import { type Pipe, PipePool, pipeReader } from './pipes.js';
+import { PipePool } from './pipes.js';
 import { limitCommands, processBound } from './process-limits.js';
-import { processTree } from './process-tree.js';
 import { findProgram } from './programs.js';
 import { callerUid, checkRequest, relativeFolder } from './request.js';
 import { neverStarted, toResult } from './result.js';
@@ -23,6 +23,9 @@ import type {
   SandboxRequest,
   SandboxResult,
 } from './sandbox.js';
+import type { SandboxSession, SessionRequest } from './session.js';
+import { SessionFolder } from './session-folder.js';
+import { firstState, sessionProgram } from './session-shell.js';
 import { quoteWords } from './shell.js';
 import { explainSpawn } from './spawn-errors.js';
 import { type Ending, type Running, Supervision } from './supervision.js';
@@ -55,6 +58,21 @@ export class LocalSandbox implements SandboxDriver {
     return conclude(await this.execute(request, limits, cwd));
   }
 
+  async openSession(request: SessionRequest): Promise<SandboxSession> {
+    checkRequest({ ...request, argv: ['bash'] });
+    const mkfifo = onLinux ? findProgram('mkfifo') : undefined;
+    if (!this.pipes || !mkfifo) throw new SandboxFailure('A session needs Linux, with mkfifo (coreutils)');
+    const limits = resolveLimits(request.limits);
+    const cwd = await folderInside(request.workspace, relativeFolder(request.cwd));
+    const owner = callerUid() === 0 ? request.owner : undefined;
+    const env = { ...environment(request.workspace), ...request.env };
+    const folder = await SessionFolder.create(mkfifo, owner, firstState(env, request.workspace, cwd));
+    const confining = limitCommands(limits, processBound(limits, owner?.uid ?? callerUid()));
+    const program = `${confining}\nexec ${quoteWords(sessionProgram(folder.path, CONTROL))} </dev/null`;
+    const running = await this.start(program, request, cwd, owner, ['pipe']);
+    return openLocalSession(running, folder, limits, request.signal);
+  }
+
   private async execute(request: SandboxRequest, limits: SandboxLimits, cwd: string): Promise<Ending> {
     const owner = callerUid() === 0 ? request.owner : undefined;
     const input = request.stdin === undefined ? undefined : await InputFile.create(request.stdin, owner);
@@ -70,17 +88,18 @@ export class LocalSandbox implements SandboxDriver {
 
   private async start(
     script: string,
-    request: SandboxRequest,
+    { workspace, env: own, descriptors = [] }: Pick<SandboxRequest, 'workspace' | 'env' | 'descriptors'>,
     cwd: string,
     owner: Owner | undefined,
-  ): Promise<Running> {
+    more: Stdio = [],
+  ): Promise<LocalProcess> {
     const outputs = this.pipes && {
       stdout: await this.pipes.take(owner),
       stderr: await this.pipes.take(owner),
     };
     const output = [outputs?.stdout.write ?? 'pipe', outputs?.stderr.write ?? 'pipe'] as const;
-    const stdio: Stdio = ['ignore', ...output, ...(request.descriptors ?? [])];
-    const env = { ...environment(request.workspace), ...request.env };
+    const stdio: Stdio = ['ignore', ...output, ...descriptors, ...more];
+    const env = { ...environment(workspace), ...own };
     try {
       // A group of its own, so that what it leaves in the background can be ended with it.
       const child = spawn('/bin/sh', ['-c', script], { cwd, env, stdio, detached: true, ...owner });
@@ -99,35 +118,6 @@ export class LocalSandbox implements SandboxDriver {
       ? watchMemory(running.child.pid ?? 0, limits.memoryBytes, () => supervision.end('memory'))
       : undefined;
     return supervision.ended().finally(stopWatching);
-  }
-}
-
-class LocalProcess implements Running {
-  readonly stdout: Running['stdout'];
-  readonly stderr: Running['stderr'];
-
-  constructor(
-    readonly child: ChildProcess,
-    outputs: { stdout: Pipe; stderr: Pipe } | undefined,
-  ) {
-    const stdout = outputs ? pipeReader(outputs.stdout) : child.stdout;
-    const stderr = outputs ? pipeReader(outputs.stderr) : child.stderr;
-    if (!stdout || !stderr) throw new Error('A command was started without its streams');
-    this.stdout = stdout;
-    this.stderr = stderr;
-    child.once('exit', () => this.killGroup());
-  }
-
-  kill(): void {
-    const { pid } = this.child;
-    if (pid === undefined) return;
-    // Also those that have left the group, as long as their parents live.
-    if (onLinux) for (const descendant of processTree(pid)) killIfThere(descendant);
-    this.killGroup();
-  }
-
-  private killGroup(): void {
-    if (this.child.pid !== undefined) killIfThere(-this.child.pid);
   }
 }
 

@@ -4,7 +4,7 @@ import type { OutputChunk } from './sandbox.js';
 type StreamName = OutputChunk['stream'];
 
 /** A command that writes this many times what is kept is not producing output but filling the host. */
-const FLOOD_FACTOR = 64;
+export const FLOOD_FACTOR = 64;
 /** Output without a limit is passed on; of it so many characters are kept: enough to see how it began. */
 const KEPT_WITHOUT_LIMIT = 64 * 1024;
 

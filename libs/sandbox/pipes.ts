@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
 import { closeSync, constants, fchownSync, mkdtempSync, openSync, rmSync } from 'node:fs';
-import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { SandboxFailure } from './errors.js';
+import { PipeSocket } from './pipe-socket.js';
 import type { Owner } from './sandbox.js';
 
 /** The two ends of a pipe, as descriptors of this process. Whoever takes them closes them. */
@@ -85,6 +85,6 @@ function openBothEnds(path: string): Pipe {
 }
 
 /** Reads what is written into a pipe; closes its reading end when that is over. */
-export function pipeReader(pipe: Pipe): Socket {
-  return new Socket({ fd: pipe.read, readable: true, writable: false });
+export function pipeReader(pipe: Pipe): PipeSocket {
+  return new PipeSocket(pipe.read);
 }

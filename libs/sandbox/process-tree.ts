@@ -43,3 +43,51 @@ export function countTasks(uid: number): number {
 function tasksIfOwned(pid: string, uid: number): number {
   return statSync(`/proc/${pid}`).uid === uid ? readdirSync(`/proc/${pid}/task`).length : 0;
 }
+
+/** What a process says in /proc/PID/stat (proc(5)), times in clock ticks; undefined if it is gone. */
+interface Stat {
+  parent: number;
+  startedAt: number;
+  cpuTicks: number;
+}
+
+function statOf(pid: number): Stat | undefined {
+  const text = orIfGone(() => readFileSync(`/proc/${pid}/stat`, 'utf8'), '');
+  // The name of the program may hold anything, so fields are counted from behind it.
+  const fields = text
+    .slice(text.lastIndexOf(')') + 2)
+    .split(' ')
+    .map(Number);
+  const [, parent = 0] = fields;
+  const spent = fields.slice(11, 15).reduce((sum, ticks) => sum + ticks, 0);
+  return text === '' ? undefined : { parent, startedAt: fields[19] ?? 0, cpuTicks: spent };
+}
+
+/** Linux counts process times in hundredths of a second (USER_HZ), whatever its own tick is. */
+const TICK_MS = 10;
+
+/** CPU time of processes and of their children that they have waited for, in milliseconds. */
+export function cpuMs(pids: number[]): number {
+  return pids.reduce((sum, pid) => sum + (statOf(pid)?.cpuTicks ?? 0) * TICK_MS, 0);
+}
+
+/** The number on the host of a process below `root` that has the number `inside` in a namespace; undefined if gone. */
+export function outerNumber(root: number, inside: number): number | undefined {
+  return processTree(root).find(pid => {
+    const status = orIfGone(() => readFileSync(`/proc/${pid}/status`, 'utf8'), '');
+    return Number(/^NSpid:.*\s(\d+)$/m.exec(status)?.[1]) === inside;
+  });
+}
+
+/**
+ * A process with all that it started, also what has left it since: what has been handed to `root` and is not older than
+ * the process.
+ */
+export function startedBy(pid: number, root: number): number[] {
+  const own = statOf(pid);
+  if (!own) return [];
+  const orphans = childrenOf(root).filter(
+    one => one !== pid && one !== own.parent && (statOf(one)?.startedAt ?? 0) >= own.startedAt,
+  );
+  return [...processTree(pid), ...orphans.flatMap(processTree)];
+}

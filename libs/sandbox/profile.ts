@@ -6,7 +6,7 @@ import type { ReadOnlyBind } from './sandbox.js';
 
 /** Who and where a command is, seen from inside. */
 const INSIDE_ID = '1000';
-const WORKSPACE = '/workspace';
+export const WORKSPACE = '/workspace';
 const HOME = '/tmp/home';
 const SHARED_MEMORY_BYTES = String(64 * 1024 * 1024);
 
@@ -72,7 +72,8 @@ interface Place {
 /** The arguments of bwrap. What is the same for every command is put together once. */
 export class Profile {
   private readonly system: string[];
-  private readonly environment: string[];
+  /** Variables that every command has. */
+  readonly variables: Record<string, string>;
   private readonly invented = Object.entries(inventedFiles).map(
     ([path, content]) => [path, new AnonymousFile(content)] as const,
   );
@@ -90,7 +91,7 @@ export class Profile {
       // The new /dev is a writable file system without a size; its devices work read-only as well.
       ...['--remount-ro', '/dev', '--dir', '/run'],
     ];
-    this.environment = environment(binds.some(({ to }) => isBelow(to, '/opt/node')));
+    this.variables = variables(binds.some(({ to }) => isBelow(to, '/opt/node')));
   }
 
   /** The files that every sandbox gets its own copy of, as descriptors to be closed by the caller. */
@@ -115,13 +116,13 @@ export class Profile {
       ...readOnlyBinds.flatMap(({ from, to }) => readOnly(from, to)),
       ...['--bind', workspace, WORKSPACE, '--chdir', join(WORKSPACE, cwd)],
       ...['--perms', '0444', '--file', String(lastFile), LAST_FILE, '--remount-ro', '/'],
-      ...this.environment,
-      ...setVariables(env),
+      // bwrap is started with an empty environment, which its own process 1 shows to all; this only makes sure.
+      ...['--clearenv', ...setVariables({ ...this.variables, ...env })],
     ];
   }
 }
 
-function environment(hasNode: boolean): string[] {
+function variables(hasNode: boolean): Record<string, string> {
   const path = [
     ...(hasNode ? ['/opt/node/bin'] : []),
     '/usr/local/bin',
@@ -130,9 +131,7 @@ function environment(hasNode: boolean): string[] {
     '/usr/sbin',
     '/sbin',
   ];
-  const variables = { PATH: path.join(':'), HOME, LANG: 'C.UTF-8', TERM: 'dumb' };
-  // bwrap is started with an empty environment, which its own process 1 shows to all; this only makes sure.
-  return ['--clearenv', ...setVariables(variables)];
+  return { PATH: path.join(':'), HOME, LANG: 'C.UTF-8', TERM: 'dumb' };
 }
 
 function setVariables(variables: Record<string, string>): string[] {

@@ -1,4 +1,5 @@
 import type { SandboxLimits } from './limits.js';
+import type { SandboxSession, SessionRequest } from './session.js';
 
 /** Who a command is on the host: its processes, and the files it makes, belong to this user and group. */
 export interface Owner {
@@ -59,6 +60,8 @@ export interface SandboxResult {
   output: string;
   /** More was written than `limits.outputBytes`; the first part is kept. */
   truncated: boolean;
+  /** The limit that ended it or that it ran into, where that can be told. */
+  limit: keyof SandboxLimits | null;
   duration_ms: number;
 }
 
@@ -73,6 +76,8 @@ export interface SandboxDriver {
   check(): Promise<SandboxCheck>;
   /** @throws SandboxRefusal if the request is unfit, SandboxFailure if no sandbox could be made. */
   run(request: SandboxRequest): Promise<SandboxResult>;
+  /** Opens a sandbox that lasts. @throws as `run` does */
+  openSession(request: SessionRequest): Promise<SandboxSession>;
 }
 
 export interface SandboxOptions {

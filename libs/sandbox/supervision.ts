@@ -61,7 +61,7 @@ export class Supervision {
   async ended(): Promise<Ending> {
     const { child } = this.running;
     const stop = (): void => this.end('stopped');
-    const deadline = this.startDeadline();
+    const deadline = startDeadline(this.limits.wallMs, () => this.end('timeout'));
     this.request.signal?.addEventListener('abort', stop, { once: true });
     if (this.request.signal?.aborted) stop();
     const closed = Promise.all([this.collect('stdout'), this.collect('stderr')]);
@@ -79,12 +79,6 @@ export class Supervision {
 
   private finished(): Pick<Ending, 'output' | 'durationMs'> {
     return { output: this.output, durationMs: Math.round(performance.now() - this.startedAt) };
-  }
-
-  private startDeadline(): NodeJS.Timeout | undefined {
-    const { wallMs } = this.limits;
-    if (!Number.isFinite(wallMs)) return undefined;
-    return setTimeout(() => this.end('timeout'), Math.min(wallMs, LONGEST_TIMER_MS));
   }
 
   private collect(name: 'stdout' | 'stderr'): Promise<void> {
@@ -118,6 +112,12 @@ export class Supervision {
     }, DRAIN_MS);
     await closed.finally(() => clearTimeout(patience));
   }
+}
+
+/** Nothing, where there is no deadline. */
+export function startDeadline(wallMs: number, onReached: () => void): NodeJS.Timeout | undefined {
+  if (!Number.isFinite(wallMs)) return undefined;
+  return setTimeout(onReached, Math.min(wallMs, LONGEST_TIMER_MS));
 }
 
 async function exitOf(child: ChildProcess): Promise<[number | null, NodeJS.Signals | null]> {

@@ -1,0 +1,67 @@
+import { quoteWords } from './shell.js';
+
+/**
+ * What keeps a session: it is told on a descriptor of its own which script comes next, starts a bash for it that knows
+ * nothing of that descriptor, and tells how it ended. It evaluates nothing that a script wrote, so no script can end it by
+ * `exit`, confuse it by its output or eat what it reads; signals to all (`kill -TERM -1`) only interrupt its waiting.
+ *
+ * With job control each script is a process group of its own. Variables are kept but not exported: a script gets those
+ * of the script before, in which one may have been taken away.
+ */
+const supervisor = (control: number): string => `
+for name in $(compgen -e); do export -n "$name"; done
+exec 8>&1 9>&2 >/dev/null 2>&1
+set -m
+trap 'interrupted=1' HUP INT QUIT TERM USR1 USR2 ALRM
+echo ready >&${control}
+while IFS= read -r -u ${control} number; do
+  bash -c "$1" bash "$number" "$2" <"$2/input-$number" >&8 2>&9 8>&- 9>&- ${control}>&- &
+  pid=$! status=127 interrupted=1
+  echo "started $number $pid" >&${control}
+  while ((interrupted)); do
+    interrupted=0
+    wait -f "$pid"; latest=$?
+    ((latest == 127)) || status=$latest
+  done
+  { echo "over $number $status"; times; } >&${control}
+done`;
+
+/**
+ * What runs one script: takes over what the script before left, evaluates the script, hands on what it leaves. The latter
+ * also when the script exits by itself (its EXIT trap), and not when it replaces itself or is killed. It is one line, so that
+ * bash counts the lines of the script from one.
+ */
+const runner = [
+  '. "$2/state" 2>/dev/null',
+  '_session_number=$1 _session_folder=$2',
+  'set --',
+  'IFS= read -r -d "" _session_script <"$_session_folder/script-$_session_number"',
+  '_session_old=$OLDPWD',
+  'builtin cd -- "$PWD" 2>/dev/null || ' +
+    '{ echo "The folder $PWD is no longer there; this runs in $_session_home" >&2; builtin cd -- "$_session_home"; }',
+  'OLDPWD=$_session_old',
+  '_session_save() { _session_status=$?; set +eux; trap - ERR DEBUG; unset _session_script; ' +
+    '{ builtin declare -p; builtin declare -f; builtin declare -Fx; builtin printf "#end %s\\n" "$_session_number"; } ' +
+    '>"$_session_folder/left"; }',
+  'trap "{ _session_save; } 2>/dev/null" EXIT',
+  'eval "$_session_script"',
+  '{ _session_save; exit "$_session_status"; } 2>/dev/null',
+].join('; ');
+
+/** The program of a session. `folder` is where scripts are found inside, `control` the descriptor it is told on. */
+export function sessionProgram(folder: string, control: number): string[] {
+  return ['bash', '--noprofile', '--norc', '-c', supervisor(control), 'session', runner, folder];
+}
+
+/** What the first script takes over: its variables, exported, and its folder. */
+export function firstState(env: Record<string, string>, home: string, cwd: string): string {
+  const variables = Object.entries({ ...env, PWD: cwd }).map(
+    ([name, value]) => `declare -x ${name}=${quoteWords([value])}`,
+  );
+  return [...variables, `declare -- _session_home=${quoteWords([home])}`, ''].join('\n');
+}
+
+/** Whether a script has handed on everything; one that was killed while it did so has not. */
+export function isWhole(state: string, number: number): boolean {
+  return state.endsWith(`\n#end ${number}\n`);
+}
