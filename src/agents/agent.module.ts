@@ -4,10 +4,13 @@ import { EventStream } from '../platform/http/sse.js';
 import { WorkspacesModule } from '../workspaces/index.js';
 import { AgentController } from './agent/agent.controller.js';
 import { AgentService } from './agent/agent.service.js';
+import { ChatEventsService } from './agent/chat-events.service.js';
+import { ChatEventsStore } from './agent/chat-events.store.js';
 import { Deliveries } from './agent/deliveries.js';
 import { QueueController } from './agent/queue.controller.js';
 import { QueueService } from './agent/queue.service.js';
 import { QueueStore } from './agent/queue.store.js';
+import { RunAuthority } from './agent/run-authority.js';
 import { RunControlController } from './agent/run-control.controller.js';
 import { RunControlService } from './agent/run-control.service.js';
 import { RunLoop } from './agent/run-loop.js';
@@ -58,6 +61,9 @@ import { SubagentsService } from './subagents/subagents.service.js';
     QueueService,
     Deliveries,
     SteersStore,
+    ChatEventsService,
+    ChatEventsStore,
+    RunAuthority,
     RunLoop,
     RunQueue,
     RunWorker,

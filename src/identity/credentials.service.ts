@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
 import { AccessClaims, Credentials } from '../platform/access/access.js';
-import type { Actor } from '../platform/access/actor.js';
+import type { Actor, Credential } from '../platform/access/actor.js';
 import { Database } from '../platform/database/database.js';
 import { isoOrNull, Row } from '../platform/database/rows.js';
 import type { User } from './accounts/user.entity.js';
@@ -60,6 +61,17 @@ export class CredentialsService extends Credentials {
     const expires_at = new Date(exp * 1000).toISOString();
     const unlimited = { scopes: null, organization_id: null, workspace_ids: null };
     return row && userActor(row, { type: 'session', id: sid, expires_at, ...unlimited });
+  }
+
+  async stands({ type, id }: Credential): Promise<boolean> {
+    if (type === 'exec') return true;
+    const { rows } = await sql`
+      select 1 from api_key where id = ${id}::uuid and ${type} <> 'session' and revoked_at is null and (expires_at is null or expires_at > now())
+      union all select 1 from oauth_grant where id = ${id}::uuid and ${type} = 'oauth'
+      union all select 1 from session where id = ${id}::uuid and ${type} = 'session' and revoked_at is null`.execute(
+      this.database.tables(),
+    );
+    return rows.length > 0;
   }
 
   private async noteUse({ id, last_used_at }: Pick<Row<ApiKey>, 'id' | 'last_used_at'>): Promise<void> {

@@ -56,6 +56,6 @@ import { JwtStrategy } from './sessions/jwt.strategy.js';
     AccessTokenGuard,
     { provide: APP_GUARD, useClass: CredentialGuard },
   ],
-  exports: [AuthModule, KeysService, OrganizationsModule, BillingModule, OAuthModule],
+  exports: [AuthModule, Credentials, KeysService, OrganizationsModule, BillingModule, OAuthModule],
 })
 export class IdentityModule {}

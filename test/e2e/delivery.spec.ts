@@ -1,7 +1,9 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { FakeOpenAi } from '../fakes/openai-server.js';
 import { AgentClient, messagesOf } from '../harness/agent.js';
-import type { Json } from '../harness/client.js';
+import type { Json, StreamEvent } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';
 
 let service: TestService;
@@ -328,5 +330,147 @@ describe('the queue', () => {
     open();
     expect((await agent.ended(run)).result.response).toBe('One.');
     expect(await said(chat_id)).toEqual(['first', 'One.']);
+  });
+});
+
+describe('the stream of a chat', () => {
+  const stream = (chat: string, seen: (event: StreamEvent) => boolean, after = 0) =>
+    ada.client.events(`/api/chats/${chat}/events?after=${after}`, { until: seen });
+  const isEndOf = (run: Json) => (event: StreamEvent) =>
+    event.event === 'run.completed' && event.data.call_id === run.call_id;
+
+  it('shows every run and every receipt under numbers that rise by one, the same however it is read', async () => {
+    const { run, open, chat_id } = await heldRun();
+    const watching = stream(
+      chat_id,
+      ({ event, data }) => event === 'run.completed' && data.response === 'End.',
+    );
+    const queuedRun = await agent.send('queued', { chat_id });
+    const gone = await agent.send('gone', { chat_id });
+    await agent.send('steered', { chat_id, delivery: 'steer' });
+    await ada.client.delete(`/api/agent/queue/${gone.message_id}`);
+    model.reply([{ text: 'Two.' }, { text: 'Three.' }, { text: 'End.' }]);
+    open();
+    await agent.ended(queuedRun);
+    const last = await agent.run('last', { chat_id });
+    const live = await watching;
+    expect(live.map(({ id }) => id)).toEqual(live.map((_, index) => index + 1));
+    expect(live.every(({ data }) => typeof data.call_id === 'string')).toBe(true);
+    expect(live.filter(({ event }) => /^(message|run)\./.test(event)).map(({ event }) => event)).toEqual([
+      'run.queued',
+      'run.started',
+      'message.accepted',
+      'message.accepted',
+      'message.accepted',
+      'message.withdrawn',
+      'message.injected',
+      'run.completed',
+      'run.queued',
+      'run.started',
+      'run.completed',
+      'run.queued',
+      'run.completed',
+      'run.queued',
+      'run.started',
+      'run.completed',
+    ]);
+    const late = await stream(chat_id, isEndOf(last));
+    expect(late).toEqual(live);
+    const pieces: StreamEvent[] = [];
+    while (pieces.length < live.length)
+      pieces.push(...(await stream(chat_id, () => true, pieces.at(-1)?.id)));
+    expect(pieces).toEqual(live);
+    expect(run.chat_id).toBe(chat_id);
+  });
+
+  it('waits for what comes next in a chat in which nothing happens, and ends with the chat', async () => {
+    const { body: chat } = await ada.client.post('/api/agent', {});
+    const first = stream(chat.id, ({ event }) => event === 'run.completed');
+    model.reply([{ text: 'One.' }, { text: 'Two.' }]);
+    await agent.run('one', { chat_id: chat.id });
+    const seen = await first;
+    const rest = stream(chat.id, ({ event }) => event === 'run.completed', seen.at(-1)?.id);
+    await agent.run('two', { chat_id: chat.id });
+    expect((await rest).at(-1)?.data.response).toBe('Two.');
+    const whole = await ada.client.events(`/api/chats/${chat.id}/events`, {
+      until: ({ event, data }) => {
+        if (event === 'run.completed' && data.response === 'Two.')
+          void ada.client.delete(`/api/chats/${chat.id}`);
+        return false;
+      },
+    });
+    expect(whole.filter(({ event }) => event === 'run.completed')).toHaveLength(2);
+  });
+
+  it('is for those who see the chat', async () => {
+    const { run, open, chat_id } = await heldRun();
+    open();
+    await agent.ended(run);
+    expect((await stranger.client.get(`/api/chats/${chat_id}/events`)).status).toBe(404);
+    const seen = await viewer.client.events(`/api/chats/${chat_id}/events`, { until: isEndOf(run) });
+    expect(seen.length).toBeGreaterThan(5);
+  });
+
+  it('waits for a client that reads slowly, and holds little for it', async () => {
+    const script = 'for i in $(seq 20); do head -c 1000000 /dev/zero | tr "\\0" x; sleep 0.05; done';
+    const sockets: Socket[] = [];
+    service.app.getHttpServer().on('connection', (socket: Socket) => sockets.push(socket));
+    model.reply([{ tool: { name: 'bash', input: { command: script } } }, { text: 'Said.' }]);
+    const run = await agent.send('talk', { workspace_id });
+    const { hostname, port } = new URL(service.url);
+    const slow = connect(Number(port), hostname);
+    const [[name, value] = []] = Object.entries(ada.client.headers);
+    slow.write(`GET /api/chats/${run.chat_id}/events HTTP/1.1\r\nHost: x\r\n${name}: ${value}\r\n\r\n`);
+    await once(slow, 'data');
+    slow.pause();
+    const served = sockets.find(socket => socket.remotePort === slow.localPort);
+    await agent.ended(run);
+    const total = await service.database.query(
+      'select sum(length(data::text))::int as bytes from run_event where run_id = $1',
+      [run.call_id],
+    );
+    expect(total[0]?.bytes).toBeGreaterThan(1_000_000);
+    expect(served?.writableLength).toBeLessThan(10_000_000);
+    slow.destroy();
+  });
+});
+
+describe('a run whose sender', () => {
+  it('had a key that is revoked ends at once, and says so', async () => {
+    const created = await ada.client.post('/api/keys', { name: 'short-lived' });
+    const program = new AgentClient(service.stranger.with({ 'x-api-key': created.body.api_key }));
+    model.reply({ tool: LONG });
+    const run = await program.send('work', { workspace_id });
+    await agent.until(run, ({ event }) => event === 'tool.output');
+    await ada.client.delete(`/api/keys/${created.body.id}`);
+    expect(await agent.ended(run)).toMatchObject({
+      status: 'error',
+      error: { type: 'authority_lost', message: expect.stringContaining('has been revoked') },
+    });
+  });
+
+  it('was removed, or may only look now, ends, also if it waits; other runs of the chat go on', async () => {
+    const bea = await service.person('Bea');
+    const role = { organization: ada.organizationId, role: 'guest' as const, workspace: workspace_id };
+    await service.join(bea, { ...role, workspaceRole: 'editor' });
+    const { open, opened } = gate();
+    const from = model.requests.length;
+    model.reply([{ text: 'Slow.', after: opened }, { text: 'Hers.' }]);
+    const beas = new AgentClient(bea.client);
+    const run = await beas.send('work', { workspace_id });
+    const waiting = await beas.send('more', { chat_id: run.chat_id });
+    const adas = await agent.send('mine', { chat_id: run.chat_id });
+    await model.received(from + 1);
+    const { status } = await ada.client.put(`/api/workspaces/${workspace_id}/members/${bea.id}`, {
+      role: 'viewer',
+    });
+    expect(status).toBe(200);
+    for (const one of [run, waiting])
+      expect((await agent.ended(one)).error).toMatchObject({
+        type: 'authority_lost',
+        message: 'Bea, who started this run, may not run agents here any more',
+      });
+    expect((await agent.ended(adas)).status).toBe('completed');
+    open();
   });
 });

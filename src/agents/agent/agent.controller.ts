@@ -5,8 +5,9 @@ import type { Actor } from '../../platform/access/actor.js';
 import { Input } from '../../platform/http/input.js';
 import { Serves } from '../../platform/http/serves.js';
 import { EventStream, resumeAfter } from '../../platform/http/sse.js';
-import { RunEventsInput, RunStatusInput, SendMessage } from './agent.dto.js';
+import { ChatEventsInput, RunEventsInput, RunStatusInput, SendMessage } from './agent.dto.js';
 import { AgentService } from './agent.service.js';
+import { ChatEventsService } from './chat-events.service.js';
 import { RunsService } from './runs.service.js';
 
 @Controller()
@@ -14,6 +15,7 @@ export class AgentController {
   constructor(
     @Inject(AgentService) private readonly agent: AgentService,
     @Inject(RunsService) private readonly runs: RunsService,
+    @Inject(ChatEventsService) private readonly chatWatch: ChatEventsService,
   ) {}
 
   @Serves(AgentService, 'send')
@@ -38,5 +40,17 @@ export class AgentController {
   ): Promise<void> {
     const events = await this.runs.events(actor, input);
     await EventStream.carry(reply, signal => events.follow(resumeAfter(request, input.after), signal));
+  }
+
+  @Serves(ChatEventsService, 'events', { produces: ['text/event-stream'] })
+  @Get('/api/chats/:id/events')
+  async chatEvents(
+    @Caller() actor: Actor,
+    @Input() input: ChatEventsInput,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const open = await this.chatWatch.events(actor, input);
+    await EventStream.carry(reply, signal => open(resumeAfter(request, input.after), signal));
   }
 }

@@ -122,6 +122,18 @@ export class RunEventsInput {
   after?: number;
 }
 
+export class ChatEventsInput {
+  @Field.id('The chat')
+  id: string;
+
+  @Field.integer('Only events after this number; instead of Last-Event-ID', {
+    min: 0,
+    optional: true,
+    example: 0,
+  })
+  after?: number;
+}
+
 export class UsageView {
   @Field.integer('Tokens that went in', { nullable: true, example: 812 })
   input_tokens: number | null;

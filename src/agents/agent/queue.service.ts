@@ -78,8 +78,9 @@ export class QueueService {
     refuses: { 409: 'Its run has begun' },
   })
   async edit(actor: Actor, { message_id, message, position }: EditQueuedMessage): Promise<QueuedMessageView> {
-    if (message === undefined && position === undefined) throw new Invalid('Name a message or a position');
     return this.change(actor, message_id, async (unit, found) => {
+      if (message === undefined && position === undefined)
+        throw new Invalid('Name the new message, or its position');
       if (message !== undefined && !(await this.queue.rewrite(unit, message_id, message)))
         throw new Conflict(BEGUN);
       if (position !== undefined) await this.move(unit, found, position);

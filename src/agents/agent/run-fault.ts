@@ -3,6 +3,7 @@ import { BudgetReached } from '../../identity/index.js';
 import { problemOf } from '../../platform/http/problem.js';
 import { ModelUnusable } from '../models/model-unusable.js';
 import type { RunFault } from './run.entity.js';
+import { AuthorityLost } from './run-authority.js';
 
 /** The run took too many workers with it, or happened to be there each time. */
 export class TooManyLost extends Error {
@@ -17,6 +18,7 @@ export function faultOf(error: unknown): RunFault {
   if (error instanceof TooManyLost) return { message: error.message, type: 'worker_lost' };
   if (error instanceof BudgetReached) return { message: error.detail, type: 'budget_reached' };
   if (error instanceof ModelUnusable) return { message: error.detail, type: 'model_unusable' };
+  if (error instanceof AuthorityLost) return { message: error.message, type: 'authority_lost' };
   const problem = problemOf(error);
   if (problem) return { message: problem.detail, type: 'refused' };
   return {

@@ -1,6 +1,7 @@
 import type { Row } from '../../platform/database/rows.js';
 import type { Signals } from '../../platform/signals/signals.js';
 import type { Run } from './run.entity.js';
+import type { RunAuthority } from './run-authority.js';
 import { holdTopic, RunLost } from './run-journal.js';
 import type { RunsStore } from './runs.store.js';
 import type { Steering } from './steering.js';
@@ -18,6 +19,7 @@ export class RunHold {
     signals: Signals,
     private readonly run: Pick<Row<Run>, 'id' | 'attempt'>,
     private readonly steering: Steering,
+    private readonly authority: RunAuthority,
   ) {
     this.unsubscribe = signals.subscribe(holdTopic(run.id), () => void this.look());
   }
@@ -35,9 +37,12 @@ export class RunHold {
     try {
       const now = await this.runs.find(this.run.id);
       if (now?.attempt !== this.run.attempt || now.status !== 'pending') this.lost.abort(new RunLost());
-      else this.steering.note(now.steers);
+      else {
+        this.steering.note(now.steers);
+        await this.authority.require(now);
+      }
     } catch (error) {
-      // Whether the run is still ours cannot be told, so we do not go on as if it were.
+      // It lacks the authority; or whether it is still ours cannot be told, and we do not go on as if it were.
       this.lost.abort(error);
     }
   }

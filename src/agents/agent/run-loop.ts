@@ -9,6 +9,7 @@ import { Signals } from '../../platform/signals/signals.js';
 import { MessagesStore } from '../chats/messages.store.js';
 import type { Run } from './run.entity.js';
 import { RunAttempt, RunParts } from './run-attempt.js';
+import { RunAuthority } from './run-authority.js';
 import { faultOf, TooManyLost } from './run-fault.js';
 import { RunHold } from './run-hold.js';
 import { RunJournal, RunLost } from './run-journal.js';
@@ -36,6 +37,7 @@ export class RunLoop {
     @Inject(MessagesStore) messages: MessagesStore,
     @Inject(StepCaller) steps: StepCaller,
     @Inject(ToolGateway) tools: ToolGateway,
+    @Inject(RunAuthority) private readonly authority: RunAuthority,
     @Inject(Signals) private readonly signals: Signals,
     @Inject(Config) config: Config,
     @Inject(Log) private readonly log: Log,
@@ -71,9 +73,10 @@ export class RunLoop {
     const { id, chat_id: chatId, number, attempt } = run;
     const journal = new RunJournal(this.parts.database, this.signals, { id, chatId, number, attempt });
     journal.steering.note(run.steers);
-    const hold = new RunHold(this.runs, this.signals, run, journal.steering);
+    const hold = new RunHold(this.runs, this.signals, run, journal.steering, this.authority);
     try {
       if (run.lost >= MOST_LOST) throw new TooManyLost(run.lost);
+      await this.authority.require(run);
       await new RunAttempt(this.parts, run, journal, AbortSignal.any([stopping, hold.signal])).toTheEnd();
     } catch (error) {
       await this.afterFault(run, journal, error, stopping);

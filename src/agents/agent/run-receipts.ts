@@ -2,9 +2,6 @@ import { sql } from 'kysely';
 import { storable } from '../../platform/database/storable.js';
 import { holdTopic, type NewEvent, type Queryable, runTopic } from './run-journal.js';
 
-/** The topic that is signalled when a chat in which nothing was in flight has a run again, or is gone. */
-export const chatTopic = (chatId: string): string => `chat:${chatId}`;
-
 /**
  * Tells those who watch a run of something that was not done by whoever carries it: a message that waits behind it, a
  * decision about one of its calls. One that has ended hears nothing more. `wakeHolder`: whoever carries it looks up too.

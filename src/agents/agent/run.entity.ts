@@ -85,6 +85,10 @@ export class Run {
   @Property({ type: 'uuid', nullable: true })
   holder: string | null = null;
 
+  /** Whether a key, a membership or a role that it rests on may have changed since it was started. */
+  @Property({ type: 'boolean' })
+  authorityChanged: boolean = false;
+
   /** How often a worker took it up; writes of an earlier attempt are refused. */
   @Property({ type: 'int' })
   attempt: number = 0;

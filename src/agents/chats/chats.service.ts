@@ -8,10 +8,12 @@ import { iso } from '../../platform/database/rows.js';
 import { DeletedView } from '../../platform/http/deleted.view.js';
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/http/page.js';
 import { Conflict, Forbidden, Invalid } from '../../platform/http/problem.js';
+import { Signals } from '../../platform/signals/signals.js';
 import { WorkspacesStore } from '../../workspaces/index.js';
 import { ModelsService } from '../models/models.service.js';
 import { SubagentsService } from '../subagents/subagents.service.js';
 import { Chat } from './chat.entity.js';
+import { chatTopic } from './chat-topic.js';
 import {
   ChatId,
   ChatPage,
@@ -37,6 +39,7 @@ export class ChatsService {
     @Inject(OrganizationsStore) private readonly organizations: OrganizationsStore,
     @Inject(ModelsService) private readonly models: ModelsService,
     @Inject(SubagentsService) private readonly subagents: SubagentsService,
+    @Inject(Signals) private readonly signals: Signals,
   ) {}
 
   @Action({
@@ -194,7 +197,10 @@ export class ChatsService {
   })
   async delete(actor: Actor, { id }: ChatId): Promise<DeletedView> {
     await this.chats.require(actor, 'chat.write', id);
-    await this.database.transaction(unit => unit.entities.nativeDelete(Chat, { id }));
+    await this.database.transaction(async unit => {
+      await unit.entities.nativeDelete(Chat, { id });
+      await this.signals.notify(unit, chatTopic(id));
+    });
     return DeletedView.of(id);
   }
 

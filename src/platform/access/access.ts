@@ -1,7 +1,7 @@
 import { applyDecorators, createParamDecorator, ExecutionContext, SetMetadata } from '@nestjs/common';
 import { ApiExtension, ApiSecurity } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
-import type { Actor } from './actor.js';
+import type { Actor, Credential } from './actor.js';
 
 export const PUBLIC = 'access:public';
 export const EXEC_TOKEN_ONLY = 'access:exec-token-only';
@@ -43,6 +43,8 @@ export const OptionalCaller = createParamDecorator(
 export abstract class Credentials {
   abstract ofApiKey(key: string): Promise<Actor | undefined>;
   abstract ofAccessToken(claims: AccessClaims): Promise<Actor | undefined>;
+  /** Whether a credential, once checked, has not been revoked since, and has not run out where it is a key. */
+  abstract stands(credential: Credential): Promise<boolean>;
 }
 
 /** What an access token says (RFC 7519): the user, and the session it belongs to. */

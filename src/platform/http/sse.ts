@@ -21,7 +21,9 @@ export class EventStream {
   private readonly gone = new AbortController();
 
   private constructor(private readonly reply: FastifyReply) {
-    this.heartbeat = setInterval(() => reply.raw.write(':\n\n'), HEARTBEAT_MS).unref();
+    // A client that does not read what it was sent needs no sign of life on top of it.
+    const beat = () => reply.raw.writableNeedDrain || reply.raw.write(':\n\n');
+    this.heartbeat = setInterval(beat, HEARTBEAT_MS).unref();
     reply.raw.once('close', () => this.gone.abort());
     open.add(this);
   }

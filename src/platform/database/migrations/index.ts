@@ -13,6 +13,7 @@ import { SignIn } from './20261121-sign-in.js';
 import { Tenancy } from './20261121-tenancy.js';
 import { Delivery } from './20261122-delivery.js';
 import { RunQueueTables } from './20261122-run-queue.js';
+import { RunAuthorityMarks } from './20261122-run-authority.js';
 
 /** Every migration, oldest first. The name is what the database remembers: never change it. */
 export const migrationsList = [
@@ -31,4 +32,5 @@ export const migrationsList = [
   { name: '20261121-operations', class: Operations },
   { name: '20261122-delivery', class: Delivery },
   { name: '20261122-run-queue', class: RunQueueTables },
+  { name: '20261122-run-authority', class: RunAuthorityMarks },
 ];

@@ -1,0 +1,38 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Credentials } from '../../platform/access/access.js';
+import type { Row } from '../../platform/database/rows.js';
+import { problemOf } from '../../platform/http/problem.js';
+import { ChatsStore } from '../chats/chats.store.js';
+import type { Run } from './run.entity.js';
+
+/** Whoever started the run may not have it run any more. */
+export class AuthorityLost extends Error {}
+
+/**
+ * Whether a run still has the authority that it was started with. The database marks runs for which that may have
+ * changed, when a key is revoked or a member is removed or gets another role, and wakes whoever carries them.
+ */
+@Injectable()
+export class RunAuthority {
+  constructor(
+    @Inject(ChatsStore) private readonly chats: ChatsStore,
+    @Inject(Credentials) private readonly credentials: Credentials,
+  ) {}
+
+  /** Throws AuthorityLost, saying why; nothing has to be asked for a run that is not marked. */
+  async require({ actor, chat_id, authority_changed }: Row<Run>): Promise<void> {
+    if (!authority_changed) return;
+    // A session is renewed, so what it started outlives it.
+    if (actor.credential.type !== 'session' && !(await this.credentials.stands(actor.credential)))
+      throw new AuthorityLost(
+        'The key or the grant with which this run was started has been revoked or has run out',
+      );
+    try {
+      await this.chats.require(actor, 'agent.run', chat_id);
+    } catch (error) {
+      const problem = problemOf(error);
+      if (!problem) throw error;
+      throw new AuthorityLost(`${actor.name}, who started this run, may not run agents here any more`);
+    }
+  }
+}
