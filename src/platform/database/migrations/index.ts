@@ -12,8 +12,8 @@ import { Sharing } from './20261121-share.js';
 import { SignIn } from './20261121-sign-in.js';
 import { Tenancy } from './20261121-tenancy.js';
 import { Delivery } from './20261122-delivery.js';
-import { RunQueueTables } from './20261122-run-queue.js';
 import { RunAuthorityMarks } from './20261122-run-authority.js';
+import { RunQueueTables } from './20261122-run-queue.js';
 
 /** Every migration, oldest first. The name is what the database remembers: never change it. */
 export const migrationsList = [
