@@ -9,6 +9,7 @@ import type {
   LanguageModelV4StreamResult,
   LanguageModelV4Usage,
 } from '@ai-sdk/provider';
+import { sampleOf } from './demo-json.js';
 import { planMove } from './demo-plan.js';
 
 export const DEMO_PROVIDER = 'atelier';
@@ -43,7 +44,7 @@ export class DemoModel implements LanguageModelV4 {
     const move = planMove(options.prompt, offered);
     const content: LanguageModelV4Content =
       move.kind === 'answer'
-        ? { type: 'text', text: move.text }
+        ? { type: 'text', text: answerTo(options, move.text) }
         : {
             type: 'tool-call',
             toolCallId: `demo_${randomUUID()}`,
@@ -57,6 +58,11 @@ export class DemoModel implements LanguageModelV4 {
       warnings: [],
     };
   }
+}
+
+/** Where JSON is asked for, a sample of it: it is as good as any other answer of a stand-in. */
+function answerTo({ responseFormat }: LanguageModelV4CallOptions, text: string): string {
+  return responseFormat?.type === 'json' ? JSON.stringify(sampleOf(responseFormat.schema)) : text;
 }
 
 function finish(content: LanguageModelV4Content): LanguageModelV4FinishReason {

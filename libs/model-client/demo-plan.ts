@@ -1,5 +1,6 @@
 import type { LanguageModelV4Prompt, LanguageModelV4ToolResultOutput } from '@ai-sdk/provider';
 import { DEMO_COMMANDS, type DemoCommand, readCommands } from './demo-commands.js';
+import { isSummary, transcriptIn } from './summary.js';
 
 export type DemoMove = { kind: 'call'; command: DemoCommand } | { kind: 'answer'; text: string };
 
@@ -13,18 +14,40 @@ const QUOTE_CHARACTERS = 800;
  * it say how much of that is done.
  */
 export function planMove(prompt: LanguageModelV4Prompt, offered: ReadonlySet<string>): DemoMove {
+  const transcript = transcriptIn(prompt);
+  if (transcript !== undefined) return { kind: 'answer', text: sumUp(transcript) };
   const start = prompt.findLastIndex(message => message.role === 'user');
-  const commands = readCommands(userText(prompt, start));
-  const results = toolResults(prompt.slice(start + 1));
+  const [summary, request] = userTexts(prompt, start);
+  const commands = readCommands(request);
+  const results = [...resultsIn(summary), ...toolResults(prompt.slice(start + 1))];
   const next = commands.filter(command => offered.has(command.tool))[results.length];
   if (next) return { kind: 'call', command: next };
   return { kind: 'answer', text: commands.length > 0 ? summarize(commands, results, offered) : explain() };
 }
 
-function userText(prompt: LanguageModelV4Prompt, index: number): string {
+/** The summary of what was done for a request before, where the message begins with one, and the request. */
+function userTexts(prompt: LanguageModelV4Prompt, index: number): [summary: string, request: string] {
   const message = prompt[index];
-  if (message?.role !== 'user') return '';
-  return message.content.map(part => (part.type === 'text' ? part.text : '')).join('\n');
+  if (message?.role !== 'user') return ['', ''];
+  const texts = message.content.map(part => (part.type === 'text' ? part.text : ''));
+  const [summaries, others] = [texts.filter(isSummary), texts.filter(text => !isSummary(text))];
+  return [summaries.join('\n'), others.join('\n')];
+}
+
+const RESULTS = /^Results so far: (\d+)$/gm;
+
+/** A summary that the demo can go on from: how many results the last request has by now. */
+function sumUp(transcript: string): string {
+  const request = Math.max(0, transcript.lastIndexOf('\n[user]\n'));
+  const earlier = [...transcript.slice(request).matchAll(RESULTS)].map(([, count]) => Number(count));
+  const results = [...transcript.slice(request).matchAll(/^\[result \S+\]$/gm)].length;
+  return `${WHO}\n\nResults so far: ${results + (earlier.at(-1) ?? 0)}`;
+}
+
+/** Stand-ins for results that a summary has swallowed. */
+function resultsIn(summary: string): LanguageModelV4ToolResultOutput[] {
+  const count = Number([...summary.matchAll(RESULTS)].at(-1)?.[1] ?? 0);
+  return Array.from({ length: count }, () => ({ type: 'text', value: '(summarized)' }));
 }
 
 function toolResults(messages: LanguageModelV4Prompt): LanguageModelV4ToolResultOutput[] {

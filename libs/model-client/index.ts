@@ -8,4 +8,11 @@ export type { PriceTable } from './price-table.js';
 export type { ProviderSettings } from './providers.js';
 export { type StepRequest, streamStep } from './step.js';
 export type { StepContentPart, StepDelta, StepFinishReason, StepResult } from './step-assembler.js';
+export {
+  summaryPrompt,
+  type TranscriptEntry,
+  transcriptOf,
+  withoutMiddle,
+  wrapSummary,
+} from './summary.js';
 export type { RequestedTool } from './tool-arguments.js';

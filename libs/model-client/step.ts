@@ -1,4 +1,5 @@
 import type {
+  JSONSchema7,
   LanguageModelV4,
   LanguageModelV4FunctionTool,
   LanguageModelV4Prompt,
@@ -9,6 +10,7 @@ import type { StreamTimeouts } from './lifeline.js';
 import { ModelError } from './model-error.js';
 import { streamAnswer } from './model-stream.js';
 import { StepAssembler, type StepDelta, type StepResult } from './step-assembler.js';
+import { isStrict } from './strict-schema.js';
 
 export interface StepRequest {
   model: LanguageModelV4;
@@ -25,6 +27,13 @@ export interface StepRequest {
    */
   onRestart: (why: { attempt: number; delay_ms: number; message: string }) => void;
   providerOptions?: SharedV4ProviderOptions;
+  /** Names what calls have in common, such as a conversation: providers that cache by it find the cache again. */
+  cacheKey?: string;
+  /**
+   * JSON Schema of the answer. Providers that can be held to one are; of the others it must be asked in words. Whoever
+   * needs a valid answer checks it: a provider may know less than the schema says, or cut the answer off.
+   */
+  responseSchema?: Record<string, unknown>;
 }
 
 const TIMEOUTS: StreamTimeouts = { firstByteMs: 240_000, idleMs: 120_000 };
@@ -50,10 +59,11 @@ export async function streamStep(request: StepRequest): Promise<StepResult> {
 
 async function attemptStep(request: StepRequest): Promise<StepResult> {
   const options = {
-    prompt: request.prompt,
+    prompt: withCachedInstructions(request.prompt),
     // Some servers refuse an empty list.
     tools: request.tools.length > 0 ? request.tools : undefined,
-    providerOptions: withDefaults(request.providerOptions),
+    ...responseFormat(request),
+    providerOptions: withDefaults(request),
   };
   const assembler = new StepAssembler();
   for await (const part of streamAnswer(
@@ -68,14 +78,38 @@ async function attemptStep(request: StepRequest): Promise<StepResult> {
   return assembler.result();
 }
 
+const EPHEMERAL = { type: 'ephemeral' };
+
 /**
  * Each provider reads only its own key. OpenAI keeps no copy of the conversation, so a run does not depend on
- * what it stored; Anthropic caches the prompt, which every next step of a run repeats.
+ * what it stored; Anthropic caches the whole prompt, which every next step of a run repeats.
  */
-function withDefaults(given: SharedV4ProviderOptions = {}): SharedV4ProviderOptions {
+function withDefaults(request: StepRequest): SharedV4ProviderOptions {
+  const { providerOptions: given = {}, cacheKey, responseSchema } = request;
+  const promptCacheKey = cacheKey ? { promptCacheKey: cacheKey } : {};
+  const strict = responseSchema ? { strictJsonSchema: isStrict(responseSchema) } : {};
   return {
     ...given,
-    openai: { store: false, ...given.openai },
-    anthropic: { cacheControl: { type: 'ephemeral' }, ...given.anthropic },
+    openai: { store: false, ...promptCacheKey, ...strict, ...given.openai },
+    anthropic: { cacheControl: EPHEMERAL, ...given.anthropic },
   };
+}
+
+/** Compatible servers differ in what they make of a schema, and some then call no tools any more: they are asked in words. */
+function responseFormat({ model, responseSchema: schema }: StepRequest) {
+  if (!schema || !/^(openai|anthropic|google|atelier)\b/.test(model.provider)) return {};
+  return { responseFormat: { type: 'json' as const, name: 'response', schema: schema as JSONSchema7 } };
+}
+
+/** Tools and instructions come first and are the same in many conversations: Anthropic caches them apart. */
+function withCachedInstructions(prompt: LanguageModelV4Prompt): LanguageModelV4Prompt {
+  const last = prompt.findLastIndex(({ role }) => role === 'system');
+  return prompt.map((message, index) => {
+    if (index !== last) return message;
+    const { anthropic, ...others } = message.providerOptions ?? {};
+    return {
+      ...message,
+      providerOptions: { ...others, anthropic: { cacheControl: EPHEMERAL, ...anthropic } },
+    };
+  });
 }

@@ -32,6 +32,8 @@ import { ChatsController } from './chats/chats.controller.js';
 import { ChatsService } from './chats/chats.service.js';
 import { ChatsStore } from './chats/chats.store.js';
 import { MessagesStore } from './chats/messages.store.js';
+import { ChatSummariesStore } from './context/chat-summaries.store.js';
+import { Compactor } from './context/compactor.js';
 import { ModelCatalog } from './models/model-catalog.js';
 import { ModelSettingsStore } from './models/model-settings.store.js';
 import { ModelsController } from './models/models.controller.js';
@@ -68,6 +70,8 @@ import { SubagentsService } from './subagents/subagents.service.js';
     RunQueue,
     RunWorker,
     StepCaller,
+    Compactor,
+    ChatSummariesStore,
     ToolGateway,
     ChatsService,
     ChatsStore,

@@ -132,6 +132,30 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
   );
 
   it(
+    'makes a summary again after a worker was killed while it made it',
+    async () => {
+      const first = await startWorker();
+      const error = { code: 'context_length_exceeded', message: 'maximum context length' };
+      const tooLong = { status: 400, body: { error } };
+      model.reply({ text: 'ok' });
+      const { chat_id } = await agent.run(`Remember the egret. ${'more '.repeat(2_000)}`);
+      const from = model.requests.length;
+      model.reply([tooLong, { hang: true }, tooLong, { text: 'Egrets.' }, { text: 'Recovered.' }]);
+      const sent = await agent.send('go', { chat_id });
+      await model.received(from + 2);
+      await first.kill();
+      await startWorker();
+      expect(await agent.ended(sent)).toMatchObject({
+        status: 'completed',
+        result: { response: 'Recovered.' },
+      });
+      const { body } = await ada.client.get(`/api/agent/runs/${sent.call_id}`);
+      expect(body).toMatchObject({ attempts: 2, compactions: [{ step: 1 }] });
+    },
+    PATIENCE,
+  );
+
+  it(
     'ends within ten seconds when told to, finishes what is short and hands the rest to another worker',
     async () => {
       const first = await startWorker({ DRAIN_SECONDS: '4' });

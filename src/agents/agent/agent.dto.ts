@@ -72,6 +72,15 @@ export class SendMessage {
   )
   on_approval?: (typeof ON_APPROVAL)[number];
 
+  @Field.json(
+    'JSON Schema (2020-12 or draft-07) of the answer, which is then found in result.json; patterns in RE2 syntax, no $ref to elsewhere',
+    {
+      optional: true,
+      example: { type: 'object', properties: { day: { type: 'string' } }, required: ['day'] },
+    },
+  )
+  response_schema?: unknown;
+
   @Field.object('Limits of this run', () => RunBudgetInput, { optional: true })
   budget?: RunBudgetInput;
 }
@@ -186,6 +195,12 @@ export class ToolOutputView {
 export class RunResultView {
   @Field.text('What the agent answered', { max: 1_000_000, example: 'It is Saturday.' })
   response: string;
+
+  @Field.json('The answer as JSON, valid against response_schema, where the message had one', {
+    optional: true,
+    example: { day: 'Saturday' },
+  })
+  json?: unknown;
 
   @Field.object('What the tools gave back, in order', () => ToolOutputView, { list: true })
   toolOutputs: ToolOutputView[];

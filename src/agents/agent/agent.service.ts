@@ -16,6 +16,7 @@ import { ModelsService } from '../models/models.service.js';
 import { SubagentsService } from '../subagents/subagents.service.js';
 import { SendMessage, SentView } from './agent.dto.js';
 import { Deliveries } from './deliveries.js';
+import { requireUsableSchema } from './response-check.js';
 import { type Delivery, NO_USAGE, type OnApproval } from './run.entity.js';
 import type { RunBudget } from './run-limits.js';
 
@@ -30,6 +31,7 @@ interface NewRun {
   budget: RunBudget | undefined;
   delivery: Delivery;
   onApproval: OnApproval;
+  responseSchema: unknown;
 }
 
 /** Accepts messages: each starts a run, or waits in its chat for those before it. */
@@ -62,6 +64,7 @@ export class AgentService {
   })
   async send(actor: Actor, input: SendMessage): Promise<SentView> {
     requireScope(actor, 'agent.run');
+    requireUsableSchema(input.response_schema);
     const existing = input.chat_id ? await this.existing(actor, input) : undefined;
     const draft = existing ? undefined : await this.chats.draft(actor, { ...input, model: undefined });
     const expected = existing ?? draft;
@@ -83,10 +86,24 @@ export class AgentService {
     model: string,
     input: SendMessage,
   ): Promise<SentView> {
-    const { delivery = 'queue', on_approval = 'wait', budget, message: text } = input;
+    const {
+      delivery = 'queue',
+      on_approval = 'wait',
+      budget,
+      message: text,
+      response_schema: responseSchema,
+    } = input;
     const pending = await this.deliveries.hold(unit, chat.id, delivery);
     const ids = { callId: newId(), messageId: newId() };
-    await this.store(unit, actor, chat, { ...ids, model, text, budget, delivery, onApproval: on_approval });
+    await this.store(unit, actor, chat, {
+      ...ids,
+      model,
+      text,
+      budget,
+      delivery,
+      onApproval: on_approval,
+      responseSchema,
+    });
     const placed = await this.deliveries.place(unit, { ...ids, chatId: chat.id }, delivery, pending);
     return {
       call_id: ids.callId,
@@ -104,17 +121,18 @@ export class AgentService {
     unit: UnitOfWork,
     actor: Actor,
     chat: Target,
-    { callId, messageId, model, text, budget, delivery, onApproval }: NewRun,
+    { callId, messageId, model, text, budget, delivery, onApproval, responseSchema }: NewRun,
   ): Promise<void> {
     const content = storable([{ type: 'text', text }]);
     const queued = storable({ call_id: callId, chat_id: chat.id, message_id: messageId });
     await sql`
       with accepted as (
         insert into run (id, chat_id, organization_id, workspace_id, status, state, agent_name, model, created_by, actor, attempt,
-          step_count, last_event, usage, budget, delivery, on_approval, created_at)
+          step_count, last_event, usage, budget, delivery, on_approval, response_schema, created_at)
         values (${callId}, ${chat.id}, ${chat.organizationId}, ${chat.workspaceId}, 'pending', 'queued', ${chat.agentName}, ${model},
           ${actor.id}, ${JSON.stringify(actor)}::jsonb, 0, 0, 1, ${JSON.stringify(NO_USAGE)}::jsonb,
-          ${budget ? JSON.stringify(budget) : null}::jsonb, ${delivery}, ${onApproval}, now())
+          ${budget ? JSON.stringify(budget) : null}::jsonb, ${delivery}, ${onApproval},
+          ${responseSchema === undefined ? null : storable(responseSchema)}::json, now())
         returning id, number
       ), said as (
         insert into message (id, chat_id, run_id, run_number, role, content, created_at)

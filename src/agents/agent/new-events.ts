@@ -1,3 +1,4 @@
+import type { ChatSummary } from '../context/chat-summary.js';
 import type { FinishedStep, NewEvent, PlannedCall } from './run-journal.js';
 
 export const stepStarted = (step: number): NewEvent => ({ type: 'step.started', data: { step } });
@@ -8,9 +9,30 @@ export const stepRestarted = (
   why: { attempt: number; delay_ms: number; message: string },
 ): NewEvent => ({ type: 'step.restarted', data: { step, ...why } });
 
+/** The conversation is too long for the model: older messages are being summarized. */
+export const contextCompacting = (step: number): NewEvent => ({ type: 'context.compacting', data: { step } });
+
+export const contextCompacted = (summary: ChatSummary): NewEvent => ({
+  type: 'context.compacted',
+  data: {
+    step: summary.step,
+    messages: summary.messageCount,
+    tokens_before: summary.tokensBefore,
+    tokens_after: summary.tokensAfter,
+    usage: summary.usage,
+    cost_usd: summary.costUsd,
+  },
+});
+
 export const stepFinished = ({ number, result, costUsd }: FinishedStep): NewEvent => ({
   type: 'step.finished',
   data: { step: number, finish_reason: result.finish_reason, usage: result.usage, cost_usd: costUsd },
+});
+
+/** The answer does not fit the schema that was asked for; the model is told why, and answers again. */
+export const responseInvalid = (step: number, faults: readonly string[]): NewEvent => ({
+  type: 'response.invalid',
+  data: { step, faults },
 });
 
 export const toolStarted = ({ callId, tool, input, step }: PlannedCall): NewEvent => ({

@@ -5,6 +5,7 @@ import { buildPrompt, INTERRUPTED, systemPrompt } from './prompt.js';
 type Call = MessageRow['calls'][number];
 
 const RUN = 'this-run';
+const READER = { runId: RUN, model: 'local/small' };
 const row = (fields: Partial<MessageRow>): MessageRow => ({
   id: 'm',
   chat_id: 'c',
@@ -13,6 +14,7 @@ const row = (fields: Partial<MessageRow>): MessageRow => ({
   number: '1',
   role: 'assistant',
   step: 1,
+  model: null,
   content: [],
   created_at: '2026-11-21 09:30:00+00',
   calls: [],
@@ -39,11 +41,11 @@ const call = (fields: Partial<Call>): Call => ({
   finished_at: null,
   ...fields,
 });
-const prompt = (...rows: MessageRow[]) => buildPrompt('Be good.', rows, RUN).slice(1);
+const prompt = (...rows: MessageRow[]) => buildPrompt('Be good.', rows, READER).slice(1);
 
 describe('the prompt', () => {
   it('begins with the instructions', () => {
-    expect(buildPrompt('Be good.', [user('hello')], RUN)).toEqual([
+    expect(buildPrompt('Be good.', [user('hello')], READER)).toEqual([
       { role: 'system', content: 'Be good.' },
       { role: 'user', content: [{ type: 'text', text: 'hello' }] },
     ]);
@@ -86,7 +88,7 @@ describe('the prompt', () => {
       { type: 'reasoning' as const, text: 'Hm.', providerOptions: signed },
       { type: 'text' as const, text: 'Yes.', providerOptions: signed },
     ];
-    expect(prompt(row({ content }))).toEqual([{ role: 'assistant', content }]);
+    expect(prompt(row({ content }), user('Sure?'))[0]).toEqual({ role: 'assistant', content });
     expect(prompt(row({ content, run_id: 'an-earlier-run' }))).toEqual([
       { role: 'assistant', content: [{ type: 'text', text: 'Yes.' }] },
     ]);

@@ -5,7 +5,7 @@ import type {
 } from '@ai-sdk/provider';
 import type { Row } from '../../platform/database/rows.js';
 import type { MessagePart } from '../chats/message.entity.js';
-import type { MessageRow } from '../chats/messages.store.js';
+import type { ConversationRow } from '../chats/messages.store.js';
 import type { Subagent } from '../subagents/subagent.js';
 import type { ToolCall } from './tool-call.entity.js';
 
@@ -26,18 +26,54 @@ export function systemPrompt(agent: Subagent | null, hasWorkspace: boolean): str
 }
 
 /** The conversation as a model takes it: every tool call is followed by a result, whatever became of it. */
-export function buildPrompt(system: string, rows: MessageRow[], runId: string): LanguageModelV4Prompt {
-  return [{ role: 'system', content: system }, ...rows.flatMap(row => messagesOf(row, row.run_id === runId))];
+export function buildPrompt(
+  system: string,
+  rows: readonly ConversationRow[],
+  reader: Reader,
+): LanguageModelV4Prompt {
+  const messages = rows.flatMap((row, index) => [
+    ...messagesOf(row, reader),
+    ...correctionOf(row, rows[index + 1], reader),
+  ]);
+  return [{ role: 'system', content: system }, ...messages];
 }
 
-function messagesOf(row: MessageRow, isCurrent: boolean): LanguageModelV4Message[] {
-  if (row.role === 'user')
+/** For which run, and for which model, a prompt is. */
+export interface Reader {
+  runId: string;
+  model: string;
+  /** What a model is told of an answer of this run that was not accepted. */
+  correction?: (text: string) => string;
+}
+
+const CORRECTED = 'That was not the JSON that was asked for. Answer again.';
+
+/** An answer after which its run went on without tools, or anything said, was not accepted: the model was told why. */
+function correctionOf(
+  { role, run_id, calls, content }: ConversationRow,
+  next: ConversationRow | undefined,
+  { runId, correction }: Reader,
+): LanguageModelV4Message[] {
+  if (role !== 'assistant' || calls.length > 0) return [];
+  const isRefused = next ? next.role === 'assistant' && next.run_id === run_id : run_id === runId;
+  if (!isRefused) return [];
+  const said = content.map(part => (part.type === 'text' ? part.text : '')).join('');
+  const text = run_id === runId && correction ? correction(said) : CORRECTED;
+  return [{ role: 'user', content: [{ type: 'text', text }] }];
+}
+
+/** A row as messages of a prompt. */
+export function messagesOf(row: ConversationRow, reader: Reader): LanguageModelV4Message[] {
+  if (row.role !== 'assistant')
     return [{ role: 'user', content: row.content.filter(part => part.type === 'text') }];
-  const content = isCurrent ? row.content : row.content.flatMap(withoutProviderState);
+  const content = isOwn(row, reader) ? row.content : row.content.flatMap(withoutProviderState);
   if (content.length === 0) return [];
   const answer = { role: 'assistant', content } as LanguageModelV4Message;
   return row.calls.length === 0 ? [answer] : [answer, { role: 'tool', content: row.calls.map(resultOf) }];
 }
+
+const isOwn = ({ run_id, model }: ConversationRow, reader: Reader) =>
+  run_id === reader.runId && (model === null || model === reader.model);
 
 /** Reasoning, and what providers sign, is bound to the model and the turn it was made in; earlier turns go without. */
 function withoutProviderState(part: MessagePart): MessagePart[] {

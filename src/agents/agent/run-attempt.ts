@@ -2,11 +2,14 @@ import type { StepResult } from '#libs/model-client/index.js';
 import type { Database } from '../../platform/database/database.js';
 import type { Row } from '../../platform/database/rows.js';
 import type { MessagesStore } from '../chats/messages.store.js';
+import type { Compactor } from '../context/compactor.js';
 import { DeltaWriter } from './delta-writer.js';
-import { stepFinished, stepRestarted, stepStarted, toolStarted } from './new-events.js';
+import { ModelTurns } from './model-turns.js';
+import { responseInvalid, stepFinished, stepRestarted, stepStarted, toolStarted } from './new-events.js';
+import { MOST_REPAIRS, ResponseCheck, schemaFailed } from './response-check.js';
 import type { Run } from './run.entity.js';
 import type { FinishedStep, NewEvent, PlannedCall, RunEnd, RunJournal } from './run-journal.js';
-import { type ReachedLimit, RunLimits } from './run-limits.js';
+import { LimitReached, type ReachedLimit, RunLimits } from './run-limits.js';
 import type { RunsStore } from './runs.store.js';
 import type { SteersStore } from './steers.store.js';
 import type { StepCaller } from './step-caller.js';
@@ -21,6 +24,7 @@ export interface RunParts {
   readonly steers: SteersStore;
   readonly messages: MessagesStore;
   readonly steps: StepCaller;
+  readonly compactor: Compactor;
   readonly tools: ToolGateway;
   readonly mostSteps: number;
 }
@@ -32,7 +36,10 @@ export class RunAttempt {
   private readonly deltas: DeltaWriter;
   private readonly round: ToolRound;
   private readonly limits: RunLimits;
+  private readonly check: ResponseCheck | null;
   private mayRepeatStep = false;
+  /** How often the model was told that its answer is not what was asked for. */
+  private repairs = 0;
 
   /** `hold` is aborted when the run is no longer this attempt's. */
   constructor(
@@ -48,22 +55,26 @@ export class RunAttempt {
       error => this.fault.abort(error),
     );
     this.round = new ToolRound(journal, this.deltas, this.signal);
+    this.check = ResponseCheck.of(run.response_schema);
   }
 
   /** Returns when the end of the run is written down; throws what kept it from getting there. */
   async toTheEnd(): Promise<void> {
     try {
+      await this.parts.steps.check(this.run);
       await this.work(await this.parts.tools.open(this.run));
     } catch (error) {
       // What was streamed is kept; that it cannot be written is told by the fault below.
       await Promise.allSettled([this.deltas.settle()]);
+      if (error instanceof LimitReached) return this.endAt(error.limit);
       if (this.isOutOfTime()) return this.endAt(this.limits.reachedTime);
       throw this.signal.aborted ? this.signal.reason : error;
     }
   }
 
   private async work(tools: RunTools): Promise<void> {
-    await this.parts.steps.check(this.run);
+    const { parts, run, journal, deltas, limits, check, signal } = this;
+    const turns = new ModelTurns({ ...parts, journal, deltas, limits }, run, check, signal);
     let calls = await this.openCalls();
     this.mayRepeatStep = this.run.attempt > 1 && calls.length === 0;
     for (let step = this.run.step_count; ; step++) {
@@ -71,7 +82,7 @@ export class RunAttempt {
       if (limit) return this.giveUp(calls, limit);
       await this.round.run(calls, tools, stepStarted(step + 1));
       if (this.journal.steering.waits) await this.takeIn(step + 1);
-      const asked = await this.step(step + 1, tools);
+      const asked = await this.step(step + 1, turns, tools);
       if (asked === 'ended') return;
       calls = asked;
     }
@@ -89,28 +100,19 @@ export class RunAttempt {
   /** Calls of the last step that an earlier attempt left without a result. */
   private async openCalls(): Promise<OpenCall[]> {
     if (this.run.attempt === 1) return [];
+    if (this.check) this.repairs = await this.parts.runs.answersRefused(this.run.id);
     const calls = await this.parts.runs.toolCalls(this.run.id);
     return calls.filter(({ state }) => state !== 'finished').map(fromRow);
   }
 
   /** One model call, written down with the calls it asks for; with none, that is the end of the run, unless a message came in meanwhile. */
-  private async step(number: number, tools: RunTools): Promise<PlannedCall[] | 'ended'> {
-    const rows = await this.parts.messages.list(this.run.chat_id, { upTo: this.run.number });
+  private async step(number: number, turns: ModelTurns, tools: RunTools): Promise<PlannedCall[] | 'ended'> {
     const startedAt = new Date();
     if (this.isRepeated(number)) await this.journal.tell([takenUp(number), stepStarted(number)]);
-    const { result, costUsd } = await this.parts.steps.call({
-      run: this.run,
-      step: number,
-      rows,
-      tools,
-      signal: this.signal,
-      onDelta: ({ type, text }) => this.deltas.add(`${type}.delta`, text, { step: number }),
-      onRestart: why => this.deltas.restart(stepRestarted(number, why)),
-    });
-    this.limits.add(costUsd);
+    const { result, costUsd, model } = await turns.take(number, tools);
     const rest = await this.deltas.handOver();
     const calls = plannedCalls(number, result);
-    const step = { number, result, costUsd, calls, startedAt };
+    const step = { number, result, costUsd, model, calls, startedAt };
     if (calls.length === 0) return this.endWith(step, rest, tools);
     await this.journal.finishStep(step, [...rest, stepFinished(step), ...calls.slice(0, 1).map(toolStarted)]);
     return calls;
@@ -123,11 +125,14 @@ export class RunAttempt {
 
   /**
    * The last step and the end of the run in one transaction, which also lets the chat's next run go. Where a message waits
-   * to enter the run, and it may have another step, it goes on with that instead.
+   * to enter the run, and it may have another step, it goes on with that instead; and where the answer is not what was
+   * asked for, the model is told so and answers again.
    */
   private endWith(step: FinishedStep, rest: NewEvent[], tools: RunTools): Promise<'ended' | PlannedCall[]> {
     const { text: response, finish_reason } = step.result;
     const stopReason = STOP_REASONS[finish_reason] ?? 'end_turn';
+    const { json, faults } = this.check?.read(response) ?? {};
+    const isRefused = finish_reason === 'content-filter';
     const { database, runs, steers } = this.parts;
     const { journal, limits } = this;
     return database.transaction(async unit => {
@@ -138,7 +143,16 @@ export class RunAttempt {
         await journal.tell([stepStarted(step.number + 1)], unit);
         return [];
       }
-      await runs.endIn(unit, journal, { status: 'completed', stopReason, response });
+      if (faults && this.repairs < MOST_REPAIRS && !isRefused) {
+        this.repairs += 1;
+        const events = [responseInvalid(step.number, faults), stepStarted(step.number + 1)];
+        await journal.tell(events, unit);
+        return [];
+      }
+      const end: RunEnd = faults
+        ? { status: 'error', fault: schemaFailed(faults), response }
+        : { status: 'completed', stopReason, response, json };
+      await runs.endIn(unit, journal, end);
       return 'ended';
     });
   }

@@ -1,7 +1,7 @@
 import { Field } from '../../platform/http/field.js';
 import { PageInput, PageOf } from '../../platform/http/page.js';
 import { RUN_STATUSES } from '../chats/chats.dto.js';
-import { RUN_STATES, RunStatusView } from './agent.dto.js';
+import { RUN_STATES, RunStatusView, UsageView } from './agent.dto.js';
 
 export class StopRuns {
   @Field.id('The run to stop; or name its chat', { optional: true })
@@ -95,6 +95,36 @@ export class RunStepView {
   finished_at: string;
 }
 
+/** Older messages of the chat were summarized to make room for more; the messages themselves stay. */
+export class CompactionView {
+  @Field.integer('The step before which it happened', { example: 4 })
+  step: number;
+
+  @Field.integer('How many messages were summarized', { example: 12 })
+  messages: number;
+
+  @Field.integer('Tokens of the conversation before, about', { example: 180000 })
+  tokens_before: number;
+
+  @Field.integer('Tokens of it after that, about', { example: 21000 })
+  tokens_after: number;
+
+  @Field.text('The model that wrote the summary; null: none did', { nullable: true, example: 'atelier/demo' })
+  model: string | null;
+
+  @Field.object('Tokens that the summary took', () => UsageView, { nullable: true })
+  usage: UsageView | null;
+
+  @Field.number('What the summary cost, in USD; null: a price is not known', {
+    nullable: true,
+    example: 0.03,
+  })
+  cost_usd: number | null;
+
+  @Field.time('When it was written')
+  created_at: string;
+}
+
 /** The whole record of a run. */
 export class RunRecordView extends RunStatusView {
   @Field.id('Its workspace', { nullable: true })
@@ -114,6 +144,9 @@ export class RunRecordView extends RunStatusView {
 
   @Field.object('Its model calls', () => RunStepView, { list: true })
   steps: RunStepView[];
+
+  @Field.object('When its context was made shorter', () => CompactionView, { list: true })
+  compactions: CompactionView[];
 
   @Field.text('Files that its tools are known to have changed', { list: true, example: ['hello.txt'] })
   files_changed: string[];

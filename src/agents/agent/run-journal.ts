@@ -1,10 +1,12 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { StepContentPart, StepResult } from '#libs/model-client/index.js';
+import type { StepResult, StepUsage } from '#libs/model-client/index.js';
 import { enterModelCall, enterToolCall, freeReservation } from '../../identity/index.js';
 import type { Database, UnitOfWork } from '../../platform/database/database.js';
 import { storable, storableText } from '../../platform/database/storable.js';
 import type { Signals } from '../../platform/signals/signals.js';
 import type { ToolResult } from '../../workspaces/index.js';
+import { keepSummary } from '../context/chat-summaries.store.js';
+import type { ChatSummary } from '../context/chat-summary.js';
 import type { RunFault } from './run.entity.js';
 import type { RunEventType } from './run-event.entity.js';
 import { Steering } from './steering.js';
@@ -37,11 +39,13 @@ export interface FinishedStep {
   result: StepResult;
   costUsd: number | null;
   calls: PlannedCall[];
+  /** Id of the model that answered. */
+  model: string;
 }
 
 /** How a run ended. */
 export type RunEnd =
-  | { status: 'completed'; stopReason: string; response: string }
+  | { status: 'completed'; stopReason: string; response: string; json?: { value: unknown } }
   | { status: 'error'; fault: RunFault; response: string | null };
 
 /** The topic that is signalled whenever a run has new events, or is gone. */
@@ -77,19 +81,24 @@ export class RunJournal {
 
   /** The model has answered: its message, its usage and the calls it asks for; the first call counts as started. */
   async finishStep(step: FinishedStep, events: NewEvent[], unit?: UnitOfWork): Promise<void> {
-    const { number, result, costUsd, startedAt } = step;
-    const addCost =
-      costUsd === null
-        ? sql`cost_usd = null`
-        : sql`cost_usd = case when step_count = 0 then ${costUsd}::float8 else cost_usd + ${costUsd}::float8 end`;
-    const change = sql`step_count = ${number}, model_used = ${result.model_used}, usage = ${this.addedUsage(result)}, ${addCost}`;
+    const { number, result, costUsd, startedAt, model } = step;
+    const change = sql`step_count = ${number}, model_used = ${result.model_used}, ${this.added(result.usage, costUsd)}`;
     const also = [
       this.stepRow(step, startedAt),
-      this.messageRow(number, result.content),
-      ...enterModelCall(FENCED, { step: number, usage: result.usage, costUsd }),
+      this.messageRow(step),
+      ...enterModelCall(FENCED, { step: number, model, usage: result.usage, costUsd }),
     ];
     if (step.calls.length > 0) also.push(this.callRows(step.calls));
     await this.record(events, { change, also, unit });
+  }
+
+  /** Older messages have a summary from now on; what it cost counts like any other model call, once. */
+  async compacted(summary: ChatSummary, events: NewEvent[]): Promise<void> {
+    const { usage, costUsd, model } = summary;
+    const also = [keepSummary(FENCED, summary)];
+    if (!usage || model === null) return this.record(events, { also });
+    also.push(...enterModelCall(FENCED, { step: null, model, usage, costUsd }));
+    await this.record(events, { change: this.added(usage, costUsd), also });
   }
 
   /** A call has given its result; `next`, where there is one, counts as started from now on. */
@@ -119,12 +128,14 @@ export class RunJournal {
     const { id } = this.run;
     const response = end.response && storableText(end.response);
     const ended = sql`state = 'done', due = false, holder = null, finished_at = now(), status = ${end.status}, response = ${response}`;
+    const json = end.status === 'completed' ? end.json : undefined;
+    const said = json ? { response, json: json.value } : { response };
     const [data, stopReason, error] =
       end.status === 'completed'
-        ? [{ stop_reason: end.stopReason, response }, end.stopReason, null]
+        ? [{ stop_reason: end.stopReason, ...said }, end.stopReason, null]
         : [{ error: end.fault }, 'error', storable(end.fault)];
     const type = end.status === 'completed' ? 'run.completed' : 'run.failed';
-    const change = sql`${ended}, stop_reason = ${stopReason}, error = ${error}::jsonb`;
+    const change = sql`${ended}, stop_reason = ${stopReason}, error = ${error}::jsonb, response_json = ${json ? storable(json) : null}::json`;
     const merged = sql`merged as (
       update run r set ${change}, last_event = r.last_event + 1 from fenced
       where r.merged_into = fenced.id and r.status = 'pending' returning r.id, r.last_event,
@@ -171,10 +182,12 @@ export class RunJournal {
     else tell();
   }
 
-  private addedUsage({ usage }: StepResult): RawBuilder<unknown> {
-    return sql`(select jsonb_object_agg(key, case when usage -> key = 'null'::jsonb then value
+  /** What a model call used, added to what the run has used so far; a cost that is not known makes the sum unknown. */
+  private added(usage: StepUsage, costUsd: number | null): RawBuilder<unknown> {
+    return sql`usage = (select jsonb_object_agg(key, case when usage -> key = 'null'::jsonb then value
       when value = 'null'::jsonb then usage -> key else to_jsonb((usage ->> key)::bigint + value::text::bigint) end)
-      from jsonb_each(${JSON.stringify(usage)}::jsonb))`;
+      from jsonb_each(${JSON.stringify(usage)}::jsonb)),
+      cost_usd = case when step_count = 0 then coalesce(cost_usd, 0) else cost_usd end + ${costUsd}::float8`;
   }
 
   private stepRow({ number, result, costUsd }: FinishedStep, startedAt: Date): RawBuilder<unknown> {
@@ -184,10 +197,11 @@ export class RunJournal {
         ${startedAt.toISOString()}::timestamptz, now() from fenced)`;
   }
 
-  private messageRow(step: number, content: StepContentPart[]): RawBuilder<unknown> {
+  private messageRow({ number, result: { content }, model }: FinishedStep): RawBuilder<unknown> {
     return sql`said as (
-      insert into message (id, chat_id, run_id, run_number, role, step, content, created_at)
-      select gen_random_uuid(), ${this.run.chatId}, id, ${this.run.number}::bigint, 'assistant', ${step}, ${storable(content)}::jsonb, now()
+      insert into message (id, chat_id, run_id, run_number, role, step, model, content, created_at)
+      select gen_random_uuid(), ${this.run.chatId}, id, ${this.run.number}::bigint, 'assistant', ${number}, ${model},
+        ${storable(content)}::jsonb, now()
       from fenced)`;
   }
 

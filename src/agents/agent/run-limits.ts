@@ -14,6 +14,13 @@ export interface ReachedLimit {
   readonly text: string;
 }
 
+/** A limit was reached in the middle of a step. */
+export class LimitReached extends Error {
+  constructor(readonly limit: ReachedLimit) {
+    super(`The run has reached ${limit.text}`);
+  }
+}
+
 /** The limits of one run. Steps and cost are looked at between model calls, the time at any moment. */
 export class RunLimits {
   /** Aborted when the time is over. */
@@ -25,7 +32,7 @@ export class RunLimits {
     /** The operator's limit. */
     private readonly mostSteps: number,
   ) {
-    this.spentUsd = run.step_count === 0 ? 0 : run.cost_usd;
+    this.spentUsd = run.step_count === 0 ? (run.cost_usd ?? 0) : run.cost_usd;
     this.expired = expiry(run);
   }
 

@@ -7,6 +7,7 @@ import type { Row } from '../../platform/database/rows.js';
 import { Log, withLogContext } from '../../platform/log/log.js';
 import { Signals } from '../../platform/signals/signals.js';
 import { MessagesStore } from '../chats/messages.store.js';
+import { Compactor } from '../context/compactor.js';
 import type { Run } from './run.entity.js';
 import { RunAttempt, RunParts } from './run-attempt.js';
 import { RunAuthority } from './run-authority.js';
@@ -36,13 +37,14 @@ export class RunLoop {
     @Inject(RunQueue) private readonly queue: RunQueue,
     @Inject(MessagesStore) messages: MessagesStore,
     @Inject(StepCaller) steps: StepCaller,
+    @Inject(Compactor) compactor: Compactor,
     @Inject(ToolGateway) tools: ToolGateway,
     @Inject(RunAuthority) private readonly authority: RunAuthority,
     @Inject(Signals) private readonly signals: Signals,
     @Inject(Config) config: Config,
     @Inject(Log) private readonly log: Log,
   ) {
-    this.parts = { database, runs, steers, messages, steps, tools, mostSteps: config.runMaxSteps };
+    this.parts = { database, runs, steers, messages, steps, compactor, tools, mostSteps: config.runMaxSteps };
   }
 
   /**

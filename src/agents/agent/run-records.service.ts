@@ -6,6 +6,7 @@ import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/h
 import { Invalid } from '../../platform/http/problem.js';
 import { WorkspacesStore } from '../../workspaces/index.js';
 import { ChatsStore } from '../chats/chats.store.js';
+import { ChatSummariesStore } from '../context/chat-summaries.store.js';
 import type { Run } from './run.entity.js';
 import { ListRuns, RunId, RunPage, RunRecordView, RunStepView, RunSummaryView } from './run-control.dto.js';
 import { RunRecordsStore } from './run-records.store.js';
@@ -18,6 +19,7 @@ export class RunRecordsService {
   constructor(
     @Inject(RunsService) private readonly runs: RunsService,
     @Inject(RunRecordsStore) private readonly records: RunRecordsStore,
+    @Inject(ChatSummariesStore) private readonly summaries: ChatSummariesStore,
     @Inject(ChatsStore) private readonly chats: ChatsStore,
     @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
   ) {}
@@ -63,6 +65,7 @@ export class RunRecordsService {
       created_by,
       attempts,
       steps: steps.map(stepView),
+      compactions: await this.summaries.ofRun(call_id),
       files_changed: files,
     };
   }

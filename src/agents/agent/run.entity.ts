@@ -112,6 +112,18 @@ export class Run {
   @Property({ type: 'text', nullable: true })
   response: string | null = null;
 
+  /** What its answer must be valid against, a JSON Schema. */
+  @Property({ type: 'json', nullable: true })
+  responseSchema: Record<string, unknown> | null = null;
+
+  /** The answer that is valid against it, in an object of its own as it may be null. */
+  @Property({ type: 'json', nullable: true })
+  responseJson: { value: unknown } | null = null;
+
+  /** Models that are asked, in this order, where the one asked for cannot answer. */
+  @Property({ type: 'text[]' })
+  fallbackModels: string[] = [];
+
   @Property({ type: 'jsonb' })
   usage: Usage = NO_USAGE;
 

@@ -8,7 +8,7 @@ import { NotFound } from '../../platform/http/problem.js';
 import { Signals } from '../../platform/signals/signals.js';
 import { WakeUp } from '../../platform/signals/wake-up.js';
 import { ChatsStore } from '../chats/chats.store.js';
-import { RunEventsInput, RunStatusInput, RunStatusView, ToolOutputView } from './agent.dto.js';
+import { RunEventsInput, RunResultView, RunStatusInput, RunStatusView, ToolOutputView } from './agent.dto.js';
 import type { Run } from './run.entity.js';
 import { RunEvents } from './run-events.js';
 import { endTopic } from './run-journal.js';
@@ -87,9 +87,8 @@ export class RunsService implements BeforeApplicationShutdown {
   }
 
   private async view(run: Row<Run>): Promise<RunStatusView> {
-    const { id: call_id, chat_id, status, state, stop_reason, error, model, usage, cost_usd, response } = run;
+    const { id: call_id, chat_id, status, state, stop_reason, error, model, usage, cost_usd } = run;
     const { merged_into, merged_step } = run;
-    const toolOutputs = status === 'completed' ? (await this.runs.toolCalls(call_id)).map(toolOutput) : [];
     return {
       call_id,
       chat_id,
@@ -97,7 +96,7 @@ export class RunsService implements BeforeApplicationShutdown {
       state,
       stop_reason,
       error,
-      ...(status === 'completed' ? { result: { response: response ?? '', toolOutputs } } : {}),
+      ...(status === 'completed' ? { result: await this.result(run) } : {}),
       injected_into: merged_into && merged_step ? { call_id: merged_into, step: merged_step } : null,
       model,
       usage,
@@ -106,6 +105,12 @@ export class RunsService implements BeforeApplicationShutdown {
       started_at: isoOrNull(run.started_at),
       finished_at: isoOrNull(run.finished_at),
     };
+  }
+
+  private async result({ id, response, response_json }: Row<Run>): Promise<RunResultView> {
+    const toolOutputs = (await this.runs.toolCalls(id)).map(toolOutput);
+    const json = response_json ? { json: response_json.value } : {};
+    return { response: response ?? '', ...json, toolOutputs };
   }
 }
 

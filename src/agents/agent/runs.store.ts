@@ -39,6 +39,16 @@ export class RunsStore {
       .execute();
   }
 
+  /** How many answers of a run that is in flight were not accepted: those with which it asked for no tools. */
+  async answersRefused(runId: string): Promise<number> {
+    const { rows } = await sql<{ count: string }>`
+      select count(*) from message m where m.run_id = ${runId} and m.role = 'assistant' and m.step is not null
+        and not exists (select 1 from tool_call c where c.run_id = m.run_id and c.step = m.step)`.execute(
+      this.tables(),
+    );
+    return Number(rows[0]?.count ?? 0);
+  }
+
   /** Events of a run after event number `after`, in order. */
   events(runId: string, after: number, limit: number): Promise<Row<RunEvent>[]> {
     return this.tables()

@@ -4,22 +4,31 @@ import { Budgets, type PlannedSpend } from '../../identity/index.js';
 import { Config } from '../../platform/config/config.js';
 import type { Row } from '../../platform/database/rows.js';
 import { Unavailable } from '../../platform/http/problem.js';
-import type { MessageRow } from '../chats/messages.store.js';
+import type { ModelInput } from '../context/context-window.js';
 import { estimateUsd } from '../models/estimate.js';
-import { ModelCatalog } from '../models/model-catalog.js';
+import { type CallableModel, ModelCatalog } from '../models/model-catalog.js';
 import { ModelsService } from '../models/models.service.js';
-import { buildPrompt, systemPrompt } from './prompt.js';
 import type { Run } from './run.entity.js';
-import type { RunTools } from './tool-gateway.js';
 
-interface StepCall extends Pick<StepRequest, 'signal' | 'onDelta' | 'onRestart'> {
+/** One call of a model on behalf of a run. */
+export interface ModelCall extends Pick<StepRequest, 'signal' | 'onDelta' | 'onRestart' | 'responseSchema'> {
   run: Row<Run>;
+  /** The step that it is for. */
   step: number;
-  rows: MessageRow[];
-  tools: RunTools;
+  model: CallableModel;
+  input: ModelInput;
+  /** Size of the input. */
+  bytes: number;
 }
 
-/** Calls the model of a run once. */
+export interface ModelAnswer {
+  result: StepResult;
+  costUsd: number | null;
+  /** Id of the model that gave it. */
+  model: string;
+}
+
+/** Calls models on behalf of runs, within their budgets. */
 @Injectable()
 export class StepCaller {
   constructor(
@@ -30,30 +39,31 @@ export class StepCaller {
   ) {}
 
   /** Throws ModelUnusable where the organization may no longer use the run's model. */
-  async check({ organization_id, model }: Row<Run>): Promise<void> {
+  async check({ organization_id, model }: Pick<Row<Run>, 'organization_id' | 'model'>): Promise<void> {
     await this.models.resolve(organization_id, model);
   }
 
+  /** Throws Unavailable where the model's provider is no longer configured. */
+  open(model: string): CallableModel {
+    const found = this.catalog.find(model);
+    if (!found) throw new Unavailable(`The model ${model} is no longer configured`);
+    return found;
+  }
+
   /** Throws BudgetReached, before the model is called, where a budget has no room for what that may cost. */
-  async call(call: StepCall): Promise<{ result: StepResult; costUsd: number | null }> {
-    const { run, step, rows, tools, ...hooks } = call;
-    const found = this.catalog.find(run.model);
-    if (!found) throw new Unavailable(`The model ${run.model} is no longer configured`);
+  async call({ run, step, model, input, bytes, ...hooks }: ModelCall): Promise<ModelAnswer> {
     const silence = this.config.modelTimeoutSeconds * 1000;
-    const request = {
-      prompt: buildPrompt(systemPrompt(tools.agent, run.workspace_id !== null), rows, run.id),
-      tools: [...tools.offered],
-    };
-    const estimate = estimateUsd(found.price, Buffer.byteLength(JSON.stringify(request)));
+    const estimate = estimateUsd(model.price, bytes);
     const result = await this.withinBudget(spendOf(run, step, estimate), hooks.signal, () =>
       streamStep({
-        model: found.model,
-        ...request,
+        model: model.model,
+        ...input,
         timeouts: { firstByteMs: silence, idleMs: silence },
+        cacheKey: run.chat_id,
         ...hooks,
       }),
     );
-    return { result, costUsd: found.price && costUsd(result.usage, found.price) };
+    return { result, costUsd: model.price && costUsd(result.usage, model.price), model: model.id };
   }
 
   /** What is held for a call that succeeds is freed where its cost is written down. */

@@ -32,6 +32,10 @@ export class Message {
   @Property({ type: 'int', nullable: true })
   step: number | null = null;
 
+  /** The id of the model that gave this answer; what its provider signed is for that model alone. */
+  @Property({ type: 'text', nullable: true })
+  model: string | null = null;
+
   @Property({ type: 'jsonb' })
   content: MessagePart[];
 

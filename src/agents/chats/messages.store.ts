@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
 import { Database } from '../../platform/database/database.js';
 import { iso, type Row } from '../../platform/database/rows.js';
 import type { ToolCall } from '../agent/tool-call.entity.js';
@@ -9,6 +10,9 @@ type MessageTables = { message: Message; tool_call: ToolCall };
 
 /** A message with the tool calls of its step. */
 export type MessageRow = Row<Message> & { calls: Row<ToolCall>[] };
+
+/** What a model is given of a chat: messages, and first the summary of those before them, where there is one. */
+export type ConversationRow = Omit<MessageRow, 'role'> & { role: MessageRow['role'] | 'summary' };
 
 /** Which messages: those after a place in the order, those of runs up to a number. */
 export interface MessageRange {
@@ -38,7 +42,28 @@ export class MessagesStore {
       );
     if (upTo) query = query.where('run_number', '<=', upTo);
     if (range.limit) query = query.limit(range.limit);
-    const messages = await query.execute();
+    return this.withCalls(await query.execute());
+  }
+
+  /** The conversation up to a run, as its model is given it: the newest summary, and the messages after it. */
+  async conversation(chatId: string, upToRun: string): Promise<ConversationRow[]> {
+    const { rows } = await sql<Omit<ConversationRow, 'calls'>>`
+      with newest as (
+        select * from chat_summary where chat_id = ${chatId} and through_run <= ${upToRun}::bigint
+        order by through_run desc, through_message desc, created_at desc limit 1
+      )
+      select id, chat_id, run_id, run_number, number, role, step, content, model, created_at from message
+      where chat_id = ${chatId} and run_number <= ${upToRun}::bigint
+        and (run_number, number) > (coalesce((select through_run from newest), 0), coalesce((select through_message from newest), 0))
+      union all
+      select id, chat_id, run_id, through_run, through_message, 'summary', null, content, null, created_at from newest
+      order by run_number, number`.execute(this.database.tables());
+    return this.withCalls(rows);
+  }
+
+  private async withCalls<M extends Pick<Row<Message>, 'run_id' | 'step'>>(
+    messages: M[],
+  ): Promise<(M & { calls: Row<ToolCall>[] })[]> {
     const calls = await this.callsOf(
       messages.filter(({ step }) => step !== null).map(({ run_id }) => run_id),
     );

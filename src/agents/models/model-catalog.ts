@@ -10,6 +10,15 @@ import {
 import { Config } from '../../platform/config/config.js';
 import { InvalidSetting } from '../../platform/config/settings.js';
 
+/** A model that can be called, and what is known of it. */
+export interface CallableModel {
+  readonly id: string;
+  readonly model: LanguageModelV4;
+  readonly price: ModelPrice | null;
+  /** Tokens; null: not known. */
+  readonly contextWindow: number | null;
+}
+
 /** The language models that this installation can call, whoever asks. */
 @Injectable()
 export class ModelCatalog {
@@ -41,10 +50,11 @@ export class ModelCatalog {
     return this.registry.defaultId();
   }
 
-  /** The model to call, and its price; undefined when its provider is not configured. */
-  find(id: string): { model: LanguageModelV4; price: ModelPrice | null } | undefined {
+  /** The model to call; undefined when its provider is not configured. */
+  find(id: string): CallableModel | undefined {
     const model = this.registry.find(id);
-    return model && { model, price: this.registry.describe(id)?.price ?? null };
+    const { price = null, context_window: contextWindow = null } = this.registry.describe(id) ?? {};
+    return model && { id, model, price, contextWindow };
   }
 
   /** Why a model cannot be called at all; undefined when it can. */

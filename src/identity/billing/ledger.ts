@@ -3,7 +3,10 @@ import type { UnitOfWork } from '../../platform/database/database.js';
 
 /** What a model call used; null where its provider does not say, or a price is not known. */
 export interface ModelCall {
-  readonly step: number;
+  /** The step whose answer it gave; null: it was made on the way to one. */
+  readonly step: number | null;
+  /** The model that answered. */
+  readonly model: string;
   readonly usage: {
     readonly input_tokens: number | null;
     readonly output_tokens: number | null;
@@ -21,12 +24,12 @@ export interface ModelCall {
  */
 export function enterModelCall(
   run: RawBuilder<unknown>,
-  { step, usage, costUsd }: ModelCall,
+  { step, model, usage, costUsd }: ModelCall,
 ): RawBuilder<unknown>[] {
   const entered = sql`entered as (
     insert into usage_entry (time, organization_id, workspace_id, chat_id, run_id, step, actor_id, kind, model, input_tokens,
       output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_usd)
-    select now(), organization_id, workspace_id, chat_id, id, ${step}, created_by, 'model_call', model, ${usage.input_tokens},
+    select now(), organization_id, workspace_id, chat_id, id, ${step}::int, created_by, 'model_call', ${model}, ${usage.input_tokens},
       ${usage.output_tokens}, ${usage.cache_read_tokens}, ${usage.cache_write_tokens}, ${usage.reasoning_tokens},
       ${costUsd}::numeric from ${run})`;
   return [entered, freeReservation(run), ...(costUsd ? [spentOn(run, costUsd), ALERTED] : [])];

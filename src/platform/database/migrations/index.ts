@@ -11,6 +11,7 @@ import { Sandboxes } from './20261121-sandboxes.js';
 import { Sharing } from './20261121-share.js';
 import { SignIn } from './20261121-sign-in.js';
 import { Tenancy } from './20261121-tenancy.js';
+import { Context } from './20261122-context.js';
 import { Delivery } from './20261122-delivery.js';
 import { RunAuthorityMarks } from './20261122-run-authority.js';
 import { RunQueueTables } from './20261122-run-queue.js';
@@ -33,4 +34,5 @@ export const migrationsList = [
   { name: '20261122-delivery', class: Delivery },
   { name: '20261122-run-queue', class: RunQueueTables },
   { name: '20261122-run-authority', class: RunAuthorityMarks },
+  { name: '20261122-context', class: Context },
 ];

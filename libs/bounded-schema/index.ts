@@ -1,0 +1,2 @@
+export { BoundedSchema, SchemaFault } from './bounded-schema.js';
+export { readJson } from './read-json.js';

@@ -1,0 +1,140 @@
+import { ModelError } from '#libs/model-client/index.js';
+import type { Row } from '../../platform/database/rows.js';
+import type { ConversationRow, MessagesStore } from '../chats/messages.store.js';
+import type { Compactor } from '../context/compactor.js';
+import { ContextWindow, type ModelInput } from '../context/context-window.js';
+import type { CallableModel } from '../models/model-catalog.js';
+import type { DeltaWriter } from './delta-writer.js';
+import { contextCompacted, contextCompacting, stepRestarted } from './new-events.js';
+import { buildPrompt, messagesOf, systemPrompt } from './prompt.js';
+import type { ResponseCheck } from './response-check.js';
+import type { Run } from './run.entity.js';
+import type { RunJournal } from './run-journal.js';
+import { LimitReached, type RunLimits } from './run-limits.js';
+import type { ModelAnswer, StepCaller } from './step-caller.js';
+import type { RunTools } from './tool-gateway.js';
+
+interface TurnParts {
+  readonly messages: MessagesStore;
+  readonly steps: StepCaller;
+  readonly compactor: Compactor;
+  readonly journal: RunJournal;
+  readonly deltas: DeltaWriter;
+  readonly limits: RunLimits;
+}
+
+/** What a model is asked in a step. */
+interface Question {
+  rows: ConversationRow[];
+  input: ModelInput;
+  /** Its size. */
+  bytes: number;
+}
+
+/** The model's turns in one attempt at a run: the conversation so far goes in, made shorter where it is too long. */
+export class ModelTurns {
+  private readonly model: CallableModel;
+  private readonly window: ContextWindow;
+
+  constructor(
+    private readonly parts: TurnParts,
+    private readonly run: Row<Run>,
+    private readonly check: ResponseCheck | null,
+    private readonly signal: AbortSignal,
+  ) {
+    this.model = parts.steps.open(run.model);
+    this.window = new ContextWindow(this.model.contextWindow);
+  }
+
+  /** The model's answer in step `step`; its cost counts. Throws LimitReached where making room has used up the budget. */
+  async take(step: number, tools: RunTools): Promise<ModelAnswer> {
+    let question = await this.ask(tools);
+    if (this.window.isFullWith(question.bytes))
+      question = (await this.compact(step, question, tools)) ?? question;
+    try {
+      return await this.answer(step, question);
+    } catch (error) {
+      const shorter = isTooLong(error) ? await this.afterRefusal(step, question, tools, error) : undefined;
+      if (!shorter) throw error;
+      return this.answer(step, shorter);
+    }
+  }
+
+  private async ask(tools: RunTools): Promise<Question> {
+    const { id: runId, chat_id, number, workspace_id } = this.run;
+    const rows = await this.parts.messages.conversation(chat_id, number);
+    const instructions = systemPrompt(tools.agent, workspace_id !== null);
+    const system = this.check ? `${instructions}\n\n${this.check.instructions}` : instructions;
+    const correction = (text: string) => this.check?.correction(text) ?? '';
+    const prompt = buildPrompt(system, rows, { runId, model: this.model.id, correction });
+    const input = { prompt, tools: [...tools.offered] };
+    return { rows, input, bytes: bytesOf(input) };
+  }
+
+  private async answer(step: number, { input, bytes }: Question): Promise<ModelAnswer> {
+    const answer = await this.parts.steps.call({
+      run: this.run,
+      step,
+      model: this.model,
+      input,
+      bytes,
+      responseSchema: this.check?.schema,
+      signal: this.signal,
+      onDelta: ({ type, text }) => this.parts.deltas.add(`${type}.delta`, text, { step }),
+      onRestart: why => this.parts.deltas.restart(stepRestarted(step, why)),
+    });
+    this.window.learn(answer.result.usage.input_tokens, bytes);
+    this.parts.limits.add(answer.costUsd);
+    return answer;
+  }
+
+  /** The provider knows its window better than we do. */
+  private afterRefusal(
+    step: number,
+    question: Question,
+    tools: RunTools,
+    { message }: ModelError,
+  ): Promise<Question | undefined> {
+    this.parts.deltas.restart(stepRestarted(step, { attempt: 1, delay_ms: 0, message }));
+    return this.compact(step, question, tools);
+  }
+
+  /** Replaces older messages by a summary; undefined where there is nothing to summarize. */
+  private async compact(
+    step: number,
+    { rows, bytes }: Question,
+    tools: RunTools,
+  ): Promise<Question | undefined> {
+    const { id: runId, chat_id: chatId } = this.run;
+    const reader = { runId, model: this.model.id };
+    const summary = await this.parts.compactor.summarize({
+      chatId,
+      runId,
+      step,
+      rows,
+      window: this.window,
+      promptBytes: bytes,
+      bytesOf: row => bytesOf(messagesOf(row, reader)),
+      ask: input => this.summarizer(step, input),
+    });
+    if (!summary) return undefined;
+    await this.parts.journal.compacted(summary, [contextCompacted(summary)]);
+    if (summary.usage) this.parts.limits.add(summary.costUsd);
+    const limit = this.parts.limits.reachedAfter(step - 1, tools.mostSteps);
+    if (limit) throw new LimitReached(limit);
+    return this.ask(tools);
+  }
+
+  private async summarizer(step: number, input: ModelInput): Promise<ModelAnswer> {
+    await this.parts.journal.tell([...(await this.parts.deltas.handOver()), contextCompacting(step)]);
+    const { run, model, signal } = this;
+    const silent = { onDelta: () => undefined, onRestart: () => undefined };
+    return this.parts.steps.call({ run, step, model, input, bytes: bytesOf(input), signal, ...silent });
+  }
+}
+
+function isTooLong(error: unknown): error is ModelError {
+  return error instanceof ModelError && error.kind === 'context_length';
+}
+
+const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));

@@ -1,0 +1,68 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type RawBuilder, sql } from 'kysely';
+import { Database } from '../../platform/database/database.js';
+import { iso } from '../../platform/database/rows.js';
+import { storable } from '../../platform/database/storable.js';
+import type { MessagePart } from '../chats/message.entity.js';
+import type { ChatSummary } from './chat-summary.js';
+
+/** What a summary was made of, and what it cost, as run records show it. */
+export interface CompactionRow {
+  step: number;
+  messages: number;
+  tokens_before: number;
+  tokens_after: number;
+  model: string | null;
+  usage: ChatSummary['usage'];
+  cost_usd: number | null;
+  created_at: string;
+}
+
+/** Summaries of chats, and the facts that go into them. */
+@Injectable()
+export class ChatSummariesStore {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  /** The first message of a chat. */
+  async firstMessage(chatId: string): Promise<MessagePart[]> {
+    const { rows } = await sql<{ content: MessagePart[] }>`
+      select content from message where chat_id = ${chatId} order by run_number, number limit 1`.execute(
+      this.database.tables(),
+    );
+    return rows[0]?.content ?? [];
+  }
+
+  /** What the newest summary of a chat knew of changed files, and what these runs changed since. */
+  async filesChanged(chatId: string, runIds: readonly string[], most: number): Promise<string[]> {
+    const { rows } = await sql<{ path: string }>`
+      select path from (
+        select unnest(files) as path, false as is_new from (
+          select files from chat_summary where chat_id = ${chatId}
+          order by through_run desc, through_message desc, created_at desc limit 1) newest
+        union all
+        select data ->> 'path', true from run_event where run_id = any(${runIds}::uuid[]) and type = 'file.changed'
+      ) known where path is not null group by path order by bool_or(is_new) desc, path limit ${most}`.execute(
+      this.database.tables(),
+    );
+    return rows.map(({ path }) => path);
+  }
+
+  /** The compactions that a run made, in order. */
+  async ofRun(runId: string): Promise<CompactionRow[]> {
+    const { rows } = await sql<CompactionRow>`
+      select step, message_count as messages, tokens_before, tokens_after, model, usage, cost_usd, created_at
+      from chat_summary where run_id = ${runId} order by created_at`.execute(this.database.tables());
+    return rows.map(row => ({ ...row, created_at: iso(row.created_at) }));
+  }
+}
+
+/** The common table expression that keeps a summary; `run` gives the run's row, or none where it does not count. */
+export function keepSummary(run: RawBuilder<unknown>, summary: ChatSummary): RawBuilder<unknown> {
+  return sql`summarized as (
+    insert into chat_summary (chat_id, run_id, step, through_run, through_message, content, files, message_count, tokens_before,
+      tokens_after, model, usage, cost_usd, created_at)
+    select chat_id, id, ${summary.step}, ${summary.throughRun}::bigint, ${summary.throughMessage}::bigint,
+      ${storable(summary.content)}::jsonb, ${summary.files}::text[], ${summary.messageCount}, ${summary.tokensBefore},
+      ${summary.tokensAfter}, ${summary.model}, ${summary.usage && JSON.stringify(summary.usage)}::jsonb,
+      ${summary.costUsd}::float8, now() from ${run})`;
+}

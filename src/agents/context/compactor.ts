@@ -1,0 +1,156 @@
+import { Inject, Injectable } from '@nestjs/common';
+import {
+  ModelError,
+  type StepResult,
+  summaryPrompt,
+  type TranscriptEntry,
+  transcriptOf,
+  withoutMiddle,
+  wrapSummary,
+} from '#libs/model-client/index.js';
+import type { MessagePart } from '../chats/message.entity.js';
+import type { ConversationRow } from '../chats/messages.store.js';
+import { ChatSummariesStore } from './chat-summaries.store.js';
+import type { ChatSummary } from './chat-summary.js';
+import type { ContextWindow, ModelInput } from './context-window.js';
+import { entriesOf, pathsWritten } from './transcript.js';
+
+/** Longest part of the chat's first message that every summary repeats, in bytes. */
+const PINNED_BYTES = 4_000;
+const MOST_FILES = 200;
+/** How often a summarizer that is shown too much is shown less. */
+const MOST_TRIES = 4;
+/** The part of a prompt that must go for a summary to be worth it. */
+const LEAST_GAIN = 0.1;
+
+/** What is to be summarized, and for whom. */
+export interface Compaction {
+  readonly chatId: string;
+  readonly runId: string;
+  readonly step: number;
+  readonly rows: readonly ConversationRow[];
+  readonly window: ContextWindow;
+  /** Size of the prompt that has become too long. */
+  readonly promptBytes: number;
+  /** How many bytes of a prompt a row takes. */
+  readonly bytesOf: (row: ConversationRow) => number;
+  /** Asks the model; without tools. */
+  readonly ask: (input: ModelInput) => Promise<{ result: StepResult; costUsd: number | null; model: string }>;
+}
+
+type Written = Pick<ChatSummary, 'usage' | 'costUsd' | 'model'> & { text: string };
+
+/** Makes summaries in the place of the older messages of long chats. */
+@Injectable()
+export class Compactor {
+  constructor(@Inject(ChatSummariesStore) private readonly summaries: ChatSummariesStore) {}
+
+  /** The summary to keep; undefined where there is nothing that could be summarized. */
+  async summarize(compaction: Compaction): Promise<ChatSummary | undefined> {
+    const { rows, runId, step, window, promptBytes, bytesOf } = compaction;
+    const older = olderOf(compaction);
+    const last = older.at(-1);
+    if (!last) return undefined;
+    const files = await this.filesOf(compaction.chatId, older);
+    const written = await write(compaction, older);
+    const asked = await this.summaries.firstMessage(compaction.chatId);
+    const summary: MessagePart = { type: 'text', text: summaryText(written.text, asked, files, older) };
+    const content = [summary, ...requestIn(older, runId)];
+    const kept = rows.slice(older.length).reduce((sum, row) => sum + bytesOf(row), 0);
+    const gone = rows.reduce((sum, row) => sum + bytesOf(row), 0) - kept;
+    const after = promptBytes - gone + Buffer.byteLength(JSON.stringify(content));
+    return {
+      runId,
+      step,
+      throughRun: last.run_number,
+      throughMessage: last.number,
+      content,
+      files,
+      messageCount: older.filter(({ role }) => role !== 'summary').length,
+      tokensBefore: window.tokens(promptBytes),
+      tokensAfter: window.tokens(after),
+      model: written.model,
+      usage: written.usage,
+      costUsd: written.costUsd,
+      createdAt: new Date(),
+    };
+  }
+
+  private async filesOf(chatId: string, older: readonly ConversationRow[]): Promise<string[]> {
+    const runs = [...new Set(older.map(({ run_id }) => run_id))];
+    const known = await this.summaries.filesChanged(chatId, runs, MOST_FILES);
+    return [...new Set([...pathsWritten(older), ...known])].slice(0, MOST_FILES);
+  }
+}
+
+/**
+ * The oldest messages, up to where the rest fits. A message goes with the results of its tools, so that no result is
+ * left without its call. The request that is being answered is only summarized when work on it has begun.
+ */
+function olderOf({ rows, runId, window, promptBytes, bytesOf }: Compaction): ConversationRow[] {
+  let room = window.keptBytes(promptBytes);
+  let first = rows.length;
+  while (first > 0) {
+    const row = rows[first - 1];
+    if (!row) break;
+    room -= bytesOf(row);
+    const isRequest = row.role === 'user' && row.run_id === runId && first === rows.length;
+    if (room < 0 && !isRequest) break;
+    first -= 1;
+  }
+  const older = rows.slice(0, first);
+  const gain = older.reduce((sum, row) => sum + bytesOf(row), 0);
+  // A summary of nothing but a summary, or of very little, would only be followed by the next one.
+  return older.some(({ role }) => role !== 'summary') && gain >= promptBytes * LEAST_GAIN ? older : [];
+}
+
+/** The request that the run works on, word for word, where it is among what is summarized. */
+function requestIn(older: readonly ConversationRow[], runId: string): MessagePart[] {
+  return older.flatMap(row => {
+    if (row.run_id !== runId) return [];
+    if (row.role === 'summary') return row.content.slice(1);
+    return row.role === 'user' ? row.content : [];
+  });
+}
+
+async function write(compaction: Compaction, older: readonly ConversationRow[]): Promise<Written> {
+  const entries = older.flatMap(entriesOf);
+  let bytes = compaction.window.shownBytes(compaction.promptBytes);
+  for (let tries = 1; ; tries += 1) {
+    try {
+      const prompt = summaryPrompt(transcriptOf(entries, bytes));
+      const { result, costUsd, model } = await compaction.ask({ prompt, tools: [] });
+      const { usage } = result;
+      return { text: result.text.trim() || withoutModel(entries, bytes), usage, costUsd, model };
+    } catch (error) {
+      if (!(error instanceof ModelError)) throw error;
+      const isTooLong = error.kind === 'context_length' && tries < MOST_TRIES;
+      if (isTooLong) bytes = Math.floor(bytes / 2);
+      else if (error.kind === 'context_length' || error.kind === 'refused')
+        return { text: withoutModel(entries, bytes), usage: null, costUsd: null, model: null };
+      else throw error;
+    }
+  }
+}
+
+/** What people asked for, shortened: better than nothing where a model will not sum it up. */
+function withoutModel(entries: readonly TranscriptEntry[], bytes: number): string {
+  const said = entries.filter(({ who }) => who !== 'assistant' && !who.startsWith('result '));
+  return transcriptOf(said, Math.min(bytes, PINNED_BYTES * 4));
+}
+
+function summaryText(
+  text: string,
+  first: readonly MessagePart[],
+  files: readonly string[],
+  older: readonly ConversationRow[],
+): string {
+  const asked = first.map(part => (part.type === 'text' ? part.text : '')).join('\n');
+  const parts = [
+    `The beginning of this conversation (${older.length} messages) was summarized to make room. The summary stands in its place.`,
+    `# First message\n${withoutMiddle(asked, PINNED_BYTES)}`,
+    ...(files.length > 0 ? [`# Files changed so far\n${files.map(path => `- ${path}`).join('\n')}`] : []),
+    `# Summary\n${text}`,
+  ];
+  return wrapSummary(parts.join('\n\n'));
+}

@@ -1,0 +1,200 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { FakeOpenAi } from '../fakes/openai-server.js';
+import type { FakeReply, FakeRequest } from '../fakes/scripted-server.js';
+import { AgentClient, messagesOf } from '../harness/agent.js';
+import type { Json } from '../harness/client.js';
+import { type Person, TestService } from '../harness/service.js';
+
+/** Small enough to be filled by a few messages; instructions and tools take some of it. */
+const WINDOW = 16_000;
+const price = { input: 1_000_000, output: 0 };
+
+let model: FakeOpenAi;
+let service: TestService;
+let ada: Person;
+let agent: AgentClient;
+let workspace_id: string;
+
+beforeAll(async () => {
+  model = await FakeOpenAi.start();
+  const prices = path.join(mkdtempSync(path.join(tmpdir(), 'atelier-prices-')), 'prices.json');
+  writeFileSync(
+    prices,
+    JSON.stringify({
+      'local/small': { context_window: WINDOW, price },
+      'atelier/demo': { context_window: WINDOW },
+    }),
+  );
+  service = await TestService.start({
+    OPENAI_COMPATIBLE_BASE_URL: model.url,
+    OPENAI_COMPATIBLE_MODELS: 'small,unmeasured',
+    MODEL_PRICES: prices,
+    MODEL_TIMEOUT_SECONDS: '10',
+    SANDBOX_DRIVER: 'bubblewrap',
+  });
+  ada = await service.person();
+  agent = new AgentClient(ada.client);
+  workspace_id = await service.workspace(ada);
+});
+beforeEach(() => {
+  model.requests.length = 0;
+});
+afterAll(async () => {
+  await service.stop();
+  await model.stop();
+});
+
+const isSummarizing = (request: FakeRequest) => textOf(request).includes('<transcript>');
+const textOf = (request: FakeRequest | undefined) => JSON.stringify(request?.body.messages ?? []);
+const long = (word: string, bytes = 9_000) => `${word} `.repeat(Math.ceil(bytes / (word.length + 1)));
+const record = async ({ call_id }: Json) => (await ada.client.get(`/api/agent/runs/${call_id}`)).body;
+const compactions = async (sent: Json) =>
+  (await agent.events(sent)).filter(({ event }) => event === 'context.compacted');
+
+/** Every call of a request has its result right behind it, and the other way round. */
+function expectWholeCalls(request: FakeRequest | undefined): void {
+  const open = new Set<string>();
+  for (const { role, tool_calls = [], tool_call_id } of messagesOf(request ?? { body: {} })) {
+    if (role === 'tool') expect(open.delete(tool_call_id)).toBe(true);
+    else expect(open.size).toBe(0);
+    for (const { id } of tool_calls) open.add(id);
+  }
+  expect(open.size).toBe(0);
+}
+
+describe('a chat that grows longer than the window of its model', () => {
+  it('goes on with a summary of its beginning, and is kept whole', async () => {
+    const summary = 'The person likes herons.';
+    model.otherwise(request =>
+      isSummarizing(request) ? { text: summary } : { text: long('answer', 4_000) },
+    );
+    const first = await agent.run(`Remember the heron. ${long('one')}`, { model: 'local/small' });
+    const { chat_id } = first;
+    for (const word of ['two', 'three']) await agent.run(long(word), { chat_id, model: 'local/small' });
+    const asked = model.requests.findIndex(isSummarizing);
+    expect(asked).toBeGreaterThan(0);
+    expect(model.requests[asked]?.body.tools).toBeUndefined();
+    expect(textOf(model.requests[asked])).toContain('Remember the heron.');
+    const next = model.requests[asked + 1];
+    expect(textOf(next)).toContain(summary);
+    expect(textOf(next)).toContain('Remember the heron.');
+    expect(textOf(next).length).toBeLessThan(WINDOW * 3);
+    const { body } = await ada.client.get(`/api/chats/${chat_id}/messages`);
+    expect(body.items).toHaveLength(6);
+    expect(body.items[0].text).toContain('Remember the heron.');
+  });
+
+  it('tells so, and counts what the summary cost, once', async () => {
+    const usage = { input: 100, output: 10 };
+    model.otherwise(request =>
+      isSummarizing(request) ? { text: 'Short.', usage: { input: 7, output: 1 } } : { text: 'ok', usage },
+    );
+    let run = await agent.run(long('one'), { model: 'local/small' });
+    const { chat_id } = run;
+    do run = await agent.run(long('more'), { chat_id, model: 'local/small' });
+    while (!model.requests.some(isSummarizing));
+    const [compacted] = await compactions(run);
+    expect(compacted?.data).toMatchObject({ step: 1, usage: { input_tokens: 7 }, cost_usd: 7 });
+    expect(compacted?.data.tokens_after).toBeLessThan(compacted?.data.tokens_before);
+    const { compactions: made, cost_usd, usage: used } = await record(run);
+    expect(made).toMatchObject([{ step: 1, model: 'local/small', cost_usd: 7 }]);
+    expect({ cost_usd, input: used.input_tokens }).toEqual({ cost_usd: 107, input: 107 });
+    const entries = await service.database.query(
+      'select step, cost_usd::float8 from usage_entry where run_id = $1 order by step nulls first',
+      [run.call_id],
+    );
+    expect(entries).toEqual([
+      { step: null, cost_usd: 7 },
+      { step: 1, cost_usd: 100 },
+    ]);
+  });
+
+  it('is made shorter in the middle of a run too, and no result stays without its call', async () => {
+    const read = { name: 'bash', input: { command: `head -c 6000 /dev/zero | tr '\\0' x` } };
+    const write = { name: 'write_file', input: { path: 'kept.md', content: 'kept' } };
+    let steps = 0;
+    model.otherwise(request => {
+      if (isSummarizing(request)) return { text: 'So far: read twice.' };
+      steps += 1;
+      if (steps === 1) return { tools: [write, read] };
+      return steps < 12 ? { tools: [read, read] } : { text: 'Done.' };
+    });
+    const run = await agent.run('Read it all, and say Done.', { workspace_id, model: 'local/small' });
+    expect(run).toMatchObject({ status: 'completed', result: { response: 'Done.' } });
+    expect((await compactions(run)).length).toBeGreaterThan(0);
+    for (const request of model.requests) expectWholeCalls(request);
+    const last = textOf(model.requests.at(-1));
+    expect(last).toContain('Read it all, and say Done.');
+    expect(last).toContain('- kept.md');
+    expect(run.result.toolOutputs).toHaveLength(22);
+  });
+
+  it('is made shorter when its provider says that it is too long, and the step is tried once more', async () => {
+    const tooLong: FakeReply = {
+      status: 400,
+      body: {
+        error: {
+          message: "This model's maximum context length is 10 tokens",
+          code: 'context_length_exceeded',
+        },
+      },
+    };
+    model.otherwise({ text: 'fine' });
+    const { chat_id } = await agent.run('Remember the egret.', { model: 'local/unmeasured' });
+    await agent.run(long('more'), { chat_id, model: 'local/unmeasured' });
+    model.reply([tooLong, { text: 'It was about egrets.' }, { text: 'Shorter now.' }]);
+    const sent = await agent.send('And now?', { chat_id, model: 'local/unmeasured' });
+    expect((await agent.ended(sent)).result.response).toBe('Shorter now.');
+    expect(textOf(model.requests.at(-1))).toContain('It was about egrets.');
+    expect(await compactions(sent)).toHaveLength(1);
+
+    model.reply([tooLong, { text: 'Egrets.' }, tooLong]);
+    await agent.run(long('even more'), { chat_id, model: 'atelier/demo' });
+    const failed = await agent.run('Once more?', { chat_id, model: 'local/unmeasured' });
+    expect(failed).toMatchObject({ status: 'error', error: { type: 'model_context_length' } });
+  });
+
+  it('goes on without the words of a model that will not sum it up', async () => {
+    model.otherwise(request => (isSummarizing(request) ? {} : { text: 'ok' }));
+    let run = await agent.run(`Count the storks. ${long('one')}`, { model: 'local/small' });
+    const { chat_id } = run;
+    do run = await agent.run(long('more'), { chat_id, model: 'local/small' });
+    while (!model.requests.some(isSummarizing));
+    expect(run).toMatchObject({ status: 'completed', result: { response: 'ok' } });
+    expect(textOf(model.requests.at(-1))).toContain('Count the storks.');
+  });
+
+  it('ends at its budget when the summary has used it up', async () => {
+    model.otherwise(request =>
+      isSummarizing(request)
+        ? { text: 'Dear.', usage: { input: 50, output: 0 } }
+        : { text: 'ok', usage: { input: 1 } },
+    );
+    const { chat_id } = await agent.run(long('one'), { model: 'local/small' });
+    await agent.run(long('two'), { chat_id, model: 'local/small' });
+    const run = await agent.run(long('three', 16_000), {
+      chat_id,
+      model: 'local/small',
+      budget: { cost_usd: 20 },
+    });
+    expect(run).toMatchObject({ status: 'completed', stop_reason: 'max_cost', cost_usd: 50 });
+  });
+
+  it('of the demo model goes on where it was', async () => {
+    const commands = Array.from(
+      { length: 14 },
+      (_, n) => `run echo ${n} >> lines.txt; head -c 5000 /dev/zero | tr '\\0' y`,
+    );
+    const run = await agent.run([...commands, 'read lines.txt'].join('\n'), {
+      workspace_id,
+      model: 'atelier/demo',
+    });
+    expect(run.status).toBe('completed');
+    expect((await compactions(run)).length).toBeGreaterThan(0);
+    const { output } = run.result.toolOutputs.at(-1);
+    expect(output.trim().split('\n')).toEqual(Array.from({ length: 14 }, (_, n) => String(n)));
+  });
+});

@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { FakeOpenAi } from '../fakes/openai-server.js';
+import { AgentClient, messagesOf } from '../harness/agent.js';
+import type { Json } from '../harness/client.js';
+import { TestService } from '../harness/service.js';
+
+const response_schema = {
+  type: 'object',
+  properties: {
+    day: { type: 'string', enum: ['Saturday', 'Sunday'] },
+    count: { type: 'integer', minimum: 1 },
+  },
+  required: ['day', 'count'],
+  additionalProperties: false,
+};
+const valid = { day: 'Saturday', count: 2 };
+const model = 'local/small';
+
+let fake: FakeOpenAi;
+let service: TestService;
+let agent: AgentClient;
+let workspace_id: string;
+
+beforeAll(async () => {
+  fake = await FakeOpenAi.start();
+  service = await TestService.start({
+    OPENAI_COMPATIBLE_BASE_URL: fake.url,
+    OPENAI_COMPATIBLE_MODELS: 'small',
+    OPENAI_BASE_URL: fake.url,
+    OPENAI_API_KEY: 'key-for-tests',
+  });
+  const ada = await service.person();
+  agent = new AgentClient(ada.client);
+  workspace_id = await service.workspace(ada);
+});
+beforeEach(() => {
+  fake.requests.length = 0;
+});
+afterAll(async () => {
+  await service.stop();
+  await fake.stop();
+});
+
+const lastWords = (index: number) => messagesOf(fake.requests[index] ?? { body: {} }).at(-1);
+const invalids = async (run: Json) =>
+  (await agent.events(run)).filter(({ event }) => event === 'response.invalid');
+
+describe('an answer by schema', () => {
+  it('is the JSON in the result, beside the text', async () => {
+    fake.reply({ text: `Here it is:\n\`\`\`json\n${JSON.stringify(valid)}\n\`\`\`` });
+    const run = await agent.run('Which day?', { model, response_schema });
+    expect(run).toMatchObject({ status: 'completed', stop_reason: 'end_turn', result: { json: valid } });
+    expect(run.result.response).toContain('Here it is');
+    expect(messagesOf(fake.requests[0] ?? { body: {} })[0].content).toContain(
+      JSON.stringify(response_schema),
+    );
+    const { body } = await agent.client.get(`/api/agent/runs/${run.call_id}`);
+    expect(body.result.json).toEqual(valid);
+    const last = (await agent.events(run)).at(-1);
+    expect(last).toMatchObject({ event: 'run.completed', data: { json: valid } });
+  });
+
+  it('may be null, and is not there where none was asked for', async () => {
+    fake.reply([{ text: 'null' }, { text: 'null' }]);
+    expect(
+      (await agent.run('Nothing?', { model, response_schema: { type: 'null' } })).result.json,
+    ).toBeNull();
+    expect((await agent.run('Nothing?', { model })).result).not.toHaveProperty('json');
+  });
+
+  it('that is wrong is corrected by the model, which is told what is wrong', async () => {
+    const read = { name: 'list_files', input: {} };
+    fake.reply([
+      { tool: read },
+      { text: '{"day":"Monday","count":0}' },
+      { text: 'Sorry!' },
+      { text: JSON.stringify(valid) },
+    ]);
+    const run = await agent.run('Which day?', { model, workspace_id, response_schema });
+    expect(run).toMatchObject({
+      status: 'completed',
+      result: { json: valid, response: JSON.stringify(valid) },
+    });
+    expect(lastWords(2)).toMatchObject({
+      role: 'user',
+      content: expect.stringMatching(
+        /\/day: must be equal to one of the allowed values: "Saturday", "Sunday".*\/count: must be >= 1/s,
+      ),
+    });
+    expect(lastWords(3).content).toContain('not JSON');
+    expect((await invalids(run)).map(({ data }) => data.step)).toEqual([2, 3]);
+    fake.reply({ text: 'Fine.' });
+    await agent.run('Thanks', { chat_id: run.chat_id, model });
+    const roles = messagesOf(fake.requests[4] ?? { body: {} }).map(({ role }) => role);
+    expect(roles).toEqual([
+      'system',
+      'user',
+      'assistant',
+      'tool',
+      'assistant',
+      'user',
+      'assistant',
+      'user',
+      'assistant',
+      'user',
+    ]);
+  });
+
+  it('that stays wrong ends the run as an error, with the reason', async () => {
+    fake.otherwise({ text: '{"day":"Monday"}' });
+    const run = await agent.run('Which day?', { model, response_schema });
+    expect(run).toMatchObject({ status: 'error', error: { type: 'response_schema_failed' } });
+    expect(run.error.message).toContain("must have required property 'count'");
+    expect(fake.requests).toHaveLength(3);
+  });
+
+  it('that the model declines to give is not asked for again', async () => {
+    fake.reply({ text: 'I cannot.', finish: 'content_filter' });
+    const run = await agent.run('Which day?', { model, response_schema });
+    expect(run).toMatchObject({ status: 'error', error: { type: 'response_schema_failed' } });
+    expect(fake.requests).toHaveLength(1);
+  });
+
+  it('is asked for natively where the provider knows how, strictly where it knows the schema', async () => {
+    fake.reply([{ text: JSON.stringify(valid) }, { text: '{}' }]);
+    await agent.run('Which day?', { model: 'openai/gpt-6-luna', response_schema });
+    expect(fake.requests[0]?.body.text).toMatchObject({
+      format: { type: 'json_schema', strict: true, schema: response_schema },
+    });
+    const open = { type: 'object', properties: { day: { type: 'string' } } };
+    await agent.run('Which day?', { model: 'openai/gpt-6-luna', response_schema: open });
+    expect(fake.requests[1]?.body.text).toMatchObject({ format: { strict: false } });
+  });
+
+  it('is given by the demo model too', async () => {
+    const run = await agent.run('Which day?', { model: 'atelier/demo', response_schema });
+    expect(run.result.json).toEqual({ day: 'Saturday', count: 1 });
+  });
+
+  it.each([
+    ['a text', 'object', /is an object/],
+    ['a reference to elsewhere', { $ref: 'https://example.com/schema.json' }, /resolve reference/],
+    ['a pattern that backtracks', { pattern: '(a)\\1' }, /cannot be used/],
+    ['no schema', { type: 'day' }, /no JSON Schema/],
+  ])('cannot be asked for with %s', async (_, schema, detail) => {
+    const { status, body } = await agent.client.post('/api/agent/message', {
+      message: 'go',
+      response_schema: schema,
+    });
+    expect({ status, detail: body.detail }).toEqual({ status: 422, detail: expect.stringMatching(detail) });
+    expect(body.detail).toMatch(/^response_schema /);
+  });
+});
