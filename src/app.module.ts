@@ -3,15 +3,21 @@ import { AgentModule, agentEntities } from './agents/index.js';
 import { IdentityModule, identityEntities } from './identity/index.js';
 import { HealthModule } from './platform/health/health.module.js';
 import { PlatformModule, PlatformParts } from './platform/platform.module.js';
-import { ActionSurfaceModule, McpModule } from './surfaces/index.js';
+import { ActionSurfaceModule, type McpExtension, McpModule } from './surfaces/index.js';
 import { WorkspacesModule, workspaceEntities } from './workspaces/index.js';
 
 export const entities = [...identityEntities, ...workspaceEntities, ...agentEntities];
 
+/** What the service is built with. */
+export interface ServiceParts extends Omit<PlatformParts, 'entities'> {
+  /** What the MCP endpoint offers besides; nothing, unless a test passes something in. */
+  mcp?: McpExtension;
+}
+
 /** The whole service. */
 @Module({})
 export class AppModule {
-  static with(parts: Omit<PlatformParts, 'entities'>): DynamicModule {
+  static with({ mcp, ...parts }: ServiceParts): DynamicModule {
     return {
       module: AppModule,
       imports: [
@@ -20,7 +26,7 @@ export class AppModule {
         WorkspacesModule,
         AgentModule,
         ActionSurfaceModule,
-        McpModule,
+        McpModule.with(mcp),
         HealthModule,
       ],
     };

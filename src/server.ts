@@ -3,7 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, NestFastifyApplication } from '@nestjs/platform-fastify';
 import { SwaggerModule } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AppModule } from './app.module.js';
+import { AppModule, type ServiceParts } from './app.module.js';
 import { registerBodyParsers } from './platform/http/body-parsers.js';
 import { closeConnectionsAtEnd } from './platform/http/connections.js';
 import { Idempotency } from './platform/http/idempotency.js';
@@ -12,13 +12,10 @@ import { ProblemFilter } from './platform/http/problem.filter.js';
 import { RateLimits } from './platform/http/rate-limit.js';
 import { registerRequestLog, requestId } from './platform/http/request-log.js';
 import { NestLog } from './platform/log/log.js';
-import type { PlatformParts } from './platform/platform.module.js';
 import { ShareOrigin } from './workspaces/index.js';
 
-type Parts = Omit<PlatformParts, 'entities'>;
-
 /** The service as an HTTP application, initialised and not yet listening. */
-export async function createServer(parts: Parts): Promise<NestFastifyApplication> {
+export async function createServer(parts: ServiceParts): Promise<NestFastifyApplication> {
   const filter = new ProblemFilter(parts.log);
   const adapter = new FastifyAdapter({
     // Each body parser has a limit of its own.
@@ -55,7 +52,7 @@ export async function createServer(parts: Parts): Promise<NestFastifyApplication
 }
 
 /** The service without HTTP, for a process that only works on jobs. */
-export function createWorker(parts: Parts) {
+export function createWorker(parts: ServiceParts) {
   return NestFactory.createApplicationContext(AppModule.with(parts), {
     logger: new NestLog(parts.log),
     abortOnError: false,

@@ -84,7 +84,7 @@ import { SubagentsService } from './subagents/subagents.service.js';
     ApprovalsStore,
     ApprovalRequests,
   ],
-  exports: [SubagentsService, ApprovalRequests],
+  exports: [SubagentsService, RunsService, ApprovalRequests],
 })
 export class AgentModule implements BeforeApplicationShutdown {
   beforeApplicationShutdown(): void {

@@ -6,7 +6,9 @@ import { Approval } from './approvals/approval.entity.js';
 import { Chat } from './chats/chat.entity.js';
 import { Message } from './chats/message.entity.js';
 
+export { RunsService } from './agent/runs.service.js';
 export { AgentModule } from './agent.module.js';
+export type { Approval } from './approvals/approval.entity.js';
 export { ApprovalRequests, type CallToApprove } from './approvals/approval-requests.js';
 export { SubagentsService } from './subagents/subagents.service.js';
 

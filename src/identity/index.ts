@@ -10,7 +10,7 @@ import { Session } from './sessions/session.entity.js';
 
 export { hashPassword, passwordMatches } from './accounts/passwords.js';
 export { AuthService } from './auth/auth.service.js';
-export { readForm } from './auth/pages/form-body.js';
+export { readFields, readForm } from './auth/pages/form-body.js';
 export { LoginProtection } from './auth/protection/login-protection.js';
 export { Quotas } from './auth/protection/quotas.js';
 export { SetupToken } from './auth/setup-token.js';
@@ -28,7 +28,13 @@ export {
 export { IdentityModule } from './identity.module.js';
 export { KeysService } from './keys/keys.service.js';
 export { memberRemoved } from './members/members.events.js';
-export { OAuthResources, OAuthTokens, WorkspaceChoices } from './oauth/index.js';
+export {
+  OAuthResources,
+  OAuthTokens,
+  type PageVisit,
+  PageVisits,
+  WorkspaceChoices,
+} from './oauth/index.js';
 export {
   type Membership,
   OrganizationsStore,

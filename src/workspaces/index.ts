@@ -1,6 +1,8 @@
 import { FileInvitation, ShareLink } from './share/index.js';
 import { Workspace, WorkspaceMember } from './workspaces/index.js';
 
+export type { ChangeView } from './changes/changes.dto.js';
+export { ChangesService } from './changes/changes.service.js';
 export { FilesService } from './files/files.service.js';
 export { ShareOrigin } from './share/index.js';
 export { failed, type Tool, type ToolResult } from './tools/tool.js';

@@ -99,6 +99,6 @@ import {
     ...shareProviders,
     ToolsService,
   ],
-  exports: [WorkspacesService, WorkspacesStore, WorkspaceFolders, FilesService, Toolbox],
+  exports: [WorkspacesService, WorkspacesStore, WorkspaceFolders, FilesService, ChangesService, Toolbox],
 })
 export class WorkspacesModule {}

@@ -354,12 +354,9 @@ describe('the catalog', () => {
       /effect of file_delete is destructive: use actions_write/,
     );
     expect(await text('actions_write', { name: 'workspace_list' })).toMatch(/use actions_read/);
-    expect(await text('actions_write', remove)).toMatch(/ask the person .* confirm: true/);
-    expect(
-      (await call(owner, 'actions_write', { ...remove, confirm: true })).structuredContent,
-    ).toMatchObject({
-      status: 'completed',
-    });
+    expect(await text('actions_write', remove)).toMatch(/has to allow it: ask them to open \S+\/approvals\//);
+    const rehearsed = await call(owner, 'actions_write', { ...remove, dry_run: true });
+    expect(rehearsed.structuredContent).toMatchObject({ status: 'validated' });
   });
 
   it('leaves what takes a sign-in to a sign-in', async () => {

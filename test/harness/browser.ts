@@ -33,6 +33,11 @@ export class Browser {
     return this.request(new URL(form.action, page.url), { method: 'POST', body });
   }
 
+  /** Sends a form to an address, whatever page it may be from. */
+  send(address: string | URL, fields: Record<string, string>): Promise<Visit> {
+    return this.request(new URL(address, this.origin), { method: 'POST', body: new URLSearchParams(fields) });
+  }
+
   private async request(url: URL, init: RequestInit): Promise<Visit> {
     if (url.origin !== this.origin) return { status: 0, url, html: '', headers: new Headers() };
     const headers = { cookie: this.cookiesFor(url), accept: 'text/html' };

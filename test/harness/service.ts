@@ -7,6 +7,7 @@ import { SetupToken } from '../../src/identity/index.js';
 import { Config } from '../../src/platform/config/config.js';
 import { createLog } from '../../src/platform/log/log.js';
 import { createServer } from '../../src/server.js';
+import type { McpExtension } from '../../src/surfaces/index.js';
 import { Client, type Json } from './client.js';
 import { TestDatabase } from './database.js';
 
@@ -36,7 +37,7 @@ export class TestService {
   /** `parts` stand in for those that would leave the machine. */
   static async start(
     environment: Record<string, string> = {},
-    parts: { outgoing?: GuardedFetch } = {},
+    parts: { outgoing?: GuardedFetch; mcp?: McpExtension } = {},
   ): Promise<TestService> {
     const database = await TestDatabase.create();
     const dataDir = mkdtempSync(path.join(tmpdir(), 'atelier-data-'));

@@ -1,12 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import type { Effect } from '../../platform/actions/action.js';
+import { Database } from '../../platform/database/database.js';
 import type { Row } from '../../platform/database/rows.js';
+import { Events } from '../../platform/events/events.js';
 import { Conflict, NotFound } from '../../platform/http/problem.js';
 import { Signals } from '../../platform/signals/signals.js';
 import { WakeUp } from '../../platform/signals/wake-up.js';
 import type { Approval } from './approval.entity.js';
-import { approvalTopic } from './approvals.events.js';
+import { approvalResolved, approvalTopic } from './approvals.events.js';
 import { ApprovalsStore } from './approvals.store.js';
 
 const DEFAULT_SECONDS = 3600;
@@ -21,6 +23,8 @@ export interface CallToApprove {
   readonly tool: string;
   readonly effect: Effect;
   readonly input: unknown;
+  /** What to call the program that makes the call. */
+  readonly clientName: string;
   /** How long the question stands; absent: an hour. */
   readonly seconds?: number;
 }
@@ -32,12 +36,31 @@ export interface CallToApprove {
 @Injectable()
 export class ApprovalRequests {
   constructor(
+    @Inject(Database) private readonly database: Database,
     @Inject(ApprovalsStore) private readonly approvals: ApprovalsStore,
+    @Inject(Events) private readonly events: Events,
     @Inject(Signals) private readonly signals: Signals,
   ) {}
 
+  /** The question about this call: the one that is open, else a new one. */
   request(call: CallToApprove): Promise<Row<Approval>> {
-    return this.approvals.addMcpCall({ ...fieldsOf(call), seconds: call.seconds ?? DEFAULT_SECONDS });
+    const asked = { ...fieldsOf(call), seconds: call.seconds ?? DEFAULT_SECONDS };
+    return this.database.transaction(unit => this.approvals.forMcpCall(unit, asked));
+  }
+
+  /** A question about a call from outside; whether somebody may see it is theirs to say who show it. */
+  async find(id: string): Promise<Row<Approval> | undefined> {
+    const row = await this.approvals.find(id);
+    return row?.subject_kind === 'mcp_call' ? row : undefined;
+  }
+
+  /** Writes down what a person said, the first time only; says whether it was. */
+  resolve(id: string, status: 'allowed' | 'denied', by: string): Promise<boolean> {
+    return this.database.transaction(async unit => {
+      const resolved = await this.approvals.resolve(unit, id, { status, scope: 'once', by });
+      if (resolved) await this.events.publish(unit, approvalResolved, { approval_id: id });
+      return resolved;
+    });
   }
 
   /** How it stands, as soon as it is resolved, or when `limit` is aborted. Only for who asked. */
@@ -64,7 +87,8 @@ export class ApprovalRequests {
   }
 }
 
-function fieldsOf({ actor, organizationId, workspaceId, tool, effect, input }: CallToApprove) {
+function fieldsOf(call: CallToApprove) {
+  const { actor, organizationId, workspaceId, tool, effect, input, clientName } = call;
   return {
     organization_id: organizationId,
     workspace_id: workspaceId,
@@ -72,5 +96,7 @@ function fieldsOf({ actor, organizationId, workspaceId, tool, effect, input }: C
     effect,
     input,
     requested_by: actor.id,
+    client_name: clientName,
+    credential_id: actor.credential.id,
   };
 }

@@ -59,6 +59,14 @@ export class Approval {
   @Property({ type: 'uuid' })
   requestedBy: string;
 
+  /** What to call the MCP client that asks; null for a run. */
+  @Property({ type: 'text', nullable: true })
+  clientName: string | null = null;
+
+  /** The credential that the client came with, and has to come with again. */
+  @Property({ type: 'text', nullable: true })
+  credentialId: string | null = null;
+
   @Property({ type: 'text' })
   status: ApprovalStatus = 'pending';
 

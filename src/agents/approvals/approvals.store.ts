@@ -29,7 +29,14 @@ export interface Resolution {
 
 export type NewApproval = Pick<
   Row<Approval>,
-  'organization_id' | 'workspace_id' | 'tool' | 'effect' | 'input' | 'requested_by'
+  | 'organization_id'
+  | 'workspace_id'
+  | 'tool'
+  | 'effect'
+  | 'input'
+  | 'requested_by'
+  | 'client_name'
+  | 'credential_id'
 > & { seconds: number };
 
 /** Keeps what people are asked, and what they decided. */
@@ -82,14 +89,29 @@ export class ApprovalsStore {
       .execute();
   }
 
-  /** A call of an MCP client that a person is to look at. */
-  async addMcpCall(approval: NewApproval): Promise<Row<Approval>> {
-    const { organization_id, workspace_id, tool, effect, input, requested_by, seconds } = approval;
+  /**
+   * The question about a call of an MCP client, which a person is to look at: the one that is open for the same call, or a
+   * new one. Of two who ask at once, both get the same.
+   */
+  async forMcpCall(unit: UnitOfWork, approval: NewApproval): Promise<Row<Approval>> {
+    const { organization_id, workspace_id, tool, effect, requested_by, client_name, credential_id, seconds } =
+      approval;
+    const input = storable(approval.input ?? null);
+    const within = unit.tables();
+    await sql`select pg_advisory_xact_lock(hashtext(${`approval ${requested_by} ${tool}`}))`.execute(within);
+    const open = await sql<Row<Approval>>`
+      select * from approval
+      where requested_by = ${requested_by} and subject_kind = 'mcp_call' and tool = ${tool}
+        and credential_id is not distinct from ${credential_id} and input is not distinct from ${input}::jsonb
+        and status in ('pending', 'allowed', 'denied') and used_at is null and expires_at > now()
+      order by id desc limit 1`.execute(within);
+    if (open.rows[0]) return open.rows[0];
     const { rows } = await sql<Row<Approval>>`
-      insert into approval (id, subject_kind, organization_id, workspace_id, tool, effect, input, requested_by, status, expires_at, created_at)
-      values (${newId()}, 'mcp_call', ${organization_id}, ${workspace_id}, ${tool}, ${effect}, ${storable(input ?? null)}::jsonb,
-        ${requested_by}, 'pending', now() + ${seconds} * interval '1 second', now())
-      returning *`.execute(this.database.tables());
+      insert into approval (id, subject_kind, organization_id, workspace_id, tool, effect, input, requested_by, client_name,
+        credential_id, status, expires_at, created_at)
+      values (${newId()}, 'mcp_call', ${organization_id}, ${workspace_id}, ${tool}, ${effect}, ${input}::jsonb,
+        ${requested_by}, ${client_name}, ${credential_id}, 'pending', now() + ${seconds} * interval '1 second', now())
+      returning *`.execute(within);
     const [row] = rows;
     if (!row) throw new Error('An approval was inserted and is not there');
     return row;
@@ -120,10 +142,12 @@ export class ApprovalsStore {
   }
 
   /** Uses an allowed one up, for the same call by the same caller; says whether it could. */
-  async use(id: string, { tool, input, requested_by }: Omit<NewApproval, 'seconds'>): Promise<boolean> {
+  async use(id: string, call: Omit<NewApproval, 'seconds'>): Promise<boolean> {
+    const { tool, input, requested_by, credential_id } = call;
     const { rows } = await sql`
       update approval set used_at = now()
       where id = ${id} and status = 'allowed' and used_at is null and tool = ${tool} and requested_by = ${requested_by}
+        and credential_id is not distinct from ${credential_id}
         and input is not distinct from ${storable(input ?? null)}::jsonb
       returning id`.execute(this.database.tables());
     return rows.length > 0;

@@ -17,6 +17,7 @@ import { SigningKeys } from './keys/signing-keys.js';
 import { OAuthStrategy } from './oauth.strategy.js';
 import { InteractionController } from './pages/interaction.controller.js';
 import { LoginPages } from './pages/login-pages.js';
+import { PageVisits } from './pages/page-visits.js';
 import { DocumentQuota } from './provider/document-quota.js';
 import { OAuthController } from './provider/oauth.controller.js';
 import { OAuthProvider } from './provider/oauth-provider.js';
@@ -51,6 +52,7 @@ import { WellKnownController } from './well-known.controller.js';
     ConsentService,
     ConsentPages,
     LoginPages,
+    PageVisits,
     WorkspaceChoices,
     TokenHandles,
     TokenOwners,
@@ -59,6 +61,6 @@ import { WellKnownController } from './well-known.controller.js';
     OAuthStrategy,
     OAuthTokenGuard,
   ],
-  exports: [OAuthTokens, OAuthResources, WorkspaceChoices, OAuthTokenGuard],
+  exports: [OAuthTokens, OAuthResources, PageVisits, WorkspaceChoices, OAuthTokenGuard],
 })
 export class OAuthModule {}

@@ -25,6 +25,14 @@ export interface ActionResult {
   readonly output: unknown;
 }
 
+/** A call that could be run as it is. */
+export interface CheckedCall {
+  readonly action: CatalogAction;
+  /** As the action takes it. */
+  readonly input: object;
+  readonly place: Place;
+}
+
 const NOWHERE: Place = { organization_id: null, workspace_id: null };
 
 /** Runs actions: the one way for every surface but a plain route, with the same checks and one record. */
@@ -45,6 +53,13 @@ export class ActionRunner {
     if (!dryRun) return this.perform({ ...begun, place, input }, input);
     const run_id = await this.ledger.note({ ...begun, place, input }, { status: 'validated' });
     return { run_id, status: 'validated', output: null };
+  }
+
+  /** Checks everything that {@link run} would, and does nothing; only a refusal is written down. */
+  async check(caller: ActionCaller, call: ActionCall): Promise<CheckedCall> {
+    const action = this.catalog.require(call.name);
+    const begun = { action, caller, dryRun: true, place: NOWHERE, input: call.input };
+    return { action, ...(await this.prepare(begun, call)) };
   }
 
   private async prepare(begun: BegunRun, call: ActionCall): Promise<{ input: object; place: Place }> {

@@ -3,7 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /** One event as the HTML standard has it (section 9.2, server-sent events). */
 export interface ServerEvent {
-  id: number;
+  /** By which a client says later how far it has read; absent where there is no going back. */
+  id?: number;
   event: string;
   data: unknown;
 }
@@ -71,7 +72,10 @@ export class EventStream {
 
   async send(events: ServerEvent[]): Promise<void> {
     const text = events
-      .map(({ id, event, data }) => `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
+      .map(
+        ({ id, event, data }) =>
+          `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`,
+      )
       .join('');
     if (this.signal.aborted || this.reply.raw.write(text)) return;
     await once(this.reply.raw, 'drain', { signal: this.signal }).catch(() => undefined);

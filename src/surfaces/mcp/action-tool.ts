@@ -2,7 +2,7 @@ import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import { ActionCaller } from '../../platform/actions/action-caller.js';
 import type { ActionRunner } from '../../platform/actions/action-runner.js';
 import type { CatalogAction } from '../../platform/actions/catalog-action.js';
-import type { McpSession, Toolset } from './mcp-session.js';
+import type { McpCall, Toolset } from './mcp-call.js';
 import { HINTS, type Hint, type McpTool } from './mcp-tool.js';
 import { undescribed } from './output-schema.js';
 import { fits, fitted } from './result-limit.js';
@@ -58,7 +58,7 @@ export class ActionTool implements McpTool {
     };
   }
 
-  async call({ actor }: McpSession, input: Input): Promise<CallToolResult> {
+  async call({ actor }: McpCall, input: Input): Promise<CallToolResult> {
     const run = async (given: Input): Promise<Output> => {
       const caller = ActionCaller.direct(actor, 'mcp');
       const { output } = await this.runner.run(caller, { name: this.action.name, input: given });

@@ -20,7 +20,7 @@ export class ActionName {
   name: string;
 }
 
-export class ReadAction extends ActionName {
+export class RunAction extends ActionName {
   @Field.json('Its input, as its input_schema says', { optional: true })
   input?: unknown;
 
@@ -29,11 +29,6 @@ export class ReadAction extends ActionName {
 
   @Field.boolean('Only check whether it could be run', { optional: true })
   dry_run?: boolean;
-}
-
-export class WriteAction extends ReadAction {
-  @Field.boolean('The person has agreed to what is destructive', { optional: true })
-  confirm?: boolean;
 }
 
 class FoundAction {

@@ -1,4 +1,5 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
+import type { Actor } from '../../platform/access/actor.js';
 import { requireScope } from '../../platform/access/policy.js';
 import type { Effect } from '../../platform/actions/action.js';
 import { ActionCaller } from '../../platform/actions/action-caller.js';
@@ -9,17 +10,17 @@ import { jsonSchemaOf } from '../../platform/actions/json-schema.js';
 import type { Shape } from '../../platform/http/field.js';
 import { assertValid, hydrate } from '../../platform/http/input.js';
 import { Invalid } from '../../platform/http/problem.js';
+import type { Approvals } from './approvals/approvals.js';
 import {
   ActionDetails,
   ActionName,
   ActionOutcome,
   ActionsFound,
-  ReadAction,
+  RunAction,
   SearchActions,
-  WriteAction,
 } from './catalog-tools.dto.js';
-import type { McpSession } from './mcp-session.js';
-import { HINTS, type Hint, type McpTool } from './mcp-tool.js';
+import type { Dialogue, McpCall } from './mcp-call.js';
+import { HINTS, type Hint, type McpTool, type ToolAnswer } from './mcp-tool.js';
 import { undescribed } from './output-schema.js';
 import { cutText, fits, lengthOf, MOST_CHARACTERS } from './result-limit.js';
 
@@ -32,7 +33,17 @@ interface Definition<Input extends object> {
   readonly hint: Hint;
   readonly input: new () => Input;
   readonly output: Shape;
-  readonly answer: (session: McpSession, input: Input) => Promise<Record<string, unknown>>;
+  readonly converses?: boolean;
+  readonly answer: (
+    call: McpCall,
+    input: Input,
+    dialogue: Dialogue,
+  ) => Promise<Record<string, unknown> | Instead>;
+}
+
+/** What is answered in the place of an output. */
+class Instead {
+  constructor(readonly answer: ToolAnswer) {}
 }
 
 /** The four tools that reach every other action of the service. */
@@ -40,6 +51,7 @@ export class CatalogTools {
   constructor(
     private readonly catalog: ActionCatalog,
     private readonly runner: ActionRunner,
+    private readonly approvals: Approvals,
   ) {}
 
   list(): McpTool[] {
@@ -52,7 +64,7 @@ export class CatalogTools {
         hint: 'read',
         input: SearchActions,
         output: ActionsFound,
-        answer: (session, input) => this.search(session, input),
+        answer: (call, input) => this.search(call, input),
       }),
       catalogTool({
         name: 'actions_describe',
@@ -61,31 +73,32 @@ export class CatalogTools {
         hint: 'read',
         input: ActionName,
         output: ActionDetails,
-        answer: (session, input) => this.describe(session, input),
+        answer: (call, input) => this.describe(call, input),
       }),
       catalogTool({
         name: 'actions_read',
         title: 'Run a reading action',
         description: 'Run an action whose effect is read.',
         hint: 'read',
-        input: ReadAction,
+        input: RunAction,
         output: ActionOutcome,
-        answer: (session, input) => this.run(session, input, ['read']),
+        answer: ({ actor }, input) => this.run(actor, input, ['read']),
       }),
       catalogTool({
         name: 'actions_write',
         title: 'Run a changing action',
         description:
-          'Run an action whose effect is write or destructive. A destructive one needs confirm, once the person has agreed.',
+          'Run an action whose effect is write or destructive. Before a destructive one the person is asked.',
         hint: 'change',
-        input: WriteAction,
+        converses: true,
+        input: RunAction,
         output: ActionOutcome,
-        answer: (session, input) => this.run(session, input, ['write', 'destructive']),
+        answer: (call, input, dialogue) => this.write(call, input, dialogue),
       }),
     ];
   }
 
-  private async search({ actor }: McpSession, { query, effect, limit = FEWEST_FOUND }: SearchActions) {
+  private async search({ actor }: McpCall, { query, effect, limit = FEWEST_FOUND }: SearchActions) {
     requireScope(actor, 'action.read');
     const found = actionsFor(ActionCaller.direct(actor, 'mcp'), this.catalog, { q: query, effect });
     const actions = found
@@ -94,22 +107,35 @@ export class CatalogTools {
     return { actions, more: found.length - actions.length };
   }
 
-  private async describe({ actor }: McpSession, { name }: ActionName) {
+  private async describe({ actor }: McpCall, { name }: ActionName) {
     requireScope(actor, 'action.read');
     const action = this.catalog.require(name);
     ActionCaller.direct(actor, 'mcp').requireMayRun(action.declaration);
     return { ...action.describe() };
   }
 
-  private async run({ actor }: McpSession, asked: WriteAction, effects: readonly Effect[]) {
+  private async write(call: McpCall, asked: RunAction, dialogue: Dialogue) {
+    const { actor } = call;
+    requireScope(actor, 'action.run');
+    const { effect } = this.catalog.require(asked.name).declaration;
+    if (effect === 'destructive' && !asked.dry_run) {
+      const { name, input, workspace_id: workspaceId } = asked;
+      const checked = await this.runner.check(ActionCaller.direct(actor, 'mcp'), {
+        name,
+        input,
+        workspaceId,
+      });
+      const question = await this.approvals.ask(call, checked, dialogue);
+      if (question) return new Instead(question);
+    }
+    return this.run(actor, asked, ['write', 'destructive']);
+  }
+
+  private async run(actor: Actor, asked: RunAction, effects: readonly Effect[]) {
     requireScope(actor, 'action.run');
     const { effect } = this.catalog.require(asked.name).declaration;
     if (!effects.includes(effect))
       throw new Invalid(`The effect of ${asked.name} is ${effect}: use ${toolFor(effect)}`);
-    if (effect === 'destructive' && !asked.confirm && !asked.dry_run)
-      throw new Invalid(
-        `${asked.name} is destructive: ask the person you work for, then call again with confirm: true`,
-      );
     const { name, input, workspace_id: workspaceId, dry_run: dryRun } = asked;
     const call = { name, input, workspaceId, dryRun };
     return { ...(await this.runner.run(ActionCaller.direct(actor, 'mcp'), call)) };
@@ -119,9 +145,10 @@ export class CatalogTools {
 const toolFor = (effect: Effect) => (effect === 'read' ? 'actions_read' : 'actions_write');
 
 function catalogTool<Input extends object>(definition: Definition<Input>): McpTool {
-  const { name, title, description, hint, input: shape, output, answer } = definition;
+  const { name, title, description, hint, converses, input: shape, output, answer } = definition;
   return {
     toolset: 'actions',
+    converses,
     definition: {
       name,
       title,
@@ -130,10 +157,11 @@ function catalogTool<Input extends object>(definition: Definition<Input>): McpTo
       outputSchema: undescribed(jsonSchemaOf(output)) as Tool['outputSchema'],
       annotations: { title, ...HINTS[hint] },
     },
-    call: async (session, given) => {
+    call: async (call, given, dialogue) => {
       const input = hydrate(shape, given) as Input;
       assertValid(input);
-      return outcome(JSON.parse(JSON.stringify(await answer(session, input))));
+      const output = await answer(call, input, dialogue);
+      return output instanceof Instead ? output.answer : outcome(JSON.parse(JSON.stringify(output)));
     },
   };
 }

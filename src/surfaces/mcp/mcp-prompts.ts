@@ -1,10 +1,12 @@
-import type { GetPromptResult, Prompt } from '@modelcontextprotocol/server';
+import type { GetPromptResult, InputRequiredResult, Prompt } from '@modelcontextprotocol/server';
 import { Inject, Injectable } from '@nestjs/common';
 import { validate as isUuid } from 'uuid';
 import { SubagentsService } from '../../agents/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { NotFound, problemOf } from '../../platform/http/problem.js';
 import { FilesService, WorkspacesService } from '../../workspaces/index.js';
+import type { Dialogue } from './mcp-call.js';
+import { MCP_EXTENSION, type McpExtension } from './mcp-extension.js';
 
 const WORKSPACES_AT_ONCE = 20;
 const FILES_OF_EACH = 50;
@@ -19,6 +21,7 @@ export class McpPrompts {
     @Inject(WorkspacesService) private readonly workspaces: WorkspacesService,
     @Inject(FilesService) private readonly files: FilesService,
     @Inject(SubagentsService) private readonly subagents: SubagentsService,
+    @Inject(MCP_EXTENSION) private readonly extension: McpExtension,
   ) {}
 
   /** Agents that are called as their files are, some workspaces at a time. */
@@ -32,16 +35,27 @@ export class McpPrompts {
         return prompts;
       }),
     );
-    return { prompts: lists.flat(), ...(page.next_cursor ? { nextCursor: page.next_cursor } : {}) };
+    const others = cursor === undefined ? this.extension.prompts : [];
+    return {
+      prompts: [...others, ...lists.flat()],
+      ...(page.next_cursor ? { nextCursor: page.next_cursor } : {}),
+    };
   }
 
   /** Throws NotFound where the caller sees no such agent. */
-  async get(actor: Actor, name: string, { task }: Record<string, string> = {}): Promise<GetPromptResult> {
+  async get(
+    actor: Actor,
+    name: string,
+    input: Record<string, string>,
+    dialogue: Dialogue,
+  ): Promise<GetPromptResult | InputRequiredResult> {
+    const other = this.extension.getPrompt(name, input, dialogue);
+    if (other) return other;
     const at = name.lastIndexOf('@');
     const workspaceId = name.slice(at + 1);
     if (at < 1 || !isUuid(workspaceId)) throw new NotFound(`There is no prompt ${name.slice(0, 100)}`);
     const { description, instructions } = await this.subagents.require(actor, workspaceId, name.slice(0, at));
-    const text = [instructions, task].filter(Boolean).join('\n\n');
+    const text = [instructions, input.task].filter(Boolean).join('\n\n');
     return { description, messages: [{ role: 'user', content: { type: 'text', text } }] };
   }
 

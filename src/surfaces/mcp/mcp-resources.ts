@@ -6,9 +6,10 @@ import type { Actor } from '../../platform/access/actor.js';
 import { ActionCaller } from '../../platform/actions/action-caller.js';
 import { ActionRunner } from '../../platform/actions/action-runner.js';
 import type { Page } from '../../platform/http/page.js';
-import { NotFound, problemOf, TooLarge } from '../../platform/http/problem.js';
+import { problemOf, TooLarge } from '../../platform/http/problem.js';
 import { FilesService, WorkspacesService } from '../../workspaces/index.js';
-import { FILE_TEMPLATE, fileUri, parseResourceUri, RUN_TEMPLATE } from './resource-uri.js';
+import { MCP_EXTENSION, type McpExtension } from './mcp-extension.js';
+import { FILE_TEMPLATE, fileUri, noSuchResource, parseResourceUri, RUN_TEMPLATE } from './resource-uri.js';
 
 const WORKSPACES_AT_ONCE = 20;
 const FILES_OF_EACH = 50;
@@ -17,7 +18,7 @@ const FOLDER_ENTRIES = 200;
 const MOST_BYTES = 4 * 1024 * 1024;
 const UNKNOWN_TYPE = 'application/octet-stream';
 
-export const RESOURCE_TEMPLATES: ResourceTemplateType[] = [
+const RESOURCE_TEMPLATES: ResourceTemplateType[] = [
   {
     name: 'file',
     title: 'File of a workspace',
@@ -40,7 +41,13 @@ export class McpResources {
     @Inject(WorkspacesService) private readonly workspaces: WorkspacesService,
     @Inject(FilesService) private readonly files: FilesService,
     @Inject(ActionRunner) private readonly runner: ActionRunner,
+    @Inject(MCP_EXTENSION) private readonly extension: McpExtension,
   ) {}
+
+  /** The kinds of addresses that there are. */
+  get templates(): ResourceTemplateType[] {
+    return [...RESOURCE_TEMPLATES, ...this.extension.templates];
+  }
 
   /** Each workspace with the files at its top, some workspaces at a time. */
   async list(
@@ -54,13 +61,19 @@ export class McpResources {
         ...(await this.topFiles(actor, id)),
       ]),
     );
-    return { resources: lists.flat(), ...(page.next_cursor ? { nextCursor: page.next_cursor } : {}) };
+    const others = cursor === undefined ? this.extension.resources : [];
+    return {
+      resources: [...others, ...lists.flat()],
+      ...(page.next_cursor ? { nextCursor: page.next_cursor } : {}),
+    };
   }
 
   /** Throws NotFound for an address that names nothing which the caller sees. */
   async read(actor: Actor, uri: string): Promise<ReadResourceResult> {
+    const other = this.extension.readResource(uri);
+    if (other) return other;
     const named = parseResourceUri(uri);
-    if (!named) throw new NotFound(`There is no resource ${uri.slice(0, 200)}`);
+    if (!named) throw noSuchResource(uri);
     if (named.kind === 'run') return json(uri, await this.run(actor, named.callId));
     const { workspaceId: workspace_id, path } = named;
     const entry = await this.files.stat(actor, { workspace_id, path });

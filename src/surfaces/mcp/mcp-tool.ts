@@ -1,11 +1,21 @@
-import type { CallToolResult, Tool, ToolAnnotations } from '@modelcontextprotocol/server';
-import type { McpSession, Toolset } from './mcp-session.js';
+import type {
+  CallToolResult,
+  InputRequiredResult,
+  Tool,
+  ToolAnnotations,
+} from '@modelcontextprotocol/server';
+import type { Dialogue, McpCall, Toolset } from './mcp-call.js';
+
+/** What a tool answers: its result, or what the client is asked before there is one. */
+export type ToolAnswer = CallToolResult | InputRequiredResult;
 
 /** A tool as the endpoint offers it. What it refuses is thrown as a problem. */
 export interface McpTool {
   readonly toolset: Toolset;
+  /** It may say or ask something before its result; the others only answer. */
+  readonly converses?: boolean;
   readonly definition: Tool & { annotations: Required<Omit<ToolAnnotations, 'title'>> & { title: string } };
-  call(session: McpSession, input: Record<string, unknown>): Promise<CallToolResult>;
+  call(call: McpCall, input: Record<string, unknown>, dialogue: Dialogue): Promise<ToolAnswer>;
 }
 
 /** What a client is told of the harm that a tool can do. */

@@ -1,14 +1,16 @@
-import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
+import type { Tool } from '@modelcontextprotocol/server';
 import { Inject, Injectable, OnApplicationBootstrap } from '@nestjs/common';
 import { ActionCatalog } from '../../platform/actions/action-catalog.js';
 import { ActionRunner } from '../../platform/actions/action-runner.js';
 import { problemOf } from '../../platform/http/problem.js';
 import { Toolbox } from '../../workspaces/index.js';
 import { ActionTool } from './action-tool.js';
+import { Approvals } from './approvals/approvals.js';
 import { CatalogTools } from './catalog-tools.js';
 import { EVERYDAY_ACTIONS } from './everyday-actions.js';
-import type { McpSession, ToolView } from './mcp-session.js';
-import { type McpTool, refused } from './mcp-tool.js';
+import type { Dialogue, McpCall, ToolView } from './mcp-call.js';
+import { MCP_EXTENSION, type McpExtension } from './mcp-extension.js';
+import { type McpTool, refused, type ToolAnswer } from './mcp-tool.js';
 import { EVERYDAY_TOOLS, ToolboxTool } from './toolbox-tool.js';
 
 /** The tools of the endpoint: few, sorted, and the same for every caller who asks for the same view. */
@@ -20,6 +22,8 @@ export class McpTools implements OnApplicationBootstrap {
     @Inject(ActionCatalog) private readonly catalog: ActionCatalog,
     @Inject(ActionRunner) private readonly runner: ActionRunner,
     @Inject(Toolbox) private readonly toolbox: Toolbox,
+    @Inject(Approvals) private readonly approvals: Approvals,
+    @Inject(MCP_EXTENSION) private readonly extension: McpExtension,
   ) {}
 
   /** The catalog knows its actions once every module is initialised. */
@@ -32,7 +36,8 @@ export class McpTools implements OnApplicationBootstrap {
         const everyday = EVERYDAY_TOOLS.find(({ tool: name }) => name === tool.name);
         return everyday ? [new ToolboxTool(this.toolbox, tool, everyday)] : [];
       }),
-      ...new CatalogTools(this.catalog, this.runner).list(),
+      ...new CatalogTools(this.catalog, this.runner, this.approvals).list(),
+      ...this.extension.tools,
     ];
     const byName = all.map((tool): [string, McpTool] => [tool.definition.name, tool]);
     this.tools = new Map(byName.sort(([a], [b]) => (a < b ? -1 : 1)));
@@ -44,14 +49,15 @@ export class McpTools implements OnApplicationBootstrap {
 
   /** Undefined where the view has no such tool. What the tool refuses is a result; faults of ours are thrown. */
   async call(
-    session: McpSession,
+    call: McpCall,
     name: string,
     input: Record<string, unknown>,
-  ): Promise<CallToolResult | undefined> {
+    dialogue: Dialogue,
+  ): Promise<ToolAnswer | undefined> {
     const tool = this.tools.get(name);
-    if (!tool || !isIn(session.view, tool)) return undefined;
+    if (!tool || !isIn(call.view, tool)) return undefined;
     try {
-      return await tool.call(session, input);
+      return await tool.call(call, input, dialogue);
     } catch (error) {
       const problem = problemOf(error);
       if (!problem) throw error;

@@ -7,10 +7,10 @@ import type { Actor } from '../../platform/access/actor.js';
 import { htmlDocument, htmlHeaders } from '../../platform/http/html-page.js';
 import { BadRequest, UnsupportedMediaType } from '../../platform/http/problem.js';
 import { McpGuard, wantsPage } from './mcp.guard.js';
+import { toolViewOf } from './mcp-call.js';
 import { McpEndpoint } from './mcp-endpoint.js';
 import { McpOrigins } from './mcp-origins.js';
 import { mcpPage } from './mcp-page.js';
-import { toolViewOf } from './mcp-session.js';
 
 /** The MCP endpoint. It answers for itself what the guard of the other routes would: who calls, and from where. */
 @Public()

@@ -1,29 +1,66 @@
-import { Module } from '@nestjs/common';
+import { DynamicModule, Module } from '@nestjs/common';
 import { AgentModule } from '../../agents/index.js';
 import { IdentityModule } from '../../identity/index.js';
 import { AccessTokenGuard, ApiKeyGuard } from '../../platform/access/credential.guard.js';
 import { WorkspacesModule } from '../../workspaces/index.js';
+import { ApprovalsController } from './approvals/approvals.controller.js';
+import { Approvals } from './approvals/approvals.js';
+import { ClientNames } from './approvals/client-names.js';
+import { Deciding } from './approvals/deciding.js';
 import { McpController } from './mcp.controller.js';
 import { McpGuard } from './mcp.guard.js';
+import { McpCompletions } from './mcp-completions.js';
 import { McpEndpoint } from './mcp-endpoint.js';
+import { MCP_EXTENSION, type McpExtension, NO_EXTENSION } from './mcp-extension.js';
 import { McpOrigins } from './mcp-origins.js';
 import { McpPrompts } from './mcp-prompts.js';
 import { McpResources } from './mcp-resources.js';
+import { McpServers } from './mcp-servers.js';
 import { McpTools } from './mcp-tools.js';
+import { RequestMemory } from './request-memory.js';
+import { Cancellations } from './sessions/cancellations.js';
+import { Questions } from './sessions/questions.js';
+import { SessionEndpoint } from './sessions/session-endpoint.js';
+import { SessionStream } from './sessions/session-stream.js';
+import { SessionSubscriptions } from './sessions/session-subscriptions.js';
+import { McpSessionsStore } from './sessions/sessions.store.js';
+import { Listening } from './watch/listening.js';
+import { ResourceWatch } from './watch/resource-watch.js';
 
 /** The service as a server of the Model Context Protocol, at `/mcp`. */
-@Module({
-  imports: [IdentityModule, WorkspacesModule, AgentModule],
-  controllers: [McpController],
-  providers: [
-    McpGuard,
-    McpOrigins,
-    McpEndpoint,
-    McpTools,
-    McpResources,
-    McpPrompts,
-    ApiKeyGuard,
-    AccessTokenGuard,
-  ],
-})
-export class McpModule {}
+@Module({})
+export class McpModule {
+  /** With what else is offered there, see {@link McpExtension}. */
+  static with(extension: McpExtension = NO_EXTENSION): DynamicModule {
+    return {
+      module: McpModule,
+      imports: [IdentityModule, WorkspacesModule, AgentModule],
+      controllers: [McpController, ApprovalsController],
+      providers: [
+        McpGuard,
+        McpOrigins,
+        McpEndpoint,
+        McpServers,
+        McpTools,
+        McpResources,
+        McpPrompts,
+        McpCompletions,
+        RequestMemory,
+        Approvals,
+        ClientNames,
+        Deciding,
+        SessionEndpoint,
+        SessionStream,
+        SessionSubscriptions,
+        McpSessionsStore,
+        Questions,
+        Cancellations,
+        Listening,
+        ResourceWatch,
+        { provide: MCP_EXTENSION, useValue: extension },
+        ApiKeyGuard,
+        AccessTokenGuard,
+      ],
+    };
+  }
+}

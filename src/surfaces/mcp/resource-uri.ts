@@ -1,4 +1,5 @@
 import { validate as isUuid } from 'uuid';
+import { NotFound } from '../../platform/http/problem.js';
 
 /** What an `atelier://` address names. */
 export type ResourceName =
@@ -14,6 +15,8 @@ export function fileUri(workspaceId: string, path = ''): string {
 }
 
 export const runUri = (callId: string): string => `atelier://run/${callId}`;
+
+export const noSuchResource = (uri: string) => new NotFound(`There is no resource ${uri.slice(0, 200)}`);
 
 /** What the address names; undefined for one that is not ours. */
 export function parseResourceUri(uri: string): ResourceName | undefined {

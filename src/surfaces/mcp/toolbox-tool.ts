@@ -4,7 +4,7 @@ import { jsonSchemaOf } from '../../platform/actions/json-schema.js';
 import { Field } from '../../platform/http/field.js';
 import { Invalid } from '../../platform/http/problem.js';
 import type { Toolbox, Tool as WorkspaceTool } from '../../workspaces/index.js';
-import type { McpSession, Toolset } from './mcp-session.js';
+import type { McpCall, Toolset } from './mcp-call.js';
 import { HINTS, type Hint, type McpTool } from './mcp-tool.js';
 import { undescribed } from './output-schema.js';
 import { cutText, MOST_CHARACTERS } from './result-limit.js';
@@ -59,7 +59,7 @@ export class ToolboxTool implements McpTool {
     };
   }
 
-  async call({ actor, signal }: McpSession, { workspace_id, ...input }: Record<string, unknown>) {
+  async call({ actor, signal }: McpCall, { workspace_id, ...input }: Record<string, unknown>) {
     if (!isUuid(workspace_id)) throw new Invalid('workspace_id must be a UUID');
     const context = { actor, workspaceId: String(workspace_id), signal };
     const { output, isError } = await this.toolbox.run(context, this.definition.name, input);

@@ -129,6 +129,15 @@ export class ChangeLog {
     return this.oldestOpen(workspaceId);
   }
 
+  /** The number of the last settled change; 0 before the first. */
+  async last(workspaceId: string): Promise<number> {
+    const { rows } = await sql<{ last_change: string }>`
+      select last_change from workspace_log where workspace_id = ${workspaceId}`.execute(
+      this.database.tables(),
+    );
+    return Number(rows[0]?.last_change ?? 0);
+  }
+
   /** Settled changes after number `after`, in order. */
   async after(workspaceId: string, after: number, limit: number): Promise<LoggedChange[]> {
     const { rows } = await sql<LoggedChange>`

@@ -31,6 +31,12 @@ export class ChangesService {
     return new ChangeEvents(this.log, this.signals, workspace_id, () => this.sees(actor, workspace_id));
   }
 
+  /** The number of the last change so far. */
+  async position(actor: Actor, { workspace_id }: Pick<WatchChanges, 'workspace_id'>): Promise<number> {
+    await this.workspaces.require(actor, 'file.read', workspace_id);
+    return this.log.last(workspace_id);
+  }
+
   private async sees(actor: Actor, workspaceId: string): Promise<boolean> {
     try {
       await this.workspaces.require(actor, 'file.read', workspaceId);

@@ -13,6 +13,8 @@ import { SignIn } from './20261121-sign-in.js';
 import { Tenancy } from './20261121-tenancy.js';
 import { Context } from './20261122-context.js';
 import { Delivery } from './20261122-delivery.js';
+import { McpApprovals } from './20261122-mcp-approvals.js';
+import { McpSessions } from './20261122-mcp-sessions.js';
 import { RunAuthorityMarks } from './20261122-run-authority.js';
 import { RunQueueTables } from './20261122-run-queue.js';
 
@@ -35,4 +37,6 @@ export const migrationsList = [
   { name: '20261122-run-queue', class: RunQueueTables },
   { name: '20261122-run-authority', class: RunAuthorityMarks },
   { name: '20261122-context', class: Context },
+  { name: '20261122-mcp-sessions', class: McpSessions },
+  { name: '20261122-mcp-approvals', class: McpApprovals },
 ];

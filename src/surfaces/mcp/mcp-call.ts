@@ -1,3 +1,4 @@
+import type { ClientCapabilities, LoggingLevel, Notification } from '@modelcontextprotocol/server';
 import type { Actor } from '../../platform/access/actor.js';
 import { BadRequest } from '../../platform/http/problem.js';
 
@@ -13,11 +14,28 @@ export interface ToolView {
 }
 
 /** One request, as what it asks for is answered: who asks, and what of the endpoint they want to see. */
-export interface McpSession {
+export interface McpCall {
   readonly actor: Actor;
   readonly view: ToolView;
-  /** Aborted when the client has gone. */
+  /** Aborted when the client has gone, or takes the request back. */
   readonly signal: AbortSignal;
+}
+
+/** What passes between client and server while a request is answered, besides the request. */
+export interface Dialogue {
+  readonly clientName: string | undefined;
+  /** What the client says that it can do: nothing where it was not asked. */
+  readonly capabilities: ClientCapabilities;
+  /** What it answered when it was asked before, by the name of the question; nobody checked it. */
+  readonly answers: Readonly<Record<string, unknown>>;
+  /** By this it wants to be told of progress. */
+  readonly progressToken: string | number | undefined;
+  /** What it was given to bring back with its answers; what was tampered with, or given to somebody else, is refused. */
+  memory<T>(): T | undefined;
+  /** Closes something up for the client to bring back. */
+  remember(value: unknown): Promise<string>;
+  notify(notification: Notification): Promise<void>;
+  log(level: LoggingLevel, data: unknown): Promise<void>;
 }
 
 const SWITCH: Record<string, boolean> = { '1': true, true: true, '0': false, false: false };

@@ -1,0 +1,113 @@
+import { type InputRequest, inputRequired } from '@modelcontextprotocol/server';
+import { Inject, Injectable } from '@nestjs/common';
+import { type Approval, ApprovalRequests, type CallToApprove } from '../../../agents/index.js';
+import type { CheckedCall } from '../../../platform/actions/action-runner.js';
+import type { CatalogAction } from '../../../platform/actions/catalog-action.js';
+import { Config } from '../../../platform/config/config.js';
+import type { Row } from '../../../platform/database/rows.js';
+import { Forbidden } from '../../../platform/http/problem.js';
+import type { Dialogue, McpCall } from '../mcp-call.js';
+import { refused, type ToolAnswer } from '../mcp-tool.js';
+import { ClientNames } from './client-names.js';
+
+/** The page on which a person decides. */
+export const APPROVAL_PAGE = '/approvals';
+
+/** Under this name the client is asked, and answers. */
+const QUESTION = 'approval';
+/** How long a person has to decide, and the client to call again. */
+const LIFE_SECONDS = 15 * 60;
+/** How long a call waits for a person who was sent to the page, before it says that they have not decided yet. */
+const PATIENCE_MS = 45_000;
+
+/** Asks the person behind a client before it does what cannot be taken back: in the client where it can ask, else by a link. */
+@Injectable()
+export class Approvals {
+  constructor(
+    @Inject(ApprovalRequests) private readonly requests: ApprovalRequests,
+    @Inject(ClientNames) private readonly names: ClientNames,
+    @Inject(Config) private readonly config: Config,
+  ) {}
+
+  /** Undefined once the person has allowed exactly this, and for this one time; else what the client is told or asked. */
+  async ask(
+    call: McpCall,
+    { action, input, place }: CheckedCall,
+    dialogue: Dialogue,
+  ): Promise<ToolAnswer | undefined> {
+    const asked: CallToApprove = {
+      actor: call.actor,
+      organizationId: place.organization_id,
+      workspaceId: place.workspace_id,
+      tool: action.name,
+      effect: action.declaration.effect,
+      input,
+      clientName: await this.names.of(call.actor, dialogue.clientName),
+      seconds: LIFE_SECONDS,
+    };
+    const question = await this.requests.request(asked);
+    const { status } = await this.heard(call, question, dialogue);
+    if (status === 'pending') return this.put(action, question, dialogue);
+    if (status !== 'allowed') throw new Forbidden(`The person you work for said no to ${action.name}`);
+    await this.requests.use(question.id, asked);
+    return undefined;
+  }
+
+  /** How the question stands, with what the client brings back from its person. */
+  private async heard(
+    { actor, signal }: McpCall,
+    question: Row<Approval>,
+    dialogue: Dialogue,
+  ): Promise<Pick<Approval, 'status'>> {
+    const answer = dialogue.answers[QUESTION];
+    const isAbout = dialogue.memory<{ approval: string }>()?.approval === question.id;
+    if (answer === undefined || !isAbout || question.status !== 'pending') return question;
+    const { action, content } = answer as { action?: unknown; content?: { allow?: unknown } };
+    if (action === 'cancel')
+      throw new Forbidden('The person you work for did not say whether it may be done');
+    if (action === 'accept' && !canFillForm(dialogue)) {
+      // They went to the page; what they say there counts.
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
+      return this.requests.awaitDecision(actor, question.id, limit);
+    }
+    if (action === 'accept' && typeof content?.allow !== 'boolean') return question;
+    const said = action === 'accept' && content?.allow === true ? 'allowed' : 'denied';
+    await this.requests.resolve(question.id, said, actor.id);
+    return (await this.requests.find(question.id)) ?? question;
+  }
+
+  private async put(action: CatalogAction, question: Row<Approval>, dialogue: Dialogue): Promise<ToolAnswer> {
+    const link = `${this.config.baseUrl}${APPROVAL_PAGE}/${question.id}`;
+    const wasSent = dialogue.answers[QUESTION] !== undefined && !canFillForm(dialogue);
+    if (!dialogue.capabilities.elicitation || wasSent)
+      return refused(
+        `${action.name} is destructive, so a person has to allow it: ask them to open ${link}, then call again with the same input`,
+      );
+    return inputRequired({
+      inputRequests: {
+        [QUESTION]: canFillForm(dialogue) ? formOf(action, question) : pageOf(action, link),
+      },
+      requestState: await dialogue.remember({ approval: question.id }),
+    });
+  }
+}
+
+/** A client that can ask at all can do it by forms, unless it says that it knows pages only (2025-11-25, elicitation). */
+const canFillForm = ({ capabilities: { elicitation } }: Dialogue): boolean =>
+  elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
+
+function formOf(action: CatalogAction, { client_name, input }: Row<Approval>): InputRequest {
+  const { title, declaration } = action;
+  const message = `${title}? ${declaration.summary}. This cannot be taken back.\n${client_name} asks for it, with ${JSON.stringify(input)}`;
+  const allow = { type: 'boolean' as const, title: 'Do it, this once', default: false };
+  return inputRequired.elicit({
+    message,
+    requestedSchema: { type: 'object', properties: { allow }, required: ['allow'] },
+  });
+}
+
+const pageOf = (action: CatalogAction, url: string): InputRequest =>
+  inputRequired.elicitUrl({
+    message: `${action.title} cannot be taken back: look at what is to be done, and say whether it may`,
+    url,
+  });

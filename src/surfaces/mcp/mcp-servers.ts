@@ -1,0 +1,134 @@
+import {
+  ProtocolError,
+  ProtocolErrorCode,
+  ResourceNotFoundError,
+  Server,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import { Inject, Injectable } from '@nestjs/common';
+import { problemOf } from '../../platform/http/problem.js';
+import { Log } from '../../platform/log/log.js';
+import type { Dialogue, McpCall } from './mcp-call.js';
+import { McpCompletions } from './mcp-completions.js';
+import { MCP_EXTENSION, type McpExtension } from './mcp-extension.js';
+import { McpPrompts } from './mcp-prompts.js';
+import { McpResources } from './mcp-resources.js';
+import { McpTools } from './mcp-tools.js';
+import { RequestMemory } from './request-memory.js';
+import { SessionSubscriptions } from './sessions/session-subscriptions.js';
+
+const SERVER = { name: 'atelier', title: 'Atelier', version: '0.1.0' };
+const INSTRUCTIONS =
+  'Atelier holds workspaces: files, a sandbox that runs code on them, and agents that work in both. Begin with ' +
+  'list_workspaces; most tools take a workspace_id. What has no tool of its own is found with actions_search.';
+const CAPABILITIES = {
+  tools: {},
+  resources: { subscribe: true, listChanged: true },
+  prompts: { listChanged: true },
+  completions: {},
+};
+
+/** Builds the server of the SDK that answers one call. */
+@Injectable()
+export class McpServers {
+  constructor(
+    @Inject(McpTools) private readonly tools: McpTools,
+    @Inject(McpResources) private readonly resources: McpResources,
+    @Inject(McpPrompts) private readonly prompts: McpPrompts,
+    @Inject(McpCompletions) private readonly completions: McpCompletions,
+    @Inject(SessionSubscriptions) private readonly subscriptions: SessionSubscriptions,
+    @Inject(RequestMemory) private readonly memory: RequestMemory,
+    @Inject(MCP_EXTENSION) private readonly extension: McpExtension,
+    @Inject(Log) private readonly log: Log,
+  ) {}
+
+  of(call: McpCall): Server {
+    const server = new Server(SERVER, {
+      capabilities: { ...CAPABILITIES, ...this.extension.capabilities },
+      instructions: INSTRUCTIONS,
+      requestState: { verify: (state, context) => this.memory.open(state, context) },
+    });
+    this.offerTools(server, call);
+    this.offerResources(server, call);
+    this.offerPrompts(server, call);
+    return server;
+  }
+
+  private offerTools(server: Server, call: McpCall): void {
+    server.setRequestHandler('tools/list', () => ({ tools: this.tools.list(call.view) }));
+    server.setRequestHandler('tools/call', ({ params: { name, arguments: input = {} } }, context) =>
+      this.answering(async () => {
+        const signal = AbortSignal.any([call.signal, context.mcpReq.signal]);
+        const dialogue = this.dialogue(server, context);
+        const result = await this.tools.call({ ...call, signal }, name, input, dialogue);
+        if (result) return result;
+        throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool ${name.slice(0, 64)}`);
+      }),
+    );
+  }
+
+  private offerResources(server: Server, { actor }: McpCall): void {
+    const { resources, subscriptions } = this;
+    server.setRequestHandler('resources/list', ({ params }) =>
+      this.answering(() => resources.list(actor, params?.cursor)),
+    );
+    server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: resources.templates }));
+    server.setRequestHandler('resources/read', ({ params: { uri } }) =>
+      this.answering(async () => {
+        try {
+          return await resources.read(actor, uri);
+        } catch (error) {
+          const problem = problemOf(error);
+          throw problem?.status === 404 ? new ResourceNotFoundError(uri, problem.detail) : error;
+        }
+      }),
+    );
+    server.setRequestHandler('resources/subscribe', ({ params }, { sessionId }) =>
+      this.answering(() => subscriptions.begin(actor, sessionId, params.uri)),
+    );
+    server.setRequestHandler('resources/unsubscribe', ({ params }, { sessionId }) =>
+      this.answering(() => subscriptions.end(sessionId, params.uri)),
+    );
+  }
+
+  private offerPrompts(server: Server, { actor }: McpCall): void {
+    server.setRequestHandler('prompts/list', ({ params }) =>
+      this.answering(() => this.prompts.list(actor, params?.cursor)),
+    );
+    server.setRequestHandler('prompts/get', ({ params }, context) =>
+      this.answering(() =>
+        this.prompts.get(actor, params.name, params.arguments ?? {}, this.dialogue(server, context)),
+      ),
+    );
+    server.setRequestHandler('completion/complete', ({ params }) =>
+      this.answering(() => this.completions.of(actor, params)),
+    );
+  }
+
+  private dialogue(server: Server, context: ServerContext): Dialogue {
+    const { inputResponses = {}, _meta, requestState, notify, log } = context.mcpReq;
+    return {
+      clientName: server.getClientVersion()?.name,
+      capabilities: server.getClientCapabilities() ?? {},
+      answers: inputResponses,
+      progressToken: _meta?.progressToken,
+      memory: requestState,
+      remember: value => this.memory.close(value, context),
+      notify,
+      log,
+    };
+  }
+
+  /** A refusal keeps its sentence; a fault of ours is logged, and told as no more than that. */
+  private async answering<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof ProtocolError) throw error;
+      const problem = problemOf(error);
+      if (problem) throw new ProtocolError(ProtocolErrorCode.InvalidParams, problem.detail);
+      this.log.error({ err: error }, 'MCP request failed');
+      throw new ProtocolError(ProtocolErrorCode.InternalError, 'Internal server error');
+    }
+  }
+}

@@ -1,0 +1,161 @@
+import { randomUUID } from 'node:crypto';
+import type { ClientCapabilities } from '@modelcontextprotocol/server';
+import { Inject, Injectable, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
+import { sql } from 'kysely';
+import { validate as isUuid } from 'uuid';
+import { Database } from '../../../platform/database/database.js';
+import { NotFound } from '../../../platform/http/problem.js';
+import { Maintenance } from '../../../platform/maintenance/maintenance.js';
+import { Signals } from '../../../platform/signals/signals.js';
+
+/** What a client said of itself when its session began. */
+export interface SessionClient {
+  readonly name: string;
+  readonly version: string;
+  readonly capabilities: ClientCapabilities;
+}
+
+/** A session of a client of a revision that knows sessions. What it holds is in the database: any process may answer. */
+export interface McpSession {
+  readonly id: string;
+  readonly principalId: string;
+  readonly protocolVersion: string;
+  readonly client: SessionClient;
+}
+
+interface SessionRow {
+  id: string;
+  principal_id: string;
+  protocol_version: string;
+  client: SessionClient;
+  stale: boolean;
+}
+
+/** What a session has that changes: what it is told of, and which stream tells it. */
+export interface SessionState {
+  readonly subscriptions: readonly string[];
+  readonly streamId: string | null;
+}
+
+const UNUSED_DAYS = 7;
+/** Somebody's sessions beyond this many end, those unused longest first. */
+const MOST_OF_ONE = 200;
+/** How long a session may be known here before it is looked up again. */
+const KNOWN_MS = 60_000;
+const MOST_KNOWN = 10_000;
+const HOUR_MS = 3_600_000;
+/** Sent when a session ended, so that no process goes on knowing it. */
+const ENDED = 'mcp-session-ended';
+
+/** Sent when what a session is told of has changed, or who tells it. */
+export const sessionTopic = (id: string): string => `mcp-session:${id}`;
+
+/** The sessions that are open. */
+@Injectable()
+export class McpSessionsStore implements OnModuleInit, OnApplicationBootstrap {
+  private readonly known = new Map<string, { session: McpSession; until: number }>();
+
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Signals) private readonly signals: Signals,
+    @Inject(Maintenance) private readonly maintenance: Maintenance,
+  ) {}
+
+  onModuleInit(): void {
+    this.maintenance.every(HOUR_MS, 'mcp-unused-sessions', () => this.deleteUnused());
+  }
+
+  onApplicationBootstrap(): void {
+    this.signals.subscribe(ENDED, () => this.known.clear());
+  }
+
+  async begin(principalId: string, protocolVersion: string, client: SessionClient): Promise<McpSession> {
+    // The specification wants ids that cannot be guessed (transports, session management): no UUIDv7.
+    const session: McpSession = { id: randomUUID(), principalId, protocolVersion, client };
+    await sql`
+      insert into mcp_session (id, principal_id, protocol_version, client, created_at, seen_at)
+      values (${session.id}, ${principalId}, ${protocolVersion}, ${JSON.stringify(client)}::jsonb, now(), now())`.execute(
+      this.tables,
+    );
+    await sql`
+      delete from mcp_session where id in (
+        select id from mcp_session where principal_id = ${principalId} order by seen_at desc offset ${MOST_OF_ONE}
+      )`.execute(this.tables);
+    return session;
+  }
+
+  /** The session, if it is of this principal: 404 for one that ended, was never, or is somebody else's. */
+  async require(principalId: string, id: string): Promise<McpSession> {
+    const known = this.known.get(id);
+    const session = known && known.until > Date.now() ? known.session : await this.find(id);
+    if (session?.principalId !== principalId)
+      throw new NotFound('No such session, or it has ended: begin a new one with initialize');
+    return session;
+  }
+
+  /** What it is told of now; undefined once it has ended. */
+  async state(id: string): Promise<SessionState | undefined> {
+    const { rows } = await sql<{ subscriptions: string[]; stream_id: string | null }>`
+      select subscriptions, stream_id from mcp_session where id = ${id}`.execute(this.tables);
+    const [row] = rows;
+    return row && { subscriptions: row.subscriptions, streamId: row.stream_id };
+  }
+
+  /** Changes what it is told of, and tells its stream, in whichever process that is. */
+  async subscribe(id: string, uri: string, most: number): Promise<boolean> {
+    const { rows } = await sql`
+      update mcp_session set subscriptions = array_append(array_remove(subscriptions, ${uri}), ${uri})
+      where id = ${id} and (${uri} = any(subscriptions) or cardinality(subscriptions) < ${most})
+      returning pg_notify('atelier', ${sessionTopic(id)})`.execute(this.tables);
+    return rows.length > 0;
+  }
+
+  async unsubscribe(id: string, uri: string): Promise<void> {
+    await sql`
+      update mcp_session set subscriptions = array_remove(subscriptions, ${uri}) where id = ${id}
+      returning pg_notify('atelier', ${sessionTopic(id)})`.execute(this.tables);
+  }
+
+  /** Makes this the stream that tells the session; one before it ends. Whether there was one. */
+  async takeStream(id: string, streamId: string): Promise<boolean> {
+    const { rows } = await sql<{ before: string | null }>`
+      with old as (select stream_id from mcp_session where id = ${id} for update)
+      update mcp_session set stream_id = ${streamId}, seen_at = now() from old where id = ${id}
+      returning old.stream_id as before, pg_notify('atelier', ${sessionTopic(id)})`.execute(this.tables);
+    return rows.some(({ before }) => before !== null);
+  }
+
+  async end({ id }: McpSession): Promise<void> {
+    await sql`
+      delete from mcp_session where id = ${id}
+      returning pg_notify('atelier', ${ENDED}), pg_notify('atelier', ${sessionTopic(id)})`.execute(
+      this.tables,
+    );
+    this.known.delete(id);
+  }
+
+  private async find(id: string): Promise<McpSession | undefined> {
+    if (!isUuid(id)) return undefined;
+    const { rows } = await sql<SessionRow>`
+      select id, principal_id, protocol_version, client, seen_at < now() - interval '1 hour' as stale
+      from mcp_session where id = ${id}`.execute(this.tables);
+    const [row] = rows;
+    if (!row) return undefined;
+    if (row.stale) await sql`update mcp_session set seen_at = now() where id = ${id}`.execute(this.tables);
+    const { principal_id: principalId, protocol_version: protocolVersion, client } = row;
+    const session = { id, principalId, protocolVersion, client };
+    if (this.known.size >= MOST_KNOWN) this.known.clear();
+    this.known.set(id, { session, until: Date.now() + KNOWN_MS });
+    return session;
+  }
+
+  async deleteUnused(): Promise<void> {
+    await sql`delete from mcp_session where seen_at < now() - make_interval(days => ${UNUSED_DAYS})`.execute(
+      this.tables,
+    );
+  }
+
+  private get tables() {
+    return this.database.tables();
+  }
+}

@@ -1,0 +1,135 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { RunsService } from '../../../agents/index.js';
+import type { Actor } from '../../../platform/access/actor.js';
+import { problemOf } from '../../../platform/http/problem.js';
+import { ChangesService, type ChangeView, WorkspacesService } from '../../../workspaces/index.js';
+import { MCP_EXTENSION, type McpExtension } from '../mcp-extension.js';
+import { noSuchResource, parseResourceUri } from '../resource-uri.js';
+import { changesLists, isChangedBy, type ListName } from './changed.js';
+
+/** Workspaces whose files and agents are watched for changes of the lists: those of the first page of each. */
+const WORKSPACES_WATCHED = 20;
+
+/** What somebody wants to be told of. */
+export interface Watched {
+  readonly uris: readonly string[];
+  readonly lists: readonly ListName[];
+}
+
+/** What has changed: a resource, or one of the lists. */
+export type Noticed = { readonly uri: string } | { readonly list: ListName };
+
+/** How far each workspace has been read, so that a watch that begins anew goes on where the last one ended. */
+export type Positions = Map<string, number>;
+
+/** Tells of changes to what somebody may read, whoever made them and in whichever process, for as long as they may. */
+@Injectable()
+export class ResourceWatch {
+  constructor(
+    @Inject(ChangesService) private readonly changes: ChangesService,
+    @Inject(RunsService) private readonly runs: RunsService,
+    @Inject(WorkspacesService) private readonly workspaces: WorkspacesService,
+    @Inject(MCP_EXTENSION) private readonly extension: McpExtension,
+  ) {}
+
+  /** 404 and 403 for what the actor may not follow. A file may be followed that is yet to come. */
+  async requireVisible(actor: Actor, uri: string): Promise<void> {
+    const name = parseResourceUri(uri);
+    if (name?.kind === 'run') await this.runs.status(actor, { call_id: name.callId });
+    else if (name) await this.changes.position(actor, { workspace_id: name.workspaceId });
+    else if (!this.extension.readResource(uri)) throw noSuchResource(uri);
+  }
+
+  async isVisible(actor: Actor, uri: string): Promise<boolean> {
+    let visible = false;
+    await quietly(async () => {
+      await this.requireVisible(actor, uri);
+      visible = true;
+    });
+    return visible;
+  }
+
+  /** Calls `notice` until `signal` is aborted. What is not, or no longer, the actor's to read is passed over. */
+  async follow(
+    actor: Actor,
+    watched: Watched,
+    { signal, notice, positions = new Map() }: Watching,
+  ): Promise<void> {
+    const files = new Map<string, { uri: string; path: string }[]>();
+    const runs: { uri: string; callId: string }[] = [];
+    for (const uri of watched.uris) {
+      const name = parseResourceUri(uri);
+      if (name?.kind === 'run') runs.push({ uri, callId: name.callId });
+      if (name?.kind !== 'file') continue;
+      files.set(name.workspaceId, [...(files.get(name.workspaceId) ?? []), { uri, path: name.path }]);
+    }
+    if (watched.lists.length > 0)
+      for (const id of await this.listed(actor)) files.set(id, files.get(id) ?? []);
+    await Promise.all([
+      ...[...files].map(([id, resources]) =>
+        this.followFiles(actor, id, { resources, lists: watched.lists, signal, notice, positions }),
+      ),
+      ...runs.map(run => this.followRun(actor, run, signal, notice)),
+    ]);
+  }
+
+  private async followFiles(actor: Actor, workspace_id: string, one: WatchedWorkspace): Promise<void> {
+    const { resources, lists, signal, notice, positions } = one;
+    await quietly(async () => {
+      const from = positions.get(workspace_id) ?? (await this.changes.position(actor, { workspace_id }));
+      positions.set(workspace_id, from);
+      const events = await this.changes.events(actor, { workspace_id });
+      for await (const batch of events.follow(from, signal)) {
+        const changes = batch.map(({ data }) => data as ChangeView);
+        for (const { uri, path } of resources)
+          if (changes.some(change => isChangedBy(path, change))) notice({ uri });
+        for (const list of lists) if (changes.some(change => changesLists(list, change))) notice({ list });
+        positions.set(workspace_id, changes.at(-1)?.id ?? from);
+      }
+    });
+  }
+
+  /** A run is told of when it has ended: until then its status says no more than that it goes on. */
+  private async followRun(
+    actor: Actor,
+    { uri, callId: call_id }: { uri: string; callId: string },
+    signal: AbortSignal,
+    notice: Watching['notice'],
+  ): Promise<void> {
+    await quietly(async () => {
+      if ((await this.runs.status(actor, { call_id })).status !== 'pending') return;
+      const events = await this.runs.events(actor, { call_id });
+      for await (const _ of events.follow(0, signal));
+      if (!signal.aborted) notice({ uri });
+    });
+  }
+
+  private async listed(actor: Actor): Promise<string[]> {
+    let ids: string[] = [];
+    await quietly(async () => {
+      const { items } = await this.workspaces.list(actor, { limit: WORKSPACES_WATCHED });
+      ids = items.map(({ id }) => id);
+    });
+    return ids;
+  }
+}
+
+export interface Watching {
+  readonly signal: AbortSignal;
+  readonly notice: (noticed: Noticed) => void;
+  readonly positions?: Positions;
+}
+
+interface WatchedWorkspace extends Required<Watching> {
+  readonly resources: readonly { uri: string; path: string }[];
+  readonly lists: readonly ListName[];
+}
+
+/** A watcher is not told why there is nothing to see: it is refused when it reads. */
+async function quietly(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!problemOf(error)) throw error;
+  }
+}
