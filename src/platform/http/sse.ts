@@ -3,11 +3,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /** One event as the HTML standard has it (section 9.2, server-sent events). */
 export interface ServerEvent {
-  /** By which a client says later how far it has read; absent where there is no going back. */
-  id?: number;
+  id: number;
   event: string;
   data: unknown;
 }
+
+/** An event of a stream that nobody comes back to has no number. */
+type SentEvent = Omit<ServerEvent, 'id'> & Partial<Pick<ServerEvent, 'id'>>;
 
 const HEARTBEAT_MS = 15_000;
 /** What a client waits before it comes back, when we end a stream that is not over. */
@@ -70,7 +72,7 @@ export class EventStream {
     return this.gone.signal;
   }
 
-  async send(events: ServerEvent[]): Promise<void> {
+  async send(events: readonly SentEvent[]): Promise<void> {
     const text = events
       .map(
         ({ id, event, data }) =>
