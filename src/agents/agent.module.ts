@@ -38,6 +38,9 @@ import { ModelCatalog } from './models/model-catalog.js';
 import { ModelSettingsStore } from './models/model-settings.store.js';
 import { ModelsController } from './models/models.controller.js';
 import { ModelsService } from './models/models.service.js';
+import { AgentLint } from './subagents/agent-lint.js';
+import { AgentsFolder } from './subagents/agents-folder.js';
+import { SubagentsController } from './subagents/subagents.controller.js';
 import { SubagentsService } from './subagents/subagents.service.js';
 
 /** Agents: models, chats, subagents, and the runs in which they work. */
@@ -50,6 +53,7 @@ import { SubagentsService } from './subagents/subagents.service.js';
     ChatsController,
     ModelsController,
     WorkspaceBudgetsController,
+    SubagentsController,
   ],
   providers: [
     AgentService,
@@ -83,6 +87,8 @@ import { SubagentsService } from './subagents/subagents.service.js';
     SubagentsService,
     ApprovalsStore,
     ApprovalRequests,
+    AgentsFolder,
+    AgentLint,
   ],
   exports: [SubagentsService, RunsService, ApprovalRequests],
 })

@@ -1,5 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseSubagent, READ_ONLY_TOOLS } from './subagent.js';
+import { READ_ONLY_TOOLS, readSubagent } from './subagent.js';
+
+/** The agent of a file that must be usable. */
+function agentOf(path: string, text: string) {
+  const { value, findings } = readSubagent(path, text);
+  if (!value) throw new Error(JSON.stringify(findings));
+  return value;
+}
+
+const errorsOf = (text: string) =>
+  readSubagent('a.md', text).findings.filter(({ severity }) => severity === 'error');
 
 const file = (...lines: string[]) => ['---', ...lines, '---', 'Do it well.', ''].join('\n');
 
@@ -12,7 +22,7 @@ describe('an agent file', () => {
       'model: a/b',
       'max_steps: 3',
     );
-    expect(parseSubagent('other.md', text)).toEqual({
+    expect(agentOf('other.md', text)).toEqual({
       name: 'reviewer',
       description: 'Reviews',
       tools: ['bash', 'read_*'],
@@ -23,7 +33,7 @@ describe('an agent file', () => {
   });
 
   it('is called as its file, reads only and has no limit, where it says nothing', () => {
-    expect(parseSubagent('poet.md', 'Rhyme.')).toEqual({
+    expect(agentOf('poet.md', 'Rhyme.')).toEqual({
       name: 'poet',
       description: '',
       tools: READ_ONLY_TOOLS,
@@ -40,37 +50,34 @@ describe('an agent file', () => {
     ['a byte order mark', '\uFEFF---\ndescription: x\n---\nRhyme.'],
     ['nothing set', '---\ntools:\nmodel:\nmax_steps:\n---\nRhyme.'],
   ])('may have %s', (_, text) => {
-    expect(parseSubagent('poet.md', text)).toMatchObject({ tools: READ_ONLY_TOOLS, instructions: 'Rhyme.' });
+    expect(agentOf('poet.md', text)).toMatchObject({ tools: READ_ONLY_TOOLS, instructions: 'Rhyme.' });
   });
 
   it('is refused when its front matter is not closed, lest its limits go unread', () => {
-    expect(() => parseSubagent('a.md', '---\ntools: []\nDo it.')).toThrow(/not closed/);
+    expect(errorsOf('---\ntools: []\nDo it.')).toMatchObject([
+      { line: 1, message: expect.stringMatching(/not closed/) },
+    ]);
   });
 
   it('keeps rules in its instructions that look like front matter', () => {
-    expect(parseSubagent('a.md', `${file('name: a')}\n---\nMore.`).instructions).toBe(
-      'Do it well.\n\n---\nMore.',
-    );
+    expect(agentOf('a.md', `${file('name: a')}\n---\nMore.`).instructions).toBe('Do it well.\n\n---\nMore.');
   });
 
   it.each([
     ['a list', ['bash', 'read_file']],
     ['text with commas', 'bash, read_file'],
   ])('names tools as %s', (_, tools) => {
-    expect(parseSubagent('a.md', file(`tools: ${JSON.stringify(tools)}`)).tools).toEqual([
-      'bash',
-      'read_file',
-    ]);
+    expect(agentOf('a.md', file(`tools: ${JSON.stringify(tools)}`)).tools).toEqual(['bash', 'read_file']);
   });
 
   it('may have no tools at all', () => {
-    expect(parseSubagent('a.md', file('tools: []')).tools).toEqual([]);
+    expect(agentOf('a.md', file('tools: []')).tools).toEqual([]);
   });
 
   it.each([
     [/"tool" is not a known key.*tools/, 'tool: bash'],
     [/not valid YAML/, 'name: [unclosed'],
-    [/must be a list of "key: value" lines/, '- a\n- b'],
+    [/must be lines of "key: value"/, '- a\n- b'],
     [/^name "a b" may hold/, 'name: a b'],
     [/^name must be text/, 'name: 7'],
     [/^tools must be a list of tool names/, 'tools: {bash: true}'],
@@ -79,6 +86,22 @@ describe('an agent file', () => {
     [/^max_steps must be a whole number from 1/, 'max_steps: many'],
     [/not valid YAML/, 'a: &a [x, x]\nb: *a'],
   ])('is refused with the reason %s', (reason, line) => {
-    expect(() => parseSubagent('a.md', file(line))).toThrow(reason);
+    expect(errorsOf(file(line))).toMatchObject([{ file: 'a.md', message: expect.stringMatching(reason) }]);
+  });
+
+  it('tells the line of what is wrong, and what was probably meant', () => {
+    expect(errorsOf(file('name: a', 'description: Does it', 'tols: [bash]', 'max_step: 3'))).toMatchObject([
+      { line: 4, suggestion: 'Did you mean "tools"?' },
+      { line: 5, suggestion: 'Did you mean "max_steps"?' },
+    ]);
+    expect(errorsOf(file('description: a: b'))).toMatchObject([{ line: 2 }]);
+    expect(errorsOf(file('name: a', 'name: b'))).toMatchObject([{ line: 3 }]);
+  });
+
+  it('is warned of what keeps others from finding it', () => {
+    expect(readSubagent('.agents/a.md', file('name: b')).findings).toMatchObject([
+      { severity: 'warning', line: 2, suggestion: 'Call the file b.md' },
+      { severity: 'warning', message: expect.stringMatching(/no description/) },
+    ]);
   });
 });

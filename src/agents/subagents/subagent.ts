@@ -1,4 +1,5 @@
-import { parse } from 'yaml';
+import { Findings, type Reading } from './finding.js';
+import { FrontMatter } from './front-matter.js';
 
 /** An agent defined in a workspace: its instructions, and what limits it. */
 export interface Subagent {
@@ -12,61 +13,51 @@ export interface Subagent {
 }
 
 /** What an agent may call when its file does not say: nothing that changes anything. */
-export const READ_ONLY_TOOLS = ['read_file', 'list_files', 'search_files'] as const;
+export const READ_ONLY_TOOLS = ['read_file', 'list_files', 'search_files', 'skill'] as const;
 
 const NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/i;
-const KEYS = ['name', 'description', 'tools', 'model', 'max_steps'] as const;
-const FRONT_MATTER = /^\uFEFF?---[ \t]*\r?\n(?:([\s\S]*?)\r?\n)?---[ \t]*(?:\r?\n|$)([\s\S]*)$/;
-const OPENED = /^\uFEFF?---[ \t]*(?:\r?\n|$)/;
+const KEYS = ['name', 'description', 'tools', 'model', 'max_steps'];
 
-/** A file in `.agents/` that is not a valid agent; the message says why. */
-export class SubagentSyntaxError extends Error {}
-
-/** Reads an agent from its Markdown file: YAML front matter, then the instructions. `fileName` is its default name. */
-export function parseSubagent(fileName: string, text: string): Subagent {
-  const [whole, frontMatter = '', body = text] = FRONT_MATTER.exec(text) ?? [];
-  if (whole === undefined && OPENED.test(text))
-    throw new SubagentSyntaxError('the front matter is not closed by a line of ---');
-  const fields = parseFields(frontMatter);
-  const name = optionalText(fields, 'name') ?? fileName.replace(/\.md$/, '');
+/** Reads an agent from its Markdown file: YAML front matter, then the instructions. The file's own name is its default name. */
+export function readSubagent(path: string, text: string): Reading<Subagent> {
+  const findings = new Findings(path);
+  const matter = FrontMatter.read(text, findings);
+  matter.expect(KEYS, 'error');
+  const fileName = (path.split('/').at(-1) ?? path).replace(/\.md$/, '');
+  const name = matter.text('name') ?? fileName;
   if (!NAME.test(name))
-    throw new SubagentSyntaxError(`name "${name}" may hold letters, digits, _ and - only`);
-  return {
-    name,
-    description: optionalText(fields, 'description') ?? '',
-    tools: toolsOf(fields.tools),
-    model: optionalText(fields, 'model') ?? null,
-    maxSteps: maxStepsOf(fields.max_steps),
-    instructions: body.trim(),
-  };
-}
-
-function parseFields(frontMatter: string): Record<string, unknown> {
-  let fields: unknown;
-  try {
-    fields = parse(frontMatter, { maxAliasCount: 0 }) ?? {};
-  } catch (error) {
-    throw new SubagentSyntaxError(
-      `the front matter is not valid YAML: ${(error as Error).message.split('\n')[0]}`,
+    findings.error(
+      `name "${name}" may hold letters, digits, _ and - only, at most 64`,
+      matter.lineOf('name') ?? 1,
     );
-  }
-  if (typeof fields !== 'object' || fields === null || Array.isArray(fields))
-    throw new SubagentSyntaxError('the front matter must be a list of "key: value" lines');
-  const unknown = Object.keys(fields).find(key => !KEYS.some(known => known === key));
-  if (unknown !== undefined)
-    throw new SubagentSyntaxError(`"${unknown}" is not a known key; there are ${KEYS.join(', ')}`);
-  return fields as Record<string, unknown>;
+  else if (name !== fileName)
+    findings.warn(
+      `name "${name}" is not that of the file`,
+      matter.lineOf('name'),
+      `Call the file ${name}.md`,
+    );
+  const description = matter.text('description') ?? '';
+  if (description === '')
+    findings.warn(
+      'There is no description, by which other agents know what to hand to this one',
+      1,
+      'Add a line such as "description: Reviews texts for mistakes"',
+    );
+  if (matter.body === '') findings.warn('There are no instructions below the front matter');
+  const agent: Subagent = {
+    name,
+    description,
+    tools: toolsOf(matter, findings),
+    model: matter.text('model') ?? null,
+    maxSteps: maxStepsOf(matter, findings),
+    instructions: matter.body,
+  };
+  return { path, name, value: findings.hasErrors ? null : agent, findings: findings.all };
 }
 
-function optionalText(fields: Record<string, unknown>, key: (typeof KEYS)[number]): string | undefined {
-  const value = fields[key];
-  if (value === undefined || value === null) return undefined;
-  if (typeof value !== 'string') throw new SubagentSyntaxError(`${key} must be text`);
-  return value.trim();
-}
-
-function toolsOf(value: unknown): readonly string[] {
-  if (value === undefined || value === null) return READ_ONLY_TOOLS;
+function toolsOf(matter: FrontMatter, findings: Findings): readonly string[] {
+  const value = matter.value('tools');
+  if (value === undefined) return READ_ONLY_TOOLS;
   const list =
     typeof value === 'string'
       ? value
@@ -74,14 +65,15 @@ function toolsOf(value: unknown): readonly string[] {
           .map(tool => tool.trim())
           .filter(Boolean)
       : value;
-  if (!Array.isArray(list) || !list.every(tool => typeof tool === 'string'))
-    throw new SubagentSyntaxError('tools must be a list of tool names');
-  return list;
+  if (Array.isArray(list) && list.every(tool => typeof tool === 'string')) return list;
+  findings.error('tools must be a list of tool names', matter.lineOf('tools'), 'tools: [read_file, bash]');
+  return [];
 }
 
-function maxStepsOf(value: unknown): number | null {
-  if (value === undefined || value === null) return null;
-  if (!Number.isInteger(value) || (value as number) < 1)
-    throw new SubagentSyntaxError('max_steps must be a whole number from 1');
-  return value as number;
+function maxStepsOf(matter: FrontMatter, findings: Findings): number | null {
+  const value = matter.value('max_steps');
+  if (value === undefined) return null;
+  if (Number.isInteger(value) && Number(value) >= 1) return Number(value);
+  findings.error('max_steps must be a whole number from 1', matter.lineOf('max_steps'));
+  return null;
 }

@@ -1,65 +1,89 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/actor.js';
+import { Action } from '../../platform/actions/action.js';
 import { Invalid, NotFound } from '../../platform/http/problem.js';
-import { WorkspaceFolders, WorkspacesStore } from '../../workspaces/index.js';
-import { parseSubagent, type Subagent, SubagentSyntaxError } from './subagent.js';
+import { WorkspacesStore } from '../../workspaces/index.js';
+import { AgentLint } from './agent-lint.js';
+import { AgentsFolder, type AgentsFolderContents } from './agents-folder.js';
+import type { Finding, Reading } from './finding.js';
+import type { Skill } from './skill.js';
+import type { Subagent } from './subagent.js';
+import { AgentListView, ListAgents, type SkillView, type SubagentView } from './subagents.dto.js';
 
-/** Where a workspace keeps its agents. */
-const FOLDERS = ['.agents', '.agents/agents'];
-const MOST_BYTES = 256 * 1024;
-
-/** The agents that a workspace defines in its `.agents/` folder. */
+/** The agents and skills that a workspace defines in its `.agents/` folder. */
 @Injectable()
 export class SubagentsService {
   constructor(
     @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
-    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
+    @Inject(AgentsFolder) private readonly folder: AgentsFolder,
+    @Inject(AgentLint) private readonly lint: AgentLint,
   ) {}
+
+  @Action({
+    name: 'agent_list',
+    summary: 'List the subagents and skills of a workspace, and what is wrong with their files',
+    effect: 'read',
+    permission: 'file.read',
+    input: ListAgents,
+    output: AgentListView,
+  })
+  async list(actor: Actor, { workspace_id }: ListAgents): Promise<AgentListView> {
+    const workspace = await this.workspaces.require(actor, 'file.read', workspace_id);
+    const { agents, skills, instructions, findings } = await this.folder.read(workspace);
+    const items = await Promise.all(
+      agents.map(async agent => subagentView(agent, await this.lint.check(agent, workspace.organization_id))),
+    );
+    return {
+      items,
+      skills: skills.map(skillView),
+      instructions: instructions && {
+        path: instructions.path,
+        bytes: instructions.bytes,
+        truncated: instructions.truncated,
+      },
+      findings: [...findings],
+    };
+  }
+
+  /** Everything that a workspace tells its agents. */
+  async read(actor: Actor, workspaceId: string): Promise<AgentsFolderContents> {
+    return this.folder.read(await this.workspaces.require(actor, 'file.read', workspaceId));
+  }
 
   /** The agent called `name`: 404 where no file defines it, 422 where its file is not valid. */
   async require(actor: Actor, workspaceId: string, name: string): Promise<Subagent> {
-    const workspace = await this.workspaces.require(actor, 'file.read', workspaceId);
-    const files = this.folders.open(workspace);
-    const faults: string[] = [];
-    for (const path of await definitions(files)) {
-      const agent = await readDefinition(files, path, fault => faults.push(fault));
-      if (agent?.name === name) return agent;
-    }
-    const fault = faults.find(text => text.includes(`/${name}.md:`));
-    if (fault) throw new Invalid(`agent_name: ${fault}`);
-    throw new NotFound(`No agent "${name}" is defined in the .agents/ folder of this workspace`);
+    const { agents } = await this.read(actor, workspaceId);
+    return requireAgent(agents, name);
   }
 }
 
-async function definitions(files: WorkspaceFs): Promise<string[]> {
-  const found: string[] = [];
-  for (const folder of FOLDERS) {
-    try {
-      const { entries } = await files.list(folder, { limit: 1000 });
-      found.push(
-        ...entries
-          .filter(({ path, type }) => type === 'file' && path.endsWith('.md'))
-          .map(({ path }) => path),
-      );
-    } catch (error) {
-      if (!(error instanceof WorkspaceFsError)) throw error;
-    }
-  }
-  return found;
+/** The agent called `name` among those that were read: throws as {@link SubagentsService.require}. */
+export function requireAgent(agents: readonly Reading<Subagent>[], name: string): Subagent {
+  const found = agents.find(agent => agent.name === name && agent.value);
+  if (found?.value) return found.value;
+  const broken = agents.find(({ name: its, path }) => its === name || path.endsWith(`/${name}.md`));
+  const fault = broken?.findings.find(({ severity }) => severity === 'error');
+  if (fault)
+    throw new Invalid(
+      `agent_name: ${fault.file}${fault.line === null ? '' : `:${fault.line}`}: ${fault.message}`,
+    );
+  throw new NotFound(`No agent "${name}" is defined in the .agents/ folder of this workspace`);
 }
 
-async function readDefinition(
-  files: WorkspaceFs,
-  path: string,
-  onFault: (fault: string) => void,
-): Promise<Subagent | undefined> {
-  try {
-    const { content } = await files.readText(path, { max_bytes: MOST_BYTES });
-    return parseSubagent(path.split('/').at(-1) ?? path, content);
-  } catch (error) {
-    if (!(error instanceof SubagentSyntaxError || error instanceof WorkspaceFsError)) throw error;
-    onFault(`${path}: ${error.message}`);
-    return undefined;
-  }
+function subagentView({ path, name, value }: Reading<Subagent>, findings: readonly Finding[]): SubagentView {
+  return {
+    name,
+    description: value?.description ?? '',
+    path,
+    tools: [...(value?.tools ?? [])],
+    model: value?.model ?? null,
+    max_steps: value?.maxSteps ?? null,
+    valid: !findings.some(({ severity }) => severity === 'error'),
+    findings: [...findings],
+  };
+}
+
+function skillView({ path, name, value, findings }: Reading<Skill>): SkillView {
+  const description = value?.description ?? '';
+  return { name, description, path, valid: value !== null, findings: [...findings] };
 }

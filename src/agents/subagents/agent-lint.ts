@@ -1,0 +1,60 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { ActionCatalog } from '../../platform/actions/action-catalog.js';
+import { allows } from '../../platform/actions/allowlist.js';
+import { Toolbox } from '../../workspaces/index.js';
+import { ModelUnusable } from '../models/model-unusable.js';
+import { ModelsService } from '../models/models.service.js';
+import { didYouMean } from './did-you-mean.js';
+import { type Finding, Findings, type Reading } from './finding.js';
+import type { Subagent } from './subagent.js';
+
+const ACTION = 'action:';
+/** The tools of agents that are not tools of a workspace. */
+export const AGENT_TOOLS = ['task', 'skill', 'actions_search', 'actions_describe', 'actions_run'] as const;
+
+/** Looks at what agents name beyond their file: tools, actions, a model. */
+@Injectable()
+export class AgentLint {
+  constructor(
+    @Inject(Toolbox) private readonly toolbox: Toolbox,
+    @Inject(ActionCatalog) private readonly catalog: ActionCatalog,
+    @Inject(ModelsService) private readonly models: ModelsService,
+  ) {}
+
+  /** What is wrong with an agent, its file and what it names; `organizationId` decides which models there are. */
+  async check(reading: Reading<Subagent>, organizationId: string): Promise<readonly Finding[]> {
+    const { path, value: agent } = reading;
+    if (!agent) return reading.findings;
+    const findings = new Findings(path);
+    this.checkTools(agent, findings);
+    if (agent.model !== null) await this.checkModel(agent.model, organizationId, findings);
+    return [...reading.findings, ...findings.all];
+  }
+
+  private checkTools({ tools }: Subagent, findings: Findings): void {
+    const known = [...this.toolbox.list().map(({ name }) => name), ...AGENT_TOOLS];
+    const actions = this.catalog.list().map(({ name }) => name);
+    for (const pattern of tools) {
+      const isAction = pattern.startsWith(ACTION);
+      const names = isAction ? actions : known;
+      const wanted = isAction ? pattern.slice(ACTION.length) : pattern;
+      if (names.some(name => allows([wanted], name))) continue;
+      const meant = didYouMean(wanted, names);
+      const kind = isAction ? 'action' : 'tool';
+      findings.warn(
+        `tools: no ${kind} is called "${wanted}"`,
+        null,
+        meant && `Did you mean "${isAction ? ACTION : ''}${meant}"?`,
+      );
+    }
+  }
+
+  private async checkModel(model: string, organizationId: string, findings: Findings): Promise<void> {
+    try {
+      await this.models.resolve(organizationId, model);
+    } catch (error) {
+      if (!(error instanceof ModelUnusable)) throw error;
+      findings.error(error.detail, null, 'Name another model, or none for the default');
+    }
+  }
+}

@@ -1,0 +1,183 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type Entry, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { WorkspaceFolders } from '../../workspaces/index.js';
+import { type Finding, Findings, type Reading } from './finding.js';
+import { ReadingCache } from './reading-cache.js';
+import { readSkill, type Skill } from './skill.js';
+import { readSubagent, type Subagent } from './subagent.js';
+
+const INSTRUCTIONS = 'AGENTS.md';
+/** Where a workspace keeps its agents. */
+const AGENTS = ['.agents', '.agents/agents'];
+const SKILLS = '.agents/skills';
+const SKILL_FILE = 'SKILL.md';
+/** Most files of a kind that are read. */
+const MOST_AGENTS = 200;
+const MOST_SKILLS = 100;
+const MOST_FILE_BYTES = 64 * 1024;
+/** Of AGENTS.md, which goes into every prompt. */
+const MOST_INSTRUCTION_BYTES = 32 * 1024;
+/** What a cached reading weighs besides its text. */
+const OVERHEAD = 500;
+
+type WorkspaceFolder = Parameters<WorkspaceFolders['open']>[0];
+
+/** The AGENTS.md of a workspace, cut off where it is too long. */
+export interface WorkspaceInstructions {
+  readonly path: string;
+  readonly text: string;
+  readonly bytes: number;
+  readonly truncated: boolean;
+}
+
+/** What a workspace tells its agents. */
+export interface AgentsFolderContents {
+  readonly instructions: WorkspaceInstructions | null;
+  readonly agents: readonly Reading<Subagent>[];
+  readonly skills: readonly Reading<Skill>[];
+  /** About what is no agent and no skill. */
+  readonly findings: readonly Finding[];
+}
+
+/**
+ * Reads AGENTS.md and `.agents/` as they are now. Whatever is there is only text: links are not followed, and what is
+ * too large or cannot be read is a finding. Files that did not change are not read again.
+ */
+@Injectable()
+export class AgentsFolder {
+  private readonly cache = new ReadingCache();
+
+  constructor(@Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders) {}
+
+  async read(workspace: WorkspaceFolder): Promise<AgentsFolderContents> {
+    const files = this.folders.open(workspace);
+    const findings = new Findings(AGENTS[0] ?? '');
+    const [instructions, top] = await Promise.all([
+      this.instructions(workspace, files, findings),
+      listed(files, AGENTS[0] ?? ''),
+    ]);
+    if (!top) return { instructions, agents: [], skills: [], findings: findings.all };
+    const nested = top.some(({ path, type }) => path === AGENTS[1] && type === 'directory');
+    const deeper = nested ? await listed(files, AGENTS[1] ?? '') : undefined;
+    const agents = await this.agents(workspace, files, [...top, ...(deeper ?? [])], findings);
+    const hasSkills = top.some(({ path, type }) => path === SKILLS && type === 'directory');
+    const skills = hasSkills ? await this.skills(workspace, files, findings) : [];
+    return {
+      instructions,
+      agents: withoutTwins(agents, 'agent'),
+      skills: withoutTwins(skills, 'skill'),
+      findings: findings.all,
+    };
+  }
+
+  private async instructions(
+    workspace: WorkspaceFolder,
+    files: WorkspaceFs,
+    findings: Findings,
+  ): Promise<WorkspaceInstructions | null> {
+    try {
+      const entry = await files.stat(INSTRUCTIONS);
+      if (entry.type !== 'file') {
+        findings.warn(`${INSTRUCTIONS} is not read: it is no regular file`);
+        return null;
+      }
+      return await this.cache.of(workspace.id, entry, async () => {
+        const { content, size } = await files.readText(INSTRUCTIONS, { max_bytes: MOST_INSTRUCTION_BYTES });
+        const truncated = Buffer.byteLength(content) < size;
+        const value = { path: INSTRUCTIONS, text: content.trim(), bytes: size, truncated };
+        return { value, weight: OVERHEAD + content.length };
+      });
+    } catch (error) {
+      if (!(error instanceof WorkspaceFsError)) throw error;
+      if (error.code !== 'not_found') findings.warn(`${INSTRUCTIONS} is not read: ${error.message}`);
+      return null;
+    }
+  }
+
+  private async agents(
+    workspace: WorkspaceFolder,
+    files: WorkspaceFs,
+    entries: Entry[],
+    findings: Findings,
+  ): Promise<Reading<Subagent>[]> {
+    const found = entries.filter(({ path, type }) => path.endsWith('.md') && type !== 'directory');
+    if (found.length > MOST_AGENTS)
+      findings.error(`There are ${found.length} agents; only the first ${MOST_AGENTS} are read`);
+    return Promise.all(
+      found.slice(0, MOST_AGENTS).map(entry => this.definition(workspace, files, entry, readSubagent)),
+    );
+  }
+
+  private async skills(
+    workspace: WorkspaceFolder,
+    files: WorkspaceFs,
+    findings: Findings,
+  ): Promise<Reading<Skill>[]> {
+    const folders = ((await listed(files, SKILLS)) ?? []).filter(({ type }) => type === 'directory');
+    if (folders.length > MOST_SKILLS)
+      findings.error(`There are ${folders.length} skills; only the first ${MOST_SKILLS} are read`);
+    const readings = folders.slice(0, MOST_SKILLS).map(async ({ path }) => {
+      try {
+        const entry = await files.stat(`${path}/${SKILL_FILE}`);
+        return await this.definition(workspace, files, entry, readSkill);
+      } catch (error) {
+        if (!(error instanceof WorkspaceFsError)) throw error;
+        return refused<Skill>(path, `There is no ${SKILL_FILE} in this folder`);
+      }
+    });
+    return Promise.all(readings);
+  }
+
+  private async definition<T>(
+    workspace: WorkspaceFolder,
+    files: WorkspaceFs,
+    entry: Entry,
+    parse: (path: string, text: string) => Reading<T>,
+  ): Promise<Reading<T>> {
+    const { path, type, size } = entry;
+    if (type !== 'file') return refused(path, 'It is no regular file; links are not followed');
+    if (size > MOST_FILE_BYTES)
+      return refused(path, `It has ${size} bytes; at most ${MOST_FILE_BYTES} are read`);
+    return this.cache.of(workspace.id, entry, async () => {
+      try {
+        const { content } = await files.readText(path, { max_bytes: MOST_FILE_BYTES });
+        return { value: parse(path, content), weight: OVERHEAD + content.length };
+      } catch (error) {
+        if (!(error instanceof WorkspaceFsError)) throw error;
+        return { value: refused<T>(path, error.message), weight: OVERHEAD };
+      }
+    });
+  }
+}
+
+/** What is in a folder; undefined where there is none. */
+async function listed(files: WorkspaceFs, path: string): Promise<Entry[] | undefined> {
+  try {
+    return (await files.list(path, { limit: 1000 })).entries;
+  } catch (error) {
+    if (error instanceof WorkspaceFsError) return undefined;
+    throw error;
+  }
+}
+
+function refused<T>(path: string, reason: string): Reading<T> {
+  const findings = new Findings(path);
+  findings.error(reason);
+  const parts = path.split('/');
+  const name = (parts.at(-1) === SKILL_FILE ? parts.at(-2) : parts.at(-1))?.replace(/\.md$/, '') ?? path;
+  return { path, name, value: null, findings: findings.all };
+}
+
+/** The first that defines a name keeps it. */
+function withoutTwins<T>(readings: readonly Reading<T>[], kind: string): Reading<T>[] {
+  const first = new Map<string, string>();
+  return readings.map(reading => {
+    const { path, name, value } = reading;
+    const taken = value && first.get(name);
+    if (value && !taken) first.set(name, path);
+    if (!taken) return reading;
+    const findings = new Findings(path);
+    findings.error(`${taken} defines the ${kind} "${name}" already`, 1, 'Give it another name');
+    return { ...reading, value: null, findings: [...reading.findings, ...findings.all] };
+  });
+}

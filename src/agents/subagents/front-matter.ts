@@ -1,0 +1,89 @@
+import { isMap, isScalar, LineCounter, parseDocument } from 'yaml';
+import { didYouMean } from './did-you-mean.js';
+import type { Findings } from './finding.js';
+
+const WHOLE = /^\uFEFF?---[ \t]*\r?\n(?:([\s\S]*?)\r?\n)?---[ \t]*(?:\r?\n|$)([\s\S]*)$/;
+const OPENED = /^\uFEFF?---[ \t]*(?:\r?\n|$)/;
+
+/** The fields that a Markdown file begins with, and the line of each. What is wrong with one goes to the findings. */
+export class FrontMatter {
+  private readonly lines = new Map<string, number>();
+  private fields: Record<string, unknown> = {};
+
+  private constructor(
+    private readonly findings: Findings,
+    /** The text behind the fields. */
+    readonly body: string,
+  ) {}
+
+  /** Text without front matter is all body. */
+  static read(text: string, findings: Findings): FrontMatter {
+    const match = WHOLE.exec(text);
+    if (!match && OPENED.test(text)) findings.error('The front matter is not closed by a line of ---', 1);
+    const [, yaml = '', body = text] = match ?? [];
+    const matter = new FrontMatter(findings, body.trim());
+    try {
+      matter.parse(yaml);
+    } catch (error) {
+      findings.error(`The front matter is not valid YAML: ${firstLine(error)}`, 1);
+    }
+    return matter;
+  }
+
+  lineOf(key: string): number | null {
+    return this.lines.get(key) ?? null;
+  }
+
+  /** The value of a field; undefined where it is absent or empty. */
+  value(key: string): unknown {
+    return this.fields[key] ?? undefined;
+  }
+
+  text(key: string): string | undefined {
+    const value = this.value(key);
+    if (value === undefined) return undefined;
+    if (typeof value === 'string') return value.trim();
+    this.findings.error(`${key} must be text`, this.lineOf(key));
+    return undefined;
+  }
+
+  /** Reports keys other than these. */
+  expect(known: readonly string[], severity: 'error' | 'warn'): void {
+    for (const key of Object.keys(this.fields)) {
+      if (known.includes(key)) continue;
+      const meant = didYouMean(key, known);
+      this.findings[severity](
+        `"${key}" is not a known key; there are ${known.join(', ')}`,
+        this.lineOf(key),
+        meant && `Did you mean "${meant}"?`,
+      );
+    }
+  }
+
+  private parse(yaml: string): void {
+    const lineCounter = new LineCounter();
+    // The file's first line is the --- above.
+    const lineAt = (offset: number) => lineCounter.linePos(offset).line + 1;
+    const document = parseDocument(yaml, { lineCounter, prettyErrors: false });
+    const [fault] = document.errors;
+    if (fault) {
+      this.findings.error(
+        `The front matter is not valid YAML: ${firstLine(fault)}`,
+        lineAt(fault.pos[0]),
+        'Put text that holds ": " or begins with a special character into quotes',
+      );
+      return;
+    }
+    const { contents } = document;
+    if (contents === null || (isScalar(contents) && contents.value === null)) return;
+    if (!isMap(contents)) {
+      this.findings.error('The front matter must be lines of "key: value"', 1);
+      return;
+    }
+    for (const { key } of contents.items)
+      if (isScalar(key) && key.range) this.lines.set(String(key.value), lineAt(key.range[0]));
+    this.fields = document.toJS({ maxAliasCount: 0 });
+  }
+}
+
+const firstLine = (error: unknown) => (error as Error).message.split('\n')[0];

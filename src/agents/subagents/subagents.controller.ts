@@ -1,0 +1,18 @@
+import { Controller, Get, Inject } from '@nestjs/common';
+import { Caller } from '../../platform/access/access.js';
+import type { Actor } from '../../platform/access/actor.js';
+import { Input } from '../../platform/http/input.js';
+import { Serves } from '../../platform/http/serves.js';
+import { ListAgents } from './subagents.dto.js';
+import { SubagentsService } from './subagents.service.js';
+
+@Controller()
+export class SubagentsController {
+  constructor(@Inject(SubagentsService) private readonly subagents: SubagentsService) {}
+
+  @Serves(SubagentsService, 'list')
+  @Get('/api/workspaces/:workspaceId/agents')
+  list(@Caller() actor: Actor, @Input() input: ListAgents) {
+    return this.subagents.list(actor, input);
+  }
+}
