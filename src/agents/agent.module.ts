@@ -42,6 +42,8 @@ import { AgentLint } from './subagents/agent-lint.js';
 import { AgentsFolder } from './subagents/agents-folder.js';
 import { SubagentsController } from './subagents/subagents.controller.js';
 import { SubagentsService } from './subagents/subagents.service.js';
+import { TaskStarter } from './tasks/task-starter.js';
+import { TasksStore } from './tasks/tasks.store.js';
 
 /** Agents: models, chats, subagents, and the runs in which they work. */
 @Module({
@@ -89,6 +91,8 @@ import { SubagentsService } from './subagents/subagents.service.js';
     ApprovalRequests,
     AgentsFolder,
     AgentLint,
+    TasksStore,
+    TaskStarter,
   ],
   exports: [SubagentsService, RunsService, ApprovalRequests],
 })

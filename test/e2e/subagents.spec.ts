@@ -3,6 +3,8 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { FakeOpenAi } from '../fakes/openai-server.js';
+import type { FakeReply } from '../fakes/scripted-server.js';
+import { AgentClient, messagesOf } from '../harness/agent.js';
 import type { Json } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';
 
@@ -133,5 +135,347 @@ describe('the agents of a workspace', () => {
       put(workspace, { '.agents/a.md': file(`description: ${description}`) });
       expect((await listed(workspace)).items).toMatchObject([{ description }]);
     }
+  });
+});
+
+describe('a task', () => {
+  let workspace: string;
+  let agent: AgentClient;
+
+  beforeAll(async () => {
+    agent = new AgentClient(ada.client);
+    workspace = await workspaceWith({
+      'AGENTS.md': 'Speak plainly.',
+      'notes/plan.md': 'Launch on Monday.\n',
+      '.agents/reader.md': file('description: Reads', 'model: local/large'),
+      '.agents/writer.md': file(
+        'description: Writes',
+        'tools: [write_file, read_file, task]',
+        'max_steps: 3',
+      ),
+      '.agents/lead.md': file('description: Leads', 'tools: [task, read_file]'),
+      '.agents/all.md': file('description: Does all', 'tools: ["*"]'),
+    });
+  });
+
+  const task = (name: string, prompt: string, more: Json = {}) => ({
+    name: 'task',
+    input: { agent: name, prompt, ...more },
+  });
+  /** Answers by what a conversation began with; the system prompt comes before it. */
+  const answer = (replies: Record<string, (messages: Json[]) => FakeReply>) =>
+    model.otherwise(request => {
+      const messages = messagesOf(request);
+      const reply = replies[messages[1].content];
+      return reply ? reply(messages) : { text: 'Nothing to do.' };
+    });
+  const isFirst = (messages: Json[]) => messages.length === 2;
+  const lastOf = (messages: Json[]) => messages.at(-1).content;
+  const run = (fields: Json = {}) =>
+    agent.run('go', { workspace_id: workspace, model: 'local/small', ...fields });
+  const record = async (id: string) => (await ada.client.get(`/api/agent/runs/${id}`)).body;
+
+  it('is worked on by itself, and its answer is the result of the call', async () => {
+    answer({
+      go: messages =>
+        isFirst(messages)
+          ? {
+              text: 'Let us see.',
+              tool: task('reader', 'What is the plan?', { description: 'Read the plan' }),
+            }
+          : { text: `It says: ${lastOf(messages)}` },
+      'What is the plan?': messages =>
+        isFirst(messages)
+          ? { tool: { name: 'read_file', input: { path: 'notes/plan.md' } } }
+          : { text: 'Monday.' },
+    });
+    const from = model.requests.length;
+    const ended = await run();
+    expect(ended).toMatchObject({ status: 'completed', result: { response: 'It says: Monday.' } });
+    const [first, second] = model.requests.slice(from);
+    const [offered] = ((first?.body.tools ?? []) as Json[]).filter(tool => tool.function.name === 'task');
+    expect(offered?.function.description).toContain('- reader: Reads');
+    expect(second?.body.model).toBe('large');
+    expect(messagesOf(second ?? { body: {} })).toMatchObject([
+      { role: 'system', content: expect.stringMatching(/^You are the agent "reader"[\s\S]*Speak plainly\./) },
+      { role: 'user', content: 'What is the plan?' },
+    ]);
+
+    const whole = await record(ended.call_id);
+    expect(whole).toMatchObject({ parent_call_id: null, total_steps: 4 });
+    expect(whole.tasks).toMatchObject([
+      {
+        agent_name: 'reader',
+        description: 'Read the plan',
+        tool_call_id: whole.result.toolOutputs[0].id,
+        status: 'completed',
+        model: 'local/large',
+        step_count: 2,
+      },
+    ]);
+    const [{ call_id, chat_id }] = whole.tasks;
+    expect(await record(call_id)).toMatchObject({
+      parent_call_id: ended.call_id,
+      agent_name: 'reader',
+      tasks: [],
+    });
+    const listed = await ada.client.get(`/api/agent/runs?workspace_id=${workspace}`);
+    expect(listed.body.items.find((item: Json) => item.call_id === call_id)).toMatchObject({
+      parent_call_id: ended.call_id,
+    });
+    const ofParent = await ada.client.get(`/api/agent/runs?parent_call_id=${ended.call_id}`);
+    expect(ofParent.body.items.map((item: Json) => item.call_id)).toEqual([call_id]);
+
+    const events = await agent.events(ended);
+    expect(events.map(({ id }) => id)).toEqual(events.map((_, index) => index + 1));
+    const about = events.filter(({ event }) => event.startsWith('tool.'));
+    expect(about).toMatchObject([
+      { event: 'tool.started', data: { tool: 'task' } },
+      { event: 'tool.output', data: { text: 'reader: Read the plan\n', task_call_id: call_id } },
+      { event: 'tool.finished', data: { output: 'Monday.', is_error: false } },
+    ]);
+    expect((await agent.events({ call_id })).at(-1)).toMatchObject({ event: 'run.completed' });
+
+    const chats = await ada.client.get(`/api/chats?workspace_id=${workspace}`);
+    expect(chats.body.items.map((chat: Json) => chat.id)).not.toContain(chat_id);
+    expect((await ada.client.get(`/api/chats/${chat_id}`)).body).toMatchObject({
+      title: 'Read the plan',
+      parent_call_id: ended.call_id,
+    });
+    const more = await ada.client.post('/api/agent/message', { chat_id, message: 'more' });
+    expect([more.status, more.body.detail]).toEqual([409, expect.stringMatching(/task/)]);
+  });
+
+  it('goes on at the same time as the others of its step', async () => {
+    const met: (() => void)[] = [];
+    const all = new Promise<void>(resolve => {
+      let here = 0;
+      met.push(() => {
+        here++;
+        if (here === 3) resolve();
+      });
+    });
+    const wait = () => {
+      met[0]?.();
+      return { text: 'Met.', after: all };
+    };
+    answer({
+      go: messages =>
+        isFirst(messages)
+          ? {
+              tools: [
+                task('reader', 'a'),
+                { name: 'list_files', input: {} },
+                task('reader', 'b'),
+                task('all', 'c'),
+              ],
+            }
+          : {
+              text: messages
+                .slice(3)
+                .map(({ content }) => content.slice(0, 4))
+                .join(),
+            },
+      a: wait,
+      b: wait,
+      c: wait,
+    });
+    const ended = await run();
+    expect(ended.result.toolOutputs.map(({ output }: Json) => output.slice(0, 4))).toEqual([
+      'Met.',
+      expect.any(String),
+      'Met.',
+      'Met.',
+    ]);
+    expect(ended.result.response).toMatch(/^Met\.,.*,Met\.,Met\.$/);
+  });
+
+  it('may call what its file allows, and never more than those above it', async () => {
+    const write = { name: 'write_file', input: { path: 'out.md', content: 'x' } };
+    answer({
+      go: messages =>
+        isFirst(messages) ? { tools: [task('reader', 'write'), task('all', 'write')] } : { text: 'ok' },
+      write: messages => (isFirst(messages) ? { tool: write } : { text: lastOf(messages) }),
+    });
+    const [refused, done] = (await run()).result.toolOutputs;
+    expect(refused.output).toMatch(/The agent reader may not call write_file; it may call read_file/);
+    expect(done.output).not.toMatch(/may not call/);
+
+    answer({
+      go: messages =>
+        isFirst(messages) ? { tools: [task('all', 'write'), task('all', 'act')] } : { text: 'ok' },
+      write: messages => (isFirst(messages) ? { tool: write } : { text: lastOf(messages) }),
+      act: messages =>
+        isFirst(messages)
+          ? { tool: { name: 'actions_run', input: { name: 'workspace_read', input: {} } } }
+          : { text: lastOf(messages) },
+    });
+    const from = model.requests.length;
+    const below = (await run({ agent_name: 'lead' })).result.toolOutputs;
+    expect(below[0].output).toMatch(/The agent all may not call write_file; it may call read_file, task/);
+    expect(below[1].output).toMatch(/may not call actions_run/);
+    const ofTask = model.requests.slice(from).find(request => messagesOf(request)[1].content === 'write');
+    expect(ofTask?.body.tools).toMatchObject([
+      { function: { name: 'read_file' } },
+      { function: { name: 'task' } },
+    ]);
+  });
+
+  it('is refused where it makes no sense, and the run goes on', async () => {
+    const calls = [
+      task('nobody', 'a'),
+      task('reader', ' '),
+      { name: 'task', input: { agent: 'reader' } },
+      { name: 'task', input: 'broken' },
+    ];
+    answer({ go: messages => (isFirst(messages) ? { tools: calls } : { text: 'Fine.' }) });
+    const ended = await run();
+    expect(ended.result.response).toBe('Fine.');
+    expect(ended.result.toolOutputs.map(({ is_error, output }: Json) => [is_error, output])).toEqual([
+      [true, expect.stringMatching(/No agent "nobody"/)],
+      [true, expect.stringMatching(/^prompt must not be blank/)],
+      [true, expect.stringMatching(/^prompt/)],
+      [true, expect.stringMatching(/one JSON object/)],
+    ]);
+    expect((await record(ended.call_id)).tasks).toEqual([]);
+  });
+
+  it('is handed on two levels deep at most', async () => {
+    answer({
+      go: messages => (isFirst(messages) ? { tool: task('all', 'one') } : { text: lastOf(messages) }),
+      one: messages => (isFirst(messages) ? { tool: task('all', 'two') } : { text: lastOf(messages) }),
+      two: messages => (isFirst(messages) ? { tool: task('all', 'three') } : { text: lastOf(messages) }),
+    });
+    const ended = await run();
+    expect(ended.result.response).toMatch(/Tasks are handed on 2 levels deep at most/);
+    expect((await record(ended.call_id)).total_steps).toBe(6);
+  });
+
+  it('tells when it fails or does not finish', async () => {
+    const call = { tool: { name: 'read_file', input: { path: 'notes/plan.md' } } };
+    answer({
+      go: messages =>
+        isFirst(messages) ? { tools: [task('reader', 'fail'), task('writer', 'dally')] } : { text: 'ok' },
+      fail: () => ({ status: 401 }),
+      dally: () => call,
+    });
+    const [failure, unfinished] = (await run()).result.toolOutputs;
+    expect(failure).toMatchObject({
+      is_error: true,
+      output: expect.stringMatching(/^The agent reader failed: /),
+    });
+    expect(unfinished).toMatchObject({
+      is_error: true,
+      output: expect.stringMatching(/^The agent writer did not finish \(max_steps\)/),
+    });
+  });
+
+  it('uses up the budget of the run above it', async () => {
+    const call = { tool: { name: 'read_file', input: { path: 'notes/plan.md' } } };
+    answer({
+      go: messages =>
+        isFirst(messages) ? { tools: [task('reader', 'dally'), task('all', 'dally')] } : { text: 'no' },
+      dally: () => call,
+    });
+    const from = model.requests.length;
+    const ended = await run({ budget: { max_steps: 7 } });
+    expect(ended).toMatchObject({ status: 'completed', stop_reason: 'max_steps' });
+    expect(model.requests.length - from).toBe(7);
+    expect(ended.result.toolOutputs.map(({ output }: Json) => output)).toEqual([
+      expect.stringMatching(/did not finish \(max_steps\).*the whole run’s limit of 7 steps/),
+      expect.stringMatching(/did not finish \(max_steps\)/),
+    ]);
+    expect(await record(ended.call_id)).toMatchObject({ total_steps: 7 });
+
+    answer({ go: () => ({ tool: task('reader', 'hang') }), hang: () => ({ hang: true }) });
+    const late = await run({ budget: { max_seconds: 1 } });
+    expect(late).toMatchObject({ status: 'completed', stop_reason: 'max_seconds' });
+    expect((await record(late.call_id)).tasks).toMatchObject([
+      { status: 'completed', stop_reason: 'stopped' },
+    ]);
+  });
+
+  it('ends with the run above it, at once, whatever it is doing', async () => {
+    answer({
+      go: () => ({ tools: [task('all', 'sleep'), task('reader', 'hang')] }),
+      sleep: () => ({
+        tool: { name: 'bash', input: { command: 'echo begun; sleep 300; echo late > late.txt' } },
+      }),
+      hang: () => ({ text: 'Half an answer', hangAfter: 1 }),
+    });
+    const sent = await agent.send('go', { workspace_id: workspace, model: 'local/small' });
+    await agent.until(sent, ({ event }) => event === 'tool.output');
+    const tasksOf = async () => (await record(sent.call_id)).tasks;
+    await agent.until(sent, ({ event, data }) => event === 'tool.output' && data.text.startsWith('reader'));
+    const [sleeping, hanging] = await tasksOf();
+    await agent.until(sleeping, ({ event }) => event === 'tool.output');
+    await agent.until(hanging, ({ event }) => event === 'text.delta');
+    const hungUp = model.hungUp(1);
+    const asked = performance.now();
+    await ada.client.post('/api/agent/stop', { call_id: sent.call_id });
+    await hungUp;
+    expect(await agent.ended(sent)).toMatchObject({ status: 'completed', stop_reason: 'stopped' });
+    expect(performance.now() - asked).toBeLessThan(2_000);
+    expect(await tasksOf()).toMatchObject([
+      { status: 'completed', stop_reason: 'stopped' },
+      { status: 'completed', stop_reason: 'stopped' },
+    ]);
+    expect((await ada.client.get(`/api/agent/status/${hanging.call_id}`)).body.result.response).toMatch(
+      /^Half/,
+    );
+    answer({ 'go on': messages => ({ text: `${messages.length}` }) });
+    expect((await agent.run('go on', { chat_id: sent.chat_id })).status).toBe('completed');
+  });
+
+  it('can be stopped by itself, and the run above it is told', async () => {
+    answer({
+      go: messages => (isFirst(messages) ? { tool: task('reader', 'hang') } : { text: lastOf(messages) }),
+      hang: () => ({ text: 'Half an answer', hangAfter: 1 }),
+    });
+    const sent = await agent.send('go', { workspace_id: workspace, model: 'local/small' });
+    const { data } = await agent.until(sent, ({ event }) => event === 'tool.output');
+    await agent.until({ call_id: data.task_call_id }, ({ event }) => event === 'text.delta');
+    await ada.client.post('/api/agent/stop', { call_id: data.task_call_id });
+    expect((await agent.ended(sent)).result.response).toMatch(/did not finish \(stopped\)\. Half/);
+  });
+
+  it('goes with its chat', async () => {
+    answer({
+      go: messages => (isFirst(messages) ? { tool: task('reader', 'quick') } : { text: 'ok' }),
+      quick: () => ({ text: 'Done.' }),
+    });
+    const ended = await run();
+    const [{ call_id }] = (await record(ended.call_id)).tasks;
+    await ada.client.delete(`/api/chats/${ended.chat_id}`);
+    expect((await ada.client.get(`/api/agent/runs/${call_id}`)).status).toBe(404);
+  });
+});
+
+describe('a skill', () => {
+  it('is named in the prompt and read when it is asked for', async () => {
+    const workspace = await workspaceWith({
+      '.agents/skills/notes/SKILL.md': file('name: notes', 'description: Writes notes'),
+      '.agents/reader.md': file('description: Reads', 'tools: [read_file]'),
+    });
+    const agent = new AgentClient(ada.client);
+    const place = { workspace_id: workspace, model: 'local/small' };
+    const script = (name: string) =>
+      model.otherwise(request => {
+        const messages = messagesOf(request);
+        return messages.length === 2
+          ? { tool: { name: 'skill', input: { name } } }
+          : { text: messages.at(-1)?.content };
+      });
+    script('notes');
+    const from = model.requests.length;
+    expect((await agent.run('go', place)).result.response).toBe(
+      'Files that it names are in .agents/skills/notes/.\n\nDo it well.',
+    );
+    expect(messagesOf(model.requests[from] ?? { body: {} })[0].content).toContain('- notes: Writes notes');
+    script('other');
+    expect((await agent.run('go', place)).result.response).toBe('There is no skill "other"; there are notes');
+    script('notes');
+    const refused = await agent.run('go', { ...place, agent_name: 'reader' });
+    expect(refused.result.response).toMatch(/The agent reader may not call skill/);
   });
 });

@@ -59,7 +59,7 @@ export class AgentService {
     refuses: {
       402: 'A budget is reached, or has no room for one more model call',
       404: 'No such workspace, chat or agent',
-      409: 'A run is in flight and delivery is reject',
+      409: 'A run is in flight and delivery is reject, or the chat belongs to a task',
     },
   })
   async send(actor: Actor, input: SendMessage): Promise<SentView> {
@@ -158,6 +158,8 @@ export class AgentService {
       .executeTakeFirst();
     if (!found) return undefined;
     const row = await this.chatsStore.require(actor, 'agent.run', id, unit?.tables());
+    if (row.task_of)
+      throw new Conflict('This chat belongs to a task of another run; send to the chat of that run');
     refuseOther('workspace_id', input.workspace_id?.toLowerCase(), row.workspace_id);
     refuseOther('organization_id', input.organization_id?.toLowerCase(), row.organization_id);
     refuseOther('agent_name', input.agent_name, row.agent_name);

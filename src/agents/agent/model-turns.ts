@@ -48,6 +48,7 @@ export class ModelTurns {
 
   /** The model's answer in step `step`; its cost counts. Throws LimitReached where making room has used up the budget. */
   async take(step: number, tools: RunTools): Promise<ModelAnswer> {
+    this.parts.limits.begin();
     let question = await this.ask(tools);
     if (this.window.isFullWith(question.bytes))
       question = (await this.compact(step, question, tools)) ?? question;
@@ -63,7 +64,7 @@ export class ModelTurns {
   private async ask(tools: RunTools): Promise<Question> {
     const { id: runId, chat_id, number, workspace_id } = this.run;
     const rows = await this.parts.messages.conversation(chat_id, number);
-    const instructions = systemPrompt(tools.agent, workspace_id !== null);
+    const instructions = systemPrompt(tools.guide, workspace_id !== null);
     const system = this.check ? `${instructions}\n\n${this.check.instructions}` : instructions;
     const correction = (text: string) => this.check?.correction(text) ?? '';
     const prompt = buildPrompt(system, rows, { runId, model: this.model.id, correction });
@@ -120,7 +121,7 @@ export class ModelTurns {
     if (!summary) return undefined;
     await this.parts.journal.compacted(summary, [contextCompacted(summary)]);
     if (summary.usage) this.parts.limits.add(summary.costUsd);
-    const limit = this.parts.limits.reachedAfter(step - 1, tools.mostSteps);
+    const limit = this.parts.limits.reached(tools.mostSteps, 1);
     if (limit) throw new LimitReached(limit);
     return this.ask(tools);
   }

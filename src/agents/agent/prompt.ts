@@ -6,12 +6,9 @@ import type {
 import type { Row } from '../../platform/database/rows.js';
 import type { MessagePart } from '../chats/message.entity.js';
 import type { ConversationRow } from '../chats/messages.store.js';
-import type { Subagent } from '../subagents/subagent.js';
+import type { AgentGuide } from '../subagents/agent-guide.js';
+import { instructionsOf } from '../subagents/instructions.js';
 import type { ToolCall } from './tool-call.entity.js';
-
-const ASSISTANT = `You are the assistant of an Atelier workspace, which people and agents share. Do the work that is asked
-for with the tools you have, check what you did, and answer briefly, naming the files you changed. If something cannot be
-done, say so plainly.`;
 
 const NO_WORKSPACE = 'This chat has no workspace: there are no files and no sandbox.';
 
@@ -20,8 +17,8 @@ export const INTERRUPTED =
   'Interrupted: the service stopped while this call was under way. It may or may not have taken effect; check before you repeat it.';
 
 /** The instructions that come first. */
-export function systemPrompt(agent: Subagent | null, hasWorkspace: boolean): string {
-  const instructions = agent ? `You are the agent "${agent.name}".\n\n${agent.instructions}` : ASSISTANT;
+export function systemPrompt(guide: AgentGuide, hasWorkspace: boolean): string {
+  const instructions = instructionsOf(guide);
   return hasWorkspace ? instructions : `${instructions}\n\n${NO_WORKSPACE}`;
 }
 

@@ -1,15 +1,19 @@
 import type { StepResult } from '#libs/model-client/index.js';
-import type { Database } from '../../platform/database/database.js';
+import type { Database, UnitOfWork } from '../../platform/database/database.js';
 import type { Row } from '../../platform/database/rows.js';
 import type { MessagesStore } from '../chats/messages.store.js';
 import type { Compactor } from '../context/compactor.js';
+import { type CarryTask, RunTasks } from '../tasks/run-tasks.js';
+import type { TaskStarter } from '../tasks/task-starter.js';
+import { TASK } from '../tasks/task-tool.js';
 import { DeltaWriter } from './delta-writer.js';
 import { ModelTurns } from './model-turns.js';
 import { responseInvalid, stepFinished, stepRestarted, stepStarted, toolStarted } from './new-events.js';
 import { MOST_REPAIRS, ResponseCheck, schemaFailed } from './response-check.js';
 import type { Run } from './run.entity.js';
 import type { FinishedStep, NewEvent, PlannedCall, RunEnd, RunJournal } from './run-journal.js';
-import { LimitReached, type ReachedLimit, RunLimits } from './run-limits.js';
+import { LimitReached, type ReachedLimit, RunLimits, type Spent } from './run-limits.js';
+import type { RunStopper } from './run-stopper.js';
 import type { RunsStore } from './runs.store.js';
 import type { SteersStore } from './steers.store.js';
 import type { StepCaller } from './step-caller.js';
@@ -26,7 +30,22 @@ export interface RunParts {
   readonly steps: StepCaller;
   readonly compactor: Compactor;
   readonly tools: ToolGateway;
+  readonly taskStarter: TaskStarter;
+  readonly stopper: RunStopper;
   readonly mostSteps: number;
+  readonly tasksAtOnce: number;
+}
+
+/** How an attempt stands to others. */
+export interface Surroundings {
+  /** Aborted when the run is no longer this attempt's. */
+  readonly hold: AbortSignal;
+  /** The limits of the run above, of which this one is a task. */
+  readonly above: RunLimits | undefined;
+  /** What its own tasks had used before. */
+  readonly spentOnTasks: ReadonlyMap<string, Spent> | undefined;
+  /** Carries a task of this run to its end, under its limits and its signal. */
+  readonly carryTask: (taskId: string, above: RunLimits, signal: AbortSignal) => Promise<void>;
 }
 
 /** One worker's attempt at a run: model call, tools, model call … until the model asks for no more tools. */
@@ -41,28 +60,30 @@ export class RunAttempt {
   /** How often the model was told that its answer is not what was asked for. */
   private repairs = 0;
 
-  /** `hold` is aborted when the run is no longer this attempt's. */
   constructor(
     private readonly parts: RunParts,
     private readonly run: Row<Run>,
     private readonly journal: RunJournal,
-    hold: AbortSignal,
+    private readonly surroundings: Surroundings,
   ) {
-    this.limits = new RunLimits(run, parts.mostSteps);
+    const { mostSteps } = parts;
+    const { hold, above, spentOnTasks } = surroundings;
+    this.limits = new RunLimits({ run, mostSteps, above, spentOnTasks });
     this.signal = AbortSignal.any([hold, this.fault.signal, this.limits.expired]);
     this.deltas = new DeltaWriter(
       events => journal.tell(events),
       error => this.fault.abort(error),
     );
-    this.round = new ToolRound(journal, this.deltas, this.signal);
+    this.round = new ToolRound(journal, this.deltas, this.signal, reason => this.fault.abort(reason));
     this.check = ResponseCheck.of(run.response_schema);
   }
 
   /** Returns when the end of the run is written down; throws what kept it from getting there. */
   async toTheEnd(): Promise<void> {
     try {
-      await this.parts.steps.check(this.run);
-      await this.work(await this.parts.tools.open(this.run));
+      const { steps, tools } = this.parts;
+      const [, opened] = await Promise.all([steps.check(this.run), tools.open(this.run)]);
+      await this.work(opened);
     } catch (error) {
       // What was streamed is kept; that it cannot be written is told by the fault below.
       await Promise.allSettled([this.deltas.settle()]);
@@ -75,17 +96,29 @@ export class RunAttempt {
   private async work(tools: RunTools): Promise<void> {
     const { parts, run, journal, deltas, limits, check, signal } = this;
     const turns = new ModelTurns({ ...parts, journal, deltas, limits }, run, check, signal);
+    const tasks = this.tasksWith(tools);
     let calls = await this.openCalls();
     this.mayRepeatStep = this.run.attempt > 1 && calls.length === 0;
     for (let step = this.run.step_count; ; step++) {
-      const limit = this.limits.reachedAfter(step, tools.mostSteps);
+      const limit = limits.reached(tools.mostSteps);
       if (limit) return this.giveUp(calls, limit);
-      await this.round.run(calls, tools, stepStarted(step + 1));
+      await this.round.run(calls, tools, tasks, stepStarted(step + 1));
+      // Tasks may have used what was left.
+      const late = limits.reached(tools.mostSteps);
+      if (late) return this.endAt(late);
       if (this.journal.steering.waits) await this.takeIn(step + 1);
       const asked = await this.step(step + 1, turns, tools);
       if (asked === 'ended') return;
       calls = asked;
     }
+  }
+
+  private tasksWith(tools: RunTools): RunTasks {
+    const { runs, taskStarter: starter, tasksAtOnce: atOnce } = this.parts;
+    const { run, journal, limits } = this;
+    const carry: CarryTask = id => this.surroundings.carryTask(id, limits, this.signal);
+    const { allowlists } = tools.guide;
+    return new RunTasks({ starter, runs, carry, atOnce }, { run, journal, limits, allowlists });
   }
 
   /** Messages that came in since the last step go into the conversation before this one. */
@@ -114,7 +147,8 @@ export class RunAttempt {
     const calls = plannedCalls(number, result);
     const step = { number, result, costUsd, model, calls, startedAt };
     if (calls.length === 0) return this.endWith(step, rest, tools);
-    await this.journal.finishStep(step, [...rest, stepFinished(step), ...calls.slice(0, 1).map(toolStarted)]);
+    const started = calls.filter(({ startsAtOnce }) => startsAtOnce).map(toolStarted);
+    await this.journal.finishStep(step, [...rest, stepFinished(step), ...started]);
     return calls;
   }
 
@@ -138,7 +172,7 @@ export class RunAttempt {
     return database.transaction(async unit => {
       await runs.lockChat(unit, this.run.chat_id);
       await journal.finishStep(step, [...rest, stepFinished(step)], unit);
-      const mayGoOn = journal.steering.waits && !limits.reachedAfter(step.number, tools.mostSteps);
+      const mayGoOn = journal.steering.waits && !limits.reached(tools.mostSteps);
       if (mayGoOn && (await steers.takeIn(unit, journal, step.number + 1)) > 0) {
         await journal.tell([stepStarted(step.number + 1)], unit);
         return [];
@@ -169,7 +203,9 @@ export class RunAttempt {
       stopReason,
       response: `Stopped: the run has reached ${text}.`,
     };
-    await this.parts.runs.end(this.run.chat_id, this.journal, end);
+    const { runs, stopper } = this.parts;
+    const stopTasks = (unit: UnitOfWork) => stopper.stopTasks(unit, this.run.id);
+    await runs.end(this.run.chat_id, this.journal, end, stopTasks);
   }
 
   /** Whether it was the run's own time limit, and nothing before it, that ended the work. */
@@ -188,10 +224,18 @@ const STOP_REASONS: Record<string, string> = {
   error: 'model_error',
 };
 
+/** Tasks begin together; of the other calls, the first. */
 function plannedCalls(step: number, { tool_calls }: StepResult): PlannedCall[] {
-  return tool_calls.map(({ id, tool, input }, position) => ({ step, position, callId: id, tool, input }));
+  const first = tool_calls.findIndex(({ tool }) => tool !== TASK);
+  return tool_calls.map(({ id, tool, input }, position) => {
+    const startsAtOnce = tool === TASK || position === first;
+    return { step, position, callId: id, tool, input, startsAtOnce };
+  });
 }
 
+/** What a task did is known from its run, so it goes on; any other call that had begun may have happened. */
 function fromRow({ step, position, call_id, tool, input, state }: Row<ToolCall>): OpenCall {
-  return { step, position, callId: call_id, tool, input, mayHaveHappened: state === 'started' };
+  const startsAtOnce = state === 'started';
+  const mayHaveHappened = startsAtOnce && tool !== TASK;
+  return { step, position, callId: call_id, tool, input, startsAtOnce, mayHaveHappened };
 }

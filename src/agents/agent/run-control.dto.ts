@@ -1,6 +1,7 @@
 import { Field } from '../../platform/http/field.js';
 import { PageInput, PageOf } from '../../platform/http/page.js';
 import { RUN_STATUSES } from '../chats/chats.dto.js';
+import { TaskView } from '../tasks/tasks.dto.js';
 import { RUN_STATES, RunStatusView, UsageView } from './agent.dto.js';
 
 export class StopRuns {
@@ -26,6 +27,9 @@ export class ListRuns extends PageInput {
   @Field.id('Only those of this workspace', { optional: true })
   workspace_id?: string;
 
+  @Field.id('Only the tasks that this run handed over', { optional: true })
+  parent_call_id?: string;
+
   @Field.choice('Only those that stand so', RUN_STATUSES, { optional: true })
   status?: string;
 }
@@ -39,6 +43,12 @@ export class RunSummaryView {
 
   @Field.id('Its workspace', { nullable: true })
   workspace_id: string | null;
+
+  @Field.id('The run that handed it over as a task', { nullable: true })
+  parent_call_id: string | null;
+
+  @Field.text('The subagent that answers', { nullable: true, example: 'reviewer' })
+  agent_name: string | null;
 
   @Field.choice('Whether it is in flight', RUN_STATUSES)
   status: string;
@@ -130,6 +140,9 @@ export class RunRecordView extends RunStatusView {
   @Field.id('Its workspace', { nullable: true })
   workspace_id: string | null;
 
+  @Field.id('The run that handed it over as a task', { nullable: true })
+  parent_call_id: string | null;
+
   @Field.text('The subagent that answered', { nullable: true, example: 'reviewer' })
   agent_name: string | null;
 
@@ -147,6 +160,18 @@ export class RunRecordView extends RunStatusView {
 
   @Field.object('When its context was made shorter', () => CompactionView, { list: true })
   compactions: CompactionView[];
+
+  @Field.object('The tasks that it handed to subagents', () => TaskView, { list: true })
+  tasks: TaskView[];
+
+  @Field.integer('Model calls, those of its tasks included', { example: 4 })
+  total_steps: number;
+
+  @Field.number('Cost in USD, that of its tasks included; null: a price is not known', {
+    nullable: true,
+    example: 0.0042,
+  })
+  total_cost_usd: number | null;
 
   @Field.text('Files that its tools are known to have changed', { list: true, example: ['hello.txt'] })
   files_changed: string[];

@@ -7,6 +7,7 @@ import type { Signals } from '../../platform/signals/signals.js';
 import type { ToolResult } from '../../workspaces/index.js';
 import { keepSummary } from '../context/chat-summaries.store.js';
 import type { ChatSummary } from '../context/chat-summary.js';
+import { type NewTask, taskRows } from '../tasks/task-rows.js';
 import type { RunFault } from './run.entity.js';
 import type { RunEventType } from './run-event.entity.js';
 import { Steering } from './steering.js';
@@ -30,6 +31,8 @@ export interface PlannedCall {
   callId: string;
   tool: string;
   input: unknown;
+  /** Whether it begins right after its step; others begin when one before them has ended. */
+  startsAtOnce: boolean;
 }
 
 /** A finished model call. */
@@ -79,7 +82,7 @@ export class RunJournal {
     return this.record(events, { unit });
   }
 
-  /** The model has answered: its message, its usage and the calls it asks for; the first call counts as started. */
+  /** The model has answered: its message, its usage and the calls it asks for. */
   async finishStep(step: FinishedStep, events: NewEvent[], unit?: UnitOfWork): Promise<void> {
     const { number, result, costUsd, startedAt, model } = step;
     const change = sql`step_count = ${number}, model_used = ${result.model_used}, ${this.added(result.usage, costUsd)}`;
@@ -116,6 +119,13 @@ export class RunJournal {
     if (hasRun) also.push(enterToolCall(FENCED, sql`finished`));
     if (next) also.push(this.startedRow(next));
     return this.record(events, { also });
+  }
+
+  /** A call hands over a task, whose run is pending from now on; it is told with the call's output. */
+  startTask({ callId }: PlannedCall, task: NewTask): Promise<void> {
+    const text = `${task.agentName}: ${task.title}\n`;
+    const data = { id: callId, text, task_call_id: task.id };
+    return this.record([{ type: 'tool.output', data }], { also: taskRows(FENCED, task) });
   }
 
   /** Messages that waited have entered the run. */
@@ -209,9 +219,9 @@ export class RunJournal {
     return sql`planned as (
       insert into tool_call (run_id, step, position, call_id, tool, input, is_error, state, started_at)
       select fenced.id, c.step, c.position, c."callId", c.tool, c.input, false,
-        case c.position when 0 then 'started' else 'planned' end, case c.position when 0 then now() end
+        case when c."startsAtOnce" then 'started' else 'planned' end, case when c."startsAtOnce" then now() end
       from fenced, jsonb_to_recordset(${storable(calls)}::jsonb)
-        as c(step int, position int, "callId" text, tool text, input jsonb))`;
+        as c(step int, position int, "callId" text, tool text, input jsonb, "startsAtOnce" boolean))`;
   }
 
   private startedRow({ step, position }: PlannedCall): RawBuilder<unknown> {

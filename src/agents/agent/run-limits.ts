@@ -1,7 +1,7 @@
 import type { Row } from '../../platform/database/rows.js';
 import type { Run } from './run.entity.js';
 
-/** What a run may use, as whoever sent its message set it. */
+/** What a run may use, tasks that it hands over included, as whoever sent its message set it. */
 export interface RunBudget {
   cost_usd?: number;
   max_steps?: number;
@@ -21,49 +21,101 @@ export class LimitReached extends Error {
   }
 }
 
-/** The limits of one run. Steps and cost are looked at between model calls, the time at any moment. */
+/** Model calls, and their cost in USD; null where that is not known. */
+export interface Spent {
+  readonly steps: number;
+  readonly usd: number | null;
+}
+
+/** What a run's limits are made of. */
+interface LimitsParts {
+  readonly run: Pick<Row<Run>, 'id' | 'budget' | 'started_at' | 'step_count' | 'cost_usd'>;
+  /** The operator's limit. */
+  readonly mostSteps: number;
+  /** Those of the run that handed this one over as a task. */
+  readonly above?: RunLimits;
+  /** What its tasks had used before this attempt. */
+  readonly spentOnTasks?: ReadonlyMap<string, Spent>;
+}
+
+/**
+ * The limits of one run. Steps and cost are looked at between model calls, the time at any moment. What a task uses counts
+ * for the budget of every run above it; all of them are carried in one process.
+ */
 export class RunLimits {
   /** Aborted when the time is over. */
   readonly expired: AbortSignal;
-  private spentUsd: number | null;
+  /** Model calls, that under way included. */
+  private steps: number;
+  private usd: number | null;
+  private readonly tasks: Map<string, Spent | RunLimits>;
 
-  constructor(
-    private readonly run: Pick<Row<Run>, 'budget' | 'started_at' | 'step_count' | 'cost_usd'>,
-    /** The operator's limit. */
-    private readonly mostSteps: number,
-  ) {
-    this.spentUsd = run.step_count === 0 ? (run.cost_usd ?? 0) : run.cost_usd;
+  constructor(private readonly parts: LimitsParts) {
+    const { run, above, spentOnTasks } = parts;
+    this.steps = run.step_count;
+    this.usd = run.step_count === 0 ? (run.cost_usd ?? 0) : run.cost_usd;
+    this.tasks = new Map(spentOnTasks);
     this.expired = expiry(run);
+    above?.tasks.set(run.id, this);
   }
 
-  /** Counts what a step cost; null where that is not known, and then nothing is. */
+  /** Whether any budget over the run limits its cost. */
+  get limitsCost(): boolean {
+    return this.parts.run.budget?.cost_usd !== undefined || this.parts.above?.limitsCost === true;
+  }
+
+  /**
+   * The limit that keeps the run from another model call; `ofAgent` is the most steps of its agent, and `underWay` one
+   * for a run that is in the middle of a step.
+   */
+  reached(ofAgent: number, underWay = 0): ReachedLimit | undefined {
+    const mostSteps = Math.min(this.parts.mostSteps, ofAgent);
+    if (this.steps - underWay >= mostSteps)
+      return { stopReason: 'max_steps', text: `its limit of ${count(mostSteps, 'step')}` };
+    return this.reachedBudget('its', underWay);
+  }
+
+  /** A model call begins, and counts. */
+  begin(): void {
+    this.steps++;
+  }
+
+  /** Counts what a model call cost; null where that is not known, and then nothing is. */
   add(costUsd: number | null): void {
-    this.spentUsd = costUsd === null || this.spentUsd === null ? null : this.spentUsd + costUsd;
-  }
-
-  /** The limit that keeps the run from another step after `steps`; `ofAgent` is the most steps of its agent. */
-  reachedAfter(steps: number, ofAgent: number): ReachedLimit | undefined {
-    const { cost_usd, max_steps = Number.POSITIVE_INFINITY } = this.run.budget ?? {};
-    const mostSteps = Math.min(this.mostSteps, ofAgent, max_steps);
-    if (steps >= mostSteps)
-      return {
-        stopReason: 'max_steps',
-        text: `its limit of ${mostSteps} ${mostSteps === 1 ? 'step' : 'steps'}`,
-      };
-    if (cost_usd !== undefined && this.spentUsd !== null && this.spentUsd >= cost_usd)
-      return { stopReason: 'max_cost', text: `its budget of $${cost_usd}` };
-    return undefined;
+    this.usd = sum(this.usd, costUsd);
   }
 
   /** The limit of time, once it is over. */
   get reachedTime(): ReachedLimit {
-    const { max_seconds = 0 } = this.run.budget ?? {};
-    return {
-      stopReason: 'max_seconds',
-      text: `its limit of ${max_seconds} ${max_seconds === 1 ? 'second' : 'seconds'}`,
-    };
+    const { max_seconds = 0 } = this.parts.run.budget ?? {};
+    return { stopReason: 'max_seconds', text: `its limit of ${count(max_seconds, 'second')}` };
+  }
+
+  private reachedBudget(whose: string, underWay: number): ReachedLimit | undefined {
+    const { run, above } = this.parts;
+    const { cost_usd, max_steps } = run.budget ?? {};
+    const { steps, usd } = this.total();
+    if (max_steps !== undefined && steps - underWay >= max_steps)
+      return { stopReason: 'max_steps', text: `${whose} limit of ${count(max_steps, 'step')}` };
+    if (cost_usd !== undefined && usd !== null && usd >= cost_usd)
+      return { stopReason: 'max_cost', text: `${whose} budget of $${cost_usd}` };
+    return above?.reachedBudget('the whole run’s', underWay);
+  }
+
+  private total(): Spent {
+    let steps = this.steps;
+    let usd = this.usd;
+    for (const task of this.tasks.values()) {
+      const spent = task instanceof RunLimits ? task.total() : task;
+      steps += spent.steps;
+      usd = sum(usd, spent.usd);
+    }
+    return { steps, usd };
   }
 }
+
+const sum = (a: number | null, b: number | null) => (a === null || b === null ? null : a + b);
+const count = (number: number, unit: string) => `${number} ${number === 1 ? unit : `${unit}s`}`;
 
 /** The time counts from when a worker first took the run up, over all its attempts. */
 function expiry({ budget, started_at }: Pick<Row<Run>, 'budget' | 'started_at'>): AbortSignal {

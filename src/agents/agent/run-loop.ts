@@ -1,20 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { Config } from '../../platform/config/config.js';
-import { Database } from '../../platform/database/database.js';
+import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import { isOutage } from '../../platform/database/outage.js';
 import type { Row } from '../../platform/database/rows.js';
 import { Log, withLogContext } from '../../platform/log/log.js';
 import { Signals } from '../../platform/signals/signals.js';
 import { MessagesStore } from '../chats/messages.store.js';
 import { Compactor } from '../context/compactor.js';
+import { TaskStarter } from '../tasks/task-starter.js';
+import { TasksStore } from '../tasks/tasks.store.js';
 import type { Run } from './run.entity.js';
 import { RunAttempt, RunParts } from './run-attempt.js';
 import { RunAuthority } from './run-authority.js';
 import { faultOf, TooManyLost } from './run-fault.js';
 import { RunHold } from './run-hold.js';
 import { RunJournal, RunLost } from './run-journal.js';
+import type { RunLimits } from './run-limits.js';
 import { RunQueue } from './run-queue.js';
+import { RunStopper } from './run-stopper.js';
 import { RunsStore } from './runs.store.js';
 import { SteersStore } from './steers.store.js';
 import { StepCaller } from './step-caller.js';
@@ -24,6 +28,14 @@ import { ToolGateway } from './tool-gateway.js';
 const MOST_LOST = 5;
 const FIRST_PAUSE_MS = 250;
 const MOST_PAUSE_MS = 5_000;
+
+/** Under what a run is carried. */
+interface Carriage {
+  /** Aborted when the process is told to stop. */
+  readonly stopping: AbortSignal;
+  /** Of a task: the attempt of the run above it, in whose place on the queue it is carried. */
+  readonly above?: { readonly limits: RunLimits; readonly signal: AbortSignal };
+}
 
 /** Carries runs to their end, from wherever an earlier worker left them. */
 @Injectable()
@@ -40,38 +52,50 @@ export class RunLoop {
     @Inject(Compactor) compactor: Compactor,
     @Inject(ToolGateway) tools: ToolGateway,
     @Inject(RunAuthority) private readonly authority: RunAuthority,
+    @Inject(TasksStore) private readonly tasks: TasksStore,
+    @Inject(TaskStarter) taskStarter: TaskStarter,
+    @Inject(RunStopper) stopper: RunStopper,
     @Inject(Signals) private readonly signals: Signals,
     @Inject(Config) config: Config,
     @Inject(Log) private readonly log: Log,
   ) {
-    this.parts = { database, runs, steers, messages, steps, compactor, tools, mostSteps: config.runMaxSteps };
+    const { runMaxSteps: mostSteps, runTasksAtOnce: tasksAtOnce } = config;
+    const stores = { database, runs, steers, messages };
+    this.parts = { ...stores, steps, compactor, tools, taskStarter, stopper, mostSteps, tasksAtOnce };
   }
 
   /**
    * Works until the run has ended, or until `stopping` is aborted: then the run goes back to the queue as it is. Where
    * the database is lost on the way it begins a new attempt when the database is back.
    */
-  async carry(taken: Row<Run>, stopping: AbortSignal): Promise<void> {
-    let run: Row<Run> | undefined = taken;
+  carry(taken: Row<Run>, stopping: AbortSignal): Promise<void> {
+    return this.carryUnder(taken.id, { stopping }, taken);
+  }
+
+  private async carryUnder(runId: string, carriage: Carriage, taken?: Row<Run>): Promise<void> {
+    const over = carriage.above?.signal ?? carriage.stopping;
+    let run = taken;
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, MOST_PAUSE_MS)) {
       try {
-        run ??= await this.queue.retake(taken.id);
-        if (run) await this.attempt(run, stopping);
+        run ??= carriage.above ? await this.queue.takeTask(runId) : await this.queue.retake(runId);
+        if (run) await this.attempt(run, carriage);
         return;
       } catch (error) {
-        if (stopping.aborted) throw error;
+        if (over.aborted) throw error;
         this.log.warn({ err: error, pause_ms: pause }, 'run: cannot be written down; trying again');
       }
       run = undefined;
-      await sleep(pause, undefined, { signal: stopping });
+      await sleep(pause, undefined, { signal: over });
     }
   }
 
-  private attempt(run: Row<Run>, stopping: AbortSignal): Promise<void> {
-    return withLogContext({ workspace_id: run.workspace_id ?? undefined }, () => this.work(run, stopping));
+  private attempt(run: Row<Run>, carriage: Carriage): Promise<void> {
+    const context = { run_id: run.id, workspace_id: run.workspace_id ?? undefined };
+    return withLogContext(context, () => this.work(run, carriage));
   }
 
-  private async work(run: Row<Run>, stopping: AbortSignal): Promise<void> {
+  private async work(run: Row<Run>, carriage: Carriage): Promise<void> {
+    const { stopping, above } = carriage;
     const { id, chat_id: chatId, number, attempt } = run;
     const journal = new RunJournal(this.parts.database, this.signals, { id, chatId, number, attempt });
     journal.steering.note(run.steers);
@@ -79,9 +103,14 @@ export class RunLoop {
     try {
       if (run.lost >= MOST_LOST) throw new TooManyLost(run.lost);
       await this.authority.require(run);
-      await new RunAttempt(this.parts, run, journal, AbortSignal.any([stopping, hold.signal])).toTheEnd();
+      await new RunAttempt(this.parts, run, journal, {
+        hold: AbortSignal.any([above?.signal ?? stopping, hold.signal]),
+        above: above?.limits,
+        spentOnTasks: run.attempt > 1 ? await this.tasks.spent(run.id) : undefined,
+        carryTask: (task, limits, signal) => this.carryUnder(task, { stopping, above: { limits, signal } }),
+      }).toTheEnd();
     } catch (error) {
-      await this.afterFault(run, journal, error, stopping);
+      await this.afterFault(run, journal, error, carriage);
     } finally {
       hold.release();
     }
@@ -92,18 +121,21 @@ export class RunLoop {
     run: Row<Run>,
     journal: RunJournal,
     error: unknown,
-    stopping: AbortSignal,
+    { stopping, above }: Carriage,
   ): Promise<void> {
     if (error instanceof RunLost) return this.log.info({}, 'run: gone, or left to another worker');
     if (stopping.aborted) {
       await this.queue.handBack(run);
       return this.log.info({}, 'run: handed back to the queue');
     }
+    // The end of the run above, or its next attempt, decides what becomes of a task.
+    if (above?.signal.aborted) return;
     const fault = faultOf(error);
     if (fault.type === 'internal' && isOutage(error)) throw error;
     if (fault.type === 'internal') this.log.error({ err: error }, 'run: failed by a fault of ours');
     try {
-      await this.runs.end(run.chat_id, journal, { status: 'error', fault, response: null });
+      const after = (unit: UnitOfWork) => this.parts.stopper.stopTasks(unit, run.id);
+      await this.runs.end(run.chat_id, journal, { status: 'error', fault, response: null }, after);
     } catch (failure) {
       if (!(failure instanceof RunLost)) throw failure;
     }

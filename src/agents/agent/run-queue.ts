@@ -47,10 +47,21 @@ export class RunQueue {
     return run;
   }
 
-  /** Puts a run back as it stands, unless another worker has it by now. */
+  /** Takes a task for a new attempt, whose run above this process has; undefined when it has ended or is gone. */
+  async takeTask(runId: string): Promise<Row<Run> | undefined> {
+    await this.processes.requireFresh();
+    const [run] = await this.claim(
+      sql`select id from run where id = ${runId} and status = 'pending' and exists (
+        select 1 from run above where above.id = run.parent_id and above.status = 'pending' and above.holder = ${this.processes.id})
+        for update`,
+    );
+    return run;
+  }
+
+  /** Puts a run back as it stands, unless another worker has it by now; a task goes on with the run above it. */
   async handBack({ id, attempt }: Row<Run>): Promise<void> {
     await sql`
-      update run set state = 'queued', due = true, holder = null
+      update run set state = 'queued', due = parent_id is null, holder = null
       where id = ${id} and attempt = ${attempt} and status = 'pending'`.execute(this.database.tables());
     this.signals.tell(RUNS_DUE);
   }
@@ -58,7 +69,7 @@ export class RunQueue {
   /** Makes due what processes held that are lost. */
   async recover(): Promise<void> {
     await sql`
-      update run set due = true, holder = null
+      update run set due = parent_id is null, holder = null
       where holder is not null and status = 'pending' and not exists (select 1 from process p where p.id = holder)`.execute(
       this.database.tables(),
     );

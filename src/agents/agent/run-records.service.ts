@@ -7,6 +7,8 @@ import { Invalid } from '../../platform/http/problem.js';
 import { WorkspacesStore } from '../../workspaces/index.js';
 import { ChatsStore } from '../chats/chats.store.js';
 import { ChatSummariesStore } from '../context/chat-summaries.store.js';
+import type { TaskView } from '../tasks/tasks.dto.js';
+import { type TaskRow, TasksStore } from '../tasks/tasks.store.js';
 import type { Run } from './run.entity.js';
 import { ListRuns, RunId, RunPage, RunRecordView, RunStepView, RunSummaryView } from './run-control.dto.js';
 import { RunRecordsStore } from './run-records.store.js';
@@ -22,11 +24,12 @@ export class RunRecordsService {
     @Inject(ChatSummariesStore) private readonly summaries: ChatSummariesStore,
     @Inject(ChatsStore) private readonly chats: ChatsStore,
     @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
+    @Inject(TasksStore) private readonly tasks: TasksStore,
   ) {}
 
   @Action({
     name: 'run_list',
-    summary: 'List the runs of a chat or a workspace, newest first',
+    summary: 'List the runs of a chat or a workspace, or the tasks of a run, newest first',
     effect: 'read',
     permission: 'chat.read',
     input: ListRuns,
@@ -36,10 +39,12 @@ export class RunRecordsService {
     actor: Actor,
     { limit = DEFAULT_LIMIT, cursor, ...filter }: ListRuns,
   ): Promise<Page<RunSummaryView>> {
-    if ((filter.chat_id === undefined) === (filter.workspace_id === undefined))
-      throw new Invalid('Name a chat as chat_id, or a workspace as workspace_id');
-    if (filter.chat_id) await this.chats.require(actor, 'chat.read', filter.chat_id);
-    if (filter.workspace_id) await this.workspaces.require(actor, 'chat.read', filter.workspace_id);
+    const { chat_id, workspace_id, parent_call_id } = filter;
+    if ([chat_id, workspace_id, parent_call_id].filter(id => id !== undefined).length !== 1)
+      throw new Invalid('Name a chat as chat_id, or a workspace as workspace_id, or a run as parent_call_id');
+    if (chat_id) await this.chats.require(actor, 'chat.read', chat_id);
+    if (workspace_id) await this.workspaces.require(actor, 'chat.read', workspace_id);
+    if (parent_call_id) await this.runs.status(actor, { call_id: parent_call_id });
     const [before] = decodeCursor(cursor, 'number');
     const rows = await this.records.list({ ...filter, before, limit: limit + 1 });
     return pageOf(rows, limit, summary, row => [row.number]);
@@ -55,17 +60,29 @@ export class RunRecordsService {
   })
   async read(actor: Actor, { call_id }: RunId): Promise<RunRecordView> {
     const status = await this.runs.status(actor, { call_id });
-    const { run, steps, files } = await this.records.read(call_id);
+    const [{ run, steps, files }, tasks, spent] = await Promise.all([
+      this.records.read(call_id),
+      this.tasks.list(call_id),
+      this.tasks.spent(call_id),
+    ]);
+    const below = [...spent.values()];
     const { workspace_id, agent_name, model_used, created_by, attempt: attempts } = run;
     return {
       ...status,
       workspace_id,
+      parent_call_id: run.parent_id,
       agent_name,
       model_used,
       created_by,
       attempts,
       steps: steps.map(stepView),
       compactions: await this.summaries.ofRun(call_id),
+      tasks: tasks.map(taskView),
+      total_steps: below.reduce((sum, { steps: its }) => sum + its, run.step_count),
+      total_cost_usd: below.reduce(
+        (sum: number | null, { usd }) => (sum === null || usd === null ? null : sum + usd),
+        run.cost_usd,
+      ),
       files_changed: files,
     };
   }
@@ -73,11 +90,14 @@ export class RunRecordsService {
 
 function summary(run: Row<Run>): RunSummaryView {
   const { id: call_id, chat_id, workspace_id, status, state, stop_reason, model, created_by, cost_usd } = run;
+  const { parent_id: parent_call_id, agent_name } = run;
   const times = { created_at: iso(run.created_at), finished_at: isoOrNull(run.finished_at) };
   return {
     call_id,
     chat_id,
     workspace_id,
+    parent_call_id,
+    agent_name,
     status,
     state,
     stop_reason,
@@ -85,6 +105,25 @@ function summary(run: Row<Run>): RunSummaryView {
     created_by,
     cost_usd,
     ...times,
+  };
+}
+
+function taskView({ id, title, agent_name, created_at, finished_at, ...row }: TaskRow): TaskView {
+  const { chat_id, tool_call_id, status, state, stop_reason, model, step_count, cost_usd } = row;
+  return {
+    call_id: id,
+    chat_id,
+    tool_call_id,
+    agent_name: agent_name ?? '',
+    description: title,
+    status,
+    state,
+    stop_reason,
+    model,
+    step_count,
+    cost_usd,
+    created_at: iso(created_at),
+    finished_at: isoOrNull(finished_at),
   };
 }
 

@@ -9,6 +9,7 @@ import type { RunStep } from './run-step.entity.js';
 interface RunFilter {
   chat_id?: string;
   workspace_id?: string;
+  parent_call_id?: string;
   status?: string;
   before?: string;
   limit: number;
@@ -20,7 +21,7 @@ export class RunRecordsStore {
   constructor(@Inject(Database) private readonly database: Database) {}
 
   /** Newest first, from before number `before`. Those of a workspace are of chats that everybody there sees. */
-  list({ chat_id, workspace_id, status, before, limit }: RunFilter): Promise<Row<Run>[]> {
+  list({ chat_id, workspace_id, parent_call_id, status, before, limit }: RunFilter): Promise<Row<Run>[]> {
     let query = this.database
       .tables<{ run: Run }>()
       .selectFrom('run')
@@ -29,6 +30,7 @@ export class RunRecordsStore {
       .limit(limit);
     if (chat_id) query = query.where('chat_id', '=', chat_id);
     if (workspace_id) query = query.where('workspace_id', '=', workspace_id);
+    if (parent_call_id) query = query.where('parent_id', '=', parent_call_id);
     if (status) query = query.where('status', '=', status as Run['status']);
     if (before) query = query.where('number', '<', before);
     return query.execute();

@@ -40,6 +40,15 @@ export class RunStopper {
     });
   }
 
+  /** Stops the tasks of a run, and theirs: with the run above them they have lost what they were for. */
+  async stopTasks(unit: UnitOfWork, runId: string): Promise<void> {
+    const { rows } = await sql<{ id: string }>`
+      select id from run where parent_id = ${runId} and status = 'pending' order by number`.execute(
+      unit.tables(),
+    );
+    for (const { id } of rows) await this.end(unit, id);
+  }
+
   /** Ends one run, in a transaction that holds its chat and lets the next one go; says whether it had not ended. */
   async end(unit: UnitOfWork, id: string): Promise<boolean> {
     const run = await this.takeOver(unit, id);
@@ -51,6 +60,7 @@ export class RunStopper {
     await journal.end(unit, { status: 'completed', stopReason: 'stopped', response: said });
     await this.runs.revokeTokens(unit, id);
     await this.signals.notify(unit, holdTopic(id));
+    await this.stopTasks(unit, id);
     return true;
   }
 

@@ -165,6 +165,25 @@ export class Run {
   @Property({ type: 'bigint' })
   waitedMs: string = '0';
 
+  /** The run that handed it over as a task; null for one that answers a message. */
+  @Property({ type: 'uuid', nullable: true })
+  parentId: string | null = null;
+
+  /** The tool call of its parent whose result it is. */
+  @Property({ type: 'int', nullable: true })
+  parentStep: number | null = null;
+
+  @Property({ type: 'int', nullable: true })
+  parentPosition: number | null = null;
+
+  /** How many runs are above it. */
+  @Property({ type: 'int' })
+  depth: number = 0;
+
+  /** The allowlists of those above it, each of which must allow what it calls. */
+  @Property({ type: 'jsonb' })
+  toolsAbove: readonly (readonly string[])[] = [];
+
   @Property({ type: 'timestamptz' })
   createdAt: Date = new Date();
 

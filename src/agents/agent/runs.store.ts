@@ -11,6 +11,8 @@ import type { ToolCall } from './tool-call.entity.js';
 
 type RunTables = { run: Run; run_event: RunEvent; tool_call: ToolCall };
 
+type WithUnit = (unit: UnitOfWork) => Promise<void>;
+
 /** Questions about runs, and their way through the queue. */
 @Injectable()
 export class RunsStore {
@@ -97,11 +99,12 @@ export class RunsStore {
     await this.tokens.revokeFor(unit, { kind: 'run', id: runId });
   }
 
-  /** Writes the end of a run and lets the chat's next waiting run go. */
-  async end(chatId: string, journal: RunJournal, end: RunEnd): Promise<void> {
+  /** Writes the end of a run and what comes `after` it, and lets the chat's next waiting run go. */
+  async end(chatId: string, journal: RunJournal, end: RunEnd, after?: WithUnit): Promise<void> {
     await this.database.transaction(async unit => {
       await this.lockChat(unit, chatId);
       await this.endIn(unit, journal, end);
+      await after?.(unit);
     });
   }
 

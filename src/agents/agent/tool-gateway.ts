@@ -1,12 +1,16 @@
 import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import { Inject, Injectable } from '@nestjs/common';
 import { AgentActions, type RunActions } from '../../platform/actions/agent-actions.js';
-import { allows } from '../../platform/actions/allowlist.js';
 import { jsonSchemaOf } from '../../platform/actions/json-schema.js';
 import type { Row } from '../../platform/database/rows.js';
+import { assertValid, hydrate } from '../../platform/http/input.js';
+import { problemOf } from '../../platform/http/problem.js';
 import { failed, Toolbox, type ToolResult } from '../../workspaces/index.js';
-import type { Subagent } from '../subagents/subagent.js';
-import { SubagentsService } from '../subagents/subagents.service.js';
+import { AgentGuide } from '../subagents/agent-guide.js';
+import { openSkill, SKILL, SKILL_TOOL, SkillInput } from '../subagents/skill-tool.js';
+import { requireAgent, SubagentsService } from '../subagents/subagents.service.js';
+import { TaskStarter } from '../tasks/task-starter.js';
+import { TASK, taskTool } from '../tasks/task-tool.js';
 import type { Run } from './run.entity.js';
 
 /** Longest part of broken arguments that the model is shown again, in characters. */
@@ -20,8 +24,8 @@ interface CallHooks {
 }
 
 /**
- * The tools of one run: what is offered to the model, and the only way to call them. An agent's allowlist is enforced
- * here, where tools run, and not only in what is offered.
+ * The tools of one run: what is offered to the model, and the only way to call them. An agent's allowlist, and those of
+ * the agents above it, are enforced here, where tools run, and not only in what is offered.
  */
 export class RunTools {
   readonly offered: readonly LanguageModelV4FunctionTool[];
@@ -29,40 +33,61 @@ export class RunTools {
   constructor(
     private readonly toolbox: Toolbox,
     private readonly run: Pick<Row<Run>, 'id' | 'actor' | 'workspace_id'>,
-    readonly agent: Subagent | null,
+    readonly guide: AgentGuide,
     private readonly actions: RunActions | null,
+    mayHandOver: boolean,
   ) {
-    const tools = run.workspace_id === null ? [] : toolbox.list().filter(({ name }) => this.allows(name));
-    this.offered = [...tools, ...(actions?.tools ?? [])].map(({ name, description, input }) => {
+    const tools = run.workspace_id === null ? [] : toolbox.list();
+    const ofAgents = [
+      ...(mayHandOver && guide.colleagues.length > 0 ? [taskTool(guide.colleagues)] : []),
+      ...(guide.skills.length > 0 ? [SKILL_TOOL] : []),
+    ];
+    const allowed = [...tools, ...ofAgents].filter(({ name }) => guide.allows(name));
+    this.offered = [...allowed, ...(actions?.tools ?? [])].map(({ name, description, input }) => {
       return { type: 'function', name, description, inputSchema: jsonSchemaOf(input) };
     });
   }
 
   /** Most model calls of the run, by the agent's own limit. */
   get mostSteps(): number {
-    return this.agent?.maxSteps ?? Number.POSITIVE_INFINITY;
+    return this.guide.agent?.maxSteps ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Runs a tool; what may not be called, or makes no sense, is answered to the model. */
-  async call(tool: string, input: unknown, hooks: CallHooks): Promise<ToolResult> {
+  /** Runs a tool; what may not be called, or makes no sense, is answered to the model. `handOver` does what `task` asks for. */
+  async call(
+    tool: string,
+    input: unknown,
+    hooks: CallHooks,
+    handOver: () => Promise<ToolResult>,
+  ): Promise<ToolResult> {
     const { id: runId, actor, workspace_id: workspaceId } = this.run;
     if (workspaceId === null) return failed('This chat has no workspace, so there are no tools');
     const isAction = this.actions?.offers(tool) === true;
-    if (!isAction && !this.allows(tool)) return failed(this.refusal(tool));
+    if (!isAction && !this.guide.allows(tool)) return failed(this.refusal(tool));
     const fault = argumentFault(input);
     if (fault) return failed(fault);
     if (this.actions && isAction) return this.actions.call(tool, input);
+    if (tool === TASK) return handOver();
+    if (tool === SKILL) return this.openSkill(input);
     const context = { actor, workspaceId, runId, actions: this.actions?.inSandbox, ...hooks };
     return this.toolbox.run(context, tool, input);
   }
 
-  private allows(tool: string): boolean {
-    return this.agent === null || allows(this.agent.tools, tool);
+  private openSkill(input: unknown): ToolResult {
+    try {
+      const asked = hydrate(SkillInput, input);
+      assertValid(asked);
+      return openSkill(this.guide.skills, asked as SkillInput);
+    } catch (error) {
+      const problem = problemOf(error);
+      if (!problem) throw error;
+      return failed(problem.detail);
+    }
   }
 
   private refusal(tool: string): string {
     const allowed = this.offered.map(({ name }) => name).join(', ') || 'no tool';
-    return `The agent ${this.agent?.name} may not call ${tool}; it may call ${allowed}`;
+    return `The agent ${this.guide.agent?.name ?? 'of this task'} may not call ${tool}; it may call ${allowed}`;
   }
 }
 
@@ -73,17 +98,23 @@ export class ToolGateway {
     @Inject(Toolbox) private readonly toolbox: Toolbox,
     @Inject(SubagentsService) private readonly subagents: SubagentsService,
     @Inject(AgentActions) private readonly actions: AgentActions,
+    @Inject(TaskStarter) private readonly tasks: TaskStarter,
   ) {}
 
   async open(run: Row<Run>): Promise<RunTools> {
-    const { id, actor, workspace_id, agent_name } = run;
-    const agent =
-      workspace_id && agent_name ? await this.subagents.require(actor, workspace_id, agent_name) : null;
-    const actions =
-      workspace_id === null
-        ? null
-        : this.actions.open({ id, actor, workspaceId: workspace_id }, agent ? agent.tools : null);
-    return new RunTools(this.toolbox, run, agent, actions);
+    const { id, actor, workspace_id: workspaceId, depth } = run;
+    const guide = await this.guide(run);
+    const actions = workspaceId && this.actions.open({ id, actor, workspaceId }, guide.allowlists);
+    return new RunTools(this.toolbox, run, guide, actions || null, this.tasks.reaches(depth));
+  }
+
+  private async guide(run: Row<Run>): Promise<AgentGuide> {
+    const { actor, workspace_id, agent_name, tools_above, parent_id } = run;
+    const isTask = parent_id !== null;
+    if (workspace_id === null) return new AgentGuide(null, null, tools_above, isTask);
+    const contents = await this.subagents.read(actor, workspace_id);
+    const agent = agent_name ? requireAgent(contents.agents, agent_name) : null;
+    return new AgentGuide(agent, contents, tools_above, isTask);
   }
 }
 

@@ -45,6 +45,10 @@ export class Chat {
   @Property({ type: 'uuid' })
   createdBy: string;
 
+  /** The run that handed over the task for which the chat is; null for a chat of people. */
+  @Property({ type: 'uuid', nullable: true })
+  taskOf: string | null = null;
+
   @Property({ type: 'timestamptz' })
   createdAt: Date = new Date();
 

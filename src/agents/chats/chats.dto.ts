@@ -127,6 +127,11 @@ export class ChatView {
 
   @Field.object('Its newest run', () => ChatRunView, { nullable: true })
   run: ChatRunView | null;
+
+  @Field.id('The run that handed over the task for which the chat is; absent for a chat of people', {
+    optional: true,
+  })
+  parent_call_id?: string;
 }
 
 export const ChatPage = PageOf(ChatView, 'ChatPage');

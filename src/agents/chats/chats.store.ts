@@ -74,9 +74,10 @@ export class ChatsStore {
     return row;
   }
 
-  /** The chats that the caller sees, newest first, from before `after`. */
+  /** The chats of people that the caller sees, newest first, from before `after`; those of tasks are found by their runs. */
   list(actor: Actor, filter: ChatFilter): Promise<(Row<Chat> & NewestRun)[]> {
     let query = this.standings(this.database.tables<ChatTables>(), actor)
+      .where('c.task_of', 'is', null)
       .where(({ or, and, eb }) =>
         or([
           and([eb('c.workspace_id', 'is', null), eb('c.created_by', '=', actor.id)]),
@@ -174,5 +175,6 @@ export function chatView(row: Row<Chat> & NewestRun): ChatView {
     updated_at: iso(row.updated_at),
     last_message_at: isoOrNull(row.last_message_at),
     run: row.run_id && row.run_status ? { call_id: row.run_id, status: row.run_status } : null,
+    ...(row.task_of === null ? {} : { parent_call_id: row.task_of }),
   };
 }

@@ -149,9 +149,9 @@ export class AgentActions {
     @Inject(ActionRunner) private readonly runner: ActionRunner,
   ) {}
 
-  /** `tools` is the allowlist of the agent; null for one that may use every tool. */
-  open(run: AgentRun, tools: readonly string[] | null): RunActions {
-    return new RunActions(this.catalog, this.runner, run, ActionAllowlist.ofTools(tools));
+  /** `allowlists` are those of the agent and of those it works for; none for one that may use every tool. */
+  open(run: AgentRun, allowlists: readonly (readonly string[])[]): RunActions {
+    return new RunActions(this.catalog, this.runner, run, ActionAllowlist.ofAllTools(allowlists));
   }
 }
 

@@ -30,7 +30,11 @@ function matches(pattern: string, name: string): boolean {
  * full.
  */
 export class ActionAllowlist {
-  constructor(readonly patterns: readonly string[]) {}
+  /** `above` is a list that must allow it, too. */
+  constructor(
+    readonly patterns: readonly string[],
+    private readonly above?: ActionAllowlist,
+  ) {}
 
   /**
    * What an agent's list of tools says about actions: `actions_run`, or a glob that covers it, allows those that destroy
@@ -42,11 +46,22 @@ export class ActionAllowlist {
     return new ActionAllowlist(allows(tools, 'actions_run') ? ['*', ...named] : named);
   }
 
+  /** What an agent may run for others, each of whom must be allowed to: the last list is its own. */
+  static ofAllTools(lists: readonly (readonly string[])[]): ActionAllowlist {
+    const [first = null, ...rest] = lists;
+    const outermost = ActionAllowlist.ofTools(first);
+    return rest.reduce(
+      (above, tools) => new ActionAllowlist(ActionAllowlist.ofTools(tools).patterns, above),
+      outermost,
+    );
+  }
+
   get isEmpty(): boolean {
-    return this.patterns.length === 0;
+    return this.patterns.length === 0 || this.above?.isEmpty === true;
   }
 
   allows({ name, effect }: Pick<ActionDeclaration, 'name' | 'effect'>): boolean {
+    if (this.above && !this.above.allows({ name, effect })) return false;
     return effect === 'destructive' ? this.patterns.includes(name) : allows(this.patterns, name);
   }
 }

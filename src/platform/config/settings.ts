@@ -241,6 +241,18 @@ export const settings = {
     asInteger(1, 10000),
     100,
   ),
+  runTaskDepth: setting(
+    'RUN_TASK_DEPTH',
+    'How many levels deep agents may hand tasks to subagents; 0: not at all.',
+    asInteger(0, 10),
+    2,
+  ),
+  runTasksAtOnce: setting(
+    'RUN_TASKS_AT_ONCE',
+    'Tasks that one run has in flight at once; those beyond wait their turn.',
+    asInteger(1, 100),
+    8,
+  ),
   drainSeconds: setting(
     'DRAIN_SECONDS',
     'How long SIGTERM waits for work in flight before it is handed back.',

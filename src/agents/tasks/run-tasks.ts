@@ -1,0 +1,72 @@
+import type { Row } from '../../platform/database/rows.js';
+import { problemOf } from '../../platform/http/problem.js';
+import { failed, type ToolResult } from '../../workspaces/index.js';
+import type { Run } from '../agent/run.entity.js';
+import type { PlannedCall } from '../agent/run-journal.js';
+import type { RunsStore } from '../agent/runs.store.js';
+import type { TaskGiver, TaskStarter } from './task-starter.js';
+
+/** Carries the run of a task, or what is left of it, to its end within the attempt above it. */
+export type CarryTask = (taskId: string) => Promise<void>;
+
+interface Parts {
+  readonly starter: TaskStarter;
+  readonly runs: RunsStore;
+  readonly carry: CarryTask;
+  /** How many are carried at once. */
+  readonly atOnce: number;
+}
+
+/** The tasks that one attempt at a run hands over. They are carried in its place on the queue, so they cannot wait for one. */
+export class RunTasks {
+  private busy = 0;
+  private readonly waiting: (() => void)[] = [];
+
+  constructor(
+    private readonly parts: Parts,
+    private readonly giver: TaskGiver,
+  ) {}
+
+  /** The result of a call is the end of its task; a call that an earlier attempt had begun goes on where its task stands. */
+  async run(call: PlannedCall, signal: AbortSignal): Promise<ToolResult> {
+    await this.enter();
+    try {
+      signal.throwIfAborted();
+      const id = await this.parts.starter.start(this.giver, call);
+      await this.parts.carry(id);
+      signal.throwIfAborted();
+      return resultOf(await this.parts.runs.find(id));
+    } catch (error) {
+      const problem = problemOf(error);
+      if (!problem || signal.aborted) throw error;
+      return failed(problem.detail);
+    } finally {
+      this.leave();
+    }
+  }
+
+  private async enter(): Promise<void> {
+    if (this.busy >= this.parts.atOnce)
+      await new Promise<void>(resolve => {
+        this.waiting.push(resolve);
+      });
+    else this.busy++;
+  }
+
+  /** Hands its place to the next that waits. */
+  private leave(): void {
+    const next = this.waiting.shift();
+    if (next) next();
+    else this.busy--;
+  }
+}
+
+function resultOf(run: Row<Run> | undefined): ToolResult {
+  if (!run) return failed('The task is gone: its chat was deleted');
+  const { status, stop_reason, agent_name, response, error } = run;
+  if (status === 'error')
+    return failed(`The agent ${agent_name} failed: ${error?.message ?? 'no reason known'}`);
+  if (stop_reason === 'end_turn')
+    return { output: response || `The agent ${agent_name} ended without an answer.`, isError: false };
+  return failed(`The agent ${agent_name} did not finish (${stop_reason}). ${response ?? ''}`.trim());
+}

@@ -1,0 +1,46 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Actor } from '../../platform/access/actor.js';
+import { NO_USAGE } from '../agent/run.entity.js';
+import type { CallPlace } from './tasks.store.js';
+
+/** A task that is about to be handed over: a run with a chat of its own. */
+export interface NewTask {
+  readonly id: string;
+  readonly chatId: string;
+  readonly messageId: string;
+  readonly place: CallPlace;
+  readonly title: string;
+  readonly agentName: string;
+  readonly model: string;
+  readonly actor: Actor;
+  readonly depth: number;
+  readonly toolsAbove: readonly (readonly string[])[];
+  /** Its first message, and its first event, as JSON. */
+  readonly content: string;
+  readonly queued: string;
+}
+
+/** The rows of a new task, as parts of one statement; `parent` is the row of the run that hands it over. */
+export function taskRows(parent: RawBuilder<unknown>, task: NewTask): RawBuilder<unknown>[] {
+  const { id, chatId, messageId, place, title, agentName, model, actor, depth, toolsAbove } = task;
+  return [
+    sql`opened as (
+      insert into chat (id, title, organization_id, workspace_id, agent_name, model, pinned, archived, created_by, created_at,
+        updated_at, last_message_at, task_of)
+      select ${chatId}, ${title}, organization_id, workspace_id, ${agentName}, null, false, false, created_by, now(), now(), now(), id
+      from ${parent})`,
+    sql`handed as (
+      insert into run (id, chat_id, organization_id, workspace_id, status, state, agent_name, model, created_by, actor, attempt,
+        step_count, last_event, usage, created_at, parent_id, parent_step, parent_position, depth, tools_above)
+      select ${id}, ${chatId}::uuid, organization_id, workspace_id, 'pending', 'queued', ${agentName}, ${model}, created_by,
+        ${JSON.stringify(actor)}::jsonb, 0, 0, 1, ${JSON.stringify(NO_USAGE)}::jsonb, now(), id, ${place.step}::int,
+        ${place.position}::int, ${depth}::int, ${JSON.stringify(toolsAbove)}::jsonb
+      from ${parent} returning id, number)`,
+    sql`asked as (
+      insert into message (id, chat_id, run_id, run_number, role, content, created_at)
+      select ${messageId}, ${chatId}::uuid, id, number, 'user', ${task.content}::jsonb, now() from handed)`,
+    sql`announced as (
+      insert into run_event (run_id, id, type, data, created_at)
+      select id, 1, 'run.queued', ${task.queued}::jsonb, now() from handed)`,
+  ];
+}

@@ -1,0 +1,91 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Config } from '../../platform/config/config.js';
+import { newId } from '../../platform/database/database.js';
+import type { Row } from '../../platform/database/rows.js';
+import { storable } from '../../platform/database/storable.js';
+import { assertValid, hydrate } from '../../platform/http/input.js';
+import { Invalid } from '../../platform/http/problem.js';
+import type { Run } from '../agent/run.entity.js';
+import type { PlannedCall, RunJournal } from '../agent/run-journal.js';
+import type { RunLimits } from '../agent/run-limits.js';
+import { ModelCatalog } from '../models/model-catalog.js';
+import { ModelsService } from '../models/models.service.js';
+import type { Subagent } from '../subagents/subagent.js';
+import { SubagentsService } from '../subagents/subagents.service.js';
+import { TaskInput } from './task-tool.js';
+import { TasksStore } from './tasks.store.js';
+
+/** The run that hands over tasks, in the attempt under way. */
+export interface TaskGiver {
+  readonly run: Row<Run>;
+  readonly journal: RunJournal;
+  readonly limits: RunLimits;
+  /** The lists that must allow whatever is called for it. */
+  readonly allowlists: readonly (readonly string[])[];
+}
+
+/** Turns the call of an agent into a task, once. */
+@Injectable()
+export class TaskStarter {
+  constructor(
+    @Inject(TasksStore) private readonly tasks: TasksStore,
+    @Inject(SubagentsService) private readonly subagents: SubagentsService,
+    @Inject(ModelsService) private readonly models: ModelsService,
+    @Inject(ModelCatalog) private readonly catalog: ModelCatalog,
+    @Inject(Config) private readonly config: Config,
+  ) {}
+
+  /** Whether a run so many levels down may hand over tasks. */
+  reaches(depth: number): boolean {
+    return depth < this.config.runTaskDepth;
+  }
+
+  /** The id of the task's run, made now unless an earlier attempt made it. A Problem says why there cannot be one. */
+  async start(giver: TaskGiver, call: PlannedCall): Promise<string> {
+    const { run, journal } = giver;
+    const earlier = run.attempt > 1 ? await this.tasks.find(run.id, call) : undefined;
+    if (earlier) return earlier;
+    const input = hydrate(TaskInput, call.input);
+    assertValid(input);
+    const { agent: name, prompt, description } = input as TaskInput;
+    const agent = await this.agentFor(run, name);
+    const model = await this.modelFor(giver, agent);
+    const [id, chatId, messageId] = [newId(), newId(), newId()];
+    await journal.startTask(call, {
+      id,
+      chatId,
+      messageId,
+      place: call,
+      title: description?.trim() || `Task for ${agent.name}`,
+      agentName: agent.name,
+      model,
+      actor: run.actor,
+      depth: run.depth + 1,
+      toolsAbove: giver.allowlists,
+      content: storable([{ type: 'text', text: prompt }]),
+      queued: storable({ call_id: id, chat_id: chatId, message_id: messageId, parent_call_id: run.id }),
+    });
+    return id;
+  }
+
+  private async agentFor({ actor, workspace_id, depth }: Row<Run>, name: string): Promise<Subagent> {
+    if (workspace_id === null) throw new Invalid('This chat has no workspace, so there are no agents');
+    if (!this.reaches(depth))
+      throw new Invalid(
+        `Tasks are handed on ${this.config.runTaskDepth} levels deep at most; do this one yourself`,
+      );
+    return this.subagents.require(actor, workspace_id, name);
+  }
+
+  /** The agent's own model, else that of the run that hands the task over. */
+  private async modelFor({ run, limits }: TaskGiver, { name, model: own }: Subagent): Promise<string> {
+    const model = own
+      ? await this.models.resolve(run.organization_id, own, `the model of the agent ${name}`)
+      : run.model;
+    if (limits.limitsCost && !this.catalog.describe(model)?.price)
+      throw new Invalid(
+        `The run has a budget for its cost, which cannot be kept: the price of ${model} is not known here`,
+      );
+    return model;
+  }
+}
