@@ -1,4 +1,11 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   Client as NextClient,
@@ -13,6 +20,9 @@ import { OAuthClient, startOAuthService } from '../harness/oauth.js';
 import type { Person, TestService } from '../harness/service.js';
 
 const ALLOWED = 'https://app.example.com';
+const INSPECTOR = createRequire(import.meta.url).resolve(
+  '@modelcontextprotocol/inspector/clients/launcher/build/index.js',
+);
 const INFO = { name: 'test', version: '1.0.0' };
 
 let service: TestService;
@@ -579,5 +589,42 @@ describe('the address in a browser', () => {
     expect((await raw('POST', asClient(), '{')).status).toBe(400);
     expect((await raw('POST', asClient(), '')).status).toBe(400);
     expect((await raw('POST', asClient(), `[${PING},${PING}]`)).status).toBe(400);
+  });
+});
+
+describe("the Inspector's command line", () => {
+  /** Runs it as a person would; what it prints is JSON. */
+  async function inspect(
+    ...options: string[]
+  ): Promise<{ code: number | null; printed: Json; told: string }> {
+    const { access_token } = await (await OAuthClient.register(service)).authorize(owner, {
+      scope: 'read write',
+    });
+    const home = mkdtempSync(path.join(tmpdir(), 'inspector-'));
+    const header = ['--header', `Authorization: Bearer ${access_token}`];
+    const command = [INSPECTOR, '--cli', `${service.url}/mcp`, '--transport', 'http', ...options, ...header];
+    const child = spawn(process.execPath, command, { env: { ...process.env, HOME: home, NODE_OPTIONS: '' } });
+    const [printed, told, [code]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, 'exit'),
+    ]);
+    rmSync(home, { recursive: true, force: true });
+    return { code, printed: JSON.parse(printed || 'null'), told };
+  }
+
+  it('lists the tools, and finds no error in their schemas', async () => {
+    const { code, printed, told } = await inspect('--method', 'tools/list', '--strict');
+    expect({ code, told }).toEqual({ code: 0, told: expect.stringMatching(/^(Warning.*)?0 errors/s) });
+    expect(namesOf(printed)).toEqual(TOOLS);
+  });
+
+  it('calls a tool and reads a resource', async () => {
+    const where = [`workspace_id=${workspace}`, 'path=notes.md'];
+    const call = await inspect('--method', 'tools/call', '--tool-name', 'read_file', '--tool-arg', ...where);
+    expect(call).toMatchObject({ code: 0, printed: { structuredContent: { path: 'notes.md' } } });
+    const uri = `atelier://workspace/${workspace}/notes.md`;
+    const { printed } = await inspect('--method', 'resources/read', '--uri', uri);
+    expect(printed.contents).toEqual([{ uri, mimeType: 'text/markdown', text: '# Notes\nfind me\n' }]);
   });
 });

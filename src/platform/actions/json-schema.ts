@@ -31,6 +31,7 @@ function fieldSchema(spec: FieldSpec): Record<string, unknown> {
 function valueSchema({ kind, values, shape, schema }: FieldSpec): Record<string, unknown> {
   if (shape) return jsonSchemaOf(shape());
   if (kind === 'json') return {};
+  if (kind === 'record') return { type: 'object', additionalProperties: true };
   const bounds = Object.fromEntries(Object.entries(schema).filter(([, bound]) => bound !== undefined));
   return { type: TYPES[kind], ...(values ? { enum: [...values] } : {}), ...bounds };
 }

@@ -1,7 +1,17 @@
 import { ApiProperty, ApiPropertyOptions } from '@nestjs/swagger';
 import * as check from 'class-validator';
 
-type Kind = 'text' | 'integer' | 'number' | 'boolean' | 'id' | 'time' | 'choice' | 'json' | 'object';
+type Kind =
+  | 'text'
+  | 'integer'
+  | 'number'
+  | 'boolean'
+  | 'id'
+  | 'time'
+  | 'choice'
+  | 'json'
+  | 'record'
+  | 'object';
 export type Shape = abstract new () => object;
 
 /** All that is known of one field of a shape: enough to validate, document and coerce it. */
@@ -238,6 +248,18 @@ export const Field = {
         kind: 'json',
         description,
         checks: [check.Allow()],
+        schema: { type: Object, additionalProperties: true } as ApiPropertyOptions,
+      },
+      { example: {}, ...options },
+    ),
+
+  /** Any JSON object, kept as it came. */
+  record: (description: string, options: Common = {}) =>
+    field(
+      {
+        kind: 'record',
+        description,
+        checks: [check.IsObject(each(options))],
         schema: { type: Object, additionalProperties: true } as ApiPropertyOptions,
       },
       { example: {}, ...options },

@@ -41,7 +41,7 @@ export function hydrate(shape: Shape, plain: unknown, path = ''): object {
 }
 
 function hydrateField(spec: FieldSpec, value: unknown, path: string): unknown {
-  if (spec.kind === 'json') return shallowEnough(value, path);
+  if (spec.kind === 'json' || spec.kind === 'record') return shallowEnough(value, path);
   const { shape } = spec;
   if (!shape || value === null || value === undefined) return value;
   if (!spec.list) return hydrate(shape(), value, `${path}.`);

@@ -21,8 +21,8 @@ export class ActionName {
 }
 
 export class RunAction extends ActionName {
-  @Field.json('Its input, as its input_schema says', { optional: true })
-  input?: unknown;
+  @Field.record('Its input, as its input_schema says', { optional: true })
+  input?: object;
 
   @Field.id('The workspace, where the action takes one and the input does not name it', { optional: true })
   workspace_id?: string;
@@ -54,10 +54,10 @@ export class ActionDetails extends FoundAction {
   @Field.text('What people call it')
   title: string;
 
-  @Field.json('JSON Schema of its input')
+  @Field.record('JSON Schema of its input')
   input_schema: unknown;
 
-  @Field.json('JSON Schema of its output')
+  @Field.record('JSON Schema of its output')
   output_schema: unknown;
 
   @Field.text('What the caller must be allowed', { nullable: true })
@@ -74,8 +74,8 @@ export class ActionOutcome {
   @Field.choice('validated: checked, and nothing was done', ['completed', 'validated'])
   status: string;
 
-  @Field.json('What the action gave')
-  output: unknown;
+  @Field.record('What the action gave', { nullable: true })
+  output: object | null;
 
   @Field.integer('Characters of the output that were too many to show', { optional: true })
   left_out?: number;
