@@ -5,7 +5,7 @@ import type { LastWill } from './last-will.js';
 import type { PipeSocket } from './pipe-socket.js';
 import { lastFileContent } from './profile.js';
 import { StatusReader } from './status-reader.js';
-import type { Running } from './supervision.js';
+import { type Exited, exitOf, type Running } from './supervision.js';
 
 /** A process stuck in a system call of the kernel's may take its time to die. */
 const PATIENCE_MS = 1000;
@@ -46,6 +46,10 @@ export class BubblewrapProcess implements Running {
     this.status = new StatusReader(berth.socket(berth.numbers.status), pid => this.meet(pid));
     berth.socket(berth.numbers.options).end(launch.options.map(option => `${option}\0`).join(''));
     this.followProgress();
+  }
+
+  exited(): Promise<Exited> {
+    return exitOf(this.child);
   }
 
   /** The command's exit code once bwrap has ended; undefined if no command ran. */

@@ -1,4 +1,5 @@
 export { createSandbox } from './create-sandbox.js';
+export type { DockerOptions } from './docker/options.js';
 export { SandboxFailure, SandboxRefusal, SessionOver } from './errors.js';
 export { defaultLimits, type SandboxLimits } from './limits.js';
 export type {

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { killIfThere } from './kill.js';
 import { type Pipe, pipeReader } from './pipes.js';
 import { processTree } from './process-tree.js';
-import type { Running } from './supervision.js';
+import { type Exited, exitOf, type Running } from './supervision.js';
 
 /** A plain child process with what it started. */
 export class LocalProcess implements Running {
@@ -19,6 +19,10 @@ export class LocalProcess implements Running {
     this.stdout = stdout;
     this.stderr = stderr;
     child.once('exit', () => this.killGroup());
+  }
+
+  exited(): Promise<Exited> {
+    return exitOf(this.child);
   }
 
   kill(): void {

@@ -28,7 +28,7 @@ import { SessionFolder } from './session-folder.js';
 import { firstState, sessionProgram } from './session-shell.js';
 import { quoteWords } from './shell.js';
 import { explainSpawn } from './spawn-errors.js';
-import { type Ending, type Running, Supervision } from './supervision.js';
+import { type Ending, Supervision } from './supervision.js';
 
 const onLinux = process.platform === 'linux';
 
@@ -112,7 +112,11 @@ export class LocalSandbox implements SandboxDriver {
     }
   }
 
-  private async supervise(running: Running, request: SandboxRequest, limits: SandboxLimits): Promise<Ending> {
+  private async supervise(
+    running: LocalProcess,
+    request: SandboxRequest,
+    limits: SandboxLimits,
+  ): Promise<Ending> {
     const supervision = new Supervision(running, request, limits);
     const stopWatching = onLinux
       ? watchMemory(running.child.pid ?? 0, limits.memoryBytes, () => supervision.end('memory'))

@@ -6,25 +6,29 @@ import { OutputCollector } from './output.js';
 import type { EndedBy, SandboxRequest } from './sandbox.js';
 import { explainSpawn } from './spawn-errors.js';
 
+/** As Node reports the end of a child process. */
+export type Exited = [code: number | null, signal: NodeJS.Signals | null];
+
 /** A command that has been started. */
 export interface Running {
-  child: ChildProcess;
   stdout: Readable;
   stderr: Readable;
-  /** Kills all its processes at once; called while the child runs. */
+  /** How it ended: its exit code, or the signal that ended it. @throws if it could not be started */
+  exited(): Promise<Exited>;
+  /** Kills all its processes at once; called while it runs. */
   kill(): void;
 }
 
 export interface Ending {
   endedBy: EndedBy;
-  /** Of the child, if it ended by itself. */
+  /** Of the command, if it ended by itself. */
   code: number | null;
   signal: NodeJS.Signals | null;
   output: OutputCollector;
   durationMs: number;
 }
 
-/** After the child's end its streams are closed by the kernel; a process stuck in a system call may hold them. */
+/** After a command's end its streams are closed by the kernel; a process stuck in a system call may hold them. */
 const DRAIN_MS = 2000;
 /** The longest delay of a Node timer, 24.8 days; nothing with a deadline runs longer. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
@@ -59,14 +63,13 @@ export class Supervision {
   }
 
   async ended(): Promise<Ending> {
-    const { child } = this.running;
     const stop = (): void => this.end('stopped');
     const deadline = startDeadline(this.limits.wallMs, () => this.end('timeout'));
     this.request.signal?.addEventListener('abort', stop, { once: true });
     if (this.request.signal?.aborted) stop();
     const closed = Promise.all([this.collect('stdout'), this.collect('stderr')]);
     try {
-      const [code, signal] = await exitOf(child);
+      const [code, signal] = await this.running.exited();
       this.over = true;
       await this.drained(closed);
       if (this.fault) throw this.fault.error;
@@ -120,9 +123,10 @@ export function startDeadline(wallMs: number, onReached: () => void): NodeJS.Tim
   return setTimeout(onReached, Math.min(wallMs, LONGEST_TIMER_MS));
 }
 
-async function exitOf(child: ChildProcess): Promise<[number | null, NodeJS.Signals | null]> {
+/** The end of a command that is a child of this process. */
+export async function exitOf(child: ChildProcess): Promise<Exited> {
   try {
-    return (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
+    return (await once(child, 'exit')) as Exited;
   } catch (error) {
     throw explainSpawn(error); // `once` rejects when the child reports that it could not be started
   }

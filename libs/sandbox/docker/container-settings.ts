@@ -1,0 +1,88 @@
+import type { ContainerCreateOptions, HostConfig } from 'dockerode';
+import type { SandboxLimits } from '../limits.js';
+import type { ReadOnlyBind } from '../sandbox.js';
+import type { Engine } from './engine.js';
+import { seccompProfile } from './seccomp-profile.js';
+import { SERVICE_LABEL } from './service-label.js';
+
+export const WORKSPACE = '/workspace';
+const SHARED_MEMORY_BYTES = 64 * 1024 * 1024;
+/** What the container runs beside what commands do: its init, its keeper, and who starts the command. */
+const OWN_PROCESSES = 3;
+/** Another user than any command's, so that no command can touch the keeper. */
+const KEEPER_USER = '65534:65534';
+
+/**
+ * What a container runs for as long as it lasts: it ends when its input does, which the engine closes when the service
+ * is gone; and to each line it answers with how many processes were killed for memory (control groups v2 or v1). Of
+ * builtins only: a command may have used up all processes.
+ */
+const keeper = [
+  'while read -r question; do',
+  '  for file in /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control; do',
+  '    [ -r "$file" ] && while read -r name count; do [ "$name" = oom_kill ] && echo "$count"; done <"$file"',
+  '  done',
+  '  echo .',
+  'done',
+].join('\n');
+
+/** What one container shows, and how much it may use. */
+export interface ContainerPlan {
+  workspace: string;
+  readOnlyBinds: ReadOnlyBind[];
+  limits: Pick<SandboxLimits, 'memoryBytes' | 'processes' | 'tmpBytes'>;
+}
+
+/** How the engine is to make a container for hostile code. */
+export function containerSettings(engine: Engine, plan: ContainerPlan): ContainerCreateOptions {
+  const { options, service } = engine;
+  return {
+    Image: options.image,
+    Entrypoint: ['/bin/sh', '-c', keeper],
+    Cmd: [],
+    User: KEEPER_USER,
+    WorkingDir: '/',
+    Hostname: 'sandbox',
+    Labels: { [SERVICE_LABEL]: service },
+    Healthcheck: { Test: ['NONE'] },
+    // The keeper's input is ours alone, and ends with us.
+    ...{ OpenStdin: true, StdinOnce: true, AttachStdin: true, AttachStdout: true, Tty: false },
+    HostConfig: { ...isolation(engine), ...bounds(plan), Mounts: mounts(engine, plan) },
+  };
+}
+
+function isolation({ options, remapsUsers }: Engine): HostConfig {
+  return {
+    AutoRemove: true,
+    Init: true,
+    NetworkMode: 'none',
+    IpcMode: 'private',
+    // Files in the workspace belong to a user of the host, whose number must mean the same inside.
+    ...(remapsUsers ? { UsernsMode: 'host' } : {}),
+    ...(options.runtime ? { Runtime: options.runtime } : {}),
+    ReadonlyRootfs: true,
+    CapDrop: ['ALL'],
+    SecurityOpt: ['no-new-privileges:true', `seccomp=${seccompProfile()}`],
+    // Output goes to us; nobody keeps it.
+    LogConfig: { Type: 'none', Config: {} },
+  };
+}
+
+function bounds({ limits: { memoryBytes, processes, tmpBytes } }: ContainerPlan): HostConfig {
+  const size = Number.isFinite(tmpBytes) ? `,size=${tmpBytes}` : '';
+  return {
+    Tmpfs: { '/tmp': `rw,exec,nosuid,nodev,mode=1777${size}` },
+    ShmSize: SHARED_MEMORY_BYTES,
+    ...(Number.isFinite(memoryBytes) ? { Memory: memoryBytes, MemorySwap: memoryBytes } : {}),
+    ...(Number.isFinite(processes) ? { PidsLimit: processes + OWN_PROCESSES } : {}),
+    Ulimits: [{ Name: 'msgqueue', Soft: 0, Hard: 0 }],
+  };
+}
+
+function mounts(engine: Engine, { workspace, readOnlyBinds }: ContainerPlan) {
+  const shown = [...(engine.options.readOnlyBinds ?? []), ...readOnlyBinds];
+  return [
+    engine.mounts.of({ from: workspace, to: WORKSPACE, readOnly: false }),
+    ...shown.map(bind => engine.mounts.of({ ...bind, readOnly: true })),
+  ];
+}

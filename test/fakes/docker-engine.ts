@@ -1,0 +1,126 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import Docker from 'dockerode';
+
+const IMAGE = 'atelier-sandbox-test';
+/** What the image has of the host's programs. */
+const PROGRAMS =
+  'sh bash env cat echo ls id head tail tr wc sleep touch mkdir rm cp mv ln chmod stat printf pwd true sort find grep ' +
+  'perl setsid nohup mkfifo mknod unshare mount kill ps seq dd xargs which basename date timeout yes';
+
+/**
+ * A real Docker engine of its own: its data, its containers and its socket are in a folder that goes away with it. It
+ * has no network, and one image, made of programs of this machine, since no registry is asked.
+ */
+export class DockerEngine {
+  readonly image = IMAGE;
+  readonly docker: Docker;
+
+  private constructor(
+    private readonly folder: string,
+    private daemon: ChildProcess,
+  ) {
+    this.docker = new Docker({ socketPath: this.socketPath });
+  }
+
+  get socketPath(): string {
+    return path.join(this.folder, 'socket');
+  }
+
+  static async start(): Promise<DockerEngine> {
+    const folder = mkdtempSync(path.join(tmpdir(), 'docker-'));
+    const engine = new DockerEngine(folder, await launch(folder));
+    try {
+      await engine.importImage(IMAGE);
+      return engine;
+    } catch (error) {
+      await engine.stop();
+      throw error;
+    }
+  }
+
+  /** Makes an image of programs of this machine. */
+  async importImage(name: string, change?: string): Promise<void> {
+    const node = `--transform=s,^${process.execPath.slice(1)},usr/local/bin/node,`;
+    const tar = spawn('tar', ['--create', '--dereference', '--directory', '/', node, ...imageFiles()], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const [repo, tag = 'latest'] = name.split(':');
+    const progress = await this.docker.importImage(tar.stdout, {
+      repo,
+      tag,
+      ...(change ? { changes: change } : {}),
+    });
+    await once(progress.resume(), 'end');
+  }
+
+  /** Goes away, and comes back on the same data. */
+  async restart(): Promise<void> {
+    await this.end();
+    this.daemon = await launch(this.folder);
+  }
+
+  async stop(): Promise<void> {
+    await this.end();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  private async end(): Promise<void> {
+    const exited = once(this.daemon, 'exit');
+    this.daemon.kill('SIGTERM');
+    await exited;
+  }
+}
+
+/** overlay2 shares the image between containers; where the folder's file system has none, vfs copies it. */
+async function launch(folder: string): Promise<ChildProcess> {
+  const said: string[] = [];
+  for (const driver of ['overlay2', 'vfs']) {
+    const daemon = spawn('dockerd', [...daemonOptions(folder), `--storage-driver=${driver}`], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    if (await listens(daemon, said)) return daemon;
+  }
+  throw new Error(`dockerd does not run here: ${said.slice(-5).join('\n')}`);
+}
+
+function daemonOptions(folder: string): string[] {
+  return [
+    ...['--iptables=false', '--ip6tables=false', '--bridge=none', '--shutdown-timeout=1'],
+    ...[`--data-root=${folder}/data`, `--exec-root=${folder}/run`, `--pidfile=${folder}/pid`],
+    `--host=unix://${folder}/socket`,
+  ];
+}
+
+async function listens(daemon: ChildProcess, said: string[]): Promise<boolean> {
+  const { stderr } = daemon;
+  if (!stderr) return false;
+  // Read to its end: a daemon that cannot write its log stops.
+  const lines = createInterface({ input: stderr });
+  return new Promise((resolve, reject) => {
+    daemon.once('error', reject).once('exit', () => resolve(false));
+    lines.on('line', line => {
+      said.push(line);
+      if (line.includes('API listen on')) resolve(true);
+    });
+  });
+}
+
+/** The programs and the libraries that they need, as paths below the root. */
+function imageFiles(): string[] {
+  const found = PROGRAMS.split(' ').flatMap(name =>
+    folders.map(folder => `${folder}/${name}`).filter(existsSync),
+  );
+  const binaries = [...found, process.execPath];
+  // Fails for those that are scripts, and tells of the others.
+  const { stdout: libraries } = spawnSync('ldd', binaries, { encoding: 'utf8' });
+  const locales = ['/usr/lib/locale/C.utf8'].filter(existsSync);
+  const files = [...binaries, ...locales, ...new Set(libraries.match(/\/\S+\.so[^\s:]*/g) ?? [])];
+  return files.map(file => file.slice(1));
+}
+
+const folders = ['/bin', '/usr/bin'];
