@@ -7,8 +7,8 @@ import { stage } from './stage.mjs';
 
 /** What running code in a sandbox needs: a program, and the Debian package that holds it. */
 const sandboxTools = { bwrap: 'bubblewrap', setpriv: 'util-linux', prlimit: 'util-linux' };
-/** What only tests need: a Redis server of their own, and a browser for the pages that people see. */
-const testTools = { 'redis-server': 'redis-server', chromium: 'chromium' };
+/** What only tests need: a Redis server and a Docker engine of their own, and a browser for the pages that people see. */
+const testTools = { 'redis-server': 'redis-server', dockerd: 'docker.io', chromium: 'chromium' };
 
 /**
  * Installs missing sandbox programs where that is possible, else says what to type. Never an error: the service

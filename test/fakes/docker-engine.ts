@@ -13,33 +13,34 @@ const PROGRAMS =
   'perl setsid nohup mkfifo mknod unshare mount kill ps seq dd xargs which basename date timeout yes';
 
 /**
- * A real Docker engine of its own: its data, its containers and its socket are in a folder that goes away with it. It
- * has no network, and one image, made of programs of this machine, since no registry is asked.
+ * A real Docker engine: one of its own, whose data, containers and socket are in a folder that goes away with it; for a
+ * user who is not root, and so cannot run one, that of the machine. It has one image, made of programs of this machine,
+ * since no registry is asked.
  */
 export class DockerEngine {
   readonly image = IMAGE;
   readonly docker: Docker;
 
   private constructor(
-    private readonly folder: string,
-    private daemon: ChildProcess,
+    readonly socketPath: string,
+    private readonly own?: { daemon: ChildProcess; folder: string },
   ) {
-    this.docker = new Docker({ socketPath: this.socketPath });
-  }
-
-  get socketPath(): string {
-    return path.join(this.folder, 'socket');
+    this.docker = new Docker({ socketPath });
   }
 
   static async start(): Promise<DockerEngine> {
-    const folder = mkdtempSync(path.join(tmpdir(), 'docker-'));
-    const engine = new DockerEngine(folder, await launch(folder));
+    const engine = process.getuid?.() === 0 ? await launchOwn() : new DockerEngine('/var/run/docker.sock');
     try {
       await engine.importImage(IMAGE);
       return engine;
     } catch (error) {
       await engine.stop();
       throw error;
+    }
+
+    async function launchOwn(): Promise<DockerEngine> {
+      const folder = mkdtempSync(path.join(tmpdir(), 'docker-'));
+      return new DockerEngine(path.join(folder, 'socket'), { folder, daemon: await launch(folder) });
     }
   }
 
@@ -58,21 +59,13 @@ export class DockerEngine {
     await once(progress.resume(), 'end');
   }
 
-  /** Goes away, and comes back on the same data. */
-  async restart(): Promise<void> {
-    await this.end();
-    this.daemon = await launch(this.folder);
-  }
-
   async stop(): Promise<void> {
-    await this.end();
-    rmSync(this.folder, { recursive: true, force: true });
-  }
-
-  private async end(): Promise<void> {
-    const exited = once(this.daemon, 'exit');
-    this.daemon.kill('SIGTERM');
+    if (!this.own) return;
+    const { daemon, folder } = this.own;
+    const exited = once(daemon, 'exit');
+    daemon.kill('SIGTERM');
     await exited;
+    rmSync(folder, { recursive: true, force: true });
   }
 }
 

@@ -1,9 +1,12 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createConnection, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DockerEngine } from '../../../test/fakes/docker-engine.js';
 import { forkTree, itRunsCommands, startService, TestWorkspace } from '../driver.fixture.js';
 import { createSandbox, type DockerOptions, type SandboxDriver } from '../index.js';
+import { itKeepsACommand } from '../isolation.fixture.js';
 import { SERVICE_LABEL } from './service-label.js';
 
 const [uid, gid] = [process.getuid?.() ?? -1, process.getgid?.() ?? -1];
@@ -48,6 +51,11 @@ describe('docker sandbox', () => {
     inside: owner ?? { uid, gid },
     atOnce: 4,
     givenUpAfter: [0, 200, 400],
+  });
+
+  describe('keeps a command', () => {
+    // Beside it: the init of the container, its keeper, and who started the command.
+    itKeepsACommand(() => sandbox, { owner, inside: owner ?? { uid, gid }, processes: 4 });
   });
 
   it('gives the command its variables and few others', async () => {
@@ -132,15 +140,16 @@ describe('docker sandbox', () => {
   });
 
   it('ends what runs when the engine goes away, and goes on when it is back', async () => {
-    let restarted: Promise<void> | undefined;
-    const onOutput = (): void => {
-      restarted = engine.restart();
-    };
-    const running = workspace.bash('echo started; sleep 1000', { onOutput });
-    await Promise.allSettled([running]);
-    expect(restarted).toBeDefined();
-    await restarted;
-    expect((await workspace.bash('echo again')).stdout).toBe('again\n');
+    const between = await passOn(engine.socketPath, join(scratchFolder, 'engine'));
+    const interrupted = createSandbox('docker', options({ socketPath: between.path }));
+    const argv = ['bash', '-c', 'echo started; exec sleep 1000'];
+    const request = { workspace: workspace.path, owner, argv };
+    const removed = containerRemoved();
+    const running = interrupted.run({ ...request, onOutput: () => between.breakOff() });
+    await expect(running).rejects.toThrow('The Docker engine stopped while the command ran');
+    await removed;
+    expect((await interrupted.run({ ...request, argv: ['echo', 'again'] })).stdout).toBe('again\n');
+    await between.close();
   });
 
   async function containerRemoved(): Promise<void> {
@@ -160,3 +169,28 @@ describe('docker sandbox', () => {
     return found ?? '';
   }
 });
+
+/** A socket that passes on to another one, until it breaks off all that it carries. */
+async function passOn(
+  from: string,
+  path: string,
+): Promise<{ path: string; breakOff: () => void; close: () => Promise<unknown> }> {
+  const sockets = new Set<Socket>();
+  const server = createServer({ allowHalfOpen: true }, near => {
+    const far = createConnection({ path: from, allowHalfOpen: true });
+    for (const socket of [near, far]) sockets.add(socket.on('error', () => undefined));
+    near.pipe(far).pipe(near);
+    near.once('close', () => far.destroy());
+    far.once('close', () => near.destroy());
+  }).listen(path);
+  await once(server, 'listening');
+  const breakOff = (): void => {
+    for (const socket of sockets) socket.destroy();
+    sockets.clear();
+  };
+  const close = (): Promise<unknown> => {
+    breakOff();
+    return new Promise(resolve => server.close(resolve));
+  };
+  return { path, breakOff, close };
+}

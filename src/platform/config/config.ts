@@ -1,3 +1,5 @@
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { Setting, settings } from './settings.js';
 
 type Values = { [K in keyof typeof settings]: (typeof settings)[K] extends Setting<infer T> ? T : never };
@@ -21,6 +23,11 @@ export class Config extends SettingValues {
   /** Where people reach the service; falls back to the port on this machine. */
   get baseUrl(): string {
     return (this.publicUrl ?? `http://localhost:${this.port}`).replace(/\/+$/, '');
+  }
+
+  /** For files that live as long as a command: below DATA_DIR where a Docker engine must see them, else the system's. */
+  get scratchDir(): string {
+    return this.sandboxDriver === 'docker' ? path.resolve(this.dataDir, 'run') : tmpdir();
   }
 
   get servesHttp(): boolean {

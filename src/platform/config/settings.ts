@@ -213,9 +213,33 @@ export const settings = {
   ),
   sandboxDriver: setting(
     'SANDBOX_DRIVER',
-    'How code is isolated: bubblewrap, or unsafe-local (no isolation at all; trusted users only).',
-    asChoice(['bubblewrap', 'unsafe-local']),
+    'How code is isolated: bubblewrap, docker, or unsafe-local (no isolation at all; trusted users only).',
+    asChoice(['bubblewrap', 'docker', 'unsafe-local']),
     'bubblewrap',
+  ),
+  sandboxDockerImage: setting(
+    'SANDBOX_DOCKER_IMAGE',
+    'Image that code runs in, with the driver docker; it is not pulled. See docker/sandbox.Dockerfile.',
+    asText,
+    'atelier-sandbox',
+  ),
+  sandboxDockerSocket: setting(
+    'SANDBOX_DOCKER_SOCKET',
+    'Socket of the Docker engine.',
+    asText,
+    '/var/run/docker.sock',
+  ),
+  sandboxDockerRuntime: setting<string | undefined>(
+    'SANDBOX_DOCKER_RUNTIME',
+    "OCI runtime of the containers, e.g. runsc (gVisor). Unset: the engine's own.",
+    asText,
+    undefined,
+  ),
+  sandboxDockerVolume: setting<string | undefined>(
+    'SANDBOX_DOCKER_VOLUME',
+    'Docker volume that holds DATA_DIR, where the service runs in a container itself (Docker 26 or later).',
+    asText,
+    undefined,
   ),
   sandboxMemoryBytes: setting(
     'SANDBOX_MEMORY_BYTES',

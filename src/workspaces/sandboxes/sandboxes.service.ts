@@ -1,7 +1,5 @@
-import path from 'node:path';
 import { Inject, Injectable, OnApplicationBootstrap } from '@nestjs/common';
 import {
-  createSandbox,
   type OutputChunk,
   type SandboxDriver,
   SandboxFailure,
@@ -15,6 +13,7 @@ import { Config } from '../../platform/config/config.js';
 import { Invalid, translateErrors, Unavailable } from '../../platform/http/problem.js';
 import { Log } from '../../platform/log/log.js';
 import { type VisibleWorkspace, WorkspaceFolders } from '../workspaces/index.js';
+import { isolationOf } from './driver.js';
 import { RunningSandboxes, type SandboxCaller } from './running-sandboxes.js';
 
 translateErrors(SandboxRefusal, error => new Invalid(error.message));
@@ -53,11 +52,9 @@ export class SandboxesService implements OnApplicationBootstrap {
     @Inject(RunningSandboxes) private readonly running: RunningSandboxes,
     @Inject(Log) private readonly log: Log,
   ) {
-    const node = path.dirname(path.dirname(process.execPath));
-    const own = node.startsWith('/usr') ? [] : [{ from: process.execPath, to: '/opt/node/bin/node' }];
-    this.driver = createSandbox(config.sandboxDriver, { readOnlyBinds: own });
-    const isMoved = this.driver.isolated && own.length > 0;
-    this.nodeFolder = isMoved ? '/opt/node/bin' : path.dirname(process.execPath);
+    const { driver, nodeFolder } = isolationOf(config);
+    this.driver = driver;
+    this.nodeFolder = nodeFolder;
   }
 
   async onApplicationBootstrap(): Promise<void> {
@@ -111,14 +108,23 @@ export class SandboxesService implements OnApplicationBootstrap {
     request: Pick<SandboxRequest, 'argv' | 'cwd' | 'signal'>,
   ): Promise<string | null> {
     if (!this.driver.isolated || !(await this.driver.check()).ok) return null;
-    const { ended_by, exit_code, truncated, stdout, stderr } = await this.driver.run({
-      ...request,
-      workspace: this.folders.pathOf(workspace),
-      owner: this.folders.ownerOf(workspace),
-      limits: LOOK_LIMITS,
-    });
+    const place = { workspace: this.folders.pathOf(workspace), owner: this.folders.ownerOf(workspace) };
+    const result = await this.runIfPossible({ ...request, ...place, limits: LOOK_LIMITS });
+    if (!result) return null;
+    const { ended_by, exit_code, truncated, stdout, stderr } = result;
     const isComplete = ended_by === 'exit' && exit_code !== null && !truncated && stderr === '';
     return isComplete && exit_code < 127 ? stdout : null;
+  }
+
+  /** Null where isolation was there and is there no more, as when a Docker engine stops. */
+  private async runIfPossible(request: SandboxRequest): Promise<SandboxResult | null> {
+    try {
+      return await this.driver.run(request);
+    } catch (error) {
+      if (!(error instanceof SandboxFailure)) throw error;
+      this.log.warn({ err: error }, 'files are looked at without help of programs');
+      return null;
+    }
   }
 
   /** What lets a command find the command `actions` and its socket. */

@@ -1,6 +1,5 @@
 import { chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { findPackageJSON } from 'node:module';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Inject, Injectable } from '@nestjs/common';
 import { Config } from '../../config/config.js';
@@ -44,7 +43,8 @@ export class ActionSockets {
   /** Listens for `caller`; `owner` is the account that connects, where it is not the service's own. */
   async open(caller: ActionCaller, owner: Owner | undefined): Promise<OpenActionSocket> {
     const { catalog, runner, config, log } = this;
-    const folder = await mkdtemp(path.join(tmpdir(), 'atelier-actions-'));
+    await mkdir(config.scratchDir, { recursive: true });
+    const folder = await mkdtemp(path.join(config.scratchDir, 'atelier-actions-'));
     const socket = new ActionSocket(caller, { catalog, runner, log, mostBytes: config.maxBodyBytes });
     const close = async () => {
       await socket.close();
