@@ -5,6 +5,7 @@ import { resolveLimits } from '../limits.js';
 import { callerUid, checkRequest, effectiveOwner, LEAST_OWNER_ID, relativeFolder } from '../request.js';
 import { neverStarted, toResult } from '../result.js';
 import type { SandboxCheck, SandboxDriver, SandboxRequest, SandboxResult } from '../sandbox.js';
+import type { SandboxSession } from '../session.js';
 import { type Ending, Supervision } from '../supervision.js';
 import { type CommandPlan, DockerCommand } from './command.js';
 import { SandboxContainer } from './container.js';
@@ -38,6 +39,10 @@ export class DockerSandbox implements SandboxDriver {
     const plan = toPlan(request);
     if (request.signal?.aborted) return neverStarted();
     return execute(await this.prepared(), plan);
+  }
+
+  async openSession(): Promise<SandboxSession> {
+    throw new SandboxFailure('Sessions do not run in Docker yet');
   }
 
   private async prepared(): Promise<Engine> {
