@@ -39,6 +39,7 @@ import { ModelSettingsStore } from './models/model-settings.store.js';
 import { ModelsController } from './models/models.controller.js';
 import { ModelsService } from './models/models.service.js';
 import { AgentLint } from './subagents/agent-lint.js';
+import { AgentToolsService } from './subagents/agent-tools.service.js';
 import { AgentsFolder } from './subagents/agents-folder.js';
 import { SubagentsController } from './subagents/subagents.controller.js';
 import { SubagentsService } from './subagents/subagents.service.js';
@@ -91,6 +92,7 @@ import { TasksStore } from './tasks/tasks.store.js';
     ApprovalRequests,
     AgentsFolder,
     AgentLint,
+    AgentToolsService,
     TasksStore,
     TaskStarter,
   ],

@@ -7,8 +7,11 @@ export { FilesService } from './files/files.service.js';
 export { ShareOrigin } from './share/index.js';
 export { failed, type Tool, type ToolResult } from './tools/tool.js';
 export { Toolbox } from './tools/toolbox.js';
+export { ToolView } from './tools/tools.dto.js';
+export { ToolsService } from './tools/tools.service.js';
 export {
   isVisibleTo,
+  type VisibleWorkspace,
   Workspace,
   WorkspaceFolders,
   WorkspaceMember,

@@ -99,6 +99,14 @@ import {
     ...shareProviders,
     ToolsService,
   ],
-  exports: [WorkspacesService, WorkspacesStore, WorkspaceFolders, FilesService, ChangesService, Toolbox],
+  exports: [
+    WorkspacesService,
+    WorkspacesStore,
+    WorkspaceFolders,
+    FilesService,
+    ChangesService,
+    Toolbox,
+    ToolsService,
+  ],
 })
 export class WorkspacesModule {}

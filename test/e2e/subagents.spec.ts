@@ -138,6 +138,40 @@ describe('the agents of a workspace', () => {
   });
 });
 
+describe('the tools of an agent', () => {
+  it('are told with what allows or forbids each', async () => {
+    const workspace = await workspaceWith({
+      '.agents/reader.md': file('description: Reads'),
+      '.agents/all.md': file('description: Does it', 'tools: ["*_file", task, "action:chat_list"]'),
+      '.agents/skills/notes/SKILL.md': file('name: notes', 'description: Writes notes'),
+    });
+    const toolsOf = async (agent: string) => {
+      const { status, body } = await ada.client.get(`/api/workspaces/${workspace}/tools?agent_name=${agent}`);
+      expect(status).toBe(200);
+      return Object.fromEntries(
+        body.items.map(({ name, available, allowed_by }: Json) => [name, available && allowed_by]),
+      );
+    };
+    expect(await toolsOf('reader')).toMatchObject({
+      read_file: 'read_file',
+      skill: 'skill',
+      bash: false,
+      task: false,
+      actions_run: false,
+    });
+    expect(await toolsOf('all')).toMatchObject({
+      read_file: '*_file',
+      bash: false,
+      task: 'task',
+      skill: false,
+      actions_run: 'action:chat_list',
+    });
+    expect((await ada.client.get(`/api/workspaces/${workspace}/tools?agent_name=nobody`)).status).toBe(404);
+    const { body } = await ada.client.get(`/api/workspaces/${workspace}/tools`);
+    expect(body.items.filter((tool: Json) => !tool.available)).toEqual([]);
+  });
+});
+
 describe('a task', () => {
   let workspace: string;
   let agent: AgentClient;

@@ -45,6 +45,11 @@ describe('the list of tools', () => {
       ['edit_file', 'write', true, null],
       ['list_files', 'read', true, null],
       ['search_files', 'read', true, null],
+      ['task', 'write', false, expect.stringMatching(/No agent/)],
+      ['skill', 'read', false, expect.stringMatching(/No skill/)],
+      ['actions_search', 'read', true, null],
+      ['actions_describe', 'read', true, null],
+      ['actions_run', 'write', true, null],
     ]);
     expect(body.items[0]).toMatchObject({
       description: expect.stringContaining('bash script'),
@@ -58,11 +63,8 @@ describe('the list of tools', () => {
     expect(bash).toMatchObject({ available: false, reason: expect.stringContaining('editor') });
     const key = await service.key(ada, { scopes: ['workspaces:read', 'files:read'] });
     const limited = await key.get(`/api/workspaces/${workspace}/tools`);
-    expect(limited.body.items.filter((tool: Json) => tool.available).map((tool: Json) => tool.name)).toEqual([
-      'read_file',
-      'list_files',
-      'search_files',
-    ]);
+    const usable = limited.body.items.filter((tool: Json) => tool.available && !tool.agents_only);
+    expect(usable.map((tool: Json) => tool.name)).toEqual(['read_file', 'list_files', 'search_files']);
   });
 });
 

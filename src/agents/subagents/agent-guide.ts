@@ -11,6 +11,8 @@ export class AgentGuide {
   readonly instructions: WorkspaceInstructions | null;
   /** The skills that the agent may read. */
   readonly skills: readonly Skill[];
+  /** Whether the workspace has any skill. */
+  readonly hasSkills: boolean;
   /** The agents to which tasks can be handed. */
   readonly colleagues: readonly Subagent[];
 
@@ -25,7 +27,9 @@ export class AgentGuide {
     this.allowlists = agent ? [...toolsAbove, agent.tools] : toolsAbove;
     this.instructions = contents?.instructions ?? null;
     this.colleagues = valuesOf(contents?.agents);
-    this.skills = this.allows(SKILL) ? valuesOf(contents?.skills) : [];
+    const skills = valuesOf(contents?.skills);
+    this.hasSkills = skills.length > 0;
+    this.skills = this.allows(SKILL) ? skills : [];
   }
 
   allows(tool: string): boolean {

@@ -3,16 +3,27 @@ import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Input } from '../../platform/http/input.js';
 import { Serves } from '../../platform/http/serves.js';
+import { ListAgentTools } from './agent-tools.dto.js';
+import { AgentToolsService } from './agent-tools.service.js';
 import { ListAgents } from './subagents.dto.js';
 import { SubagentsService } from './subagents.service.js';
 
 @Controller()
 export class SubagentsController {
-  constructor(@Inject(SubagentsService) private readonly subagents: SubagentsService) {}
+  constructor(
+    @Inject(SubagentsService) private readonly subagents: SubagentsService,
+    @Inject(AgentToolsService) private readonly tools: AgentToolsService,
+  ) {}
 
   @Serves(SubagentsService, 'list')
   @Get('/api/workspaces/:workspaceId/agents')
   list(@Caller() actor: Actor, @Input() input: ListAgents) {
     return this.subagents.list(actor, input);
+  }
+
+  @Serves(AgentToolsService, 'list')
+  @Get('/api/workspaces/:workspaceId/tools')
+  listTools(@Caller() actor: Actor, @Input() input: ListAgentTools) {
+    return this.tools.list(actor, input);
   }
 }

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
 import { Invalid, NotFound } from '../../platform/http/problem.js';
-import { WorkspacesStore } from '../../workspaces/index.js';
+import { type VisibleWorkspace, WorkspacesStore } from '../../workspaces/index.js';
 import { AgentLint } from './agent-lint.js';
 import { AgentsFolder, type AgentsFolderContents } from './agents-folder.js';
 import type { Finding, Reading } from './finding.js';
@@ -47,7 +47,12 @@ export class SubagentsService {
 
   /** Everything that a workspace tells its agents. */
   async read(actor: Actor, workspaceId: string): Promise<AgentsFolderContents> {
-    return this.folder.read(await this.workspaces.require(actor, 'file.read', workspaceId));
+    return this.inWorkspace(await this.workspaces.require(actor, 'file.read', workspaceId));
+  }
+
+  /** As {@link read}, where the caller has been let into the workspace. */
+  inWorkspace(workspace: VisibleWorkspace): Promise<AgentsFolderContents> {
+    return this.folder.read(workspace);
   }
 
   /** The agent called `name`: 404 where no file defines it, 422 where its file is not valid. */

@@ -43,13 +43,13 @@ class RunAction {
 }
 
 /** A tool with which a model uses the catalog. */
-interface ActionTool {
+export interface ActionTool {
   readonly name: string;
   readonly description: string;
   readonly input: Shape;
 }
 
-const TOOLS: readonly ActionTool[] = [
+export const ACTION_TOOLS: readonly ActionTool[] = [
   {
     name: 'actions_search',
     description: 'Find what the service can do besides these tools: actions, each with its effect.',
@@ -85,7 +85,7 @@ export class RunActions {
     private readonly run: AgentRun,
     private readonly allowlist: ActionAllowlist,
   ) {
-    this.tools = allowlist.isEmpty ? [] : TOOLS;
+    this.tools = allowlist.isEmpty ? [] : ACTION_TOOLS;
   }
 
   offers(tool: string): boolean {

@@ -1,29 +1,20 @@
-import { Controller, Get, Inject, Post, Req, Res } from '@nestjs/common';
+import { Controller, Inject, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { clientGone } from '../../platform/http/client-gone.js';
 import { Input } from '../../platform/http/input.js';
 import { Serves } from '../../platform/http/serves.js';
-import { WorkspaceId } from '../workspaces/workspaces.dto.js';
 import { streamTool } from './stream-tool.js';
 import { RunTool } from './tools.dto.js';
 import { ToolsService } from './tools.service.js';
-
-const TOOLS = '/api/workspaces/:workspaceId/tools';
 
 @Controller()
 export class ToolsController {
   constructor(@Inject(ToolsService) private readonly tools: ToolsService) {}
 
-  @Serves(ToolsService, 'list')
-  @Get(TOOLS)
-  list(@Caller() actor: Actor, @Input() input: WorkspaceId) {
-    return this.tools.list(actor, input);
-  }
-
   @Serves(ToolsService, 'run')
-  @Post(`${TOOLS}/:toolName`)
+  @Post('/api/workspaces/:workspaceId/tools/:toolName')
   async run(
     @Caller() actor: Actor,
     @Input() input: RunTool,

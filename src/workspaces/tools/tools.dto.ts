@@ -32,11 +32,6 @@ export class ToolView {
   reason: string | null;
 }
 
-export class ToolListView {
-  @Field.object('The tools', () => ToolView, { list: true })
-  items: ToolView[];
-}
-
 export class ToolRunView {
   @Field.text('What the tool gives back, shortened if it is long', { max: 100_000, example: 'notes\n' })
   output: string;

@@ -5,10 +5,9 @@ import { Action } from '../../platform/actions/action.js';
 import { jsonSchemaOf } from '../../platform/actions/json-schema.js';
 import { Forbidden, NotFound, problemOf } from '../../platform/http/problem.js';
 import { type VisibleWorkspace, WorkspacesStore } from '../workspaces/index.js';
-import { WorkspaceId } from '../workspaces/workspaces.dto.js';
 import { failed, type Tool, type ToolContext, type ToolResult } from './tool.js';
 import { Toolbox } from './toolbox.js';
-import { RunTool, ToolListView, ToolRunView, type ToolView } from './tools.dto.js';
+import { RunTool, ToolRunView, type ToolView } from './tools.dto.js';
 
 /** A call that may be made: the caller may use the tool, and what they gave it makes sense. */
 type ReadyTool = (hooks: Pick<ToolContext, 'signal' | 'onOutput'>) => Promise<ToolRunView>;
@@ -21,17 +20,9 @@ export class ToolsService {
     @Inject(Toolbox) private readonly toolbox: Toolbox,
   ) {}
 
-  @Action({
-    name: 'tool_list',
-    summary: 'List the tools that can be used in a workspace, and why others cannot',
-    effect: 'read',
-    permission: 'workspace.read',
-    input: WorkspaceId,
-    output: ToolListView,
-  })
-  async list(actor: Actor, { workspace_id }: WorkspaceId): Promise<ToolListView> {
-    const workspace = await this.workspaces.require(actor, 'workspace.read', workspace_id);
-    return { items: await Promise.all(this.toolbox.list().map(tool => viewOf(tool, actor, workspace))) };
+  /** The tools as the caller may use them in the workspace, and why they may not use others. */
+  list(actor: Actor, workspace: VisibleWorkspace): Promise<ToolView[]> {
+    return Promise.all(this.toolbox.list().map(tool => viewOf(tool, actor, workspace)));
   }
 
   @Action({
