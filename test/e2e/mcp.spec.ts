@@ -369,6 +369,36 @@ describe('the catalog', () => {
     expect(rehearsed.structuredContent).toMatchObject({ status: 'validated' });
   });
 
+  it('has a record of tools that are no actions, with what they were given and who was refused', async () => {
+    const input = { workspace_id: workspace, command: 'echo recorded' };
+    await call(owner, 'bash', input);
+    await call(viewer, 'bash', input);
+    await call(owner, 'search_files', { workspace_id: workspace, query: 'find me' });
+    const runs = async (person: Person, action: string) =>
+      (await person.client.get(`/api/action-runs?action=${action}&limit=1`)).body.items[0];
+    expect(await runs(owner, 'bash')).toMatchObject({
+      surface: 'mcp',
+      status: 'completed',
+      workspace_id: workspace,
+    });
+    const { body } = await owner.client.get(`/api/action-runs/${(await runs(owner, 'bash')).id}`);
+    expect(body).toMatchObject({ input, output: { output: expect.stringContaining('recorded') } });
+    expect(await runs(viewer, 'bash')).toMatchObject({ status: 'error', error: { status: 403 } });
+    expect(await runs(owner, 'search_files')).toMatchObject({ status: 'completed' });
+  });
+
+  it('tells a client that asks for it what comes out while a tool runs', async () => {
+    const client = await connect(owner.client.headers);
+    const told: Json[] = [];
+    const command = 'echo one; sleep 0.2; echo two';
+    await (client as Json).callTool(
+      { name: 'bash', arguments: { workspace_id: workspace, command } },
+      { onprogress: (progress: Json) => told.push(progress) },
+    );
+    expect(told.map(({ message }) => message).join('')).toContain('one');
+    await client.close();
+  });
+
   it('leaves what takes a sign-in to a sign-in', async () => {
     const key = await service.key(owner);
     const answer = await call(key, 'actions_write', { name: 'key_create', input: { name: 'another' } });

@@ -2,12 +2,12 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Actor } from '../access/actor.js';
 import { Database, newId } from '../database/database.js';
+import type { Shape } from '../http/field.js';
 import { type Problem, problemOf } from '../http/problem.js';
 import { requestOrigin } from '../http/request-origin.js';
 import { Log } from '../log/log.js';
 import type { Effect } from './action.js';
 import type { ActionCaller } from './action-caller.js';
-import type { CatalogAction } from './catalog-action.js';
 import { redact, storable } from './redaction.js';
 import type { Place } from './subject.js';
 
@@ -49,9 +49,15 @@ export interface ActionRunError {
   detail: string;
 }
 
+/** What the record says of what was done: an action of the catalog, or a tool. */
+export interface Recorded {
+  readonly name: string;
+  readonly declaration: { readonly effect: Effect; readonly input: Shape | null; readonly output: Shape };
+}
+
 /** What is known of a run when it begins. */
 export interface BegunRun {
-  readonly action: CatalogAction;
+  readonly action: Recorded;
   readonly caller: ActionCaller;
   readonly dryRun: boolean;
   readonly place: Place;
@@ -79,7 +85,7 @@ export class ActionLedger {
   }
 
   /** Writes down how it ended. What was done is done: where it cannot be written, the log says so. */
-  async end(id: string, action: CatalogAction, ending: Ending): Promise<void> {
+  async end(id: string, action: Recorded, ending: Ending): Promise<void> {
     const { status, output, error } = endOf(action, ending);
     try {
       await sql`
@@ -145,7 +151,7 @@ function rowOf({ action, caller, dryRun, place, input }: BegunRun, id: string): 
   };
 }
 
-function endOf({ declaration }: CatalogAction, ending: Ending) {
+function endOf({ declaration }: Recorded, ending: Ending) {
   const output = ending.status === 'completed' ? redact(declaration.output, ending.output) : null;
   const error = ending.status === 'error' ? errorOf(ending.error) : null;
   return { status: ending.status, output, error };

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Problem, problemOf } from '../http/problem.js';
 import type { ActionCaller } from './action-caller.js';
 import { ActionCatalog } from './action-catalog.js';
-import { ActionLedger, type BegunRun } from './action-ledger.js';
+import { ActionLedger, type BegunRun, type Recorded } from './action-ledger.js';
 import type { CatalogAction } from './catalog-action.js';
 import { type Place, Subjects } from './subject.js';
 
@@ -62,7 +62,27 @@ export class ActionRunner {
     return { action, ...(await this.prepare(begun, call)) };
   }
 
-  private async prepare(begun: BegunRun, call: ActionCall): Promise<{ input: object; place: Place }> {
+  /** Does something that is no action of the catalog, like a tool, and writes it down as if it were one. */
+  async recorded<Output>(
+    caller: ActionCaller,
+    what: { action: Recorded; input: unknown; placeOf: () => Promise<Place> },
+    work: () => Promise<Output>,
+  ): Promise<Output> {
+    const { action, input, placeOf } = what;
+    const begun = { action, caller, dryRun: false, place: NOWHERE, input };
+    let place: Place;
+    try {
+      place = await placeOf();
+    } catch (error) {
+      throw named(error, await this.ledger.note(begun, { status: 'error', error }));
+    }
+    return (await this.noted({ ...begun, place }, work)).output;
+  }
+
+  private async prepare(
+    begun: BegunRun & { action: CatalogAction },
+    call: ActionCall,
+  ): Promise<{ input: object; place: Place }> {
     const { action, caller, dryRun } = begun;
     try {
       caller.requireMayRun(action.declaration);
@@ -84,15 +104,24 @@ export class ActionRunner {
     return this.subjects.place(actor, declaration, input);
   }
 
-  private async perform(begun: BegunRun, input: object): Promise<ActionResult> {
+  private async perform(begun: BegunRun & { action: CatalogAction }, input: object): Promise<ActionResult> {
     const { action, caller } = begun;
+    const { run_id, output } = await this.noted(begun, async () => action.invoke(caller.actor, input));
+    return { run_id, status: 'completed', output };
+  }
+
+  /** Does it between the two entries of the ledger. */
+  private async noted<Output>(
+    begun: BegunRun,
+    work: () => Promise<Output>,
+  ): Promise<{ run_id: string; output: Output }> {
     const run_id = await this.ledger.begin(begun);
     try {
-      const output = await action.invoke(caller.actor, input);
-      await this.ledger.end(run_id, action, { status: 'completed', output });
-      return { run_id, status: 'completed', output };
+      const output = await work();
+      await this.ledger.end(run_id, begun.action, { status: 'completed', output });
+      return { run_id, output };
     } catch (error) {
-      await this.ledger.end(run_id, action, { status: 'error', error });
+      await this.ledger.end(run_id, begun.action, { status: 'error', error });
       throw named(error, run_id);
     }
   }

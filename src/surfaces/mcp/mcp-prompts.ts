@@ -4,14 +4,11 @@ import { validate as isUuid } from 'uuid';
 import { SubagentsService } from '../../agents/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { NotFound, problemOf } from '../../platform/http/problem.js';
-import { FilesService, WorkspacesService } from '../../workspaces/index.js';
+import { WorkspacesService } from '../../workspaces/index.js';
 import type { Dialogue } from './mcp-call.js';
 import { MCP_EXTENSION, type McpExtension } from './mcp-extension.js';
 
 const WORKSPACES_AT_ONCE = 20;
-const FILES_OF_EACH = 50;
-/** Where a workspace keeps its agents. */
-const FOLDERS = ['.agents', '.agents/agents'];
 const TASK = { name: 'task', description: 'What it is to do', required: false };
 
 /** The subagents of the workspaces that the caller sees, as prompts: `<agent>@<workspace id>`. */
@@ -19,22 +16,14 @@ const TASK = { name: 'task', description: 'What it is to do', required: false };
 export class McpPrompts {
   constructor(
     @Inject(WorkspacesService) private readonly workspaces: WorkspacesService,
-    @Inject(FilesService) private readonly files: FilesService,
     @Inject(SubagentsService) private readonly subagents: SubagentsService,
     @Inject(MCP_EXTENSION) private readonly extension: McpExtension,
   ) {}
 
-  /** Agents that are called as their files are, some workspaces at a time. */
+  /** Those that can be used, some workspaces at a time. */
   async list(actor: Actor, cursor: string | undefined): Promise<{ prompts: Prompt[]; nextCursor?: string }> {
     const page = await this.workspaces.list(actor, { limit: WORKSPACES_AT_ONCE, cursor });
-    const lists = await Promise.all(
-      page.items.map(async ({ id, name }) => {
-        const prompts: Prompt[] = [];
-        for (const agent of await this.agentsIn(actor, id))
-          prompts.push({ ...agent, name: `${agent.name}@${id}`, title: `${agent.name} (${name})` });
-        return prompts;
-      }),
-    );
+    const lists = await Promise.all(page.items.map(workspace => this.agentsIn(actor, workspace)));
     const others = cursor === undefined ? this.extension.prompts : [];
     return {
       prompts: [...others, ...lists.flat()],
@@ -59,37 +48,24 @@ export class McpPrompts {
     return { description, messages: [{ role: 'user', content: { type: 'text', text } }] };
   }
 
-  private async agentsIn(actor: Actor, workspaceId: string): Promise<Prompt[]> {
-    const names = new Set<string>();
-    for (const folder of FOLDERS)
-      for (const path of (await this.filesIn(actor, workspaceId, folder)) ?? [])
-        if (path.endsWith('.md')) names.add(path.slice(folder.length + 1, -'.md'.length));
-    const found = [...names].sort().map(name => this.describe(actor, workspaceId, name));
-    return (await Promise.all(found)).flatMap(prompt => prompt ?? []);
-  }
-
-  /** Undefined where there is no such folder, or the credential does not reach it. */
-  private filesIn(actor: Actor, workspace_id: string, path: string): Promise<string[] | undefined> {
-    return orUndefined(async () => {
-      const { items } = await this.files.list(actor, { workspace_id, path, limit: FILES_OF_EACH });
-      return items.filter(({ type }) => type === 'file').map(entry => entry.path);
-    });
-  }
-
-  /** Undefined for a file that is no valid agent, or one that is called otherwise. */
-  private describe(actor: Actor, workspaceId: string, name: string): Promise<Prompt | undefined> {
-    return orUndefined(async () => {
-      const { description } = await this.subagents.require(actor, workspaceId, name);
-      return { name, description, arguments: [TASK] };
-    });
-  }
-}
-
-async function orUndefined<T>(work: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await work();
-  } catch (error) {
-    if (problemOf(error)) return undefined;
-    throw error;
+  /** None for a credential that may see the workspace and not its files. */
+  private async agentsIn(
+    actor: Actor,
+    { id, name: workspace }: { id: string; name: string },
+  ): Promise<Prompt[]> {
+    try {
+      const { items } = await this.subagents.list(actor, { workspace_id: id });
+      return items
+        .filter(({ valid }) => valid)
+        .map(({ name, description }) => ({
+          name: `${name}@${id}`,
+          title: `${name} (${workspace})`,
+          description,
+          arguments: [TASK],
+        }));
+    } catch (error) {
+      if (problemOf(error)) return [];
+      throw error;
+    }
   }
 }

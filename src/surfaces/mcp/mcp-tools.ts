@@ -3,7 +3,7 @@ import { Inject, Injectable, OnApplicationBootstrap } from '@nestjs/common';
 import { ActionCatalog } from '../../platform/actions/action-catalog.js';
 import { ActionRunner } from '../../platform/actions/action-runner.js';
 import { problemOf } from '../../platform/http/problem.js';
-import { Toolbox } from '../../workspaces/index.js';
+import { Toolbox, WorkspacesStore } from '../../workspaces/index.js';
 import { ActionTool } from './action-tool.js';
 import { Approvals } from './approvals/approvals.js';
 import { CatalogTools } from './catalog-tools.js';
@@ -22,19 +22,22 @@ export class McpTools implements OnApplicationBootstrap {
     @Inject(ActionCatalog) private readonly catalog: ActionCatalog,
     @Inject(ActionRunner) private readonly runner: ActionRunner,
     @Inject(Toolbox) private readonly toolbox: Toolbox,
+    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
     @Inject(Approvals) private readonly approvals: Approvals,
     @Inject(MCP_EXTENSION) private readonly extension: McpExtension,
   ) {}
 
   /** The catalog knows its actions once every module is initialised. */
   onApplicationBootstrap(): void {
+    const { toolbox, runner, workspaces } = this;
+    const parts = { toolbox, runner, workspaces };
     const all = [
       ...EVERYDAY_ACTIONS.map(
         everyday => new ActionTool(this.runner, this.catalog.require(everyday.action), everyday),
       ),
       ...this.toolbox.list().flatMap(tool => {
         const everyday = EVERYDAY_TOOLS.find(({ tool: name }) => name === tool.name);
-        return everyday ? [new ToolboxTool(this.toolbox, tool, everyday)] : [];
+        return everyday ? [new ToolboxTool(parts, tool, everyday)] : [];
       }),
       ...new CatalogTools(this.catalog, this.runner, this.approvals).list(),
       ...this.extension.tools,

@@ -1,13 +1,17 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import { validate as isUuid } from 'uuid';
+import { ActionCaller } from '../../platform/actions/action-caller.js';
+import type { ActionRunner } from '../../platform/actions/action-runner.js';
 import { jsonSchemaOf } from '../../platform/actions/json-schema.js';
 import { Field } from '../../platform/http/field.js';
 import { Invalid } from '../../platform/http/problem.js';
-import type { Toolbox, Tool as WorkspaceTool } from '../../workspaces/index.js';
-import type { McpCall, Toolset } from './mcp-call.js';
+import type { Toolbox, WorkspacesStore, Tool as WorkspaceTool } from '../../workspaces/index.js';
+import type { Dialogue, McpCall, Toolset } from './mcp-call.js';
 import { HINTS, type Hint, type McpTool } from './mcp-tool.js';
 import { undescribed } from './output-schema.js';
 import { cutText, MOST_CHARACTERS } from './result-limit.js';
+
+const MOST_MESSAGE = 1_000;
 
 class Place {
   @Field.id('The workspace')
@@ -32,16 +36,24 @@ export const EVERYDAY_TOOLS: readonly EverydayTool[] = [
   { tool: 'search_files', toolset: 'files', hint: 'read', title: 'Search in files' },
 ];
 
-/** A tool of a workspace's toolbox, in the workspace that the input names. */
+/** What a tool of the toolbox is run with. */
+export interface ToolboxParts {
+  readonly toolbox: Toolbox;
+  readonly runner: ActionRunner;
+  readonly workspaces: WorkspacesStore;
+}
+
+/** A tool of a workspace's toolbox, in the workspace that the input names; each call is in the ledger. */
 export class ToolboxTool implements McpTool {
   readonly toolset: Toolset;
   readonly definition: McpTool['definition'];
 
   constructor(
-    private readonly toolbox: Toolbox,
-    { name, description, input }: WorkspaceTool,
+    private readonly parts: ToolboxParts,
+    private readonly tool: WorkspaceTool,
     { toolset, hint, title }: EverydayTool,
   ) {
+    const { name, description, input } = tool;
     const place = jsonSchemaOf(Place);
     const own = jsonSchemaOf(input);
     this.toolset = toolset;
@@ -59,16 +71,40 @@ export class ToolboxTool implements McpTool {
     };
   }
 
-  async call({ actor, signal }: McpCall, { workspace_id, ...input }: Record<string, unknown>) {
+  async call(
+    { actor, signal }: McpCall,
+    given: Record<string, unknown>,
+    { progressToken, notify }: Dialogue,
+  ): Promise<CallToolResult> {
+    const { workspace_id, ...input } = given;
     if (!isUuid(workspace_id)) throw new Invalid('workspace_id must be a UUID');
-    const context = { actor, workspaceId: String(workspace_id), signal };
-    const { output, isError } = await this.toolbox.run(context, this.definition.name, input);
-    const text = cutText(output, MOST_CHARACTERS / 2);
-    const result: CallToolResult = {
-      content: [{ type: 'text', text }],
-      structuredContent: { output: text },
-      isError,
+    const workspaceId = String(workspace_id);
+    const onOutput = progressToken === undefined ? undefined : progressOf(progressToken, notify);
+    const { toolbox, runner, workspaces } = this.parts;
+    const { name, permission, effect, input: shape } = this.tool;
+    const what = {
+      action: { name, declaration: { effect, input: shape, output: ToolOutput } },
+      input: given,
+      placeOf: async () => {
+        const { id, organization_id } = await workspaces.require(actor, permission, workspaceId);
+        return { organization_id, workspace_id: id };
+      },
     };
-    return result;
+    const { output, isError } = await runner.recorded(ActionCaller.direct(actor, 'mcp'), what, () =>
+      toolbox.run({ actor, workspaceId, signal, onOutput }, name, input),
+    );
+    const text = cutText(output, MOST_CHARACTERS / 2);
+    return { content: [{ type: 'text', text }], structuredContent: { output: text }, isError };
   }
+}
+
+/** Tells a client that wants to know what comes out while the tool runs; `progress` counts its characters. */
+function progressOf(progressToken: string | number, notify: Dialogue['notify']): (text: string) => void {
+  let progress = 0;
+  return text => {
+    progress += text.length;
+    const params = { progressToken, progress, message: text.slice(-MOST_MESSAGE).toWellFormed() };
+    // A client that has gone is noticed by the call itself.
+    notify({ method: 'notifications/progress', params }).catch(() => undefined);
+  };
 }
