@@ -13,6 +13,7 @@ import { QueueStore } from './agent/queue.store.js';
 import { RunAuthority } from './agent/run-authority.js';
 import { RunControlController } from './agent/run-control.controller.js';
 import { RunControlService } from './agent/run-control.service.js';
+import { RunIntake } from './agent/run-intake.js';
 import { RunLoop } from './agent/run-loop.js';
 import { RunQueue } from './agent/run-queue.js';
 import { RunRecordsService } from './agent/run-records.service.js';
@@ -75,6 +76,7 @@ import { TasksStore } from './tasks/tasks.store.js';
     RunAuthority,
     RunLoop,
     RunQueue,
+    RunIntake,
     RunWorker,
     StepCaller,
     Compactor,

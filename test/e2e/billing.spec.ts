@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { v7 } from 'uuid';
-import { RunLoop } from '../../src/agents/agent/run-loop.js';
+import { RunQueue } from '../../src/agents/agent/run-queue.js';
 import { BudgetReached, Budgets, enterModelCall } from '../../src/identity/index.js';
 import { Database } from '../../src/platform/database/database.js';
 import { StorageMeter } from '../../src/workspaces/metering/storage-meter.js';
@@ -182,7 +182,10 @@ describe('usage', () => {
     expect(await team.reservations()).toMatchObject([
       { run_id: sent.call_id, attempt: 1, amount_usd: '0.8192' },
     ]);
-    await service.app.get(RunLoop, { strict: false }).carry(sent.call_id, new AbortController().signal);
+    await service.database.query('update run set holder = gen_random_uuid() where id = $1', [sent.call_id]);
+    const queue = service.app.get(RunQueue, { strict: false });
+    await queue.recover();
+    queue.tellDue();
     expect(await team.agent.ended(sent)).toMatchObject({ status: 'completed', cost_usd: 0.5 });
     expect(await team.entries('model_call')).toHaveLength(1);
     expect(await team.reservations()).toEqual([]);

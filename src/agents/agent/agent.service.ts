@@ -1,11 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
 import { Budgets } from '../../identity/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { requireScope } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
 import { Database, newId, type UnitOfWork } from '../../platform/database/database.js';
-import { storable } from '../../platform/database/storable.js';
 import { Conflict, Invalid } from '../../platform/http/problem.js';
 import type { Chat } from '../chats/chat.entity.js';
 import { ChatsService } from '../chats/chats.service.js';
@@ -15,24 +13,9 @@ import { ModelCatalog } from '../models/model-catalog.js';
 import { ModelsService } from '../models/models.service.js';
 import { SubagentsService } from '../subagents/subagents.service.js';
 import { SendMessage, SentView } from './agent.dto.js';
-import { Deliveries } from './deliveries.js';
+import { Deliveries, type Placed } from './deliveries.js';
 import { requireUsableSchema } from './response-check.js';
-import { type Delivery, NO_USAGE, type OnApproval } from './run.entity.js';
-import type { RunBudget } from './run-limits.js';
-
-/** A chat as sending a message needs it. */
-type Target = Pick<Chat, 'id' | 'organizationId' | 'workspaceId' | 'agentName' | 'model'>;
-
-interface NewRun {
-  callId: string;
-  messageId: string;
-  model: string;
-  text: string;
-  budget: RunBudget | undefined;
-  delivery: Delivery;
-  onApproval: OnApproval;
-  responseSchema: unknown;
-}
+import { type NewRun, RunIntake, type Target } from './run-intake.js';
 
 /** Accepts messages: each starts a run, or waits in its chat for those before it. */
 @Injectable()
@@ -42,6 +25,7 @@ export class AgentService {
     @Inject(ChatsService) private readonly chats: ChatsService,
     @Inject(ChatsStore) private readonly chatsStore: ChatsStore,
     @Inject(Deliveries) private readonly deliveries: Deliveries,
+    @Inject(RunIntake) private readonly intake: RunIntake,
     @Inject(ModelsService) private readonly models: ModelsService,
     @Inject(ModelCatalog) private readonly catalog: ModelCatalog,
     @Inject(SubagentsService) private readonly subagents: SubagentsService,
@@ -69,81 +53,24 @@ export class AgentService {
     const draft = existing ? undefined : await this.chats.draft(actor, { ...input, model: undefined });
     const expected = existing ?? draft;
     const model = expected && (await this.admit(actor, expected, input));
+    if (draft && model) {
+      const run = newRun(actor, model, input);
+      if (await this.intake.begin(draft, run)) return sentView(run, draft.id, { position: 0, into: null });
+    }
     return this.database.transaction(async unit => {
-      const made = draft && (await this.chats.insert(unit, draft));
-      // Somebody else made the chat since we looked: then it is one like any other.
-      const target = made ? draft : (existing ?? (await this.existing(actor, input, unit)));
+      // Where somebody else made the chat since we looked, it is one like any other.
+      const target = existing ?? (await this.existing(actor, input, unit));
       if (!target) throw new Conflict('chat_id is taken; leave it out to get a new one');
       const chosen = target === expected && model ? model : await this.admit(actor, target, input);
-      return this.accept(unit, actor, target, chosen, input);
+      return this.accept(unit, target, newRun(actor, chosen, input));
     });
   }
 
-  private async accept(
-    unit: UnitOfWork,
-    actor: Actor,
-    chat: Target,
-    model: string,
-    input: SendMessage,
-  ): Promise<SentView> {
-    const {
-      delivery = 'queue',
-      on_approval = 'wait',
-      budget,
-      message: text,
-      response_schema: responseSchema,
-    } = input;
-    const pending = await this.deliveries.hold(unit, chat.id, delivery);
-    const ids = { callId: newId(), messageId: newId() };
-    await this.store(unit, actor, chat, {
-      ...ids,
-      model,
-      text,
-      budget,
-      delivery,
-      onApproval: on_approval,
-      responseSchema,
-    });
-    const placed = await this.deliveries.place(unit, { ...ids, chatId: chat.id }, delivery, pending);
-    return {
-      call_id: ids.callId,
-      chat_id: chat.id,
-      message_id: ids.messageId,
-      status: 'pending',
-      delivery,
-      queue_position: placed.position,
-      ...(placed.into ? { into_call_id: placed.into } : {}),
-    };
-  }
-
-  /** The run, its message and its first event, in one statement. */
-  private async store(
-    unit: UnitOfWork,
-    actor: Actor,
-    chat: Target,
-    { callId, messageId, model, text, budget, delivery, onApproval, responseSchema }: NewRun,
-  ): Promise<void> {
-    const content = storable([{ type: 'text', text }]);
-    const queued = storable({ call_id: callId, chat_id: chat.id, message_id: messageId });
-    await sql`
-      with accepted as (
-        insert into run (id, chat_id, organization_id, workspace_id, status, state, agent_name, model, created_by, actor, attempt,
-          step_count, last_event, usage, budget, delivery, on_approval, response_schema, created_at)
-        values (${callId}, ${chat.id}, ${chat.organizationId}, ${chat.workspaceId}, 'pending', 'queued', ${chat.agentName}, ${model},
-          ${actor.id}, ${JSON.stringify(actor)}::jsonb, 0, 0, 1, ${JSON.stringify(NO_USAGE)}::jsonb,
-          ${budget ? JSON.stringify(budget) : null}::jsonb, ${delivery}, ${onApproval},
-          ${responseSchema === undefined ? null : storable(responseSchema)}::json, now())
-        returning id, number
-      ), said as (
-        insert into message (id, chat_id, run_id, run_number, role, content, created_at)
-        select ${messageId}, ${chat.id}, id, number, 'user', ${content}::jsonb, now() from accepted
-      ), told as (
-        insert into run_event (run_id, id, type, data, created_at)
-        select id, 1, 'run.queued', ${queued}::jsonb, now() from accepted
-      )
-      update chat set last_message_at = now(), updated_at = now() where id = ${chat.id}`.execute(
-      unit.tables(),
-    );
+  private async accept(unit: UnitOfWork, chat: Target, run: NewRun): Promise<SentView> {
+    const pending = await this.deliveries.hold(unit, chat.id, run.delivery);
+    await this.intake.add(unit, chat, run);
+    const placed = await this.deliveries.place(unit, { ...run, chatId: chat.id }, run.delivery, pending);
+    return sentView(run, chat.id, placed);
   }
 
   /** The chat that the message names, if it is there and the caller may send to it. */
@@ -200,6 +127,34 @@ export class AgentService {
       `agent_name: the model of the agent ${agentName}`,
     );
   }
+}
+
+function newRun(actor: Actor, model: string, input: SendMessage): NewRun {
+  const { delivery = 'queue', on_approval: onApproval = 'wait', budget, message: text } = input;
+  const { response_schema: responseSchema } = input;
+  return {
+    actor,
+    callId: newId(),
+    messageId: newId(),
+    model,
+    text,
+    budget,
+    delivery,
+    onApproval,
+    responseSchema,
+  };
+}
+
+function sentView({ callId, messageId, delivery }: NewRun, chat_id: string, placed: Placed): SentView {
+  return {
+    call_id: callId,
+    chat_id,
+    message_id: messageId,
+    status: 'pending',
+    delivery,
+    queue_position: placed.position,
+    ...(placed.into ? { into_call_id: placed.into } : {}),
+  };
 }
 
 function refuseOther(field: string, asked: string | undefined, actual: string | null): void {

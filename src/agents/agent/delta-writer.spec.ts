@@ -27,10 +27,13 @@ const never = () => {
 };
 
 describe('DeltaWriter', () => {
-  it('writes the first piece at once, and together what comes meanwhile', async () => {
+  it('writes what comes first at once, and together what comes meanwhile', async () => {
     const journal = new Journal();
     const deltas = new DeltaWriter(journal.write, never);
-    for (const text of ['a', 'b', 'c']) deltas.add('text.delta', text, { step: 1 });
+    deltas.add('text.delta', 'a', { step: 1 });
+    await new Promise(setImmediate);
+    expect(journal.written).toEqual([[delta('a')]]);
+    for (const text of ['b', 'c']) deltas.add('text.delta', text, { step: 1 });
     expect(journal.written).toEqual([[delta('a')]]);
     const settled = deltas.settle();
     journal.end();
@@ -89,6 +92,7 @@ describe('DeltaWriter', () => {
     const deltas = new DeltaWriter(journal.write, never);
     const restarted: NewEvent = { type: 'step.restarted', data: { step: 1 } };
     deltas.add('text.delta', 'wrong ', { step: 1 });
+    await new Promise(setImmediate);
     deltas.add('text.delta', 'beginning', { step: 1 });
     deltas.restart(restarted);
     deltas.add('text.delta', 'right', { step: 1 });
@@ -107,6 +111,7 @@ describe('DeltaWriter', () => {
     const deltas = new DeltaWriter(journal.write, onFault);
     const fault = new Error('the database is gone');
     deltas.add('text.delta', 'a', { step: 1 });
+    await new Promise(setImmediate);
     journal.fail(fault);
     await new Promise(setImmediate);
     expect(onFault).toHaveBeenCalledWith(fault);

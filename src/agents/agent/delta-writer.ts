@@ -7,13 +7,14 @@ const MOST_CHARACTERS = 16_384;
 type StreamedType = 'text.delta' | 'reasoning.delta' | 'tool.output';
 
 /**
- * Gathers streamed text into events. The first piece is written at once, what follows while a write or a pause is under
- * way goes together; so a reader sees text early and the database few rows. Writes follow one another in order.
+ * Gathers streamed text into events. The first pieces, those of one turn of the event loop, are written at its end; what
+ * follows while a write or a pause is under way goes together; so a reader sees text early and the database few rows. Writes follow one another in order.
  */
 export class DeltaWriter {
   private pending: NewEvent[] = [];
   private writing: Promise<void> | undefined;
   private pause: NodeJS.Timeout | undefined;
+  private soon: NodeJS.Immediate | undefined;
   private fault: { error: unknown } | undefined;
 
   /** `onFault` hears of a write that failed at once; nothing is written after it. */
@@ -28,7 +29,7 @@ export class DeltaWriter {
     if (last?.type === type && isAbout(last.data, about) && lengthOf(last) + text.length <= MOST_CHARACTERS)
       last.data.text = `${last.data.text}${text}`;
     else this.pending.push({ type, data: { ...about, text } });
-    if (!this.pause) this.start();
+    if (!this.pause) this.soon ??= setImmediate(() => this.start());
   }
 
   /** Forgets what is not yet written and says so by `event`, which comes after all that is. */
@@ -48,6 +49,7 @@ export class DeltaWriter {
 
   /** Waits for the write under way and hands over what is left, to be written together with what follows it. */
   async handOver(): Promise<NewEvent[]> {
+    this.forgetSoon();
     await this.writing;
     if (this.fault) throw this.fault.error;
     const events = this.pending;
@@ -56,9 +58,15 @@ export class DeltaWriter {
   }
 
   private start(): void {
+    this.forgetSoon();
     if (this.writing || this.fault || this.pending.length === 0) return;
     clearTimeout(this.pause);
     this.writing = this.writePending();
+  }
+
+  private forgetSoon(): void {
+    clearImmediate(this.soon);
+    this.soon = undefined;
   }
 
   private async writePending(): Promise<void> {

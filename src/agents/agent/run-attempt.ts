@@ -171,7 +171,12 @@ export class RunAttempt {
     const { journal, limits } = this;
     return database.transaction(async unit => {
       await runs.lockChat(unit, this.run.chat_id);
-      await journal.finishStep(step, [...rest, stepFinished(step)], unit);
+      const end: RunEnd = faults
+        ? { status: 'error', fault: schemaFailed(faults), response }
+        : { status: 'completed', stopReason, response, json };
+      const events = [...rest, stepFinished(step)];
+      if (!faults && (await journal.finish(unit, step, events, end))) return 'ended';
+      await journal.finishStep(step, events, unit);
       const mayGoOn = journal.steering.waits && !limits.reached(tools.mostSteps);
       if (mayGoOn && (await steers.takeIn(unit, journal, step.number + 1)) > 0) {
         await journal.tell([stepStarted(step.number + 1)], unit);
@@ -179,13 +184,9 @@ export class RunAttempt {
       }
       if (faults && this.repairs < MOST_REPAIRS && !isRefused) {
         this.repairs += 1;
-        const events = [responseInvalid(step.number, faults), stepStarted(step.number + 1)];
-        await journal.tell(events, unit);
+        await journal.tell([responseInvalid(step.number, faults), stepStarted(step.number + 1)], unit);
         return [];
       }
-      const end: RunEnd = faults
-        ? { status: 'error', fault: schemaFailed(faults), response }
-        : { status: 'completed', stopReason, response, json };
       await runs.endIn(unit, journal, end);
       return 'ended';
     });

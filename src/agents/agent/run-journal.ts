@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { StepResult, StepUsage } from '#libs/model-client/index.js';
 import { enterModelCall, enterToolCall, freeReservation } from '../../identity/index.js';
+import { revokeTokensOf } from '../../platform/actions/exec-tokens.js';
 import type { Database, UnitOfWork } from '../../platform/database/database.js';
 import { storable, storableText } from '../../platform/database/storable.js';
 import type { Signals } from '../../platform/signals/signals.js';
@@ -51,6 +52,9 @@ export type RunEnd =
   | { status: 'completed'; stopReason: string; response: string; json?: { value: unknown } }
   | { status: 'error'; fault: RunFault; response: string | null };
 
+/** The topic that is signalled when a run waits for a worker. */
+export const RUNS_DUE = 'runs-due';
+
 /** The topic that is signalled whenever a run has new events, or is gone. */
 export const runTopic = (runId: string): string => `run:${runId}`;
 
@@ -62,6 +66,29 @@ export const holdTopic = (runId: string): string => `run-hold:${runId}`;
 
 /** The run's row, where this attempt may still write: see {@link RunJournal}. */
 const FENCED = sql`fenced`;
+
+/** The next of the runs that wait in the chat may go. */
+const NEXT_DUE = sql`next as (
+  update run set due = true where id = (
+    select r.id from run r, fenced
+    where r.chat_id = fenced.chat_id and r.id <> fenced.id and r.status = 'pending' and r.merged_into is null
+    order by r.number limit 1) returning id)`;
+
+interface Written {
+  steers: number;
+  let_go: boolean;
+}
+
+/** What one statement does beside its events. */
+interface Writing {
+  /** To the run's row. */
+  change: RawBuilder<unknown>;
+  also: RawBuilder<unknown>[];
+  where?: RawBuilder<unknown>;
+  /** Whether another run may go now. */
+  letGo?: RawBuilder<unknown>;
+  unit?: UnitOfWork;
+}
 
 export type Queryable = ReturnType<UnitOfWork['tables']> | ReturnType<Database['tables']>;
 
@@ -83,7 +110,11 @@ export class RunJournal {
   }
 
   /** The model has answered: its message, its usage and the calls it asks for. */
-  async finishStep(step: FinishedStep, events: NewEvent[], unit?: UnitOfWork): Promise<void> {
+  finishStep(step: FinishedStep, events: NewEvent[], unit?: UnitOfWork): Promise<void> {
+    return this.record(events, { ...this.finishing(step), unit });
+  }
+
+  private finishing(step: FinishedStep): Writing {
     const { number, result, costUsd, startedAt, model } = step;
     const change = sql`step_count = ${number}, model_used = ${result.model_used}, ${this.added(result.usage, costUsd)}`;
     const also = [
@@ -92,7 +123,7 @@ export class RunJournal {
       ...enterModelCall(FENCED, { step: number, model, usage: result.usage, costUsd }),
     ];
     if (step.calls.length > 0) also.push(this.callRows(step.calls));
-    await this.record(events, { change, also, unit });
+    return { change, also };
   }
 
   /** Older messages have a summary from now on; what it cost counts like any other model call, once. */
@@ -135,6 +166,31 @@ export class RunJournal {
 
   /** Writes the end of the run, and of those whose messages it took in, once; `unit` is the transaction that also lets the chat's next run go. */
   async end(unit: UnitOfWork, end: RunEnd): Promise<void> {
+    const { event, change, also } = this.ending(end);
+    await this.record([event], { change, also: [freeReservation(FENCED), ...also], unit });
+    unit.afterCommit(() => this.signals.tell(endTopic(this.run.id)));
+  }
+
+  /**
+   * The last step and the end in one: the tokens of the run are void, and the chat's next run may go. False, and nothing is
+   * done, where a message waits to enter the run; `unit` holds the chat.
+   */
+  async finish(unit: UnitOfWork, step: FinishedStep, events: NewEvent[], end: RunEnd): Promise<boolean> {
+    const { event, change, also } = this.ending(end);
+    const finished = this.finishing(step);
+    const done = await this.write([...events, event], {
+      change: sql`${finished.change}, ${change}`,
+      where: sql`steers = 0`,
+      also: [...finished.also, ...also, revokeTokensOf(FENCED), NEXT_DUE],
+      letGo: sql`exists (select from next)`,
+      unit,
+    });
+    if (!done) return false;
+    unit.afterCommit(() => this.signals.tell(endTopic(this.run.id), ...(done.let_go ? [RUNS_DUE] : [])));
+    return true;
+  }
+
+  private ending(end: RunEnd): { event: NewEvent } & Writing {
     const { id } = this.run;
     const response = end.response && storableText(end.response);
     const ended = sql`state = 'done', due = false, holder = null, finished_at = now(), status = ${end.status}, response = ${response}`;
@@ -153,27 +209,23 @@ export class RunJournal {
     ), merged_told as (
       insert into run_event (run_id, id, type, data, created_at)
       select id, last_event, ${type}, jsonb_build_object('call_id', id) || ${storable(data)}::jsonb, now() from merged)`;
-    await this.record([{ type, data: { call_id: id, ...data } }], {
-      change,
-      also: [freeReservation(FENCED), merged],
-      unit,
-    });
-    unit.afterCommit(() => this.signals.tell(endTopic(id)));
+    return { event: { type, data: { call_id: id, ...data } }, change, also: [merged] };
   }
 
-  private async record(
+  private async record(events: NewEvent[], writing: Partial<Writing>): Promise<void> {
+    if (!(await this.write(events, writing))) throw new RunLost();
+  }
+
+  /** Undefined where the run is not this attempt's any more, or not as `where` wants it. */
+  private async write(
     events: NewEvent[],
-    {
-      change,
-      also = [],
-      unit,
-    }: { change?: RawBuilder<unknown>; also?: RawBuilder<unknown>[]; unit?: UnitOfWork } = {},
-  ): Promise<void> {
+    { change, where, also = [], letGo = sql`false`, unit }: Partial<Writing>,
+  ): Promise<Written | undefined> {
     const { id, attempt } = this.run;
-    const { rows } = await sql<{ steers: number }>`
+    const { rows } = await sql<Written>`
       with fenced as (
         update run set last_event = last_event + ${events.length} ${change ? sql`, ${change}` : sql``}
-        where id = ${id} and attempt = ${attempt} and status = 'pending'
+        where id = ${id} and attempt = ${attempt} and status = 'pending' ${where ? sql`and ${where}` : sql``}
         returning id, last_event, organization_id, workspace_id, chat_id, created_by, model, steers
       ), told as (
         insert into run_event (run_id, id, type, data, created_at)
@@ -183,13 +235,14 @@ export class RunJournal {
         also.map(part => sql`, ${part}`),
         sql``,
       )}
-      select steers from fenced`.execute((unit ?? this.database).tables());
+      select steers, ${letGo} as let_go from fenced`.execute((unit ?? this.database).tables());
     const [now] = rows;
-    if (!now) throw new RunLost();
+    if (!now) return undefined;
     this.steering.note(now.steers);
     const tell = () => this.signals.tell(runTopic(id));
     if (unit) unit.afterCommit(tell);
     else tell();
+    return now;
   }
 
   /** What a model call used, added to what the run has used so far; a cost that is not known makes the sum unknown. */

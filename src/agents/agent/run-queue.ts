@@ -5,10 +5,15 @@ import type { Row } from '../../platform/database/rows.js';
 import { LiveProcesses } from '../../platform/signals/live-processes.js';
 import { Signals } from '../../platform/signals/signals.js';
 import type { Run } from './run.entity.js';
-import { holdTopic, runTopic } from './run-journal.js';
+import { holdTopic, RUNS_DUE, runTopic } from './run-journal.js';
 
-/** The topic that is signalled when a run waits for a worker. */
-export const RUNS_DUE = 'runs-due';
+/** Room for one run in a worker of this process, held until the run begins or does not. */
+export interface Place {
+  /** The process that is to be written down as the run's holder. */
+  readonly holder: string;
+  begin(run: Row<Run>): void;
+  free(): void;
+}
 
 /**
  * The runs that wait for a worker, and who has which: columns of the runs themselves, so that none can be in the queue
@@ -16,18 +21,36 @@ export const RUNS_DUE = 'runs-due';
  */
 @Injectable()
 export class RunQueue {
+  /** Room in a worker of this process, if it has one with room. */
+  private room: () => Place | undefined = () => undefined;
+
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(Signals) private readonly signals: Signals,
     @Inject(LiveProcesses) private readonly processes: LiveProcesses,
   ) {}
 
+  /** Says where runs that are accepted here may begin. */
+  serve(room: () => Place | undefined): void {
+    this.room = room;
+  }
+
+  /** A place for a run that is about to be accepted, so that it begins with the same commit. */
+  reserve(): Place | undefined {
+    return this.processes.isFresh ? this.room() : undefined;
+  }
+
+  /** Wakes the workers, for a run that was made due. */
+  tellDue(): void {
+    this.signals.tell(RUNS_DUE);
+  }
+
   /** Lets a run go, which is the first of its chat that has not ended. */
   async enqueue(unit: UnitOfWork, runId: string): Promise<void> {
     await sql`update run set due = true, holder = null where id = ${runId} and status = 'pending'`.execute(
       unit.tables(),
     );
-    unit.afterCommit(() => this.signals.tell(RUNS_DUE));
+    unit.afterCommit(() => this.tellDue());
   }
 
   /** Takes up to `limit` runs for new attempts, the oldest first. */
@@ -63,7 +86,7 @@ export class RunQueue {
     await sql`
       update run set state = 'queued', due = parent_id is null, holder = null
       where id = ${id} and attempt = ${attempt} and status = 'pending'`.execute(this.database.tables());
-    this.signals.tell(RUNS_DUE);
+    this.tellDue();
   }
 
   /** Makes due what processes held that are lost. */

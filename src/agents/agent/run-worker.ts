@@ -7,8 +7,9 @@ import { Log, withLogContext } from '../../platform/log/log.js';
 import { LiveProcesses } from '../../platform/signals/live-processes.js';
 import { Signals } from '../../platform/signals/signals.js';
 import type { Run } from './run.entity.js';
+import { RUNS_DUE } from './run-journal.js';
 import { RunLoop } from './run-loop.js';
-import { RUNS_DUE, RunQueue } from './run-queue.js';
+import { type Place, RunQueue } from './run-queue.js';
 
 /** Carries runs in this process, so many at once, and gives them back when the process is told to stop. */
 @Injectable()
@@ -16,6 +17,7 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
   private readonly stopping = new AbortController();
   private readonly carried = new Set<Promise<void>>();
   private taking: Promise<void> | undefined;
+  private reserved = 0;
   private mayBeMore = false;
   private isOpen = false;
 
@@ -34,6 +36,7 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     if (!this.config.runsJobs) return;
     this.isOpen = true;
     this.signals.subscribe(RUNS_DUE, () => this.look());
+    this.queue.serve(() => this.reserve());
     this.processes.everyRound(async () => {
       await this.queue.recover();
       this.look();
@@ -65,7 +68,22 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
   }
 
   private get room(): number {
-    return Math.max(0, this.config.runConcurrency - this.carried.size);
+    return Math.max(0, this.config.runConcurrency - this.carried.size - this.reserved);
+  }
+
+  /** Those that wait already come first. */
+  private reserve(): Place | undefined {
+    if (!this.isOpen || this.mayBeMore || this.room === 0) return undefined;
+    this.reserved++;
+    const free = () => {
+      this.reserved--;
+      if (this.mayBeMore) this.look();
+    };
+    const begin = (run: Row<Run>) => {
+      this.reserved--;
+      this.carry(run);
+    };
+    return { holder: this.processes.id, begin, free };
   }
 
   private async takeAll(): Promise<void> {

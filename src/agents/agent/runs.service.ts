@@ -35,11 +35,14 @@ export class RunsService implements BeforeApplicationShutdown {
     output: RunStatusView,
   })
   async status(actor: Actor, { call_id, chat_id, wait = 0 }: RunStatusInput): Promise<RunStatusView> {
-    const run = await this.require(actor, 'chat.read', call_id);
-    if (chat_id && chat_id.toLowerCase() !== run.chat_id) throw new NotFound('No such run in this chat');
-    if (run.status !== 'pending' || wait === 0) return this.view(run);
-    const limit = AbortSignal.any([AbortSignal.timeout(wait * 1000), this.closing.signal]);
-    return this.view(await this.awaitEnd(call_id, limit));
+    const wakeUp = new WakeUp(this.signals, endTopic(call_id));
+    try {
+      const run = await this.require(actor, 'chat.read', call_id);
+      if (chat_id && chat_id.toLowerCase() !== run.chat_id) throw new NotFound('No such run in this chat');
+      return await this.view(wait === 0 ? run : await this.atEnd(run, wakeUp, wait));
+    } finally {
+      wakeUp.close();
+    }
   }
 
   @Action({
@@ -72,17 +75,15 @@ export class RunsService implements BeforeApplicationShutdown {
     return run;
   }
 
-  private async awaitEnd(id: string, limit: AbortSignal): Promise<Row<Run>> {
-    const wakeUp = new WakeUp(this.signals, endTopic(id));
-    try {
-      for (;;) {
-        const run = await this.runs.find(id);
-        if (!run) throw new NotFound('No such run');
-        if (run.status !== 'pending' || limit.aborted) return run;
-        await wakeUp.wait(limit);
-      }
-    } finally {
-      wakeUp.close();
+  /** The run at its end, or as it stands after `seconds`. */
+  private async atEnd(run: Row<Run>, wakeUp: WakeUp, seconds: number): Promise<Row<Run>> {
+    if (run.status !== 'pending') return run;
+    const limit = AbortSignal.any([AbortSignal.timeout(seconds * 1000), this.closing.signal]);
+    for (;;) {
+      await wakeUp.wait(limit);
+      const now = await this.runs.find(run.id);
+      if (!now) throw new NotFound('No such run');
+      if (now.status !== 'pending' || limit.aborted) return now;
     }
   }
 

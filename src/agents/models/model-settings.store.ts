@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
+import { Signals } from '../../platform/signals/signals.js';
 import { ModelSettings, type ModelSettingsFields } from './model-settings.js';
 
 interface ModelSettingsRow {
@@ -12,12 +13,37 @@ interface ModelSettingsRow {
 }
 type ModelTables = { organization_models: ModelSettingsRow };
 
-/** Where organizations' decisions about models are kept. */
+const TOPIC = 'model-settings';
+/** A signal may be lost with its connection. */
+const BELIEVED_MS = 5_000;
+const MOST_KNOWN = 10_000;
+
+/** Where organizations' decisions about models are kept. Asked for at every run, so what was read is kept until it changes. */
 @Injectable()
 export class ModelSettingsStore {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  private known = new Map<string, { settings: ModelSettings; until: number }>();
+
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Signals) private readonly signals: Signals,
+  ) {
+    signals.subscribe(TOPIC, () => {
+      this.known = new Map();
+    });
+  }
 
   async of(organizationId: string): Promise<ModelSettings> {
+    const { known } = this;
+    const found = known.get(organizationId);
+    if (found && found.until > Date.now()) return found.settings;
+    const settings = await this.read(organizationId);
+    if (known.size >= MOST_KNOWN) known.clear();
+    // Into the map of before: if something changed meanwhile, that one is forgotten.
+    known.set(organizationId, { settings, until: Date.now() + BELIEVED_MS });
+    return settings;
+  }
+
+  private async read(organizationId: string): Promise<ModelSettings> {
     const row = await this.database
       .tables<ModelTables>()
       .selectFrom('organization_models')
@@ -44,5 +70,6 @@ export class ModelSettingsStore {
       .values({ organization_id: organizationId, ...values })
       .onConflict(conflict => conflict.column('organization_id').doUpdateSet(values))
       .execute();
+    unit.afterCommit(() => this.signals.tell(TOPIC));
   }
 }

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Actor } from '../access/actor.js';
 import { Database, newId, type UnitOfWork } from '../database/database.js';
 import { ActionCaller, type CallingProgram } from './action-caller.js';
@@ -31,6 +31,13 @@ interface GrantRow {
   caller_id: string;
   actions: string[];
   expires_at: string;
+}
+
+/** Part of a statement that ends runs: their tokens end too. `run` gives the rows of the runs. */
+export function revokeTokensOf(run: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`tokens_revoked as (
+    update exec_token t set revoked_at = now() from ${run} r
+    where t.caller_kind = 'run' and t.caller_id = r.id::text and t.revoked_at is null)`;
 }
 
 /** Short-lived tokens with which sandboxes, sites, servers and automations run actions. */

@@ -14,11 +14,15 @@ function queryBuilder<T>(entities: EntityManager): Kysely<Tables<T>> {
 /** The way to the database: units of work for writes, a query builder for reads. */
 @Injectable()
 export class Database {
-  constructor(@Inject(EntityManager) private readonly entities: EntityManager) {}
+  private readonly outside: EntityManager;
+
+  constructor(@Inject(EntityManager) private readonly entities: EntityManager) {
+    this.outside = entities.fork({ useContext: false });
+  }
 
   /** A query builder outside any transaction, typed by the entities named: `tables<{ chat: Chat }>()`. */
   tables<T>(): Kysely<Tables<T>> {
-    return queryBuilder<T>(this.entities.fork({ useContext: false }));
+    return queryBuilder<T>(this.outside);
   }
 
   /**

@@ -1,0 +1,106 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type RawBuilder, sql } from 'kysely';
+import type { Actor } from '../../platform/access/actor.js';
+import { Database, type UnitOfWork } from '../../platform/database/database.js';
+import type { Row } from '../../platform/database/rows.js';
+import { storable } from '../../platform/database/storable.js';
+import type { Chat } from '../chats/chat.entity.js';
+import { type Delivery, NO_USAGE, type OnApproval, type Run } from './run.entity.js';
+import type { RunBudget } from './run-limits.js';
+import { type Place, RunQueue } from './run-queue.js';
+
+/** A chat as a new run needs it. */
+export type Target = Pick<Chat, 'id' | 'organizationId' | 'workspaceId' | 'agentName' | 'model'>;
+
+export interface NewRun {
+  actor: Actor;
+  callId: string;
+  messageId: string;
+  model: string;
+  text: string;
+  budget: RunBudget | undefined;
+  delivery: Delivery;
+  onApproval: OnApproval;
+  responseSchema: unknown;
+}
+
+/** Writes accepted messages down, each with its run and what is told of it. */
+@Injectable()
+export class RunIntake {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(RunQueue) private readonly queue: RunQueue,
+  ) {}
+
+  /** Adds a run to a chat, in a transaction that holds it and lets the run go when its turn has come. */
+  async add(unit: UnitOfWork, chat: Target, run: NewRun): Promise<void> {
+    await sql`
+      with place as (select ${chat.id}::uuid as id), ${this.written(chat, run)}
+      update chat set last_message_at = now(), updated_at = now() where id = ${chat.id}`.execute(
+      unit.tables(),
+    );
+  }
+
+  /**
+   * The first run of a new chat, together with the chat and in one statement; where this process has room for it, it has
+   * begun with that. False, and nothing is done, when a chat with that id is there.
+   */
+  async begin(chat: Chat, run: NewRun): Promise<boolean> {
+    const place = this.queue.reserve();
+    let begun: Row<Run> | undefined;
+    try {
+      const { rows } = await sql<Row<Run>>`
+        with place as (${newChat(chat)}), ${this.written(chat, run, { isFirst: true, place })}
+        select * from accepted`.execute(this.database.tables());
+      begun = rows[0];
+    } finally {
+      if (!begun) place?.free();
+    }
+    if (!begun) return false;
+    if (place) place.begin(begun);
+    else this.queue.tellDue();
+    return true;
+  }
+
+  private written(
+    chat: Target,
+    run: NewRun,
+    { isFirst = false, place }: { isFirst?: boolean; place?: Place } = {},
+  ): RawBuilder<unknown> {
+    const { actor, callId, messageId, model, text, budget, delivery, onApproval, responseSchema } = run;
+    const events: [string, object][] = [
+      ['run.queued', { call_id: callId, chat_id: chat.id, message_id: messageId }],
+    ];
+    if (place)
+      events.push(['run.started', { call_id: callId, attempt: 1, model }], ['step.started', { step: 1 }]);
+    return sql`accepted as (
+        insert into run (id, chat_id, organization_id, workspace_id, status, state, due, holder, attempt, started_at, agent_name,
+          model, created_by, actor, step_count, last_event, usage, budget, delivery, on_approval,
+          response_schema, created_at)
+        select ${callId}::uuid, place.id, ${chat.organizationId}::uuid, ${chat.workspaceId}::uuid, 'pending',
+          ${place ? 'running' : 'queued'}, ${isFirst && !place}::boolean, ${place?.holder ?? null}::uuid, ${place ? 1 : 0}::int,
+          case when ${place !== undefined}::boolean then now() end, ${chat.agentName}, ${model}, ${actor.id}::uuid,
+          ${JSON.stringify(actor)}::jsonb, 0, ${events.length}::int, ${JSON.stringify(NO_USAGE)}::jsonb,
+          ${budget ? JSON.stringify(budget) : null}::jsonb, ${delivery}, ${onApproval},
+          ${responseSchema === undefined ? null : storable(responseSchema)}::json, now() from place
+        returning *
+      ), said as (
+        insert into message (id, chat_id, run_id, run_number, role, content, created_at)
+        select ${messageId}::uuid, chat_id, id, number, 'user', ${storable([{ type: 'text', text }])}::jsonb, now() from accepted
+      ), told as (
+        insert into run_event (run_id, id, type, data, created_at)
+        select accepted.id, e.ordinality, e.value ->> 0, e.value -> 1, now()
+        from accepted, jsonb_array_elements(${storable(events)}::jsonb) with ordinality as e
+      )`;
+  }
+}
+
+function newChat(chat: Chat): RawBuilder<unknown> {
+  const { id, title, organizationId, workspaceId, agentName, model, pinned, archived, createdBy } = chat;
+  return sql`
+    insert into chat (id, title, organization_id, workspace_id, agent_name, model, pinned, archived, created_by, created_at,
+      updated_at, last_message_at)
+    values (${id}, ${title}, ${organizationId}, ${workspaceId}, ${agentName}, ${model}, ${pinned}, ${archived}, ${createdBy},
+      ${chat.createdAt.toISOString()}, ${chat.updatedAt.toISOString()}, now())
+    on conflict do nothing returning id`;
+}
