@@ -21,6 +21,7 @@ import type {
   SandboxResult,
 } from './sandbox.js';
 import type { SandboxSession, SessionRequest } from './session.js';
+import { SessionProcesses } from './session-processes.js';
 import { type Ending, Supervision } from './supervision.js';
 
 /** Runs each command in a bubblewrap sandbox of its own. */
@@ -108,6 +109,8 @@ async function execute(host: BubblewrapHost, plan: Plan): Promise<SandboxResult>
   try {
     const berth = await host.berths.take(owner, request.descriptors ?? []);
     const running = startBubblewrap(host, plan, berth, { input: input?.path });
+    const processes = new SessionProcesses(() => running.firstProcess);
+    request.onStarted?.(() => processes.usage());
     const supervision = new Supervision(running, request, limits);
     const stopWatching = host.groups.counts('memory') ? undefined : watch(running, supervision, limits);
     try {

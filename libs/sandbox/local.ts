@@ -25,6 +25,7 @@ import type {
 } from './sandbox.js';
 import type { SandboxSession, SessionRequest } from './session.js';
 import { SessionFolder } from './session-folder.js';
+import { SessionProcesses } from './session-processes.js';
 import { firstState, sessionProgram } from './session-shell.js';
 import { quoteWords } from './shell.js';
 import { explainSpawn } from './spawn-errors.js';
@@ -117,6 +118,8 @@ export class LocalSandbox implements SandboxDriver {
     request: SandboxRequest,
     limits: SandboxLimits,
   ): Promise<Ending> {
+    const processes = new SessionProcesses(() => running.child.pid);
+    request.onStarted?.(() => processes.usage());
     const supervision = new Supervision(running, request, limits);
     const stopWatching = onLinux
       ? watchMemory(running.child.pid ?? 0, limits.memoryBytes, () => supervision.end('memory'))

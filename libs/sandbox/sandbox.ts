@@ -1,5 +1,5 @@
 import type { SandboxLimits } from './limits.js';
-import type { SandboxSession, SessionRequest } from './session.js';
+import type { SandboxSession, SandboxUsage, SessionRequest } from './session.js';
 
 /** Who a command is on the host: its processes, and the files it makes, belong to this user and group. */
 export interface Owner {
@@ -31,6 +31,8 @@ export interface SandboxRequest {
   signal?: AbortSignal;
   /** Output as it arrives, cut off like the result's. A throw ends the command and rejects `run`. */
   onOutput?: (chunk: OutputChunk) => void;
+  /** Gets, once, what tells at any time what the command uses. */
+  onStarted?: (gauge: () => SandboxUsage) => void;
   /** More to show inside, for this command only, e.g. a folder with a socket at `/run/…`. */
   readOnlyBinds?: ReadOnlyBind[];
   /** Open descriptors of the caller that the command gets as 3, 4, …; each one is a hole made on purpose. */

@@ -173,7 +173,7 @@ describe.each(['bubblewrap', 'unsafe-local'] as const)('a session (%s)', driver 
 
   it('refuses scripts that it cannot run, and goes on', async () => {
     const session = await open();
-    expect(() => session.run({ script: 'echo \0' })).toThrow('NUL');
+    await expect(session.run({ script: 'echo \0' })).rejects.toThrow('NUL');
     expect((await session.run({ script: 'echo fine' })).stdout).toBe('fine\n');
     const aborted = await session.run({ script: 'touch made', signal: AbortSignal.abort() });
     expect(aborted).toMatchObject({ ended_by: 'stopped', session_ended: null });

@@ -84,7 +84,7 @@ export class ShellSession implements SandboxSession {
     this.stop('memory');
   }
 
-  run(command: SessionCommand): Promise<SessionResult> {
+  async run(command: SessionCommand): Promise<SessionResult> {
     const { script } = command;
     if (script.includes('\0')) throw new SandboxRefusal('A script may not contain NUL characters');
     if (Buffer.byteLength(script) > MOST_SCRIPT_BYTES)

@@ -4,6 +4,8 @@ import { Workspace, WorkspaceMember } from './workspaces/index.js';
 export type { ChangeView } from './changes/changes.dto.js';
 export { ChangesService } from './changes/changes.service.js';
 export { FilesService } from './files/files.service.js';
+export { SandboxesService } from './sandboxes/sandboxes.service.js';
+export type { Shell } from './sandboxes/shell.js';
 export { ShareOrigin } from './share/index.js';
 export { failed, type Tool, type ToolResult } from './tools/tool.js';
 export { Toolbox } from './tools/toolbox.js';

@@ -104,6 +104,7 @@ import {
     WorkspacesStore,
     WorkspaceFolders,
     FilesService,
+    SandboxesService,
     ChangesService,
     Toolbox,
     ToolsService,

@@ -279,3 +279,48 @@ describe('Anthropic', () => {
     expect(kinds).toEqual(['user', 'assistant', 'user', 'assistant', 'user']);
   });
 });
+
+describe('the shell of a run', () => {
+  /** Runs these commands one after the other; resolves with what the model was told of each. */
+  async function outputs(...commands: string[]): Promise<string[]> {
+    const from = model.requests.length;
+    model.reply([...commands.map(command => ({ tool: bash(command) })), { text: 'Done.' }]);
+    await agent.run('go', { workspace_id });
+    return told(from + commands.length);
+  }
+
+  it('keeps folder, variables and background processes between its calls, and ends with the run', async () => {
+    const said = await outputs(
+      'mkdir -p deep; cd deep; export WORD=kept; (while sleep 0.05; do echo beat >> ../beat; done) & echo begun',
+      'pwd; echo $WORD; exit 3',
+      'set -e; echo $WORD; head -1 ../beat; jobs',
+    );
+    expect(said).toEqual(['begun', '/workspace/deep\nkept\nExit code 3.', 'kept\nbeat']);
+    const beats = readFileSync(inWorkspace('beat'), 'utf8').trim().split('\n').length;
+    expect(await outputs('sleep 0.2; pwd; echo [$WORD]; wc -l < beat')).toEqual([`/workspace\n[]\n${beats}`]);
+  });
+
+  it('is told to the model when it was killed, and begins anew', async () => {
+    const [first, second] = await outputs('cd /tmp; echo here; kill -KILL -1; sleep 5', 'pwd');
+    expect(first).toMatch(/^here\nThe sandbox was killed, perhaps by a command in it; with the next command/);
+    expect(second).toBe('/workspace');
+    const [, later] = await outputs('(sleep 0.3; kill -KILL -1) & echo here', 'sleep 1; echo no', 'pwd');
+    expect(later).toMatch(/The sandbox was killed/);
+  });
+
+  it('is listed while the run lasts, and ended by a stop within two seconds', async () => {
+    model.reply([{ tool: bash('sleep 600 & echo begun; sleep 600') }, { text: 'Never said.' }]);
+    const sent = await agent.send('go', { workspace_id });
+    await agent.until(sent, ({ event, data }) => event === 'tool.output' && data.text.includes('begun'));
+    const listed = await ada.client.get(`/api/workspaces/${workspace_id}/sandboxes`);
+    expect(listed.body.items).toEqual([
+      expect.objectContaining({ kind: 'session', caller: { kind: 'run', id: sent.call_id } }),
+    ]);
+    expect(listed.body.items[0].memory_bytes).toBeGreaterThan(0);
+    expect(listed.body.items[0].processes).toBeGreaterThan(2);
+    const started = performance.now();
+    await ada.client.post('/api/agent/stop', { call_id: sent.call_id });
+    await agent.ended(sent);
+    expect(performance.now() - started).toBeLessThan(2000);
+  });
+});

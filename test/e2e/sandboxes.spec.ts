@@ -50,6 +50,10 @@ describe('sandboxes', () => {
         caller: { kind: 'tool', id: ada.id },
         node: hostname(),
         started_at: expect.any(String),
+        kind: 'command',
+        memory_bytes: expect.any(Number),
+        cpu_ms: expect.any(Number),
+        processes: expect.any(Number),
       },
     ]);
     const started = performance.now();

@@ -83,7 +83,7 @@ export class RunAttempt {
     try {
       const { steps, tools } = this.parts;
       const [, opened] = await Promise.all([steps.check(this.run), tools.open(this.run)]);
-      await this.work(opened);
+      await this.work(opened).finally(() => opened.close());
     } catch (error) {
       // What was streamed is kept; that it cannot be written is told by the fault below.
       await Promise.allSettled([this.deltas.settle()]);

@@ -5,7 +5,7 @@ import { jsonSchemaOf } from '../../platform/actions/json-schema.js';
 import type { Row } from '../../platform/database/rows.js';
 import { assertValid, hydrate } from '../../platform/http/input.js';
 import { problemOf } from '../../platform/http/problem.js';
-import { failed, Toolbox, type ToolResult } from '../../workspaces/index.js';
+import { failed, SandboxesService, type Shell, Toolbox, type ToolResult } from '../../workspaces/index.js';
 import { AgentGuide } from '../subagents/agent-guide.js';
 import { openSkill, SKILL, SKILL_TOOL, SkillInput } from '../subagents/skill-tool.js';
 import { requireAgent, SubagentsService } from '../subagents/subagents.service.js';
@@ -35,6 +35,7 @@ export class RunTools {
     private readonly run: Pick<Row<Run>, 'id' | 'actor' | 'workspace_id'>,
     readonly guide: AgentGuide,
     private readonly actions: RunActions | null,
+    private readonly shell: Shell,
     mayHandOver: boolean,
   ) {
     const tools = run.workspace_id === null ? [] : toolbox.list();
@@ -69,8 +70,14 @@ export class RunTools {
     if (this.actions && isAction) return this.actions.call(tool, input);
     if (tool === TASK) return handOver();
     if (tool === SKILL) return this.openSkill(input);
-    const context = { actor, workspaceId, runId, actions: this.actions?.inSandbox, ...hooks };
+    const { shell } = this;
+    const context = { actor, workspaceId, runId, actions: this.actions?.inSandbox, shell, ...hooks };
     return this.toolbox.run(context, tool, input);
+  }
+
+  /** Ends what the run's commands left running. */
+  close(): Promise<void> {
+    return this.shell.end();
   }
 
   private openSkill(input: unknown): ToolResult {
@@ -99,13 +106,16 @@ export class ToolGateway {
     @Inject(SubagentsService) private readonly subagents: SubagentsService,
     @Inject(AgentActions) private readonly actions: AgentActions,
     @Inject(TaskStarter) private readonly tasks: TaskStarter,
+    @Inject(SandboxesService) private readonly sandboxes: SandboxesService,
   ) {}
 
   async open(run: Row<Run>): Promise<RunTools> {
     const { id, actor, workspace_id: workspaceId, depth } = run;
     const guide = await this.guide(run);
-    const actions = workspaceId && this.actions.open({ id, actor, workspaceId }, guide.allowlists);
-    return new RunTools(this.toolbox, run, guide, actions || null, this.tasks.reaches(depth));
+    const actions =
+      workspaceId === null ? null : this.actions.open({ id, actor, workspaceId }, guide.allowlists);
+    const shell = this.sandboxes.openShell({ caller: { kind: 'run', id }, actions: actions?.inSandbox });
+    return new RunTools(this.toolbox, run, guide, actions, shell, this.tasks.reaches(depth));
   }
 
   private async guide(run: Row<Run>): Promise<AgentGuide> {

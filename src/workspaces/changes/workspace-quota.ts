@@ -43,6 +43,17 @@ export class WorkspaceQuota {
     usage.files += more.files;
   }
 
+  /** What is too much in it, by a new measurement; null where nothing is. */
+  async excess(workspaceId: string): Promise<string | null> {
+    const { bytes, files } = await this.measure(workspaceId);
+    const { maxWorkspaceBytes, maxWorkspaceFiles } = this.config;
+    if (bytes > maxWorkspaceBytes)
+      return `the workspace holds ${bytes} bytes, and may hold ${maxWorkspaceBytes}; delete something first.`;
+    if (files > maxWorkspaceFiles)
+      return `the workspace holds ${files} files, and may hold ${maxWorkspaceFiles}; delete something first.`;
+    return null;
+  }
+
   /** What may still be written. */
   async room(workspaceId: string): Promise<{ bytes: number; files: number }> {
     const { bytes, files } = await this.usage(workspaceId);

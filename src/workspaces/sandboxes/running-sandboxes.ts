@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { BeforeApplicationShutdown, Inject, Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
+import type { SandboxUsage } from '#libs/sandbox/index.js';
 import { Database, newId } from '../../platform/database/database.js';
 import { Log } from '../../platform/log/log.js';
 import { Maintenance } from '../../platform/maintenance/maintenance.js';
@@ -9,9 +10,12 @@ import { Signals } from '../../platform/signals/signals.js';
 const LEASE_SECONDS = 60;
 const RENEW_MS = 20_000;
 const TIDY_MS = 60_000;
+/** How old what is told of memory and CPU may be. */
+const MEASURE_MS = 5000;
 /** Longest command that is shown, in characters. */
 const MOST_SHOWN = 500;
 
+export const SANDBOX_KINDS = ['command', 'session'] as const;
 export const SANDBOX_CALLERS = ['run', 'tool', 'service'] as const;
 
 /** For what a sandbox runs: an agent's run, a person's own use of a tool, or the service itself. */
@@ -25,15 +29,28 @@ export interface RunningSandboxRow {
   command: string;
   caller_kind: SandboxCaller['kind'];
   caller_id: string | null;
+  kind: (typeof SANDBOX_KINDS)[number];
   node: string;
   started_at: string;
+  memory_bytes: string | null;
+  cpu_ms: string | null;
+  processes: number | null;
 }
+
+/** Looks at what it uses now. */
+export type Gauge = () => SandboxUsage;
 
 interface Started {
   workspaceId: string;
   command: string;
   caller: SandboxCaller;
+  kind: RunningSandboxRow['kind'];
   signal: AbortSignal | undefined;
+}
+
+interface Shown {
+  readonly stop: AbortController;
+  gauge?: Gauge;
 }
 
 const topicOf = (processId: string) => `sandboxes:${processId}`;
@@ -45,9 +62,10 @@ const topicOf = (processId: string) => `sandboxes:${processId}`;
 @Injectable()
 export class RunningSandboxes implements OnModuleInit, BeforeApplicationShutdown {
   private readonly processId = newId();
-  private readonly own = new Map<string, AbortController>();
+  private readonly own = new Map<string, Shown>();
   private readonly writes = new Set<Promise<void>>();
   private renewal: NodeJS.Timeout | undefined;
+  private measurement: NodeJS.Timeout | undefined;
   private unsubscribe: (() => void) | undefined;
 
   constructor(
@@ -61,22 +79,35 @@ export class RunningSandboxes implements OnModuleInit, BeforeApplicationShutdown
     this.maintenance.every(TIDY_MS, 'forget_lost_sandboxes', () => this.forgetLost());
     this.unsubscribe = this.signals.subscribe(topicOf(this.processId), () => this.write(this.endRequested()));
     this.renewal = setInterval(() => this.write(this.renew()), RENEW_MS).unref();
+    this.measurement = setInterval(() => this.write(this.measure()), MEASURE_MS).unref();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
     clearInterval(this.renewal);
+    clearInterval(this.measurement);
     this.unsubscribe?.();
     await Promise.all(this.writes);
   }
 
-  /** Runs `work`, which others see while it runs, and can end through the signal that it gets. */
-  async showing<T>(started: Started, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  /**
+   * Runs `work`, which others see while it runs, and can end through the signal that it gets; what it uses is shown as
+   * soon as it hands over its gauge.
+   */
+  async showing<T>(
+    started: Started,
+    work: (signal: AbortSignal, measuredBy: (gauge: Gauge) => void) => Promise<T>,
+  ): Promise<T> {
     const id = newId();
     const stop = new AbortController();
-    this.own.set(id, stop);
+    const own: Shown = { stop };
+    this.own.set(id, own);
+    const measuredBy = (gauge: Gauge): void => {
+      own.gauge = gauge;
+    };
     const shown = this.write(this.insert(id, started));
     try {
-      return await work(started.signal ? AbortSignal.any([started.signal, stop.signal]) : stop.signal);
+      const signal = started.signal ? AbortSignal.any([started.signal, stop.signal]) : stop.signal;
+      return await work(signal, measuredBy);
     } finally {
       this.own.delete(id);
       this.write(shown.then(() => this.remove(id)));
@@ -86,10 +117,11 @@ export class RunningSandboxes implements OnModuleInit, BeforeApplicationShutdown
   /** Those of a workspace, oldest first. */
   async list(workspaceId: string, after: string | undefined, limit: number): Promise<RunningSandboxRow[]> {
     const { rows } = await sql<RunningSandboxRow>`
-      select id, command, caller_kind, caller_id, node, started_at from running_sandbox
+      select id, command, kind, caller_kind, caller_id, node, started_at, memory_bytes, cpu_ms, processes
+      from running_sandbox
       where workspace_id = ${workspaceId} and alive_until > now() and (${after ?? null}::uuid is null or id > ${after ?? null})
       order by id limit ${limit}`.execute(this.database.tables());
-    return rows;
+    return rows.map(row => ({ ...row, ...this.usageNow(row.id) }));
   }
 
   /** Asks the process that holds it to end it; false if there is no such sandbox. */
@@ -105,12 +137,12 @@ export class RunningSandboxes implements OnModuleInit, BeforeApplicationShutdown
     });
   }
 
-  private async insert(id: string, { workspaceId, command, caller }: Started): Promise<void> {
+  private async insert(id: string, { workspaceId, command, caller, kind }: Started): Promise<void> {
     const shown = command.length > MOST_SHOWN ? `${command.slice(0, MOST_SHOWN)}…`.toWellFormed() : command;
     await sql`
       insert into running_sandbox
-        (id, workspace_id, process_id, node, command, caller_kind, caller_id, started_at, alive_until)
-      values (${id}, ${workspaceId}, ${this.processId}, ${hostname()}, ${shown}, ${caller.kind}, ${caller.id}::uuid,
+        (id, workspace_id, process_id, node, command, kind, caller_kind, caller_id, started_at, alive_until)
+      values (${id}, ${workspaceId}, ${this.processId}, ${hostname()}, ${shown}, ${kind}, ${caller.kind}, ${caller.id}::uuid,
         now(), now() + ${LEASE_SECONDS} * interval '1 second')`.execute(this.database.tables());
   }
 
@@ -127,12 +159,38 @@ export class RunningSandboxes implements OnModuleInit, BeforeApplicationShutdown
     await this.endRequested();
   }
 
+  /** Of one that runs here, where it has been handed over. */
+  private usageNow(id: string): Partial<RunningSandboxRow> {
+    const usage = this.own.get(id)?.gauge?.();
+    if (!usage) return {};
+    return {
+      memory_bytes: String(usage.memory_bytes),
+      cpu_ms: String(Math.round(usage.cpu_ms)),
+      processes: usage.processes,
+    };
+  }
+
+  /** For those who ask other processes. */
+  private async measure(): Promise<void> {
+    const rows = [...this.own.keys()].flatMap(id => {
+      const usage = this.usageNow(id);
+      return usage.memory_bytes === undefined ? [] : [{ id, ...usage }];
+    });
+    if (rows.length === 0) return;
+    await sql`
+      update running_sandbox as shown
+      set memory_bytes = measured.memory_bytes, cpu_ms = measured.cpu_ms, processes = measured.processes
+      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
+        as measured(id uuid, memory_bytes bigint, cpu_ms bigint, processes int)
+      where shown.id = measured.id`.execute(this.database.tables());
+  }
+
   private async endRequested(): Promise<void> {
     const { rows } = await sql<{ id: string }>`
       select id from running_sandbox where process_id = ${this.processId} and stop_requested`.execute(
       this.database.tables(),
     );
-    for (const { id } of rows) this.own.get(id)?.abort();
+    for (const { id } of rows) this.own.get(id)?.stop.abort();
   }
 
   private async forgetLost(): Promise<void> {

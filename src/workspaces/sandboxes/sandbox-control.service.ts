@@ -50,6 +50,14 @@ export class SandboxControlService {
 }
 
 function viewOf(row: RunningSandboxRow): SandboxView {
-  const { id, command, caller_kind, caller_id, node, started_at } = row;
-  return { id, command, caller: { kind: caller_kind, id: caller_id }, node, started_at: iso(started_at) };
+  const { id, command, kind, caller_kind, caller_id, node, started_at, processes } = row;
+  return {
+    ...{ id, command, kind, node, processes },
+    caller: { kind: caller_kind, id: caller_id },
+    started_at: iso(started_at),
+    memory_bytes: numberOf(row.memory_bytes),
+    cpu_ms: numberOf(row.cpu_ms),
+  };
 }
+
+const numberOf = (text: string | null) => (text === null ? null : Number(text));

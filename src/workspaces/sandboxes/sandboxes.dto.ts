@@ -1,6 +1,6 @@
 import { Field } from '../../platform/http/field.js';
 import { PageInput, PageOf } from '../../platform/http/page.js';
-import { SANDBOX_CALLERS } from './running-sandboxes.js';
+import { SANDBOX_CALLERS, SANDBOX_KINDS } from './running-sandboxes.js';
 
 export class ListSandboxes extends PageInput {
   @Field.id('The workspace')
@@ -30,7 +30,10 @@ export class SandboxView {
   @Field.id('The sandbox')
   id: string;
 
-  @Field.text('What runs in it, shortened', { max: 501, example: 'npm test' })
+  @Field.choice('One command alone, or a session of an agent that lasts over its commands', SANDBOX_KINDS)
+  kind: string;
+
+  @Field.text('What runs in it, or was the first to, shortened', { max: 501, example: 'npm test' })
   command: string;
 
   @Field.object('For whom it runs', () => SandboxCallerView)
@@ -41,6 +44,19 @@ export class SandboxView {
 
   @Field.time('When it was started')
   started_at: string;
+
+  @Field.integer('Bytes of memory that its processes hold', { min: 0, nullable: true, example: 20_971_520 })
+  memory_bytes: number | null;
+
+  @Field.integer('Milliseconds of CPU time that its processes have taken', {
+    min: 0,
+    nullable: true,
+    example: 840,
+  })
+  cpu_ms: number | null;
+
+  @Field.integer('Processes that run in it', { min: 0, nullable: true, example: 3 })
+  processes: number | null;
 }
 
 export const SandboxPage = PageOf(SandboxView, 'SandboxPage');

@@ -6,22 +6,29 @@ import {
   SandboxRefusal,
   type SandboxRequest,
   type SandboxResult,
+  type SandboxSession,
+  SessionOver,
 } from '#libs/sandbox/index.js';
 import type { ActionCaller } from '../../platform/actions/action-caller.js';
 import { ActionSockets, type OpenActionSocket } from '../../platform/actions/sandbox/action-sockets.js';
 import { Config } from '../../platform/config/config.js';
-import { Invalid, translateErrors, Unavailable } from '../../platform/http/problem.js';
+import { Conflict, Invalid, translateErrors, Unavailable } from '../../platform/http/problem.js';
 import { Log } from '../../platform/log/log.js';
 import { type VisibleWorkspace, WorkspaceFolders } from '../workspaces/index.js';
 import { isolationOf } from './driver.js';
-import { RunningSandboxes, type SandboxCaller } from './running-sandboxes.js';
+import { type Gauge, RunningSandboxes, type SandboxCaller } from './running-sandboxes.js';
+import { Shell, type ShellUse } from './shell.js';
 
 translateErrors(SandboxRefusal, error => new Invalid(error.message));
+translateErrors(SessionOver, error => new Conflict(error.message));
 translateErrors(SandboxFailure, error => new Unavailable(`Code cannot run here: ${error.message}`));
 
 const SYSTEM_PATH = ['/usr/local/bin', '/usr/bin', '/bin', '/usr/sbin', '/sbin'];
 /** Where the socket and the command for actions are, inside. */
 const ACTIONS_FOLDER = '/run/atelier';
+
+/** CPU time of one process in a shell: background processes may live as long as a run. */
+const SHELL_CPU_SECONDS = 3600;
 
 const LOOK_LIMITS = { wallMs: 10_000, cpuSeconds: 10, outputBytes: 32 * 1024 * 1024 };
 
@@ -36,6 +43,11 @@ export interface ScriptRequest {
   /** Who the command `actions` acts as; absent: there is no such command. */
   actions?: ActionCaller;
   onOutput?: (chunk: OutputChunk) => void;
+}
+
+interface PreparedPlace {
+  readonly request: Pick<SandboxRequest, 'workspace' | 'owner' | 'env' | 'readOnlyBinds'>;
+  close(): Promise<void>;
 }
 
 /** Runs code on workspaces, isolated from the host and from each other; refuses to where it cannot be. */
@@ -70,27 +82,86 @@ export class SandboxesService implements OnApplicationBootstrap {
     workspace: Pick<VisibleWorkspace, 'id' | 'number'>,
     request: ScriptRequest,
   ): Promise<SandboxResult> {
-    const fault = await this.fault();
-    if (fault !== null) throw new Unavailable(fault);
+    await this.requireDriver();
     const seconds = request.seconds ?? this.config.sandboxSeconds;
-    const owner = this.folders.ownerOf(workspace);
-    const socket = request.actions && (await this.sockets.open(request.actions, owner));
     const { script: command, caller = { kind: 'service', id: null }, signal } = request;
-    const run = (signal: AbortSignal) =>
+    const place = await this.prepare(workspace, request.actions);
+    const run = (signal: AbortSignal, onStarted: (gauge: Gauge) => void) =>
       this.driver.run({
-        ...(socket ? this.showing(socket) : {}),
-        workspace: this.folders.pathOf(workspace),
-        owner,
+        ...place.request,
         argv: ['bash', '-c', request.script],
         limits: { memoryBytes: this.config.sandboxMemoryBytes, wallMs: seconds * 1000, cpuSeconds: seconds },
         signal,
+        onStarted,
         onOutput: request.onOutput,
       });
     try {
-      return await this.running.showing({ workspaceId: workspace.id, command, caller, signal }, run);
+      const started = { workspaceId: workspace.id, command, caller, kind: 'command', signal } as const;
+      return await this.running.showing(started, run);
     } finally {
-      await socket?.close();
+      await place.close();
     }
+  }
+
+  /** A shell that lasts over several scripts; whoever opens it ends it. */
+  openShell(use: ShellUse): Shell {
+    return new Shell(
+      (workspace, { caller, actions }, script) => this.openSession(workspace, caller, actions, script),
+      use,
+    );
+  }
+
+  private async openSession(
+    workspace: Pick<VisibleWorkspace, 'id' | 'number'>,
+    caller: SandboxCaller,
+    actions: ActionCaller | undefined,
+    script: string,
+  ): Promise<SandboxSession> {
+    await this.requireDriver();
+    const { sandboxMemoryBytes: memoryBytes, sandboxSeconds } = this.config;
+    const place = await this.prepare(workspace, actions);
+    const limits = { memoryBytes, wallMs: sandboxSeconds * 1000, cpuSeconds: SHELL_CPU_SECONDS };
+    const session = await this.driver.openSession({ ...place.request, limits }).catch(async error => {
+      await place.close();
+      throw error;
+    });
+    const started = {
+      workspaceId: workspace.id,
+      command: script,
+      caller,
+      kind: 'session',
+      signal: undefined,
+    } as const;
+    const shown = this.running.showing(started, (stop, measuredBy) => {
+      measuredBy(() => session.usage());
+      stop.addEventListener('abort', () => void session.end(), { once: true });
+      return session.ended;
+    });
+    void shown
+      .then(place.close)
+      .catch(error => this.log.warn({ err: error }, 'a session left something behind'));
+    return session;
+  }
+
+  /** What is the same for all that runs in a workspace, and what must be taken down after it. */
+  private async prepare(
+    workspace: Pick<VisibleWorkspace, 'id' | 'number'>,
+    actions: ActionCaller | undefined,
+  ): Promise<PreparedPlace> {
+    const owner = this.folders.ownerOf(workspace);
+    const socket = actions && (await this.sockets.open(actions, owner));
+    const request = {
+      ...(socket ? this.showing(socket) : {}),
+      workspace: this.folders.pathOf(workspace),
+      owner,
+    };
+    return { request, close: async () => socket?.close() };
+  }
+
+  /** 503 with what to do about it where no sandbox can be had. */
+  private async requireDriver(): Promise<void> {
+    const fault = await this.fault();
+    if (fault !== null) throw new Unavailable(fault);
   }
 
   /** Why code cannot run here; null where it can. */

@@ -1,11 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { SandboxResult } from '#libs/sandbox/index.js';
+import type { OutputChunk } from '#libs/sandbox/index.js';
 import { Field } from '../../platform/http/field.js';
+import { QuotaGuard } from '../changes/quota-guard.js';
 import { SandboxWatch } from '../changes/sandbox-watch.js';
 import { WorkspaceQuota } from '../changes/workspace-quota.js';
 import { sandboxWriterFor } from '../changes/writer.js';
 import { SandboxesService } from '../sandboxes/sandboxes.service.js';
-import { WorkspacesStore } from '../workspaces/index.js';
+import { lostNote, notesOf } from '../sandboxes/script-notes.js';
+import type { ScriptResult } from '../sandboxes/script-result.js';
+import { type VisibleWorkspace, WorkspacesStore } from '../workspaces/index.js';
 import { failed, shorten, succeeded, type Tool, type ToolContext, type ToolResult } from './tool.js';
 import { Yielding } from './yielding.js';
 
@@ -31,8 +34,10 @@ class BashInput {
 export class BashTool implements Tool<BashInput> {
   readonly name = 'bash';
   readonly description =
-    'Run a bash script in the sandbox of the workspace. The working directory is the workspace (/workspace); files ' +
-    'written there stay, everything else is gone afterwards. There is no network. Each call is a new shell.';
+    'Run a bash script in the sandbox of the workspace, which starts in /workspace; only files written there stay for good. ' +
+    'The calls of one agent run share a sandbox: working directory, variables, /tmp and background processes (`server &`) ' +
+    'last until the run ends; exit, set -e and syntax errors end the script alone. There is no network but 127.0.0.1, ' +
+    'unless the variable HTTPS_PROXY is set: then what it lets through.';
   readonly effect = 'write';
   readonly permission = 'code.run';
   readonly input = BashInput;
@@ -54,45 +59,45 @@ export class BashTool implements Tool<BashInput> {
     await this.quota.require(workspace.id, { bytes: 0, files: 0 });
     const writer = sandboxWriterFor(context.actor);
     const early = new Yielding(context.yieldSignal);
-    const run = () =>
-      this.sandboxes.runScript(workspace, {
-        script: command,
-        caller:
-          context.actions?.kind === 'run'
-            ? { kind: 'run', id: context.actions.id }
-            : { kind: 'tool', id: context.actor.id },
-        seconds: timeout_seconds,
-        signal: AbortSignal.any([context.signal, early.signal]),
-        actions: context.actions,
-        onOutput: chunk => context.onOutput?.(chunk.text),
-      });
+    const guard = new QuotaGuard(this.quota, workspace.id);
+    const signal = AbortSignal.any([context.signal, early.signal, guard.signal]);
+    const run = () => this.runIn(workspace, { ...context, signal }, { command, timeout_seconds });
     const { result, changes } = await this.watch
       .around(workspace.id, writer, timeout_seconds ?? LONGEST_SECONDS, run)
-      .finally(() => early.release());
+      .finally(() => {
+        early.release();
+        guard.release();
+      });
     this.quota.forget(workspace.id);
     return {
-      ...report(result, early.signal.aborted),
+      ...report(result, guard.refusal ?? (early.signal.aborted ? YIELDED : undefined)),
       changed: changes.slice(0, MOST_NAMED).map(({ path }) => path),
     };
   }
-}
 
-const ENDINGS: Record<Exclude<SandboxResult['ended_by'], 'exit'>, string> = {
-  timeout: 'Killed: it took longer than allowed.',
-  stopped: 'Killed: the run was stopped.',
-  memory: 'Killed: it used more memory than allowed.',
-  output: 'Killed: it wrote more output than allowed.',
-};
+  private runIn(
+    workspace: VisibleWorkspace,
+    { shell, actions, actor, signal, onOutput }: ToolContext,
+    { command: script, timeout_seconds: seconds }: BashInput,
+  ): Promise<ScriptResult> {
+    const hooks = { signal, onOutput: (chunk: OutputChunk) => onOutput?.(chunk.text) };
+    const wallMs = seconds === undefined ? undefined : seconds * 1000;
+    if (shell) return shell.run(workspace, { script, wallMs, ...hooks });
+    const caller =
+      actions?.kind === 'run'
+        ? ({ kind: 'run', id: actions.id } as const)
+        : ({ kind: 'tool', id: actor.id } as const);
+    return this.sandboxes.runScript(workspace, { script, caller, seconds, actions, ...hooks });
+  }
+}
 
 const YIELDED =
   'Killed before its end, since a new message of the user has come in: this is its output so far. Nothing of it runs on; run it again if it is still wanted.';
 
-function report({ output, exit_code, ended_by, truncated }: SandboxResult, hasYielded: boolean): ToolResult {
-  const ending = ended_by === 'stopped' && hasYielded ? YIELDED : ended_by !== 'exit' && ENDINGS[ended_by];
-  const notes = [
-    ...(truncated ? ['Output beyond the limit is left out.'] : []),
-    ...(ending ? [ending] : exit_code === 0 ? [] : [`Exit code ${exit_code}.`]),
-  ];
-  const text = [shorten(output).trimEnd(), ...notes].filter(Boolean).join('\n');
+/** @param why it was stopped, where that was not its caller's wish */
+function report(result: ScriptResult, why: string | undefined): ToolResult {
+  const { output, exit_code, ended_by, session_lost } = result;
+  const before = session_lost ? [lostNote(session_lost)] : [];
+  const text = [...before, shorten(output).trimEnd(), ...notesOf(result, why)].filter(Boolean).join('\n');
   return ended_by === 'exit' && exit_code === 0 ? succeeded(text || '(no output)') : failed(text);
 }

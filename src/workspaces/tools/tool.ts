@@ -3,6 +3,7 @@ import type { WorkspacePermission } from '../../platform/access/policy.js';
 import type { Effect } from '../../platform/actions/action.js';
 import type { ActionCaller } from '../../platform/actions/action-caller.js';
 import type { Shape } from '../../platform/http/field.js';
+import type { Shell } from '../sandboxes/shell.js';
 
 /** Where and for whom a tool runs. */
 export interface ToolContext {
@@ -15,6 +16,8 @@ export interface ToolContext {
   readonly yieldSignal?: AbortSignal;
   /** Who the command `actions` acts as in a sandbox; absent: there is no such command. */
   readonly actions?: ActionCaller;
+  /** The shell of the run, in which its commands run; absent: each has a sandbox of its own. */
+  readonly shell?: Shell;
   /** Gets output while the tool runs, where it has any before its end. */
   readonly onOutput?: (text: string) => void;
 }

@@ -17,6 +17,7 @@ import { McpApprovals } from './20261122-mcp-approvals.js';
 import { McpSessions } from './20261122-mcp-sessions.js';
 import { RunAuthorityMarks } from './20261122-run-authority.js';
 import { RunQueueTables } from './20261122-run-queue.js';
+import { SandboxSessions } from './20261122-sandboxes.js';
 import { Tasks } from './20261122-tasks.js';
 
 /** Every migration, oldest first. The name is what the database remembers: never change it. */
@@ -41,4 +42,5 @@ export const migrationsList = [
   { name: '20261122-mcp-sessions', class: McpSessions },
   { name: '20261122-mcp-approvals', class: McpApprovals },
   { name: '20261122-tasks', class: Tasks },
+  { name: '20261122-sandboxes', class: SandboxSessions },
 ];
