@@ -16,3 +16,4 @@ export {
   wrapSummary,
 } from './summary.js';
 export type { RequestedTool } from './tool-arguments.js';
+export { Turnstile } from './turnstile.js';

@@ -31,6 +31,9 @@ export async function* streamAnswer(
       if (part.type === 'error') throw part.error;
       // A provider opens its stream with this part by itself, before the server has said anything.
       if (part.type !== 'stream-start') lifeline.beat();
+      // Google's word for arguments that it could not read itself: there is nothing in the answer to go on from.
+      if (part.type === 'finish' && part.finishReason.raw === 'MALFORMED_FUNCTION_CALL')
+        throw brokenCall(model);
       if (part.type === 'finish') finished = part.finishReason.unified !== 'interrupted';
       yield part;
     }
@@ -61,6 +64,11 @@ async function open(model: LanguageModelV4, options: LanguageModelV4CallOptions,
 
 function cutStream(model: LanguageModelV4): ModelError {
   return new ModelError('network', `The answer of ${modelLabel(model)} was cut off before its end.`);
+}
+
+function brokenCall(model: LanguageModelV4): ModelError {
+  const message = `${modelLabel(model)} wrote a call of a tool that its provider could not read.`;
+  return new ModelError('unknown', message, { retryable: true });
 }
 
 /** A stream that already failed rejects its cancellation with the failure that was reported above. */

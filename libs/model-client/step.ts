@@ -34,6 +34,8 @@ export interface StepRequest {
    * needs a valid answer checks it: a provider may know less than the schema says, or cut the answer off.
    */
   responseSchema?: Record<string, unknown>;
+  /** Waits until an attempt may begin; what it resolves with is called at the attempt's end, and so not while it pauses. */
+  enter?: () => Promise<() => void>;
 }
 
 const TIMEOUTS: StreamTimeouts = { firstByteMs: 240_000, idleMs: 120_000 };
@@ -58,6 +60,15 @@ export async function streamStep(request: StepRequest): Promise<StepResult> {
 }
 
 async function attemptStep(request: StepRequest): Promise<StepResult> {
+  const leave = await request.enter?.();
+  try {
+    return await streamOnce(request);
+  } finally {
+    leave?.();
+  }
+}
+
+async function streamOnce(request: StepRequest): Promise<StepResult> {
   const options = {
     prompt: withCachedInstructions(request.prompt),
     // Some servers refuse an empty list.

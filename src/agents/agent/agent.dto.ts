@@ -58,6 +58,12 @@ export class SendMessage {
   @Field.text("Model of this run; absent: the chat's, else the default", { ...MODEL, optional: true })
   model?: string;
 
+  @Field.text(
+    "Models that are asked, in this order, when that one is overloaded, out of reach or out of credit; absent: the organization's",
+    { ...MODEL, list: true, maxItems: 5, optional: true, example: ['atelier/demo'] },
+  )
+  fallback_models?: string[];
+
   @Field.choice(
     'When a run is in flight: queue (a run of its own after it), steer (enters it at its next step), interrupt (stops it, keeps what it did, and runs at once) or reject (409)',
     DELIVERIES,

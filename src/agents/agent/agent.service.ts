@@ -15,7 +15,7 @@ import { SubagentsService } from '../subagents/subagents.service.js';
 import { SendMessage, SentView } from './agent.dto.js';
 import { Deliveries, type Placed } from './deliveries.js';
 import { requireUsableSchema } from './response-check.js';
-import { type NewRun, RunIntake, type Target } from './run-intake.js';
+import { type NewRun, RunIntake, type RunModels, type Target } from './run-intake.js';
 
 /** Accepts messages: each starts a run, or waits in its chat for those before it. */
 @Injectable()
@@ -52,16 +52,16 @@ export class AgentService {
     const existing = input.chat_id ? await this.existing(actor, input) : undefined;
     const draft = existing ? undefined : await this.chats.draft(actor, { ...input, model: undefined });
     const expected = existing ?? draft;
-    const model = expected && (await this.admit(actor, expected, input));
-    if (draft && model) {
-      const run = newRun(actor, model, input);
+    const models = expected && (await this.admit(actor, expected, input));
+    if (draft && models) {
+      const run = newRun(actor, models, input);
       if (await this.intake.begin(draft, run)) return sentView(run, draft.id, { position: 0, into: null });
     }
     return this.database.transaction(async unit => {
       // Where somebody else made the chat since we looked, it is one like any other.
       const target = existing ?? (await this.existing(actor, input, unit));
       if (!target) throw new Conflict('chat_id is taken; leave it out to get a new one');
-      const chosen = target === expected && model ? model : await this.admit(actor, target, input);
+      const chosen = target === expected && models ? models : await this.admit(actor, target, input);
       return this.accept(unit, target, newRun(actor, chosen, input));
     });
   }
@@ -99,44 +99,40 @@ export class AgentService {
     };
   }
 
-  /** The model of the run: one that may be used, and for whose first call the budgets have room. */
-  private async admit(
-    actor: Actor,
-    chat: Target,
-    { model: asked, message, budget }: SendMessage,
-  ): Promise<string> {
-    const model = await this.modelFor(actor, chat, asked);
-    const price = this.catalog.describe(model)?.price ?? null;
-    if (budget?.cost_usd !== undefined && !price)
-      throw new Invalid(`budget.cost_usd cannot be kept: the price of ${model} is not known here`);
-    await this.budgets.requireRoom(chat, estimateUsd(price, Buffer.byteLength(message)));
-    return model;
+  /** The models of the run: such as may be used, and for the first one's first call the budgets have room. */
+  private async admit(actor: Actor, chat: Target, input: SendMessage): Promise<RunModels> {
+    const models = await this.modelsFor(actor, chat, input);
+    const { message, budget } = input;
+    const priceOf = (id: string) => this.catalog.describe(id)?.price ?? null;
+    const unpriced = [models.model, ...models.fallback].find(id => !priceOf(id));
+    if (budget?.cost_usd !== undefined && unpriced)
+      throw new Invalid(`budget.cost_usd cannot be kept: the price of ${unpriced} is not known here`);
+    await this.budgets.requireRoom(chat, estimateUsd(priceOf(models.model), Buffer.byteLength(message)));
+    return models;
   }
 
-  private async modelFor(
+  private async modelsFor(
     actor: Actor,
     { organizationId, workspaceId, agentName, model }: Target,
-    asked: string | undefined,
-  ): Promise<string> {
+    { model: asked, fallback_models: fallback }: SendMessage,
+  ): Promise<RunModels> {
     const chosen = asked ?? model;
-    if (chosen || !workspaceId || !agentName) return this.models.resolve(organizationId, chosen);
+    if (chosen || !workspaceId || !agentName)
+      return this.models.resolveAll(organizationId, { model: chosen, fallback });
     const agent = await this.subagents.require(actor, workspaceId, agentName);
-    return this.models.resolve(
-      organizationId,
-      agent.model,
-      `agent_name: the model of the agent ${agentName}`,
-    );
+    const field = `agent_name: the model of the agent ${agentName}`;
+    return this.models.resolveAll(organizationId, { model: agent.model, field, fallback });
   }
 }
 
-function newRun(actor: Actor, model: string, input: SendMessage): NewRun {
+function newRun(actor: Actor, models: RunModels, input: SendMessage): NewRun {
   const { delivery = 'queue', on_approval: onApproval = 'wait', budget, message: text } = input;
   const { response_schema: responseSchema } = input;
   return {
     actor,
     callId: newId(),
     messageId: newId(),
-    model,
+    models,
     text,
     budget,
     delivery,

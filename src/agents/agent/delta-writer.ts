@@ -32,6 +32,12 @@ export class DeltaWriter {
     if (!this.pause) this.soon ??= setImmediate(() => this.start());
   }
 
+  /** Adds an event that is no text, at its place among the others. */
+  put(event: NewEvent): void {
+    this.pending.push(event);
+    if (!this.pause) this.start();
+  }
+
   /** Forgets what is not yet written and says so by `event`, which comes after all that is. */
   restart(event: NewEvent): void {
     this.pending = [event];

@@ -5,7 +5,13 @@ import type { Compactor } from '../context/compactor.js';
 import { ContextWindow, type ModelInput } from '../context/context-window.js';
 import type { CallableModel } from '../models/model-catalog.js';
 import type { DeltaWriter } from './delta-writer.js';
-import { contextCompacted, contextCompacting, stepRestarted } from './new-events.js';
+import {
+  contextCompacted,
+  contextCompacting,
+  modelFellBack,
+  stepRestarted,
+  stepWaiting,
+} from './new-events.js';
 import { buildPrompt, messagesOf, systemPrompt } from './prompt.js';
 import type { ResponseCheck } from './response-check.js';
 import type { Run } from './run.entity.js';
@@ -33,8 +39,10 @@ interface Question {
 
 /** The model's turns in one attempt at a run: the conversation so far goes in, made shorter where it is too long. */
 export class ModelTurns {
-  private readonly model: CallableModel;
-  private readonly window: ContextWindow;
+  private model: CallableModel;
+  private window: ContextWindow;
+  /** Models that are asked next where this one cannot answer. */
+  private readonly others: string[];
 
   constructor(
     private readonly parts: TurnParts,
@@ -44,11 +52,40 @@ export class ModelTurns {
   ) {
     this.model = parts.steps.open(run.model);
     this.window = new ContextWindow(this.model.contextWindow);
+    this.others = [...run.fallback_models];
   }
 
-  /** The model's answer in step `step`; its cost counts. Throws LimitReached where making room has used up the budget. */
+  /**
+   * The model's answer in step `step`, or that of another of the run's models where it cannot answer; its cost counts.
+   * Throws LimitReached where making room has used up the budget.
+   */
   async take(step: number, tools: RunTools): Promise<ModelAnswer> {
     this.parts.limits.begin();
+    for (;;) {
+      try {
+        return await this.takeWith(step, tools);
+      } catch (error) {
+        if (!isOutOfReach(error) || !(await this.fallBack(step, error))) throw error;
+      }
+    }
+  }
+
+  /** Goes on to the next model that may be used; false where there is none. What was shown of the step is void. */
+  private async fallBack(step: number, { message }: ModelError): Promise<boolean> {
+    const { steps, deltas, journal } = this.parts;
+    for (let id = this.others.shift(); id !== undefined; id = this.others.shift()) {
+      if (!(await steps.isUsable(this.run, id))) continue;
+      const from = this.model.id;
+      this.model = steps.open(id);
+      this.window = new ContextWindow(this.model.contextWindow);
+      deltas.restart(stepRestarted(step, { attempt: 1, delay_ms: 0, message }));
+      await journal.tell([...(await deltas.handOver()), modelFellBack(step, from, id, message)]);
+      return true;
+    }
+    return false;
+  }
+
+  private async takeWith(step: number, tools: RunTools): Promise<ModelAnswer> {
     let question = await this.ask(tools);
     if (this.window.isFullWith(question.bytes))
       question = (await this.compact(step, question, tools)) ?? question;
@@ -83,6 +120,7 @@ export class ModelTurns {
       signal: this.signal,
       onDelta: ({ type, text }) => this.parts.deltas.add(`${type}.delta`, text, { step }),
       onRestart: why => this.parts.deltas.restart(stepRestarted(step, why)),
+      onWait: provider => this.parts.deltas.put(stepWaiting(step, provider)),
     });
     this.window.learn(answer.result.usage.input_tokens, bytes);
     this.parts.limits.add(answer.costUsd);
@@ -129,13 +167,25 @@ export class ModelTurns {
   private async summarizer(step: number, input: ModelInput): Promise<ModelAnswer> {
     await this.parts.journal.tell([...(await this.parts.deltas.handOver()), contextCompacting(step)]);
     const { run, model, signal } = this;
-    const silent = { onDelta: () => undefined, onRestart: () => undefined };
+    const silent = { onDelta: () => undefined, onRestart: () => undefined, onWait: () => undefined };
     return this.parts.steps.call({ run, step, model, input, bytes: bytesOf(input), signal, ...silent });
   }
 }
 
 function isTooLong(error: unknown): error is ModelError {
   return error instanceof ModelError && error.kind === 'context_length';
+}
+
+/** Failures that another provider may well not have. */
+const ELSEWHERE: ReadonlySet<ModelError['kind']> = new Set([
+  'rate_limited',
+  'overloaded',
+  'timeout',
+  'network',
+]);
+
+function isOutOfReach(error: unknown): error is ModelError {
+  return error instanceof ModelError && ELSEWHERE.has(error.kind);
 }
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));

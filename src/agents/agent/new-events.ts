@@ -24,6 +24,18 @@ export const contextCompacted = (summary: ChatSummary): NewEvent => ({
   },
 });
 
+/** A provider is given no more calls at once: this one waits its turn. */
+export const stepWaiting = (step: number, provider: string): NewEvent => ({
+  type: 'step.waiting',
+  data: { step, provider },
+});
+
+/** A model could not answer, and another is asked from now on. */
+export const modelFellBack = (step: number, from: string, to: string, message: string): NewEvent => ({
+  type: 'model.fallback',
+  data: { step, from, to, message },
+});
+
 export const stepFinished = ({ number, result, costUsd }: FinishedStep): NewEvent => ({
   type: 'step.finished',
   data: { step: number, finish_reason: result.finish_reason, usage: result.usage, cost_usd: costUsd },

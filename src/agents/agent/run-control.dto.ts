@@ -89,6 +89,9 @@ export class RunStepView {
   @Field.text('Why the model ended it', { example: 'tool-calls' })
   finish_reason: string;
 
+  @Field.text('The model that answered', { nullable: true, example: 'atelier/demo' })
+  model: string | null;
+
   @Field.text('The model that answered, as its provider names it', { nullable: true, example: 'demo' })
   model_used: string | null;
 
@@ -145,6 +148,12 @@ export class RunRecordView extends RunStatusView {
 
   @Field.text('The subagent that answered', { nullable: true, example: 'reviewer' })
   agent_name: string | null;
+
+  @Field.text('Models that were to be asked where the first could not answer', {
+    list: true,
+    example: ['atelier/demo'],
+  })
+  fallback_models: string[];
 
   @Field.text('The model that answered, as its provider names it', { nullable: true, example: 'demo' })
   model_used: string | null;

@@ -9,6 +9,8 @@ export const RUN_EVENT_TYPES = [
   'step.started',
   'step.restarted',
   'step.finished',
+  'step.waiting',
+  'model.fallback',
   'context.compacting',
   'context.compacted',
   'response.invalid',

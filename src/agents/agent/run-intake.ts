@@ -12,11 +12,17 @@ import { type Place, RunQueue } from './run-queue.js';
 /** A chat as a new run needs it. */
 export type Target = Pick<Chat, 'id' | 'organizationId' | 'workspaceId' | 'agentName' | 'model'>;
 
+/** The model of a run, and those that are asked where it cannot answer. */
+export interface RunModels {
+  model: string;
+  fallback: string[];
+}
+
 export interface NewRun {
   actor: Actor;
   callId: string;
   messageId: string;
-  model: string;
+  models: RunModels;
   text: string;
   budget: RunBudget | undefined;
   delivery: Delivery;
@@ -67,7 +73,8 @@ export class RunIntake {
     run: NewRun,
     { isFirst = false, place }: { isFirst?: boolean; place?: Place } = {},
   ): RawBuilder<unknown> {
-    const { actor, callId, messageId, model, text, budget, delivery, onApproval, responseSchema } = run;
+    const { actor, callId, messageId, text, budget, delivery, onApproval, responseSchema } = run;
+    const { model, fallback } = run.models;
     const events: [string, object][] = [
       ['run.queued', { call_id: callId, chat_id: chat.id, message_id: messageId }],
     ];
@@ -76,13 +83,13 @@ export class RunIntake {
     return sql`accepted as (
         insert into run (id, chat_id, organization_id, workspace_id, status, state, due, holder, attempt, started_at, agent_name,
           model, created_by, actor, step_count, last_event, usage, budget, delivery, on_approval,
-          response_schema, created_at)
+          response_schema, fallback_models, created_at)
         select ${callId}::uuid, place.id, ${chat.organizationId}::uuid, ${chat.workspaceId}::uuid, 'pending',
           ${place ? 'running' : 'queued'}, ${isFirst && !place}::boolean, ${place?.holder ?? null}::uuid, ${place ? 1 : 0}::int,
           case when ${place !== undefined}::boolean then now() end, ${chat.agentName}, ${model}, ${actor.id}::uuid,
           ${JSON.stringify(actor)}::jsonb, 0, ${events.length}::int, ${JSON.stringify(NO_USAGE)}::jsonb,
           ${budget ? JSON.stringify(budget) : null}::jsonb, ${delivery}, ${onApproval},
-          ${responseSchema === undefined ? null : storable(responseSchema)}::json, now() from place
+          ${responseSchema === undefined ? null : storable(responseSchema)}::json, ${fallback}::text[], now() from place
         returning *
       ), said as (
         insert into message (id, chat_id, run_id, run_number, role, content, created_at)

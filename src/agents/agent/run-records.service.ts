@@ -11,8 +11,7 @@ import type { TaskView } from '../tasks/tasks.dto.js';
 import { type TaskRow, TasksStore } from '../tasks/tasks.store.js';
 import type { Run } from './run.entity.js';
 import { ListRuns, RunId, RunPage, RunRecordView, RunStepView, RunSummaryView } from './run-control.dto.js';
-import { RunRecordsStore } from './run-records.store.js';
-import type { RunStep } from './run-step.entity.js';
+import { RunRecordsStore, type StepRow } from './run-records.store.js';
 import { RunsService } from './runs.service.js';
 
 /** Looking back at runs. */
@@ -66,12 +65,13 @@ export class RunRecordsService {
       this.tasks.spent(call_id),
     ]);
     const below = [...spent.values()];
-    const { workspace_id, agent_name, model_used, created_by, attempt: attempts } = run;
+    const { workspace_id, agent_name, fallback_models, model_used, created_by, attempt: attempts } = run;
     return {
       ...status,
       workspace_id,
       parent_call_id: run.parent_id,
       agent_name,
+      fallback_models,
       model_used,
       created_by,
       attempts,
@@ -130,15 +130,17 @@ function taskView({ id, title, agent_name, created_at, finished_at, ...row }: Ta
 function stepView({
   number,
   finish_reason,
+  model,
   model_used,
   usage,
   cost_usd,
   started_at,
   finished_at,
-}: Row<RunStep>): RunStepView {
+}: StepRow): RunStepView {
   return {
     number,
     finish_reason,
+    model,
     model_used,
     usage,
     cost_usd,

@@ -15,6 +15,9 @@ interface RunFilter {
   limit: number;
 }
 
+/** A step, and the id of the model that gave its answer. */
+export type StepRow = Row<RunStep> & { model: string | null };
+
 /** Reads what runs have left behind. */
 @Injectable()
 export class RunRecordsStore {
@@ -36,16 +39,13 @@ export class RunRecordsStore {
     return query.execute();
   }
 
-  async read(id: string): Promise<{ run: Row<Run>; steps: Row<RunStep>[]; files: string[] }> {
+  async read(id: string): Promise<{ run: Row<Run>; steps: StepRow[]; files: string[] }> {
     const tables = this.database.tables<{ run: Run; run_step: RunStep }>();
     const run = await tables.selectFrom('run').selectAll().where('id', '=', id).executeTakeFirst();
     if (!run) throw new NotFound('No such run');
-    const steps = await tables
-      .selectFrom('run_step')
-      .selectAll()
-      .where('run_id', '=', id)
-      .orderBy('number')
-      .execute();
+    const { rows: steps } = await sql<StepRow>`
+      select s.*, m.model from run_step s left join message m on m.run_id = s.run_id and m.step = s.number and m.role = 'assistant'
+      where s.run_id = ${id} order by s.number`.execute(tables);
     const { rows } = await sql<{ path: string }>`
       select data ->> 'path' as path from run_event where run_id = ${id} and type = 'file.changed' group by 1 order by min(id)`.execute(
       tables,

@@ -1,5 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { costUsd, type StepRequest, type StepResult, streamStep } from '#libs/model-client/index.js';
+import {
+  costUsd,
+  type StepRequest,
+  type StepResult,
+  streamStep,
+  Turnstile,
+} from '#libs/model-client/index.js';
 import { Budgets, type PlannedSpend } from '../../identity/index.js';
 import { Config } from '../../platform/config/config.js';
 import type { Row } from '../../platform/database/rows.js';
@@ -7,6 +13,7 @@ import { Unavailable } from '../../platform/http/problem.js';
 import type { ModelInput } from '../context/context-window.js';
 import { estimateUsd } from '../models/estimate.js';
 import { type CallableModel, ModelCatalog } from '../models/model-catalog.js';
+import { ModelUnusable } from '../models/model-unusable.js';
 import { ModelsService } from '../models/models.service.js';
 import type { Run } from './run.entity.js';
 
@@ -19,6 +26,8 @@ export interface ModelCall extends Pick<StepRequest, 'signal' | 'onDelta' | 'onR
   input: ModelInput;
   /** Size of the input. */
   bytes: number;
+  /** Hears that the call has to wait, as too many are made to its provider. */
+  onWait: (provider: string) => void;
 }
 
 export interface ModelAnswer {
@@ -31,6 +40,9 @@ export interface ModelAnswer {
 /** Calls models on behalf of runs, within their budgets. */
 @Injectable()
 export class StepCaller {
+  /** By provider. */
+  private readonly turnstiles = new Map<string, Turnstile>();
+
   constructor(
     @Inject(ModelsService) private readonly models: ModelsService,
     @Inject(ModelCatalog) private readonly catalog: ModelCatalog,
@@ -43,6 +55,17 @@ export class StepCaller {
     await this.models.resolve(organization_id, model);
   }
 
+  /** Whether the organization may use a model, and its provider is configured. */
+  async isUsable({ organization_id }: Pick<Row<Run>, 'organization_id'>, model: string): Promise<boolean> {
+    try {
+      await this.models.resolve(organization_id, model);
+      return this.catalog.find(model) !== undefined;
+    } catch (error) {
+      if (error instanceof ModelUnusable) return false;
+      throw error;
+    }
+  }
+
   /** Throws Unavailable where the model's provider is no longer configured. */
   open(model: string): CallableModel {
     const found = this.catalog.find(model);
@@ -51,7 +74,7 @@ export class StepCaller {
   }
 
   /** Throws BudgetReached, before the model is called, where a budget has no room for what that may cost. */
-  async call({ run, step, model, input, bytes, ...hooks }: ModelCall): Promise<ModelAnswer> {
+  async call({ run, step, model, input, bytes, onWait, ...hooks }: ModelCall): Promise<ModelAnswer> {
     const silence = this.config.modelTimeoutSeconds * 1000;
     const estimate = estimateUsd(model.price, bytes);
     const result = await this.withinBudget(spendOf(run, step, estimate), hooks.signal, () =>
@@ -60,10 +83,26 @@ export class StepCaller {
         ...input,
         timeouts: { firstByteMs: silence, idleMs: silence },
         cacheKey: run.chat_id,
+        enter: () => this.enter(model.id, run.organization_id, hooks.signal, onWait),
         ...hooks,
       }),
     );
     return { result, costUsd: model.price && costUsd(result.usage, model.price), model: model.id };
+  }
+
+  /** Organizations take turns where a provider is asked for more than it is given at once. */
+  private enter(
+    modelId: string,
+    organizationId: string,
+    signal: AbortSignal,
+    onWait: ModelCall['onWait'],
+  ): Promise<() => void> {
+    const provider = modelId.slice(0, modelId.indexOf('/'));
+    const limit = this.config.modelConcurrency.get(provider);
+    if (limit === undefined) return Promise.resolve(() => {});
+    const turnstile = this.turnstiles.get(provider) ?? new Turnstile(limit);
+    this.turnstiles.set(provider, turnstile);
+    return turnstile.enter(organizationId, signal, () => onWait(provider));
   }
 
   /** What is held for a call that succeeds is freed where its cost is written down. */

@@ -8,6 +8,7 @@ interface ModelSettingsRow {
   enabled: string[];
   disabled: string[];
   default_model: string | null;
+  fallback: string[];
   new_models: ModelSettingsFields['newModels'];
   updated_at: string;
 }
@@ -47,12 +48,12 @@ export class ModelSettingsStore {
     const row = await this.database
       .tables<ModelTables>()
       .selectFrom('organization_models')
-      .select(['enabled', 'disabled', 'default_model', 'new_models'])
+      .select(['enabled', 'disabled', 'default_model', 'fallback', 'new_models'])
       .where('organization_id', '=', organizationId)
       .executeTakeFirst();
     if (!row) return ModelSettings.FRESH;
-    const { enabled, disabled, default_model: defaultModel, new_models: newModels } = row;
-    return new ModelSettings({ enabled, disabled, defaultModel, newModels });
+    const { enabled, disabled, default_model: defaultModel, fallback, new_models: newModels } = row;
+    return new ModelSettings({ enabled, disabled, defaultModel, fallback, newModels });
   }
 
   /** Replaces all of it in one statement: of two that come at once, one is what stays. */
@@ -61,6 +62,7 @@ export class ModelSettingsStore {
       enabled: [...fields.enabled],
       disabled: [...fields.disabled],
       default_model: fields.defaultModel,
+      fallback: [...fields.fallback],
       new_models: fields.newModels,
       updated_at: new Date().toISOString(),
     };

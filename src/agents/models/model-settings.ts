@@ -7,6 +7,8 @@ export interface ModelSettingsFields {
   readonly disabled: readonly string[];
   /** Used when none is named; null: the installation's. */
   readonly defaultModel: string | null;
+  /** Asked in this order, where a message names none, when the model that was chosen cannot answer. */
+  readonly fallback: readonly string[];
   /** What becomes of models that the admins have not decided about. */
   readonly newModels: (typeof NEW_MODELS)[number];
 }
@@ -18,6 +20,7 @@ export class ModelSettings {
     enabled: [],
     disabled: [],
     defaultModel: null,
+    fallback: [],
     newModels: 'enabled',
   });
 

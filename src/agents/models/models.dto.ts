@@ -60,6 +60,8 @@ export class ModelsView {
 }
 
 const MODEL_ID = { min: 1, max: 200 };
+const FALLBACK_MEANING =
+  'Models that are asked, in this order, when the one chosen is overloaded, out of reach or out of credit, where a message names none';
 const NEW_MODELS_MEANING =
   'What becomes of models that appear later, and of those that a provider has but that are not listed';
 
@@ -85,6 +87,15 @@ export class UpdateModelSettings extends ReadModelSettings {
   })
   default?: string | null;
 
+  @Field.text(`${FALLBACK_MEANING}; each one of \`enabled\``, {
+    ...MODEL_ID,
+    optional: true,
+    list: true,
+    maxItems: 5,
+    example: ['atelier/demo'],
+  })
+  fallback?: string[];
+
   @Field.choice(NEW_MODELS_MEANING, NEW_MODELS, { optional: true, default: 'disabled' })
   new_models?: (typeof NEW_MODELS)[number];
 }
@@ -106,6 +117,9 @@ export class ModelSettingsView {
     example: 'atelier/demo',
   })
   default: string | null;
+
+  @Field.text(FALLBACK_MEANING, { ...MODEL_ID, list: true, example: ['atelier/demo'] })
+  fallback: string[];
 
   @Field.choice(NEW_MODELS_MEANING, NEW_MODELS)
   new_models: (typeof NEW_MODELS)[number];

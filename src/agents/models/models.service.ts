@@ -65,6 +65,7 @@ export class ModelsService {
       enabled: ids.filter(model => settings.allows(model)),
       disabled: ids.filter(model => !settings.allows(model)),
       default: settings.fields.defaultModel,
+      fallback: [...settings.fields.fallback],
       new_models: settings.fields.newModels,
     };
   }
@@ -79,7 +80,7 @@ export class ModelsService {
   })
   async updateSettings(actor: Actor, input: UpdateModelSettings): Promise<ModelSettingsView> {
     const { organization_id, default: defaultModel = null, new_models: newModels = 'disabled' } = input;
-    const enabled = [...new Set(input.enabled)];
+    const [enabled, fallback] = [[...new Set(input.enabled)], [...new Set(input.fallback)]];
     const { id } = await this.organizations.require(actor, 'model.configure', organization_id);
     const known = this.idsFor(await this.settings.of(id));
     const unknown = enabled.filter(model => !known.includes(model) && this.catalog.faultOf(model));
@@ -87,16 +88,19 @@ export class ModelsService {
       throw new Invalid(`enabled names models that are not there: ${unknown.slice(0, 20).join(', ')}`);
     if (defaultModel !== null && !enabled.includes(defaultModel))
       throw new Invalid(`default must be one of enabled, which "${defaultModel.slice(0, 200)}" is not`);
+    const outside = fallback.filter(model => !enabled.includes(model));
+    if (outside.length > 0)
+      throw new Invalid(`fallback names models that are not among enabled: ${outside.join(', ')}`);
     const disabled = known.filter(model => !enabled.includes(model));
     await this.database.transaction(async unit => {
       await this.organizations.requireEntity(unit, actor, 'model.configure', id);
-      await this.settings.save(unit, id, { enabled, disabled, defaultModel, newModels });
+      await this.settings.save(unit, id, { enabled, disabled, defaultModel, fallback, newModels });
       await this.audit.record(unit, actor, {
         action: 'model_settings_update',
         target_type: 'organization',
         target_id: id,
         organization_id: id,
-        details: { enabled, default: defaultModel, new_models: newModels },
+        details: { enabled, default: defaultModel, fallback, new_models: newModels },
       });
     });
     return this.readSettings(actor, { organization_id: id });
@@ -107,7 +111,22 @@ export class ModelsService {
    * one that is not there or not enabled.
    */
   async resolve(organizationId: string, requested: string | null, field = 'model'): Promise<string> {
+    return this.chosenIn(await this.settings.of(organizationId), requested, field);
+  }
+
+  /** As {@link resolve}, with the models to ask where that one cannot answer: those named, else the organization's. */
+  async resolveAll(
+    organizationId: string,
+    { model, field, fallback }: { model: string | null; field?: string; fallback?: readonly string[] },
+  ): Promise<{ model: string; fallback: string[] }> {
     const settings = await this.settings.of(organizationId);
+    const first = this.chosenIn(settings, model, field);
+    for (const id of fallback ?? []) this.chosenIn(settings, id, 'fallback_models');
+    const next = fallback ?? settings.fields.fallback.filter(id => !this.reasonAgainst(settings, id));
+    return { model: first, fallback: [...new Set(next)].filter(id => id !== first) };
+  }
+
+  private chosenIn(settings: ModelSettings, requested: string | null, field?: string): string {
     if (requested === null) return this.defaultFor(settings);
     const reason = this.reasonAgainst(settings, requested);
     if (reason) throw new ModelUnusable(reason, field);

@@ -84,6 +84,15 @@ const asOrigins: Parse<string[]> = (raw, name) =>
       return parsed.origin;
     });
 
+const asLimits: Parse<ReadonlyMap<string, number>> = (raw, name) =>
+  new Map(
+    raw.split(',').map(pair => {
+      const [, provider = '', most] = /^\s*([\w-]+)\s*=\s*([1-9]\d{0,5})\s*$/.exec(pair) ?? [];
+      if (!provider) throw new InvalidSetting(`${name} must list limits such as anthropic=8, not "${pair}".`);
+      return [provider, Number(most)];
+    }),
+  );
+
 const MEBIBYTE = 1024 * 1024;
 
 /** Every environment variable the service reads, in the order `.env.example` lists them. */
@@ -357,6 +366,12 @@ export const settings = {
     'How long a model may be silent before its call counts as failed.',
     asInteger(1, 3600),
     120,
+  ),
+  modelConcurrency: setting(
+    'MODEL_CONCURRENCY',
+    'Most calls that one process makes to a provider at once, e.g. anthropic=8,local=2; others wait their turn. Unset: any number.',
+    asLimits,
+    new Map<string, number>(),
   ),
   rateLimitPerMinute: setting(
     'RATE_LIMIT_PER_MINUTE',
