@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { FakeAnthropic } from '../fakes/anthropic-server.js';
+import { FakeOpenAi } from '../fakes/openai-server.js';
+import { AgentClient, textOf } from '../harness/agent.js';
+import type { Json } from '../harness/client.js';
+import { type Person, TestService } from '../harness/service.js';
+
+const SONNET = 'anthropic/claude-sonnet-5-5';
+const SMALL = 'local/small';
+const NO_CREDIT = { status: 402, body: { error: { type: 'billing_error', message: 'No credit.' } } };
+
+let local: FakeOpenAi;
+let claude: FakeAnthropic;
+let service: TestService;
+let ada: Person;
+let agent: AgentClient;
+let workspace_id: string;
+
+beforeAll(async () => {
+  [local, claude] = await Promise.all([FakeOpenAi.start(), FakeAnthropic.start()]);
+  service = await TestService.start({
+    OPENAI_COMPATIBLE_BASE_URL: local.url,
+    OPENAI_COMPATIBLE_MODELS: 'small,large',
+    ANTHROPIC_API_KEY: 'key',
+    ANTHROPIC_BASE_URL: claude.url,
+    MODEL_CONCURRENCY: 'local=1',
+    MODEL_TIMEOUT_SECONDS: '20',
+  });
+  ada = await service.person();
+  agent = new AgentClient(ada.client);
+  workspace_id = await service.workspace(ada);
+});
+afterAll(async () => {
+  await service.stop();
+  await Promise.all([local.stop(), claude.stop()]);
+});
+
+const record = async ({ call_id }: Json) => (await ada.client.get(`/api/agent/runs/${call_id}`)).body;
+const settings = () => `/api/organizations/${ada.organizationId}/models`;
+
+describe('a model that cannot answer', () => {
+  it('gives way to the next one for the rest of the run, and the record tells both', async () => {
+    const tool = { name: 'list_files', input: {} };
+    claude.reply([{ text: 'Let me see.', tool, signature: 'c2ln', reasoning: 'Hm.' }, NO_CREDIT]);
+    local.reply([{ tool }, { text: 'Here I am.' }]);
+    const fields = { workspace_id, model: SONNET, fallback_models: [SMALL] };
+    const sent = await agent.send('go', fields);
+    expect(await agent.ended(sent)).toMatchObject({
+      status: 'completed',
+      model: SONNET,
+      result: { response: 'Here I am.' },
+    });
+    expect(await record(sent)).toMatchObject({
+      model: SONNET,
+      fallback_models: [SMALL],
+      model_used: 'small',
+      steps: [{ model: SONNET }, { model: SMALL }, { model: SMALL }],
+    });
+    const events = await agent.events(sent);
+    expect(events.find(({ event }) => event === 'model.fallback')?.data).toMatchObject({
+      step: 2,
+      from: SONNET,
+      to: SMALL,
+      message: expect.stringContaining('no credit left'),
+    });
+    expect(JSON.stringify(local.requests.at(-1)?.body)).not.toContain('c2ln');
+    const entries = await service.database.query(
+      'select model from usage_entry where run_id = $1 and kind = $2 order by step',
+      [sent.call_id, 'model_call'],
+    );
+    expect(entries.map(({ model }: Json) => model)).toEqual([SONNET, SMALL, SMALL]);
+  });
+
+  it('leaves nothing of what it had begun to say', async () => {
+    claude.reply({
+      text: 'The wrong beginning',
+      error: { type: 'billing_error', message: 'insufficient_quota' },
+    });
+    local.reply({ text: 'The right answer.' });
+    const sent = await agent.send('go', { model: SONNET, fallback_models: [SMALL] });
+    expect((await agent.ended(sent)).result.response).toBe('The right answer.');
+    expect(textOf(await agent.events(sent))).toBe('The right answer.');
+  });
+
+  it('ends the run where no other may be used, and for what another could not do better', async () => {
+    claude.reply([NO_CREDIT, { status: 401 }]);
+    const fields = { model: SONNET, fallback_models: [SMALL] };
+    expect(await agent.run('go', { model: SONNET })).toMatchObject({ error: { type: 'model_rate_limited' } });
+    expect(await agent.run('go', fields)).toMatchObject({ error: { type: 'model_auth' } });
+  });
+
+  it('gives way as the organization says, where the message does not, to models that are enabled', async () => {
+    const all = [SONNET, SMALL, 'local/large'];
+    const unknown = await ada.client.put(settings(), { enabled: all, fallback: ['atelier/demo'] });
+    expect(unknown).toMatchObject({ status: 422, body: { detail: expect.stringContaining('fallback') } });
+    const { body } = await ada.client.put(settings(), { enabled: all, fallback: [SMALL, 'local/large'] });
+    expect(body.fallback).toEqual([SMALL, 'local/large']);
+    let go = () => {};
+    const after = new Promise<void>(resolve => {
+      go = resolve;
+    });
+    claude.reply({ ...NO_CREDIT, after });
+    const from = claude.requests.length;
+    const sent = await agent.send('go', { model: SONNET });
+    await claude.received(from + 1);
+    await ada.client.put(settings(), { enabled: [SONNET, 'local/large'] });
+    local.reply({ text: 'Large.' });
+    go();
+    expect((await agent.ended(sent)).result.response).toBe('Large.');
+    expect((await record(sent)).steps).toMatchObject([{ model: 'local/large' }]);
+    const refused = await ada.client.post('/api/agent/message', {
+      message: 'go',
+      model: SONNET,
+      fallback_models: [SMALL],
+    });
+    expect(refused).toMatchObject({
+      status: 422,
+      body: { detail: expect.stringMatching(/^fallback_models: /) },
+    });
+    await ada.client.put(settings(), { enabled: all, fallback: [], new_models: 'enabled' });
+  });
+});
+
+describe('a provider that is asked one thing at a time', () => {
+  it('lets others wait, who see it and can be stopped', async () => {
+    let go = () => {};
+    const after = new Promise<void>(resolve => {
+      go = resolve;
+    });
+    local.reply([{ text: 'First.', after }, { text: 'Third.' }]);
+    const from = local.requests.length;
+    const first = await agent.send('first', { model: SMALL });
+    await local.received(from + 1);
+    const second = await agent.send('second', { model: SMALL });
+    const waits = await agent.until(second, ({ event }) => event === 'step.waiting');
+    expect(waits.data).toEqual({ step: 1, provider: 'local' });
+    await ada.client.post('/api/agent/stop', { call_id: second.call_id });
+    expect(await agent.ended(second)).toMatchObject({ status: 'completed', stop_reason: 'stopped' });
+    const third = await agent.send('third', { model: 'local/large' });
+    await agent.until(third, ({ event }) => event === 'step.waiting');
+    expect(local.requests.length).toBe(from + 1);
+    go();
+    expect((await agent.ended(first)).result.response).toBe('First.');
+    expect((await agent.ended(third)).result.response).toBe('Third.');
+  });
+});
