@@ -83,6 +83,7 @@ describe('the models of a fresh organization', () => {
       enabled: ['local/small', 'local/large', DEMO],
       disabled: [],
       default: null,
+      fallback: [],
       new_models: 'enabled',
     });
   });
@@ -99,6 +100,7 @@ describe('an admin', () => {
       enabled: ['local/large', DEMO],
       disabled: ['local/small'],
       default: DEMO,
+      fallback: [],
       new_models: 'disabled',
     });
     expect((await ada.client.get(address())).body).toEqual(decided);
