@@ -15,6 +15,8 @@ export interface WriteOptions {
   ifMatch?: string;
   /** Write only if nothing is there. */
   ifNoneMatch?: '*';
+  /** Whether whoever may read it may run it; default: as before, and a new file may not be run. */
+  executable?: boolean;
   signal?: AbortSignal;
   /** The exact length of the source where it is known: refused at once if too large, `aborted` if not met. */
   expectedBytes?: number;
@@ -48,7 +50,7 @@ export async function write(
     checkConditions(before, path, options);
     return StagedFile.use(destination, maxFileBytes, async staged => {
       await fill(staged.file, source, path, options);
-      await staged.file.finish(owner, before?.mode ?? NEW_FILE_MODE);
+      await staged.file.finish(owner, modeFor(before?.mode ?? NEW_FILE_MODE, options.executable));
       return exclusion(path, async () => {
         await destination.folder();
         const current = await destination.current();
@@ -59,6 +61,12 @@ export async function write(
       });
     });
   });
+}
+
+function modeFor(mode: bigint, executable: boolean | undefined): bigint {
+  if (executable === undefined) return mode;
+  const others = mode & ~0o111n;
+  return executable ? others | ((mode & 0o444n) >> 2n) : others;
 }
 
 async function fill(file: NewFile, source: FileSource, path: string, options: WriteOptions): Promise<void> {

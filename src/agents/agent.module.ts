@@ -18,6 +18,7 @@ import { RunLoop } from './agent/run-loop.js';
 import { RunQueue } from './agent/run-queue.js';
 import { RunRecordsService } from './agent/run-records.service.js';
 import { RunRecordsStore } from './agent/run-records.store.js';
+import { RunRollbackService } from './agent/run-rollback.service.js';
 import { RunStopper } from './agent/run-stopper.js';
 import { RunWorker } from './agent/run-worker.js';
 import { RunsService } from './agent/runs.service.js';
@@ -66,6 +67,7 @@ import { TasksStore } from './tasks/tasks.store.js';
     RunControlService,
     RunRecordsService,
     RunRecordsStore,
+    RunRollbackService,
     RunStopper,
     QueueStore,
     QueueService,

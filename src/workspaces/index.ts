@@ -6,6 +6,7 @@ export { ChangesService } from './changes/changes.service.js';
 export { FilesService } from './files/files.service.js';
 export { SandboxesService } from './sandboxes/sandboxes.service.js';
 export type { Shell } from './sandboxes/shell.js';
+export { FileChangeView, RevertedView, RunFiles, RunRollback } from './history/index.js';
 export { ShareOrigin } from './share/index.js';
 export { failed, type Tool, type ToolResult } from './tools/tool.js';
 export { Toolbox } from './tools/toolbox.js';

@@ -4,6 +4,7 @@ import { IdentityModule } from '../identity/index.js';
 import { ArchivesController } from './archives/archives.controller.js';
 import { ArchivesService } from './archives/archives.service.js';
 import { ChangeLog } from './changes/change-log.js';
+import { ChangeRetention } from './changes/change-retention.js';
 import { ChangesController } from './changes/changes.controller.js';
 import { ChangesService } from './changes/changes.service.js';
 import { SandboxWatch } from './changes/sandbox-watch.js';
@@ -14,6 +15,13 @@ import { DuplicateJobs } from './duplicate/duplicate.jobs.js';
 import { DuplicateService, OPERATION_QUEUE } from './duplicate/duplicate.service.js';
 import { FilesController } from './files/files.controller.js';
 import { FilesService } from './files/files.service.js';
+import {
+  HISTORY_QUEUE,
+  historyControllers,
+  historyProviders,
+  RunFiles,
+  RunRollback,
+} from './history/index.js';
 import { WorkspaceMembersController } from './members/workspace-members.controller.js';
 import { WorkspaceMembersService } from './members/workspace-members.service.js';
 import { WorkspaceMembersStore } from './members/workspace-members.store.js';
@@ -51,7 +59,10 @@ import {
 
 /** Workspaces and the files in them. */
 @Module({
-  imports: [IdentityModule, BullModule.registerQueue({ name: WORKSPACE_QUEUE }, { name: OPERATION_QUEUE })],
+  imports: [
+    IdentityModule,
+    BullModule.registerQueue({ name: WORKSPACE_QUEUE }, { name: OPERATION_QUEUE }, { name: HISTORY_QUEUE }),
+  ],
   controllers: [
     WorkspacesController,
     FilesController,
@@ -63,6 +74,7 @@ import {
     ToolsController,
     SandboxesController,
     WorkspaceMembersController,
+    ...historyControllers,
     ...shareControllers,
   ],
   providers: [
@@ -75,6 +87,7 @@ import {
     WorkspaceMembersStore,
     FilesService,
     ChangeLog,
+    ChangeRetention,
     ChangesService,
     SandboxWatch,
     WorkspaceQuota,
@@ -96,6 +109,7 @@ import {
     ListFilesTool,
     SearchFilesTool,
     Toolbox,
+    ...historyProviders,
     ...shareProviders,
     ToolsService,
   ],
@@ -105,6 +119,8 @@ import {
     WorkspaceFolders,
     FilesService,
     SandboxesService,
+    RunFiles,
+    RunRollback,
     ChangesService,
     Toolbox,
     ToolsService,

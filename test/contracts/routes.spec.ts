@@ -71,9 +71,11 @@ beforeAll(async () => {
   await victim.client.get(`/api/agent/status/${sent.body.call_id}?wait=30`);
   const sessions = await victim.client.get('/api/auth/sessions');
   const ran = await victim.client.post('/api/actions/file_list/run', { workspace_id: workspace });
+  const versions = await victim.client.get(`/api/workspaces/${workspace}/files/history`);
   const duplicate = await victim.client.post(`/api/workspaces/${workspace}/duplicate`, { name: 'Copy' });
   ids = {
     operations: duplicate.body.operation_id,
+    version: versions.body.items[0].id,
     auth: sessions.body.items[0].id,
     workspaceId: workspace,
     workspace_id: workspace,

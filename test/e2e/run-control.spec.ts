@@ -189,7 +189,7 @@ describe('records', () => {
       status: 'completed',
       attempts: 1,
       created_by: ada.id,
-      files_changed: ['a/b.txt'],
+      files_changed: [{ path: 'a/b.txt', kind: 'created', before: null, after: { size: 2, kept: true } }],
     });
     expect(body.steps.map((step: Json) => step.number)).toEqual([1, 2, 3]);
     const list = await ada.client.get(`/api/agent/runs?chat_id=${run.chat_id}`);

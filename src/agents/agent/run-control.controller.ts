@@ -3,15 +3,17 @@ import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Input } from '../../platform/http/input.js';
 import { Serves } from '../../platform/http/serves.js';
-import { ListRuns, RunId, StopRuns } from './run-control.dto.js';
+import { ListRuns, RollbackRun, RunId, StopRuns } from './run-control.dto.js';
 import { RunControlService } from './run-control.service.js';
 import { RunRecordsService } from './run-records.service.js';
+import { RunRollbackService } from './run-rollback.service.js';
 
 @Controller()
 export class RunControlController {
   constructor(
     @Inject(RunControlService) private readonly control: RunControlService,
     @Inject(RunRecordsService) private readonly records: RunRecordsService,
+    @Inject(RunRollbackService) private readonly rollbacks: RunRollbackService,
   ) {}
 
   @Serves(RunControlService, 'stop')
@@ -30,5 +32,11 @@ export class RunControlController {
   @Get('/api/agent/runs/:callId')
   run(@Caller() actor: Actor, @Input() input: RunId) {
     return this.records.read(actor, input);
+  }
+
+  @Serves(RunRollbackService, 'rollback')
+  @Post('/api/agent/runs/:callId/rollback')
+  rollback(@Caller() actor: Actor, @Input() input: RollbackRun) {
+    return this.rollbacks.rollback(actor, input);
   }
 }

@@ -1,5 +1,6 @@
 import { Field } from '../../platform/http/field.js';
 import { PageInput, PageOf } from '../../platform/http/page.js';
+import { FileChangeView, RevertedView } from '../../workspaces/index.js';
 import { RUN_STATUSES } from '../chats/chats.dto.js';
 import { TaskView } from '../tasks/tasks.dto.js';
 import { RUN_STATES, RunStatusView, UsageView } from './agent.dto.js';
@@ -78,6 +79,21 @@ export class RunSummaryView {
 export const RunPage = PageOf(RunSummaryView, 'RunPage');
 
 export class RunId {
+  @Field.id('The run')
+  call_id: string;
+}
+
+export class RollbackRun extends RunId {
+  @Field.boolean('Leave files alone that somebody changed since, instead of refusing', {
+    optional: true,
+    default: false,
+    example: false,
+  })
+  skip_changed?: boolean;
+}
+
+/** What came of taking a run's changes to files back. */
+export class RolledBackView extends RevertedView {
   @Field.id('The run')
   call_id: string;
 }
@@ -182,6 +198,10 @@ export class RunRecordView extends RunStatusView {
   })
   total_cost_usd: number | null;
 
-  @Field.text('Files that its tools are known to have changed', { list: true, example: ['hello.txt'] })
-  files_changed: string[];
+  @Field.object(
+    'Files that it changed, with how they were before and after: up to 1000 (GET …/files/history?run_id= has all)',
+    () => FileChangeView,
+    { list: true },
+  )
+  files_changed: FileChangeView[];
 }

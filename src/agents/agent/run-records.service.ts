@@ -4,7 +4,7 @@ import { Action } from '../../platform/actions/action.js';
 import { iso, isoOrNull, type Row } from '../../platform/database/rows.js';
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/http/page.js';
 import { Invalid } from '../../platform/http/problem.js';
-import { WorkspacesStore } from '../../workspaces/index.js';
+import { RunFiles, WorkspacesStore } from '../../workspaces/index.js';
 import { ChatsStore } from '../chats/chats.store.js';
 import { ChatSummariesStore } from '../context/chat-summaries.store.js';
 import type { TaskView } from '../tasks/tasks.dto.js';
@@ -13,6 +13,9 @@ import type { Run } from './run.entity.js';
 import { ListRuns, RunId, RunPage, RunRecordView, RunStepView, RunSummaryView } from './run-control.dto.js';
 import { RunRecordsStore, type StepRow } from './run-records.store.js';
 import { RunsService } from './runs.service.js';
+
+/** Files that a record names. */
+const MOST_FILES = 1000;
 
 /** Looking back at runs. */
 @Injectable()
@@ -24,6 +27,7 @@ export class RunRecordsService {
     @Inject(ChatsStore) private readonly chats: ChatsStore,
     @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
     @Inject(TasksStore) private readonly tasks: TasksStore,
+    @Inject(RunFiles) private readonly runFiles: RunFiles,
   ) {}
 
   @Action({
@@ -59,13 +63,14 @@ export class RunRecordsService {
   })
   async read(actor: Actor, { call_id }: RunId): Promise<RunRecordView> {
     const status = await this.runs.status(actor, { call_id });
-    const [{ run, steps, files }, tasks, spent] = await Promise.all([
+    const [{ run, steps }, tasks, spent] = await Promise.all([
       this.records.read(call_id),
       this.tasks.list(call_id),
       this.tasks.spent(call_id),
     ]);
     const below = [...spent.values()];
     const { workspace_id, agent_name, fallback_models, model_used, created_by, attempt: attempts } = run;
+    const files = workspace_id === null ? [] : await this.runFiles.changed(workspace_id, call_id, MOST_FILES);
     return {
       ...status,
       workspace_id,

@@ -39,17 +39,13 @@ export class RunRecordsStore {
     return query.execute();
   }
 
-  async read(id: string): Promise<{ run: Row<Run>; steps: StepRow[]; files: string[] }> {
+  async read(id: string): Promise<{ run: Row<Run>; steps: StepRow[] }> {
     const tables = this.database.tables<{ run: Run; run_step: RunStep }>();
     const run = await tables.selectFrom('run').selectAll().where('id', '=', id).executeTakeFirst();
     if (!run) throw new NotFound('No such run');
     const { rows: steps } = await sql<StepRow>`
       select s.*, m.model from run_step s left join message m on m.run_id = s.run_id and m.step = s.number and m.role = 'assistant'
       where s.run_id = ${id} order by s.number`.execute(tables);
-    const { rows } = await sql<{ path: string }>`
-      select data ->> 'path' as path from run_event where run_id = ${id} and type = 'file.changed' group by 1 order by min(id)`.execute(
-      tables,
-    );
-    return { run, steps, files: rows.map(({ path }) => path) };
+    return { run, steps };
   }
 }

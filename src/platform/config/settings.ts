@@ -214,6 +214,30 @@ export const settings = {
     asInteger(1, Number.MAX_SAFE_INTEGER),
     200_000,
   ),
+  historyDays: setting(
+    'HISTORY_DAYS',
+    'How long earlier versions of files are kept; 0: there is no history of files.',
+    asInteger(0, 36500),
+    90,
+  ),
+  historyFileBytes: setting(
+    'HISTORY_FILE_BYTES',
+    'Largest file whose earlier versions are kept; of larger ones only size and time.',
+    asInteger(1, 64 * MEBIBYTE),
+    8 * MEBIBYTE,
+  ),
+  historyWorkspaceBytes: setting(
+    'HISTORY_WORKSPACE_BYTES',
+    'Most bytes that the history of one workspace may take; what is older is forgotten sooner.',
+    asInteger(MEBIBYTE, Number.MAX_SAFE_INTEGER),
+    2 * 1024 * MEBIBYTE,
+  ),
+  changeLogDays: setting(
+    'CHANGE_LOG_DAYS',
+    'How long the log of changes to files is kept, from which event streams resume.',
+    asInteger(1, 36500),
+    30,
+  ),
   maxBodyBytes: setting(
     'MAX_BODY_BYTES',
     'Largest JSON body (uploads of raw bytes are limited by MAX_FILE_BYTES).',

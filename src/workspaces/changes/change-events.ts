@@ -25,6 +25,12 @@ export class ChangeEvents {
       while (!signal.aborted && (await this.mayWatch())) {
         const wait = await this.log.settle(this.workspaceId);
         const rows = await this.log.after(this.workspaceId, seen, EVENTS_AT_ONCE);
+        const pruned = await this.log.prunedThrough(this.workspaceId);
+        if (seen < pruned) {
+          yield [resetAt(pruned)];
+          seen = pruned;
+          continue;
+        }
         if (rows.length > 0) yield rows.map(eventOf);
         seen = Number(rows.at(-1)?.id ?? seen);
         if (rows.length > 0) continue;
@@ -36,6 +42,11 @@ export class ChangeEvents {
       wakeUp.close();
     }
   }
+}
+
+/** Tells a watcher that changes up to a number are not kept any more: what it knows of files it has to read anew. */
+function resetAt(pruned: number): ServerEvent {
+  return { id: pruned, event: 'reset', data: { pruned_through: pruned } };
 }
 
 function eventOf(change: LoggedChange): ServerEvent {

@@ -37,15 +37,19 @@ export interface LoggedChange {
 }
 
 /** Writes to one path by one writer within this time are one change. */
-const MELTING_MS = 1000;
+export const MELTING_MS = 1000;
 const AT_ONCE = 5000;
 
 export const changesTopic = (workspaceId: string): string => `changes:${workspaceId}`;
+
+/** Sees to it that nothing which `writer` is about to overwrite gets lost; `path` absent: anywhere in the workspace. */
+type Keeper = (workspaceId: string, writer: Writer, path?: string) => Promise<void>;
 
 /** What happened to the files of a workspace, whoever did it, in one order. */
 @Injectable()
 export class ChangeLog {
   private readonly recorded = new EventEmitter();
+  private readonly keepers: Keeper[] = [];
 
   constructor(
     @Inject(Database) private readonly database: Database,
@@ -55,6 +59,16 @@ export class ChangeLog {
   /** Calls `listener` after changes were recorded by this process. */
   onRecorded(listener: (workspaceId: string) => void): void {
     this.recorded.on('recorded', listener);
+  }
+
+  /** Has `keeper` look at files before they are overwritten. */
+  keepWith(keeper: Keeper): void {
+    this.keepers.push(keeper);
+  }
+
+  /** To be called before anything writes: to one path (a folder: and below it), or anywhere. */
+  async beforeWriting(workspaceId: string, writer: Writer, path?: string): Promise<void> {
+    for (const keep of this.keepers) await keep(workspaceId, writer, path);
   }
 
   /** Writes changes down that have happened; those of a workspace that is gone are passed over. */
@@ -78,7 +92,7 @@ export class ChangeLog {
           where c.workspace_id = ${workspaceId} and md5(c.path) between md5(g.path) and md5(g.path) and c.path = g.path
           order by md5(c.path) desc, c.seq desc limit 1
         ) c
-        where c.id is null and c.writer_type = ${writer.type} and c.writer_id = ${writer.id}
+        where c.id is null and not c.captured and c.writer_type = ${writer.type} and c.writer_id = ${writer.id}
           and c.kind <> 'moved' and g.kind <> 'moved'
           and c.created_at > now() - ${MELTING_MS} * interval '1 millisecond'
       ), melted as (
@@ -86,7 +100,7 @@ export class ChangeLog {
           when c.kind = 'created' and n.kind = 'modified' then 'created'
           when c.kind = 'deleted' and n.kind = 'created' then 'modified'
           else n.kind end
-        from newest n where c.seq = n.seq and coalesce(c.id, 0) = 0 -- not by the index of open changes, which are many
+        from newest n where c.seq = n.seq and coalesce(c.id, 0) = 0 and not c.captured -- not by the index of open changes, which are many
         returning n.n
       ), present as (
         select id from workspace where id = ${workspaceId} for key share
@@ -144,6 +158,15 @@ export class ChangeLog {
       select * from workspace_change where workspace_id = ${workspaceId} and id > ${after}
       order by id limit ${limit}`.execute(this.database.tables());
     return rows;
+  }
+
+  /** Number of the last change that is not kept any more; 0: all are. */
+  async prunedThrough(workspaceId: string): Promise<number> {
+    const { rows } = await sql<{ pruned: number }>`
+      select pruned_through::float8 as pruned from workspace_log where workspace_id = ${workspaceId}`.execute(
+      this.database.tables(),
+    );
+    return rows[0]?.pruned ?? 0;
   }
 
   /** All changes after `seq`, settled or not, in the order they came in. */

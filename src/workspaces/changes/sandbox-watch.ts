@@ -63,6 +63,7 @@ export class SandboxWatch implements OnModuleInit, OnApplicationBootstrap {
   ): Promise<{ result: T; changes: Change[] }> {
     if (writer.type === 'run')
       await this.recover(sql`workspace_id = ${workspaceId} and run_id = ${writer.id}::uuid`);
+    await this.changes.beforeWriting(workspaceId, writer);
     const scan = await this.begin(workspaceId, writer, seconds);
     const outcome = await command().then(
       result => ({ result }),

@@ -5,13 +5,14 @@ import { sql } from 'kysely';
 import { type Entry, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Database, newId } from '../../platform/database/database.js';
 import { JobQueue } from '../../platform/queue/job-queue.js';
+import { captureHistory } from '../history/index.js';
 import { isOver, type OperationRow, OperationsStore } from '../operations/operations.store.js';
 import { WorkspaceFolders } from '../workspaces/index.js';
 import { removeFolder } from '../workspaces/workspaces.jobs.js';
 import { OPERATION_QUEUE } from './duplicate.service.js';
 
 /** What never comes along, whether the workspace has it or not. */
-const LEFT_BEHIND = ['members', 'secrets', 'tokens', 'live deployments'];
+const LEFT_BEHIND = ['members', 'secrets', 'tokens', 'live deployments', 'earlier versions of files'];
 const MOST_SKIPPED = 1000;
 const PROGRESS_MS = 500;
 const ATTEMPTS = 5;
@@ -81,10 +82,12 @@ export class DuplicateJobs extends WorkerHost implements BeforeApplicationShutdo
     await this.save(id, progress);
     await this.database.transaction(async unit => {
       const ended = await this.operations.change(id, sql`status = 'completed', finished_at = now()`, unit);
-      if (ended)
-        await sql`update workspace set visibility = ${visibility}, updated_at = now() where id = ${target_id}`.execute(
-          unit.tables(),
-        );
+      if (!ended) return;
+      await sql`update workspace set visibility = ${visibility}, updated_at = now() where id = ${target_id}`.execute(
+        unit.tables(),
+      );
+      // What was copied is the beginning of its history.
+      await this.jobs.enqueue(unit, captureHistory, newId(), { workspace_id: target_id });
     });
   }
 

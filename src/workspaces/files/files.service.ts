@@ -113,6 +113,7 @@ export class FilesService {
     const files = await this.open(actor, 'file.write', input.workspace_id);
     const content = decodeContent(input);
     await this.quota.require(input.workspace_id, { bytes: Buffer.byteLength(content), files: 1 });
+    await this.beforeWriting(actor, input.workspace_id, input.path);
     const { entry, created } = await files.write(input.path, content, preconditions);
     await this.record(actor, input.workspace_id, [written(entry, created)]);
     return { ...entry, created };
@@ -138,6 +139,7 @@ export class FilesService {
     await this.quota.require(workspace_id, { bytes: facts.expectedBytes ?? 0, files: 1 });
     const { bytes: most } = await this.quota.room(workspace_id);
     const source = facts.expectedBytes === undefined ? atMost(bytes, most) : bytes;
+    await this.beforeWriting(actor, workspace_id, path);
     const { entry, created } = await files.write(path, source, { ...facts, ...preconditions });
     await this.record(actor, workspace_id, [written(entry, created)]);
     return { ...entry, created };
@@ -180,6 +182,7 @@ export class FilesService {
     const { workspace_id, path, old_text, new_text, replace_all } = input;
     const files = await this.open(actor, 'file.write', workspace_id);
     await this.quota.require(workspace_id, { bytes: Buffer.byteLength(new_text), files: 0 });
+    await this.beforeWriting(actor, workspace_id, path);
     const { entry, replacements } = await files.edit(path, { old_text, new_text, replace_all, ifMatch });
     await this.record(actor, workspace_id, [written(entry, false)]);
     return { ...entry, replacements };
@@ -196,6 +199,7 @@ export class FilesService {
   })
   async move(actor: Actor, { workspace_id, from, to, overwrite }: MoveFile): Promise<EntryView> {
     const files = await this.open(actor, 'file.write', workspace_id);
+    await this.beforeWriting(actor, workspace_id, from, to);
     const moved = await files.move(from, to, { overwrite });
     const origin = normalizePath(from);
     const entries = await entriesAt(files, moved);
@@ -224,6 +228,7 @@ export class FilesService {
       bytes: originals.reduce((sum, { size }) => sum + size, 0),
       files: originals.filter(({ type }) => type === 'file').length,
     });
+    await this.beforeWriting(actor, workspace_id, to);
     const copied = await files.copy(from, to, { overwrite });
     const entries = await entriesAt(files, copied);
     await this.record(
@@ -263,6 +268,7 @@ export class FilesService {
   async remove(actor: Actor, { workspace_id, path, recursive }: DeleteFile): Promise<DeletedPathView> {
     const files = await this.open(actor, 'file.write', workspace_id);
     const entries = await entriesAt(files, await files.stat(path));
+    await this.beforeWriting(actor, workspace_id, path);
     await files.remove(path, { recursive });
     await this.record(
       actor,
@@ -270,6 +276,12 @@ export class FilesService {
       entries.map(entry => ({ path: entry.path, kind: 'deleted' })),
     );
     return { path: normalizePath(path), deleted: true };
+  }
+
+  /** What is at these paths is in the history before anything else is. */
+  private async beforeWriting(actor: Actor, workspaceId: string, ...paths: string[]): Promise<void> {
+    for (const path of paths)
+      await this.changes.beforeWriting(workspaceId, writerFor(actor), normalizePath(path));
   }
 
   private record(actor: Actor, workspaceId: string, changes: readonly Change[]): Promise<void> {

@@ -198,6 +198,13 @@ export class SandboxesService implements OnApplicationBootstrap {
     }
   }
 
+  /** Runs a program for the service itself, on a folder of the service's; 503 where no sandbox can be had. */
+  async runProgram(request: SandboxRequest): Promise<SandboxResult> {
+    const fault = await this.fault();
+    if (fault !== null) throw new Unavailable(fault);
+    return this.driver.run(request);
+  }
+
   /** What lets a command find the command `actions` and its socket. */
   private showing({ folder }: OpenActionSocket): Pick<SandboxRequest, 'env' | 'readOnlyBinds'> {
     const { isolated } = this.driver;

@@ -29,6 +29,7 @@ export class OutsideWrites {
     await this.quota.require(workspaceId, { bytes: options.expectedBytes ?? 0, files: 1 });
     const { bytes: most } = await this.quota.room(workspaceId);
     const source = options.expectedBytes === undefined ? within(most, bytes) : bytes;
+    await this.changes.beforeWriting(workspaceId, writer, path);
     const done = await files.write(path, source, options);
     const { size, etag } = done.entry;
     const kind = done.created ? 'created' : 'modified';

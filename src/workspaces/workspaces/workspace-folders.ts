@@ -36,9 +36,25 @@ export class WorkspaceFolders {
     await WorkspaceFs.create(this.pathOf(workspace), this.optionsFor(workspace));
   }
 
-  /** Removes a workspace's folder, if it is there, while code may still be changing what is in it. */
+  /** The host's path of the folder with the earlier versions of a workspace's files. Commands never see it. */
+  historyOf({ id }: Pick<FolderOf, 'id'>): string {
+    return path.join(this.historyRoot, id);
+  }
+
+  /** The same, to put files into and take them out of; made where it is missing. */
+  openHistory(workspace: FolderOf): Promise<WorkspaceFs> {
+    const options = { owner: this.ownerOf(workspace), maxFileBytes: Number.MAX_SAFE_INTEGER };
+    return WorkspaceFs.create(this.historyOf(workspace), options);
+  }
+
+  /** Removes a workspace's folders, if they are there, while code may still be changing what is in them. */
   async remove(id: string): Promise<void> {
-    const folders = new WorkspaceFs(this.root, { maxFileBytes: this.config.maxFileBytes });
+    await this.removeFrom(this.historyRoot, id);
+    await this.removeFrom(this.root, id);
+  }
+
+  private async removeFrom(root: string, id: string): Promise<void> {
+    const folders = new WorkspaceFs(root, { maxFileBytes: this.config.maxFileBytes });
     try {
       await folders.remove(id, { recursive: true });
     } catch (error) {
@@ -48,6 +64,10 @@ export class WorkspaceFolders {
 
   private get root(): string {
     return path.resolve(this.config.dataDir, 'workspaces');
+  }
+
+  private get historyRoot(): string {
+    return path.resolve(this.config.dataDir, 'history');
   }
 
   private optionsFor(workspace: FolderOf) {

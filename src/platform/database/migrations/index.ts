@@ -16,6 +16,7 @@ import { Delivery } from './20261122-delivery.js';
 import { McpApprovals } from './20261122-mcp-approvals.js';
 import { McpSessions } from './20261122-mcp-sessions.js';
 import { RunAuthorityMarks } from './20261122-run-authority.js';
+import { FileHistory } from './20261122-history.js';
 import { RunQueueTables } from './20261122-run-queue.js';
 import { SandboxSessions } from './20261122-sandboxes.js';
 import { Tasks } from './20261122-tasks.js';
@@ -43,4 +44,5 @@ export const migrationsList = [
   { name: '20261122-mcp-approvals', class: McpApprovals },
   { name: '20261122-tasks', class: Tasks },
   { name: '20261122-sandboxes', class: SandboxSessions },
+  { name: '20261122-history', class: FileHistory },
 ];

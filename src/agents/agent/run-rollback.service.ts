@@ -1,0 +1,46 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Actor } from '../../platform/access/actor.js';
+import { Action } from '../../platform/actions/action.js';
+import { iso } from '../../platform/database/rows.js';
+import { Conflict, NotFound } from '../../platform/http/problem.js';
+import { RunRollback, WorkspacesStore } from '../../workspaces/index.js';
+import { RollbackRun, RolledBackView } from './run-control.dto.js';
+import { RunsService } from './runs.service.js';
+import { RunsStore } from './runs.store.js';
+
+/** Taking back what runs did to files. */
+@Injectable()
+export class RunRollbackService {
+  constructor(
+    @Inject(RunsService) private readonly runs: RunsService,
+    @Inject(RunsStore) private readonly store: RunsStore,
+    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
+    @Inject(RunRollback) private readonly files: RunRollback,
+  ) {}
+
+  @Action({
+    name: 'run_rollback',
+    summary: 'Make the files that a run changed what they were before it',
+    effect: 'destructive',
+    permission: 'file.write',
+    input: RollbackRun,
+    output: RolledBackView,
+    refuses: {
+      404: 'No such run',
+      409: 'The run is in flight, or somebody changed files since: the detail names them',
+      413: 'The workspace has no room for what it had before',
+      503: 'This machine has no git, or no sandbox to run it in',
+    },
+  })
+  async rollback(actor: Actor, { call_id, skip_changed = false }: RollbackRun): Promise<RolledBackView> {
+    const { status } = await this.runs.status(actor, { call_id });
+    const run = await this.store.find(call_id);
+    if (!run) throw new NotFound('No such run');
+    if (run.workspace_id === null) throw new Conflict('The run has no workspace, so it changed no files');
+    const workspace = await this.workspaces.require(actor, 'file.write', run.workspace_id);
+    if (status === 'pending') throw new Conflict('The run is still in flight; stop it first');
+    const startedAt = iso(run.started_at ?? run.created_at);
+    const reverted = await this.files.rollback(actor, workspace, { id: run.id, startedAt }, skip_changed);
+    return { call_id, ...reverted };
+  }
+}

@@ -1,0 +1,90 @@
+import type { LoggedChange } from '../changes/change-log.js';
+import type { TreeChange } from './commit-stream.js';
+import { isSkipped } from './skipped.js';
+
+export const VERSION_KINDS = ['found', 'created', 'modified', 'deleted', 'moved'] as const;
+export const UNKEPT = ['deleted', 'too_large', 'overwritten', 'full'] as const;
+
+/** Where the bytes of a version are, or why they are not kept. */
+export type Content =
+  | { readonly blob: string; readonly executable: boolean }
+  | { readonly unkept: (typeof UNKEPT)[number] };
+
+/** A version that is to be. */
+export interface Draft {
+  readonly path: string;
+  readonly kind: (typeof VERSION_KINDS)[number];
+  readonly from: string | null;
+  readonly size: number | null;
+  readonly etag: string | null;
+  readonly changedAt: string;
+  /** The change that made it; null: it was there before there was a history. */
+  readonly change: LoggedChange | null;
+  content: Content | undefined;
+}
+
+/** The newest version of a path. */
+export type Head = Pick<VersionRow, 'id' | 'path' | 'kind' | 'etag' | 'blob' | 'executable'>;
+
+/** A row of `file_version`. */
+export interface VersionRow {
+  seq: string;
+  id: string;
+  workspace_id: string;
+  path: string;
+  kind: Draft['kind'];
+  from_path: string | null;
+  size: string | null;
+  etag: string | null;
+  executable: boolean;
+  blob: string | null;
+  unkept: (typeof UNKEPT)[number] | null;
+  replaced: boolean;
+  previous_id: string | null;
+  writer_type: LoggedChange['writer_type'] | null;
+  writer_id: string | null;
+  run_id: string | null;
+  changed_at: string;
+}
+
+const GONE: Content = { unkept: 'deleted' };
+
+/** The versions that changes make, in their order. Folders, links and skipped places have none. */
+export function draftsOf(changes: readonly LoggedChange[], heads: ReadonlyMap<string, Head>): Draft[] {
+  const live = new Set([...heads.values()].flatMap(({ path, kind }) => (kind === 'deleted' ? [] : [path])));
+  return changes.flatMap(change => {
+    const left = change.kind === 'moved' ? change.from_path : change.kind === 'deleted' ? change.path : null;
+    const drafts: Draft[] = left !== null && live.delete(left) ? [deletion(left, change)] : [];
+    const { path, kind, etag, size } = change;
+    if (kind === 'deleted' || etag === null || isSkipped(path)) return drafts;
+    live.add(path);
+    const from = kind === 'moved' ? change.from_path : null;
+    const fields = { path, kind, from, etag, size: Number(size), changedAt: change.changed_at, change };
+    return [...drafts, { ...fields, content: undefined }];
+  });
+}
+
+function deletion(path: string, change: LoggedChange): Draft {
+  return {
+    path,
+    kind: 'deleted',
+    from: null,
+    size: null,
+    etag: null,
+    changedAt: change.changed_at,
+    change,
+    content: GONE,
+  };
+}
+
+/** What drafts with their contents make of git's tree. */
+export function treeChanges(drafts: readonly Draft[]): TreeChange[] {
+  return drafts.flatMap(({ path, content }): TreeChange[] => {
+    if (content === undefined || ('unkept' in content && content.unkept === 'overwritten')) return [];
+    return [
+      'unkept' in content
+        ? { path, gone: true }
+        : { path, gone: false, blob: content.blob, executable: content.executable },
+    ];
+  });
+}

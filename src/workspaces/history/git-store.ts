@@ -1,0 +1,175 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { SandboxRequest, SandboxResult } from '#libs/sandbox/index.js';
+import { Config } from '../../platform/config/config.js';
+import { newId } from '../../platform/database/database.js';
+import { Gone, Unavailable } from '../../platform/http/problem.js';
+import { SandboxesService } from '../sandboxes/sandboxes.service.js';
+import { WorkspaceFolders } from '../workspaces/index.js';
+import { readBlobs } from './blobs.js';
+import { APPEND, DIFF, FORGET, GIT_ENVIRONMENT, NO_SUCH_CONTENT, READ } from './git-scripts.js';
+
+/** What identifies the repository of a workspace. */
+export interface RepositoryOf {
+  readonly id: string;
+  readonly number: number;
+}
+
+/** Content goes in through a pipe up to this size, else through a file. */
+const SMALL_BYTES = 4 * 1024 * 1024;
+/** How long a machine without git, or without a sandbox, is believed to be one. */
+const FAULT_MS = 60_000;
+const NOT_FOUND = 127;
+const TIME = { wallMs: 300_000, cpuSeconds: 300 };
+const DIFF_LIMITS = { wallMs: 20_000, cpuSeconds: 20, outputBytes: 1024 * 1024 };
+const GIT_MISSING =
+  'There is no history of files on this machine because git is missing: install it (Debian: apt-get install git)';
+
+/**
+ * Contents of files in git, one bare repository a workspace, outside it. Git never sees a work tree: contents are handed
+ * to it as bytes, and paths as quoted text. It runs in a sandbox of its own, as what it reads may have been made to harm.
+ */
+@Injectable()
+export class GitStore {
+  private known: { fault: string | null; until: number } | undefined;
+
+  constructor(
+    @Inject(Config) private readonly config: Config,
+    @Inject(SandboxesService) private readonly sandboxes: SandboxesService,
+    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
+  ) {}
+
+  /** Why there is no history here; null where there is. */
+  async fault(): Promise<string | null> {
+    if (this.config.historyDays === 0) return 'The history of files is switched off here (HISTORY_DAYS=0)';
+    if (this.known && (this.known.fault === null || this.known.until > Date.now())) return this.known.fault;
+    const fault = await this.look();
+    this.known = { fault, until: Date.now() + FAULT_MS };
+    return fault;
+  }
+
+  /** 503 where there is no history. */
+  async require(): Promise<void> {
+    const fault = await this.fault();
+    if (fault !== null) throw new Unavailable(fault);
+  }
+
+  /** Adds one commit, as git-fast-import(1) takes it; returns its name. Only one at a time may do so. */
+  async append(workspace: RepositoryOf, stream: AsyncIterable<Buffer>): Promise<string> {
+    const { small, rest } = await upTo(SMALL_BYTES, stream);
+    const files = await this.folders.openHistory(workspace);
+    if (!rest) return (await this.run(workspace, APPEND, [], { stdin: Buffer.concat(small) })).trim();
+    const name = `incoming-${newId()}`;
+    try {
+      await files.write(name, joined(small, rest));
+      return (await this.run(workspace, APPEND, [name])).trim();
+    } finally {
+      await files.remove(name);
+    }
+  }
+
+  /** Contents by their names, in this order; null for one that is not kept any more. */
+  async *read(workspace: RepositoryOf, names: readonly string[]): AsyncGenerator<Buffer | null> {
+    if (names.length === 0) return;
+    const output = `outgoing-${newId()}`;
+    const files = await this.folders.openHistory(workspace);
+    try {
+      await this.run(workspace, READ, [output], { stdin: `${names.join('\n')}\n` });
+      await using file = await files.openRead(output);
+      yield* readBlobs(file, names.length);
+    } finally {
+      // Where git could not start there is none.
+      await files.remove(output).catch(() => undefined);
+    }
+  }
+
+  /** The unified diff of two contents, of which one may be missing; without its header. Null: it takes too long. */
+  async diff(
+    workspace: RepositoryOf,
+    before: string | null,
+    after: string | null,
+  ): Promise<{ text: string; truncated: boolean } | null> {
+    const empty = 'refs/atelier/empty';
+    const argv = ['sh', '-c', DIFF, 'sh', before ?? empty, after ?? empty];
+    const { exit_code, ended_by, stdout, stderr, truncated } = await this.program(workspace, {
+      argv,
+      limits: DIFF_LIMITS,
+    });
+    if (ended_by === 'timeout') return null;
+    if (exit_code === NO_SUCH_CONTENT) throw new Gone('The content of this version is not kept any more');
+    if (exit_code !== 0 && !truncated) throw new Error(`git diff failed: ${stderr}`);
+    return { text: stdout, truncated };
+  }
+
+  /** Forgets what no commit from `oldest` on needs (null: what is in none at all); returns the bytes that are left. */
+  async forget(workspace: RepositoryOf, oldest: string | null): Promise<number> {
+    await this.folders.openHistory(workspace);
+    return Number((await this.run(workspace, FORGET, [oldest ?? ''])).trim()) * 1024;
+  }
+
+  private async run(
+    workspace: RepositoryOf,
+    script: string,
+    given: string[],
+    more: Partial<SandboxRequest> = {},
+  ): Promise<string> {
+    const argv = ['sh', '-c', script, 'sh', ...given];
+    const { ended_by, exit_code, stdout, stderr } = await this.program(workspace, { argv, ...more });
+    if (ended_by !== 'exit' || exit_code !== 0)
+      throw new Error(`git failed (${ended_by}, ${exit_code}): ${stderr.slice(0, 2000)}`);
+    return stdout;
+  }
+
+  private program(
+    workspace: RepositoryOf,
+    request: Pick<SandboxRequest, 'argv' | 'stdin' | 'limits'>,
+  ): Promise<SandboxResult> {
+    const limits = {
+      ...TIME,
+      memoryBytes: this.config.sandboxMemoryBytes,
+      fileBytes: Number.POSITIVE_INFINITY,
+    };
+    return this.sandboxes.runProgram({
+      ...request,
+      workspace: this.folders.historyOf(workspace),
+      owner: this.folders.ownerOf(workspace),
+      env: GIT_ENVIRONMENT,
+      limits: { ...limits, ...request.limits },
+    });
+  }
+
+  private async look(): Promise<string | null> {
+    const fault = await this.sandboxes.fault();
+    if (fault !== null) return fault;
+    // Any folder will do: this looks at no file.
+    const probe = { id: 'probe', number: 0 };
+    await this.folders.openHistory(probe);
+    const { exit_code } = await this.program(probe, { argv: ['git', '--version'] });
+    if (exit_code === 0) return null;
+    return exit_code === NOT_FOUND ? GIT_MISSING : `git does not work here: it ended with code ${exit_code}`;
+  }
+}
+
+/** The beginning of a stream, and what follows it where that is not all. */
+async function upTo(
+  bytes: number,
+  stream: AsyncIterable<Buffer>,
+): Promise<{ small: Buffer[]; rest: AsyncIterator<Buffer> | null }> {
+  const small: Buffer[] = [];
+  const rest = stream[Symbol.asyncIterator]();
+  for (let size = 0; size <= bytes; ) {
+    const { value, done } = await rest.next();
+    if (done) return { small, rest: null };
+    small.push(value);
+    size += value.byteLength;
+  }
+  return { small, rest };
+}
+
+async function* joined(first: Buffer[], rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+  yield* first;
+  for (;;) {
+    const { value, done } = await rest.next();
+    if (done) return;
+    yield value;
+  }
+}

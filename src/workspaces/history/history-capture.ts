@@ -1,0 +1,194 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Entry, WorkspaceFs } from '#libs/workspace-fs/index.js';
+import { Config } from '../../platform/config/config.js';
+import { Database, type UnitOfWork } from '../../platform/database/database.js';
+import { Log } from '../../platform/log/log.js';
+import type { LoggedChange } from '../changes/change-log.js';
+import { WorkspaceFolders } from '../workspaces/index.js';
+import { commitCommand } from './commit-stream.js';
+import { type Draft, draftsOf, treeChanges } from './draft.js';
+import { GitStore, type RepositoryOf } from './git-store.js';
+import { Intake } from './intake.js';
+import { isSkipped } from './skipped.js';
+import { Slots } from './slots.js';
+import { type Progress, VersionsStore } from './versions.store.js';
+
+/** Changes, and bytes, that go into one commit. */
+const MOST_AT_ONCE = 20_000;
+const MOST_BYTES = 256 * 1024 * 1024;
+/** Each holds a connection of the database while git works. */
+const AT_ONCE = 3;
+const PAGE = 1000;
+
+/** It was deleted while its history was written. */
+class WorkspaceGone extends Error {}
+
+/**
+ * Brings what the log of changes has into the history: contents into git, then the versions into the database, in which
+ * is noted what is done. So a crash between the two means to do it again, which is harmless.
+ */
+@Injectable()
+export class HistoryCapture {
+  private readonly slots = new Slots(AT_ONCE);
+  private readonly running = new Map<string, Promise<void>>();
+
+  constructor(
+    @Inject(Config) private readonly config: Config,
+    @Inject(Database) private readonly database: Database,
+    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
+    @Inject(VersionsStore) private readonly versions: VersionsStore,
+    @Inject(GitStore) private readonly git: GitStore,
+    @Inject(Log) private readonly log: Log,
+  ) {}
+
+  /** When it returns, all that the log has now is in the history; 503 where there is none. */
+  async upToDate(workspaceId: string): Promise<void> {
+    await this.git.require();
+    const newest = await this.versions.newestPending(workspaceId);
+    while (await this.versions.isBehind(workspaceId, newest)) await this.oneRound(workspaceId);
+  }
+
+  /** Callers at the same time share a round. */
+  private oneRound(workspaceId: string): Promise<void> {
+    const running = this.running.get(workspaceId);
+    if (running) return running;
+    const round = this.slots
+      .use(() => this.database.transaction(unit => this.round(unit, workspaceId)))
+      .catch(error => this.afterFailure(error, workspaceId))
+      .finally(() => this.running.delete(workspaceId));
+    this.running.set(workspaceId, round);
+    return round;
+  }
+
+  private async afterFailure(error: unknown, workspaceId: string): Promise<void> {
+    if (!(error instanceof WorkspaceGone)) throw error;
+    // Its repository may have been made again after it was removed.
+    await this.folders.remove(workspaceId);
+  }
+
+  private async round(unit: UnitOfWork, id: string): Promise<void> {
+    const progress = await this.versions.lock(unit, id);
+    if (!progress) return;
+    const workspace = { id, number: progress.number };
+    const files = this.folders.open(workspace);
+    if (progress.complete) await this.captureChanges(unit, workspace, files, progress);
+    else await this.captureFound(unit, workspace, files, progress);
+    if (!(await this.versions.keepWorkspace(unit, id))) throw new WorkspaceGone();
+  }
+
+  private async captureChanges(
+    unit: UnitOfWork,
+    workspace: RepositoryOf,
+    files: WorkspaceFs,
+    progress: Progress,
+  ): Promise<void> {
+    const changes = firstBytes(await this.versions.pending(unit, workspace.id, MOST_AT_ONCE));
+    const paths = changes.flatMap(({ path, from_path }) => (from_path === null ? [path] : [path, from_path]));
+    const heads = await this.versions.heads(unit, workspace.id, paths);
+    const drafts = draftsOf(changes, heads);
+    const known = new Set<string>();
+    for (const { blob } of heads.values()) if (blob !== null) known.add(blob);
+    for (const draft of drafts) {
+      // What was moved need not be read again.
+      const origin = draft.from === null ? undefined : heads.get(draft.from);
+      if (origin?.blob && origin.etag === draft.etag)
+        draft.content = { blob: origin.blob, executable: origin.executable };
+    }
+    const commit = await this.commit(workspace, files, progress, drafts, known);
+    const asRead = await this.versions.markCaptured(unit, changes);
+    const sure = drafts.filter(({ change }) => change !== null && asRead.has(change.seq));
+    await this.versions.add(unit, workspace.id, sure, heads);
+    if (commit) await this.versions.addCommit(unit, workspace.id, commit.sha, commit.bytes);
+  }
+
+  /** What was in the workspace before it had a history, some of it at a time. */
+  private async captureFound(
+    unit: UnitOfWork,
+    workspace: RepositoryOf,
+    files: WorkspaceFs,
+    progress: Progress,
+  ): Promise<void> {
+    const { found, through } = await this.find(files, progress.found_through);
+    const pending = await this.versions.pending(unit, workspace.id, MOST_AT_ONCE);
+    const changed = new Set(pending.map(({ path }) => path));
+    const heads = await this.versions.heads(
+      unit,
+      workspace.id,
+      found.map(({ path }) => path),
+    );
+    const drafts = found
+      .filter(({ path, etag }) => !changed.has(path) && heads.get(path)?.etag !== etag)
+      .map(draftOfFound);
+    const commit = await this.commit(workspace, files, progress, drafts, new Set());
+    await this.versions.add(unit, workspace.id, drafts, heads);
+    if (commit) await this.versions.addCommit(unit, workspace.id, commit.sha, commit.bytes);
+    await this.versions.setFound(unit, workspace.id, through);
+  }
+
+  private async find(
+    files: WorkspaceFs,
+    start: string | null,
+  ): Promise<{ found: Entry[]; through: string | null }> {
+    const found: Entry[] = [];
+    let after = start ?? undefined;
+    for (let bytes = 0; found.length < MOST_AT_ONCE && bytes < MOST_BYTES; ) {
+      const { entries, next } = await files.list('', { recursive: true, limit: PAGE, after });
+      for (const entry of entries)
+        if (entry.type === 'file' && !isSkipped(entry.path)) {
+          found.push(entry);
+          bytes += entry.size;
+        }
+      if (next === null) return { found, through: null };
+      after = next;
+    }
+    return { found, through: after ?? null };
+  }
+
+  /** Puts the contents of drafts into git; null where there is nothing to put. */
+  private async commit(
+    workspace: RepositoryOf,
+    files: WorkspaceFs,
+    { bytes }: Progress,
+    drafts: readonly Draft[],
+    known: Set<string>,
+  ): Promise<{ sha: string; bytes: number } | null> {
+    if (drafts.length === 0) return null;
+    const { historyFileBytes: fileBytes, historyWorkspaceBytes } = this.config;
+    const attempt = async (has: Set<string>) => {
+      const intake = new Intake(files, { fileBytes, room: historyWorkspaceBytes - Number(bytes) }, has);
+      const sha = await this.git.append(workspace, commitStream(intake, drafts));
+      return { sha, bytes: intake.bytes };
+    };
+    try {
+      return await attempt(known);
+    } catch (error) {
+      this.log.warn(
+        { err: error, workspace_id: workspace.id },
+        'git may lack what it should have: told it all',
+      );
+      for (const draft of drafts) if (draft.kind !== 'deleted') draft.content = undefined;
+      return attempt(new Set());
+    }
+  }
+}
+
+async function* commitStream(intake: Intake, drafts: readonly Draft[]): AsyncGenerator<Buffer> {
+  yield* intake.take(drafts);
+  yield commitCommand(treeChanges(drafts), new Date());
+}
+
+function firstBytes(changes: LoggedChange[]): LoggedChange[] {
+  let bytes = 0;
+  const end = changes.findIndex(({ size }) => {
+    bytes += Number(size ?? 0);
+    return bytes > MOST_BYTES;
+  });
+  return end === -1 ? changes : changes.slice(0, Math.max(1, end));
+}
+
+function draftOfFound({ path, size, etag, modified_at }: Entry): Draft {
+  // A file's time may be set to anything.
+  const time = Math.min(Math.max(0, Date.parse(modified_at)), Date.now());
+  const changedAt = new Date(time).toISOString();
+  return { path, kind: 'found', from: null, size, etag, changedAt, change: null, content: undefined };
+}

@@ -1,0 +1,73 @@
+import { BeforeApplicationShutdown, Inject, Injectable, OnModuleInit } from '@nestjs/common';
+import { Database, newId } from '../../platform/database/database.js';
+import { Log } from '../../platform/log/log.js';
+import { defineJob, JobQueue } from '../../platform/queue/job-queue.js';
+import { ChangeLog, MELTING_MS } from '../changes/change-log.js';
+import type { Writer } from '../changes/writer.js';
+import { GitStore } from './git-store.js';
+import { HistoryCapture } from './history-capture.js';
+import { VersionsStore } from './versions.store.js';
+
+export const HISTORY_QUEUE = 'history';
+export const captureHistory = defineJob<{ workspace_id: string }>(HISTORY_QUEUE, 'capture_history');
+
+/** A little longer than writes melt into one change, so that they become one version. */
+const PATIENCE_MS = MELTING_MS + 200;
+
+/**
+ * Has changes brought into the history: soon after they were made, in the background; and before something else is
+ * written over them, at once.
+ */
+@Injectable()
+export class HistoryKeeper implements OnModuleInit, BeforeApplicationShutdown {
+  private readonly timers = new Map<string, NodeJS.Timeout>();
+
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(ChangeLog) private readonly changes: ChangeLog,
+    @Inject(VersionsStore) private readonly versions: VersionsStore,
+    @Inject(HistoryCapture) private readonly capture: HistoryCapture,
+    @Inject(GitStore) private readonly git: GitStore,
+    @Inject(JobQueue) private readonly jobs: JobQueue,
+    @Inject(Log) private readonly log: Log,
+  ) {}
+
+  onModuleInit(): void {
+    this.changes.onRecorded(workspaceId => this.captureSoon(workspaceId));
+    this.changes.keepWith((workspaceId, writer, path) => this.keep(workspaceId, writer, path));
+  }
+
+  /** What was not asked for yet is found by a chore. */
+  beforeApplicationShutdown(): void {
+    for (const timer of this.timers.values()) clearTimeout(timer);
+  }
+
+  /** A history that cannot be had must not keep anybody from writing. */
+  private async keep(workspaceId: string, writer: Writer, path: string | undefined): Promise<void> {
+    try {
+      if ((await this.git.fault()) !== null) return;
+      if (await this.versions.isAtRisk(workspaceId, writer, path)) await this.capture.upToDate(workspaceId);
+    } catch (error) {
+      this.log.error({ err: error, workspace_id: workspaceId }, 'what is overwritten is not in the history');
+    }
+  }
+
+  private captureSoon(workspaceId: string): void {
+    if (this.timers.has(workspaceId)) return;
+    const timer = setTimeout(() => {
+      this.timers.delete(workspaceId);
+      this.enqueue(workspaceId).catch((error: unknown) =>
+        this.log.warn({ err: error, workspace_id: workspaceId }, 'the history is behind until a chore looks'),
+      );
+    }, PATIENCE_MS);
+    this.timers.set(workspaceId, timer.unref());
+  }
+
+  /** Brings the history of a workspace up to date, in the background. */
+  async enqueue(workspaceId: string): Promise<void> {
+    if ((await this.git.fault()) !== null) return;
+    await this.database.transaction(unit =>
+      this.jobs.enqueue(unit, captureHistory, newId(), { workspace_id: workspaceId }),
+    );
+  }
+}

@@ -1,0 +1,59 @@
+import { Controller, Get, Inject, Post, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Caller } from '../../platform/access/access.js';
+import type { Actor } from '../../platform/access/actor.js';
+import { Input } from '../../platform/http/input.js';
+import { Serves } from '../../platform/http/serves.js';
+import { contentDisposition } from '../files/content-disposition.js';
+import { preconditionsOf } from '../files/preconditions.js';
+import { DiffVersions, ListHistory, RestoreFile, VersionId } from './history.dto.js';
+import { HistoryService } from './history.service.js';
+
+const FILES = '/api/workspaces/:workspaceId/files';
+
+@Controller()
+export class HistoryController {
+  constructor(@Inject(HistoryService) private readonly history: HistoryService) {}
+
+  @Serves(HistoryService, 'list')
+  @Get(`${FILES}/history`)
+  list(@Caller() actor: Actor, @Input() input: ListHistory) {
+    return this.history.list(actor, input);
+  }
+
+  @Serves(HistoryService, 'read')
+  @Get(`${FILES}/history/:version`)
+  read(@Caller() actor: Actor, @Input() input: VersionId) {
+    return this.history.read(actor, input);
+  }
+
+  @Serves(HistoryService, 'diff')
+  @Get(`${FILES}/history/:version/diff`)
+  diff(@Caller() actor: Actor, @Input() input: DiffVersions) {
+    return this.history.diff(actor, input);
+  }
+
+  @Serves(HistoryService, 'download', { produces: ['application/octet-stream'] })
+  @Get(`${FILES}/history/:version/download`)
+  async download(
+    @Caller() actor: Actor,
+    @Input() input: VersionId,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const { path, bytes } = await this.history.download(actor, input);
+    void reply
+      .headers({
+        'content-type': 'application/octet-stream',
+        'content-disposition': contentDisposition('attachment', path.slice(path.lastIndexOf('/') + 1)),
+        'cache-control': 'private, no-cache',
+        'x-content-type-options': 'nosniff',
+      })
+      .send(bytes);
+  }
+
+  @Serves(HistoryService, 'restore')
+  @Post(`${FILES}/restore`)
+  restore(@Caller() actor: Actor, @Input() input: RestoreFile, @Req() request: FastifyRequest) {
+    return this.history.restore(actor, input, preconditionsOf(request.headers));
+  }
+}

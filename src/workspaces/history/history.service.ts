@@ -1,0 +1,195 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { normalizePath } from '#libs/workspace-fs/index.js';
+import type { Actor } from '../../platform/access/actor.js';
+import { Action } from '../../platform/actions/action.js';
+import { iso } from '../../platform/database/rows.js';
+import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/http/page.js';
+import { Conflict, Gone, Unavailable } from '../../platform/http/problem.js';
+import { WrittenView } from '../files/files.dto.js';
+import type { Preconditions } from '../files/preconditions.js';
+import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../workspaces/index.js';
+import type { VersionRow } from './draft.js';
+import { GitStore } from './git-store.js';
+import {
+  DiffVersions,
+  DiffView,
+  ListHistory,
+  RestoreFile,
+  VersionContentView,
+  VersionId,
+  VersionPage,
+  VersionView,
+} from './history.dto.js';
+import { HistoryCapture } from './history-capture.js';
+import { Restoring } from './restoring.js';
+import { isText, unifiedDiff } from './unified-diff.js';
+import { VersionReads } from './version-reads.js';
+
+const MOST_SHOWN = 1024 * 1024;
+const NO_HISTORY = { 503: 'This machine has no git, or no sandbox to run it in' };
+const ABSENT = { 404: 'No such workspace or version', ...NO_HISTORY };
+
+/** Why the content of a version is not there, as a sentence. */
+const NOT_KEPT: Record<NonNullable<VersionRow['unkept']>, string> = {
+  deleted: 'This version says that the file was deleted; choose the one before it',
+  too_large: 'The content of this version is not kept because the file was too large',
+  overwritten: 'The content of this version is not kept because it was written over at once',
+  full: 'The content of this version is not kept because the history of the workspace had no room',
+};
+
+/** Earlier versions of files. */
+@Injectable()
+export class HistoryService {
+  constructor(
+    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
+    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
+    @Inject(HistoryCapture) private readonly capture: HistoryCapture,
+    @Inject(VersionReads) private readonly versions: VersionReads,
+    @Inject(GitStore) private readonly git: GitStore,
+    @Inject(Restoring) private readonly restoring: Restoring,
+  ) {}
+
+  @Action({
+    name: 'file_history',
+    summary: 'List the versions of a file, of what a folder holds, or of the whole workspace, newest first',
+    effect: 'read',
+    permission: 'file.read',
+    input: ListHistory,
+    output: VersionPage,
+    refuses: ABSENT,
+  })
+  async list(actor: Actor, input: ListHistory): Promise<Page<VersionView>> {
+    const { workspace_id, path = '', run_id: runId, limit = DEFAULT_LIMIT, cursor } = input;
+    const [before] = decodeCursor(cursor, 'number');
+    await this.workspaces.require(actor, 'file.read', workspace_id);
+    await this.capture.upToDate(workspace_id);
+    const filter = { path: normalizePath(path), runId, before, limit: limit + 1 };
+    const rows = await this.versions.list(workspace_id, filter);
+    return pageOf(rows, limit, versionView, ({ seq }) => [seq]);
+  }
+
+  @Action({
+    name: 'file_version_read',
+    summary: 'Read a version of a file: who made it, and its text',
+    effect: 'read',
+    permission: 'file.read',
+    input: VersionId,
+    output: VersionContentView,
+    refuses: { ...ABSENT, 410: 'Its content is not kept any more' },
+  })
+  async read(actor: Actor, { workspace_id, version }: VersionId): Promise<VersionContentView> {
+    const workspace = await this.workspaces.require(actor, 'file.read', workspace_id);
+    const row = await this.versions.require(workspace.id, version);
+    const view = versionView(row);
+    if (row.blob === null) return { ...view, content: null, binary: null };
+    const bytes = await this.contentOf(workspace, row);
+    const binary = !isText(bytes);
+    const isShown = !binary && bytes.byteLength <= MOST_SHOWN;
+    return { ...view, content: isShown ? bytes.toString('utf8') : null, binary };
+  }
+
+  @Action({
+    name: 'file_version_download',
+    summary: 'Download the raw bytes of a version of a file',
+    effect: 'read',
+    permission: 'file.read',
+    input: VersionId,
+    output: VersionView,
+    restOnly: true,
+    refuses: { ...ABSENT, 409: 'Its content was not kept', 410: 'Its content is not kept any more' },
+  })
+  async download(
+    actor: Actor,
+    { workspace_id, version }: VersionId,
+  ): Promise<{ path: string; bytes: Buffer }> {
+    const workspace = await this.workspaces.require(actor, 'file.read', workspace_id);
+    const row = await this.versions.require(workspace.id, version);
+    return { path: row.path, bytes: await this.contentOf(workspace, row) };
+  }
+
+  @Action({
+    name: 'file_version_diff',
+    summary: 'Compare a version of a file with the one before it, or with another',
+    effect: 'read',
+    permission: 'file.read',
+    input: DiffVersions,
+    output: DiffView,
+    refuses: { ...ABSENT, 409: 'The content of one was not kept', 410: 'It is not kept any more' },
+  })
+  async diff(actor: Actor, { workspace_id, version, against }: DiffVersions): Promise<DiffView> {
+    const workspace = await this.workspaces.require(actor, 'file.read', workspace_id);
+    const after = await this.versions.require(workspace.id, version);
+    const before = await this.before(after, against);
+    const printed = await this.git.diff(workspace, blobOf(before), blobOf(after));
+    if (!printed) throw new Unavailable('Comparing these two takes too long; download both instead');
+    const names = [before, after].map(row => (row && row.unkept !== 'deleted' ? row.path : null));
+    const { text, truncated } = printed;
+    const found = unifiedDiff(text, names[0] ?? null, names[1] ?? null);
+    return { path: after.path, version, against: before?.id ?? null, truncated, ...found };
+  }
+
+  @Action({
+    name: 'file_restore',
+    summary: 'Put an earlier version of a file back, as a new version',
+    effect: 'write',
+    permission: 'file.write',
+    input: RestoreFile,
+    output: WrittenView,
+    refuses: {
+      ...ABSENT,
+      409: 'The content was not kept, or something else is at the path',
+      410: 'The content is not kept any more',
+      412: 'The precondition failed',
+      413: 'The workspace has no room for it',
+    },
+  })
+  async restore(
+    actor: Actor,
+    { workspace_id, path, version }: RestoreFile,
+    preconditions: Preconditions = {},
+  ): Promise<WrittenView> {
+    const workspace = await this.workspaces.require(actor, 'file.write', workspace_id);
+    const row = await this.versions.require(workspace.id, version);
+    const content = await this.contentOf(workspace, row);
+    const files = this.folders.open(workspace);
+    const earlier = { path: normalizePath(path), content, executable: row.executable };
+    const { entry, created } = await this.restoring.write(actor, workspace.id, files, earlier, preconditions);
+    return { ...entry, created };
+  }
+
+  /** What a version is compared with; undefined: nothing was there. */
+  private async before(after: VersionRow, against: string | undefined): Promise<VersionRow | undefined> {
+    if (against !== undefined) return this.versions.require(after.workspace_id, against);
+    if (after.previous_id !== null) return this.versions.find(after.workspace_id, after.previous_id);
+    if (after.replaced) throw new Gone('The version before this one is not kept any more');
+    return undefined;
+  }
+
+  private async contentOf(workspace: VisibleWorkspace, row: VersionRow): Promise<Buffer> {
+    const blob = blobOf(row);
+    if (blob === null) throw new Conflict(NOT_KEPT.deleted);
+    await this.git.require();
+    for await (const bytes of this.git.read(workspace, [blob])) if (bytes) return bytes;
+    throw new Gone('The content of this version is not kept any more');
+  }
+}
+
+/** Null: there is no file in this version. */
+function blobOf(row: VersionRow | undefined): string | null {
+  if (!row || row.unkept === 'deleted') return null;
+  if (row.unkept !== null) throw new Conflict(NOT_KEPT[row.unkept]);
+  return row.blob;
+}
+
+export function versionView(row: VersionRow): VersionView {
+  const { id, path, kind, from_path: from, etag, unkept, run_id, writer_type, writer_id } = row;
+  return {
+    ...{ id, path, kind, from, etag, run_id },
+    size: row.size === null ? null : Number(row.size),
+    kept: unkept === null,
+    not_kept_because: unkept,
+    previous: row.previous_id,
+    writer: writer_type === null || writer_id === null ? null : { type: writer_type, id: writer_id },
+    time: iso(row.changed_at),
+  };
+}

@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto';
+import { type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { blobCommand } from './commit-stream.js';
+import type { Content, Draft } from './draft.js';
+
+const AT_ONCE = 8;
+const EXECUTABLE = 0o100n;
+
+interface IntakeLimits {
+  /** Of one file. */
+  readonly fileBytes: number;
+  /** Of all together. */
+  readonly room: number;
+}
+
+/** Reads the contents of drafts from the workspace, and gives those that git does not have yet. */
+export class Intake {
+  bytes = 0;
+
+  constructor(
+    private readonly files: WorkspaceFs,
+    private readonly limits: IntakeLimits,
+    /** Contents that git has. */
+    private readonly known: Set<string>,
+  ) {}
+
+  /** Gives commands for git-fast-import(1); drafts have their contents when it has ended. */
+  async *take(drafts: readonly Draft[]): AsyncGenerator<Buffer> {
+    const last = new Map(drafts.map(draft => [draft.path, draft]));
+    const missing = [...last.values()].filter(({ content }) => content === undefined);
+    for (let at = 0; at < missing.length; at += AT_ONCE) {
+      const some = missing.slice(at, at + AT_ONCE);
+      const read = await Promise.all(some.map(async draft => ({ draft, read: await this.read(draft) })));
+      for (const { draft, read: found } of read) {
+        const bytes = this.accept(draft, found);
+        if (bytes) yield blobCommand(bytes);
+      }
+    }
+    lendContents(drafts);
+  }
+
+  /** Sets the content of a draft; returns its bytes where git needs them. */
+  private accept(draft: Draft, found: Reading): Buffer | null {
+    if ('unkept' in found) {
+      draft.content = found;
+      return null;
+    }
+    const { bytes, executable } = found;
+    const blob = nameOf(bytes);
+    const isNew = !this.known.has(blob);
+    if (isNew && this.bytes + bytes.byteLength > this.limits.room) {
+      draft.content = { unkept: 'full' };
+      return null;
+    }
+    draft.content = { blob, executable };
+    if (!isNew) return null;
+    this.known.add(blob);
+    this.bytes += bytes.byteLength;
+    return bytes;
+  }
+
+  /** What is at a path, if that is still what the draft is of. */
+  private async read({ path, etag, size }: Draft): Promise<Reading> {
+    if ((size ?? 0) > this.limits.fileBytes) return { unkept: 'too_large' };
+    try {
+      await using file = await this.files.openRead(path);
+      if (file.entry.size > this.limits.fileBytes) return { unkept: 'too_large' };
+      if (file.entry.etag !== etag) return { unkept: 'overwritten' };
+      const bytes = await file.bytes();
+      // Not while somebody was writing into it.
+      const now = await this.files.stat(path);
+      if (now.etag !== etag) return { unkept: 'overwritten' };
+      return { bytes, executable: (file.mode & EXECUTABLE) !== 0n };
+    } catch (error) {
+      // Gone, or something else by now.
+      if (error instanceof WorkspaceFsError) return { unkept: 'overwritten' };
+      throw error;
+    }
+  }
+}
+
+type Reading =
+  | { readonly bytes: Buffer; readonly executable: boolean }
+  | { readonly unkept: 'too_large' | 'overwritten' };
+
+/** A file that moved on has its content where it is now: an entity tag goes with it. */
+function lendContents(drafts: readonly Draft[]): void {
+  const byEtag = new Map<string, Content>();
+  for (const { etag, content } of drafts)
+    if (etag !== null && content && 'blob' in content) byEtag.set(etag, content);
+  for (const draft of drafts)
+    if (draft.content === undefined || ('unkept' in draft.content && draft.content.unkept === 'overwritten'))
+      draft.content = (draft.etag === null ? undefined : byEtag.get(draft.etag)) ?? { unkept: 'overwritten' };
+}
+
+/** The name that git gives to a content (gitformat: objects), in a repository of SHA-256. */
+function nameOf(bytes: Buffer): string {
+  return createHash('sha256').update(`blob ${bytes.byteLength}\0`).update(bytes).digest('hex');
+}

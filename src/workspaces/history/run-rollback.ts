@@ -1,0 +1,245 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { type Entry, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import type { Actor } from '../../platform/access/actor.js';
+import { Database } from '../../platform/database/database.js';
+import { Conflict } from '../../platform/http/problem.js';
+import { type VisibleWorkspace, WorkspaceFolders } from '../workspaces/index.js';
+import { GitStore } from './git-store.js';
+import { HistoryCapture } from './history-capture.js';
+import { Restoring } from './restoring.js';
+import type { RevertedFileView, RevertedView } from './run-files.dto.js';
+import { type RunFile, RunFiles } from './run-files.js';
+import { Slots } from './slots.js';
+
+const MOST_NAMED = 20;
+const MOST_BYTES = 64 * 1024 * 1024;
+/** Each holds a connection of the database while it lasts. */
+const AT_ONCE = 2;
+
+/** A file whose earlier content is kept. */
+type Restorable = Omit<RunFile, 'before'> & { before: NonNullable<RunFile['before']> & { blob: string } };
+
+/** What is to become of the files of a run. */
+interface Plan {
+  /** There was no such file before. */
+  readonly remove: RunFile[];
+  readonly restore: Restorable[];
+  readonly changedSince: string[];
+  readonly notKept: string[];
+}
+
+/** Takes back what a run did to files. */
+@Injectable()
+export class RunRollback {
+  private readonly slots = new Slots(AT_ONCE);
+
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
+    @Inject(HistoryCapture) private readonly capture: HistoryCapture,
+    @Inject(GitStore) private readonly git: GitStore,
+    @Inject(RunFiles) private readonly runFiles: RunFiles,
+    @Inject(Restoring) private readonly restoring: Restoring,
+  ) {}
+
+  /**
+   * Makes the files that a run changed what they were before it. All or nothing: 409 names those that somebody changed
+   * since, unless they are to be skipped. Done again, or after a crash in the middle, it does what is left to do.
+   */
+  async rollback(
+    actor: Actor,
+    workspace: VisibleWorkspace,
+    run: { id: string; startedAt: string },
+    skipChanged: boolean,
+  ): Promise<RevertedView> {
+    await this.git.require();
+    return this.slots.use(() =>
+      this.database.transaction(async unit => {
+        // One at a time, in whatever process: the second finds nothing left to do.
+        await sql`select pg_advisory_xact_lock(hashtextextended(${`rollback:${workspace.id}`}, 0))`.execute(
+          unit.tables(),
+        );
+        await this.requireWhole(workspace.id, run.startedAt);
+        await this.capture.upToDate(workspace.id);
+        return this.revert(actor, workspace, run.id, skipChanged);
+      }),
+    );
+  }
+
+  private async revert(
+    actor: Actor,
+    workspace: VisibleWorkspace,
+    runId: string,
+    skipChanged: boolean,
+  ): Promise<RevertedView> {
+    const files = this.folders.open(workspace);
+    const plan = await planFor(files, await this.runFiles.of(workspace.id, runId));
+    const skipped = [...plan.changedSince, ...plan.notKept];
+    if (skipped.length > 0 && !skipChanged) throw refusal(plan);
+    const reverted: RevertedFileView[] = [];
+    for (const { path, head } of plan.remove) {
+      await this.remove(actor, workspace.id, files, path, head.etag);
+      reverted.push({ path, action: 'removed' });
+    }
+    await this.removeMade(actor, workspace.id, files, runId);
+    for (const some of portions(plan.restore)) {
+      await this.restore(actor, workspace, files, some);
+      for (const { path } of some) reverted.push({ path, action: 'restored' });
+    }
+    return { reverted, skipped };
+  }
+
+  private async restore(
+    actor: Actor,
+    workspace: VisibleWorkspace,
+    files: WorkspaceFs,
+    some: Restorable[],
+  ): Promise<void> {
+    const contents = this.git.read(
+      workspace,
+      some.map(({ before }) => before.blob),
+    );
+    let at = 0;
+    for await (const content of contents) {
+      const file = some[at++];
+      if (!file) return;
+      const { path, before, head } = file;
+      if (!content) throw new Conflict(`The content that ${path} had before is not kept any more`);
+      const conditions = isAbsent(head) ? { ifNoneMatch: '*' as const } : { ifMatch: head.etag ?? undefined };
+      await unlessChanged(path, () =>
+        this.restoring.write(
+          actor,
+          workspace.id,
+          files,
+          { path, content, executable: before.executable },
+          conditions,
+        ),
+      );
+    }
+  }
+
+  private async remove(
+    actor: Actor,
+    workspaceId: string,
+    files: WorkspaceFs,
+    path: string,
+    etag: string | null,
+  ): Promise<void> {
+    const now = await find(files, path);
+    if (!now) return;
+    if (now.etag !== etag) throw changedSince([path]);
+    await files.remove(path);
+    await this.restoring.record(actor, workspaceId, [{ path, kind: 'deleted' }]);
+  }
+
+  /** Removes links that the run made, and folders that are empty now, the innermost first. */
+  private async removeMade(
+    actor: Actor,
+    workspaceId: string,
+    files: WorkspaceFs,
+    runId: string,
+  ): Promise<void> {
+    const { rows } = await sql<{ path: string }>`
+      select distinct path, length(path) from workspace_change
+      where run_id = ${runId} and workspace_id = ${workspaceId} and etag is null and kind in ('created', 'moved')
+      order by length(path) desc`.execute(this.database.tables());
+    for (const { path } of rows) {
+      const now = await find(files, path);
+      if (now?.type !== 'directory' && now?.type !== 'symlink') continue;
+      try {
+        await files.remove(path);
+        await this.restoring.record(actor, workspaceId, [{ path, kind: 'deleted' }]);
+      } catch (error) {
+        // Something of somebody else's is in it.
+        if (!(error instanceof WorkspaceFsError && ['not_empty', 'not_found'].includes(error.code)))
+          throw error;
+      }
+    }
+  }
+
+  /** Half a rollback would be worse than none: refuses where the history does not go back to the run's start. */
+  private async requireWhole(workspaceId: string, startedAt: string): Promise<void> {
+    const { rows } = await sql<{ lost: boolean }>`
+      select kept_since > ${startedAt}::timestamptz as lost from workspace_history
+      where workspace_id = ${workspaceId}`.execute(this.database.tables());
+    if (rows[0]?.lost === true)
+      throw new Conflict('The run is too long ago: what its files were before is not kept any more');
+  }
+}
+
+async function planFor(files: WorkspaceFs, runFiles: RunFile[]): Promise<Plan> {
+  const plan: Plan = { remove: [], restore: [], changedSince: [], notKept: [] };
+  for (const file of runFiles) {
+    const { path, replaced, before, after, head } = file;
+    if (isAsBefore(file)) continue;
+    const now = await find(files, path);
+    const isAsLogged = isAbsent(head) ? now?.type !== 'file' : now?.etag === head.etag;
+    if (head.id !== after.id || !isAsLogged) plan.changedSince.push(path);
+    else if (!replaced) plan.remove.push(file);
+    else if (before?.blob) plan.restore.push({ ...file, before: { ...before, blob: before.blob } });
+    else plan.notKept.push(path);
+  }
+  return plan;
+}
+
+/** Whether it is now what it was before the run: nothing is left to do. */
+function isAsBefore({ replaced, before, head }: RunFile): boolean {
+  if (!replaced) return isAbsent(head);
+  return before !== null && before.blob !== null && before.blob === head.blob;
+}
+
+const isAbsent = ({ unkept }: RunFile['head']) => unkept === 'deleted';
+
+function refusal({ changedSince: changed, notKept }: Plan): Conflict {
+  if (changed.length > 0) return changedSince(changed);
+  return new Conflict(
+    `The contents that these files had before the run were not kept: ${named(notKept)}; pass skip_changed to take back the rest`,
+  );
+}
+
+function changedSince(paths: readonly string[]): Conflict {
+  return new Conflict(
+    `Somebody changed these files after the run: ${named(paths)}; pass skip_changed to take back the rest`,
+  );
+}
+
+function named(paths: readonly string[]): string {
+  const shown = paths.slice(0, MOST_NAMED).map(path => JSON.stringify(path));
+  const more = paths.length - shown.length;
+  return shown.join(', ') + (more > 0 ? ` and ${more} more` : '');
+}
+
+async function unlessChanged<T>(path: string, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    if (error instanceof WorkspaceFsError && error.code === 'precondition_failed') throw changedSince([path]);
+    throw error;
+  }
+}
+
+/** What is at a path; null where nothing can be. */
+async function find(files: WorkspaceFs, path: string): Promise<Entry | null> {
+  try {
+    return await files.stat(path);
+  } catch (error) {
+    if (error instanceof WorkspaceFsError && ['not_found', 'not_directory', 'symlink'].includes(error.code))
+      return null;
+    throw error;
+  }
+}
+
+function* portions(files: Restorable[]): Generator<Restorable[]> {
+  let some: Restorable[] = [];
+  let bytes = 0;
+  for (const file of files) {
+    some.push(file);
+    bytes += file.before.size ?? 0;
+    if (bytes < MOST_BYTES) continue;
+    yield some;
+    some = [];
+    bytes = 0;
+  }
+  if (some.length > 0) yield some;
+}

@@ -1,0 +1,167 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Database, newId, type UnitOfWork } from '../../platform/database/database.js';
+import { type LoggedChange, MELTING_MS } from '../changes/change-log.js';
+import type { Writer } from '../changes/writer.js';
+import type { Draft, Head } from './draft.js';
+
+type Queries = Pick<Database, 'tables'>;
+
+/** How far the history of a workspace is. */
+export interface Progress {
+  readonly complete: boolean;
+  readonly found_through: string | null;
+  readonly bytes: string;
+}
+
+/** Brings changes of the log into the table of versions; the bytes are elsewhere. */
+@Injectable()
+export class VersionsStore {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  /** The newest change that is not in the history yet; null where there is none. */
+  async newestPending(workspaceId: string): Promise<string | null> {
+    const { rows } = await sql<{ seq: string | null }>`
+      select max(seq) as seq from workspace_change where workspace_id = ${workspaceId} and not captured`.execute(
+      this.database.tables(),
+    );
+    return rows[0]?.seq ?? null;
+  }
+
+  /** Whether anything up to change `seq` is not in the history yet; false for a workspace that is gone. */
+  async isBehind(workspaceId: string, seq: string | null): Promise<boolean> {
+    const { rows } = await sql<{ behind: boolean }>`
+      select not exists (select from workspace_history where workspace_id = ${workspaceId} and complete)
+        or exists (select from workspace_change
+          where workspace_id = ${workspaceId} and not captured and seq <= ${seq}::bigint) as behind
+      from workspace where id = ${workspaceId}`.execute(this.database.tables());
+    return rows[0]?.behind ?? false;
+  }
+
+  /**
+   * Whether a write to `path` (absent: anywhere) could destroy what is not in the history yet. What the same writer did
+   * just now does not count: it melts with what comes.
+   */
+  async isAtRisk(workspaceId: string, writer: Writer, path: string | undefined): Promise<boolean> {
+    const { rows } = await sql<{ risk: boolean }>`
+      select not exists (select from workspace_history where workspace_id = ${workspaceId} and complete)
+        or exists (
+          select from workspace_change c where workspace_id = ${workspaceId} and not captured
+            and (${path ?? null}::text is null or path = ${path ?? null} or starts_with(path, ${`${path}/`}))
+            and not (writer_type = ${writer.type} and writer_id = ${writer.id} and id is null
+              and created_at > now() - ${MELTING_MS} * interval '1 millisecond')
+        ) as risk`.execute(this.database.tables());
+    return rows[0]?.risk ?? true;
+  }
+
+  /** How far it is; nobody else brings anything into it until the unit of work ends. Null: the workspace is gone. */
+  async lock(unit: UnitOfWork, workspaceId: string): Promise<(Progress & { number: number }) | null> {
+    const tables = unit.tables();
+    // A plan made while there were few versions would take hours for many.
+    await sql`set local plan_cache_mode = force_custom_plan`.execute(tables);
+    await sql`select pg_advisory_xact_lock(hashtextextended(${`history:${workspaceId}`}, 0))`.execute(tables);
+    await sql`
+      insert into workspace_history (workspace_id, tended_at) select id, now() from workspace where id = ${workspaceId}
+      on conflict do nothing`.execute(tables);
+    const { rows } = await sql<Progress & { number: number }>`
+      select h.complete, h.found_through, h.bytes, w.number from workspace_history h join workspace w on w.id = h.workspace_id
+      where h.workspace_id = ${workspaceId}`.execute(tables);
+    return rows[0] ?? null;
+  }
+
+  /** Keeps the workspace from being deleted until the unit of work ends; false: it is gone already. */
+  async keepWorkspace(unit: UnitOfWork, workspaceId: string): Promise<boolean> {
+    const { rows } = await sql`select from workspace where id = ${workspaceId} for key share`.execute(
+      unit.tables(),
+    );
+    return rows.length > 0;
+  }
+
+  async pending(unit: Queries, workspaceId: string, limit: number): Promise<LoggedChange[]> {
+    const { rows } = await sql<LoggedChange>`
+      select * from workspace_change where workspace_id = ${workspaceId} and not captured order by seq limit ${limit}`.execute(
+      unit.tables(),
+    );
+    return rows;
+  }
+
+  /** The newest version of each path that has one. */
+  async heads(unit: Queries, workspaceId: string, paths: readonly string[]): Promise<Map<string, Head>> {
+    const { rows } = await sql<Head>`
+      select v.id, v.path, v.kind, v.etag, v.blob, v.executable
+      from jsonb_array_elements_text(${JSON.stringify([...new Set(paths)])}::jsonb) as p(path), lateral (
+        select * from file_version v
+        where v.workspace_id = ${workspaceId} and md5(v.path) = md5(p.path) and v.path = p.path
+        order by v.seq + 0 desc limit 1
+      ) v`.execute(unit.tables());
+    return new Map(rows.map(head => [head.path, head]));
+  }
+
+  /** Marks changes as being in the history; returns those that are as they were when they were read. */
+  async markCaptured(unit: UnitOfWork, changes: readonly LoggedChange[]): Promise<Set<string>> {
+    const given = JSON.stringify(changes.map(({ seq, kind, etag }) => ({ seq, kind, etag })));
+    const { rows } = await sql<{ seq: string }>`
+      update workspace_change c set captured = true
+      from jsonb_to_recordset(${given}::jsonb) as g(seq bigint, kind text, etag text)
+      where c.seq = g.seq and c.kind = g.kind and c.etag is not distinct from g.etag and not c.captured
+      returning c.seq`.execute(unit.tables());
+    return new Set(rows.map(({ seq }) => seq));
+  }
+
+  /** Adds versions, each linked to the one before it of the same path. */
+  async add(
+    unit: UnitOfWork,
+    workspaceId: string,
+    drafts: readonly Draft[],
+    heads: ReadonlyMap<string, Pick<Head, 'id' | 'kind'>>,
+  ): Promise<void> {
+    const newest = new Map(heads);
+    const rows = drafts.flatMap(draft => {
+      const { path, kind, from, size, etag, change, content, changedAt } = draft;
+      const before = newest.get(path);
+      const replaced = before !== undefined && before.kind !== 'deleted';
+      if (kind === 'deleted' && !replaced) return [];
+      const id = newId();
+      newest.set(path, { id, kind });
+      return {
+        ...{ id, path, kind, from_path: from, size, etag, replaced },
+        ...{ blob: null, unkept: null, executable: false, ...content },
+        previous_id: before?.id ?? null,
+        change_seq: change?.seq ?? null,
+        writer_type: change?.writer_type ?? null,
+        writer_id: change?.writer_id ?? null,
+        run_id: change?.run_id ?? null,
+        changed_at: changedAt,
+      };
+    });
+    await sql`
+      insert into file_version (id, workspace_id, path, kind, from_path, size, etag, executable, blob, unkept, replaced,
+        previous_id, change_seq, writer_type, writer_id, run_id, changed_at)
+      select v.id, ${workspaceId}::uuid, v.path, v.kind, v.from_path, v.size, v.etag, v.executable, v.blob, v.unkept,
+        v.replaced, v.previous_id, v.change_seq, v.writer_type, v.writer_id, v.run_id, v.changed_at
+      from rows from (jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as (id uuid, path text, kind text,
+        from_path text, size bigint, etag text, executable boolean, blob text, unkept text, replaced boolean,
+        previous_id uuid, change_seq bigint, writer_type text, writer_id text, run_id uuid, changed_at timestamptz))
+        with ordinality as v(id, path, kind, from_path, size, etag, executable, blob, unkept, replaced, previous_id,
+          change_seq, writer_type, writer_id, run_id, changed_at, n)
+      order by v.n`.execute(unit.tables());
+  }
+
+  /** Notes a commit that was made, after the versions in it were added. */
+  async addCommit(unit: UnitOfWork, workspaceId: string, sha: string, bytes: number): Promise<void> {
+    await sql`
+      with noted as (update workspace_history set bytes = bytes + ${bytes} where workspace_id = ${workspaceId})
+      insert into history_commit (workspace_id, sha, through, committed_at)
+      values (${workspaceId}, ${sha},
+        (select coalesce(max(seq), 0) from file_version where workspace_id = ${workspaceId}), now())`.execute(
+      unit.tables(),
+    );
+  }
+
+  /** Notes that what was there before is in the history up to a path; null: all of it. */
+  async setFound(unit: UnitOfWork, workspaceId: string, through: string | null): Promise<void> {
+    await sql`
+      update workspace_history set found_through = ${through}, complete = ${through === null}
+      where workspace_id = ${workspaceId}`.execute(unit.tables());
+  }
+}
