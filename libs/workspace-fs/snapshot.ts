@@ -83,8 +83,8 @@ export class Snapshot {
     return this.sightings.size;
   }
 
-  /** Files, and their bytes together. */
-  totals(): { files: number; bytes: number } {
+  /** Files and links, their bytes together, and folders. */
+  totals(): { files: number; bytes: number; folders: number } {
     let files = 0;
     let bytes = 0;
     for (const { type, size } of this.sightings.values()) {
@@ -92,7 +92,7 @@ export class Snapshot {
       files++;
       bytes += size;
     }
-    return { files, bytes };
+    return { files, bytes, folders: this.sightings.size - files };
   }
 
   /** All that is in it, as if it had just been made. */

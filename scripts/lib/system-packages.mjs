@@ -5,10 +5,20 @@ import { runLogged } from './run-logged.mjs';
 import { SetupError } from './setup-error.mjs';
 import { stage } from './stage.mjs';
 
+<<<<<<< HEAD
 /** What running code in a sandbox needs: a program, and the Debian package that holds it. */
 const sandboxTools = { bwrap: 'bubblewrap', setpriv: 'util-linux', prlimit: 'util-linux' };
 /** What only tests need: a Redis server and a Docker engine of their own, and a browser for the pages that people see. */
 const testTools = { 'redis-server': 'redis-server', dockerd: 'docker.io', chromium: 'chromium' };
+=======
+/**
+ * What running code in a sandbox needs, and git, which keeps earlier versions of files in one: a program, and the Debian
+ * package that holds it.
+ */
+const sandboxTools = { bwrap: 'bubblewrap', setpriv: 'util-linux', prlimit: 'util-linux', git: 'git' };
+/** What only tests need: a Redis server of their own, and a browser for the pages that people see. */
+const testTools = { 'redis-server': 'redis-server', chromium: 'chromium' };
+>>>>>>> 820ec3e (feat(history): folders count for the quota; histories survive kills; documents)
 
 /**
  * Installs missing sandbox programs where that is possible, else says what to type. Never an error: the service
@@ -22,7 +32,8 @@ export async function offerSandboxTools() {
   const missing = await install(sandboxTools);
   if (missing.length === 0) return;
   const command = `${process.getuid() === 0 ? '' : 'sudo '}apt-get install ${missing.join(' ')}`;
-  console.log(`! Code cannot be run until a sandbox is installed: type \`${command}\`, then start again.`);
+  const what = missing.every(name => name === 'git') ? 'There is no history of files' : 'Code cannot be run';
+  console.log(`! ${what} until more is installed: type \`${command}\`, then start again.`);
 }
 
 /** As {@link offerSandboxTools}, for what only tests need; those that need what is missing fail. */

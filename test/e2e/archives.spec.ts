@@ -196,4 +196,16 @@ describe('quotas', () => {
     expect((await upload(workspace, 'one', Buffer.from('1'))).status).toBe(200);
     expect(await bash('true')).toMatchObject({ isError: false });
   });
+
+  it('count folders, also those that a move makes', async () => {
+    const workspace = await service.workspace(ada);
+    const post = async (what: string, body: object) =>
+      (await ada.client.post(`${files(workspace)}/${what}`, body)).status;
+    for (let n = 0; n < 39; n++) expect(await post('mkdir', { path: `d${n}` })).toBe(200);
+    expect(await post('mkdir', { path: 'a/b' })).toBe(409);
+    expect(await post('mkdir', { path: 'a' })).toBe(200);
+    expect(await post('mkdir', { path: 'a' })).toBe(200);
+    expect(await post('move', { from: 'd1', to: 'x/y/d1' })).toBe(409);
+    expect(await post('move', { from: 'd1', to: 'a/d1' })).toBe(200);
+  });
 });

@@ -70,7 +70,14 @@ it('goes on after its worker was killed, shares no inode, and is shown to others
       result: { workspace_id: target },
     },
   });
-  expect(last?.data.skipped).toEqual(['members', 'secrets', 'tokens', 'live deployments', 'link']);
+  expect(last?.data.skipped).toEqual([
+    'members',
+    'secrets',
+    'tokens',
+    'live deployments',
+    'earlier versions of files',
+    'link',
+  ]);
   const [original, copy] = [workspace, target].map(id => statSync(path.join(folderOf(id), 'd9', 'f7')));
   expect([copy?.size, copy?.ino === original?.ino]).toEqual([20_000, false]);
   expect(await bob.client.get(`/api/workspaces/${target}`)).toMatchObject({

@@ -210,7 +210,7 @@ export const settings = {
   ),
   maxWorkspaceFiles: setting(
     'MAX_WORKSPACE_FILES',
-    'Most files that one workspace may hold.',
+    'Most files and folders that one workspace may hold.',
     asInteger(1, Number.MAX_SAFE_INTEGER),
     200_000,
   ),

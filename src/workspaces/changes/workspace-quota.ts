@@ -7,6 +7,7 @@ import { ChangeLog } from './change-log.js';
 
 interface Usage {
   bytes: number;
+  /** Folders count as well: they take room on the disk, and time to look through. */
   files: number;
   readonly freshUntil: number;
 }
@@ -73,9 +74,14 @@ export class WorkspaceQuota {
 
   private async measure(workspaceId: string): Promise<Usage> {
     const started = Date.now();
-    const { bytes, files } = (await Snapshot.take(this.folders.pathOf({ id: workspaceId }))).totals();
+    const snapshot = await Snapshot.take(this.folders.pathOf({ id: workspaceId }));
+    const { bytes, files, folders } = snapshot.totals();
     const now = Date.now();
-    const usage = { bytes, files, freshUntil: now + Math.max(FRESH_MS, 50 * (now - started)) };
+    const usage = {
+      bytes,
+      files: files + folders,
+      freshUntil: now + Math.max(FRESH_MS, 50 * (now - started)),
+    };
     this.forgetStale(now);
     this.known.set(workspaceId, usage);
     return usage;
@@ -101,7 +107,7 @@ export class WorkspaceQuota {
         `The workspace holds ${usage.bytes} of the ${maxWorkspaceBytes} bytes it may have, and this takes ${more.bytes} more; delete something first`,
       );
     throw new Conflict(
-      `The workspace holds ${usage.files} of the ${maxWorkspaceFiles} files it may have, and this makes ${more.files} more; delete something first`,
+      `The workspace holds ${usage.files} of the ${maxWorkspaceFiles} files and folders it may have, and this makes ${more.files} more; delete something first`,
     );
   }
 }

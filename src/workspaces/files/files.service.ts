@@ -195,10 +195,14 @@ export class FilesService {
     permission: 'file.write',
     input: MoveFile,
     output: EntryView,
-    refuses: { ...ABSENT, 409: 'Something is at the destination' },
+    refuses: {
+      ...ABSENT,
+      409: 'Something is at the destination, or the workspace may not have more folders',
+    },
   })
   async move(actor: Actor, { workspace_id, from, to, overwrite }: MoveFile): Promise<EntryView> {
     const files = await this.open(actor, 'file.write', workspace_id);
+    await this.requireFolders(workspace_id, files, parentOf(to));
     await this.beforeWriting(actor, workspace_id, from, to);
     const moved = await files.move(from, to, { overwrite });
     const origin = normalizePath(from);
@@ -246,11 +250,12 @@ export class FilesService {
     permission: 'file.write',
     input: FilePath,
     output: EntryView,
-    refuses: { ...ABSENT, 409: 'A file is at the path' },
+    refuses: { ...ABSENT, 409: 'A file is at the path, or the workspace may not have more folders' },
   })
   async mkdir(actor: Actor, { workspace_id, path }: FilePath): Promise<EntryView> {
     const files = await this.open(actor, 'file.write', workspace_id);
     const isThere = await exists(files, path);
+    if (!isThere) await this.requireFolders(workspace_id, files, path);
     const made = await files.mkdir(path);
     if (!isThere) await this.record(actor, workspace_id, [written(made, true)]);
     return made;
@@ -278,6 +283,14 @@ export class FilesService {
     return { path: normalizePath(path), deleted: true };
   }
 
+  /** Room for a folder and those above it, as far as they are missing. */
+  private async requireFolders(workspaceId: string, files: WorkspaceFs, folder: string): Promise<void> {
+    let missing = 0;
+    for (let at = normalizePath(folder); at !== '' && !(await exists(files, at)); at = parentOf(at))
+      missing++;
+    if (missing > 0) await this.quota.require(workspaceId, { bytes: 0, files: missing });
+  }
+
   /** What is at these paths is in the history before anything else is. */
   private async beforeWriting(actor: Actor, workspaceId: string, ...paths: string[]): Promise<void> {
     for (const path of paths)
@@ -295,6 +308,12 @@ export class FilesService {
 
 function written({ path, type, size, etag }: Entry, created: boolean): Change {
   return { path, kind: created ? 'created' : 'modified', size: type === 'file' ? size : null, etag };
+}
+
+/** The folder that holds a path; '' is the workspace itself. */
+function parentOf(path: string): string {
+  const normal = normalizePath(path);
+  return normal.slice(0, Math.max(0, normal.lastIndexOf('/')));
 }
 
 /** An entry and, of a folder, what it holds. */
