@@ -5,20 +5,13 @@ import { runLogged } from './run-logged.mjs';
 import { SetupError } from './setup-error.mjs';
 import { stage } from './stage.mjs';
 
-<<<<<<< HEAD
-/** What running code in a sandbox needs: a program, and the Debian package that holds it. */
-const sandboxTools = { bwrap: 'bubblewrap', setpriv: 'util-linux', prlimit: 'util-linux' };
-/** What only tests need: a Redis server and a Docker engine of their own, and a browser for the pages that people see. */
-const testTools = { 'redis-server': 'redis-server', dockerd: 'docker.io', chromium: 'chromium' };
-=======
 /**
  * What running code in a sandbox needs, and git, which keeps earlier versions of files in one: a program, and the Debian
  * package that holds it.
  */
 const sandboxTools = { bwrap: 'bubblewrap', setpriv: 'util-linux', prlimit: 'util-linux', git: 'git' };
-/** What only tests need: a Redis server of their own, and a browser for the pages that people see. */
-const testTools = { 'redis-server': 'redis-server', chromium: 'chromium' };
->>>>>>> 820ec3e (feat(history): folders count for the quota; histories survive kills; documents)
+/** What only tests need: a Redis server and a Docker engine of their own, and a browser for the pages that people see. */
+const testTools = { 'redis-server': 'redis-server', dockerd: 'docker.io', chromium: 'chromium' };
 
 /**
  * Installs missing sandbox programs where that is possible, else says what to type. Never an error: the service
