@@ -27,7 +27,7 @@ export async function openBubblewrapSession(host: BubblewrapHost, plan: Plan): P
   ]);
   const control = berth.numbers.control;
   if (control === undefined) throw new Error('A berth for a session must have a control descriptor');
-  const argv = sessionProgram(FOLDER, control);
+  const argv = sessionProgram(FOLDER, { hear: control, tell: control });
   const readOnlyBinds = [...(request.readOnlyBinds ?? []), { from: folder.path, to: FOLDER }];
   // Its variables are those of its scripts, and on no descriptor of bwrap.
   const whole = { ...plan, request: { ...request, env: {}, argv, readOnlyBinds } };

@@ -69,7 +69,7 @@ export class LocalSandbox implements SandboxDriver {
     const env = { ...environment(request.workspace), ...request.env };
     const folder = await SessionFolder.create(mkfifo, owner, firstState(env, request.workspace, cwd));
     const confining = limitCommands(limits, processBound(limits, owner?.uid ?? callerUid()));
-    const program = `${confining}\nexec ${quoteWords(sessionProgram(folder.path, CONTROL))} </dev/null`;
+    const program = `${confining}\nexec ${quoteWords(sessionProgram(folder.path, { hear: CONTROL, tell: CONTROL }))} </dev/null`;
     const running = await this.start(program, request, cwd, owner, ['pipe']);
     return openLocalSession(running, folder, limits, request.signal);
   }

@@ -86,8 +86,11 @@ export function outerNumber(root: number, inside: number): number | undefined {
 export function startedBy(pid: number, root: number): number[] {
   const own = statOf(pid);
   if (!own) return [];
-  const orphans = childrenOf(root).filter(
-    one => one !== pid && one !== own.parent && (statOf(one)?.startedAt ?? 0) >= own.startedAt,
-  );
+  // Times are hundredths of a second; between those of one time the numbers decide, which rise.
+  const isLater = (one: number): boolean => {
+    const startedAt = statOf(one)?.startedAt ?? 0;
+    return startedAt > own.startedAt || (startedAt === own.startedAt && one > pid);
+  };
+  const orphans = childrenOf(root).filter(one => one !== own.parent && isLater(one));
   return [...processTree(pid), ...orphans.flatMap(processTree)];
 }

@@ -15,13 +15,13 @@ const MOST_STATE_BYTES = 1024 * 1024;
 
 /** The folders of dead services are recognised by this and the process id that follows. */
 const PREFIX = 'sandbox-session-';
-let removed: Promise<void> | undefined;
+const cleaned = new Map<string, Promise<void>>();
 
-async function removeFoldersOfTheDead(): Promise<void> {
-  for (const name of await readdir(tmpdir())) {
+async function removeFoldersOfTheDead(parent: string): Promise<void> {
+  for (const name of await readdir(parent)) {
     const pid = new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1];
     if (pid !== undefined && !isAlive(Number(pid)))
-      await rm(join(tmpdir(), name), { recursive: true, force: true });
+      await rm(join(parent, name), { recursive: true, force: true });
   }
 }
 
@@ -42,19 +42,25 @@ export class SessionFolder {
     left.on('data', bytes => this.keep(bytes));
   }
 
-  /** @param owner who may look into it, if not this process' user */
-  static async create(mkfifo: string, owner: Owner | undefined, state: string): Promise<SessionFolder> {
-    removed ??= removeFoldersOfTheDead();
-    await removed;
-    const path = await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`));
+  /**
+   * @param owner who may look into it, if not this process' user
+   * @param parent a folder of this machine's alone
+   */
+  static async create(
+    mkfifo: string,
+    owner: Owner | undefined,
+    state: string,
+    parent = tmpdir(),
+  ): Promise<SessionFolder> {
+    let clean = cleaned.get(parent);
+    clean ??= removeFoldersOfTheDead(parent);
+    cleaned.set(parent, clean);
+    await clean;
+    const path = await mkdtemp(join(parent, `${PREFIX}${process.pid}-`));
     try {
-      const fifo = join(path, 'left');
-      await promisify(execFile)(mkfifo, ['-m', '600', fifo]);
-      // Opened for both directions, it does not end with a writer.
-      const left = new PipeSocket(openSync(fifo, constants.O_RDWR | constants.O_NONBLOCK));
-      const folder = new SessionFolder(path, left);
+      const folder = new SessionFolder(path, await makePipe(mkfifo, join(path, 'left'), owner));
       await folder.write('state', state);
-      if (owner) for (const one of [fifo, path]) await chown(one, owner.uid, owner.gid);
+      if (owner) await chown(path, owner.uid, owner.gid);
       return folder;
     } catch (error) {
       await rm(path, { recursive: true, force: true });
@@ -102,4 +108,12 @@ export class SessionFolder {
     await writeFile(fresh, content, { mode: 0o444 });
     await rename(fresh, join(this.path, name));
   }
+}
+
+/** A named pipe that its owner may write, and its reading end. */
+export async function makePipe(mkfifo: string, path: string, owner: Owner | undefined): Promise<PipeSocket> {
+  await promisify(execFile)(mkfifo, ['-m', '600', path]);
+  if (owner) await chown(path, owner.uid, owner.gid);
+  // Opened for both directions, it does not end with a writer.
+  return new PipeSocket(openSync(path, constants.O_RDWR | constants.O_NONBLOCK));
 }

@@ -8,22 +8,22 @@ import { quoteWords } from './shell.js';
  * With job control each script is a process group of its own. Variables are kept but not exported: a script gets those
  * of the script before, in which one may have been taken away.
  */
-const supervisor = (control: number): string => `
+const supervisor = ({ hear, tell }: Control): string => `
 for name in $(compgen -e); do export -n "$name"; done
 exec 8>&1 9>&2 >/dev/null 2>&1
 set -m
 trap 'interrupted=1' HUP INT QUIT TERM USR1 USR2 ALRM
-echo ready >&${control}
-while IFS= read -r -u ${control} number; do
-  bash -c "$1" bash "$number" "$2" <"$2/input-$number" >&8 2>&9 8>&- 9>&- ${control}>&- &
+echo ready >&${tell}
+while IFS= read -r -u ${hear} number; do
+  bash -c "$1" bash "$number" "$2" <"$2/input-$number" >&8 2>&9 8>&- 9>&- ${hear}<&- ${tell}>&- &
   pid=$! status=127 interrupted=1
-  echo "started $number $pid" >&${control}
+  echo "started $number $pid" >&${tell}
   while ((interrupted)); do
     interrupted=0
     wait -f "$pid"; latest=$?
     ((latest == 127)) || status=$latest
   done
-  { echo "over $number $status"; times; } >&${control}
+  { echo "over $number $status"; times; } >&${tell}
 done`;
 
 /**
@@ -48,8 +48,14 @@ const runner = [
   '{ _session_save; exit "$_session_status"; } 2>/dev/null',
 ].join('; ');
 
-/** The program of a session. `folder` is where scripts are found inside, `control` the descriptor it is told on. */
-export function sessionProgram(folder: string, control: number): string[] {
+/** The descriptors on which the program of a session is told what to do, and tells what became of it. */
+interface Control {
+  hear: number;
+  tell: number;
+}
+
+/** The program of a session. `folder` is where scripts are found inside. */
+export function sessionProgram(folder: string, control: Control): string[] {
   return ['bash', '--noprofile', '--norc', '-c', supervisor(control), 'session', runner, folder];
 }
 

@@ -9,6 +9,12 @@ import type { SandboxSession, SandboxUsage, SessionCommand, SessionEnd, SessionR
 import type { SessionFolder } from './session-folder.js';
 import { SessionScript } from './session-script.js';
 
+/** How often the kernel has refused something. */
+export interface Refusals {
+  memory: number;
+  processes: number;
+}
+
 /** What a driver puts around the program of a session (`sessionProgram`). Process numbers are those of inside. */
 export interface SessionPlace {
   /** To the program and back, on its own descriptor; closes when it ends. */
@@ -24,7 +30,7 @@ export interface SessionPlace {
   /** Kills a script and what it started; what scripts before it left is spared. */
   killScript(pid: number): void;
   /** How often the kernel has killed for memory, and refused a process, up to now. */
-  refusals(): { memory: number; processes: number };
+  refusals(): Refusals | Promise<Refusals>;
   usage(): SandboxUsage;
 }
 
@@ -116,8 +122,8 @@ export class ShellSession implements SandboxSession {
     const number = ++this.count;
     const { folder, control } = this.place;
     await folder.prepare(number, command.script, command.stdin ?? '');
+    const refusals = await this.place.refusals();
     if (this.over) throw new SessionOver('The session is over');
-    const refusals = this.place.refusals();
     this.memoryKills = refusals.memory;
     const script = new SessionScript(number, command, this.limits, refusals);
     script.onKill = pid => this.kill(script, pid);
@@ -138,7 +144,7 @@ export class ShellSession implements SandboxSession {
       if (survives && !(await this.place.folder.settle(script.number)))
         script.add('stderr', Buffer.from('What this script left in variables is too much to be kept\n'));
       const end = survives ? null : await this.ended;
-      return script.result(end, this.place.refusals(), this.cpuMs);
+      return script.result(end, await this.place.refusals(), this.cpuMs);
     } finally {
       this.script = undefined;
       this.cpuMs = script.cpuTotal ?? this.cpuMs;
@@ -170,12 +176,12 @@ export class ShellSession implements SandboxSession {
     this.place.kill();
   }
 
-  private conclude(): SessionEnd {
+  private async conclude(): Promise<SessionEnd> {
     this.over = true;
     const { stdout, stderr, control } = this.place;
     // Whoever escaped a driver without isolation may still hold the other ends.
     for (const stream of [stdout, stderr]) stream.drain(this.limits.outputBytes);
     for (const stream of [stdout, stderr, control]) stream.destroy();
-    return this.reason ?? (this.place.refusals().memory > this.memoryKills ? 'memory' : 'killed');
+    return this.reason ?? ((await this.place.refusals()).memory > this.memoryKills ? 'memory' : 'killed');
   }
 }

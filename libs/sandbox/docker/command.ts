@@ -13,9 +13,9 @@ import type { Engine } from './engine.js';
 /** The kernel takes no longer argument (MAX_ARG_STRLEN); the engine would only say so late. */
 const LONGEST_ARGUMENT = 128 * 1024 - 1;
 const HOME = '/tmp/home';
-const environment = { HOME, LANG: 'C.UTF-8', TERM: 'dumb' };
+export const environment = { HOME, LANG: 'C.UTF-8', TERM: 'dumb' };
 /** Exit code of a command whose folder is missing; its output then is a word that no command knows. */
-const NO_FOLDER = 125;
+export const NO_FOLDER = 125;
 const UNREACHABLE = 'The owner of the command cannot reach the workspace folder';
 
 export interface CommandPlan {
@@ -32,6 +32,7 @@ export class DockerCommand implements Running {
   readonly stderr: Running['stderr'];
   /** Known when the command has ended. */
   ranOutOfMemory = false;
+  refusedProcesses = false;
 
   private constructor(
     private readonly container: SandboxContainer,
@@ -56,6 +57,7 @@ export class DockerCommand implements Running {
   async exited(): Promise<[number | null, NodeJS.Signals | null]> {
     const code = await this.process.exit;
     this.ranOutOfMemory = await this.container.ranOutOfMemory();
+    this.refusedProcesses = this.container.keeper.latest.refusedProcesses > 0;
     await this.container.kill(); // and with it what the command left, which may hold its output open
     return code === null ? [null, 'SIGKILL'] : [code, null];
   }
@@ -90,8 +92,7 @@ function settings(engine: Engine, plan: CommandPlan, word: string): ExecCreateOp
  */
 function starter(limits: SandboxLimits): string {
   return [
-    limitCommands(limits, undefined),
-    `mkdir -p -m 700 ${HOME}`,
+    ...confining(limits),
     `cd . 2>/dev/null && [ -x . ] || { echo "$1 closed"; exit ${NO_FOLDER}; }`,
     `cd -- "$2" 2>/dev/null || { echo "$1"; exit ${NO_FOLDER}; }`,
     'shift 2',
@@ -103,8 +104,13 @@ function starter(limits: SandboxLimits): string {
   ].join('\n');
 }
 
+/** What a shell does first that a command comes out of. */
+export function confining(limits: SandboxLimits): string[] {
+  return [limitCommands(limits, undefined), `mkdir -p -m 700 ${HOME}`];
+}
+
 /** Without root, inside is who the service is; where the engine is no root either, that is its root. */
-function userOf({ isRootless }: Engine, owner: Owner | undefined): string {
+export function userOf({ isRootless }: Engine, owner: Owner | undefined): string {
   if (isRootless) return '0:0';
   const { uid, gid } = owner ?? { uid: callerUid(), gid: process.getgid?.() ?? -1 };
   if (uid === 0) throw new SandboxFailure('A command may not be root of the host');

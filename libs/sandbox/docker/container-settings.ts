@@ -2,6 +2,7 @@ import type { ContainerCreateOptions, HostConfig } from 'dockerode';
 import type { SandboxLimits } from '../limits.js';
 import type { ReadOnlyBind } from '../sandbox.js';
 import type { Engine } from './engine.js';
+import { keeperProgram } from './keeper.js';
 import { seccompProfile } from './seccomp-profile.js';
 import { SERVICE_LABEL } from './service-label.js';
 
@@ -11,20 +12,6 @@ const SHARED_MEMORY_BYTES = 64 * 1024 * 1024;
 const OWN_PROCESSES = 3;
 /** Another user than any command's, so that no command can touch the keeper. */
 const KEEPER_USER = '65534:65534';
-
-/**
- * What a container runs for as long as it lasts: it ends when its input does, which the engine closes when the service
- * is gone; and to each line it answers with how many processes were killed for memory (control groups v2 or v1). Of
- * builtins only: a command may have used up all processes.
- */
-const keeper = [
-  'while read -r question; do',
-  '  for file in /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control; do',
-  '    [ -r "$file" ] && while read -r name count; do [ "$name" = oom_kill ] && echo "$count"; done <"$file"',
-  '  done',
-  '  echo .',
-  'done',
-].join('\n');
 
 /** What one container shows, and how much it may use. */
 export interface ContainerPlan {
@@ -38,7 +25,7 @@ export function containerSettings(engine: Engine, plan: ContainerPlan): Containe
   const { options, service } = engine;
   return {
     Image: options.image,
-    Entrypoint: ['/bin/sh', '-c', keeper],
+    Entrypoint: ['/bin/sh', '-c', keeperProgram],
     Cmd: [],
     User: KEEPER_USER,
     WorkingDir: '/',

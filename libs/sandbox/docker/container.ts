@@ -1,10 +1,11 @@
-import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
 import type { Container, ExecCreateOptions } from 'dockerode';
+import { SandboxFailure } from '../errors.js';
 import { type ContainerPlan, containerSettings } from './container-settings.js';
 import { type Engine, removeContainer } from './engine.js';
 import { explainEngine, statusOf } from './engine-advice.js';
 import type { Exit } from './engine-events.js';
+import { Keeper } from './keeper.js';
 import { OutputFrames } from './output-frames.js';
 
 /** A process that runs in a container. */
@@ -17,24 +18,13 @@ export interface ContainerProcess {
 
 /** A container that lasts as long as this object holds its keeper's input open, and not longer than this process. */
 export class SandboxContainer {
-  private answers = '';
   private killed: Promise<void> | undefined;
 
   private constructor(
     private readonly engine: Engine,
     private readonly container: Container,
-    private readonly keeper: Duplex,
-    keeperOutput: OutputFrames,
-  ) {
-    keeperOutput.stdout.setEncoding('utf8').on('data', (part: string) => {
-      this.answers += part;
-    });
-    keeperOutput.stderr.resume();
-    this.keeperOutput = keeperOutput;
-    keeper.on('error', () => undefined); // it shows in the end of the container
-  }
-
-  private readonly keeperOutput: OutputFrames;
+    readonly keeper: Keeper,
+  ) {}
 
   /** @throws SandboxFailure */
   static async open(engine: Engine, plan: ContainerPlan): Promise<SandboxContainer> {
@@ -44,7 +34,7 @@ export class SandboxContainer {
       const keeper = (await container.attach({
         ...{ stream: true, stdin: true, stdout: true, stderr: true, hijack: true },
       })) as Duplex;
-      const opened = new SandboxContainer(engine, container, keeper, new OutputFrames(keeper));
+      const opened = new SandboxContainer(engine, container, new Keeper(keeper, new OutputFrames(keeper)));
       await container.start();
       return opened;
     } catch (error) {
@@ -73,10 +63,21 @@ export class SandboxContainer {
     }
   }
 
+  /** Runs a command that is sent word by; that it came too late shows in what it was to do. */
+  async tell(argv: string[], user: string): Promise<void> {
+    try {
+      const { output, exit } = await this.start({ Cmd: argv, User: user });
+      for (const stream of [output.stdout, output.stderr]) stream.resume();
+      await exit;
+    } catch (error) {
+      if (!(error instanceof SandboxFailure)) throw error;
+    }
+  }
+
   /** Whether a process here was killed for memory. */
   async ranOutOfMemory(): Promise<boolean> {
-    const count = Number((await this.ask()).split('\n')[0]);
-    return count > 0 || this.engine.events.ranOutOfMemory(this.container.id);
+    const { memoryKills } = await this.keeper.counts();
+    return memoryKills > 0 || this.engine.events.ranOutOfMemory(this.container.id);
   }
 
   /** Ends all that runs here, at once. */
@@ -95,21 +96,8 @@ export class SandboxContainer {
       if (status !== undefined && ![404, 409].includes(status))
         await removeContainer(this.engine.docker, this.container.id);
     } finally {
-      this.keeper.destroy();
+      this.keeper.release();
       this.engine.events.forget(this.container.id);
     }
-  }
-
-  /** What the keeper answers; empty if it is no more. */
-  private async ask(): Promise<string> {
-    this.answers = '';
-    if (!this.keeper.writable) return '';
-    this.keeper.write('?\n');
-    while (!this.answers.includes('.\n')) {
-      const { stdout } = this.keeperOutput;
-      if (stdout.readableEnded || stdout.destroyed) return '';
-      await Promise.race([once(stdout, 'data'), once(stdout, 'close')]);
-    }
-    return this.answers;
   }
 }

@@ -7,6 +7,7 @@ import { DockerEngine } from '../../../test/fakes/docker-engine.js';
 import { forkTree, itRunsCommands, startService, TestWorkspace } from '../driver.fixture.js';
 import { createSandbox, type DockerOptions, type SandboxDriver } from '../index.js';
 import { itKeepsACommand } from '../isolation.fixture.js';
+import { itRunsSessions } from '../session.fixture.js';
 import { SERVICE_LABEL } from './service-label.js';
 
 const [uid, gid] = [process.getuid?.() ?? -1, process.getgid?.() ?? -1];
@@ -49,13 +50,17 @@ describe('docker sandbox', () => {
   itRunsCommands(() => sandbox, {
     owner,
     inside: owner ?? { uid, gid },
-    atOnce: 4,
-    givenUpAfter: [0, 200, 400],
+    atOnce: 3,
+    givenUpAfter: [0, 250],
   });
 
   describe('keeps a command', () => {
     // Beside it: the init of the container, its keeper, and who started the command.
     itKeepsACommand(() => sandbox, { owner, inside: owner ?? { uid, gid }, processes: 4 });
+  });
+
+  describe('a session', () => {
+    itRunsSessions(() => sandbox, { owner, isolated: true, folders: scratchFolder });
   });
 
   it('gives the command its variables and few others', async () => {

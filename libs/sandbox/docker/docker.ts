@@ -5,12 +5,13 @@ import { resolveLimits } from '../limits.js';
 import { callerUid, checkRequest, effectiveOwner, LEAST_OWNER_ID, relativeFolder } from '../request.js';
 import { neverStarted, toResult } from '../result.js';
 import type { SandboxCheck, SandboxDriver, SandboxRequest, SandboxResult } from '../sandbox.js';
-import type { SandboxSession } from '../session.js';
+import type { SandboxSession, SessionRequest } from '../session.js';
 import { type Ending, Supervision } from '../supervision.js';
 import { type CommandPlan, DockerCommand } from './command.js';
 import { SandboxContainer } from './container.js';
 import { type Engine, prepareEngine } from './engine.js';
 import type { DockerOptions } from './options.js';
+import { openDockerSession } from './session.js';
 
 function toPlan(request: SandboxRequest): CommandPlan {
   checkRequest(request);
@@ -41,8 +42,9 @@ export class DockerSandbox implements SandboxDriver {
     return execute(await this.prepared(), plan);
   }
 
-  async openSession(): Promise<SandboxSession> {
-    throw new SandboxFailure('Sessions do not run in Docker yet');
+  async openSession(request: SessionRequest): Promise<SandboxSession> {
+    const plan = toPlan({ ...request, argv: ['bash'] });
+    return openDockerSession(await this.prepared(), plan);
   }
 
   private async prepared(): Promise<Engine> {
@@ -112,5 +114,5 @@ function conclude(ending: Ending, command: DockerCommand): SandboxResult {
   if (ending.endedBy !== 'exit') return toResult(ending, null);
   if (command.ranOutOfMemory) return toResult({ ...ending, endedBy: 'memory' }, ending.code);
   command.checkStarted(ending.code, ending.output.text('stdout'));
-  return toResult(ending, ending.code);
+  return toResult(ending, ending.code, { refusedProcesses: command.refusedProcesses });
 }

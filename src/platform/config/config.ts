@@ -1,4 +1,4 @@
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import path from 'node:path';
 import { Setting, settings } from './settings.js';
 
@@ -27,7 +27,7 @@ export class Config extends SettingValues {
 
   /** For files that live as long as a command: below DATA_DIR where a Docker engine must see them, else the system's. */
   get scratchDir(): string {
-    return this.sandboxDriver === 'docker' ? path.resolve(this.dataDir, 'run') : tmpdir();
+    return this.sandboxDriver === 'docker' ? path.resolve(this.dataDir, 'run', hostname()) : tmpdir();
   }
 
   get servesHttp(): boolean {
