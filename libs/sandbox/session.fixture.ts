@@ -127,7 +127,7 @@ export function itRunsSessions(
 
   it('keeps background processes, their output and what they read', async () => {
     const bash = runner(await open());
-    const server = 'mkfifo pipe; while read -r line <pipe; do echo "got $line"; done & echo $!';
+    const server = 'mkfifo pipe; while read -r line; do echo "got $line"; done <>pipe & echo $!';
     const started = await bash(server);
     expect(started).toMatchObject({ exit_code: 0, session_ended: null, stderr: '' });
     const pid = started.stdout.trim();

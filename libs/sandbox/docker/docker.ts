@@ -104,6 +104,10 @@ async function execute(engine: Engine, plan: CommandPlan): Promise<SandboxResult
   try {
     if (request.signal?.aborted) return neverStarted();
     const command = await DockerCommand.start(container, engine, plan);
+    if (request.onStarted) {
+      container.keeper.sample();
+      request.onStarted(() => container.keeper.usage());
+    }
     return conclude(await new Supervision(command, request, limits).ended(), command);
   } finally {
     await container.kill();

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
+import type { SandboxUsage } from '../session.js';
 import type { OutputFrames } from './output-frames.js';
 
 /** What all processes of a container hold, have used and were refused, as its control group counts. */
@@ -42,10 +43,13 @@ export const keeperProgram = [
   'done',
 ].join('\n');
 
+const SAMPLE_MS = 1000;
+
 /** The connection to the first process of a container. */
 export class Keeper {
   private answer = '';
   private turn: Promise<unknown> = Promise.resolve();
+  private sampling: NodeJS.Timeout | undefined;
   /** What it said last. */
   latest = nothing;
 
@@ -67,8 +71,19 @@ export class Keeper {
     return answered;
   }
 
+  /** Counts from time to time, so that `usage` is never older than a second. */
+  sample(): void {
+    this.sampling ??= setInterval(() => void this.counts(), SAMPLE_MS).unref();
+  }
+
+  usage(): SandboxUsage {
+    const { memoryBytes, cpuMs, processes } = this.latest;
+    return { memory_bytes: memoryBytes, cpu_ms: Math.round(cpuMs), processes };
+  }
+
   /** With it, the container ends. */
   release(): void {
+    clearInterval(this.sampling);
     this.connection.destroy();
   }
 

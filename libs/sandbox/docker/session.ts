@@ -16,8 +16,6 @@ import { killScript } from './kill-script.js';
 
 /** Where a session finds its scripts, inside. */
 const FOLDER = '/run/session';
-/** What a session uses is asked so often while it lasts. */
-const SAMPLE_MS = 1000;
 
 /**
  * The program of a session runs beside the keeper. It is told and tells by its own input and output; what its scripts
@@ -28,9 +26,8 @@ export async function openDockerSession(engine: Engine, plan: CommandPlan): Prom
   const opened = await prepare(engine, plan);
   const { folder, outputs, container, program } = opened;
   const user = userOf(engine, plan.owner);
-  const sampling = setInterval(() => void container.keeper.counts(), SAMPLE_MS).unref();
+  container.keeper.sample();
   const takeDown = async (): Promise<void> => {
-    clearInterval(sampling);
     await container.kill();
     await folder.remove();
   };
@@ -46,10 +43,7 @@ export async function openDockerSession(engine: Engine, plan: CommandPlan): Prom
       const { memoryKills, refusedProcesses } = container.keeper.latest;
       return { memory: Math.max(memoryKills, Number(outOfMemory)), processes: refusedProcesses };
     },
-    usage: () => {
-      const { memoryBytes, cpuMs, processes } = container.keeper.latest;
-      return { memory_bytes: memoryBytes, cpu_ms: Math.round(cpuMs), processes };
-    },
+    usage: () => container.keeper.usage(),
   };
   const session = new ShellSession(place, plan.limits, plan.request.signal);
   const said = await session.opened();
