@@ -20,7 +20,7 @@ export class JwtStrategy extends PassportStrategy(Strategy, 'jwt') {
         _request: unknown,
         _token: unknown,
         done: (error: unknown, key: string) => void,
-      ) => done(null, key.value),
+      ) => (done as (error: unknown, key: unknown) => void)(null, key.ready),
       algorithms: ['HS256'],
       issuer: ISSUER,
     });

@@ -1,3 +1,4 @@
+import { createSecretKey, type KeyObject } from 'node:crypto';
 import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
 import { Config } from '../../platform/config/config.js';
 import { Database } from '../../platform/database/database.js';
@@ -8,6 +9,7 @@ import { randomSecret } from '../secrets.js';
 @Injectable()
 export class TokenKey implements OnModuleInit {
   private key: string;
+  private object: KeyObject;
 
   constructor(
     @Inject(Config) private readonly config: Config,
@@ -16,10 +18,16 @@ export class TokenKey implements OnModuleInit {
 
   async onModuleInit(): Promise<void> {
     this.key = this.config.jwtSecret ?? (await this.installationKey());
+    this.object = createSecretKey(Buffer.from(this.key));
   }
 
   get value(): string {
     return this.key;
+  }
+
+  /** The same, made ready once: from text it is made again for every token. */
+  get ready(): KeyObject {
+    return this.object;
   }
 
   private installationKey(): Promise<string> {

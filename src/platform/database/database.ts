@@ -14,15 +14,16 @@ function queryBuilder<T>(entities: EntityManager): Kysely<Tables<T>> {
 /** The way to the database: units of work for writes, a query builder for reads. */
 @Injectable()
 export class Database {
-  private readonly outside: EntityManager;
+  private outside: Kysely<never> | undefined;
 
-  constructor(@Inject(EntityManager) private readonly entities: EntityManager) {
-    this.outside = entities.fork({ useContext: false });
-  }
+  constructor(@Inject(EntityManager) private readonly entities: EntityManager) {}
 
   /** A query builder outside any transaction, typed by the entities named: `tables<{ chat: Chat }>()`. */
   tables<T>(): Kysely<Tables<T>> {
-    return queryBuilder<T>(this.outside);
+    this.outside ??= queryBuilder<never>(
+      this.entities.fork({ useContext: false }),
+    ) as unknown as Kysely<never>;
+    return this.outside as unknown as Kysely<Tables<T>>;
   }
 
   /**

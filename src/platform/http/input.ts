@@ -5,10 +5,11 @@ import {
   Injectable,
   PipeTransform,
 } from '@nestjs/common';
-import { ValidationError, validateSync } from 'class-validator';
+import type { ValidationError } from 'class-validator';
 import type { FastifyRequest } from 'fastify';
 import { FieldSpec, fieldsOf, Shape } from './field.js';
 import { Invalid, NotFound, UnsupportedMediaType } from './problem.js';
+import { faultsOf } from './rules.js';
 
 const MAX_JSON_DEPTH = 64;
 
@@ -82,7 +83,7 @@ export function firstMessage([error]: ValidationError[], path = ''): { field: st
 
 /** Checks a hydrated instance; throws {@link Invalid} with the first finding. */
 export function assertValid(instance: object): void {
-  const errors = validateSync(instance, { stopAtFirstError: true, forbidUnknownValues: false });
+  const errors = faultsOf(instance);
   if (errors.length > 0) throw new Invalid(firstMessage(errors).text);
 }
 
@@ -114,7 +115,7 @@ export class InputPipe implements PipeTransform<RawInput, object> {
   transform(raw: RawInput, { metatype }: ArgumentMetadata): object {
     const shape = metatype as Shape;
     const instance = hydrate(shape, merge(shape, raw));
-    const errors = validateSync(instance, { stopAtFirstError: true, forbidUnknownValues: false });
+    const errors = faultsOf(instance);
     if (errors.length === 0) return instance;
     const { field, text } = firstMessage(errors);
     const fromPath = Object.keys(raw.params).some(param => fieldOfParam(param) === field);
