@@ -13,6 +13,10 @@ import { ConsentWorkspaces } from './consent-workspaces.js';
 import { DuplicateController } from './duplicate/duplicate.controller.js';
 import { DuplicateJobs } from './duplicate/duplicate.jobs.js';
 import { DuplicateService, OPERATION_QUEUE } from './duplicate/duplicate.service.js';
+import { EgressController } from './egress/egress.controller.js';
+import { EgressService } from './egress/egress.service.js';
+import { EgressStore } from './egress/egress.store.js';
+import { EgressSockets } from './egress/egress-sockets.js';
 import { FilesController } from './files/files.controller.js';
 import { FilesService } from './files/files.service.js';
 import {
@@ -73,6 +77,7 @@ import {
     SearchController,
     ToolsController,
     SandboxesController,
+    EgressController,
     WorkspaceMembersController,
     ...historyControllers,
     ...shareControllers,
@@ -99,6 +104,9 @@ import {
     StorageMeter,
     RunningSandboxes,
     SandboxControlService,
+    EgressService,
+    EgressSockets,
+    EgressStore,
     SandboxesService,
     SearchService,
     TreeScan,

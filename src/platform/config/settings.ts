@@ -274,6 +274,12 @@ export const settings = {
     asText,
     undefined,
   ),
+  sandboxEgress: setting(
+    'SANDBOX_EGRESS',
+    'What sandboxes may connect to at most: allowlist (hosts that admins of a workspace list), or none.',
+    asChoice(['none', 'allowlist']),
+    'allowlist',
+  ),
   sandboxMemoryBytes: setting(
     'SANDBOX_MEMORY_BYTES',
     'Most memory of one command.',

@@ -1,4 +1,5 @@
 import { Inject, Injectable, OnApplicationBootstrap } from '@nestjs/common';
+import { proxyVariables, startRelay } from '#libs/egress-proxy/index.js';
 import {
   type OutputChunk,
   type SandboxDriver,
@@ -8,22 +9,27 @@ import {
   type SandboxResult,
   type SandboxSession,
   SessionOver,
+  type SessionRequest,
 } from '#libs/sandbox/index.js';
 import type { ActionCaller } from '../../platform/actions/action-caller.js';
 import { ActionSockets, type OpenActionSocket } from '../../platform/actions/sandbox/action-sockets.js';
 import { Config } from '../../platform/config/config.js';
 import { Conflict, Invalid, translateErrors, Unavailable } from '../../platform/http/problem.js';
 import { Log } from '../../platform/log/log.js';
+import { EgressSockets, type OpenEgress } from '../egress/egress-sockets.js';
 import { type VisibleWorkspace, WorkspaceFolders } from '../workspaces/index.js';
 import { isolationOf } from './driver.js';
 import { type Gauge, RunningSandboxes, type SandboxCaller } from './running-sandboxes.js';
-import { Shell, type ShellUse } from './shell.js';
+import type { ScriptResult } from './script-result.js';
+import { type OpenShell, Shell, type ShellUse } from './shell.js';
 
 translateErrors(SandboxRefusal, error => new Invalid(error.message));
 translateErrors(SessionOver, error => new Conflict(error.message));
 translateErrors(SandboxFailure, error => new Unavailable(`Code cannot run here: ${error.message}`));
 
 const SYSTEM_PATH = ['/usr/local/bin', '/usr/bin', '/bin', '/usr/sbin', '/sbin'];
+/** Where the way out to listed hosts is, inside. */
+const EGRESS_FOLDER = '/run/egress';
 /** Where the socket and the command for actions are, inside. */
 const ACTIONS_FOLDER = '/run/atelier';
 
@@ -47,6 +53,9 @@ export interface ScriptRequest {
 
 interface PreparedPlace {
   readonly request: Pick<SandboxRequest, 'workspace' | 'owner' | 'env' | 'readOnlyBinds'>;
+  /** Shell commands to run before anything else; empty where there is nothing to do. */
+  readonly prelude: string;
+  readonly takeRefused: () => string[];
   close(): Promise<void>;
 }
 
@@ -60,6 +69,7 @@ export class SandboxesService implements OnApplicationBootstrap {
   constructor(
     @Inject(Config) private readonly config: Config,
     @Inject(ActionSockets) private readonly sockets: ActionSockets,
+    @Inject(EgressSockets) private readonly egress: EgressSockets,
     @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
     @Inject(RunningSandboxes) private readonly running: RunningSandboxes,
     @Inject(Log) private readonly log: Log,
@@ -81,15 +91,15 @@ export class SandboxesService implements OnApplicationBootstrap {
   async runScript(
     workspace: Pick<VisibleWorkspace, 'id' | 'number'>,
     request: ScriptRequest,
-  ): Promise<SandboxResult> {
+  ): Promise<ScriptResult> {
     await this.requireDriver();
     const seconds = request.seconds ?? this.config.sandboxSeconds;
     const { script: command, caller = { kind: 'service', id: null }, signal } = request;
-    const place = await this.prepare(workspace, request.actions);
+    const place = await this.prepare(workspace, caller, request.actions);
     const run = (signal: AbortSignal, onStarted: (gauge: Gauge) => void) =>
       this.driver.run({
         ...place.request,
-        argv: ['bash', '-c', request.script],
+        argv: argvOf(place.prelude, request.script),
         limits: { memoryBytes: this.config.sandboxMemoryBytes, wallMs: seconds * 1000, cpuSeconds: seconds },
         signal,
         onStarted,
@@ -97,7 +107,8 @@ export class SandboxesService implements OnApplicationBootstrap {
       });
     try {
       const started = { workspaceId: workspace.id, command, caller, kind: 'command', signal } as const;
-      return await this.running.showing(started, run);
+      const result = await this.running.showing(started, run);
+      return { ...result, egress_refused: place.takeRefused() };
     } finally {
       await place.close();
     }
@@ -116,15 +127,17 @@ export class SandboxesService implements OnApplicationBootstrap {
     caller: SandboxCaller,
     actions: ActionCaller | undefined,
     script: string,
-  ): Promise<SandboxSession> {
+  ): Promise<OpenShell> {
     await this.requireDriver();
     const { sandboxMemoryBytes: memoryBytes, sandboxSeconds } = this.config;
-    const place = await this.prepare(workspace, actions);
+    const place = await this.prepare(workspace, caller, actions);
     const limits = { memoryBytes, wallMs: sandboxSeconds * 1000, cpuSeconds: SHELL_CPU_SECONDS };
-    const session = await this.driver.openSession({ ...place.request, limits }).catch(async error => {
-      await place.close();
-      throw error;
-    });
+    const session = await this.beginSession({ ...place.request, limits }, place.prelude).catch(
+      async error => {
+        await place.close();
+        throw error;
+      },
+    );
     const started = {
       workspaceId: workspace.id,
       command: script,
@@ -140,22 +153,41 @@ export class SandboxesService implements OnApplicationBootstrap {
     void shown
       .then(place.close)
       .catch(error => this.log.warn({ err: error }, 'a session left something behind'));
+    return { session, takeRefused: place.takeRefused };
+  }
+
+  private async beginSession(request: SessionRequest, prelude: string): Promise<SandboxSession> {
+    const session = await this.driver.openSession(request);
+    if (prelude !== '') await session.run({ script: prelude });
     return session;
   }
 
   /** What is the same for all that runs in a workspace, and what must be taken down after it. */
   private async prepare(
     workspace: Pick<VisibleWorkspace, 'id' | 'number'>,
+    caller: SandboxCaller,
     actions: ActionCaller | undefined,
   ): Promise<PreparedPlace> {
     const owner = this.folders.ownerOf(workspace);
+    // Without isolation there is a network already.
+    const egress = this.driver.isolated
+      ? await this.egress.open({ workspaceId: workspace.id, owner, caller })
+      : undefined;
     const socket = actions && (await this.sockets.open(actions, owner));
-    const request = {
-      ...(socket ? this.showing(socket) : {}),
-      workspace: this.folders.pathOf(workspace),
-      owner,
+    const shown = socket ? this.showing(socket) : { env: {}, readOnlyBinds: [] };
+    const way = egress && wayOut(egress);
+    return {
+      request: {
+        ...{ workspace: this.folders.pathOf(workspace), owner },
+        env: { ...shown.env, ...way?.env },
+        readOnlyBinds: [...(shown.readOnlyBinds ?? []), ...(way?.readOnlyBinds ?? [])],
+      },
+      prelude: way ? startRelay(`${this.nodeFolder}/node`, EGRESS_FOLDER) : '',
+      takeRefused: () => egress?.takeRefused() ?? [],
+      close: async () => {
+        await Promise.all([socket?.close(), egress?.close()]);
+      },
     };
-    return { request, close: async () => socket?.close() };
   }
 
   /** 503 with what to do about it where no sandbox can be had. */
@@ -215,4 +247,15 @@ export class SandboxesService implements OnApplicationBootstrap {
     };
     return { env, readOnlyBinds: isolated ? [{ from: folder, to: inside }] : [] };
   }
+}
+
+/** What lets a command find its way out. */
+function wayOut({ folder }: OpenEgress): Required<Pick<SandboxRequest, 'env' | 'readOnlyBinds'>> {
+  return { env: proxyVariables(), readOnlyBinds: [{ from: folder, to: EGRESS_FOLDER }] };
+}
+
+/** The script, in a bash of its own after what must come before it. */
+function argvOf(prelude: string, script: string): string[] {
+  if (prelude === '') return ['bash', '-c', script];
+  return ['bash', '-c', `${prelude}; exec bash -c "$1"`, 'bash', script];
 }

@@ -30,7 +30,7 @@ const NEW_ONE =
  * @param why it was stopped
  */
 export function notesOf(result: ScriptResult, why = 'Killed: the run was stopped.'): string[] {
-  const { output, exit_code, ended_by, truncated, limit, session_ended } = result;
+  const { output, exit_code, ended_by, truncated, limit, session_ended, egress_refused = [] } = result;
   const notes: string[] = [];
   if (truncated) notes.push('Output beyond the limit is left out.');
   if (output.includes('No space left on device')) notes.push(LIMIT_NOTES.tmpBytes);
@@ -39,6 +39,7 @@ export function notesOf(result: ScriptResult, why = 'Killed: the run was stopped
     notes.push(LIMIT_NOTES[limit]);
   if (ended_by === 'exit' && exit_code !== 0 && exit_code !== null) notes.push(`Exit code ${exit_code}.`);
   if (session_ended) notes.push(`${SESSION_NOTES[session_ended]}; with the next command ${NEW_ONE}.`);
+  if (egress_refused.length > 0) notes.push(`Refused connections: ${egress_refused.join(' ')}`);
   return notes;
 }
 

@@ -6,4 +6,6 @@ export interface ScriptResult
     Partial<Pick<SessionResult, 'session_ended' | 'cpu_ms'>> {
   /** Why the shell's session had ended before this script, which ran in a new one. */
   session_lost?: SessionEnd | null;
+  /** Which connections were refused meanwhile, in sentences. */
+  egress_refused?: string[];
 }

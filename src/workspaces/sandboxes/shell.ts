@@ -18,15 +18,21 @@ export interface ShellUse {
   readonly actions?: ActionCaller;
 }
 
+/** An open session, and what was refused to its programs since the last time this was asked. */
+export interface OpenShell {
+  readonly session: SandboxSession;
+  readonly takeRefused: () => string[];
+}
+
 /** Opens a session in which `script` is the first to run. */
-export type OpenSession = (place: Place, use: ShellUse, script: string) => Promise<SandboxSession>;
+export type OpenSession = (place: Place, use: ShellUse, script: string) => Promise<OpenShell>;
 
 /**
  * A shell that lasts over the commands of one run: folder, variables and background processes stay. Its session is opened
  * with the first command, and anew where it was lost; then the next result says so.
  */
 export class Shell {
-  private session: SandboxSession | undefined;
+  private opened: OpenShell | undefined;
   private over = false;
   private turn: Promise<unknown> = Promise.resolve();
 
@@ -44,32 +50,33 @@ export class Shell {
   /** Ends what runs in it, and opens no more. Harmless twice. */
   async end(): Promise<void> {
     this.over = true;
-    await this.session?.end();
+    await this.opened?.session.end();
   }
 
   private async perform(place: Place, command: SessionCommand): Promise<ScriptResult> {
-    const lost = await this.lost();
-    this.session ??= await this.opened(place, command.script);
-    const result = await this.session.run(command);
-    if (result.session_ended !== null) this.session = undefined;
-    return { ...result, session_lost: lost };
+    const session_lost = await this.lost();
+    this.opened ??= await this.openFor(place, command.script);
+    const { session, takeRefused } = this.opened;
+    const result = await session.run(command);
+    if (result.session_ended !== null) this.opened = undefined;
+    return { ...result, session_lost, egress_refused: takeRefused() };
   }
 
   /** Why the session that was there has ended since the last command; null if it has not. */
   private async lost(): Promise<SessionEnd | null> {
-    if (!this.session) return null;
+    if (!this.opened) return null;
     const goesOn = Symbol();
-    const end = await Promise.race([this.session.ended, Promise.resolve(goesOn)]);
+    const end = await Promise.race([this.opened.session.ended, Promise.resolve(goesOn)]);
     if (typeof end === 'symbol') return null;
-    this.session = undefined;
+    this.opened = undefined;
     return end;
   }
 
-  private async opened(place: Place, script: string): Promise<SandboxSession> {
+  private async openFor(place: Place, script: string): Promise<OpenShell> {
     if (this.over) throw new SessionOver('The shell has ended');
-    const session = await this.open(place, this.use, script);
+    const opened = await this.open(place, this.use, script);
     // It was ended while its session was being made.
-    if (this.over) await session.end();
-    return session;
+    if (this.over) await opened.session.end();
+    return opened;
   }
 }

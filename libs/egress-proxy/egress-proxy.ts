@@ -1,0 +1,207 @@
+import { once } from 'node:events';
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { AllowList } from './allow-list.js';
+import { dial, permittedAddresses, type Resolver, systemResolver } from './dial.js';
+import { splitAuthority } from './host.js';
+import { ByteMeter } from './meter.js';
+import { EgressRefusal } from './refusal.js';
+import { plainHeaders, requireSameHost } from './request-head.js';
+
+/** What was connected to, for a log; told when it is over. */
+export interface EgressConnection {
+  host: string;
+  port: number;
+  address: string | undefined;
+  bytes_out: number;
+  bytes_in: number;
+  duration_ms: number;
+}
+
+export interface EgressProxyOptions {
+  /** Hosts that may be reached, as `normalizeEntry` gives them. */
+  hosts: readonly string[];
+  /** 443 and 80 by default. */
+  ports?: readonly number[];
+  /** Which addresses may be connected to. */
+  allows: (address: string) => boolean;
+  resolve?: Resolver;
+  /** Most connections at once; 64 by default. */
+  maxConnections?: number;
+  /** Most bytes of all connections together, both ways; 4 GiB by default. */
+  maxBytes?: number;
+  connectTimeoutMs?: number;
+  /** A connection on which nothing moves for so long is closed; two minutes by default. */
+  idleTimeoutMs?: number;
+  /** What to say of how a host gets onto the list. */
+  advice?: string;
+  onConnection?: (connection: EgressConnection) => void;
+  onRefusal?: (refusal: EgressRefusal, target: string) => void;
+}
+
+const GiB = 2 ** 30;
+const defaults = {
+  ports: [443, 80] as readonly number[],
+  resolve: systemResolver,
+  maxConnections: 64,
+  maxBytes: 4 * GiB,
+  connectTimeoutMs: 10_000,
+  idleTimeoutMs: 120_000,
+  advice: 'Ask an admin of the workspace to add it.',
+  onConnection: (_connection: EgressConnection): void => undefined,
+  onRefusal: (_refusal: EgressRefusal, _target: string): void => undefined,
+};
+
+/**
+ * An HTTP proxy (RFC 9110, section 9.3.6; RFC 9112, section 3.2.2) that connects to listed hosts alone. Names are
+ * looked up here, once for a connection, and the address that was checked is the one connected to.
+ */
+export class EgressProxy {
+  private readonly server: Server;
+  private readonly list: AllowList;
+  private readonly meter: ByteMeter;
+  private readonly options: typeof defaults & EgressProxyOptions;
+  private readonly open = new Set<Duplex>();
+
+  constructor(options: EgressProxyOptions) {
+    this.options = { ...defaults, ...options };
+    this.list = new AllowList(options.hosts);
+    this.meter = new ByteMeter(this.options.maxBytes);
+    this.server = createServer((request, response) => void this.forward(request, response));
+    this.server.on('connect', (request, socket, head) => void this.tunnel(request, socket, head));
+    this.server.on('upgrade', (_request, socket) => {
+      answer(socket, new EgressRefusal('request', 'An upgrade goes through CONNECT alone'));
+    });
+    this.server.on('clientError', (_error, socket) => {
+      answer(socket, new EgressRefusal('request', 'This is no request that a proxy understands'));
+    });
+    this.server.on('connection', socket => this.keep(socket));
+  }
+
+  /** @param path of a Unix socket */
+  async listen(path: string): Promise<void> {
+    this.server.listen(path);
+    await once(this.server, 'listening');
+  }
+
+  /** Ends every connection. Harmless twice. */
+  async close(): Promise<void> {
+    for (const socket of this.open) socket.destroy();
+    if (!this.server.listening) return;
+    const closed = once(this.server, 'close');
+    this.server.close();
+    this.server.closeAllConnections();
+    await closed;
+  }
+
+  private async tunnel(request: IncomingMessage, client: Duplex, head: Buffer): Promise<void> {
+    const target = request.url ?? '';
+    client.on('error', () => client.destroy());
+    try {
+      const { host, port } = splitAuthority(target);
+      requireSameHost(request, host);
+      const server = await this.connect(host, port);
+      if (client.destroyed) return void server.destroy();
+      client.write('HTTP/1.1 200 Connection established\r\n\r\n');
+      if (head.length > 0) server.write(head);
+      this.meter.count(client, server);
+      client.once('close', () => server.destroy());
+      server.once('close', () => client.destroy());
+      client.pipe(server).pipe(client);
+    } catch (error) {
+      answer(client, this.refused(error, target));
+    }
+  }
+
+  private async forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const target = request.url ?? '';
+    try {
+      if (!/^http:\/\//i.test(target))
+        throw new EgressRefusal(
+          'request',
+          'This is a proxy: it takes CONNECT, and http:// addresses in full',
+        );
+      const [, authority = '', path = ''] = /^http:\/\/([^/?#]*)([^#]*)/i.exec(target) ?? [];
+      const { host, port } = splitAuthority(authority, 80);
+      requireSameHost(request, host);
+      const server = await this.connect(host, port);
+      this.meter.count(request.socket, server);
+      const onward = httpRequest({
+        createConnection: () => server,
+        method: request.method,
+        path: path.startsWith('/') ? path : `/${path}`,
+        headers: { ...plainHeaders(request), host: authority, connection: 'close' },
+      });
+      onward.once('error', () => response.destroy());
+      onward.once('response', incoming => {
+        response.writeHead(incoming.statusCode ?? 502, { ...plainHeaders(incoming), connection: 'close' });
+        incoming.once('error', () => response.destroy());
+        incoming.pipe(response);
+      });
+      response.once('close', () => onward.destroy());
+      request.pipe(onward);
+    } catch (error) {
+      const refusal = this.refused(error, target);
+      response.writeHead(403, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' });
+      response.end(`${refusal.message}\n`);
+    }
+  }
+
+  /** A connection to a host that may be reached, which tells of itself when it is over. */
+  private async connect(host: string, port: number): Promise<Socket> {
+    const { ports, allows, resolve, connectTimeoutMs, idleTimeoutMs, maxConnections, advice } = this.options;
+    if (!this.list.allows(host)) {
+      const listed = this.list.entries.slice(0, 20).join(', ') || 'none';
+      throw new EgressRefusal(
+        'not_listed',
+        `${host} is not one of the hosts that may be reached from here (${listed}). ${advice}`,
+      );
+    }
+    if (!ports.includes(port))
+      throw new EgressRefusal(
+        'port',
+        `Port ${port} of ${host} may not be reached from here, only ${ports.join(' and ')}`,
+      );
+    if (this.open.size > maxConnections * 2)
+      throw new EgressRefusal('too_much', `There are ${maxConnections} connections already: close some`);
+    this.meter.requireRoom();
+    const startedAt = performance.now();
+    const socket = await dial(host, await permittedAddresses(host, resolve, allows), port, connectTimeoutMs);
+    this.keep(socket);
+    socket.setTimeout(idleTimeoutMs, () => socket.destroy());
+    socket.once('close', () => {
+      const { bytesWritten: bytes_out, bytesRead: bytes_in } = socket;
+      const duration_ms = Math.round(performance.now() - startedAt);
+      this.options.onConnection({ host, port, address, bytes_out, bytes_in, duration_ms });
+    });
+    const address = socket.remoteAddress;
+    return socket;
+  }
+
+  private keep(socket: Duplex): void {
+    this.open.add(socket);
+    socket.on('error', () => socket.destroy());
+    socket.once('close', () => this.open.delete(socket));
+  }
+
+  private refused(error: unknown, target: string): EgressRefusal {
+    const refusal =
+      error instanceof EgressRefusal ? error : new EgressRefusal('request', 'The proxy has failed');
+    this.options.onRefusal(refusal, target);
+    return refusal;
+  }
+}
+
+function answer(client: Duplex, { message }: EgressRefusal): void {
+  if (!client.writable) return void client.destroy();
+  const body = `${message}\n`;
+  const head = ['HTTP/1.1 403 Forbidden', 'content-type: text/plain; charset=utf-8', 'connection: close'];
+  client.end([...head, `content-length: ${Buffer.byteLength(body)}`, '', body].join('\r\n'));
+}

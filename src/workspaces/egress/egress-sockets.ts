@@ -1,0 +1,98 @@
+import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Inject, Injectable } from '@nestjs/common';
+import {
+  type EgressConnection,
+  EgressProxy,
+  type EgressRefusal,
+  relaySource,
+} from '#libs/egress-proxy/index.js';
+import { isPublicAddress } from '#libs/guarded-fetch/index.js';
+import { Config } from '../../platform/config/config.js';
+import { Log } from '../../platform/log/log.js';
+import { EgressStore } from './egress.store.js';
+
+const SHOWN = 20;
+const ADVICE =
+  'To let it through, an admin of the workspace adds it with PATCH /api/workspaces/{id}/egress; without that, do without it.';
+
+/** For whom a way out is opened. */
+interface EgressUse {
+  readonly workspaceId: string;
+  readonly owner: { readonly uid: number; readonly gid: number } | undefined;
+  /** Whose connections they are, for the log. */
+  readonly caller: { readonly kind: string; readonly id: string | null };
+}
+
+/** A way out, in a host folder to be shown to one sandbox: the socket, and the program that leads to it. */
+export interface OpenEgress {
+  readonly folder: string;
+  /** What was refused since the last time, in sentences. */
+  takeRefused(): string[];
+  close(): Promise<void>;
+}
+
+/** Ways out of sandboxes, each for one sandbox, to the hosts that its workspace may reach. */
+@Injectable()
+export class EgressSockets {
+  constructor(
+    @Inject(Config) private readonly config: Config,
+    @Inject(EgressStore) private readonly egress: EgressStore,
+    @Inject(Log) private readonly log: Log,
+  ) {}
+
+  /** Undefined where nothing may be reached. */
+  async open(use: EgressUse): Promise<OpenEgress | undefined> {
+    const hosts = this.egress.reachable(await this.egress.rule(use.workspaceId));
+    if (hosts.length === 0) return undefined;
+    const folder = await mkdtemp(path.join(this.config.scratchDir ?? tmpdir(), 'atelier-egress-'));
+    const refused = new Set<string>();
+    const proxy = new EgressProxy({
+      ...{ hosts, allows: isPublicAddress, advice: ADVICE },
+      onConnection: connection => this.tell(use, connection),
+      onRefusal: (refusal, target) => {
+        if (refused.size < SHOWN) refused.add(refusal.message);
+        this.tellRefusal(use, refusal, target);
+      },
+    });
+    const close = async (): Promise<void> => {
+      await proxy.close();
+      await rm(folder, { recursive: true, force: true });
+    };
+    try {
+      await fill(folder, proxy, use.owner);
+    } catch (error) {
+      await close();
+      throw error;
+    }
+    const takeRefused = (): string[] => {
+      const taken = [...refused];
+      refused.clear();
+      return taken;
+    };
+    return { folder, takeRefused, close };
+  }
+
+  private tell({ workspaceId, caller }: EgressUse, connection: EgressConnection): void {
+    this.log.info(
+      { workspace_id: workspaceId, caller, egress: connection },
+      'a sandbox was connected to a host',
+    );
+  }
+
+  private tellRefusal({ workspaceId, caller }: EgressUse, { reason }: EgressRefusal, target: string): void {
+    const egress = { reason, target: target.slice(0, 200) };
+    this.log.warn({ workspace_id: workspaceId, caller, egress }, 'a sandbox was refused a connection');
+  }
+}
+
+async function fill(folder: string, proxy: EgressProxy, owner: EgressUse['owner']): Promise<void> {
+  await writeFile(path.join(folder, 'relay.cjs'), relaySource, { mode: 0o444 });
+  const socket = path.join(folder, 'egress.sock');
+  await proxy.listen(socket);
+  if (!owner) return;
+  await chown(socket, owner.uid, owner.gid);
+  // Last: from here on the account reaches what is inside, and nobody else does.
+  await chown(folder, owner.uid, owner.gid);
+}

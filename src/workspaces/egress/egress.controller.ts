@@ -1,0 +1,26 @@
+import { Controller, Get, Inject, Patch } from '@nestjs/common';
+import { Caller } from '../../platform/access/access.js';
+import type { Actor } from '../../platform/access/actor.js';
+import { Input } from '../../platform/http/input.js';
+import { Serves } from '../../platform/http/serves.js';
+import { ReadEgress, UpdateEgress } from './egress.dto.js';
+import { EgressService } from './egress.service.js';
+
+const EGRESS = '/api/workspaces/:workspaceId/egress';
+
+@Controller()
+export class EgressController {
+  constructor(@Inject(EgressService) private readonly egress: EgressService) {}
+
+  @Serves(EgressService, 'read')
+  @Get(EGRESS)
+  read(@Caller() actor: Actor, @Input() input: ReadEgress) {
+    return this.egress.read(actor, input);
+  }
+
+  @Serves(EgressService, 'update')
+  @Patch(EGRESS)
+  update(@Caller() actor: Actor, @Input() input: UpdateEgress) {
+    return this.egress.update(actor, input);
+  }
+}

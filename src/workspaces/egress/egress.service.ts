@@ -1,0 +1,70 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { EgressRefusal, normalizeEntry } from '#libs/egress-proxy/index.js';
+import type { Actor } from '../../platform/access/actor.js';
+import { Action } from '../../platform/actions/action.js';
+import { Audit } from '../../platform/audit/audit.js';
+import { Config } from '../../platform/config/config.js';
+import { Database } from '../../platform/database/database.js';
+import { Conflict, Invalid, translateErrors } from '../../platform/http/problem.js';
+import { WorkspacesStore } from '../workspaces/index.js';
+import { EgressView, ReadEgress, UpdateEgress } from './egress.dto.js';
+import { type EgressRule, EgressStore } from './egress.store.js';
+
+translateErrors(EgressRefusal, error => new Invalid(error.message));
+
+/** Which hosts the sandboxes of a workspace may connect to. */
+@Injectable()
+export class EgressService {
+  constructor(
+    @Inject(Config) private readonly config: Config,
+    @Inject(Database) private readonly database: Database,
+    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
+    @Inject(EgressStore) private readonly egress: EgressStore,
+    @Inject(Audit) private readonly audit: Audit,
+  ) {}
+
+  @Action({
+    name: 'egress_read',
+    summary: 'Read which hosts the sandboxes of a workspace may connect to',
+    effect: 'read',
+    permission: 'workspace.read',
+    input: ReadEgress,
+    output: EgressView,
+  })
+  async read(actor: Actor, { workspace_id }: ReadEgress): Promise<EgressView> {
+    await this.workspaces.require(actor, 'workspace.read', workspace_id);
+    return this.view(await this.egress.rule(workspace_id));
+  }
+
+  @Action({
+    name: 'egress_update',
+    summary: 'Set which hosts the sandboxes of a workspace may connect to, from the next one on',
+    effect: 'write',
+    permission: 'workspace.update',
+    input: UpdateEgress,
+    output: EgressView,
+    refuses: { 409: 'The installation lets no sandbox connect to anything' },
+  })
+  async update(actor: Actor, { workspace_id, ...changes }: UpdateEgress): Promise<EgressView> {
+    const hosts = changes.hosts && [...new Set(changes.hosts.map(normalizeEntry))].toSorted();
+    const rule = await this.database.transaction(async unit => {
+      const workspace = await this.workspaces.requireEntity(unit, actor, 'workspace.update', workspace_id);
+      const before = await this.egress.rule(workspace_id, unit);
+      const { mode = before.mode, presets = before.presets } = changes;
+      if (mode !== 'none' && this.config.sandboxEgress === 'none')
+        throw new Conflict('This installation lets no sandbox connect to anything (SANDBOX_EGRESS=none)');
+      const after = { mode, hosts: hosts ?? before.hosts, presets: [...new Set(presets)] };
+      await this.egress.put(unit, workspace_id, actor.id, after);
+      await this.audit.record(unit, actor, {
+        ...{ action: 'workspace.set_egress', target_type: 'workspace', target_id: workspace_id },
+        ...{ organization_id: workspace.organizationId, workspace_id, details: { from: before, to: after } },
+      });
+      return after;
+    });
+    return this.view(rule);
+  }
+
+  private view(rule: EgressRule): EgressView {
+    return { ...rule, reachable: this.egress.reachable(rule), installation: this.config.sandboxEgress };
+  }
+}

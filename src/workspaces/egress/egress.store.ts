@@ -1,0 +1,55 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { presets } from '#libs/egress-proxy/index.js';
+import { Config } from '../../platform/config/config.js';
+import { Database, type UnitOfWork } from '../../platform/database/database.js';
+import type { EGRESS_MODES } from './egress.dto.js';
+
+export interface EgressRule {
+  mode: (typeof EGRESS_MODES)[number];
+  hosts: string[];
+  presets: string[];
+}
+
+const NOTHING: EgressRule = { mode: 'none', hosts: [], presets: [] };
+
+/** Where sandboxes of each workspace may connect to. */
+@Injectable()
+export class EgressStore {
+  constructor(
+    @Inject(Config) private readonly config: Config,
+    @Inject(Database) private readonly database: Database,
+  ) {}
+
+  /** What is set for a workspace; nothing may be reached where nothing is. */
+  async rule(workspaceId: string, unit?: UnitOfWork): Promise<EgressRule> {
+    const { rows } = await sql<EgressRule>`
+      select mode, hosts, presets from workspace_egress where workspace_id = ${workspaceId}`.execute(
+      (unit ?? this.database).tables(),
+    );
+    return rows[0] ?? NOTHING;
+  }
+
+  async put(
+    unit: UnitOfWork,
+    workspaceId: string,
+    by: string,
+    { mode, hosts, presets }: EgressRule,
+  ): Promise<void> {
+    await sql`
+      insert into workspace_egress (workspace_id, mode, hosts, presets, updated_by, updated_at)
+      values (${workspaceId}, ${mode}, ${hosts}::text[], ${presets}::text[], ${by}, now())
+      on conflict (workspace_id) do update
+      set mode = excluded.mode, hosts = excluded.hosts, presets = excluded.presets,
+        updated_by = excluded.updated_by, updated_at = excluded.updated_at`.execute(unit.tables());
+  }
+
+  /** Hosts that can be reached by a rule, as the installation lets it. */
+  reachable({ mode, hosts, presets: named }: EgressRule): string[] {
+    if (mode === 'none' || this.config.sandboxEgress === 'none') return [];
+    const listed = named.flatMap(name =>
+      Object.hasOwn(presets, name) ? presets[name as keyof typeof presets] : [],
+    );
+    return [...new Set([...hosts, ...listed])];
+  }
+}
