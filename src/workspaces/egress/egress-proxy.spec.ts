@@ -3,8 +3,6 @@ import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcp, type Server as TcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isPublicAddress } from '../guarded-fetch/index.js';
-import { createSandbox } from '../sandbox/index.js';
 import {
   type EgressConnection,
   EgressProxy,
@@ -14,7 +12,9 @@ import {
   proxyVariables,
   relaySource,
   startRelay,
-} from './index.js';
+} from '#libs/egress-proxy/index.js';
+import { isPublicAddress } from '#libs/guarded-fetch/index.js';
+import { createSandbox } from '#libs/sandbox/index.js';
 
 let folder: string;
 let web: Server;
