@@ -5,6 +5,7 @@ import { hostname } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Actor } from '../../src/platform/access/actor.js';
+import { ChangeRetention } from '../../src/workspaces/changes/change-retention.js';
 import { Toolbox } from '../../src/workspaces/tools/toolbox.js';
 import { ServiceProcess } from '../faults/service-process.js';
 import { AgentClient } from '../harness/agent.js';
@@ -117,6 +118,24 @@ describe('what callers write', () => {
       [2, 'created', 'y'],
       [3, 'created', 'z'],
     ]);
+  });
+});
+
+describe('what is older than is kept', () => {
+  it('is forgotten, and streams that wanted it are told', async () => {
+    const workspace = await service.workspace(ada);
+    for (const name of ['a', 'b', 'c']) await write(workspace, name, name);
+    await service.database.query(
+      "update workspace_change set created_at = now() - interval '31 days' where workspace_id = $1 and path <> 'c'",
+      [workspace],
+    );
+    await service.app.get(ChangeRetention, { strict: false }).prune();
+    const events = await watch(workspace, isOf('c'), 1);
+    expect(events).toMatchObject([
+      { id: 2, event: 'reset', data: { pruned_through: 2 } },
+      { id: 3, event: 'file.changed', data: { path: 'c' } },
+    ]);
+    expect((await watch(workspace, isOf('c'), 2)).map(({ id }) => id)).toEqual([3]);
   });
 });
 

@@ -234,6 +234,26 @@ describe('versions', () => {
     });
   });
 
+  it('never hold what is outside, whatever is swapped while they are made', async () => {
+    const workspace = await service.workspace(ada);
+    writeFileSync(path.join(service.dataDir, 'secret'), 'SECRET');
+    chmodSync(path.join(service.dataDir, 'secret'), 0o644);
+    const swapping = bash(
+      workspace,
+      `for n in $(seq 120); do ln -sfn ${service.dataDir}/secret link; mv -T link a; echo $n >own; mv own a; mkdir -p d; echo $n >d/f; mv d was; ln -s ${service.dataDir} d; rm -r d was; done`,
+    );
+    for (let n = 0; n < 8; n++) {
+      for (const at of ['a', 'd/f', 'd/secret']) await write(workspace, at, `${n}`);
+      await history(workspace, '?limit=1');
+    }
+    await swapping;
+    for (const { id, kept } of await history(workspace, '?limit=200')) {
+      if (!kept) continue;
+      const { body } = await ada.client.get(`${files(workspace)}/history/${id}`);
+      expect(body.content).toMatch(/^\d+\n?$/);
+    }
+  });
+
   it('each have their content although they follow each other at once', async () => {
     const workspace = await service.workspace(ada);
     const bob = await service.person('Bob');
@@ -361,6 +381,23 @@ describe('taking a run back', () => {
     const going = await agent.send('run sleep 300', { workspace_id: workspace });
     expect(await rollback(going)).toMatchObject({ status: 409 });
     await ada.client.post('/api/agent/stop', { call_id: going.call_id });
+  });
+
+  it('goes for what its tasks did as well', async () => {
+    const workspace = await service.workspace(ada);
+    await write(workspace, 'a.txt', 'mine');
+    const run = await agent.run('write a.txt: by the run\nwrite r.txt: r', { workspace_id: workspace });
+    const task = await agent.run('write a.txt: by the task\nwrite t.txt: t', { workspace_id: workspace });
+    expect((await rollback(run)).status).toBe(409);
+    await service.database.query(
+      'update run set parent_id = $1, parent_step = 1, parent_position = 0, depth = 1 where id = $2',
+      [run.call_id, task.call_id],
+    );
+    const { files_changed } = (await ada.client.get(`/api/agent/runs/${run.call_id}`)).body;
+    expect(files_changed.map((file: Json) => file.path)).toEqual(['a.txt', 'r.txt', 't.txt']);
+    expect((await rollback(run)).status).toBe(200);
+    expect(readdirSync(folderOf(workspace))).toEqual(['a.txt']);
+    expect(await read(workspace, 'a.txt')).toBe('mine');
   });
 
   it('finds what was written just before the run began, and between its steps', async () => {

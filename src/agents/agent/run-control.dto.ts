@@ -199,7 +199,7 @@ export class RunRecordView extends RunStatusView {
   total_cost_usd: number | null;
 
   @Field.object(
-    'Files that it changed, with how they were before and after: up to 1000 (GET …/files/history?run_id= has all)',
+    'Files that it and its tasks changed, with how they were before and after: up to 1000 (GET …/files/history?run_id= has all of one run)',
     () => FileChangeView,
     { list: true },
   )

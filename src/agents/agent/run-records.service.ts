@@ -70,7 +70,8 @@ export class RunRecordsService {
     ]);
     const below = [...spent.values()];
     const { workspace_id, agent_name, fallback_models, model_used, created_by, attempt: attempts } = run;
-    const files = workspace_id === null ? [] : await this.runFiles.changed(workspace_id, call_id, MOST_FILES);
+    const { ids } = await this.tasks.family(call_id);
+    const files = workspace_id === null ? [] : await this.runFiles.changed(workspace_id, ids, MOST_FILES);
     return {
       ...status,
       workspace_id,

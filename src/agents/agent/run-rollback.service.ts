@@ -4,6 +4,7 @@ import { Action } from '../../platform/actions/action.js';
 import { iso } from '../../platform/database/rows.js';
 import { Conflict, NotFound } from '../../platform/http/problem.js';
 import { RunRollback, WorkspacesStore } from '../../workspaces/index.js';
+import { TasksStore } from '../tasks/tasks.store.js';
 import { RollbackRun, RolledBackView } from './run-control.dto.js';
 import { RunsService } from './runs.service.js';
 import { RunsStore } from './runs.store.js';
@@ -15,12 +16,13 @@ export class RunRollbackService {
     @Inject(RunsService) private readonly runs: RunsService,
     @Inject(RunsStore) private readonly store: RunsStore,
     @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
+    @Inject(TasksStore) private readonly tasks: TasksStore,
     @Inject(RunRollback) private readonly files: RunRollback,
   ) {}
 
   @Action({
     name: 'run_rollback',
-    summary: 'Make the files that a run changed what they were before it',
+    summary: 'Make the files that a run and its tasks changed what they were before it',
     effect: 'destructive',
     permission: 'file.write',
     input: RollbackRun,
@@ -33,14 +35,15 @@ export class RunRollbackService {
     },
   })
   async rollback(actor: Actor, { call_id, skip_changed = false }: RollbackRun): Promise<RolledBackView> {
-    const { status } = await this.runs.status(actor, { call_id });
+    await this.runs.status(actor, { call_id });
     const run = await this.store.find(call_id);
     if (!run) throw new NotFound('No such run');
     if (run.workspace_id === null) throw new Conflict('The run has no workspace, so it changed no files');
     const workspace = await this.workspaces.require(actor, 'file.write', run.workspace_id);
-    if (status === 'pending') throw new Conflict('The run is still in flight; stop it first');
+    const { ids, ended } = await this.tasks.family(run.id);
+    if (!ended) throw new Conflict('The run, or a task of it, is still in flight; stop it first');
     const startedAt = iso(run.started_at ?? run.created_at);
-    const reverted = await this.files.rollback(actor, workspace, { id: run.id, startedAt }, skip_changed);
+    const reverted = await this.files.rollback(actor, workspace, { ids, startedAt }, skip_changed);
     return { call_id, ...reverted };
   }
 }

@@ -52,6 +52,18 @@ export class TasksStore {
     return rows;
   }
 
+  /** A run, its tasks, those below them, and so on; whether all have ended. */
+  async family(runId: string): Promise<{ ids: string[]; ended: boolean }> {
+    const { rows } = await sql<{ id: string; status: string }>`
+      with recursive family as (
+        select id, status from run where id = ${runId}
+        union all
+        select r.id, r.status from run r join family f on r.parent_id = f.id
+      )
+      select id, status from family`.execute(this.database.tables());
+    return { ids: rows.map(({ id }) => id), ended: rows.every(({ status }) => status !== 'pending') };
+  }
+
   /** What each task of a run has used so far, together with the tasks below it. */
   async spent(runId: string): Promise<Map<string, Spent>> {
     const { rows } = await sql<{ task: string; steps: string; usd: number | null }>`

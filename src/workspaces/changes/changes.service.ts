@@ -19,7 +19,8 @@ export class ChangesService {
 
   @Action({
     name: 'workspace_events',
-    summary: 'Stream every change to the files of a workspace, with who made it',
+    summary:
+      'Stream every change to the files of a workspace, with who made it; `reset` says that those up to a number are not kept any more',
     effect: 'read',
     permission: 'file.read',
     input: WatchChanges,

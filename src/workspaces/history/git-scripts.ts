@@ -56,9 +56,10 @@ export const DIFF = `git cat-file -e "$1" && git cat-file -e "$2" || exit ${NO_S
 exec git diff --no-color --no-ext-diff --no-textconv "$1" "$2"
 `;
 
-/** Cuts off what is before the commit named, if one is; prints how many KiB are left. */
+/** Removes what a crash left, cuts off what is before the commit named, if one is; prints how many KiB are left. */
 export const FORGET = `${PREPARE}${UNLOCK}
-if [ -n "$1" ]; then echo "$1" >git/shallow; fi
+find . -maxdepth 1 '(' -name 'incoming-*' -o -name 'outgoing-*' -o -name '.atelier-*' ')' -mmin +60 -delete
+if [ -n "$1" ] && git cat-file -e "$1"; then echo "$1" >git/shallow; fi
 git gc --quiet --prune=now >&2
 set -- $(du -sk git)
 echo "$1"

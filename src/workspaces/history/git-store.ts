@@ -22,7 +22,7 @@ const NOT_FOUND = 127;
 const TIME = { wallMs: 300_000, cpuSeconds: 300 };
 const DIFF_LIMITS = { wallMs: 20_000, cpuSeconds: 20, outputBytes: 1024 * 1024 };
 const GIT_MISSING =
-  'There is no history of files on this machine because git is missing: install it (Debian: apt-get install git)';
+  'There is no history of files here because git is missing where commands run: install it (Debian: apt-get install git)';
 
 /**
  * Contents of files in git, one bare repository a workspace, outside it. Git never sees a work tree: contents are handed

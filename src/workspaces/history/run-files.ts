@@ -11,7 +11,7 @@ type Version = Pick<VersionRow, 'id' | 'path' | 'blob' | 'unkept' | 'executable'
   size: number | null;
 };
 
-/** What a run made of one path. */
+/** What a run, or a run with its tasks, made of one path. */
 export interface RunFile {
   readonly path: string;
   /** Whether a file was there before. */
@@ -32,11 +32,11 @@ export class RunFiles {
     @Inject(GitStore) private readonly git: GitStore,
   ) {}
 
-  /** Files that a run changed, by path, with how they were before and after it: at most `limit`. */
-  async changed(workspaceId: string, runId: string, limit: number): Promise<FileChangeView[]> {
-    if ((await this.git.fault()) !== null) return this.logged(workspaceId, runId, limit);
+  /** Files that runs changed, by path, with how they were before and after them: at most `limit`. */
+  async changed(workspaceId: string, runIds: readonly string[], limit: number): Promise<FileChangeView[]> {
+    if ((await this.git.fault()) !== null) return this.logged(workspaceId, runIds, limit);
     await this.capture.upToDate(workspaceId);
-    const files = await this.of(workspaceId, runId, limit);
+    const files = await this.of(workspaceId, runIds, limit);
     return files.flatMap(({ path, replaced, before, after }) => {
       const isGone = after.unkept === 'deleted';
       if (!replaced && isGone) return [];
@@ -46,7 +46,7 @@ export class RunFiles {
   }
 
   /** The same, with all there is to know. */
-  async of(workspaceId: string, runId: string, limit?: number): Promise<RunFile[]> {
+  async of(workspaceId: string, runIds: readonly string[], limit?: number): Promise<RunFile[]> {
     return this.database.transaction(async unit => {
       const tables = unit.tables();
       // A plan made while there were few versions would take hours for many.
@@ -54,7 +54,7 @@ export class RunFiles {
       const { rows } = await sql<RunFile>`
       with own as (
         select path, min(seq) as first, max(seq) as last from file_version
-        where workspace_id = ${workspaceId} and run_id = ${runId} group by path order by path limit ${limit ?? null}
+        where workspace_id = ${workspaceId} and run_id = any(${runIds}::uuid[]) group by path order by path limit ${limit ?? null}
       )
       select own.path, first.replaced, to_jsonb(before) as before, to_jsonb(after) as after, to_jsonb(head) as head
       from own join file_version first on first.seq = own.first
@@ -71,10 +71,14 @@ export class RunFiles {
   }
 
   /** Where there is no history there is still the log, which knows no before. */
-  private async logged(workspaceId: string, runId: string, limit: number): Promise<FileChangeView[]> {
+  private async logged(
+    workspaceId: string,
+    runIds: readonly string[],
+    limit: number,
+  ): Promise<FileChangeView[]> {
     const { rows } = await sql<{ path: string; kind: string; size: number | null; etag: string | null }>`
       select distinct on (path) path, kind, size::float8 as size, etag from workspace_change
-      where run_id = ${runId} and workspace_id = ${workspaceId} and (etag is not null or kind = 'deleted')
+      where run_id = any(${runIds}::uuid[]) and workspace_id = ${workspaceId} and (etag is not null or kind = 'deleted')
       order by path, seq desc limit ${limit}`.execute(this.database.tables());
     return rows.map(({ path, kind, size, etag }) => ({
       path,

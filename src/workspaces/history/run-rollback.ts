@@ -20,6 +20,12 @@ const AT_ONCE = 2;
 /** A file whose earlier content is kept. */
 type Restorable = Omit<RunFile, 'before'> & { before: NonNullable<RunFile['before']> & { blob: string } };
 
+/** A run with those that it handed tasks to. */
+interface RunsToUndo {
+  readonly ids: readonly string[];
+  readonly startedAt: string;
+}
+
 /** What is to become of the files of a run. */
 interface Plan {
   /** There was no such file before. */
@@ -50,7 +56,7 @@ export class RunRollback {
   async rollback(
     actor: Actor,
     workspace: VisibleWorkspace,
-    run: { id: string; startedAt: string },
+    runs: RunsToUndo,
     skipChanged: boolean,
   ): Promise<RevertedView> {
     await this.git.require();
@@ -60,9 +66,9 @@ export class RunRollback {
         await sql`select pg_advisory_xact_lock(hashtextextended(${`rollback:${workspace.id}`}, 0))`.execute(
           unit.tables(),
         );
-        await this.requireWhole(workspace.id, run.startedAt);
+        await this.requireWhole(workspace.id, runs.startedAt);
         await this.capture.upToDate(workspace.id);
-        return this.revert(actor, workspace, run.id, skipChanged);
+        return this.revert(actor, workspace, runs.ids, skipChanged);
       }),
     );
   }
@@ -70,11 +76,11 @@ export class RunRollback {
   private async revert(
     actor: Actor,
     workspace: VisibleWorkspace,
-    runId: string,
+    runIds: readonly string[],
     skipChanged: boolean,
   ): Promise<RevertedView> {
     const files = this.folders.open(workspace);
-    const plan = await planFor(files, await this.runFiles.of(workspace.id, runId));
+    const plan = await planFor(files, await this.runFiles.of(workspace.id, runIds));
     const skipped = [...plan.changedSince, ...plan.notKept];
     if (skipped.length > 0 && !skipChanged) throw refusal(plan);
     const reverted: RevertedFileView[] = [];
@@ -82,7 +88,7 @@ export class RunRollback {
       await this.remove(actor, workspace.id, files, path, head.etag);
       reverted.push({ path, action: 'removed' });
     }
-    await this.removeMade(actor, workspace.id, files, runId);
+    await this.removeMade(actor, workspace.id, files, runIds);
     for (const some of portions(plan.restore)) {
       await this.restore(actor, workspace, files, some);
       for (const { path } of some) reverted.push({ path, action: 'restored' });
@@ -138,11 +144,11 @@ export class RunRollback {
     actor: Actor,
     workspaceId: string,
     files: WorkspaceFs,
-    runId: string,
+    runIds: readonly string[],
   ): Promise<void> {
     const { rows } = await sql<{ path: string }>`
       select distinct path, length(path) from workspace_change
-      where run_id = ${runId} and workspace_id = ${workspaceId} and etag is null and kind in ('created', 'moved')
+      where run_id = any(${runIds}::uuid[]) and workspace_id = ${workspaceId} and etag is null and kind in ('created', 'moved')
       order by length(path) desc`.execute(this.database.tables());
     for (const { path } of rows) {
       const now = await find(files, path);
