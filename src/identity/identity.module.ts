@@ -26,6 +26,7 @@ import { ServiceAccountsController } from './service-accounts/service-accounts.c
 import { ServiceAccountsService } from './service-accounts/service-accounts.service.js';
 import { ServiceAccountsStore } from './service-accounts/service-accounts.store.js';
 import { JwtStrategy } from './sessions/jwt.strategy.js';
+import { SharedCredentials } from './shared-credentials.js';
 
 /** Who people and programs are: accounts, sessions, keys, organizations. Its guard closes every route of the service. */
 @Module({
@@ -49,7 +50,8 @@ import { JwtStrategy } from './sessions/jwt.strategy.js';
     ServiceAccountsService,
     ServiceAccountsStore,
     ServiceAccountKeysService,
-    { provide: Credentials, useClass: CredentialsService },
+    CredentialsService,
+    { provide: Credentials, useClass: SharedCredentials },
     ApiKeyStrategy,
     JwtStrategy,
     ApiKeyGuard,

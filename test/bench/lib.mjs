@@ -72,8 +72,14 @@ async function freePort() {
   return port;
 }
 
-/** Requests a second over `connections` kept-alive connections for `ms`, after a warm-up of a quarter of that. */
-export async function requestsPerSecond(url, { headers = {}, connections = 16, ms = 2000 } = {}) {
+/**
+ * Requests a second over `connections` kept-alive connections for `ms`, after a warm-up of a quarter of that; POSTs where
+ * there is a body. `onAnswer` is told of each, the warm-up's too.
+ */
+export async function requestsPerSecond(
+  url,
+  { headers = {}, body, connections = 16, ms = 2000, onAnswer = () => {} } = {},
+) {
   const agent = new http.Agent({ keepAlive: true, maxSockets: connections });
   const target = new URL(url);
   let counted = 0;
@@ -85,17 +91,19 @@ export async function requestsPerSecond(url, { headers = {}, connections = 16, m
   const once = () =>
     new Promise((resolve, reject) => {
       http
-        .get(target, { agent, headers }, response => {
+        .request(target, { agent, headers, method: body === undefined ? 'GET' : 'POST' }, response => {
           if (response.statusCode !== 200) reject(new Error(`${url} answered ${response.statusCode}`));
           response.resume();
           response.once('end', resolve);
         })
-        .once('error', reject);
+        .once('error', reject)
+        .end(body);
     });
   await Promise.all(
     Array.from({ length: connections }, async () => {
       while (performance.now() < end) {
         await once();
+        onAnswer();
         if (counting) counted++;
       }
     }),

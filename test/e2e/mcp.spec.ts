@@ -481,6 +481,58 @@ describe('a result that is too long', () => {
   });
 });
 
+describe.each(['2025-11-25', '2026-07-28'])('a request of %s that is plainly in order', revision => {
+  /** Sent as it is, and with something in it that nobody looks at, which makes the SDK answer. */
+  const both = async (method: string, params: Json) => {
+    const isModern = revision === '2026-07-28';
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': revision,
+      'io.modelcontextprotocol/clientInfo': INFO,
+      'io.modelcontextprotocol/clientCapabilities': {},
+    };
+    const send = async (meta: Json) => {
+      const answer = await raw(
+        'POST',
+        {
+          ...asClient(),
+          'mcp-protocol-version': revision,
+          ...(isModern ? { 'mcp-method': method } : {}),
+          ...(isModern && params.name ? { 'mcp-name': params.name } : {}),
+        },
+        JSON.stringify({
+          jsonrpc: '2.0',
+          id: 'a"b',
+          method,
+          params: meta ? { ...params, _meta: meta } : params,
+        }),
+      );
+      return { status: answer.status, body: JSON.parse(answer.text) };
+    };
+    const answers = [
+      await send(isModern ? _meta : undefined),
+      await send({ ...(isModern ? _meta : {}), 'com.example/ignored': 1 }),
+    ] as const;
+    return answers;
+  };
+
+  it.each<[string, Json]>([
+    ['tools/list', {}],
+    ['tools/call', { name: 'actions_describe', arguments: { name: 'file_read' } }],
+    ['tools/call', { name: 'read_file', arguments: { path: 'notes.md' } }],
+    ['tools/call', { name: 'read_file', arguments: { path: 'nothing.md' } }],
+    ['tools/call', { name: 'list_workspaces' }],
+    ['tools/call', { name: 'bash', arguments: { command: 'exit 3' } }],
+    ['tools/call', { name: 'no_such_tool', arguments: {} }],
+  ])('is answered to %s %j as the SDK would answer', async (method, { arguments: input, ...params }) => {
+    const takesPlace = ['read_file', 'bash'].includes(params.name);
+    const [short, long] = await both(method, {
+      ...params,
+      ...(input ? { arguments: takesPlace ? { workspace_id: workspace, ...input } : input } : {}),
+    });
+    expect(short).toEqual(long);
+  });
+});
+
 it('answers 20 calls at once', async () => {
   await using((await service.key(owner)).headers, async client => {
     const answers = await Promise.all(

@@ -4,6 +4,7 @@ import { OAuthTokenGuard } from '../../platform/access/credential.guard.js';
 import { AuthModule } from '../auth/auth.module.js';
 import { CredentialsService } from '../credentials.service.js';
 import { OrganizationsModule } from '../organizations/index.js';
+import { SharedCredentials } from '../shared-credentials.js';
 import { ClientsStore } from './clients/clients.store.js';
 import { ServiceAccountClients } from './clients/service-account-clients.js';
 import { ConsentService } from './consent/consent.service.js';
@@ -36,7 +37,8 @@ import { WellKnownController } from './well-known.controller.js';
   imports: [AuthModule, OrganizationsModule],
   controllers: [InteractionController, OAuthController, WellKnownController, GrantsController],
   providers: [
-    { provide: Credentials, useClass: CredentialsService },
+    CredentialsService,
+    { provide: Credentials, useClass: SharedCredentials },
     OAuthResources,
     OAuthSeal,
     SigningKeys,

@@ -24,13 +24,14 @@ function parseJson(body: Buffer): unknown {
 }
 
 async function collect(payload: IncomingMessage, limit: number): Promise<Buffer> {
-  const refusal = new TooLarge(`The body is larger than ${limit} bytes`);
-  if (Number(payload.headers['content-length']) > limit) throw refusal;
+  // Made when it is needed: an error takes its stack along, which costs more than the body.
+  const refusal = () => new TooLarge(`The body is larger than ${limit} bytes`);
+  if (Number(payload.headers['content-length']) > limit) throw refusal();
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of bytesOf(payload)) {
     size += chunk.length;
-    if (size > limit) throw refusal;
+    if (size > limit) throw refusal();
     chunks.push(chunk);
   }
   return Buffer.concat(chunks, size);

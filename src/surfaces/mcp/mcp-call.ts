@@ -38,6 +38,18 @@ export interface Dialogue {
   log(level: LoggingLevel, data: unknown): Promise<void>;
 }
 
+/** The dialogue of a tool that has nothing to say and nothing to ask. */
+export const SILENCE: Dialogue = {
+  clientName: undefined,
+  capabilities: {},
+  answers: {},
+  progressToken: undefined,
+  memory: () => undefined,
+  remember: () => Promise.reject(new Error('There is nobody to remember it')),
+  notify: () => Promise.resolve(),
+  log: () => Promise.resolve(),
+};
+
 const SWITCH: Record<string, boolean> = { '1': true, true: true, '0': false, false: false };
 
 /** Reads `?toolsets=files,code&readonly=1`. Throws BadRequest for what it does not know. */

@@ -11,6 +11,7 @@ import { McpServers } from './mcp-servers.js';
 import { callOf } from './request-memory.js';
 import { isOfSessions } from './revision.js';
 import { SessionEndpoint } from './sessions/session-endpoint.js';
+import { Shortcut } from './shortcut.js';
 import { Listening } from './watch/listening.js';
 
 /** Streamable HTTP: each request is answered by a server of its own, in whichever process it reaches. */
@@ -21,6 +22,7 @@ export class McpEndpoint implements BeforeApplicationShutdown {
 
   constructor(
     @Inject(McpServers) servers: McpServers,
+    @Inject(Shortcut) private readonly shortcut: Shortcut,
     @Inject(SessionEndpoint) private readonly sessions: SessionEndpoint,
     @Inject(Listening) private readonly listening: Listening,
     @Inject(Log) private readonly log: Log,
@@ -40,7 +42,12 @@ export class McpEndpoint implements BeforeApplicationShutdown {
     view: ToolView,
     { request, reply }: { request: FastifyRequest; reply: FastifyReply },
   ): Promise<void> {
-    const call: McpCall = { actor, view, signal: clientGone(reply) };
+    const call = new HttpCall(actor, view, reply);
+    const answer = await this.shortcut.answer(call, request);
+    if (answer !== undefined) {
+      await reply.header('content-type', 'application/json').send(answer);
+      return;
+    }
     if (isOfSessions(request)) return this.sessions.answer(call, { request, reply });
     if (isListening(request.body)) return this.listening.answer(call, request, reply);
     const exchange = takeOver(call, request, reply);
@@ -55,3 +62,19 @@ export class McpEndpoint implements BeforeApplicationShutdown {
 
 const isListening = (body: unknown): boolean =>
   typeof body === 'object' && body !== null && 'method' in body && body.method === 'subscriptions/listen';
+
+/** A call by HTTP. Most are answered before anybody asks whether their client is still there. */
+class HttpCall implements McpCall {
+  private gone: AbortSignal | undefined;
+
+  constructor(
+    readonly actor: Actor,
+    readonly view: ToolView,
+    private readonly reply: FastifyReply,
+  ) {}
+
+  get signal(): AbortSignal {
+    this.gone ??= clientGone(this.reply);
+    return this.gone;
+  }
+}

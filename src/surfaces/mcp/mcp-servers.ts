@@ -17,7 +17,7 @@ import { McpTools } from './mcp-tools.js';
 import { RequestMemory } from './request-memory.js';
 import { SessionSubscriptions } from './sessions/session-subscriptions.js';
 
-const SERVER = { name: 'atelier', title: 'Atelier', version: '0.1.0' };
+export const SERVER = { name: 'atelier', title: 'Atelier', version: '0.1.0' };
 const INSTRUCTIONS =
   'Atelier holds workspaces: files, a sandbox that runs code on them, and agents that work in both. Begin with ' +
   'list_workspaces; most tools take a workspace_id. What has no tool of its own is found with actions_search.';
@@ -60,7 +60,12 @@ export class McpServers {
       this.answering(async () => {
         const signal = AbortSignal.any([call.signal, context.mcpReq.signal]);
         const dialogue = this.dialogue(server, context);
-        const result = await this.tools.call({ ...call, signal }, name, input, dialogue);
+        const result = await this.tools.call(
+          { actor: call.actor, view: call.view, signal },
+          name,
+          input,
+          dialogue,
+        );
         if (result) return result;
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool ${name.slice(0, 64)}`);
       }),

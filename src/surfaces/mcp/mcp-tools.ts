@@ -8,7 +8,7 @@ import { ActionTool } from './action-tool.js';
 import { Approvals } from './approvals/approvals.js';
 import { CatalogTools } from './catalog-tools.js';
 import { EVERYDAY_ACTIONS } from './everyday-actions.js';
-import type { Dialogue, McpCall, ToolView } from './mcp-call.js';
+import { type Dialogue, type McpCall, SILENCE, type ToolView } from './mcp-call.js';
 import { MCP_EXTENSION, type McpExtension } from './mcp-extension.js';
 import { type McpTool, refused, type ToolAnswer } from './mcp-tool.js';
 import { EVERYDAY_TOOLS, ToolboxTool } from './toolbox-tool.js';
@@ -50,12 +50,18 @@ export class McpTools implements OnApplicationBootstrap {
     return [...this.tools.values()].filter(tool => isIn(view, tool)).map(({ definition }) => definition);
   }
 
+  /** Whether there is such a tool, and it neither says nor asks anything before its result. */
+  onlyAnswers(view: ToolView, name: string): boolean {
+    const tool = this.tools.get(name);
+    return tool !== undefined && isIn(view, tool) && !tool.converses;
+  }
+
   /** Undefined where the view has no such tool. What the tool refuses is a result; faults of ours are thrown. */
   async call(
     call: McpCall,
     name: string,
     input: Record<string, unknown>,
-    dialogue: Dialogue,
+    dialogue: Dialogue = SILENCE,
   ): Promise<ToolAnswer | undefined> {
     const tool = this.tools.get(name);
     if (!tool || !isIn(call.view, tool)) return undefined;

@@ -24,6 +24,7 @@ import { SessionEndpoint } from './sessions/session-endpoint.js';
 import { SessionStream } from './sessions/session-stream.js';
 import { SessionSubscriptions } from './sessions/session-subscriptions.js';
 import { McpSessionsStore } from './sessions/sessions.store.js';
+import { Shortcut } from './shortcut.js';
 import { Listening } from './watch/listening.js';
 import { ResourceWatch } from './watch/resource-watch.js';
 
@@ -41,6 +42,7 @@ export class McpModule {
         McpOrigins,
         McpEndpoint,
         McpServers,
+        Shortcut,
         McpTools,
         McpResources,
         McpPrompts,

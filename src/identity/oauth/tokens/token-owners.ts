@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Actor } from '../../../platform/access/actor.js';
+import { SharedLookups } from '../../../platform/access/shared-lookups.js';
 import { Database } from '../../../platform/database/database.js';
 import { isoOrNull } from '../../../platform/database/rows.js';
 import { hashSecret } from '../../secrets.js';
@@ -28,9 +29,15 @@ interface KeyOwnerRow {
 /** Who stands behind an access token, and within which limits, right now: one query each. */
 @Injectable()
 export class TokenOwners {
+  private readonly lookups = new SharedLookups<Actor | undefined>();
+
   constructor(@Inject(Database) private readonly database: Database) {}
 
-  async find(claims: AccessTokenClaims): Promise<Actor | undefined> {
+  find(claims: AccessTokenClaims): Promise<Actor | undefined> {
+    return this.lookups.get(claims.jti, () => this.look(claims));
+  }
+
+  private async look(claims: AccessTokenClaims): Promise<Actor | undefined> {
     const { grant_id, key_id } = claims;
     if (grant_id) return this.ofGrant(grant_id, claims);
     return key_id ? this.ofKey(key_id, claims) : undefined;

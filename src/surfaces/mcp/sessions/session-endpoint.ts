@@ -83,7 +83,7 @@ export class SessionEndpoint {
     const signal = AbortSignal.any([call.signal, taken.signal]);
     const ask = session && (() => this.questions.ask(session.id));
     const exchange = new SessionExchange(message, { say: said => line.say(said), gone: signal, ask });
-    const heard = { ...call, signal };
+    const heard = { actor: call.actor, view: call.view, signal };
     try {
       const server = this.servers.of(heard);
       server.onerror = error => this.log.debug({ err: error }, 'MCP request refused');
