@@ -3,11 +3,21 @@ import type { ModelPrice } from './cost.js';
 /** When the figures below were last compared with what the providers publish. */
 export const CATALOGUE_DATE = '2026-11-21';
 
+/** What a model may take beside text. */
+export type ModelInputKind = 'image' | 'pdf';
+
 export interface CatalogueEntry {
   name: string;
   context_window: number | null;
   price: ModelPrice | null;
 }
+
+/** What the models of a provider take; those of servers that are not listed here take what their operator says. */
+export const PROVIDER_INPUT: Readonly<Record<string, readonly ModelInputKind[]>> = {
+  anthropic: ['image', 'pdf'],
+  openai: ['image', 'pdf'],
+  google: ['image', 'pdf'],
+};
 
 /**
  * Well-known models by provider, the first of each being that provider's default. Null is "not sure", and

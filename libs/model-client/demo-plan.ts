@@ -30,7 +30,10 @@ function userTexts(prompt: LanguageModelV4Prompt, index: number): [summary: stri
   const message = prompt[index];
   if (message?.role !== 'user') return ['', ''];
   const texts = message.content.map(part => (part.type === 'text' ? part.text : ''));
-  const [summaries, others] = [texts.filter(isSummary), texts.filter(text => !isSummary(text))];
+  const [summaries, others] = [
+    texts.filter(isSummary),
+    texts.filter(text => !isSummary(text) && !text.startsWith('<attachment ')),
+  ];
   return [summaries.join('\n'), others.join('\n')];
 }
 

@@ -1,5 +1,5 @@
 export type { RetryPolicy } from './backoff.js';
-export { CATALOGUE_DATE } from './catalogue.js';
+export { CATALOGUE_DATE, type ModelInputKind } from './catalogue.js';
 export { costUsd, type ModelPrice, type StepUsage } from './cost.js';
 export type { StreamTimeouts } from './lifeline.js';
 export { ModelError, type ModelErrorKind } from './model-error.js';

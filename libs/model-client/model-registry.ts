@@ -1,5 +1,5 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
-import type { CatalogueEntry } from './catalogue.js';
+import { type CatalogueEntry, type ModelInputKind, PROVIDER_INPUT } from './catalogue.js';
 import type { ModelPrice } from './cost.js';
 import { DEMO_NAME, DEMO_PROVIDER, DemoModel } from './demo-model.js';
 import { type PriceTable, readPriceTable, type StatedModel } from './price-table.js';
@@ -14,6 +14,8 @@ export interface ModelInfo {
   context_window: number | null;
   /** USD per million tokens; null where it is not known. */
   price: ModelPrice | null;
+  /** What it takes beside text. */
+  input: readonly ModelInputKind[];
 }
 
 const DEMO: Provider = {
@@ -60,13 +62,18 @@ export class ModelRegistry {
     if (!found) return undefined;
     const { provider, name } = found;
     const known: CatalogueEntry | undefined = provider.models.find(model => model.name === name);
-    const { context_window = known?.context_window, price = known?.price } = this.#stated.get(id) ?? {};
+    const {
+      context_window = known?.context_window,
+      price = known?.price,
+      input,
+    } = this.#stated.get(id) ?? {};
     return {
       id,
       provider: provider.name,
       name,
       context_window: context_window ?? null,
       price: price ?? null,
+      input: input ?? PROVIDER_INPUT[provider.name] ?? [],
     };
   }
 

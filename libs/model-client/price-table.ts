@@ -1,3 +1,4 @@
+import type { ModelInputKind } from './catalogue.js';
 import type { ModelPrice } from './cost.js';
 
 /** What an operator states about a model, by id `provider/name`; what is left out stays as it was known. */
@@ -6,12 +7,15 @@ export type PriceTable = Record<
   {
     context_window?: number | null;
     price?: { input: number; output: number; cache_read?: number | null; cache_write?: number | null } | null;
+    /** What it takes beside text. */
+    input?: ModelInputKind[];
   }
 >;
 
 export interface StatedModel {
   context_window?: number | null;
   price?: ModelPrice | null;
+  input?: readonly ModelInputKind[];
 }
 
 /** Checks a price table that was read from JSON. Throws an Error that names the entry and the field. */
@@ -24,14 +28,23 @@ function readEntry(id: string, entry: unknown): StatedModel {
   if (!/^[^/]+\/.+$/.test(id))
     throw new Error(`Price table: "${id}" is not an id of the form provider/name.`);
   if (!isRecord(entry)) throw new Error(`Price table: the entry of "${id}" must be an object.`);
-  onlyKeys(id, entry, ['context_window', 'price']);
-  const { context_window, price } = entry;
+  onlyKeys(id, entry, ['context_window', 'price', 'input']);
+  const { context_window, price, input } = entry;
   return {
     ...(context_window === undefined
       ? {}
       : { context_window: amountOrNull(id, 'context_window', context_window) }),
     ...(price === undefined ? {} : { price: readPrice(id, price) }),
+    ...(input === undefined ? {} : { input: readInput(id, input) }),
   };
+}
+
+function readInput(id: string, input: unknown): ModelInputKind[] {
+  const kinds = Array.isArray(input) ? input : [undefined];
+  return kinds.map(kind => {
+    if (kind === 'image' || kind === 'pdf') return kind;
+    throw new Error(`Price table: input of "${id}" must be a list of "image" and "pdf".`);
+  });
 }
 
 function readPrice(id: string, price: unknown): ModelPrice | null {

@@ -28,6 +28,8 @@ import { StepCaller } from './agent/step-caller.js';
 import { ToolGateway } from './agent/tool-gateway.js';
 import { ApprovalRequests } from './approvals/approval-requests.js';
 import { ApprovalsStore } from './approvals/approvals.store.js';
+import { AttachmentsService } from './attachments/attachments.service.js';
+import { AttachmentsStore } from './attachments/attachments.store.js';
 import { WorkspaceBudgetsController } from './budgets/workspace-budgets.controller.js';
 import { WorkspaceBudgetsService } from './budgets/workspace-budgets.service.js';
 import { ChatsController } from './chats/chats.controller.js';
@@ -82,6 +84,8 @@ import { TasksStore } from './tasks/tasks.store.js';
     RunWorker,
     StepCaller,
     Compactor,
+    AttachmentsService,
+    AttachmentsStore,
     ChatSummariesStore,
     ToolGateway,
     ChatsService,

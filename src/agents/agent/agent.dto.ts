@@ -78,6 +78,12 @@ export class SendMessage {
   )
   on_approval?: (typeof ON_APPROVAL)[number];
 
+  @Field.text(
+    'Files of the workspace to go with the message, as they are now: text, and images (PNG, JPEG, GIF, WebP) and PDFs for models that take them',
+    { min: 1, max: 4096, list: true, maxItems: 20, optional: true, example: ['notes/plan.md'] },
+  )
+  attachments?: string[];
+
   @Field.json(
     'JSON Schema (2020-12 or draft-07) of the answer, which is then found in result.json; patterns in RE2 syntax, no $ref to elsewhere',
     {

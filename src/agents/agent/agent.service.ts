@@ -5,6 +5,7 @@ import { requireScope } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
 import { Database, newId, type UnitOfWork } from '../../platform/database/database.js';
 import { Conflict, Invalid } from '../../platform/http/problem.js';
+import { AttachmentsService } from '../attachments/attachments.service.js';
 import type { Chat } from '../chats/chat.entity.js';
 import { ChatsService } from '../chats/chats.service.js';
 import { ChatsStore } from '../chats/chats.store.js';
@@ -29,6 +30,7 @@ export class AgentService {
     @Inject(ModelsService) private readonly models: ModelsService,
     @Inject(ModelCatalog) private readonly catalog: ModelCatalog,
     @Inject(SubagentsService) private readonly subagents: SubagentsService,
+    @Inject(AttachmentsService) private readonly attachments: AttachmentsService,
     @Inject(Budgets) private readonly budgets: Budgets,
   ) {}
 
@@ -42,8 +44,9 @@ export class AgentService {
     makes: 'chat_id',
     refuses: {
       402: 'A budget is reached, or has no room for one more model call',
-      404: 'No such workspace, chat or agent',
+      404: 'No such workspace, chat, agent or file',
       409: 'A run is in flight and delivery is reject, or the chat belongs to a task',
+      413: 'An attachment is too large',
     },
   })
   async send(actor: Actor, input: SendMessage): Promise<SentView> {
@@ -52,17 +55,17 @@ export class AgentService {
     const existing = input.chat_id ? await this.existing(actor, input) : undefined;
     const draft = existing ? undefined : await this.chats.draft(actor, { ...input, model: undefined });
     const expected = existing ?? draft;
-    const models = expected && (await this.admit(actor, expected, input));
-    if (draft && models) {
-      const run = newRun(actor, models, input);
+    const expectedRun = expected && (await this.newRun(actor, expected, input));
+    if (draft && expectedRun) {
+      const run = expectedRun;
       if (await this.intake.begin(draft, run)) return sentView(run, draft.id, { position: 0, into: null });
     }
     return this.database.transaction(async unit => {
       // Where somebody else made the chat since we looked, it is one like any other.
       const target = existing ?? (await this.existing(actor, input, unit));
       if (!target) throw new Conflict('chat_id is taken; leave it out to get a new one');
-      const chosen = target === expected && models ? models : await this.admit(actor, target, input);
-      return this.accept(unit, target, newRun(actor, chosen, input));
+      const isExpected = target === expected && expectedRun;
+      return this.accept(unit, target, isExpected || (await this.newRun(actor, target, input)));
     });
   }
 
@@ -99,6 +102,16 @@ export class AgentService {
     };
   }
 
+  /** The run that a message starts, all of it checked, not yet stored. */
+  private async newRun(actor: Actor, chat: Target, input: SendMessage): Promise<NewRun> {
+    const models = await this.admit(actor, chat, input);
+    const { delivery = 'queue', on_approval: onApproval = 'wait', budget, message: text } = input;
+    const { response_schema: responseSchema, attachments: paths = [] } = input;
+    const attachments = await this.attachments.read(actor, chat.workspaceId, paths, models.model);
+    const ids = { callId: newId(), messageId: newId() };
+    return { ...ids, actor, models, text, attachments, budget, delivery, onApproval, responseSchema };
+  }
+
   /** The models of the run: such as may be used, and for the first one's first call the budgets have room. */
   private async admit(actor: Actor, chat: Target, input: SendMessage): Promise<RunModels> {
     const models = await this.modelsFor(actor, chat, input);
@@ -123,22 +136,6 @@ export class AgentService {
     const field = `agent_name: the model of the agent ${agentName}`;
     return this.models.resolveAll(organizationId, { model: agent.model, field, fallback });
   }
-}
-
-function newRun(actor: Actor, models: RunModels, input: SendMessage): NewRun {
-  const { delivery = 'queue', on_approval: onApproval = 'wait', budget, message: text } = input;
-  const { response_schema: responseSchema } = input;
-  return {
-    actor,
-    callId: newId(),
-    messageId: newId(),
-    models,
-    text,
-    budget,
-    delivery,
-    onApproval,
-    responseSchema,
-  };
 }
 
 function sentView({ callId, messageId, delivery }: NewRun, chat_id: string, placed: Placed): SentView {

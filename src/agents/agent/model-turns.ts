@@ -1,5 +1,8 @@
 import { ModelError } from '#libs/model-client/index.js';
 import type { Row } from '../../platform/database/rows.js';
+import { attach, hashesIn } from '../attachments/attach.js';
+import { weightOf } from '../attachments/attachment.js';
+import type { AttachmentsStore } from '../attachments/attachments.store.js';
 import type { ConversationRow, MessagesStore } from '../chats/messages.store.js';
 import type { Compactor } from '../context/compactor.js';
 import { ContextWindow, type ModelInput } from '../context/context-window.js';
@@ -24,6 +27,7 @@ interface TurnParts {
   readonly messages: MessagesStore;
   readonly steps: StepCaller;
   readonly compactor: Compactor;
+  readonly attachments: AttachmentsStore;
   readonly journal: RunJournal;
   readonly deltas: DeltaWriter;
   readonly limits: RunLimits;
@@ -43,6 +47,8 @@ export class ModelTurns {
   private window: ContextWindow;
   /** Models that are asked next where this one cannot answer. */
   private readonly others: string[];
+  /** Bytes of attachments, by hash. */
+  private readonly attached = new Map<string, Buffer>();
 
   constructor(
     private readonly parts: TurnParts,
@@ -106,7 +112,7 @@ export class ModelTurns {
     const correction = (text: string) => this.check?.correction(text) ?? '';
     const prompt = buildPrompt(system, rows, { runId, model: this.model.id, correction });
     const input = { prompt, tools: [...tools.offered] };
-    return { rows, input, bytes: bytesOf(input) };
+    return { rows, input, bytes: bytesOf(input) + attachedBytes(rows) };
   }
 
   private async answer(step: number, { input, bytes }: Question): Promise<ModelAnswer> {
@@ -114,7 +120,7 @@ export class ModelTurns {
       run: this.run,
       step,
       model: this.model,
-      input,
+      input: await this.withAttachments(input),
       bytes,
       responseSchema: this.check?.schema,
       signal: this.signal,
@@ -125,6 +131,16 @@ export class ModelTurns {
     this.window.learn(answer.result.usage.input_tokens, bytes);
     this.parts.limits.add(answer.costUsd);
     return answer;
+  }
+
+  /** The files that the prompt names, in their places; they are read once in an attempt. */
+  private async withAttachments(input: ModelInput): Promise<ModelInput> {
+    const hashes = hashesIn(input.prompt);
+    if (hashes.length === 0) return input;
+    const missing = hashes.filter(hash => !this.attached.has(hash));
+    const read = missing.length > 0 ? await this.parts.attachments.bytesOf(this.run.chat_id, missing) : [];
+    for (const [hash, bytes] of read) this.attached.set(hash, bytes);
+    return { ...input, prompt: attach(input.prompt, this.attached, this.model.takes) };
   }
 
   /** The provider knows its window better than we do. */
@@ -153,7 +169,7 @@ export class ModelTurns {
       rows,
       window: this.window,
       promptBytes: bytes,
-      bytesOf: row => bytesOf(messagesOf(row, reader)),
+      bytesOf: row => bytesOf(messagesOf(row, reader)) + attachedBytes([row]),
       ask: input => this.summarizer(step, input),
     });
     if (!summary) return undefined;
@@ -186,6 +202,12 @@ const ELSEWHERE: ReadonlySet<ModelError['kind']> = new Set([
 
 function isOutOfReach(error: unknown): error is ModelError {
   return error instanceof ModelError && ELSEWHERE.has(error.kind);
+}
+
+/** What the attachments of messages take beside their names. */
+function attachedBytes(rows: readonly ConversationRow[]): number {
+  const parts = rows.flatMap(({ content }) => content);
+  return parts.reduce((sum, part) => sum + (part.type === 'attachment' ? weightOf(part) : 0), 0);
 }
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));

@@ -1,9 +1,12 @@
 import type {
+  LanguageModelV4FilePart,
   LanguageModelV4Message,
   LanguageModelV4Prompt,
+  LanguageModelV4TextPart,
   LanguageModelV4ToolResultPart,
 } from '@ai-sdk/provider';
 import type { Row } from '../../platform/database/rows.js';
+import { placeholderOf } from '../attachments/attach.js';
 import type { MessagePart } from '../chats/message.entity.js';
 import type { ConversationRow } from '../chats/messages.store.js';
 import type { AgentGuide } from '../subagents/agent-guide.js';
@@ -61,12 +64,16 @@ function correctionOf(
 
 /** A row as messages of a prompt. */
 export function messagesOf(row: ConversationRow, reader: Reader): LanguageModelV4Message[] {
-  if (row.role !== 'assistant')
-    return [{ role: 'user', content: row.content.filter(part => part.type === 'text') }];
+  if (row.role !== 'assistant') return [{ role: 'user', content: row.content.flatMap(sentPart) }];
   const content = isOwn(row, reader) ? row.content : row.content.flatMap(withoutProviderState);
   if (content.length === 0) return [];
   const answer = { role: 'assistant', content } as LanguageModelV4Message;
   return row.calls.length === 0 ? [answer] : [answer, { role: 'tool', content: row.calls.map(resultOf) }];
+}
+
+function sentPart(part: MessagePart): (LanguageModelV4TextPart | LanguageModelV4FilePart)[] {
+  if (part.type === 'attachment') return [placeholderOf(part)];
+  return part.type === 'text' ? [part] : [];
 }
 
 const isOwn = ({ run_id, model }: ConversationRow, reader: Reader) =>

@@ -75,7 +75,8 @@ export class QueueStore {
         select r.id from run r join message m on m.run_id = r.id
         where m.id = ${messageId} and r.status = 'pending' and r.attempt = 0 and r.merged_into is null for update of r
       )
-      update message set content = ${storable([{ type: 'text', text }])}::jsonb
+      update message set content = ${storable([{ type: 'text', text }])}::jsonb || coalesce(
+        (select jsonb_agg(part) from jsonb_array_elements(content) part where part ->> 'type' = 'attachment'), '[]')
       where id = ${messageId} and run_id in (select id from waiting) returning id`.execute(unit.tables());
     return rows.length > 0;
   }

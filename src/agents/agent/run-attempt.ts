@@ -1,6 +1,7 @@
 import type { StepResult } from '#libs/model-client/index.js';
 import type { Database, UnitOfWork } from '../../platform/database/database.js';
 import type { Row } from '../../platform/database/rows.js';
+import type { AttachmentsStore } from '../attachments/attachments.store.js';
 import type { MessagesStore } from '../chats/messages.store.js';
 import type { Compactor } from '../context/compactor.js';
 import { type CarryTask, RunTasks } from '../tasks/run-tasks.js';
@@ -29,6 +30,7 @@ export interface RunParts {
   readonly messages: MessagesStore;
   readonly steps: StepCaller;
   readonly compactor: Compactor;
+  readonly attachments: AttachmentsStore;
   readonly tools: ToolGateway;
   readonly taskStarter: TaskStarter;
   readonly stopper: RunStopper;

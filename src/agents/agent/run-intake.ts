@@ -4,6 +4,8 @@ import type { Actor } from '../../platform/access/actor.js';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import type { Row } from '../../platform/database/rows.js';
 import { storable } from '../../platform/database/storable.js';
+import type { NewAttachment } from '../attachments/attachments.service.js';
+import { keepAttachments } from '../attachments/attachments.store.js';
 import type { Chat } from '../chats/chat.entity.js';
 import { type Delivery, NO_USAGE, type OnApproval, type Run } from './run.entity.js';
 import type { RunBudget } from './run-limits.js';
@@ -24,6 +26,7 @@ export interface NewRun {
   messageId: string;
   models: RunModels;
   text: string;
+  attachments: readonly NewAttachment[];
   budget: RunBudget | undefined;
   delivery: Delivery;
   onApproval: OnApproval;
@@ -75,6 +78,9 @@ export class RunIntake {
   ): RawBuilder<unknown> {
     const { actor, callId, messageId, text, budget, delivery, onApproval, responseSchema } = run;
     const { model, fallback } = run.models;
+    const content = storable([{ type: 'text', text }, ...run.attachments.map(({ part }) => part)]);
+    const attached =
+      run.attachments.length > 0 ? sql`, ${keepAttachments(sql`place`, run.attachments)}` : sql``;
     const events: [string, object][] = [
       ['run.queued', { call_id: callId, chat_id: chat.id, message_id: messageId }],
     ];
@@ -93,12 +99,12 @@ export class RunIntake {
         returning *
       ), said as (
         insert into message (id, chat_id, run_id, run_number, role, content, created_at)
-        select ${messageId}::uuid, chat_id, id, number, 'user', ${storable([{ type: 'text', text }])}::jsonb, now() from accepted
+        select ${messageId}::uuid, chat_id, id, number, 'user', ${content}::jsonb, now() from accepted
       ), told as (
         insert into run_event (run_id, id, type, data, created_at)
         select accepted.id, e.ordinality, e.value ->> 0, e.value -> 1, now()
         from accepted, jsonb_array_elements(${storable(events)}::jsonb) with ordinality as e
-      )`;
+      )${attached}`;
   }
 }
 

@@ -6,6 +6,7 @@ import { isOutage } from '../../platform/database/outage.js';
 import type { Row } from '../../platform/database/rows.js';
 import { Log, withLogContext } from '../../platform/log/log.js';
 import { Signals } from '../../platform/signals/signals.js';
+import { AttachmentsStore } from '../attachments/attachments.store.js';
 import { MessagesStore } from '../chats/messages.store.js';
 import { Compactor } from '../context/compactor.js';
 import { TaskStarter } from '../tasks/task-starter.js';
@@ -50,6 +51,7 @@ export class RunLoop {
     @Inject(MessagesStore) messages: MessagesStore,
     @Inject(StepCaller) steps: StepCaller,
     @Inject(Compactor) compactor: Compactor,
+    @Inject(AttachmentsStore) attachments: AttachmentsStore,
     @Inject(ToolGateway) tools: ToolGateway,
     @Inject(RunAuthority) private readonly authority: RunAuthority,
     @Inject(TasksStore) private readonly tasks: TasksStore,
@@ -61,7 +63,17 @@ export class RunLoop {
   ) {
     const { runMaxSteps: mostSteps, runTasksAtOnce: tasksAtOnce } = config;
     const stores = { database, runs, steers, messages };
-    this.parts = { ...stores, steps, compactor, tools, taskStarter, stopper, mostSteps, tasksAtOnce };
+    this.parts = {
+      ...stores,
+      steps,
+      compactor,
+      attachments,
+      tools,
+      taskStarter,
+      stopper,
+      mostSteps,
+      tasksAtOnce,
+    };
   }
 
   /**

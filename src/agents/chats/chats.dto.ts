@@ -153,6 +153,20 @@ export class MessageToolCallView {
   is_error: boolean;
 }
 
+export class AttachmentView {
+  @Field.text('Where it was in the workspace when the message was sent', {
+    max: 4096,
+    example: 'notes/plan.pdf',
+  })
+  path: string;
+
+  @Field.text('What it is', { example: 'application/pdf' })
+  media_type: string;
+
+  @Field.integer('Its bytes', { example: 48213 })
+  size: number;
+}
+
 export class MessageView {
   @Field.id('The message')
   id: string;
@@ -165,6 +179,9 @@ export class MessageView {
 
   @Field.text("The model's reasoning, where it shows any", { max: 1_000_000, nullable: true })
   reasoning: string | null;
+
+  @Field.object('Files that came with it', () => AttachmentView, { list: true })
+  attachments: AttachmentView[];
 
   @Field.object('Tools that this answer called', () => MessageToolCallView, { list: true })
   tool_calls: MessageToolCallView[];

@@ -3,8 +3,9 @@ import type { Opt } from '@mikro-orm/core';
 import { Entity, PrimaryKey, Property } from '@mikro-orm/decorators/legacy';
 import type { StepContentPart } from '#libs/model-client/index.js';
 import { newId } from '../../platform/database/database.js';
+import type { AttachmentPart } from '../attachments/attachment.js';
 
-export type MessagePart = LanguageModelV4TextPart | StepContentPart;
+export type MessagePart = LanguageModelV4TextPart | StepContentPart | AttachmentPart;
 
 /** What a person wrote, or what the model answered in one step. Results of tools are kept with their calls. */
 @Entity({ tableName: 'message' })

@@ -96,6 +96,9 @@ export function messageView(row: MessageRow): MessageView {
     role: row.role,
     text: textOf(row.content, 'text'),
     reasoning: textOf(row.content, 'reasoning') || null,
+    attachments: row.content.flatMap(part =>
+      part.type === 'attachment' ? [{ path: part.path, media_type: part.media_type, size: part.size }] : [],
+    ),
     tool_calls: row.calls.map(({ call_id: id, tool, input, output, is_error }) => ({
       id,
       tool,

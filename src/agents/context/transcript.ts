@@ -29,4 +29,7 @@ export function pathsWritten(rows: readonly ConversationRow[]): string[] {
   );
 }
 
-const textOf = (part: MessagePart): string => (part.type === 'text' ? part.text : '');
+function textOf(part: MessagePart): string {
+  if (part.type === 'attachment') return `(attached: ${part.path})`;
+  return part.type === 'text' ? part.text : '';
+}

@@ -2,6 +2,7 @@ import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { Inject, Injectable } from '@nestjs/common';
 import {
   type ModelInfo,
+  type ModelInputKind,
   type ModelPrice,
   ModelRegistry,
   type PriceTable,
@@ -17,6 +18,8 @@ export interface CallableModel {
   readonly price: ModelPrice | null;
   /** Tokens; null: not known. */
   readonly contextWindow: number | null;
+  /** What it takes beside text. */
+  readonly takes: readonly ModelInputKind[];
 }
 
 /** The language models that this installation can call, whoever asks. */
@@ -53,8 +56,12 @@ export class ModelCatalog {
   /** The model to call; undefined when its provider is not configured. */
   find(id: string): CallableModel | undefined {
     const model = this.registry.find(id);
-    const { price = null, context_window: contextWindow = null } = this.registry.describe(id) ?? {};
-    return model && { id, model, price, contextWindow };
+    const {
+      price = null,
+      context_window: contextWindow = null,
+      input: takes = [],
+    } = this.registry.describe(id) ?? {};
+    return model && { id, model, price, contextWindow, takes };
   }
 
   /** Why a model cannot be called at all; undefined when it can. */

@@ -41,6 +41,12 @@ export class ModelView {
   @Field.integer('Tokens that it can take in; null: not known', { nullable: true, example: 200000 })
   context_window: number | null;
 
+  @Field.choice('What it takes as attachments beside text files', ['image', 'pdf'], {
+    list: true,
+    example: ['image', 'pdf'],
+  })
+  input: string[];
+
   @Field.object('Its price; null: not known', () => PriceView, { nullable: true })
   price: PriceView | null;
 

@@ -169,12 +169,13 @@ export class ModelsService {
 
   private factsOf(id: string) {
     const slash = id.indexOf('/');
-    const { provider, name, context_window, price } = this.catalog.describe(id) ?? {
+    const { provider, name, context_window, price, input } = this.catalog.describe(id) ?? {
       provider: id.slice(0, slash),
       name: id.slice(slash + 1),
       context_window: null,
       price: null,
+      input: [],
     };
-    return { id, provider, name, context_window, price };
+    return { id, provider, name, context_window, price, input: [...input] };
   }
 }

@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import type { Actor } from '../../platform/access/actor.js';
+import { Invalid, TooLarge } from '../../platform/http/problem.js';
+import { FilesService } from '../../workspaces/index.js';
+import { ModelCatalog } from '../models/model-catalog.js';
+import { type AttachmentPart, kindOf, mediaTypeOf } from './attachment.js';
+
+const MEBIBYTE = 1024 * 1024;
+const MOST_BYTES = { image: 5 * MEBIBYTE, pdf: 20 * MEBIBYTE, text: MEBIBYTE / 4 };
+const MOST_TOGETHER = 24 * MEBIBYTE;
+
+/** A file as it is when its message is sent. */
+export interface NewAttachment {
+  readonly part: AttachmentPart;
+  readonly bytes: Buffer;
+}
+
+/** Reads the files that go with a message. */
+@Injectable()
+export class AttachmentsService {
+  constructor(
+    @Inject(FilesService) private readonly files: FilesService,
+    @Inject(ModelCatalog) private readonly catalog: ModelCatalog,
+  ) {}
+
+  /** The files at `paths`, as the caller may read them; throws Invalid (422) for what the model does not take. */
+  async read(
+    actor: Actor,
+    workspaceId: string | null,
+    paths: readonly string[],
+    model: string,
+  ): Promise<NewAttachment[]> {
+    if (paths.length === 0) return [];
+    if (workspaceId === null)
+      throw new Invalid('attachments: this chat has no workspace, so there are no files to attach');
+    const attachments: NewAttachment[] = [];
+    let together = 0;
+    for (const path of new Set(paths)) {
+      const bytes = await this.bytesAt(actor, workspaceId, path);
+      together += bytes.byteLength;
+      if (together > MOST_TOGETHER)
+        throw new TooLarge(`attachments: together they may have ${MOST_TOGETHER} bytes, and have more`);
+      attachments.push(this.checked(path, bytes, model));
+    }
+    return attachments;
+  }
+
+  private async bytesAt(actor: Actor, workspace_id: string, path: string): Promise<Buffer> {
+    const file = await this.files.download(actor, { workspace_id, path });
+    try {
+      if (file.entry.size > MOST_BYTES.pdf)
+        throw new TooLarge(
+          `attachments: ${path} has ${file.entry.size} bytes, and may have ${MOST_BYTES.pdf}`,
+        );
+      return await file.bytes();
+    } finally {
+      await file.close();
+    }
+  }
+
+  private checked(path: string, bytes: Buffer, model: string): NewAttachment {
+    const media_type = mediaTypeOf(bytes);
+    if (!media_type)
+      throw new Invalid(`attachments: ${path} is no image (PNG, JPEG, GIF, WebP), PDF or UTF-8 text`);
+    const kind = kindOf(media_type);
+    const taken = this.catalog.describe(model)?.input ?? [];
+    if (kind && !taken.includes(kind)) {
+      const also = taken.map(one => (one === 'pdf' ? 'PDFs' : 'images'));
+      throw new Invalid(
+        `attachments: ${path} is ${kind === 'pdf' ? 'a PDF' : 'an image'}, which ${model} does not take; it takes ${['text files', ...also].join(' and ')}`,
+      );
+    }
+    const most = MOST_BYTES[kind ?? 'text'];
+    if (bytes.byteLength > most)
+      throw new TooLarge(
+        `attachments: ${path} has ${bytes.byteLength} bytes, and as ${kind ?? 'text'} may have ${most}; the agent can read it with its tools`,
+      );
+    const hash = createHash('sha256').update(bytes).digest('hex');
+    return { part: { type: 'attachment', path, media_type, hash, size: bytes.byteLength }, bytes };
+  }
+}

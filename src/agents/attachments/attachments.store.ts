@@ -1,0 +1,33 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type RawBuilder, sql } from 'kysely';
+import { Database } from '../../platform/database/database.js';
+import type { NewAttachment } from './attachments.service.js';
+
+/** The bytes of attachments, kept once for each chat. */
+@Injectable()
+export class AttachmentsStore {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  /** By hash; a hash that the chat does not have is left out. */
+  async bytesOf(chatId: string, hashes: readonly string[]): Promise<Map<string, Buffer>> {
+    const { rows } = await sql<{ hash: string; bytes: Buffer }>`
+      select hash, bytes from attachment where chat_id = ${chatId} and hash = any(${hashes}::text[])`.execute(
+      this.database.tables(),
+    );
+    return new Map(rows.map(({ hash, bytes }) => [hash, bytes]));
+  }
+}
+
+/** The common table expression that keeps attachments; `place` gives the chat's id, or none where nothing is to be kept. */
+export function keepAttachments(
+  place: RawBuilder<unknown>,
+  attachments: readonly NewAttachment[],
+): RawBuilder<unknown> {
+  const hashes = attachments.map(({ part }) => part.hash);
+  const bytes = attachments.map(one => one.bytes.toString('base64'));
+  return sql`attached as (
+    insert into attachment (chat_id, hash, bytes, created_at)
+    select place.id, f.hash, decode(f.bytes, 'base64'), now() from ${place} place,
+      unnest(${hashes}::text[], ${bytes}::text[]) as f(hash, bytes)
+    on conflict do nothing)`;
+}
