@@ -37,6 +37,7 @@ describe('the model registry', () => {
       name: 'claude-next',
       context_window: null,
       price: null,
+      input: ['image', 'pdf'],
     });
   });
 

@@ -111,7 +111,7 @@ describe.each(PROTOCOLS)('a failing step over $name', ({ start, find }) => {
 
   it('times out when no answer begins', async () => {
     server.reply({ hang: true });
-    const timeouts = { ...PATIENT, firstByteMs: 50 };
+    const timeouts = { ...PATIENT, firstByteMs: 1_000 };
     const error = await failure(model(), { timeouts, retry: { ...QUICK_RETRY, attempts: 1 } });
     expect(error).toMatchObject({ kind: 'timeout', retryable: true });
     await server.hungUp(1);
