@@ -75,8 +75,8 @@ describe('the models of a fresh organization', () => {
         default: true,
         context_window: 131_072,
         price: { input: 0.2, output: 0.6, cache_read: null, cache_write: null },
-      },
         input: [],
+      },
       expect.objectContaining({ id: 'local/large', enabled: true, default: false, price: null }),
       expect.objectContaining({ id: DEMO, price: { input: 0, output: 0, cache_read: 0, cache_write: 0 } }),
     ]);
