@@ -225,8 +225,8 @@ describe('sweepTemporaries', () => {
     await workspace.put('.atelier-tmp-2/deep/x', 'x');
     await workspace.put('a/keep', 'x');
     utimesSync(workspace.at('a/.atelier-tmp-1'), 0, 0);
-    expect(await workspace.fs.sweepTemporaries(60_000)).toBe(0);
-    expect(await workspace.fs.sweepTemporaries(-1000)).toBe(2);
+    expect(await workspace.fs.sweepTemporaries({ olderThanMs: 60_000 })).toBe(0);
+    expect(await workspace.fs.sweepTemporaries({ olderThanMs: -1000 })).toBe(2);
     expect(workspace.names()).toEqual(['a', 'a/keep']);
   });
 });

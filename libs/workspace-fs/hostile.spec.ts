@@ -96,7 +96,7 @@ describe('a link to the outside', () => {
     expect(entries.map(({ type }) => type)).toEqual(['symlink', 'symlink', 'symlink', 'symlink']);
     expect(await workspace.fs.search({ query: 'CANARY' })).toMatchObject({ matches: [] });
     expect((await workspace.fs.copy('all', 'copied')).skipped).toHaveLength(4);
-    expect(await workspace.fs.sweepTemporaries(-1000)).toBe(1);
+    expect(await workspace.fs.sweepTemporaries({ olderThanMs: -1000 })).toBe(1);
     await workspace.fs.remove('all', { recursive: true });
   });
 });
@@ -252,7 +252,7 @@ describe('a folder that becomes a link between check and use', () => {
     // Until both sides of the race were met; a busy machine may need more than one go.
     for (let round = 0; round < 15 && !bothSidesMet(); round++) await Promise.all([swap(), race()]);
     expect(bothSidesMet()).toBe(true);
-    await workspace.fs.sweepTemporaries(-1000);
+    await workspace.fs.sweepTemporaries({ olderThanMs: -1000 });
     expect(workspace.names().filter(name => name.includes('.atelier-tmp-'))).toEqual([]);
   });
 });

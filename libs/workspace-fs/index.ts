@@ -5,7 +5,7 @@ export { WorkspaceFsError, type WorkspaceFsErrorCode } from './errors.js';
 export { Glob } from './glob.js';
 export type { Listing, ListOptions } from './list.js';
 export type { ByteRange, OpenFile } from './open-file.js';
-export { normalizePath } from './path.js';
+export { normalizePath, TEMPORARY_MAKER } from './path.js';
 export type { ReadTextOptions, TextRead } from './read-text.js';
 export type { SearchMatch, SearchOptions, SearchResult } from './search.js';
 export { literalsOf } from './search-literals.js';

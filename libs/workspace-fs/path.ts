@@ -13,9 +13,16 @@ export function isTemporaryName(name: string): boolean {
   return name.startsWith(TEMPORARY_PREFIX);
 }
 
+/** In the names of temporaries that this process makes, so that it can be told, when it is gone, which were its own. */
+export const TEMPORARY_MAKER = randomBytes(6).toString('hex');
+
 /** A name that nothing has yet. */
 export function newTemporaryName(): string {
-  return TEMPORARY_PREFIX + randomBytes(12).toString('hex');
+  return `${TEMPORARY_PREFIX}${TEMPORARY_MAKER}-${randomBytes(12).toString('hex')}`;
+}
+
+export function isTemporaryOf(maker: string, name: string): boolean {
+  return name.startsWith(`${TEMPORARY_PREFIX}${maker}-`);
 }
 
 /**

@@ -13,7 +13,7 @@ import { type ReadTextOptions, readText, type TextRead } from './read-text.js';
 import { remove } from './remove.js';
 import { type SearchOptions, type SearchResult, search } from './search.js';
 import { type NameSearchOptions, type NameSearchResult, searchNames } from './search-names.js';
-import { sweepTemporaries } from './temporaries.js';
+import { type SweepOptions, sweepTemporaries } from './temporaries.js';
 import { Tree, type WorkspaceFsOptions } from './tree.js';
 import { type FileSource, type WriteOptions, type Written, write } from './write.js';
 
@@ -105,8 +105,8 @@ export class WorkspaceFs {
     return searchNames(this.tree, normalizePath(options.path ?? ''), options);
   }
 
-  /** Removes what a crash left behind: temporary files untouched for `olderThanMs`, default a day. Returns how many. */
-  async sweepTemporaries(olderThanMs?: number): Promise<number> {
-    return sweepTemporaries(this.tree, olderThanMs);
+  /** Removes what a crash left behind: temporaries untouched for a day, or those of one process. Returns how many. */
+  async sweepTemporaries(options: SweepOptions = {}): Promise<number> {
+    return sweepTemporaries(this.tree, options);
   }
 }

@@ -53,6 +53,7 @@ import { Toolbox } from './tools/toolbox.js';
 import { ToolsController } from './tools/tools.controller.js';
 import { ToolsService } from './tools/tools.service.js';
 import {
+  UnfinishedWrites,
   WORKSPACE_QUEUE,
   WorkspaceFolders,
   WorkspaceJobs,
@@ -85,6 +86,7 @@ import {
   providers: [
     WorkspacesService,
     WorkspacesStore,
+    UnfinishedWrites,
     WorkspaceFolders,
     ConsentWorkspaces,
     WorkspaceJobs,

@@ -13,6 +13,8 @@ export interface ActionDeclaration {
   readonly name: string;
   /** One line, imperative: what it does. */
   readonly summary: string;
+  /** What a sentence or two must say beyond the summary. */
+  readonly description?: string;
   /** What people call it; absent: its name in words. */
   readonly title?: string;
   readonly effect: Effect;

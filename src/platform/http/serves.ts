@@ -58,6 +58,7 @@ function document(action: ActionDeclaration, options: RouteOptions): MethodDecor
       HttpCode(options.status ?? 200),
       ApiOperation({
         summary: action.summary,
+        description: action.description,
         operationId: `${String(key)}_${path.replace(/\W+/g, '_')}_${method.toLowerCase()}`,
       }),
       ApiExtension('x-action', action.name),

@@ -1,4 +1,4 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { Inject, Injectable, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
@@ -27,6 +27,8 @@ const MOST_COMPARED = 200_000;
 /** How long after its deadline a command counts as lost, wherever it ran. */
 const GRACE_SECONDS = 120;
 const LOOK_MS = 60_000;
+/** Far longer than it takes to enter a comparison that has begun. */
+const STRAY_MS = 10 * 60_000;
 
 /**
  * Finds what commands did to files: by comparing the tree before and after. What was there before is on disk while a
@@ -47,7 +49,10 @@ export class SandboxWatch implements OnModuleInit, OnApplicationBootstrap {
   ) {}
 
   onModuleInit(): void {
-    this.maintenance.every(LOOK_MS, 'recover_sandbox_scans', () => this.recover(sql`deadline < now()`));
+    this.maintenance.every(LOOK_MS, 'recover_sandbox_scans', async () => {
+      await this.recover(sql`deadline < now()`);
+      await this.removeStrays();
+    });
   }
 
   async onApplicationBootstrap(): Promise<void> {
@@ -152,6 +157,24 @@ export class SandboxWatch implements OnModuleInit, OnApplicationBootstrap {
       // Without its first half a comparison can never be made.
       this.log.warn({ err: error, workspace_id: scan.workspace_id }, 'what a command changed cannot be told');
       await sql`delete from workspace_scan where id = ${scan.id}`.execute(this.database.tables());
+      await rm(this.fileOf(scan.id), { force: true });
+    }
+  }
+
+  /** First halves of comparisons that nobody knows of: of processes that ended before they had entered them. */
+  private async removeStrays(): Promise<void> {
+    const files = await readdir(this.folder).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return [];
+      throw error;
+    });
+    const { rows } = await sql<{ id: string }>`select id::text as id from workspace_scan`.execute(
+      this.database.tables(),
+    );
+    const known = new Set(rows.map(({ id }) => id));
+    for (const name of files) {
+      const stats = await stat(this.fileOf(name)).catch(() => undefined); // it may be gone by now
+      if (!stats || known.has(name) || Date.now() - stats.mtimeMs < STRAY_MS) continue;
+      await rm(this.fileOf(name), { force: true });
     }
   }
 

@@ -130,7 +130,7 @@ async function everything(files: WorkspaceFs): Promise<Entry[]> {
   return all;
 }
 
-/** False for what is left out: links, special files, and what is gone by now. */
+/** False for what is left out: links, special files, what is gone by now, and what changes all the time. */
 async function copyOne(source: WorkspaceFs, target: WorkspaceFs, { path, type }: Entry): Promise<boolean> {
   try {
     if (type === 'directory') await target.mkdir(path);
@@ -139,7 +139,7 @@ async function copyOne(source: WorkspaceFs, target: WorkspaceFs, { path, type }:
   } catch (error) {
     if (
       error instanceof WorkspaceFsError &&
-      ['not_found', 'symlink', 'not_regular', 'is_directory'].includes(error.code)
+      ['not_found', 'symlink', 'not_regular', 'is_directory', 'busy'].includes(error.code)
     )
       return false;
     throw error;

@@ -29,6 +29,10 @@ export class DuplicateService {
   @Action({
     name: 'workspace_duplicate',
     summary: 'Copy a workspace’s files into a new one, in the background',
+    description:
+      'The copy has what was there when it began, each file whole and as it is when its turn comes: what changes ' +
+      'meanwhile comes in its old or its new version, never in a mixture; what is added later is not copied; what is ' +
+      'removed before its turn, or never rests, is listed under `skipped`.',
     effect: 'write',
     permission: 'workspace.read',
     input: DuplicateWorkspace,

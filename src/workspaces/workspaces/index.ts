@@ -1,3 +1,4 @@
+export { UnfinishedWrites } from './unfinished-writes.js';
 export { isVisibleTo } from './visible.js';
 export { Workspace } from './workspace.entity.js';
 export { WorkspaceFolders } from './workspace-folders.js';

@@ -2,6 +2,7 @@ import path from 'node:path';
 import { Inject, Injectable } from '@nestjs/common';
 import { WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Config } from '../../platform/config/config.js';
+import { UnfinishedWrites } from './unfinished-writes.js';
 
 /** Host user ids of sandboxes start here, well above those of people and system services. */
 const FIRST_UID = 200_000;
@@ -15,7 +16,10 @@ interface FolderOf {
 /** Where workspaces are on disk, and who owns what is in them. */
 @Injectable()
 export class WorkspaceFolders {
-  constructor(@Inject(Config) private readonly config: Config) {}
+  constructor(
+    @Inject(Config) private readonly config: Config,
+    @Inject(UnfinishedWrites) private readonly unfinished: UnfinishedWrites,
+  ) {}
 
   /** The host's path of a workspace's folder. */
   pathOf({ id }: Pick<FolderOf, 'id'>): string {
@@ -29,6 +33,7 @@ export class WorkspaceFolders {
   }
 
   open(workspace: FolderOf): WorkspaceFs {
+    this.unfinished.note(workspace.id);
     return new WorkspaceFs(this.pathOf(workspace), this.optionsFor(workspace));
   }
 

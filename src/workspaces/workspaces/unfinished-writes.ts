@@ -1,0 +1,118 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { readdir, rm } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import path from 'node:path';
+import {
+  Inject,
+  Injectable,
+  OnApplicationBootstrap,
+  OnApplicationShutdown,
+  OnModuleInit,
+} from '@nestjs/common';
+import { sql } from 'kysely';
+import { TEMPORARY_MAKER, WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { Config } from '../../platform/config/config.js';
+import { Database } from '../../platform/database/database.js';
+import { Log } from '../../platform/log/log.js';
+import { Maintenance } from '../../platform/maintenance/maintenance.js';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/**
+ * Takes away the temporary files of writes that a crash cut short. Each process leaves word on disk of the workspaces that it
+ * opens, so that the next one on this machine need not look through all of them; what a machine left that never came back
+ * goes a day later.
+ */
+@Injectable()
+export class UnfinishedWrites implements OnModuleInit, OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly noted = new Set<string>();
+  private readonly own = [TEMPORARY_MAKER, hostname(), process.pid].join('.');
+
+  constructor(
+    @Inject(Config) private readonly config: Config,
+    @Inject(Database) private readonly database: Database,
+    @Inject(Maintenance) private readonly maintenance: Maintenance,
+    @Inject(Log) private readonly log: Log,
+  ) {}
+
+  onModuleInit(): void {
+    this.maintenance.every(DAY_MS, 'sweep_temporaries', () => this.sweepAll());
+  }
+
+  async onApplicationBootstrap(): Promise<void> {
+    for (const left of await this.leftBehind()) await this.cleanUpAfter(left);
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await rm(this.folderOf(this.own), { recursive: true, force: true });
+  }
+
+  /** To be called before anything is written in a workspace. */
+  note(workspaceId: string): void {
+    if (this.noted.has(workspaceId)) return;
+    mkdirSync(this.folderOf(this.own), { recursive: true });
+    writeFileSync(path.join(this.folderOf(this.own), workspaceId), '');
+    this.noted.add(workspaceId);
+  }
+
+  /** Processes of this machine that ended without a farewell. */
+  private async leftBehind(): Promise<string[]> {
+    const names = await readdir(this.folder).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return [];
+      throw error;
+    });
+    return names.filter(name => {
+      const [, ...rest] = name.split('.');
+      const pid = Number(rest.pop());
+      return name !== this.own && rest.join('.') === hostname() && !isAlive(pid);
+    });
+  }
+
+  private async cleanUpAfter(name: string): Promise<void> {
+    const [maker = ''] = name.split('.');
+    let removed = 0;
+    for (const id of await readdir(this.folderOf(name))) removed += await this.sweep(id, maker);
+    await rm(this.folderOf(name), { recursive: true, force: true });
+    this.log.info({ removed }, 'what a process left unfinished is removed');
+  }
+
+  private async sweepAll(): Promise<void> {
+    const { rows } = await sql<{ id: string }>`select id from workspace order by id`.execute(
+      this.database.tables(),
+    );
+    for (const { id } of rows) await this.sweep(id);
+  }
+
+  private async sweep(id: string, maker?: string): Promise<number> {
+    const files = new WorkspaceFs(path.resolve(this.config.dataDir, 'workspaces', id), {
+      maxFileBytes: this.config.maxFileBytes,
+    });
+    try {
+      return await files.sweepTemporaries({ maker });
+    } catch (error) {
+      if (!(error instanceof WorkspaceFsError)) throw error;
+      // Deleted meanwhile, or in a state that its own users have to see to.
+      this.log.warn({ err: error, workspace_id: id }, 'temporary files were not looked for');
+      return 0;
+    }
+  }
+
+  private get folder(): string {
+    return path.resolve(this.config.dataDir, 'writing');
+  }
+
+  private folderOf(name: string): string {
+    return path.join(this.folder, name);
+  }
+}
+
+/** In a container, a process often has the number of the one before it: its own. */
+function isAlive(pid: number): boolean {
+  if (pid === process.pid) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
