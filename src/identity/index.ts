@@ -33,6 +33,7 @@ export {
   OAuthTokens,
   type PageVisit,
   PageVisits,
+  stepUp,
   WorkspaceChoices,
 } from './oauth/index.js';
 export {

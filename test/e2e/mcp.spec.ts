@@ -637,13 +637,36 @@ describe('who calls', () => {
     await using(headers, async mcp => {
       const { structuredContent } = await mcp.callTool({ name: 'list_workspaces', arguments: {} });
       expect(structuredContent.items).toContainEqual(expect.objectContaining({ id: workspace }));
-      const write = { workspace_id: workspace, path: 'x.txt', content: 'x' };
-      expect(await mcp.callTool({ name: 'write_file', arguments: write })).toMatchObject({ isError: true });
     });
     const other = await client.authorize(owner, { scope: 'read', resource: `${service.url}/api` });
     const refused = await client.as(other.access_token).post('/mcp', JSON.parse(PING));
     expect(refused.status).toBe(401);
     expect(refused.headers.get('www-authenticate')).toContain('error="invalid_token"');
+  });
+
+  it('is sent back to its person for a scope that it lacks, with what to ask for', async () => {
+    const client = await OAuthClient.register(service);
+    const calling = (name: string, input: Json) => ({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name, arguments: input },
+    });
+    const write = calling('write_file', { workspace_id: workspace, path: 'x.txt', content: 'x' });
+    const remove = calling('actions_write', { name: 'member_remove', input: {} });
+    const metadata = `resource_metadata="${service.url}/.well-known/oauth-protected-resource/mcp"`;
+    for (const [scope, body, asked] of [
+      ['read', write, 'read write'],
+      ['files:read', write, 'files:read files:write'],
+      ['read write', remove, 'read write members:write'],
+    ] as const) {
+      const { access_token } = await client.authorize(owner, { scope });
+      const answer = await client.as(access_token).with({ accept: asClient().accept }).post('/mcp', body);
+      expect(answer.status).toBe(403);
+      expect(answer.headers.get('www-authenticate')).toBe(
+        `Bearer error="insufficient_scope", scope="${asked}", ${metadata}`,
+      );
+    }
   });
 
   it('may come with one credential only', async () => {

@@ -30,6 +30,18 @@ export function expandScopes(scopes: readonly string[]): string[] {
   return [...new Set(all)].sort();
 }
 
+/**
+ * What a client asks for next that holds the scopes `held` and lacks one: all that it has as well, since what a person says
+ * to the new request takes the place of the old (RFC 6750 section 3.1, `scope`).
+ */
+export function stepUp(held: readonly string[], lacking: string): string[] {
+  const holdsAll = (scopes: readonly string[]) => scopes.every(scope => held.includes(scope));
+  const bundles = holdsAll(WRITE) ? ['read', 'write'] : holdsAll(READ) ? ['read'] : [];
+  const others = held.filter(scope => !expandScopes(bundles).includes(scope));
+  const next = bundles.length > 0 && WRITE.includes(lacking) ? 'write' : lacking;
+  return [...new Set([...bundles, ...others, next])];
+}
+
 /** Those that change nothing. */
 export function readOnly(scopes: readonly string[]): string[] {
   return scopes.filter(scope => scope === 'read' || isRead(scope));

@@ -58,6 +58,10 @@ export class ActionTool implements McpTool {
     };
   }
 
+  permissions() {
+    return [this.action.declaration.permission];
+  }
+
   async call({ actor }: McpCall, input: Input): Promise<CallToolResult> {
     const run = async (given: Input): Promise<Output> => {
       const caller = ActionCaller.direct(actor, 'mcp');

@@ -1,6 +1,6 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import type { Actor } from '../../platform/access/actor.js';
-import { requireScope } from '../../platform/access/policy.js';
+import { type Permission, requireScope } from '../../platform/access/policy.js';
 import type { Effect } from '../../platform/actions/action.js';
 import { ActionCaller } from '../../platform/actions/action-caller.js';
 import type { ActionCatalog } from '../../platform/actions/action-catalog.js';
@@ -22,7 +22,7 @@ import {
 import type { Dialogue, McpCall } from './mcp-call.js';
 import { HINTS, type Hint, type McpTool, type ToolAnswer } from './mcp-tool.js';
 import { undescribed } from './output-schema.js';
-import { cutText, fits, lengthOf, MOST_CHARACTERS } from './result-limit.js';
+import { cutText, lengthOf, MOST_CHARACTERS } from './result-limit.js';
 
 const FEWEST_FOUND = 10;
 
@@ -34,6 +34,7 @@ interface Definition<Input extends object> {
   readonly input: new () => Input;
   readonly output: Shape;
   readonly converses?: boolean;
+  readonly permissions: NonNullable<McpTool['permissions']>;
   readonly answer: (
     call: McpCall,
     input: Input,
@@ -62,6 +63,7 @@ export class CatalogTools {
         description:
           'Find what the service can do besides these tools, in words: workspaces, members, keys, chats, usage and more.',
         hint: 'read',
+        permissions: () => ['action.read'],
         input: SearchActions,
         output: ActionsFound,
         answer: (call, input) => this.search(call, input),
@@ -71,6 +73,7 @@ export class CatalogTools {
         title: 'Describe an action',
         description: 'Show one action with the JSON Schemas of its input and output.',
         hint: 'read',
+        permissions: () => ['action.read'],
         input: ActionName,
         output: ActionDetails,
         answer: (call, input) => this.describe(call, input),
@@ -80,6 +83,7 @@ export class CatalogTools {
         title: 'Run a reading action',
         description: 'Run an action whose effect is read.',
         hint: 'read',
+        permissions: ({ name }) => this.permissionsToRun(name),
         input: RunAction,
         output: ActionOutcome,
         answer: ({ actor }, input) => this.run(actor, input, ['read']),
@@ -91,11 +95,17 @@ export class CatalogTools {
           'Run an action whose effect is write or destructive. Before a destructive one the person is asked.',
         hint: 'change',
         converses: true,
+        permissions: ({ name }) => this.permissionsToRun(name),
         input: RunAction,
         output: ActionOutcome,
         answer: (call, input, dialogue) => this.write(call, input, dialogue),
       }),
     ];
+  }
+
+  private permissionsToRun(name: unknown): (Permission | null)[] {
+    const action = this.catalog.list().find(each => each.name === name);
+    return ['action.run', action?.declaration.permission ?? null];
   }
 
   private async search({ actor }: McpCall, { query, effect, limit = FEWEST_FOUND }: SearchActions) {
@@ -145,10 +155,11 @@ export class CatalogTools {
 const toolFor = (effect: Effect) => (effect === 'read' ? 'actions_read' : 'actions_write');
 
 function catalogTool<Input extends object>(definition: Definition<Input>): McpTool {
-  const { name, title, description, hint, converses, input: shape, output, answer } = definition;
+  const { name, title, description, hint, converses, permissions, input: shape, output, answer } = definition;
   return {
     toolset: 'actions',
     converses,
+    permissions,
     definition: {
       name,
       title,
@@ -161,15 +172,16 @@ function catalogTool<Input extends object>(definition: Definition<Input>): McpTo
       const input = hydrate(shape, given) as Input;
       assertValid(input);
       const output = await answer(call, input, dialogue);
-      return output instanceof Instead ? output.answer : outcome(JSON.parse(JSON.stringify(output)));
+      return output instanceof Instead ? output.answer : outcome(JSON.stringify(output));
     },
   };
 }
 
 /** An outcome that is too long loses its output, and tells its beginning as text. */
-function outcome(value: Record<string, unknown>): CallToolResult {
-  if (fits(value))
-    return { content: [{ type: 'text', text: JSON.stringify(value) }], structuredContent: value };
+function outcome(json: string): CallToolResult {
+  const value = JSON.parse(json) as Record<string, unknown>;
+  if (json.length <= MOST_CHARACTERS)
+    return { content: [{ type: 'text', text: json }], structuredContent: value };
   const text = cutText(JSON.stringify(value.output), MOST_CHARACTERS / 2);
   return {
     content: [{ type: 'text', text: `${text}\nAsk for less: with limit, or for some lines.` }],

@@ -10,6 +10,7 @@ import type { McpCall, ToolView } from './mcp-call.js';
 import { McpServers } from './mcp-servers.js';
 import { callOf } from './request-memory.js';
 import { isOfSessions } from './revision.js';
+import { ScopeChallenges } from './scope-challenges.js';
 import { SessionEndpoint } from './sessions/session-endpoint.js';
 import { Shortcut } from './shortcut.js';
 import { Listening } from './watch/listening.js';
@@ -22,6 +23,7 @@ export class McpEndpoint implements BeforeApplicationShutdown {
 
   constructor(
     @Inject(McpServers) servers: McpServers,
+    @Inject(ScopeChallenges) private readonly scopes: ScopeChallenges,
     @Inject(Shortcut) private readonly shortcut: Shortcut,
     @Inject(SessionEndpoint) private readonly sessions: SessionEndpoint,
     @Inject(Listening) private readonly listening: Listening,
@@ -43,6 +45,7 @@ export class McpEndpoint implements BeforeApplicationShutdown {
     { request, reply }: { request: FastifyRequest; reply: FastifyReply },
   ): Promise<void> {
     const call = new HttpCall(actor, view, reply);
+    this.scopes.requireEnough(call, request.body);
     const answer = await this.shortcut.answer(call, request);
     if (answer !== undefined) {
       await reply.header('content-type', 'application/json').send(answer);

@@ -4,6 +4,7 @@ import type {
   Tool,
   ToolAnnotations,
 } from '@modelcontextprotocol/server';
+import type { Permission } from '../../platform/access/policy.js';
 import type { Dialogue, McpCall, Toolset } from './mcp-call.js';
 
 /** What a tool answers: its result, or what the client is asked before there is one. */
@@ -14,6 +15,8 @@ export interface McpTool {
   readonly toolset: Toolset;
   /** It may say or ask something before its result; the others only answer. */
   readonly converses?: boolean;
+  /** What a call with this input takes, as far as it is known beforehand. */
+  permissions?(input: Record<string, unknown>): (Permission | null)[];
   readonly definition: Tool & { annotations: Required<Omit<ToolAnnotations, 'title'>> & { title: string } };
   call(call: McpCall, input: Record<string, unknown>, dialogue: Dialogue): Promise<ToolAnswer>;
 }

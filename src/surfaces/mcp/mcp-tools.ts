@@ -1,5 +1,6 @@
 import type { Tool } from '@modelcontextprotocol/server';
 import { Inject, Injectable, OnApplicationBootstrap } from '@nestjs/common';
+import type { Permission } from '../../platform/access/policy.js';
 import { ActionCatalog } from '../../platform/actions/action-catalog.js';
 import { ActionRunner } from '../../platform/actions/action-runner.js';
 import { problemOf } from '../../platform/http/problem.js';
@@ -54,6 +55,13 @@ export class McpTools implements OnApplicationBootstrap {
   onlyAnswers(view: ToolView, name: string): boolean {
     const tool = this.tools.get(name);
     return tool !== undefined && isIn(view, tool) && !tool.converses;
+  }
+
+  /** What a call takes; nothing where the view has no such tool. */
+  permissions(view: ToolView, name: string, input: Record<string, unknown>): Permission[] {
+    const tool = this.tools.get(name);
+    if (!tool || !isIn(view, tool)) return [];
+    return (tool.permissions?.(input) ?? []).filter(permission => permission !== null);
   }
 
   /** Undefined where the view has no such tool. What the tool refuses is a result; faults of ours are thrown. */

@@ -18,6 +18,7 @@ import { McpResources } from './mcp-resources.js';
 import { McpServers } from './mcp-servers.js';
 import { McpTools } from './mcp-tools.js';
 import { RequestMemory } from './request-memory.js';
+import { ScopeChallenges } from './scope-challenges.js';
 import { Cancellations } from './sessions/cancellations.js';
 import { Questions } from './sessions/questions.js';
 import { SessionEndpoint } from './sessions/session-endpoint.js';
@@ -43,6 +44,7 @@ export class McpModule {
         McpEndpoint,
         McpServers,
         Shortcut,
+        ScopeChallenges,
         McpTools,
         McpResources,
         McpPrompts,

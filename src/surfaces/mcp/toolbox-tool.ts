@@ -71,6 +71,10 @@ export class ToolboxTool implements McpTool {
     };
   }
 
+  permissions() {
+    return [this.tool.permission];
+  }
+
   async call(
     { actor, signal }: McpCall,
     given: Record<string, unknown>,
