@@ -10,6 +10,7 @@ import { Deliveries } from './agent/deliveries.js';
 import { QueueController } from './agent/queue.controller.js';
 import { QueueService } from './agent/queue.service.js';
 import { QueueStore } from './agent/queue.store.js';
+import { RunApprovals } from './agent/run-approvals.js';
 import { RunAuthority } from './agent/run-authority.js';
 import { RunControlController } from './agent/run-control.controller.js';
 import { RunControlService } from './agent/run-control.service.js';
@@ -26,7 +27,11 @@ import { RunsStore } from './agent/runs.store.js';
 import { SteersStore } from './agent/steers.store.js';
 import { StepCaller } from './agent/step-caller.js';
 import { ToolGateway } from './agent/tool-gateway.js';
+import { ApprovalPolicies } from './approvals/approval-policies.js';
+import { ApprovalPoliciesService } from './approvals/approval-policies.service.js';
 import { ApprovalRequests } from './approvals/approval-requests.js';
+import { ApprovalsController } from './approvals/approvals.controller.js';
+import { ApprovalsService } from './approvals/approvals.service.js';
 import { ApprovalsStore } from './approvals/approvals.store.js';
 import { AttachmentsService } from './attachments/attachments.service.js';
 import { AttachmentsStore } from './attachments/attachments.store.js';
@@ -56,6 +61,7 @@ import { TasksStore } from './tasks/tasks.store.js';
   controllers: [
     AgentController,
     QueueController,
+    ApprovalsController,
     RunControlController,
     ChatsController,
     ModelsController,
@@ -97,6 +103,10 @@ import { TasksStore } from './tasks/tasks.store.js';
     WorkspaceBudgetsService,
     SubagentsService,
     ApprovalsStore,
+    ApprovalsService,
+    ApprovalPolicies,
+    ApprovalPoliciesService,
+    RunApprovals,
     ApprovalRequests,
     AgentsFolder,
     AgentLint,

@@ -73,7 +73,14 @@ beforeAll(async () => {
   const ran = await victim.client.post('/api/actions/file_list/run', { workspace_id: workspace });
   const versions = await victim.client.get(`/api/workspaces/${workspace}/files/history`);
   const duplicate = await victim.client.post(`/api/workspaces/${workspace}/duplicate`, { name: 'Copy' });
+  const [approval] = await service.database.query<{ id: string }>(
+    `insert into approval (id, subject_kind, organization_id, workspace_id, tool, effect, requested_by, status, expires_at, created_at)
+     values (gen_random_uuid(), 'mcp_call', $1, $2, 'file_delete', 'destructive', $3, 'pending', now() + interval '1 day', now())
+     returning id`,
+    [organization_id, workspace, victim.id],
+  );
   ids = {
+    approvalId: approval?.id ?? '',
     operations: duplicate.body.operation_id,
     version: versions.body.items[0].id,
     auth: sessions.body.items[0].id,
@@ -123,7 +130,11 @@ function exampleOf(schema: Json, name: string): Json {
 const nameOf = (schema: Json) => Object.keys(schemas).find(name => schemas[name] === schema) ?? '';
 
 /** Of several optional fields, the one that a call is made with. */
-const CHOSEN: Record<string, string> = { StopRuns: 'chat_id', '/api/agent/runs': 'chat_id' };
+const CHOSEN: Record<string, string> = {
+  StopRuns: 'chat_id',
+  '/api/agent/runs': 'chat_id',
+  EditQueuedMessage: 'position',
+};
 
 function bodyOf(schema: Json, extra: Json = {}): Json {
   const required: string[] = schema.required ?? [];

@@ -488,6 +488,7 @@ describe('an agent', () => {
     model.reply([...replies, { text: 'Done.' }]);
     const { result } = await new AgentClient(ada.client).run('go', {
       workspace_id,
+      on_approval: 'refuse',
       model: 'local/small',
       ...fields,
     });

@@ -2,7 +2,7 @@ import { Field } from '../../platform/http/field.js';
 import { AGENT_NAME, MODEL, RUN_STATUSES, TITLE } from '../chats/chats.dto.js';
 
 export const DELIVERIES = ['queue', 'steer', 'interrupt', 'reject'] as const;
-export const ON_APPROVAL = ['wait', 'fail'] as const;
+export const ON_APPROVAL = ['wait', 'refuse', 'fail'] as const;
 export const RUN_STATES = ['queued', 'running', 'waiting', 'stopping', 'done'] as const;
 
 export class RunBudgetInput {
@@ -72,9 +72,9 @@ export class SendMessage {
   delivery?: (typeof DELIVERIES)[number];
 
   @Field.choice(
-    'When a call needs an approval: wait for it, or fail at once with the error approval_required',
+    'When a call needs an approval: wait for it, refuse the call and go on, or fail at once with the error approval_required; absent: wait, but refuse where a program started the run in a workspace whose policy nobody has set',
     ON_APPROVAL,
-    { optional: true, default: 'wait' },
+    { optional: true, example: 'wait' },
   )
   on_approval?: (typeof ON_APPROVAL)[number];
 

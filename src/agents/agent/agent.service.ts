@@ -105,7 +105,7 @@ export class AgentService {
   /** The run that a message starts, all of it checked, not yet stored. */
   private async newRun(actor: Actor, chat: Target, input: SendMessage): Promise<NewRun> {
     const models = await this.admit(actor, chat, input);
-    const { delivery = 'queue', on_approval: onApproval = 'wait', budget, message: text } = input;
+    const { delivery = 'queue', on_approval: onApproval = null, budget, message: text } = input;
     const { response_schema: responseSchema, attachments: paths = [] } = input;
     const attachments = await this.attachments.read(actor, chat.workspaceId, paths, models.model);
     const ids = { callId: newId(), messageId: newId() };

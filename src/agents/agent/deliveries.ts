@@ -6,6 +6,7 @@ import { chatTopic } from '../chats/chat-topic.js';
 import { messageAccepted } from './new-events.js';
 import { type PendingRun, QueueStore } from './queue.store.js';
 import type { Delivery } from './run.entity.js';
+import { RunApprovals } from './run-approvals.js';
 import { tellRun } from './run-receipts.js';
 import { RunStopper } from './run-stopper.js';
 import { RunsStore } from './runs.store.js';
@@ -32,6 +33,7 @@ export class Deliveries {
     @Inject(QueueStore) private readonly queue: QueueStore,
     @Inject(SteersStore) private readonly steers: SteersStore,
     @Inject(RunStopper) private readonly stopper: RunStopper,
+    @Inject(RunApprovals) private readonly approvals: RunApprovals,
     @Inject(Signals) private readonly signals: Signals,
   ) {}
 
@@ -79,6 +81,7 @@ export class Deliveries {
     await this.steers.recount(unit, head.id);
     const position = before + 1;
     await tellRun(unit.tables(), head.id, [receipt(accepted, 'steer', position)], { wakeHolder: true });
+    if (head.state === 'waiting') await this.approvals.giveWay(unit, head.id);
     return { position, into: head.id };
   }
 

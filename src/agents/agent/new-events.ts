@@ -1,3 +1,5 @@
+import type { Row } from '../../platform/database/rows.js';
+import type { Approval } from '../approvals/approval.entity.js';
 import type { ChatSummary } from '../context/chat-summary.js';
 import type { FinishedStep, NewEvent, PlannedCall } from './run-journal.js';
 
@@ -80,4 +82,39 @@ export const messageInjected = (data: {
 export const messageWithdrawn = (data: { message_id: string; call_id: string }): NewEvent => ({
   type: 'message.withdrawn',
   data,
+});
+
+/** A call that is to be approved before it is made. */
+export interface AskedCall {
+  readonly approvalId: string;
+  readonly call: PlannedCall;
+  /** The tool, or the action. */
+  readonly name: string;
+  readonly effect: string;
+  readonly expiresAt: Date;
+}
+
+export const approvalRequested = ({ approvalId, call, name, effect, expiresAt }: AskedCall): NewEvent => ({
+  type: 'approval.requested',
+  data: {
+    approval_id: approvalId,
+    id: call.callId,
+    step: call.step,
+    tool: name,
+    effect,
+    input: call.input,
+    expires_at: expiresAt.toISOString(),
+  },
+});
+
+export const approvalResolvedEvent = (row: Row<Approval>): NewEvent => ({
+  type: 'approval.resolved',
+  data: {
+    approval_id: row.id,
+    id: row.call_id,
+    status: row.status,
+    scope: row.scope,
+    note: row.note,
+    decided_by: row.decided_by,
+  },
 });

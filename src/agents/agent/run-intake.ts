@@ -29,7 +29,7 @@ export interface NewRun {
   attachments: readonly NewAttachment[];
   budget: RunBudget | undefined;
   delivery: Delivery;
-  onApproval: OnApproval;
+  onApproval: OnApproval | null;
   responseSchema: unknown;
 }
 

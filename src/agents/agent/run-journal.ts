@@ -9,6 +9,7 @@ import type { ToolResult } from '../../workspaces/index.js';
 import { keepSummary } from '../context/chat-summaries.store.js';
 import type { ChatSummary } from '../context/chat-summary.js';
 import { type NewTask, taskRows } from '../tasks/task-rows.js';
+import type { AskedCall } from './new-events.js';
 import type { RunFault } from './run.entity.js';
 import type { RunEventType } from './run-event.entity.js';
 import { Steering } from './steering.js';
@@ -133,6 +134,37 @@ export class RunJournal {
     if (!usage || model === null) return this.record(events, { also });
     also.push(...enterModelCall(FENCED, { step: null, model, usage, costUsd }));
     await this.record(events, { change: this.added(usage, costUsd), also });
+  }
+
+  /** A call that was planned is made now. */
+  startCall(call: PlannedCall, events: NewEvent[]): Promise<void> {
+    return this.record(events, { also: [this.startedRow(call)] });
+  }
+
+  /** People are asked about calls, none of which has been made: the run waits, and nobody carries it meanwhile. */
+  wait(asked: AskedCall[], events: NewEvent[]): Promise<void> {
+    const rows = asked.map(({ approvalId, call, name, effect, expiresAt }) => {
+      const { step, position, callId, input } = call;
+      return {
+        id: approvalId,
+        step,
+        position,
+        call_id: callId,
+        tool: name,
+        effect,
+        input,
+        expires_at: expiresAt,
+      };
+    });
+    const change = sql`state = 'waiting', waiting_since = now(), due = false, holder = null`;
+    const questions = sql`questions as (
+      insert into approval (id, subject_kind, organization_id, workspace_id, chat_id, run_id, step, position, call_id, tool, effect,
+        input, requested_by, status, expires_at, created_at)
+      select a.id, 'run_tool_call', organization_id, workspace_id, chat_id, fenced.id, a.step, a.position, a.call_id, a.tool,
+        a.effect, a.input, created_by, 'pending', a.expires_at, now()
+      from fenced, jsonb_to_recordset(${storable(rows)}::jsonb) as a(id uuid, step int, position int, call_id text, tool text,
+        effect text, input jsonb, expires_at timestamptz))`;
+    return this.record(events, { change, also: [questions] });
   }
 
   /** A call has given its result; `next`, where there is one, counts as started from now on. */

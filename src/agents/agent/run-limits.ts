@@ -29,7 +29,7 @@ export interface Spent {
 
 /** What a run's limits are made of. */
 interface LimitsParts {
-  readonly run: Pick<Row<Run>, 'id' | 'budget' | 'started_at' | 'step_count' | 'cost_usd'>;
+  readonly run: Pick<Row<Run>, 'id' | 'budget' | 'started_at' | 'waited_ms' | 'step_count' | 'cost_usd'>;
   /** The operator's limit. */
   readonly mostSteps: number;
   /** Those of the run that handed this one over as a task. */
@@ -114,12 +114,14 @@ export class RunLimits {
   }
 }
 
+type Timed = Pick<Row<Run>, 'budget' | 'started_at' | 'waited_ms'>;
+
 const sum = (a: number | null, b: number | null) => (a === null || b === null ? null : a + b);
 const count = (number: number, unit: string) => `${number} ${number === 1 ? unit : `${unit}s`}`;
 
-/** The time counts from when a worker first took the run up, over all its attempts. */
-function expiry({ budget, started_at }: Pick<Row<Run>, 'budget' | 'started_at'>): AbortSignal {
+/** The time counts from when a worker first took the run up, over all its attempts, but not while it waited for people. */
+function expiry({ budget, started_at, waited_ms }: Timed): AbortSignal {
   if (budget?.max_seconds === undefined) return new AbortController().signal;
   const since = started_at === null ? Date.now() : Date.parse(started_at);
-  return AbortSignal.timeout(Math.max(0, since + budget.max_seconds * 1000 - Date.now()));
+  return AbortSignal.timeout(Math.max(0, since + Number(waited_ms) + budget.max_seconds * 1000 - Date.now()));
 }

@@ -14,7 +14,7 @@ import { TasksStore } from '../tasks/tasks.store.js';
 import type { Run } from './run.entity.js';
 import { RunAttempt, RunParts } from './run-attempt.js';
 import { RunAuthority } from './run-authority.js';
-import { faultOf, TooManyLost } from './run-fault.js';
+import { faultOf, RunWaits, TooManyLost } from './run-fault.js';
 import { RunHold } from './run-hold.js';
 import { RunJournal, RunLost } from './run-journal.js';
 import type { RunLimits } from './run-limits.js';
@@ -136,6 +136,7 @@ export class RunLoop {
     { stopping, above }: Carriage,
   ): Promise<void> {
     if (error instanceof RunLost) return this.log.info({}, 'run: gone, or left to another worker');
+    if (error instanceof RunWaits) return this.log.info({}, 'run: waits for an approval');
     if (stopping.aborted) {
       await this.queue.handBack(run);
       return this.log.info({}, 'run: handed back to the queue');

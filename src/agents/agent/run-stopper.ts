@@ -3,7 +3,10 @@ import { sql } from 'kysely';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import { storable } from '../../platform/database/storable.js';
 import { Signals } from '../../platform/signals/signals.js';
-import { holdTopic, RunJournal, RunLost } from './run-journal.js';
+import { ApprovalsStore } from '../approvals/approvals.store.js';
+import { approvalResolvedEvent } from './new-events.js';
+import type { RunFault } from './run.entity.js';
+import { holdTopic, type RunEnd, RunJournal, RunLost } from './run-journal.js';
 import { RunsStore } from './runs.store.js';
 
 interface TakenOver {
@@ -25,6 +28,7 @@ export class RunStopper {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(RunsStore) private readonly runs: RunsStore,
+    @Inject(ApprovalsStore) private readonly approvals: ApprovalsStore,
     @Inject(Signals) private readonly signals: Signals,
   ) {}
 
@@ -53,15 +57,28 @@ export class RunStopper {
   async end(unit: UnitOfWork, id: string): Promise<boolean> {
     const run = await this.takeOver(unit, id);
     if (!run) return false;
-    const { chat_id: chatId, number, attempt } = run;
-    const said = await this.saidSoFar(unit, run);
-    await this.closeCalls(unit, id);
+    const response = await this.saidSoFar(unit, run);
+    await this.finish(unit, run, { status: 'completed', stopReason: 'stopped', response }, PLANNED_CALL);
+    return true;
+  }
+
+  /** As {@link end}, for a run that has failed while nobody carried it. */
+  async fail(unit: UnitOfWork, id: string, fault: RunFault): Promise<void> {
+    const run = await this.takeOver(unit, id);
+    if (run)
+      await this.finish(unit, run, { status: 'error', fault, response: null }, `Not run: ${fault.message}.`);
+  }
+
+  private async finish(unit: UnitOfWork, run: TakenOver, end: RunEnd, ofPlanned: string): Promise<void> {
+    const { id, chat_id: chatId, number, attempt } = run;
+    await this.closeCalls(unit, id, ofPlanned);
+    const cancelled = await this.approvals.cancelOf(unit, id);
     const journal = new RunJournal(this.database, this.signals, { id, chatId, number, attempt });
-    await journal.end(unit, { status: 'completed', stopReason: 'stopped', response: said });
+    if (cancelled.length > 0) await journal.tell(cancelled.map(approvalResolvedEvent), unit);
+    await journal.end(unit, end);
     await this.runs.revokeTokens(unit, id);
     await this.signals.notify(unit, holdTopic(id));
     await this.stopTasks(unit, id);
-    return true;
   }
 
   /** Ends a run that has not begun as withdrawn, and lets the next go if it was its turn; says whether it had not begun. */
@@ -119,10 +136,10 @@ export class RunStopper {
   }
 
   /** Calls without a result get one, so that the next turn of the chat is whole. */
-  private async closeCalls(unit: UnitOfWork, runId: string): Promise<void> {
+  private async closeCalls(unit: UnitOfWork, runId: string, ofPlanned: string): Promise<void> {
     await sql`
       update tool_call set is_error = true, finished_at = now(), state = 'finished',
-        output = case state when 'started' then ${STOPPED_CALL} else ${PLANNED_CALL} end
+        output = case state when 'started' then ${STOPPED_CALL} else ${ofPlanned} end
       where run_id = ${runId} and state <> 'finished'`.execute(unit.tables());
   }
 }

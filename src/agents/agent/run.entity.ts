@@ -8,7 +8,7 @@ export type RunStatus = 'pending' | 'completed' | 'error';
 /** How a message reaches its chat while a run is in flight there. */
 export type Delivery = 'queue' | 'reject' | 'steer' | 'interrupt';
 /** What becomes of a run whose call needs a person's approval. */
-export type OnApproval = 'wait' | 'fail';
+export type OnApproval = 'wait' | 'fail' | 'refuse';
 export type RunState = 'queued' | 'running' | 'waiting' | 'stopping' | 'done';
 
 /** Tokens of a run or a step; null where a provider does not say. */
@@ -138,8 +138,9 @@ export class Run {
   @Property({ type: 'text' })
   delivery: Delivery = 'queue';
 
-  @Property({ type: 'text' })
-  onApproval: OnApproval = 'wait';
+  /** null: as the workspace's policy has it. */
+  @Property({ type: 'text', nullable: true })
+  onApproval: OnApproval | null = null;
 
   /** The run that its message is to enter; once that has ended, this one waits like any other. */
   @Property({ type: 'uuid', nullable: true })

@@ -1,17 +1,22 @@
 import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import { Inject, Injectable } from '@nestjs/common';
+import type { ActionCaller } from '../../platform/actions/action-caller.js';
 import { AgentActions, type RunActions } from '../../platform/actions/agent-actions.js';
 import { jsonSchemaOf } from '../../platform/actions/json-schema.js';
 import type { Row } from '../../platform/database/rows.js';
 import { assertValid, hydrate } from '../../platform/http/input.js';
 import { problemOf } from '../../platform/http/problem.js';
 import { failed, SandboxesService, type Shell, Toolbox, type ToolResult } from '../../workspaces/index.js';
+import { ApprovalPolicies, DEFAULT_POLICY } from '../approvals/approval-policies.js';
+import { ApprovalsStore } from '../approvals/approvals.store.js';
 import { AgentGuide } from '../subagents/agent-guide.js';
 import { openSkill, SKILL, SKILL_TOOL, SkillInput } from '../subagents/skill-tool.js';
 import { requireAgent, SubagentsService } from '../subagents/subagents.service.js';
 import { TaskStarter } from '../tasks/task-starter.js';
 import { TASK, taskTool } from '../tasks/task-tool.js';
+import { CallGate, type CallSubject, type GateVerdict } from './call-gate.js';
 import type { Run } from './run.entity.js';
+import type { PlannedCall } from './run-journal.js';
 
 /** Longest part of broken arguments that the model is shown again, in characters. */
 const MOST_SHOWN = 500;
@@ -21,6 +26,16 @@ interface CallHooks {
   /** Aborted when the tool should come to an end soon, and give what it has. */
   yieldSignal: AbortSignal;
   onOutput: (text: string) => void;
+}
+
+/** What a run has beside the tools of every workspace. */
+interface Means {
+  readonly actions: RunActions | null;
+  /** Who the command `actions` acts as in its sandboxes. */
+  readonly inSandbox: ActionCaller | undefined;
+  readonly shell: Shell;
+  readonly gate: CallGate;
+  readonly mayHandOver: boolean;
 }
 
 /**
@@ -34,10 +49,9 @@ export class RunTools {
     private readonly toolbox: Toolbox,
     private readonly run: Pick<Row<Run>, 'id' | 'actor' | 'workspace_id'>,
     readonly guide: AgentGuide,
-    private readonly actions: RunActions | null,
-    private readonly shell: Shell,
-    mayHandOver: boolean,
+    private readonly means: Means,
   ) {
+    const { actions, mayHandOver } = means;
     const tools = run.workspace_id === null ? [] : toolbox.list();
     const ofAgents = [
       ...(mayHandOver && guide.colleagues.length > 0 ? [taskTool(guide.colleagues)] : []),
@@ -54,6 +68,26 @@ export class RunTools {
     return this.guide.agent?.maxSteps ?? Number.POSITIVE_INFINITY;
   }
 
+  /** What is to be done about a call; one that makes no sense is made, which says so. */
+  verdict(call: PlannedCall): GateVerdict {
+    const subject = this.subjectOf(call);
+    return subject ? this.gate.verdict(call, subject) : 'make';
+  }
+
+  /** What a call does; undefined where it does nothing but say why it cannot be made, or hands over a task. */
+  subjectOf({ tool, input }: PlannedCall): CallSubject | undefined {
+    if (this.run.workspace_id === null || argumentFault(input)) return undefined;
+    const { actions } = this.means;
+    if (actions?.offers(tool)) return actions.subjectOf(tool, input);
+    const known = this.guide.allows(tool) ? this.toolbox.find(tool) : undefined;
+    return known && { name: tool, effect: known.effect, isNamed: false };
+  }
+
+  /** What the calls of the run need. */
+  get gate(): CallGate {
+    return this.means.gate;
+  }
+
   /** Runs a tool; what may not be called, or makes no sense, is answered to the model. `handOver` does what `task` asks for. */
   async call(
     tool: string,
@@ -63,21 +97,21 @@ export class RunTools {
   ): Promise<ToolResult> {
     const { id: runId, actor, workspace_id: workspaceId } = this.run;
     if (workspaceId === null) return failed('This chat has no workspace, so there are no tools');
-    const isAction = this.actions?.offers(tool) === true;
+    const { actions, inSandbox, shell } = this.means;
+    const isAction = actions?.offers(tool) === true;
     if (!isAction && !this.guide.allows(tool)) return failed(this.refusal(tool));
     const fault = argumentFault(input);
     if (fault) return failed(fault);
-    if (this.actions && isAction) return this.actions.call(tool, input);
+    if (actions && isAction) return actions.call(tool, input);
     if (tool === TASK) return handOver();
     if (tool === SKILL) return this.openSkill(input);
-    const { shell } = this;
-    const context = { actor, workspaceId, runId, actions: this.actions?.inSandbox, shell, ...hooks };
+    const context = { actor, workspaceId, runId, actions: inSandbox, shell, ...hooks };
     return this.toolbox.run(context, tool, input);
   }
 
   /** Ends what the run's commands left running. */
   close(): Promise<void> {
-    return this.shell.end();
+    return this.means.shell.end();
   }
 
   private openSkill(input: unknown): ToolResult {
@@ -107,15 +141,28 @@ export class ToolGateway {
     @Inject(AgentActions) private readonly actions: AgentActions,
     @Inject(TaskStarter) private readonly tasks: TaskStarter,
     @Inject(SandboxesService) private readonly sandboxes: SandboxesService,
+    @Inject(ApprovalPolicies) private readonly policies: ApprovalPolicies,
+    @Inject(ApprovalsStore) private readonly approvals: ApprovalsStore,
   ) {}
 
   async open(run: Row<Run>): Promise<RunTools> {
     const { id, actor, workspace_id: workspaceId, depth } = run;
-    const guide = await this.guide(run);
+    const [guide, gate] = await Promise.all([this.guide(run), this.gateOf(run)]);
     const actions =
       workspaceId === null ? null : this.actions.open({ id, actor, workspaceId }, guide.allowlists);
-    const shell = this.sandboxes.openShell({ caller: { kind: 'run', id }, actions: actions?.inSandbox });
-    return new RunTools(this.toolbox, run, guide, actions, shell, this.tasks.reaches(depth));
+    const inSandbox = actions?.inSandbox(gate.mayDestroyUnasked);
+    const shell = this.sandboxes.openShell({ caller: { kind: 'run', id }, actions: inSandbox });
+    const mayHandOver = this.tasks.reaches(depth);
+    return new RunTools(this.toolbox, run, guide, { actions, inSandbox, shell, gate, mayHandOver });
+  }
+
+  private async gateOf(run: Row<Run>): Promise<CallGate> {
+    const { id, workspace_id, attempt } = run;
+    const [policy, approvals] = await Promise.all([
+      workspace_id === null ? DEFAULT_POLICY : this.policies.of(workspace_id),
+      attempt > 1 ? this.approvals.ofRun(id) : [],
+    ]);
+    return new CallGate(policy, approvals, run);
   }
 
   private async guide(run: Row<Run>): Promise<AgentGuide> {

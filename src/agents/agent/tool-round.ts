@@ -1,9 +1,11 @@
+import { newId } from '../../platform/database/database.js';
 import type { ToolResult } from '../../workspaces/index.js';
 import type { RunTasks } from '../tasks/run-tasks.js';
 import { TASK } from '../tasks/task-tool.js';
 import type { DeltaWriter } from './delta-writer.js';
-import { fileChanged, toolFinished, toolStarted } from './new-events.js';
+import { type AskedCall, approvalRequested, fileChanged, toolFinished, toolStarted } from './new-events.js';
 import { INTERRUPTED } from './prompt.js';
+import { ApprovalRequired, RunWaits } from './run-fault.js';
 import type { NewEvent, PlannedCall, RunJournal } from './run-journal.js';
 import type { RunTools } from './tool-gateway.js';
 
@@ -17,9 +19,18 @@ export type OpenCall = PlannedCall & { readonly mayHaveHappened?: boolean };
 /** What became of a call; `hasRun` where its tool was at work, which counts as used. */
 type Outcome = ToolResult & { readonly hasRun?: boolean };
 
+/** How calls are brought to their results: `ask` where people are to be asked first. */
+interface Work {
+  resultOf(call: OpenCall): Promise<Outcome | 'ask'>;
+  /** Whether a call may be written down as started before its turn. */
+  mayStart(call: OpenCall): boolean;
+}
+
 /** Brings the tool calls of one step to their results: one after the other, but for tasks, which go on at the same time. */
 export class ToolRound {
   private finishing: Promise<void> = Promise.resolve();
+  /** Calls that were written down as started with the result of the one before them. */
+  private readonly started = new WeakSet<OpenCall>();
 
   constructor(
     private readonly journal: RunJournal,
@@ -29,50 +40,63 @@ export class ToolRound {
     private readonly giveUp: (reason: unknown) => void,
   ) {}
 
-  /** Runs the calls; `then` is told with the last result. */
+  /** Of the calls of a new step, those that may begin with it: what may have to wait does not. */
+  planned(calls: readonly PlannedCall[], tools: RunTools): PlannedCall[] {
+    return calls.map(call => ({
+      ...call,
+      startsAtOnce: call.startsAtOnce && tools.verdict(call) === 'make',
+    }));
+  }
+
+  /** Runs the calls; `then` is told with the last result. Throws RunWaits where people are to be asked about some first. */
   async run(calls: readonly OpenCall[], tools: RunTools, tasks: RunTasks, then: NewEvent): Promise<void> {
-    await this.finishAll(
-      calls,
-      call => (call.mayHaveHappened ? { output: INTERRUPTED, isError: true } : this.call(call, tools, tasks)),
-      [then],
-    );
+    const work: Work = {
+      resultOf: call => this.outcome(call, tools, tasks),
+      mayStart: call => !this.journal.steering.waits && tools.verdict(call) === 'make',
+    };
+    const left = await this.finishAll(calls, work, [then]);
+    if (left.length > 0) await this.ask(left, tools);
   }
 
   /** Gives every call the same answer instead of running it. */
   async refuse(calls: readonly OpenCall[], reason: string): Promise<void> {
-    await this.finishAll(calls, call => ({
-      output: call.mayHaveHappened ? INTERRUPTED : reason,
-      isError: true,
-    }));
+    await this.finishAll(calls, {
+      resultOf: async call => ({ output: call.mayHaveHappened ? INTERRUPTED : reason, isError: true }),
+      mayStart: () => false,
+    });
   }
 
+  /** Returns the calls that are left because people are to be asked about the first of them. */
   private async finishAll(
     calls: readonly OpenCall[],
-    resultOf: (call: OpenCall) => Outcome | Promise<Outcome>,
+    { resultOf, mayStart }: Work,
     then: NewEvent[] = [],
-  ): Promise<void> {
+  ): Promise<readonly OpenCall[]> {
     let open = calls.length;
-    const finish = (call: OpenCall, result: Outcome, next?: OpenCall) =>
-      this.inTurn(() => this.finish(call, result, next, --open === 0 ? then : []));
+    let left: readonly OpenCall[] = [];
+    const finish = (call: OpenCall, result: Outcome, starting?: OpenCall) =>
+      this.inTurn(() => this.finish(call, result, starting, --open === 0 ? then : []));
     const others = calls.filter(({ tool }) => tool !== TASK);
     const tasks = calls.filter(({ tool }) => tool === TASK);
-    await this.all([
-      this.oneByOne(others, async (call, next) => finish(call, await resultOf(call), next)),
-      ...tasks.map(async call => {
+    const oneByOne = async () => {
+      for (const [index, call] of others.entries()) {
         this.signal.throwIfAborted();
-        await finish(call, await resultOf(call));
-      }),
-    ]);
-  }
-
-  private async oneByOne(
-    calls: readonly OpenCall[],
-    work: (call: OpenCall, next: OpenCall | undefined) => Promise<void>,
-  ): Promise<void> {
-    for (const [index, call] of calls.entries()) {
+        const result = await resultOf(call);
+        if (result === 'ask') {
+          left = others.slice(index);
+          return;
+        }
+        const next = others[index + 1];
+        await finish(call, result, next && !next.mayHaveHappened && mayStart(next) ? next : undefined);
+      }
+    };
+    const task = async (call: OpenCall) => {
       this.signal.throwIfAborted();
-      await work(call, calls[index + 1]);
-    }
+      const result = await resultOf(call);
+      if (result !== 'ask') await finish(call, result);
+    };
+    await this.all([oneByOne(), ...tasks.map(task)]);
+    return left;
   }
 
   /** Until all have come to their end; where one fails, the others are made to end. */
@@ -101,23 +125,51 @@ export class ToolRound {
   private async finish(
     call: OpenCall,
     result: Outcome,
-    next: OpenCall | undefined,
+    starting: OpenCall | undefined,
     then: NewEvent[],
   ): Promise<void> {
-    const starting = next?.mayHaveHappened ? undefined : next;
     const events: NewEvent[] = [...(await this.deltas.handOver()), toolFinished(call, result)];
     for (const path of result.changed ?? []) events.push(fileChanged(call, path));
     if (starting) events.push(toolStarted(starting));
     events.push(...then);
     await this.journal.finishCall(call, result, events, starting);
+    if (starting) this.started.add(starting);
+  }
+
+  private async outcome(call: OpenCall, tools: RunTools, tasks: RunTasks): Promise<Outcome | 'ask'> {
+    if (call.mayHaveHappened) return { output: INTERRUPTED, isError: true };
+    if (this.journal.steering.waits && call.tool !== TASK) return { output: STEERED, isError: true };
+    const verdict = tools.verdict(call);
+    if (verdict === 'ask') return 'ask';
+    if (verdict !== 'make') return { output: verdict.refusal, isError: true };
+    if (!call.startsAtOnce && !this.started.has(call))
+      await this.inTurn(() => this.journal.startCall(call, [toolStarted(call)]));
+    return this.call(call, tools, tasks);
+  }
+
+  /** Asks about every call that needs it at once; the run goes on when all of them are decided. */
+  private async ask(left: readonly OpenCall[], tools: RunTools): Promise<never> {
+    const { policy, fails } = tools.gate;
+    const expiresAt = new Date(Date.now() + policy.deadline_seconds * 1000);
+    const asked: AskedCall[] = [];
+    for (const call of left) {
+      const subject = tools.subjectOf(call);
+      if (subject && !call.mayHaveHappened && tools.verdict(call) === 'ask')
+        asked.push({ approvalId: newId(), call, name: subject.name, effect: subject.effect, expiresAt });
+    }
+    if (fails) {
+      await this.refuse(left, 'Not run: it needs an approval, and this run may not wait for one.');
+      const names = asked.map(({ name }) => name).join(', ');
+      throw new ApprovalRequired(`${names} needs an approval, and this run was not to wait for one`);
+    }
+    await this.journal.wait(asked, asked.map(approvalRequested));
+    throw new RunWaits();
   }
 
   private async call(call: OpenCall, tools: RunTools, tasks: RunTasks): Promise<Outcome> {
     const { callId, tool, input } = call;
-    const { steering } = this.journal;
-    if (steering.waits && tool !== TASK) return { output: STEERED, isError: true };
     const onOutput = (text: string) => this.deltas.add('tool.output', text, { id: callId });
-    const hooks = { signal: this.signal, yieldSignal: steering.signal, onOutput };
+    const hooks = { signal: this.signal, yieldSignal: this.journal.steering.signal, onOutput };
     const result = await tools.call(tool, input, hooks, () => tasks.run(call, this.signal));
     // Killed because we stop: that is no result; the next attempt tells the model that the call was interrupted.
     this.signal.throwIfAborted();

@@ -152,4 +152,20 @@ export class ApprovalsStore {
       returning id`.execute(this.database.tables());
     return rows.length > 0;
   }
+
+  /** Ends every question about a run's calls; returns which they were. */
+  async cancelOf(unit: UnitOfWork, runId: string): Promise<Row<Approval>[]> {
+    const { rows } = await sql<Row<Approval>>`
+      update approval set status = 'cancelled', decided_at = now() where run_id = ${runId} and status = 'pending'
+      returning *`.execute(unit.tables());
+    return rows;
+  }
+
+  /** Allows what else the run waits to do with the same tool; returns what that was. */
+  async allowOthers(unit: UnitOfWork, { run_id, tool, decided_by }: Row<Approval>): Promise<Row<Approval>[]> {
+    const { rows } = await sql<Row<Approval>>`
+      update approval set status = 'allowed', scope = 'run', decided_by = ${decided_by}, decided_at = now()
+      where run_id = ${run_id} and tool = ${tool} and status = 'pending' returning *`.execute(unit.tables());
+    return rows;
+  }
 }

@@ -56,6 +56,8 @@ export const WORKSPACE_POLICY = {
   'chat.read': { least: 'viewer', scope: 'chats:read' },
   'chat.write': { least: 'editor', scope: 'chats:write' },
   'agent.run': { least: 'editor', scope: 'agent:run' },
+  'approval.read': { least: 'viewer', scope: 'approvals:read' },
+  'approval.decide': { least: 'editor', scope: 'approvals:write' },
 } as const satisfies Record<string, Rule<WorkspaceRole>>;
 
 /** What touches the caller's own account only: no role, but a scope for keys. */

@@ -84,6 +84,8 @@ export class RunActions {
     private readonly runner: ActionRunner,
     private readonly run: AgentRun,
     private readonly allowlist: ActionAllowlist,
+    /** Whether the agent has no list of its own: then it may also destroy, where that was approved. */
+    private readonly isUnlimited: boolean,
   ) {
     this.tools = allowlist.isEmpty ? [] : ACTION_TOOLS;
   }
@@ -92,9 +94,23 @@ export class RunActions {
     return this.tools.some(({ name }) => name === tool);
   }
 
-  /** Who the `actions` command acts as in this run's sandboxes; undefined where there is no such command. */
-  get inSandbox(): ActionCaller | undefined {
-    return this.allowlist.isEmpty ? undefined : this.caller('sandbox');
+  /**
+   * Who the `actions` command acts as in this run's sandboxes; undefined where there is no such command. Nobody can be asked
+   * there, so without `mayDestroy` what destroys is left out, though the agent's file names it.
+   */
+  inSandbox(mayDestroy: boolean): ActionCaller | undefined {
+    if (this.allowlist.isEmpty) return undefined;
+    return this.caller('sandbox', mayDestroy ? this.allowlist : this.allowlist.without(this.destructive()));
+  }
+
+  /** What a call does, for which action; undefined where it cannot be made at all. */
+  subjectOf(tool: string, input: unknown): { name: string; effect: Effect; isNamed: boolean } | undefined {
+    if (tool !== 'actions_run') return { name: tool, effect: 'read', isNamed: false };
+    const { name, dry_run } = input as RunAction;
+    const declaration = this.catalog.list().find(action => action.name === name)?.declaration;
+    if (!declaration || this.approvedCaller(name).objection(declaration)) return undefined;
+    const effect = dry_run === true ? 'read' : declaration.effect;
+    return { name, effect, isNamed: this.allowlist.patterns.includes(name) };
   }
 
   async call(tool: string, input: unknown): Promise<{ output: string; isError: boolean }> {
@@ -114,7 +130,7 @@ export class RunActions {
     if (tool === 'actions_search') return this.search(checked(SearchActions, input));
     if (tool === 'actions_describe') return this.describe(checked(DescribeAction, input));
     const { name, input: given, dry_run } = checked(RunAction, input);
-    return this.runner.run(this.caller('agent'), { name, input: given, dryRun: dry_run });
+    return this.runner.run(this.approvedCaller(name), { name, input: given, dryRun: dry_run });
   }
 
   private search({ query, effect, limit = FEWEST_FOUND }: SearchActions): unknown {
@@ -131,13 +147,19 @@ export class RunActions {
     return action.describe();
   }
 
-  private caller(surface: 'agent' | 'sandbox'): ActionCaller {
+  /** Whether it may be done without asking was settled before the call. */
+  private approvedCaller(name: string): ActionCaller {
+    return this.caller('agent', this.isUnlimited ? this.allowlist.with(name) : this.allowlist);
+  }
+
+  private destructive(): ReadonlySet<string> {
+    const found = this.catalog.list().filter(({ declaration }) => declaration.effect === 'destructive');
+    return new Set(found.map(({ name }) => name));
+  }
+
+  private caller(surface: 'agent' | 'sandbox', allowlist = this.allowlist): ActionCaller {
     const { id, actor, workspaceId } = this.run;
-    return ActionCaller.program({ kind: 'run', id }, surface, {
-      actor,
-      workspaceId,
-      allowlist: this.allowlist,
-    });
+    return ActionCaller.program({ kind: 'run', id }, surface, { actor, workspaceId, allowlist });
   }
 }
 
@@ -151,7 +173,13 @@ export class AgentActions {
 
   /** `allowlists` are those of the agent and of those it works for; none for one that may use every tool. */
   open(run: AgentRun, allowlists: readonly (readonly string[])[]): RunActions {
-    return new RunActions(this.catalog, this.runner, run, ActionAllowlist.ofAllTools(allowlists));
+    return new RunActions(
+      this.catalog,
+      this.runner,
+      run,
+      ActionAllowlist.ofAllTools(allowlists),
+      allowlists.length === 0,
+    );
   }
 }
 

@@ -11,6 +11,7 @@ import { Sandboxes } from './20261121-sandboxes.js';
 import { Sharing } from './20261121-share.js';
 import { SignIn } from './20261121-sign-in.js';
 import { Tenancy } from './20261121-tenancy.js';
+import { Approvals } from './20261122-approvals.js';
 import { Context } from './20261122-context.js';
 import { Delivery } from './20261122-delivery.js';
 import { FileHistory } from './20261122-history.js';
@@ -45,4 +46,5 @@ export const migrationsList = [
   { name: '20261122-tasks', class: Tasks },
   { name: '20261122-sandboxes', class: SandboxSessions },
   { name: '20261122-history', class: FileHistory },
+  { name: '20261122-approvals', class: Approvals },
 ];

@@ -1,0 +1,74 @@
+import type { Effect } from '../../platform/actions/action.js';
+import type { Row } from '../../platform/database/rows.js';
+import type { Approval } from '../approvals/approval.entity.js';
+import type { ApprovalPolicy } from '../approvals/approval-policies.js';
+import type { OnApproval, Run } from './run.entity.js';
+import type { PlannedCall } from './run-journal.js';
+
+/** What a call does, as far as it matters to whether it may be made. */
+export interface CallSubject {
+  /** The tool; where `actions_run` runs one, the action. */
+  readonly name: string;
+  readonly effect: Effect;
+  /** The agent's own file names it in full. */
+  readonly isNamed: boolean;
+}
+
+/** What becomes of a call: it is made, it is refused with these words, or somebody is asked. */
+export type GateVerdict = 'make' | 'ask' | { readonly refusal: string };
+
+/** What the calls of one run need: nothing, an approval, or to be left alone. */
+export class CallGate {
+  private readonly onApproval: OnApproval;
+  private readonly decided: ReadonlyMap<string, Row<Approval>>;
+  private readonly allowed: ReadonlySet<string>;
+
+  constructor(
+    readonly policy: ApprovalPolicy,
+    approvals: readonly Row<Approval>[],
+    run: Pick<Row<Run>, 'on_approval' | 'actor' | 'parent_id'>,
+  ) {
+    const isProgram = run.actor.credential.type !== 'session';
+    // A task is carried within the run above it, which holds a worker: it reports back, and that run can ask.
+    const isUnattended = (policy.is_default && isProgram) || run.parent_id !== null;
+    this.onApproval = run.on_approval ?? (isUnattended ? 'refuse' : 'wait');
+    this.decided = new Map(approvals.map(row => [`${row.step}/${row.position}`, row]));
+    const forRun = approvals.filter(({ status, scope }) => status === 'allowed' && scope === 'run');
+    this.allowed = new Set(forRun.map(({ tool }) => tool));
+  }
+
+  /** Whether the run ends where somebody would have to be asked. */
+  get fails(): boolean {
+    return this.onApproval === 'fail';
+  }
+
+  /** Whether what has no way to ask may destroy what the agent's own file names in full. */
+  get mayDestroyUnasked(): boolean {
+    return this.policy.is_default || this.policy.destructive === 'auto';
+  }
+
+  /** Throws nothing and asks nobody: says what is to be done about a call. */
+  verdict({ step, position }: PlannedCall, { name, effect, isNamed }: CallSubject): GateVerdict {
+    const decision = this.decided.get(`${step}/${position}`);
+    if (decision && decision.status !== 'pending') return outcomeOf(decision);
+    if (this.allowed.has(name)) return 'make';
+    const verdict = this.policy[effect];
+    if (verdict === 'auto' || (isNamed && this.policy.is_default)) return 'make';
+    if (verdict === 'deny')
+      return { refusal: `${name} is ${effect}, and the policy of the workspace denies that. ${ELSE}` };
+    if (this.onApproval === 'refuse')
+      return {
+        refusal: `${name} is ${effect} and needs an approval, for which nobody is asked in this run. ${ELSE}`,
+      };
+    return 'ask';
+  }
+}
+
+const ELSE = 'Do not look for a way around it; do without, or say that it is left to do.';
+
+function outcomeOf({ status, note }: Row<Approval>): GateVerdict {
+  if (status === 'allowed') return 'make';
+  if (status === 'denied')
+    return { refusal: note ? `Denied: ${note}` : `Denied by the person who was asked. ${ELSE}` };
+  return { refusal: 'Not run: nobody decided about it before something else came in.' };
+}

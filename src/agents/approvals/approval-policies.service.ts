@@ -1,0 +1,47 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Actor } from '../../platform/access/actor.js';
+import { Action } from '../../platform/actions/action.js';
+import { WorkspacesStore } from '../../workspaces/index.js';
+import { ApprovalPolicies } from './approval-policies.js';
+import { ApprovalPolicyView, ReadApprovalPolicy, UpdateApprovalPolicy } from './approvals.dto.js';
+import { requirePerson } from './person.js';
+
+/** What the agents of a workspace must ask for. */
+@Injectable()
+export class ApprovalPoliciesService {
+  constructor(
+    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
+    @Inject(ApprovalPolicies) private readonly policies: ApprovalPolicies,
+  ) {}
+
+  @Action({
+    name: 'approval_policy_read',
+    summary: 'Tell what agents of a workspace may do by themselves, and what people are asked about',
+    effect: 'read',
+    permission: 'approval.read',
+    input: ReadApprovalPolicy,
+    output: ApprovalPolicyView,
+  })
+  async read(actor: Actor, { workspace_id }: ReadApprovalPolicy): Promise<ApprovalPolicyView> {
+    const { id } = await this.workspaces.require(actor, 'approval.read', workspace_id);
+    return { workspace_id: id, ...(await this.policies.of(id)) };
+  }
+
+  @Action({
+    name: 'approval_policy_update',
+    summary: 'Set what agents of a workspace may do by themselves; runs taken up afterwards keep to it',
+    effect: 'write',
+    permission: 'workspace.update',
+    input: UpdateApprovalPolicy,
+    output: ApprovalPolicyView,
+  })
+  async update(
+    actor: Actor,
+    { workspace_id, ...changes }: UpdateApprovalPolicy,
+  ): Promise<ApprovalPolicyView> {
+    const { id } = await this.workspaces.require(actor, 'workspace.update', workspace_id);
+    requirePerson(actor, 'change what agents must ask for');
+    await this.policies.set(actor, id, changes);
+    return { workspace_id: id, ...(await this.policies.of(id)) };
+  }
+}

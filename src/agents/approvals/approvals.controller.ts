@@ -1,0 +1,52 @@
+import { Controller, Get, Inject, Patch, Post } from '@nestjs/common';
+import { Caller } from '../../platform/access/access.js';
+import type { Actor } from '../../platform/access/actor.js';
+import { Input } from '../../platform/http/input.js';
+import { Serves } from '../../platform/http/serves.js';
+import { ApprovalPoliciesService } from './approval-policies.service.js';
+import {
+  ApprovalId,
+  DecideApproval,
+  ListApprovals,
+  ReadApprovalPolicy,
+  UpdateApprovalPolicy,
+} from './approvals.dto.js';
+import { ApprovalsService } from './approvals.service.js';
+
+@Controller()
+export class ApprovalsController {
+  constructor(
+    @Inject(ApprovalsService) private readonly approvals: ApprovalsService,
+    @Inject(ApprovalPoliciesService) private readonly policies: ApprovalPoliciesService,
+  ) {}
+
+  @Serves(ApprovalsService, 'list')
+  @Get('/api/agent/approvals')
+  list(@Caller() actor: Actor, @Input() input: ListApprovals) {
+    return this.approvals.list(actor, input);
+  }
+
+  @Serves(ApprovalsService, 'read')
+  @Get('/api/agent/approvals/:approvalId')
+  read(@Caller() actor: Actor, @Input() input: ApprovalId) {
+    return this.approvals.read(actor, input);
+  }
+
+  @Serves(ApprovalsService, 'decide')
+  @Post('/api/agent/approvals/:approvalId')
+  decide(@Caller() actor: Actor, @Input() input: DecideApproval) {
+    return this.approvals.decide(actor, input);
+  }
+
+  @Serves(ApprovalPoliciesService, 'read')
+  @Get('/api/workspaces/:workspaceId/approval-policy')
+  readPolicy(@Caller() actor: Actor, @Input() input: ReadApprovalPolicy) {
+    return this.policies.read(actor, input);
+  }
+
+  @Serves(ApprovalPoliciesService, 'update')
+  @Patch('/api/workspaces/:workspaceId/approval-policy')
+  updatePolicy(@Caller() actor: Actor, @Input() input: UpdateApprovalPolicy) {
+    return this.policies.update(actor, input);
+  }
+}

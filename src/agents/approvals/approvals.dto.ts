@@ -1,0 +1,148 @@
+import { Field } from '../../platform/http/field.js';
+import { PageInput, PageOf } from '../../platform/http/page.js';
+import { APPROVAL_SCOPES, APPROVAL_STATUSES, APPROVAL_SUBJECTS } from './approval.entity.js';
+import { VERDICTS, type Verdict } from './approval-policies.js';
+
+const EFFECTS = ['read', 'write', 'destructive'] as const;
+const POLICY_TEXT = 'auto: done at once, ask: a person is asked, deny: refused';
+
+export class ListApprovals extends PageInput {
+  @Field.id('Only those of this chat', { optional: true })
+  chat_id?: string;
+
+  @Field.id('Only those of this workspace; with neither, those of calls on your own authority', {
+    optional: true,
+  })
+  workspace_id?: string;
+
+  @Field.choice('Only those that stand so', APPROVAL_STATUSES, { optional: true, example: 'pending' })
+  status?: (typeof APPROVAL_STATUSES)[number];
+}
+
+export class ApprovalId {
+  @Field.id('The approval')
+  approval_id: string;
+}
+
+export class DecideApproval extends ApprovalId {
+  @Field.choice('Whether the call may be made', ['allow', 'deny'])
+  decision: 'allow' | 'deny';
+
+  @Field.choice('What is allowed: this call, or this tool until the run ends', APPROVAL_SCOPES, {
+    optional: true,
+    default: 'once',
+  })
+  scope?: (typeof APPROVAL_SCOPES)[number];
+
+  @Field.text('What the model is told when the call is denied', {
+    max: 10_000,
+    optional: true,
+    example: 'Keep the folder; archive it instead',
+  })
+  note?: string;
+}
+
+export class ApprovalView {
+  @Field.id('The approval')
+  id: string;
+
+  @Field.choice('What is to be approved: a tool call of a run, or a call of an MCP client', APPROVAL_SUBJECTS)
+  subject: string;
+
+  @Field.choice('How it stands', APPROVAL_STATUSES)
+  status: string;
+
+  @Field.id('Its workspace', { nullable: true })
+  workspace_id: string | null;
+
+  @Field.id('Its chat', { nullable: true })
+  chat_id: string | null;
+
+  @Field.id('The run that waits for it', { nullable: true })
+  call_id: string | null;
+
+  @Field.text("The model's id of the call", { nullable: true, example: 'call_1' })
+  tool_call_id: string | null;
+
+  @Field.text('The tool, or the action', { example: 'file_delete' })
+  tool: string;
+
+  @Field.choice('What it does to the world', EFFECTS)
+  effect: string;
+
+  @Field.json('What it is called with', { example: { path: 'old' } })
+  input: unknown;
+
+  @Field.id('On whose authority the call is made')
+  requested_by: string;
+
+  @Field.choice('What was allowed', APPROVAL_SCOPES, { nullable: true })
+  scope: string | null;
+
+  @Field.text('What whoever decided had to say', { nullable: true, example: 'Go ahead' })
+  note: string | null;
+
+  @Field.id('Who decided', { nullable: true })
+  decided_by: string | null;
+
+  @Field.time('When it was decided', { nullable: true })
+  decided_at: string | null;
+
+  @Field.time('Until when it can be')
+  expires_at: string;
+
+  @Field.time('When it was asked for')
+  created_at: string;
+}
+
+export const ApprovalPage = PageOf(ApprovalView, 'ApprovalPage');
+
+export class ReadApprovalPolicy {
+  @Field.id('The workspace')
+  workspace_id: string;
+}
+
+export class UpdateApprovalPolicy extends ReadApprovalPolicy {
+  @Field.choice(`What only reads. ${POLICY_TEXT}`, VERDICTS, { optional: true, example: 'auto' })
+  read?: Verdict;
+
+  @Field.choice(`What changes something, bash included. ${POLICY_TEXT}`, VERDICTS, {
+    optional: true,
+    example: 'auto',
+  })
+  write?: Verdict;
+
+  @Field.choice(`What cannot be undone. ${POLICY_TEXT}`, VERDICTS, { optional: true, example: 'ask' })
+  destructive?: Verdict;
+
+  @Field.integer('Seconds for which a question stands; then its run ends with the error approval_expired', {
+    min: 1,
+    max: 2_592_000,
+    optional: true,
+    example: 3600,
+  })
+  deadline_seconds?: number;
+}
+
+export class ApprovalPolicyView {
+  @Field.id('The workspace')
+  workspace_id: string;
+
+  @Field.choice('What only reads', VERDICTS)
+  read: string;
+
+  @Field.choice('What changes something, bash included', VERDICTS)
+  write: string;
+
+  @Field.choice('What cannot be undone', VERDICTS)
+  destructive: string;
+
+  @Field.integer('Seconds for which a question stands', { example: 3600 })
+  deadline_seconds: number;
+
+  @Field.boolean(
+    'Nobody has set it: then agents do without asking what their own file names in full, and runs that a program started are refused what would have to be asked for',
+    { example: true },
+  )
+  is_default: boolean;
+}

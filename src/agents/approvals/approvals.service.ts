@@ -1,0 +1,163 @@
+import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
+import type { Actor } from '../../platform/access/actor.js';
+import { requireScope, type WorkspacePermission } from '../../platform/access/policy.js';
+import { Action } from '../../platform/actions/action.js';
+import { Subject } from '../../platform/actions/subject.js';
+import { Database } from '../../platform/database/database.js';
+import { iso, isoOrNull, type Row } from '../../platform/database/rows.js';
+import { Events } from '../../platform/events/events.js';
+import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/http/page.js';
+import { Conflict, NotFound } from '../../platform/http/problem.js';
+import { Maintenance } from '../../platform/maintenance/maintenance.js';
+import { WorkspacesStore } from '../../workspaces/index.js';
+import { ChatsStore } from '../chats/chats.store.js';
+import type { Approval } from './approval.entity.js';
+import { ApprovalId, ApprovalPage, ApprovalView, DecideApproval, ListApprovals } from './approvals.dto.js';
+import { approvalResolved } from './approvals.events.js';
+import { ApprovalsStore, type Resolution } from './approvals.store.js';
+import { requirePerson } from './person.js';
+
+/** How late a question may be found to have stood long enough. */
+const LOOK_MS = 5_000;
+const AT_ONCE = 100;
+
+/** What people are asked, and what they decide. */
+@Injectable()
+export class ApprovalsService implements OnModuleInit {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(ApprovalsStore) private readonly approvals: ApprovalsStore,
+    @Inject(ChatsStore) private readonly chats: ChatsStore,
+    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
+    @Inject(Events) private readonly events: Events,
+    @Inject(Maintenance) private readonly maintenance: Maintenance,
+  ) {}
+
+  onModuleInit(): void {
+    this.maintenance.every(LOOK_MS, 'expire_approvals', () => this.expire());
+  }
+
+  @Action({
+    name: 'approval_list',
+    summary: 'List what people are asked to approve, newest first',
+    effect: 'read',
+    permission: 'approval.read',
+    input: ListApprovals,
+    output: ApprovalPage,
+  })
+  async list(
+    actor: Actor,
+    { limit = DEFAULT_LIMIT, cursor, ...filter }: ListApprovals,
+  ): Promise<Page<ApprovalView>> {
+    requireScope(actor, 'approval.read');
+    if (filter.chat_id) await this.chats.require(actor, 'approval.read', filter.chat_id);
+    if (filter.workspace_id) await this.workspaces.require(actor, 'approval.read', filter.workspace_id);
+    const isOwn = !filter.chat_id && !filter.workspace_id;
+    const own = isOwn ? { requested_by: actor.id, workspace_ids: actor.credential.workspace_ids } : {};
+    const [before] = decodeCursor(cursor, 'id');
+    const rows = await this.approvals.list({ ...filter, ...own, before, limit: limit + 1 });
+    return pageOf(rows, limit, approvalView, row => [row.id]);
+  }
+
+  @Action({
+    name: 'approval_read',
+    summary: 'Read what is to be approved',
+    effect: 'read',
+    permission: 'approval.read',
+    input: ApprovalId,
+    output: ApprovalView,
+  })
+  async read(actor: Actor, { approval_id }: ApprovalId): Promise<ApprovalView> {
+    return approvalView(await this.require(actor, 'approval.read', approval_id));
+  }
+
+  @Action({
+    name: 'approval_decide',
+    summary: 'Allow or deny a call that waits for it; whatever waited goes on',
+    effect: 'write',
+    permission: 'approval.decide',
+    input: DecideApproval,
+    output: ApprovalView,
+    refuses: { 409: 'It was decided already, its time is over, or its run has ended' },
+  })
+  async decide(actor: Actor, { approval_id, decision, scope, note }: DecideApproval): Promise<ApprovalView> {
+    const row = await this.require(actor, 'approval.decide', approval_id);
+    requirePerson(actor, 'decide about an approval');
+    const isAllowed = decision === 'allow';
+    const resolution: Resolution = {
+      status: isAllowed ? 'allowed' : 'denied',
+      ...(isAllowed ? { scope: scope ?? 'once' } : {}),
+      note,
+      by: actor.id,
+    };
+    if (!(await this.resolve(row, resolution)))
+      throw new Conflict('It was decided already, its time is over, or its run has ended');
+    return this.read(actor, { approval_id });
+  }
+
+  /** Ends what nobody has decided in time. */
+  private async expire(): Promise<void> {
+    for (const id of await this.approvals.overdue(AT_ONCE)) {
+      const row = await this.approvals.find(id);
+      if (row) await this.resolve(row, { status: 'expired', by: null });
+    }
+  }
+
+  /** Says whether it was not yet resolved. */
+  private resolve(row: Row<Approval>, resolution: Resolution): Promise<boolean> {
+    return this.database.transaction(async unit => {
+      await this.approvals.lockChat(unit, row);
+      if (!(await this.approvals.resolve(unit, row.id, resolution))) return false;
+      await this.events.publish(unit, approvalResolved, { approval_id: row.id });
+      return true;
+    });
+  }
+
+  /** What belongs to no workspace is for whoever asked. */
+  @Subject('approval', 'workspace', ({ organization_id, workspace_id }: Row<Approval>) => ({
+    organization_id,
+    workspace_id,
+  }))
+  private async require(actor: Actor, permission: WorkspacePermission, id: string): Promise<Row<Approval>> {
+    const row = await this.approvals.find(id);
+    if (!row) throw new NotFound('No such approval');
+    const { chat_id, workspace_id, requested_by } = row;
+    if (chat_id) await this.chats.require(actor, permission, chat_id);
+    else if (workspace_id) await this.workspaces.require(actor, permission, workspace_id);
+    else if (requested_by !== actor.id) throw new NotFound('No such approval');
+    requireScope(actor, permission);
+    return row;
+  }
+}
+
+function approvalView(row: Row<Approval>): ApprovalView {
+  const {
+    id,
+    subject_kind: subject,
+    status,
+    workspace_id,
+    chat_id,
+    run_id: call_id,
+    call_id: tool_call_id,
+  } = row;
+  const { tool, effect, input, requested_by, scope, note, decided_by } = row;
+  return {
+    id,
+    subject,
+    status,
+    workspace_id,
+    chat_id,
+    call_id,
+    tool_call_id,
+    tool,
+    effect,
+    input,
+    requested_by,
+    scope,
+    note,
+    decided_by,
+    decided_at: isoOrNull(row.decided_at),
+    expires_at: iso(row.expires_at),
+    created_at: iso(row.created_at),
+  };
+}

@@ -1,0 +1,11 @@
+import type { Actor } from '../../platform/access/actor.js';
+import { Forbidden } from '../../platform/http/problem.js';
+
+/**
+ * Refuses what acts for an agent: a run, what it started, an application that was let in. Else an agent could allow itself
+ * what a person is to be asked about. (403)
+ */
+export function requirePerson({ credential: { type } }: Actor, what: string): void {
+  if (type !== 'session' && type !== 'api_key')
+    throw new Forbidden(`Only a person, signed in or by an API key, can ${what}`);
+}
