@@ -293,8 +293,15 @@ it('a rehearsal of any action about something sees it or not as the action would
     email: 'x@example.com',
   });
   const copying = await made(`/api/workspaces/${workspace_id}/duplicate`, { name: 'Copy' });
+  const [approval] = await service.database.query<{ id: string }>(
+    `insert into approval (id, subject_kind, workspace_id, tool, effect, requested_by, status, expires_at, created_at)
+     values (gen_random_uuid(), 'mcp_call', $1, 'file_delete', 'destructive', $2, 'pending', now() + interval '1 day', now())
+     returning id`,
+    [workspace_id, ada.id],
+  );
   const ids: Json = {
     organization_id: ada.organizationId,
+    approval_id: approval?.id,
     chat_id: sent.chat_id,
     call_id: sent.call_id,
     message_id: sent.message_id,

@@ -316,7 +316,7 @@ describe('the policy of a workspace', () => {
 it('lets a call from outside through once, when a person has allowed it', async () => {
   const requests = service.app.get(ApprovalRequests, { strict: false });
   const { body: principal } = await ada.client.get('/api/auth/principal');
-  const actor = { type: 'user', id: ada.id, name: principal.name } as Actor;
+  const actor = { type: 'user', id: ada.id, name: principal.name, credential: { id: ada.id } } as Actor;
   const call = {
     actor,
     organizationId: ada.organizationId,
@@ -324,11 +324,14 @@ it('lets a call from outside through once, when a person has allowed it', async 
     tool: 'file_delete',
     effect: 'destructive' as const,
     input: { path: 'x', recursive: true },
+    clientName: 'Editor',
   };
   const { id } = await requests.request(call);
   await expect(requests.use(id, call)).rejects.toThrow('not allowed');
   const waiting = requests.awaitDecision(actor, id, AbortSignal.timeout(30_000));
-  expect((await decide(id, { decision: 'allow' }, viewer.client)).status).toBe(403);
+  const itself = await service.key(ada);
+  for (const client of [viewer.client, itself])
+    expect((await decide(id, { decision: 'allow' }, client)).status).toBe(403);
   expect((await decide(id, { decision: 'allow' }, editor.client)).status).toBe(200);
   expect((await waiting).status).toBe('allowed');
   await expect(requests.use(id, { ...call, input: { path: 'y' } })).rejects.toThrow();

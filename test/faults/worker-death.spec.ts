@@ -156,6 +156,70 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
   );
 
   it(
+    'lets a message enter that was sent before a worker was killed, and one that had entered only once',
+    async () => {
+      const first = await startWorker();
+      const from = model.requests.length;
+      model.reply([{ text: 'Half', hangAfter: 1 }]);
+      const sent = await agent.send('go', { workspace_id });
+      await agent.until(sent, ({ event }) => event === 'text.delta');
+      const steered = await agent.send('this too', { chat_id: sent.chat_id, delivery: 'steer' });
+      await first.kill();
+      model.reply([{ text: 'One.', hangAfter: 0 }]);
+      const second = await startWorker();
+      await agent.until(sent, ({ event }) => event === 'message.injected');
+      await model.received(from + 2);
+      await second.kill();
+      model.reply([{ text: 'Both.' }]);
+      await startWorker();
+      expect((await agent.ended(sent)).result.response).toBe('Both.');
+      expect(await agent.ended(steered)).toMatchObject({
+        result: { response: 'Both.' },
+        injected_into: { call_id: sent.call_id, step: 1 },
+      });
+      const prompts = model.requests.slice(from + 1).map(request => messagesOf(request).slice(1));
+      for (const prompt of prompts) expect(prompt.map(({ content }) => content)).toEqual(['go', 'this too']);
+      const events = await agent.events(sent);
+      expect(events.filter(({ event }) => event === 'message.injected')).toHaveLength(1);
+      expect(events.map(({ id }) => id)).toEqual(events.map((_, index) => index + 1));
+    },
+    PATIENCE,
+  );
+
+  it(
+    'lets a run wait for an approval without a worker, and makes the call once that was allowed',
+    async () => {
+      await ada.client.patch(`/api/workspaces/${workspace_id}/approval-policy`, { write: 'ask' });
+      const first = await startWorker();
+      const { marker, tool } = endless();
+      const file = `${markers}.txt`;
+      model.reply([{ tool }]);
+      const sent = await agent.send('go', { workspace_id });
+      const asked = await agent.until(sent, ({ event }) => event === 'approval.requested');
+      await first.kill();
+      const second = await startWorker();
+      const allowed = await ada.client.post(`/api/agent/approvals/${asked.data.approval_id}`, {
+        decision: 'allow',
+      });
+      expect(allowed.status).toBe(200);
+      await agent.until(sent, ({ event }) => event === 'tool.output');
+      expect(await attemptOf(sent)).toEqual({ attempt: 2, lost: 0 });
+      await second.kill();
+      await allGone(marker);
+      model.reply([{ text: 'Recovered.' }]);
+      await startWorker();
+      const run = await agent.ended(sent);
+      expect(run.result).toMatchObject({
+        response: 'Recovered.',
+        toolOutputs: [{ is_error: true, output: expect.stringMatching(/^Interrupted:/) }],
+      });
+      expect(readFileSync(inWorkspace(file), 'utf8')).toBe('x\n');
+      await service.database.query('delete from approval_policy');
+    },
+    PATIENCE,
+  );
+
+  it(
     'ends within ten seconds when told to, finishes what is short and hands the rest to another worker',
     async () => {
       const first = await startWorker({ DRAIN_SECONDS: '4' });

@@ -10,7 +10,8 @@ export class AuthorityLost extends Error {}
 
 /**
  * Whether a run still has the authority that it was started with. The database marks runs for which that may have
- * changed, when a key is revoked or a member is removed or gets another role, and wakes whoever carries them.
+ * changed, when a key is revoked or a member is removed or gets another role, and wakes whoever carries them. A lower role
+ * alone ends nothing: each call is refused what it lacks.
  */
 @Injectable()
 export class RunAuthority {
@@ -28,11 +29,11 @@ export class RunAuthority {
         'The key or the grant with which this run was started has been revoked or has run out',
       );
     try {
-      await this.chats.require(actor, 'agent.run', chat_id);
+      await this.chats.require(actor, 'chat.read', chat_id);
     } catch (error) {
       const problem = problemOf(error);
       if (!problem) throw error;
-      throw new AuthorityLost(`${actor.name}, who started this run, may not run agents here any more`);
+      throw new AuthorityLost(`${actor.name}, who started this run, has no access to its chat any more`);
     }
   }
 }

@@ -15,7 +15,7 @@ import type { Approval } from './approval.entity.js';
 import { ApprovalId, ApprovalPage, ApprovalView, DecideApproval, ListApprovals } from './approvals.dto.js';
 import { approvalResolved } from './approvals.events.js';
 import { ApprovalsStore, type Resolution } from './approvals.store.js';
-import { requirePerson } from './person.js';
+import { requirePerson, requireSignIn } from './person.js';
 
 /** How late a question may be found to have stood long enough. */
 const LOOK_MS = 5_000;
@@ -82,6 +82,7 @@ export class ApprovalsService implements OnModuleInit {
   })
   async decide(actor: Actor, { approval_id, decision, scope, note }: DecideApproval): Promise<ApprovalView> {
     const row = await this.require(actor, 'approval.decide', approval_id);
+    if (row.subject_kind === 'mcp_call') requireSignIn(actor, 'decide about the call of a client');
     requirePerson(actor, 'decide about an approval');
     const isAllowed = decision === 'allow';
     const resolution: Resolution = {

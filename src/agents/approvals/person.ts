@@ -9,3 +9,8 @@ export function requirePerson({ credential: { type } }: Actor, what: string): vo
   if (type !== 'session' && type !== 'api_key')
     throw new Forbidden(`Only a person, signed in or by an API key, can ${what}`);
 }
+
+/** As {@link requirePerson}; of a call that a program makes with a key, the key itself cannot decide. (403) */
+export function requireSignIn({ credential: { type } }: Actor, what: string): void {
+  if (type !== 'session') throw new Forbidden(`Only a person who is signed in can ${what}`);
+}
