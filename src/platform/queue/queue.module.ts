@@ -1,25 +1,22 @@
 import type { EventEmitter } from 'node:events';
 import { BullModule, BullRegistrar, WorkerHost } from '@nestjs/bullmq';
-import { Global, Inject, Module, OnApplicationBootstrap } from '@nestjs/common';
+import { Global, Inject, Module, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
 import { ConnectionOptions, createPostgresBackend, Queue, setDefaultBackendFactory, Worker } from 'bullmq';
 import { Config } from '../config/config.js';
-import { DatabaseConnection } from '../database/connection.js';
 import { Log } from '../log/log.js';
 import { JobQueue } from './job-queue.js';
 import { Outbox } from './outbox.js';
+import { QueuePool } from './queue-pool.js';
 
 /** Redis where one is configured, else the database itself. */
-function queueConnection(config: Config, database: DatabaseConnection): ConnectionOptions {
+function queueConnection(config: Config, pool: QueuePool): ConnectionOptions {
   if (config.redisUrl) {
     setDefaultBackendFactory();
     return { url: config.redisUrl, maxRetriesPerRequest: null };
   }
   setDefaultBackendFactory(createPostgresBackend as never);
-  // What the queue notes of a job need not survive a crash of the database: jobs are added in our own transactions, and
-  // one whose end was forgotten runs again, which is harmless.
-  const options = '-c synchronous_commit=off';
-  return { connectionString: database.connectionString, max: 4, options } as ConnectionOptions;
+  return pool.connections as unknown as ConnectionOptions;
 }
 
 /** The background queue: processors run where ROLE says so. */
@@ -28,31 +25,42 @@ function queueConnection(config: Config, database: DatabaseConnection): Connecti
   imports: [
     DiscoveryModule,
     BullModule.forRootAsync({
-      inject: [Config, DatabaseConnection],
-      useFactory: (config: Config, database: DatabaseConnection) => ({
-        connection: queueConnection(config, database),
+      inject: [Config, QueuePool],
+      useFactory: (config: Config, pool: QueuePool) => ({
+        connection: queueConnection(config, pool),
         extraOptions: { manualRegistration: true },
       }),
       extraOptions: { manualRegistration: true },
     }),
   ],
-  providers: [JobQueue, Outbox],
-  exports: [JobQueue],
+  providers: [JobQueue, Outbox, QueuePool],
+  exports: [JobQueue, QueuePool],
 })
-export class QueueModule implements OnApplicationBootstrap {
+export class QueueModule implements OnApplicationBootstrap, OnApplicationShutdown {
   constructor(
     @Inject(Config) private readonly config: Config,
     @Inject(BullRegistrar) private readonly registrar: BullRegistrar,
     @Inject(DiscoveryService) private readonly discovery: DiscoveryService,
+    @Inject(QueuePool) private readonly pool: QueuePool,
     @Inject(Log) private readonly log: Log,
   ) {}
 
   onApplicationBootstrap(): void {
     if (this.config.runsJobs) this.registrar.register();
-    for (const { instance } of this.discovery.getProviders()) {
-      if (instance instanceof Queue) this.watch(instance);
-      if (this.config.runsJobs && instance instanceof WorkerHost) this.watch(instance.worker);
-    }
+    for (const part of this.parts()) this.watch(part);
+  }
+
+  /** Queues and workers are closed by their module too; their connections come after them all. */
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.all(this.parts().map(part => part.close()));
+    await this.pool.connections.end();
+  }
+
+  private parts(): (Queue | Worker)[] {
+    return this.discovery.getProviders().flatMap(({ instance }) => {
+      if (instance instanceof Queue) return [instance];
+      return this.config.runsJobs && instance instanceof WorkerHost ? [instance.worker] : [];
+    });
   }
 
   /** A lost connection is mended by the queue itself; without a listener it would go to stderr, or end the process. */
