@@ -1,10 +1,7 @@
-import { createAnthropic } from '@ai-sdk/anthropic';
-import { createGoogle } from '@ai-sdk/google';
-import { createOpenAI } from '@ai-sdk/openai';
-import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { CATALOGUE, type CatalogueEntry } from './catalogue.js';
 import { DEMO_PROVIDER } from './demo-model.js';
+import { LazyModel, type LoadProvider, once } from './lazy-model.js';
 import { providerFetch } from './provider-fetch.js';
 
 interface KeySettings {
@@ -36,7 +33,13 @@ const BASE_URL = {
   google: 'https://generativelanguage.googleapis.com/v1beta',
 };
 
-const CREATE = { openai: createOpenAI, anthropic: createAnthropic, google: createGoogle };
+type Options = { apiKey: string; baseURL: string; fetch: typeof globalThis.fetch };
+
+const LOAD: Record<'openai' | 'anthropic' | 'google', (options: Options) => ReturnType<LoadProvider>> = {
+  openai: async options => (await import('@ai-sdk/openai')).createOpenAI(options),
+  anthropic: async options => (await import('@ai-sdk/anthropic')).createAnthropic(options),
+  google: async options => (await import('@ai-sdk/google')).createGoogle(options),
+};
 const ORDER = ['anthropic', 'openai', 'google'] as const;
 
 /** The configured providers. Throws an Error an operator can act on when the settings make no sense. */
@@ -57,8 +60,8 @@ export function openProviders(settings: ProviderSettings): Provider[] {
 function openWellKnown(name: (typeof ORDER)[number], { apiKey, baseUrl }: KeySettings): Provider {
   if (apiKey.trim() === '') throw new Error(`The API key of the model provider "${name}" is empty.`);
   const baseURL = checkedUrl(name, baseUrl ?? BASE_URL[name]);
-  const provider = CREATE[name]({ apiKey, baseURL, fetch: providerFetch(apiKey) });
-  return { name, models: CATALOGUE[name], open: id => provider.languageModel(id) };
+  const load = once(() => LOAD[name]({ apiKey, baseURL, fetch: providerFetch(apiKey) }));
+  return { name, models: CATALOGUE[name], open: id => new LazyModel(name, id, load) };
 }
 
 function openCompatible(server: NonNullable<ProviderSettings['compatible']>[number]): Provider {
@@ -66,18 +69,19 @@ function openCompatible(server: NonNullable<ProviderSettings['compatible']>[numb
   if (!/^[a-z0-9][a-z0-9_-]*$/i.test(name)) {
     throw new Error(`The model provider name "${name}" must consist of letters, digits, "-" and "_".`);
   }
-  const provider = createOpenAICompatible({
+  const settings = {
     name,
     baseURL: checkedUrl(name, baseUrl),
     apiKey,
     // Without it most servers report no usage in a stream.
     includeUsage: true,
     fetch: providerFetch(apiKey),
-  });
+  };
+  const load = once(async () => (await import('@ai-sdk/openai-compatible')).createOpenAICompatible(settings));
   return {
     name,
     models: models.map(model => ({ name: model, context_window: null, price: null })),
-    open: id => provider.languageModel(id),
+    open: id => new LazyModel(name, id, load),
   };
 }
 

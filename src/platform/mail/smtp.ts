@@ -1,5 +1,5 @@
 import { Inject, Injectable, OnApplicationShutdown } from '@nestjs/common';
-import { createTransport } from 'nodemailer';
+import type { Transporter } from 'nodemailer';
 import { Config } from '../config/config.js';
 import type { Mail } from './mailer.js';
 
@@ -12,18 +12,12 @@ const SILENCE_MS = 30_000;
 /** The SMTP server that the operator named. */
 @Injectable()
 export class Smtp implements OnApplicationShutdown {
-  private readonly transport;
+  private transport: Transporter | undefined;
   private readonly from: string;
 
   constructor(@Inject(Config) private readonly config: Config) {
-    const { smtpUrl, mailFrom, baseUrl } = config;
+    const { mailFrom, baseUrl } = config;
     this.from = mailFrom ?? `Atelier <no-reply@${new URL(baseUrl).hostname}>`;
-    this.transport = createTransport({
-      url: smtpUrl,
-      connectionTimeout: CONNECT_MS,
-      greetingTimeout: CONNECT_MS,
-      socketTimeout: SILENCE_MS,
-    });
   }
 
   /** Resolves once the server has taken the mail over. `id` makes the Message-ID, so that a second copy is known as one. */
@@ -32,7 +26,8 @@ export class Smtp implements OnApplicationShutdown {
     if (!this.config.smtpUrl) throw new Error('SMTP_URL is not set');
     const domain = this.from.match(/@([\w.-]+)/)?.[1] ?? 'localhost';
     try {
-      await this.transport.sendMail({
+      const transport = await this.open();
+      await transport.sendMail({
         from: this.from,
         // As an object it is not parsed: one address, whatever is in it.
         to: { name: '', address: to },
@@ -53,6 +48,18 @@ export class Smtp implements OnApplicationShutdown {
   }
 
   onApplicationShutdown(): void {
-    this.transport.close();
+    this.transport?.close();
+  }
+
+  /** Loaded with the first mail. */
+  private async open(): Promise<Transporter> {
+    const { createTransport } = await import('nodemailer');
+    this.transport ??= createTransport({
+      url: this.config.smtpUrl,
+      connectionTimeout: CONNECT_MS,
+      greetingTimeout: CONNECT_MS,
+      socketTimeout: SILENCE_MS,
+    });
+    return this.transport;
   }
 }

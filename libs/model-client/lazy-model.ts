@@ -1,0 +1,50 @@
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4GenerateResult,
+  LanguageModelV4StreamResult,
+} from '@ai-sdk/provider';
+
+/** Loads a provider's SDK. */
+export type LoadProvider = () => Promise<{ languageModel(id: string): LanguageModelV4 }>;
+
+/** A model whose provider's SDK is loaded with its first call: most installations use one of them, or none for hours. */
+export class LazyModel implements LanguageModelV4 {
+  readonly specificationVersion = 'v4';
+
+  constructor(
+    readonly provider: string,
+    readonly modelId: string,
+    private readonly load: LoadProvider,
+  ) {}
+
+  get supportedUrls(): PromiseLike<Record<string, RegExp[]>> {
+    return this.open().then(({ supportedUrls }) => supportedUrls);
+  }
+
+  async doGenerate(options: LanguageModelV4CallOptions): Promise<LanguageModelV4GenerateResult> {
+    return (await this.open()).doGenerate(options);
+  }
+
+  async doStream(options: LanguageModelV4CallOptions): Promise<LanguageModelV4StreamResult> {
+    return (await this.open()).doStream(options);
+  }
+
+  private async open(): Promise<LanguageModelV4> {
+    return (await this.load()).languageModel(this.modelId);
+  }
+}
+
+/** Loads once, and again only where that failed. */
+export function once(load: LoadProvider): LoadProvider {
+  let loaded: ReturnType<LoadProvider> | undefined;
+  return async () => {
+    try {
+      loaded ??= load();
+      return await loaded;
+    } catch (error) {
+      loaded = undefined;
+      throw error;
+    }
+  };
+}
