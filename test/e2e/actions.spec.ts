@@ -416,7 +416,7 @@ describe('an exec token', () => {
   });
 
   it('runs the actions that it names; a star covers nothing that destroys', async () => {
-    const narrow = await mint({ actions: ['file_r*'] });
+    const narrow = await mint({ actions: ['file_rea*'] });
     expect((await exec(narrow, 'file_write', { path: 'x', content: '' })).status).toBe(403);
     expect(names((await narrow.get('/api/actions-exec')).body.items)).toEqual(['file_read']);
     expect((await narrow.get('/api/actions-exec/file_list')).status).toBe(403);
