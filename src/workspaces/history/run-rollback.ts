@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { type Entry, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Database } from '../../platform/database/database.js';
 import { Conflict } from '../../platform/http/problem.js';
@@ -8,31 +8,19 @@ import { type VisibleWorkspace, WorkspaceFolders } from '../workspaces/index.js'
 import { GitStore } from './git-store.js';
 import { HistoryCapture } from './history-capture.js';
 import { Restoring } from './restoring.js';
+import { changedSince, find, isAbsent, planFor, type Restorable, refusal } from './rollback-plan.js';
 import type { RevertedFileView, RevertedView } from './run-files.dto.js';
-import { type RunFile, RunFiles } from './run-files.js';
+import { RunFiles } from './run-files.js';
 import { Slots } from './slots.js';
 
-const MOST_NAMED = 20;
 const MOST_BYTES = 64 * 1024 * 1024;
 /** Each holds a connection of the database while it lasts. */
 const AT_ONCE = 2;
-
-/** A file whose earlier content is kept. */
-type Restorable = Omit<RunFile, 'before'> & { before: NonNullable<RunFile['before']> & { blob: string } };
 
 /** A run with those that it handed tasks to. */
 interface RunsToUndo {
   readonly ids: readonly string[];
   readonly startedAt: string;
-}
-
-/** What is to become of the files of a run. */
-interface Plan {
-  /** There was no such file before. */
-  readonly remove: RunFile[];
-  readonly restore: Restorable[];
-  readonly changedSince: string[];
-  readonly notKept: string[];
 }
 
 /** Takes back what a run did to files. */
@@ -174,64 +162,11 @@ export class RunRollback {
   }
 }
 
-async function planFor(files: WorkspaceFs, runFiles: RunFile[]): Promise<Plan> {
-  const plan: Plan = { remove: [], restore: [], changedSince: [], notKept: [] };
-  for (const file of runFiles) {
-    const { path, replaced, before, after, head } = file;
-    if (isAsBefore(file)) continue;
-    const now = await find(files, path);
-    const isAsLogged = isAbsent(head) ? now?.type !== 'file' : now?.etag === head.etag;
-    if (head.id !== after.id || !isAsLogged) plan.changedSince.push(path);
-    else if (!replaced) plan.remove.push(file);
-    else if (before?.blob) plan.restore.push({ ...file, before: { ...before, blob: before.blob } });
-    else plan.notKept.push(path);
-  }
-  return plan;
-}
-
-/** Whether it is now what it was before the run: nothing is left to do. */
-function isAsBefore({ replaced, before, head }: RunFile): boolean {
-  if (!replaced) return isAbsent(head);
-  return before !== null && before.blob !== null && before.blob === head.blob;
-}
-
-const isAbsent = ({ unkept }: RunFile['head']) => unkept === 'deleted';
-
-function refusal({ changedSince: changed, notKept }: Plan): Conflict {
-  if (changed.length > 0) return changedSince(changed);
-  return new Conflict(
-    `The contents that these files had before the run were not kept: ${named(notKept)}; pass skip_changed to take back the rest`,
-  );
-}
-
-function changedSince(paths: readonly string[]): Conflict {
-  return new Conflict(
-    `Somebody changed these files after the run: ${named(paths)}; pass skip_changed to take back the rest`,
-  );
-}
-
-function named(paths: readonly string[]): string {
-  const shown = paths.slice(0, MOST_NAMED).map(path => JSON.stringify(path));
-  const more = paths.length - shown.length;
-  return shown.join(', ') + (more > 0 ? ` and ${more} more` : '');
-}
-
 async function unlessChanged<T>(path: string, write: () => Promise<T>): Promise<T> {
   try {
     return await write();
   } catch (error) {
     if (error instanceof WorkspaceFsError && error.code === 'precondition_failed') throw changedSince([path]);
-    throw error;
-  }
-}
-
-/** What is at a path; null where nothing can be. */
-async function find(files: WorkspaceFs, path: string): Promise<Entry | null> {
-  try {
-    return await files.stat(path);
-  } catch (error) {
-    if (error instanceof WorkspaceFsError && ['not_found', 'not_directory', 'symlink'].includes(error.code))
-      return null;
     throw error;
   }
 }

@@ -1,0 +1,76 @@
+import { type Entry, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { Conflict } from '../../platform/http/problem.js';
+import type { RunFile } from './run-files.js';
+
+const MOST_NAMED = 20;
+
+/** A file whose earlier content is kept. */
+export type Restorable = Omit<RunFile, 'before'> & {
+  before: NonNullable<RunFile['before']> & { blob: string };
+};
+
+/** What is to become of the files of a run. */
+export interface Plan {
+  /** There was no such file before. */
+  readonly remove: RunFile[];
+  readonly restore: Restorable[];
+  readonly changedSince: string[];
+  readonly notKept: string[];
+}
+
+/** Looks at each file of a run: whether it is as the run left it, and what it was before. */
+export async function planFor(files: WorkspaceFs, runFiles: RunFile[]): Promise<Plan> {
+  const plan: Plan = { remove: [], restore: [], changedSince: [], notKept: [] };
+  for (const file of runFiles) {
+    const { path, replaced, before, after, head } = file;
+    if (isAsBefore(file)) continue;
+    const now = await find(files, path);
+    const isAsLogged = isAbsent(head) ? now?.type !== 'file' : now?.etag === head.etag;
+    if (head.id !== after.id || !isAsLogged) plan.changedSince.push(path);
+    else if (!replaced) plan.remove.push(file);
+    else if (before?.blob) plan.restore.push({ ...file, before: { ...before, blob: before.blob } });
+    else plan.notKept.push(path);
+  }
+  return plan;
+}
+
+/** Whether it is now what it was before the run: nothing is left to do. */
+function isAsBefore({ replaced, before, head }: RunFile): boolean {
+  if (!replaced) return isAbsent(head);
+  return before !== null && before.blob !== null && before.blob === head.blob;
+}
+
+/** There is no file in this version. */
+export const isAbsent = ({ unkept }: RunFile['head']) => unkept === 'deleted';
+
+/** Why the plan is not carried out. */
+export function refusal({ changedSince: changed, notKept }: Plan): Conflict {
+  if (changed.length > 0) return changedSince(changed);
+  return new Conflict(
+    `The contents that these files had before the run were not kept: ${named(notKept)}; pass skip_changed to take back the rest`,
+  );
+}
+
+/** Somebody else's work would be lost. */
+export function changedSince(paths: readonly string[]): Conflict {
+  return new Conflict(
+    `Somebody changed these files after the run: ${named(paths)}; pass skip_changed to take back the rest`,
+  );
+}
+
+function named(paths: readonly string[]): string {
+  const shown = paths.slice(0, MOST_NAMED).map(path => JSON.stringify(path));
+  const more = paths.length - shown.length;
+  return shown.join(', ') + (more > 0 ? ` and ${more} more` : '');
+}
+
+/** What is at a path; null where nothing can be. */
+export async function find(files: WorkspaceFs, path: string): Promise<Entry | null> {
+  try {
+    return await files.stat(path);
+  } catch (error) {
+    if (error instanceof WorkspaceFsError && ['not_found', 'not_directory', 'symlink'].includes(error.code))
+      return null;
+    throw error;
+  }
+}
