@@ -21,7 +21,7 @@ export class PipeSocket extends Socket {
   }
 }
 
-/** 0 if there is nothing to read now. */
+/** Reads once from a descriptor that does not block; 0 if there is nothing now. */
 function readNow(fd: number): number {
   try {
     return readSync(fd, buffer);
@@ -29,4 +29,16 @@ function readNow(fd: number): number {
     if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return 0;
     throw error;
   }
+}
+
+/** What is in a pipe now, about `most` bytes of it. */
+export function readWaiting(fd: number, most: number): Buffer {
+  const chunks: Buffer[] = [];
+  for (let read = 0; read < most; ) {
+    const bytes = readNow(fd);
+    if (bytes === 0) break;
+    read += bytes;
+    chunks.push(Buffer.from(buffer.subarray(0, bytes)));
+  }
+  return Buffer.concat(chunks);
 }

@@ -1,15 +1,18 @@
 import { execFile } from 'node:child_process';
-import { constants, openSync } from 'node:fs';
-import { chown, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { closeSync, constants, openSync, rmSync, writeFileSync } from 'node:fs';
+import { chown, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { SandboxFailure } from './errors.js';
 import { isAlive } from './kill.js';
-import { PipeSocket } from './pipe-socket.js';
+import { PipeSocket, readWaiting } from './pipe-socket.js';
 import type { Owner } from './sandbox.js';
-import { isWhole } from './session-shell.js';
+import { isWhole, nextState } from './session-shell.js';
 
+const READ_ONLY = { mode: 0o444 };
+/** How long a script waits at most that leaves more than fits into a pipe. */
+const READ_MS = 100;
 /** Larger states are not kept: each script would have to read them. */
 const MOST_STATE_BYTES = 1024 * 1024;
 
@@ -32,14 +35,15 @@ async function removeFoldersOfTheDead(parent: string): Promise<void> {
 export class SessionFolder {
   private chunks: Buffer[] = [];
   private leftBytes = 0;
+  private readonly timer: NodeJS.Timeout;
 
+  /** @param left the FIFO's reading end */
   private constructor(
     readonly path: string,
-    private readonly left: PipeSocket,
+    private readonly left: number,
   ) {
-    left.unref();
-    left.on('error', () => left.destroy());
-    left.on('data', bytes => this.keep(bytes));
+    // A shell writes its state line by line, and each would wake us; only who leaves more than a pipe holds has to wait.
+    this.timer = setInterval(() => this.read(), READ_MS).unref();
   }
 
   /**
@@ -58,8 +62,8 @@ export class SessionFolder {
     await clean;
     const path = await mkdtemp(join(parent, `${PREFIX}${process.pid}-`));
     try {
-      const folder = new SessionFolder(path, await makePipe(mkfifo, join(path, 'left'), owner));
-      await folder.write('state', state);
+      const folder = new SessionFolder(path, await makeFifo(mkfifo, join(path, 'left'), owner));
+      folder.write(state);
       if (owner) await chown(path, owner.uid, owner.gid);
       return folder;
     } catch (error) {
@@ -68,52 +72,52 @@ export class SessionFolder {
     }
   }
 
-  async prepare(number: number, script: string, input: string | Buffer): Promise<void> {
-    await Promise.all([
-      writeFile(join(this.path, `script-${number}`), script, { mode: 0o444 }),
-      writeFile(join(this.path, `input-${number}`), input, { mode: 0o444 }),
-    ]);
+  /** Files of a few kilobytes are written while one waits: handing them to other threads takes longer. */
+  prepare(number: number, script: string, input: string | Buffer | undefined): void {
+    writeFileSync(join(this.path, `script-${number}`), script, READ_ONLY);
+    if (input !== undefined) writeFileSync(join(this.path, `input-${number}`), input, READ_ONLY);
   }
 
   /** Takes over what a script has left; false if that was too much. What was left incompletely is not missed. */
-  async settle(number: number): Promise<boolean> {
-    this.left.drain(MOST_STATE_BYTES);
+  settle(number: number): boolean {
+    this.read();
     const fits = this.leftBytes <= MOST_STATE_BYTES;
     const state = Buffer.concat(this.chunks).toString();
     this.chunks = [];
     this.leftBytes = 0;
-    this.left.resume();
-    const used = ['script', 'input'].map(name => join(this.path, `${name}-${number}`));
-    await Promise.all([
-      ...used.map(file => rm(file, { force: true })),
-      ...(fits && isWhole(state, number) ? [this.write('state', state)] : []),
-    ]);
+    for (const name of ['script', 'input']) rmSync(join(this.path, `${name}-${number}`), { force: true });
+    if (fits && isWhole(state, number)) this.write(nextState(state));
     return fits;
   }
 
+  /** Once. */
   async remove(): Promise<void> {
-    this.left.destroy();
+    clearInterval(this.timer);
+    closeSync(this.left);
     await rm(this.path, { recursive: true, force: true });
   }
 
-  /** Whoever writes too much waits until the script is over. */
-  private keep(bytes: Buffer): void {
+  /** Of too much, what is over is thrown away. */
+  private read(): void {
+    const bytes = readWaiting(this.left, MOST_STATE_BYTES + 1);
     this.leftBytes += bytes.length;
     if (this.leftBytes <= MOST_STATE_BYTES) this.chunks.push(bytes);
-    else this.left.pause();
   }
 
-  private async write(name: string, content: string): Promise<void> {
-    const fresh = join(this.path, `${name}.new`);
-    await writeFile(fresh, content, { mode: 0o444 });
-    await rename(fresh, join(this.path, name));
+  /** Nobody reads it until the next script is asked for. */
+  private write(state: string): void {
+    writeFileSync(join(this.path, 'state'), state);
   }
 }
 
 /** A named pipe that its owner may write, and its reading end. */
 export async function makePipe(mkfifo: string, path: string, owner: Owner | undefined): Promise<PipeSocket> {
+  return new PipeSocket(await makeFifo(mkfifo, path, owner));
+}
+
+async function makeFifo(mkfifo: string, path: string, owner: Owner | undefined): Promise<number> {
   await promisify(execFile)(mkfifo, ['-m', '600', path]);
   if (owner) await chown(path, owner.uid, owner.gid);
   // Opened for both directions, it does not end with a writer.
-  return new PipeSocket(openSync(path, constants.O_RDWR | constants.O_NONBLOCK));
+  return openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
 }

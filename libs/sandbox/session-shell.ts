@@ -15,7 +15,9 @@ set -m
 trap 'interrupted=1' HUP INT QUIT TERM USR1 USR2 ALRM
 echo ready >&${tell}
 while IFS= read -r -u ${hear} number; do
-  bash -c "$1" bash "$number" "$2" <"$2/input-$number" >&8 2>&9 8>&- 9>&- ${hear}<&- ${tell}>&- &
+  input=$2/input-$number
+  [[ -e $input ]] || input=/dev/null
+  bash -c "$1" bash "$number" "$2" <"$input" >&8 2>&9 8>&- 9>&- ${hear}<&- ${tell}>&- &
   pid=$! status=127 interrupted=1
   echo "started $number $pid" >&${tell}
   while ((interrupted)); do
@@ -41,7 +43,7 @@ const runner = [
     '{ echo "The folder $PWD is no longer there; this runs in $_session_home" >&2; builtin cd -- "$_session_home"; }',
   'OLDPWD=$_session_old',
   '_session_save() { _session_status=$?; set +eux; trap - ERR DEBUG; unset _session_script; ' +
-    '{ builtin declare -p; builtin declare -f; builtin declare -Fx; builtin printf "#end %s\\n" "$_session_number"; } ' +
+    '{ builtin declare -p; unset -f _session_save; builtin declare -f; builtin declare -Fx; builtin printf "#end %s\\n" "$_session_number"; } ' +
     '>"$_session_folder/left"; }',
   'trap "{ _session_save; } 2>/dev/null" EXIT',
   'eval "$_session_script"',
@@ -65,6 +67,18 @@ export function firstState(env: Record<string, string>, home: string, cwd: strin
     ([name, value]) => `declare -x ${name}=${quoteWords([value])}`,
   );
   return [...variables, `declare -- _session_home=${quoteWords([home])}`, ''].join('\n');
+}
+
+/** Variables that every bash makes for itself; to take them over costs each script time. */
+const OWN_VARIABLES =
+  /^declare -\S+ (?:BASH\w*|COMP_WORDBREAKS|DIRSTACK|EPOCH\w+|E?UID|FUNCNAME|GROUPS|HIST\w+|HOST\w+|LINENO|MACHTYPE|OPTERR|OPTIND|OSTYPE|PIPESTATUS|PPID|RANDOM|SECONDS|SHELLOPTS|SHLVL|SRANDOM|_|_session_(?!home)\w+)=/;
+
+/** What the next script takes over of what one has left: its variables, a line each, and then its functions. */
+export function nextState(left: string): string {
+  const lines = left.split('\n');
+  const functions = lines.findIndex(line => !line.startsWith('declare '));
+  const variables = lines.slice(0, functions).filter(line => !OWN_VARIABLES.test(line));
+  return [...variables, ...lines.slice(functions)].join('\n');
 }
 
 /** Whether a script has handed on everything; one that was killed while it did so has not. */

@@ -121,9 +121,9 @@ export class ShellSession implements SandboxSession {
     if (command.signal?.aborted) return { ...neverStarted(), session_ended: null, cpu_ms: 0 };
     const number = ++this.count;
     const { folder, control } = this.place;
-    await folder.prepare(number, command.script, command.stdin ?? '');
     const refusals = await this.place.refusals();
     if (this.over) throw new SessionOver('The session is over');
+    folder.prepare(number, command.script, command.stdin);
     this.memoryKills = refusals.memory;
     const script = new SessionScript(number, command, this.limits, refusals);
     script.onKill = pid => this.kill(script, pid);
@@ -141,7 +141,7 @@ export class ShellSession implements SandboxSession {
       // What it wrote lies in the pipes by now, and what others write meanwhile comes after.
       for (const name of ['stdout', 'stderr'] as const) this.place[name].drain(this.limits.outputBytes);
       const survives = !this.over && !this.reason;
-      if (survives && !(await this.place.folder.settle(script.number)))
+      if (survives && !this.place.folder.settle(script.number))
         script.add('stderr', Buffer.from('What this script left in variables is too much to be kept\n'));
       const end = survives ? null : await this.ended;
       return script.result(end, await this.place.refusals(), this.cpuMs);

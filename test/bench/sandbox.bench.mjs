@@ -1,6 +1,7 @@
 /**
- * What a fresh sandboxed command costs, against bare bwrap with the same namespaces and mounts spawned from
- * Node. Needs a build: `npm run build && node test/bench/sandbox.bench.mjs [rounds]`.
+ * What a sandboxed command costs. Fresh: a sandbox of its own, against bare bwrap with the same namespaces and mounts
+ * spawned from Node. Warm: in a session, against the same command run by a shell in a bare bwrap that is there already,
+ * which is told through a pipe. Needs a build: `npm run build && node test/bench/sandbox.bench.mjs [rounds]`.
  */
 import { spawn } from 'node:child_process';
 import { chownSync, lstatSync, mkdtempSync, readlinkSync, rmSync } from 'node:fs';
@@ -95,4 +96,58 @@ for (const argv of [['true'], ['bash', '-c', 'echo hi']]) {
   const times = `run=${median(ours).toFixed(2)}ms bare=${median(theirs).toFixed(2)}ms`;
   console.log(`sandbox.fresh ratio=${ratio} ${times} command=${JSON.stringify(argv.join(' '))}`);
 }
+/** A shell in a bare bwrap that runs what it is told, and says when it is done. */
+function openBare() {
+  const loop = 'while IFS= read -r line; do bash -c "$line" </dev/null; echo "done"; done';
+  const child = spawn('bwrap', [...bare, 'bash', '-c', loop], {
+    env: { PATH: '/usr/bin:/bin' },
+    stdio: ['pipe', 'pipe', 'inherit'],
+    ...owner,
+  });
+  let heard = '';
+  let answered = () => {};
+  child.stdout.on('data', bytes => {
+    heard += bytes;
+    if (heard.endsWith('done\n')) answered();
+  });
+  const run = command =>
+    new Promise(resolve => {
+      heard = '';
+      answered = resolve;
+      child.stdin.write(`${command}\n`);
+    });
+  return { run, end: () => child.stdin.end() };
+}
+
+const theirs = openBare();
+const session = await sandbox.openSession({ workspace, owner });
+for (const command of ['true', 'echo hi', 'ls -la /usr/bin | wc -l']) {
+  const [warm, floor] = [[], []];
+  await theirs.run(command);
+  await session.run({ script: command });
+  for (let round = 0; round < rounds; round++) {
+    floor.push(await timed(() => theirs.run(command)));
+    warm.push(await timed(() => session.run({ script: command })));
+  }
+  const ratio = (median(warm) / median(floor)).toFixed(3);
+  const perSecond = values => Math.round((1000 * values.length) / values.reduce((sum, one) => sum + one, 0));
+  const times = `session=${median(warm).toFixed(2)}ms bare=${median(floor).toFixed(2)}ms`;
+  const rates = `per_second=${perSecond(warm)} bare_per_second=${perSecond(floor)}`;
+  console.log(`sandbox.warm ratio=${ratio} ${times} ${rates} command=${JSON.stringify(command)}`);
+}
+await session.end();
+theirs.end();
+
+const count = 4 * rounds;
+const width = 8;
+const spent = await timed(() =>
+  Promise.all(
+    Array.from({ length: width }, async () => {
+      for (let done = 0; done < count / width; done++)
+        await sandbox.run({ workspace, owner, argv: ['true'] });
+    }),
+  ),
+);
+console.log(`sandbox.throughput fresh_per_second=${Math.round((1000 * count) / spent)} concurrency=${width}`);
 rmSync(workspace, { recursive: true });
+process.exit(0);
