@@ -83,9 +83,12 @@ describe('bubblewrap sandbox', () => {
       argv: ['bash', '-c', script],
     });
 
-    it('leaves no process when the service is killed', async () => {
+    it.each([
+      ['a command', {}],
+      ['a session', { script: forkTree }],
+    ])('leaves no process of %s when the service is killed', async (_what, more) => {
       const lifeline = workspace.lifeline();
-      const service = startService('bubblewrap', {}, requestOf(forkTree));
+      const service = startService('bubblewrap', {}, { ...requestOf(forkTree), ...more });
       await service.said('ready');
       const ended = lifeline.ended();
       await service.killed();

@@ -85,15 +85,21 @@ interface Service {
   killed(): Promise<void>;
 }
 
-/** It uses the built sandbox, and says `starting` when it has run a first command. */
-export function startService(driver: string, options: object, request: SandboxRequest): Service {
+/** It uses the built sandbox, and says `starting` when it has run a first command. A `script` is run in a session instead. */
+export function startService(
+  driver: string,
+  options: object,
+  request: SandboxRequest & { script?: string },
+): Service {
   const built = join(import.meta.dirname, '../../dist/libs/sandbox/index.js');
   const program = `import { createSandbox } from ${JSON.stringify(built)};
     const sandbox = createSandbox(${JSON.stringify(driver)}, ${JSON.stringify(options)});
     const request = ${JSON.stringify(request)};
     await sandbox.run({ ...request, argv: ['true'] });
     process.stdout.write('starting');
-    await sandbox.run({ ...request, onOutput: ({ text }) => process.stdout.write(text) });`;
+    const onOutput = ({ text }) => process.stdout.write(text);
+    if (request.script === undefined) await sandbox.run({ ...request, onOutput });
+    else await (await sandbox.openSession(request)).run({ script: request.script, onOutput });`;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
