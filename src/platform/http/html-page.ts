@@ -20,6 +20,7 @@ p.code{font-size:1.375rem;font-weight:600;text-align:center}
 .facts dt{color:#5c5c57;font-size:.875rem}
 .facts dd{margin:0 0 8px}
 .facts dd:last-child{margin:0}
+.facts pre{margin:0;font-size:.875rem;white-space:pre-wrap;overflow-wrap:anywhere}
 fieldset{margin:20px 0 0;padding:0;border:0}
 legend{padding:0;margin:0 0 6px;font-weight:600}
 .choice{display:flex;gap:10px;align-items:flex-start;margin:0;padding:8px 0;font-weight:400}
@@ -40,8 +41,7 @@ button.link{width:auto;margin:8px 0 0;padding:4px 0;border:0;background:none;col
 .aside{margin:16px 0 0;color:#5c5c57;font-size:.875rem}
 :focus-visible{outline:3px solid #1d4ed8;outline-offset:2px}
 @media(max-width:30rem){body{padding:16px 12px}main{padding:24px 20px}}
-@media(prefers-color-scheme:dark){body{background:#18181a;color:#ededeb}main{background:#232326;border-color:#3a3a3e}a,summary,button.quiet,button.link{color:#93b4fd}input:not([type=radio],[type=checkbox]){background:#18181a}.facts{background:#18181a}.hint,.brand,.aside,.facts dt,.choice small,fieldset:has([value=chosen]:not(:checked)) .list.of-choice{display:none}
-.list h2{color:#a9a9a4}.problem{background:#3b1a1a}:focus-visible{outline-color:#93b4fd}button.quiet{border-color:#93b4fd}}
+@media(prefers-color-scheme:dark){body{background:#18181a;color:#ededeb}main{background:#232326;border-color:#3a3a3e}a,summary,button.quiet,button.link{color:#93b4fd}input:not([type=radio],[type=checkbox]){background:#18181a}.facts{background:#18181a}.hint,.brand,.aside,.facts dt,.choice small,.list h2{color:#a9a9a4}.problem{background:#3b1a1a}:focus-visible{outline-color:#93b4fd}button.quiet{border-color:#93b4fd}}
 `;
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
 

@@ -1,0 +1,123 @@
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Json } from '../harness/client.js';
+import { startOAuthService } from '../harness/oauth.js';
+import type { Person, TestService } from '../harness/service.js';
+import { launchChromium } from './launch.js';
+
+const PICTURES = path.resolve('.cache/screenshots');
+const DESKTOP = { width: 1280, height: 900 };
+const PHONE = { width: 375, height: 740 };
+
+let service: TestService;
+let chromium: Browser;
+let ada: Person;
+let workspace: string;
+
+beforeAll(async () => {
+  mkdirSync(PICTURES, { recursive: true });
+  chromium = await launchChromium();
+  service = await startOAuthService();
+  ada = await service.person('Ada Lovelace');
+  workspace = await service.workspace(ada, { name: 'Customer interviews 2026 with a long name' });
+});
+afterAll(async () => {
+  await chromium?.close();
+  await service?.stop();
+});
+
+/** A client that cannot ask wants a file gone; the link that it is given, and what the same call answers later. */
+async function ask(file: string): Promise<{ link: string; again: () => Promise<Json> }> {
+  await ada.client.put(`/api/workspaces/${workspace}/files/content`, { path: file, content: 'x' });
+  const key = await service.key(ada, { name: 'Desk Assistant' });
+  const call = async () => {
+    const input = { name: 'file_delete', workspace_id: workspace, input: { path: file } };
+    const { body } = await key.with({ accept: 'application/json, text/event-stream' }).post('/mcp', {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'actions_write', arguments: input },
+    });
+    return body.result;
+  };
+  const { content } = await call();
+  return { link: /http\S+\/approvals\/[\w-]+/.exec(content[0].text)?.[0] ?? '', again: call };
+}
+
+async function open(options: BrowserContextOptions, link: string) {
+  const context = await chromium.newContext(options);
+  const page = await context.newPage();
+  await page.goto(link);
+  return { page, context };
+}
+
+async function signIn(page: Page, password = ada.password): Promise<void> {
+  await page.getByLabel('E-mail address').fill(ada.email);
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+}
+
+const picture = (page: Page, name: string) =>
+  page.screenshot({ path: path.join(PICTURES, `approval-${name}.png`), fullPage: true });
+
+const hasNoOverflow = (page: Page) =>
+  page.evaluate('document.documentElement.scrollWidth <= document.documentElement.clientWidth');
+
+describe.each([
+  ['desktop', { viewport: DESKTOP }],
+  ['phone', { viewport: PHONE, isMobile: true, deviceScaleFactor: 2 }],
+  ['without-javascript', { viewport: DESKTOP, javaScriptEnabled: false }],
+  ['dark', { viewport: PHONE, colorScheme: 'dark' as const }],
+] as [string, BrowserContextOptions][])('on %s', (name, options) => {
+  it('a person sees what is to be done, and allows it once', async () => {
+    const file = `a folder with a rather long name/${'part-'.repeat(12)}${name}.txt`;
+    const { link, again } = await ask(file);
+    const { page, context } = await open(options, link);
+    await signIn(page, 'not the password');
+    await page.getByRole('alert').waitFor();
+    await picture(page, `${name}-sign-in`);
+    await signIn(page);
+    await page.getByRole('heading', { name: 'File delete?' }).waitFor();
+    expect(await page.getByText(file).count()).toBe(1);
+    expect(await page.getByText('The API key Desk Assistant').count()).toBe(1);
+    await picture(page, `${name}-question`);
+    if (options.javaScriptEnabled !== false) expect(await hasNoOverflow(page)).toBe(true);
+    await page.getByRole('button', { name: 'Allow once' }).click();
+    await page.getByRole('heading', { name: 'You allowed it' }).waitFor();
+    await picture(page, `${name}-allowed`);
+    expect((await again()).structuredContent).toMatchObject({ status: 'completed' });
+    await page.reload();
+    await page.getByRole('heading', { name: 'It is done' }).waitFor();
+    await context.close();
+  });
+});
+
+it('the keyboard alone is enough', async () => {
+  const { link, again } = await ask('keyboard.txt');
+  const { page, context } = await open({ viewport: DESKTOP }, link);
+  // The field has the focus by itself, once the page is painted.
+  await page.locator('#email:focus').waitFor();
+  await page.keyboard.type(ada.email);
+  await page.keyboard.press('Tab');
+  await page.keyboard.type(ada.password);
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'File delete?' }).waitFor();
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'You did not allow it' }).waitFor();
+  expect(await again()).toMatchObject({ isError: true });
+  await context.close();
+});
+
+it('the page cannot be framed', async () => {
+  const { link } = await ask('framed.txt');
+  const { page, context } = await open({ viewport: DESKTOP }, 'about:blank');
+  await page.setContent(`<iframe src="${link}" title="x"></iframe>`);
+  await page.waitForLoadState('networkidle');
+  const frame = page.frames().at(-1);
+  expect(await frame?.getByText('Sign in').count()).toBe(0);
+  await context.close();
+});
