@@ -17,6 +17,11 @@ export async function bench(work) {
   }
 }
 
+/** To be done when all is over, last first. */
+export function onEnd(clean) {
+  cleanups.push(clean);
+}
+
 export function folder() {
   const made = mkdtempSync(path.join(tmpdir(), 'atelier-bench-'));
   chmodSync(made, 0o755);
@@ -64,7 +69,7 @@ export async function atelier(env = {}) {
   return { ...service, url: `http://127.0.0.1:${port}`, credentials, dataDir: DATA_DIR, env: settings };
 }
 
-async function freePort() {
+export async function freePort() {
   const server = http.createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address();

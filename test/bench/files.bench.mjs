@@ -1,0 +1,230 @@
+/**
+ * Files over HTTP against programs that do nothing else: downloads against nginx, a folder as an archive against `zip -1`,
+ * a duplicate of 10,000 files against `cp -a` on tmpfs; and pages of a workspace of 100,000 files against `find`.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { atelier, bench, compare, folder, freePort, onEnd, report, requestsPerSecond } from './lib.mjs';
+
+const TEXT = 'alpha beta gamma delta lorem ipsum dolor sit amet function return\n';
+
+const timed = async work => {
+  const start = performance.now();
+  await work();
+  return performance.now() - start;
+};
+
+function programOf(name) {
+  const folders = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/sbin'];
+  return folders.map(at => path.join(at, name)).find(isExecutable);
+}
+
+function isExecutable(file) {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false; // absent or closed
+  }
+}
+
+const skip = (name, what) => process.stdout.write(`${name}: skipped, ${what}\n`);
+
+function run(program, args, cwd) {
+  const { status, stderr } = spawnSync(program, args, {
+    cwd,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    maxBuffer: 1e9,
+  });
+  if (status !== 0) throw new Error(`${program} failed: ${stderr}`);
+}
+
+/** Serves a folder; nothing is logged, two processes, files sent by the kernel: how one would run it. */
+async function nginx(program, root) {
+  const at = folder();
+  const port = await freePort();
+  writeFileSync(
+    path.join(at, 'nginx.conf'),
+    `daemon off; worker_processes 2; pid ${at}/pid; error_log ${at}/error.log;
+    ${process.getuid() === 0 ? 'user root;' : ''}
+    events {}
+    http { access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000;
+      ${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(name => `${name}_temp_path ${at}/${name};`).join(' ')}
+      server { listen 127.0.0.1:${port}; root ${root}; } }`,
+  );
+  const child = spawn(program, ['-p', at, '-c', path.join(at, 'nginx.conf')], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  onEnd(async () => {
+    child.kill('SIGTERM');
+    if (child.exitCode === null) await once(child, 'exit');
+  });
+  const url = `http://127.0.0.1:${port}`;
+  for (let tries = 0; tries < 50; tries++) {
+    if (await fetch(url).catch(() => undefined)) return url;
+    await new Promise(resolve => setTimeout(resolve, 50));
+  }
+  throw new Error('nginx does not answer');
+}
+
+class Service {
+  constructor({ url, credentials, dataDir }) {
+    Object.assign(this, { url, dataDir, headers: { 'x-api-key': credentials.api_key } });
+  }
+
+  async json(method, at, body) {
+    const headers = { ...this.headers, 'content-type': 'application/json' };
+    const response = await fetch(`${this.url}${at}`, { method, headers, body: body && JSON.stringify(body) });
+    const answer = await response.json();
+    if (!response.ok) throw new Error(`${at} answered ${response.status}: ${answer.detail}`);
+    return answer;
+  }
+
+  async workspace() {
+    const { items } = await this.json('GET', '/api/organizations');
+    const { id } = await this.json('POST', '/api/workspaces', {
+      name: 'Bench',
+      organization_id: items[0].id,
+    });
+    return { id, root: path.join(this.dataDir, 'workspaces', id), at: `/api/workspaces/${id}` };
+  }
+}
+
+/** Files as a user of the workspace would have made them. */
+function fill(root, count, bytes) {
+  const { uid, gid } = statSync(root);
+  const content = TEXT.repeat(Math.ceil(bytes / TEXT.length)).slice(0, bytes);
+  for (let n = 0; n < count; n++) {
+    const at = path.join(root, `d${Math.floor(n / 100)}`);
+    if (n % 100 === 0) mkdirSync(at);
+    writeFileSync(path.join(at, `f${n}.txt`), content);
+  }
+  run('chown', ['-R', `${uid}:${gid}`, root]);
+}
+
+async function downloads(service) {
+  const program = programOf('nginx');
+  if (!program) return skip('download / nginx', 'nginx is not installed (apt-get install nginx-light)');
+  const { root, at } = await service.workspace();
+  const served = await nginx(program, root);
+  for (const [name, bytes, goal] of [
+    ['10k', 10_240, 'goal >= 0.4'],
+    ['1m', 1_048_576, 'goal >= 1.0'],
+  ]) {
+    writeFileSync(path.join(root, name), Buffer.alloc(bytes, name));
+    const ours = `${service.url}${at}/files/download?path=${name}`;
+    const result = await compare(
+      5,
+      () => requestsPerSecond(ours, { headers: service.headers, ms: 1500 }),
+      () => requestsPerSecond(`${served}/${name}`, { ms: 1500 }),
+    );
+    const detail = `${result.ours | 0} of ${result.floor | 0} requests/s`;
+    report(`download ${name} / nginx`, result.ours / result.floor, goal, detail);
+  }
+}
+
+async function archive(service) {
+  const program = programOf('zip');
+  if (!program) return skip('zip / zip -1', 'zip is not installed (apt-get install zip)');
+  const { root, at } = await service.workspace();
+  fill(root, 2000, 20_000);
+  const result = await compare(
+    5,
+    () =>
+      timed(async () => {
+        const response = await fetch(`${service.url}${at}/files/download?path=`, {
+          headers: service.headers,
+        });
+        let bytes = 0;
+        for await (const chunk of response.body) bytes += chunk.length;
+        if (response.status !== 200 || bytes < 1000) throw new Error(`the archive has ${bytes} bytes`);
+      }),
+    () => timed(() => run('sh', ['-c', `${program} -1 -q -r - . | cat >/dev/null`], root)),
+  );
+  const detail = `${result.ours | 0} ms, alone ${result.floor | 0} ms`;
+  report('2,000 files as zip / zip -1', result.ours / result.floor, 'goal <= 1.5', detail);
+}
+
+async function duplicates(service) {
+  const { root, at } = await service.workspace();
+  fill(root, 10_000, 2_000);
+  const result = await compare(
+    3,
+    () =>
+      timed(async () => {
+        const { operation_id } = await service.json('POST', `${at}/duplicate`, { name: 'Copy' });
+        const events = await fetch(`${service.url}/api/operations/${operation_id}/events`, {
+          headers: service.headers,
+        });
+        const said = await events.text(); // the stream ends with the operation
+        if (!said.includes('operation.completed')) throw new Error('the copy failed');
+      }),
+    () => timed(() => run('cp', ['-a', root, path.join(folderOnTmpfs(), 'copy')])),
+  );
+  const detail = `${result.ours | 0} ms, alone ${result.floor | 0} ms`;
+  report('duplicate 10,000 / cp -a, tmpfs', result.ours / result.floor, '', detail);
+}
+
+async function many(service) {
+  const { root, at } = await service.workspace();
+  fill(root, 100_000, 10);
+  writeFileSync(path.join(root, 'd999', 'needle.txt'), 'a needle\n');
+  const pages = async () => {
+    let cursor = '';
+    let count = 0;
+    do {
+      const page = await service.json('GET', `${at}/files?recursive=true&limit=200${cursor}`);
+      count += page.items.length;
+      cursor = page.next_cursor && `&cursor=${encodeURIComponent(page.next_cursor)}`;
+    } while (cursor && count < 2000);
+  };
+  const listed = await compare(
+    3,
+    () => timed(pages),
+    () => timed(() => run('find', ['.', '-printf', '%p\\n'], root)),
+  );
+  const detail = `${listed.ours | 0} ms, find ${listed.floor | 0} ms`;
+  report('100,000 files: ten pages / find', listed.ours / listed.floor, '', detail);
+  const found = await compare(
+    3,
+    () =>
+      timed(async () => {
+        const { items } = await service.json('GET', `${at}/search?q=needle&case_sensitive=true`);
+        if (items.length !== 1) throw new Error(`${items.length} found`);
+      }),
+    () => timed(() => run('grep', ['-rIF', 'needle', '.'], root)),
+  );
+  report(
+    '100,000 files: search / grep',
+    found.ours / found.floor,
+    '',
+    `${found.ours | 0} ms, grep ${found.floor | 0} ms`,
+  );
+}
+
+/** Where the system has one: what is compared is work, not a disk. */
+function folderOnTmpfs() {
+  const made = mkdtempSync(path.join(isExecutable('/dev/shm') ? '/dev/shm' : tmpdir(), 'atelier-bench-'));
+  chmodSync(made, 0o755);
+  onEnd(() => rmSync(made, { recursive: true, force: true }));
+  return made;
+}
+
+const only = process.argv[2];
+await bench(async () => {
+  const service = new Service(await atelier({ DATA_DIR: folderOnTmpfs() }));
+  for (const work of [downloads, archive, duplicates, many])
+    if (!only || work.name === only) await work(service);
+});
