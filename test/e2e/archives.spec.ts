@@ -154,6 +154,99 @@ describe('extracting', () => {
   });
 });
 
+describe('a hostile archive', () => {
+  /** The central directory, and where it begins (APPNOTE.TXT 4.3.12, 4.3.16). */
+  function directoryOf(zip: Buffer): { end: Buffer; records: Buffer; start: number } {
+    const end = zip.subarray(zip.lastIndexOf(Buffer.from('PK\x05\x06', 'latin1')));
+    const [size, start] = [end.readUInt32LE(12), end.readUInt32LE(16)];
+    return { end: Buffer.from(end), records: zip.subarray(start, start + size), start };
+  }
+
+  it('whose entries share one content is counted by what it unpacks to', async () => {
+    const workspace = await service.workspace(ada);
+    const zip = await zipOf({ aaaa: Buffer.alloc(1_000_000) });
+    const { end, records, start } = directoryOf(zip);
+    const names = Array.from({ length: 40 }, (_, n) => `a${String(n).padStart(3, '0')}`);
+    const many = names.map(name => Buffer.from(records.toString('latin1').replace('aaaa', name), 'latin1'));
+    const size = many.reduce((sum, { length }) => sum + length, 0);
+    for (const at of [8, 10]) end.writeUInt16LE(names.length, at);
+    end.writeUInt32LE(size, 12);
+    await upload(workspace, 'x.zip', Buffer.concat([zip.subarray(0, start), ...many, end]));
+    expect(await extract(workspace, 'x.zip')).toMatchObject({
+      status: 413,
+      body: { detail: expect.stringMatching(/unpacks to more than \d+ bytes/) },
+    });
+    expect(await list(workspace, '')).toEqual(['x.zip']);
+  });
+
+  it('that lies about a size is found out, and leaves no part of the file', async () => {
+    const workspace = await service.workspace(ada);
+    const zip = await zipOf({ lies: Buffer.alloc(5_000_000) });
+    const { records, start, end } = directoryOf(zip);
+    const lying = Buffer.from(records);
+    lying.writeUInt32LE(10, 24);
+    await upload(workspace, 'x.zip', Buffer.concat([zip.subarray(0, start), lying, end]));
+    expect(await extract(workspace, 'x.zip')).toMatchObject({
+      status: 422,
+      body: { detail: expect.stringMatching(/^The archive cannot be read: .*too many bytes/) },
+    });
+    expect((await list(workspace, '')).filter(name => name.includes('lies'))).toEqual([]);
+  });
+
+  it('within an archive stays one', async () => {
+    const workspace = await service.workspace(ada);
+    const inner = await zipOf({ zeros: Buffer.alloc(900_000) });
+    await upload(workspace, 'x.zip', await zipOf({ 'inner.zip': inner }));
+    expect(await extract(workspace, 'x.zip')).toMatchObject({ status: 200, body: { files: 1 } });
+    expect(readFileSync(path.join(folderOf(workspace), 'out/inner.zip'))).toEqual(inner);
+  });
+
+  const gnuTar = (...options: string[]): Buffer => {
+    const file = path.join(scratch, 'plain');
+    writeFileSync(file, 'x');
+    const args = ['--format=gnu', '-P', '-cf', '-', '-C', scratch, ...options, 'plain'];
+    return execFileSync('tar', args);
+  };
+
+  it.each([
+    ['leads outside', `../../${'n'.repeat(120)}`, /leads outside/],
+    ['is absolute', `/tmp/${'n'.repeat(120)}`, /leads outside/],
+    ['is too long', 'n'.repeat(300), /longer than 255 bytes/],
+    ['is too deep', 'd/'.repeat(120), /folders deep/],
+  ])('with a long name as GNU tar writes it is refused where it %s', async (_, name, why) => {
+    const workspace = await service.workspace(ada);
+    await upload(workspace, 'x.tar', gnuTar(`--transform=s,^plain$,${name}f,`));
+    expect(await extract(workspace, 'x.tar')).toMatchObject({
+      status: 422,
+      body: { detail: expect.stringMatching(why) },
+    });
+    expect(await list(workspace, '')).toEqual(['x.tar']);
+  });
+
+  it('with a file of holes writes none of them', async () => {
+    const workspace = await service.workspace(ada);
+    const holes = path.join(scratch, 'holes');
+    execFileSync('truncate', ['-s', '1G', holes]);
+    await upload(workspace, 'x.tar', gnuTar('--sparse', 'holes'));
+    const { status, body } = await extract(workspace, 'x.tar');
+    expect([status, body.skipped]).toEqual([200, ['holes']]);
+    expect(await list(workspace, 'out')).toEqual(['out/plain']);
+  });
+
+  it('keeps names of any characters, which lists and refusals show without harm', async () => {
+    const workspace = await service.workspace(ada);
+    const name = 'new\nline \u202egnp.exe';
+    await upload(workspace, 'x.tar', await tarOf([[{ name }, 'x']]));
+    expect(await extract(workspace, 'x.tar')).toMatchObject({ status: 200, body: { files: 1 } });
+    expect(await list(workspace, 'out')).toEqual([`out/${name}`]);
+    const { status, body } = await extract(workspace, 'x.tar');
+    expect([status, body.detail]).toEqual([409, expect.stringContaining('is there already')]);
+    const absent = await ada.client.get(`${files(workspace)}/content?path=${encodeURIComponent(`${name}2`)}`);
+    expect(absent.status).toBe(404);
+    for (const detail of [body.detail, absent.body.detail]) expect(detail).not.toMatch(/[\n\u202e]/);
+  });
+});
+
 describe('quotas', () => {
   it('refuse what does not fit, with the figures, until something is deleted', async () => {
     const workspace = await service.workspace(ada);

@@ -822,6 +822,18 @@ describe('a workspace that code has prepared', () => {
       }
     })();
     const statuses = new Set<number>();
+    const search = `/api/workspaces/${workspace}/search`;
+    /** Search, by content and name, and archives go through whole trees. */
+    const readsNothingOutside = async (round: number) => {
+      const found = await ada.client.get(`${search}?q=${encodeURIComponent(SECRET)}&ignored=true`);
+      expect([found.status, found.body.items]).toEqual([200, []]);
+      expect((await ada.client.get(`${search}?q=secret.txt&in=names&path=swap`)).status).toBe(200);
+      const archive = path.join(service.dataDir, `swap-${round}.zip`);
+      const response = await ada.client.raw('GET', files('/download', { path: 'swap' }));
+      writeFileSync(archive, Buffer.from(await response.arrayBuffer()));
+      const { stdout } = await run('unzip', ['-p', archive]).catch(() => ({ stdout: '' })); // empty, or cut short
+      expect(stdout).not.toContain(SECRET);
+    };
     for (let round = 0; round < 60; round++) {
       const answers = await Promise.all([
         ada.client.get(files('/content', { path: 'swap/dir/secret.txt' })),
@@ -838,6 +850,7 @@ describe('a workspace that code has prepared', () => {
         statuses.add(status);
         expect(JSON.stringify(body)).not.toContain(SECRET);
       }
+      if (round % 10 === 0) await readsNothingOutside(round);
     }
     swapping = false;
     await swapper;

@@ -12,7 +12,7 @@ export interface ArchiveEntry {
   /** other: links, devices and the like. */
   readonly type: 'file' | 'directory' | 'other';
   readonly size: number;
-  open(): Promise<Readable>;
+  open(): Promise<AsyncIterable<Uint8Array>>;
 }
 
 /** Counts what an archive unpacks to while it is read; throws when that is too much. */
@@ -30,9 +30,28 @@ export async function* entriesOf(file: OpenFile, meter: Meter): AsyncGenerator<A
   try {
     yield* isZip ? zipEntries(file, meter) : tarEntries(file, isGzip, meter);
   } catch (error) {
-    if (!(error instanceof Error) || !isFaultOfArchive(error)) throw error;
-    throw new Invalid(`The archive cannot be read: ${error.message}`);
+    throw explained(error);
   }
+}
+
+/**
+ * The content of an entry. What is wrong with it may show before anyone reads it, and must not be an error without a
+ * listener, which would end the process.
+ */
+function contentOf(stream: Readable): AsyncIterable<Uint8Array> {
+  stream.on('error', () => undefined);
+  return (async function* () {
+    try {
+      yield* stream;
+    } catch (error) {
+      throw explained(error);
+    }
+  })();
+}
+
+function explained(error: unknown): unknown {
+  if (!(error instanceof Error) || !isFaultOfArchive(error)) return error;
+  return new Invalid(`The archive cannot be read: ${error.message}`);
 }
 
 /** What its readers say of a broken archive are plain errors, or zlib's. */
@@ -52,7 +71,7 @@ async function* zipEntries(file: OpenFile, meter: Meter): AsyncGenerator<Archive
       name: entry.fileName,
       type: typeOf(entry),
       size: entry.uncompressedSize,
-      open: () => zip.openReadStreamPromise(entry),
+      open: async () => contentOf(await zip.openReadStreamPromise(entry)),
     };
   }
 }
@@ -105,7 +124,7 @@ async function* tarEntries(file: OpenFile, isGzip: boolean, meter: Meter): Async
         size,
         open: async () => {
           taken = true;
-          return entry as unknown as Readable;
+          return contentOf(entry as unknown as Readable);
         },
       };
       if (!taken) entry.resume();

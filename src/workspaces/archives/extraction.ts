@@ -1,6 +1,7 @@
 import {
   normalizePath,
   type OpenFile,
+  quotePath,
   type WorkspaceFs,
   WorkspaceFsError,
 } from '#libs/workspace-fs/index.js';
@@ -42,7 +43,7 @@ export class Extraction {
       if (entry.type !== 'file') continue;
       if (entry.size > this.maxFileBytes)
         throw new TooLarge(
-          `${entry.name} has ${entry.size} bytes; a file may have ${this.maxFileBytes} here`,
+          `${quotePath(entry.name)} has ${entry.size} bytes; a file may have ${this.maxFileBytes} here`,
         );
       await this.refuseIfTaken(path);
       plan.files++;
@@ -81,7 +82,7 @@ export class Extraction {
 
   private pathOf({ name }: ArchiveEntry): string {
     if (name.startsWith('/') || name.includes('\\') || name.split('/').includes('..'))
-      throw new Invalid(`The archive holds the path ${JSON.stringify(name)}, which leads outside`);
+      throw new Invalid(`The archive holds the path ${quotePath(name)}, which leads outside`);
     return normalizePath(`${this.folder}/${name}`);
   }
 
@@ -92,6 +93,6 @@ export class Extraction {
       if (error instanceof WorkspaceFsError && error.code === 'not_found') return;
       throw error;
     }
-    throw new Conflict(`${path} is there already; nothing was unpacked`);
+    throw new Conflict(`${quotePath(path)} is there already; nothing was unpacked`);
   }
 }

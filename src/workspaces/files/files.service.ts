@@ -164,8 +164,14 @@ export class FilesService {
   async downloadAny(actor: Actor, { workspace_id, path }: DownloadFile): Promise<OpenFile | ZippedFolder> {
     const workspace = await this.workspaces.require(actor, 'file.read', workspace_id);
     const files = this.folders.open(workspace);
-    const { type, path: at } = await files.stat(path);
-    if (type !== 'directory') return files.openRead(path);
+    const at = normalizePath(path);
+    if (at !== '') {
+      try {
+        return await files.openRead(at); // what it is shows in opening it: most downloads are files
+      } catch (error) {
+        if (!(error instanceof WorkspaceFsError && error.code === 'is_directory')) throw error;
+      }
+    }
     return { name: at.slice(at.lastIndexOf('/') + 1) || workspace.name, zip: () => zipFolder(files, at) };
   }
 

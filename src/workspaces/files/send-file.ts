@@ -5,6 +5,9 @@ import type { OpenFile } from '#libs/workspace-fs/index.js';
 import { type ByteRange, rangeOf } from './byte-range.js';
 import { contentDisposition, isHarmless } from './content-disposition.js';
 
+/** What is read at once: a stream costs more than the bytes do. */
+const SMALL_BYTES = 256 * 1024;
+
 /** Answers with the bytes of an open file, or to HEAD with all but them, and closes it. */
 export async function sendFile(
   request: FastifyRequest,
@@ -25,7 +28,9 @@ export async function sendFile(
     const range = isHead ? undefined : rangeOf(request.headers, etag, size);
     void reply.status(range ? 206 : 200).headers(headersOf(file, range, inline));
     if (isHead) return await sendNothing(reply, file);
-    void reply.send(file.stream(range));
+    if (range || size > SMALL_BYTES) return void reply.send(file.stream(range));
+    void reply.send(await file.bytes());
+    await file.close();
   } catch (error) {
     await file.close();
     throw error;
