@@ -7,6 +7,12 @@ import { Signals } from '../../platform/signals/signals.js';
 import type { Run } from './run.entity.js';
 import { holdTopic, RUNS_DUE, runTopic } from './run-journal.js';
 
+/**
+ * A run over which so many workers were lost may be what ends them. A process carries one such run at a time, so that no
+ * other is given up with it for having been there.
+ */
+const SUSPECT = 2;
+
 /** Room for one run in a worker of this process, held until the run begins or does not. */
 export interface Place {
   /** The process that is to be written down as the run's holder. */
@@ -56,8 +62,13 @@ export class RunQueue {
   /** Takes up to `limit` runs for new attempts, the oldest first. */
   async take(limit: number): Promise<Row<Run>[]> {
     await this.processes.requireFresh();
+    const isSuspect = sql`(lost + (state = 'running')::int >= ${SUSPECT})`;
+    const firstSuspect = sql`select id from run where due and status = 'pending' and ${isSuspect} and not exists (
+      select 1 from run where holder = ${this.processes.id} and status = 'pending' and lost >= ${SUSPECT} and parent_id is null)
+      order by number limit 1`;
     return this.claim(
-      sql`select id from run where due and status = 'pending' and state <> 'waiting' and merged_into is null order by number limit ${limit} for update skip locked`,
+      sql`select id from run where due and status = 'pending' and state <> 'waiting' and merged_into is null
+        and (not ${isSuspect} or id = (${firstSuspect})) order by number limit ${limit} for update skip locked`,
     );
   }
 
