@@ -473,6 +473,33 @@ describe('a task', () => {
     expect((await agent.ended(sent)).result.response).toMatch(/did not finish \(stopped\)\. Half/);
   });
 
+  it('waits for a person where a call of it needs one, and goes on with the decision', async () => {
+    const policy = `/api/workspaces/${workspace}/approval-policy`;
+    await ada.client.patch(policy, { write: 'ask' });
+    const write = { name: 'write_file', input: { path: 'asked.md', content: 'x' } };
+    answer({
+      go: messages =>
+        isFirst(messages) ? { tool: task('writer', 'ask') } : { text: `Told: ${lastOf(messages)}` },
+      ask: messages => (isFirst(messages) ? { tool: write } : { text: 'Written.' }),
+    });
+    const sent = await agent.send('go', {
+      workspace_id: workspace,
+      model: 'local/small',
+      on_approval: 'wait',
+    });
+    const approvals = `/api/agent/approvals?workspace_id=${workspace}&status=pending`;
+    const { data } = await agent.until(
+      sent,
+      ({ event, data: its }) => event === 'tool.output' && its.task_call_id,
+    );
+    await agent.until({ call_id: data.task_call_id }, ({ event }) => event === 'approval.requested');
+    const [asked] = (await ada.client.get(approvals)).body.items;
+    expect(asked).toMatchObject({ tool: 'write_file', call_id: data.task_call_id });
+    await ada.client.post(`/api/agent/approvals/${asked.id}`, { decision: 'allow' });
+    expect((await agent.ended(sent)).result.response).toBe('Told: Written.');
+    await ada.client.patch(policy, { write: 'auto' });
+  });
+
   it('goes with its chat', async () => {
     answer({
       go: messages => (isFirst(messages) ? { tool: task('reader', 'quick') } : { text: 'ok' }),

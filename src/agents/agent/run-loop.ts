@@ -6,6 +6,7 @@ import { isOutage } from '../../platform/database/outage.js';
 import type { Row } from '../../platform/database/rows.js';
 import { Log, withLogContext } from '../../platform/log/log.js';
 import { Signals } from '../../platform/signals/signals.js';
+import { WakeUp } from '../../platform/signals/wake-up.js';
 import { AttachmentsStore } from '../attachments/attachments.store.js';
 import { MessagesStore } from '../chats/messages.store.js';
 import { Compactor } from '../context/compactor.js';
@@ -16,7 +17,7 @@ import { RunAttempt, RunParts } from './run-attempt.js';
 import { RunAuthority } from './run-authority.js';
 import { faultOf, RunWaits, TooManyLost } from './run-fault.js';
 import { RunHold } from './run-hold.js';
-import { RunJournal, RunLost } from './run-journal.js';
+import { RunJournal, RunLost, runTopic } from './run-journal.js';
 import type { RunLimits } from './run-limits.js';
 import { RunQueue } from './run-queue.js';
 import { RunStopper } from './run-stopper.js';
@@ -84,6 +85,25 @@ export class RunLoop {
     return this.carryUnder(taken.id, { stopping }, taken);
   }
 
+  /** Until the task has ended; while it waits for a person, the run above waits with it. */
+  private async carryTask(
+    taskId: string,
+    stopping: AbortSignal,
+    above: NonNullable<Carriage['above']>,
+  ): Promise<void> {
+    const { signal } = above;
+    const wakeUp = new WakeUp(this.signals, runTopic(taskId));
+    try {
+      while (!signal.aborted) {
+        await this.carryUnder(taskId, { stopping, above });
+        if (signal.aborted || (await this.runs.find(taskId))?.status !== 'pending') return;
+        await wakeUp.wait(signal);
+      }
+    } finally {
+      wakeUp.close();
+    }
+  }
+
   private async carryUnder(runId: string, carriage: Carriage, taken?: Row<Run>): Promise<void> {
     const over = carriage.above?.signal ?? carriage.stopping;
     let run = taken;
@@ -119,7 +139,7 @@ export class RunLoop {
         hold: AbortSignal.any([above?.signal ?? stopping, hold.signal]),
         above: above?.limits,
         spentOnTasks: run.attempt > 1 ? await this.tasks.spent(run.id) : undefined,
-        carryTask: (task, limits, signal) => this.carryUnder(task, { stopping, above: { limits, signal } }),
+        carryTask: (task, limits, signal) => this.carryTask(task, stopping, { limits, signal }),
       }).toTheEnd();
     } catch (error) {
       await this.afterFault(run, journal, error, carriage);

@@ -51,9 +51,9 @@ export class RunQueue {
     this.signals.tell(RUNS_DUE);
   }
 
-  /** Lets a run go, which is the first of its chat that has not ended. */
+  /** Lets a run go, which is the first of its chat that has not ended. A task goes on with the run above it. */
   async enqueue(unit: UnitOfWork, runId: string): Promise<void> {
-    await sql`update run set due = true, holder = null where id = ${runId} and status = 'pending'`.execute(
+    await sql`update run set due = parent_id is null, holder = null where id = ${runId} and status = 'pending'`.execute(
       unit.tables(),
     );
     unit.afterCommit(() => this.tellDue());
@@ -85,7 +85,7 @@ export class RunQueue {
   async takeTask(runId: string): Promise<Row<Run> | undefined> {
     await this.processes.requireFresh();
     const [run] = await this.claim(
-      sql`select id from run where id = ${runId} and status = 'pending' and exists (
+      sql`select id from run where id = ${runId} and status = 'pending' and state <> 'waiting' and exists (
         select 1 from run above where above.id = run.parent_id and above.status = 'pending' and above.holder = ${this.processes.id})
         for update`,
     );

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Actor } from '../../platform/access/actor.js';
-import { NO_USAGE } from '../agent/run.entity.js';
+import { NO_USAGE, type OnApproval } from '../agent/run.entity.js';
 import type { CallPlace } from './tasks.store.js';
 
 /** A task that is about to be handed over: a run with a chat of its own. */
@@ -13,6 +13,7 @@ export interface NewTask {
   readonly agentName: string;
   readonly model: string;
   readonly actor: Actor;
+  readonly onApproval: OnApproval | null;
   readonly depth: number;
   readonly toolsAbove: readonly (readonly string[])[];
   /** Its first message, and its first event, as JSON. */
@@ -31,10 +32,10 @@ export function taskRows(parent: RawBuilder<unknown>, task: NewTask): RawBuilder
       from ${parent})`,
     sql`handed as (
       insert into run (id, chat_id, organization_id, workspace_id, status, state, agent_name, model, created_by, actor, attempt,
-        step_count, last_event, usage, created_at, parent_id, parent_step, parent_position, depth, tools_above)
+        step_count, last_event, usage, created_at, parent_id, parent_step, parent_position, depth, tools_above, on_approval)
       select ${id}, ${chatId}::uuid, organization_id, workspace_id, 'pending', 'queued', ${agentName}, ${model}, created_by,
         ${JSON.stringify(actor)}::jsonb, 0, 0, 1, ${JSON.stringify(NO_USAGE)}::jsonb, now(), id, ${place.step}::int,
-        ${place.position}::int, ${depth}::int, ${JSON.stringify(toolsAbove)}::jsonb
+        ${place.position}::int, ${depth}::int, ${JSON.stringify(toolsAbove)}::jsonb, ${task.onApproval}
       from ${parent} returning id, number)`,
     sql`asked as (
       insert into message (id, chat_id, run_id, run_number, role, content, created_at)

@@ -60,6 +60,7 @@ export class TaskStarter {
       agentName: agent.name,
       model,
       actor: run.actor,
+      onApproval: run.on_approval,
       depth: run.depth + 1,
       toolsAbove: giver.allowlists,
       content: storable([{ type: 'text', text: prompt }]),
