@@ -111,6 +111,21 @@ describe.each(PROTOCOLS)('a conversation over $name', ({ model, server, conversa
     expect(of('result')).toEqual(of('call'));
   }
 
+  it('takes a message in between its calls and the next answer, every call with its result', async () => {
+    const long = { name: 'bash', input: { command: 'echo begun; sleep 300' } };
+    server().reply([{ tools: [long, write('behind.txt')] }, { text: 'As you say.' }, { text: 'Still so.' }]);
+    const sent = await agent.send('Work.', { workspace_id, model });
+    await agent.until(sent, ({ event }) => event === 'tool.output');
+    const steered = await agent.send('Rather not.', { chat_id: sent.chat_id, delivery: 'steer' });
+    expect((await agent.ended(steered)).result.response).toBe('As you say.');
+    const said = given(1);
+    expect(kinds(said)).toEqual(['user', 'call', 'call', 'result', 'result', 'user']);
+    expect(said.at(-1)?.text).toBe('Rather not.');
+    expectWholeCalls(said);
+    await run('Sure?', { chat_id: sent.chat_id });
+    expect(kinds(given(2))).toEqual([...kinds(said), 'text', 'user']);
+  });
+
   it('carries several calls at once, and their results', async () => {
     server().reply([{ text: 'Both.', tools: [write('one.txt'), write('two.txt')] }, { text: 'Done.' }]);
     const { result } = await run('Write two files.');

@@ -342,6 +342,8 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
       const url = `/api/agent/runs/${sent.call_id}/events`;
       const elsewhere = new Client(`http://127.0.0.1:${port}`, ada.client.headers);
       const response = await elsewhere.raw('GET', url);
+      const chatUrl = `/api/chats/${sent.chat_id}/events`;
+      const ofChat = await elsewhere.raw('GET', chatUrl);
       const waiting = elsewhere.get(`/api/agent/status/${sent.call_id}?wait=60`);
       await agent.until(sent, ({ event, data }) => event === 'step.started' && data.step === 2);
       const asked = Date.now();
@@ -356,6 +358,12 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
       const all = [...seen, ...rest.map(({ id }) => id)];
       expect(all).toEqual(all.map((_, index) => index + 1));
       expect(rest.at(-1)?.event).toBe('run.completed');
+      const before = [...(await ofChat.text()).matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id));
+      const following = await ada.client.events(chatUrl, {
+        headers: { 'last-event-id': `${before.at(-1)}` },
+        until: ({ event }) => event === 'run.completed',
+      });
+      expect([...before, ...following.map(({ id }) => id)]).toEqual(all);
     },
     PATIENCE,
   );
