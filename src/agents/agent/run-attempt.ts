@@ -12,6 +12,7 @@ import { ModelTurns } from './model-turns.js';
 import { responseInvalid, stepFinished, stepRestarted, stepStarted, toolStarted } from './new-events.js';
 import { MOST_REPAIRS, ResponseCheck, schemaFailed } from './response-check.js';
 import type { Run } from './run.entity.js';
+import { RunWaits } from './run-fault.js';
 import type { FinishedStep, NewEvent, PlannedCall, RunEnd, RunJournal } from './run-journal.js';
 import { LimitReached, type ReachedLimit, RunLimits, type Spent } from './run-limits.js';
 import type { RunStopper } from './run-stopper.js';
@@ -89,6 +90,7 @@ export class RunAttempt {
     } catch (error) {
       // What was streamed is kept; that it cannot be written is told by the fault below.
       await Promise.allSettled([this.deltas.settle()]);
+      if (error instanceof RunWaits) throw error;
       if (error instanceof LimitReached) return this.endAt(error.limit);
       if (this.isOutOfTime()) return this.endAt(this.limits.reachedTime);
       throw this.signal.aborted ? this.signal.reason : error;

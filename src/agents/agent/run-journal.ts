@@ -163,7 +163,8 @@ export class RunJournal {
       select a.id, 'run_tool_call', organization_id, workspace_id, chat_id, fenced.id, a.step, a.position, a.call_id, a.tool,
         a.effect, a.input, created_by, 'pending', a.expires_at, now()
       from fenced, jsonb_to_recordset(${storable(rows)}::jsonb) as a(id uuid, step int, position int, call_id text, tool text,
-        effect text, input jsonb, expires_at timestamptz))`;
+        effect text, input jsonb, expires_at timestamptz)
+      on conflict (run_id, step, position) where run_id is not null do nothing)`;
     return this.record(events, { change, also: [questions] });
   }
 

@@ -96,7 +96,9 @@ export class RunQueue {
   async handBack({ id, attempt }: Row<Run>): Promise<void> {
     await sql`
       update run set state = 'queued', due = parent_id is null, holder = null
-      where id = ${id} and attempt = ${attempt} and status = 'pending'`.execute(this.database.tables());
+      where id = ${id} and attempt = ${attempt} and status = 'pending' and state <> 'waiting'`.execute(
+      this.database.tables(),
+    );
     this.tellDue();
   }
 
