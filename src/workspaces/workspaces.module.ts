@@ -49,6 +49,7 @@ import {
   SearchFilesTool,
   WriteFileTool,
 } from './tools/file.tools.js';
+import { LongOutputs } from './tools/long-outputs.js';
 import { Toolbox } from './tools/toolbox.js';
 import { ToolsController } from './tools/tools.controller.js';
 import { ToolsService } from './tools/tools.service.js';
@@ -119,6 +120,7 @@ import {
     ListFilesTool,
     SearchFilesTool,
     Toolbox,
+    LongOutputs,
     ...historyProviders,
     ...shareProviders,
     ToolsService,
@@ -133,6 +135,7 @@ import {
     RunRollback,
     ChangesService,
     Toolbox,
+    LongOutputs,
     ToolsService,
   ],
 })

@@ -1,4 +1,12 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -196,5 +204,46 @@ describe('a chat that grows longer than the window of its model', () => {
     expect((await compactions(run)).length).toBeGreaterThan(0);
     const { output } = run.result.toolOutputs.at(-1);
     expect(output.trim().split('\n')).toEqual(Array.from({ length: 14 }, (_, n) => String(n)));
+  });
+});
+
+describe('an output that is too long for a model', () => {
+  const run = async (command: string, fields = {}) => {
+    const chosen = { workspace_id, model: 'local/unmeasured', ...fields };
+    model.reply([{ tool: { name: 'bash', input: { command } } }, { text: 'Done.' }]);
+    return agent.run('go', chosen);
+  };
+  const inWorkspace = (file: string) => path.join(service.dataDir, 'workspaces', workspace_id, file);
+
+  it('is in a file of the workspace, of which the model is told, and which searches pass over', async () => {
+    const { call_id, result } = await run('echo first; seq 100000; echo last');
+    const [{ output }] = result.toolOutputs;
+    const file = `.atelier/output/${call_id}/1-1-bash.txt`;
+    expect(output).toMatch(/^first\n1\n[\s\S]*100000\nlast$/);
+    expect(output).toContain(`All 100002 lines are in the file ${file}`);
+    expect(output.length).toBeLessThan(20_000);
+    expect(readFileSync(inWorkspace(file), 'utf8').split('\n')).toHaveLength(100_002);
+    const search = `/api/workspaces/${workspace_id}/search?in=content&q=77777`;
+    expect((await ada.client.get(search)).body.items).toEqual([]);
+    const told = messagesOf(model.requests.at(-1) ?? { body: {} }).at(-1);
+    expect(told.content).toBe(output);
+  });
+
+  it('does not outlive twenty further runs', async () => {
+    mkdirSync(inWorkspace('.atelier/output'), { recursive: true });
+    for (let old = 10; old < 40; old++)
+      mkdirSync(inWorkspace(`.atelier/output/00000000-0000-7000-8000-0000000000${old}`));
+    const { call_id } = await run('seq 100000');
+    const kept = readdirSync(inWorkspace('.atelier/output'));
+    expect(kept).toHaveLength(20);
+    expect(kept).toContain(call_id);
+  });
+
+  it('is cut off where it cannot be kept', async () => {
+    rmSync(inWorkspace('.atelier'), { recursive: true });
+    symlinkSync('/tmp', inWorkspace('.atelier'));
+    const { result } = await run('seq 100000');
+    expect(result.toolOutputs[0].output).toMatch(/characters left out …[\s\S]*could not be kept: /);
+    rmSync(inWorkspace('.atelier'));
   });
 });

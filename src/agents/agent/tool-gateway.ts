@@ -6,7 +6,15 @@ import { jsonSchemaOf } from '../../platform/actions/json-schema.js';
 import type { Row } from '../../platform/database/rows.js';
 import { assertValid, hydrate } from '../../platform/http/input.js';
 import { problemOf } from '../../platform/http/problem.js';
-import { failed, SandboxesService, type Shell, Toolbox, type ToolResult } from '../../workspaces/index.js';
+import {
+  failed,
+  LongOutputs,
+  SandboxesService,
+  type Shell,
+  shorten,
+  Toolbox,
+  type ToolResult,
+} from '../../workspaces/index.js';
 import { ApprovalPolicies, DEFAULT_POLICY } from '../approvals/approval-policies.js';
 import { ApprovalsStore } from '../approvals/approvals.store.js';
 import { AgentGuide } from '../subagents/agent-guide.js';
@@ -36,6 +44,7 @@ interface Means {
   readonly shell: Shell;
   readonly gate: CallGate;
   readonly mayHandOver: boolean;
+  readonly longOutputs: LongOutputs;
 }
 
 /**
@@ -109,6 +118,13 @@ export class RunTools {
     return this.toolbox.run(context, tool, input);
   }
 
+  /** A result as the model gets it: what is too long for it is in a file of the workspace. */
+  async fit(call: Pick<PlannedCall, 'step' | 'position' | 'tool'>, result: ToolResult): Promise<ToolResult> {
+    const { id: runId, actor, workspace_id: workspaceId } = this.run;
+    if (workspaceId === null) return { ...result, output: shorten(result.output) };
+    return this.means.longOutputs.fit({ actor, workspaceId, runId, ...call }, result);
+  }
+
   /** Ends what the run's commands left running. */
   close(): Promise<void> {
     return this.means.shell.end();
@@ -143,6 +159,7 @@ export class ToolGateway {
     @Inject(SandboxesService) private readonly sandboxes: SandboxesService,
     @Inject(ApprovalPolicies) private readonly policies: ApprovalPolicies,
     @Inject(ApprovalsStore) private readonly approvals: ApprovalsStore,
+    @Inject(LongOutputs) private readonly longOutputs: LongOutputs,
   ) {}
 
   async open(run: Row<Run>): Promise<RunTools> {
@@ -152,8 +169,9 @@ export class ToolGateway {
       workspaceId === null ? null : this.actions.open({ id, actor, workspaceId }, guide.allowlists);
     const inSandbox = actions?.inSandbox(gate.mayDestroyUnasked);
     const shell = this.sandboxes.openShell({ caller: { kind: 'run', id }, actions: inSandbox });
+    const { longOutputs } = this;
     const mayHandOver = this.tasks.reaches(depth);
-    return new RunTools(this.toolbox, run, guide, { actions, inSandbox, shell, gate, mayHandOver });
+    return new RunTools(this.toolbox, run, guide, { actions, inSandbox, shell, gate, mayHandOver, longOutputs });
   }
 
   private async gateOf(run: Row<Run>): Promise<CallGate> {

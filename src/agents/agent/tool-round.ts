@@ -173,6 +173,6 @@ export class ToolRound {
     const result = await tools.call(tool, input, hooks, () => tasks.run(call, this.signal));
     // Killed because we stop: that is no result; the next attempt tells the model that the call was interrupted.
     this.signal.throwIfAborted();
-    return { ...result, hasRun: true };
+    return { ...(await tools.fit(call, result)), hasRun: true };
   }
 }

@@ -9,7 +9,15 @@ import { SandboxesService } from '../sandboxes/sandboxes.service.js';
 import { lostNote, notesOf } from '../sandboxes/script-notes.js';
 import type { ScriptResult } from '../sandboxes/script-result.js';
 import { type VisibleWorkspace, WorkspacesStore } from '../workspaces/index.js';
-import { failed, shorten, succeeded, type Tool, type ToolContext, type ToolResult } from './tool.js';
+import {
+  failed,
+  MOST_OUTPUT,
+  shorten,
+  succeeded,
+  type Tool,
+  type ToolContext,
+  type ToolResult,
+} from './tool.js';
 import { Yielding } from './yielding.js';
 
 const LONGEST_SECONDS = 3600;
@@ -98,6 +106,9 @@ const YIELDED =
 function report(result: ScriptResult, why: string | undefined): ToolResult {
   const { output, exit_code, ended_by, session_lost } = result;
   const before = session_lost ? [lostNote(session_lost)] : [];
-  const text = [...before, shorten(output).trimEnd(), ...notesOf(result, why)].filter(Boolean).join('\n');
-  return ended_by === 'exit' && exit_code === 0 ? succeeded(text || '(no output)') : failed(text);
+  const told = (text: string) =>
+    [...before, text.trimEnd(), ...notesOf(result, why)].filter(Boolean).join('\n');
+  const text = told(shorten(output));
+  const done = ended_by === 'exit' && exit_code === 0 ? succeeded(text || '(no output)') : failed(text);
+  return output.length > MOST_OUTPUT ? { ...done, whole: told(output) } : done;
 }

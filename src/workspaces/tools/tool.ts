@@ -28,6 +28,8 @@ export interface ToolResult {
   readonly isError: boolean;
   /** Paths of the workspace that it is known to have changed. */
   readonly changed?: readonly string[];
+  /** All of the output, where `output` is a shortened form of it. */
+  readonly whole?: string;
 }
 
 /** Something an agent can do in a workspace. */
@@ -52,7 +54,7 @@ export const succeeded = (output: string, changed?: readonly string[]): ToolResu
 export const failed = (output: string): ToolResult => ({ output, isError: true });
 
 /** Longest output that a model is given, in characters. */
-const MOST_OUTPUT = 50_000;
+export const MOST_OUTPUT = 50_000;
 
 /** Keeps the beginning and the end of a long output, and says how much is missing between them. */
 export function shorten(output: string, most = MOST_OUTPUT): string {

@@ -1,0 +1,93 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import type { Actor } from '../../platform/access/actor.js';
+import { problemOf } from '../../platform/http/problem.js';
+import { WorkspaceQuota } from '../changes/workspace-quota.js';
+import { WorkspaceFolders, WorkspacesStore } from '../workspaces/index.js';
+import { MOST_OUTPUT, shorten, type ToolResult } from './tool.js';
+
+/** Where outputs are kept; search and git pass it over. */
+const FOLDER = '.atelier';
+const OUTPUTS = `${FOLDER}/output`;
+/** Of so many runs they are kept; those of the oldest go first. */
+const MOST_RUNS = 20;
+/** What is shown of an output that is kept whole: so many characters, half of them from its end. */
+const SHOWN = 16_000;
+
+/** A call of a tool, by its run and its place there. */
+interface CallPlace {
+  readonly actor: Actor;
+  readonly workspaceId: string;
+  readonly runId: string;
+  readonly step: number;
+  readonly position: number;
+  readonly tool: string;
+}
+
+/** Keeps outputs that are too long for a model in files of the workspace, where its tools can read them. */
+@Injectable()
+export class LongOutputs {
+  constructor(
+    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
+    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
+    @Inject(WorkspaceQuota) private readonly quota: WorkspaceQuota,
+  ) {}
+
+  /** The result as the model gets it: as it is, or its beginning and end and where the whole of it is. */
+  async fit(call: CallPlace, { whole, ...result }: ToolResult): Promise<ToolResult> {
+    const output = whole ?? result.output;
+    if (output.length <= MOST_OUTPUT) return result;
+    try {
+      return { ...result, output: shown(output, await this.keep(call, output)) };
+    } catch (error) {
+      const problem = problemOf(error);
+      if (!problem) throw error;
+      return {
+        ...result,
+        output: `${shorten(output)}\n(The whole of it could not be kept: ${problem.detail})`,
+      };
+    }
+  }
+
+  private async keep({ actor, workspaceId, ...call }: CallPlace, output: string): Promise<string> {
+    const workspace = await this.workspaces.require(actor, 'workspace.read', workspaceId);
+    await this.quota.require(workspace.id, { bytes: Buffer.byteLength(output), files: 1 });
+    const files = this.folders.open(workspace);
+    await ignore(files);
+    const name = `${call.step}-${call.position + 1}-${call.tool.replaceAll(/[^\w-]/g, '_').slice(0, 64)}.txt`;
+    const { entry } = await files.write(`${OUTPUTS}/${call.runId}/${name}`, output);
+    await prune(files, call.runId);
+    return entry.path;
+  }
+}
+
+function shown(output: string, path: string): string {
+  const head = output.slice(0, SHOWN / 2).toWellFormed();
+  const tail = output.slice(-SHOWN / 2).toWellFormed();
+  const lines = output.split('\n').length;
+  const left = `… ${output.length - SHOWN} characters left out. All ${lines} lines are in the file ${path}: read parts of it with read_file (start_line, end_line), or look through it with grep, head or cut …`;
+  return `${head}\n${left}\n${tail}`;
+}
+
+async function ignore(files: WorkspaceFs): Promise<void> {
+  try {
+    await files.write(`${FOLDER}/.gitignore`, '*\n', { ifNoneMatch: '*' });
+  } catch (error) {
+    const isThere =
+      error instanceof WorkspaceFsError && ['exists', 'precondition_failed'].includes(error.code);
+    if (!isThere) throw error;
+  }
+}
+
+/** Run ids sort by time. Another worker, or a sandbox, may be at the same folder: what is gone is gone. */
+async function prune(files: WorkspaceFs, runId: string): Promise<void> {
+  const { entries } = await files.list(OUTPUTS, { limit: 1000 });
+  const runs = entries.filter(({ path }) => path !== `${OUTPUTS}/${runId}`);
+  for (const { path } of runs.slice(0, Math.max(0, runs.length - (MOST_RUNS - 1)))) {
+    try {
+      await files.remove(path, { recursive: true });
+    } catch (error) {
+      if (!(error instanceof WorkspaceFsError)) throw error;
+    }
+  }
+}
