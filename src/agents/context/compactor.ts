@@ -55,7 +55,7 @@ export class Compactor {
     const written = await write(compaction, older);
     const asked = await this.summaries.firstMessage(compaction.chatId);
     const summary: MessagePart = { type: 'text', text: summaryText(written.text, asked, files, older) };
-    const content = [summary, ...requestIn(older, runId)];
+    const content = [summary, ...requestIn(older, runId, window.keptBytes(promptBytes))];
     const kept = rows.slice(older.length).reduce((sum, row) => sum + bytesOf(row), 0);
     const gone = rows.reduce((sum, row) => sum + bytesOf(row), 0) - kept;
     const after = promptBytes - gone + Buffer.byteLength(JSON.stringify(content));
@@ -104,13 +104,16 @@ function olderOf({ rows, runId, window, promptBytes, bytesOf }: Compaction): Con
   return older.some(({ role }) => role !== 'summary') && gain >= promptBytes * LEAST_GAIN ? older : [];
 }
 
-/** The request that the run works on, word for word, where it is among what is summarized. */
-function requestIn(older: readonly ConversationRow[], runId: string): MessagePart[] {
-  return older.flatMap(row => {
+/** The request that the run works on, word for word unless it is very long, where it is among what is summarized. */
+function requestIn(older: readonly ConversationRow[], runId: string, mostBytes: number): MessagePart[] {
+  const parts = older.flatMap(row => {
     if (row.run_id !== runId) return [];
     if (row.role === 'summary') return row.content.slice(1);
     return row.role === 'user' ? row.content : [];
   });
+  return parts.map(part =>
+    part.type === 'text' ? { ...part, text: withoutMiddle(part.text, mostBytes) } : part,
+  );
 }
 
 async function write(compaction: Compaction, older: readonly ConversationRow[]): Promise<Written> {
