@@ -171,7 +171,14 @@ export class ToolGateway {
     const shell = this.sandboxes.openShell({ caller: { kind: 'run', id }, actions: inSandbox });
     const { longOutputs } = this;
     const mayHandOver = this.tasks.reaches(depth);
-    return new RunTools(this.toolbox, run, guide, { actions, inSandbox, shell, gate, mayHandOver, longOutputs });
+    return new RunTools(this.toolbox, run, guide, {
+      actions,
+      inSandbox,
+      shell,
+      gate,
+      mayHandOver,
+      longOutputs,
+    });
   }
 
   private async gateOf(run: Row<Run>): Promise<CallGate> {
