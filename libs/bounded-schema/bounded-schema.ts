@@ -9,8 +9,8 @@ export class SchemaFault extends Error {}
 
 const MOST_BYTES = 32 * 1024;
 const MOST_DEPTH = 32;
-const MOST_COMPILE_MS = 2_000;
-const MOST_CHECK_MS = 500;
+const MOST_COMPILE_MS = 3_000;
+const MOST_CHECK_MS = 1_000;
 const MOST_FAULTS = 10;
 
 const DRAFT_07 = /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/;
@@ -41,7 +41,9 @@ export class BoundedSchema {
     if (size > MOST_BYTES) throw new SchemaFault(`must have at most ${MOST_BYTES} bytes, not ${size}`);
     if (isDeeper(schema, MOST_DEPTH)) throw new SchemaFault(`must not be nested deeper than ${MOST_DEPTH}`);
     const { $id: _, ...anonymous } = schema as Record<string, unknown>;
-    const check = withinTime(MOST_COMPILE_MS, () => compiled(anonymous));
+    const draft = draftOf(anonymous.$schema);
+    const meta = metaSchemaOf(draft);
+    const check = withinTime(MOST_COMPILE_MS, () => compiled(anonymous, draft, meta));
     if (check === undefined) throw new SchemaFault('takes too long to be understood; make it simpler');
     if ('$async' in check) throw new SchemaFault('must not have $async');
     return new BoundedSchema(check);
@@ -62,10 +64,21 @@ const BASIC = { strict: false, validateFormats: false, logger: false } as const;
 /** One for each draft: to understand the schema of schemas takes a hundred times as long as to understand a schema. */
 const metaSchemas = new Map<typeof Ajv | typeof Ajv2020, Ajv | Ajv2020>();
 
-function compiled({ $schema, ...schema }: Record<string, unknown>): ValidateFunction {
-  const Draft = draftOf($schema);
-  const meta = metaSchemas.get(Draft) ?? new Draft(BASIC);
-  metaSchemas.set(Draft, meta);
+function metaSchemaOf(draft: typeof Ajv | typeof Ajv2020): Ajv | Ajv2020 {
+  const known = metaSchemas.get(draft);
+  if (known) return known;
+  const meta = new draft(BASIC);
+  // Now, and not in the time that a schema is given.
+  meta.validateSchema({});
+  metaSchemas.set(draft, meta);
+  return meta;
+}
+
+function compiled(
+  { $schema: _, ...schema }: Record<string, unknown>,
+  Draft: typeof Ajv | typeof Ajv2020,
+  meta: Ajv | Ajv2020,
+): ValidateFunction {
   if (meta.validateSchema(schema) !== true)
     throw new SchemaFault(`is no JSON Schema: ${(meta.errors ?? []).slice(0, 3).map(sentence).join('; ')}`);
   // A new one for each schema: it keeps all that it has seen.
