@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs';
+import { watch } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { folderBecomes } from '../harness/folder.js';
@@ -31,28 +32,35 @@ const count = async (workspace: string, condition: string): Promise<number> => {
 async function appears(root: string, ...names: string[]): Promise<string> {
   let at = root;
   for (const name of names) {
-    await folderBecomes(at, entries => entries.some(entry => entry.startsWith(name)));
+    await folderBecomes(at, entries => entries.includes(name));
     at = path.join(at, name);
   }
   return at;
+}
+
+/** Resolves when git begins to write a pack, however soon that is over. */
+async function packBegins(folder: string): Promise<void> {
+  for await (const { filename } of watch(folder)) if (filename?.startsWith('tmp_pack_')) return;
 }
 
 it('is caught up after workers were killed while git wrote, twice by none', async () => {
   const workspace = await service.workspace(ada);
   const root = path.join(service.dataDir, 'history');
   mkdirSync(root, { recursive: true });
+  const packs = path.join(root, workspace, 'git', 'objects', 'pack');
   const moments = [
-    [workspace],
-    [workspace, 'git', 'objects', 'pack'],
-    [workspace, 'git', 'objects', 'pack', 'tmp_pack_'],
+    () => appears(root, workspace),
+    () => appears(root, workspace, 'git', 'objects', 'pack'),
+    () => packBegins(packs),
   ];
   for (const [round, moment] of moments.entries()) {
     await command(
       workspace,
       `mkdir d${round}; for n in $(seq ${FILES}); do echo d${round}/f$n >d${round}/f$n; done`,
     );
+    const reached = moment();
     const worker = await ServiceProcess.start(service, { ROLE: 'worker' });
-    await appears(root, ...moment);
+    await reached;
     await worker.kill();
   }
   const workers = await Promise.all([1, 2].map(() => ServiceProcess.start(service, { ROLE: 'worker' })));
@@ -67,4 +75,4 @@ it('is caught up after workers were killed while git wrote, twice by none', asyn
   );
   expect(pending).toBeUndefined();
   for (const worker of workers) expect(await worker.stop()).toBe(0);
-});
+}, 180_000);
