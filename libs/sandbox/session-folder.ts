@@ -35,6 +35,7 @@ async function removeFoldersOfTheDead(parent: string): Promise<void> {
 export class SessionFolder {
   private chunks: Buffer[] = [];
   private leftBytes = 0;
+  private state: string | undefined;
   private readonly timer: NodeJS.Timeout;
 
   /** @param left the FIFO's reading end */
@@ -104,9 +105,16 @@ export class SessionFolder {
     if (this.leftBytes <= MOST_STATE_BYTES) this.chunks.push(bytes);
   }
 
-  /** Nobody reads it until the next script is asked for. */
+  /**
+   * Nobody reads it until the next script is asked for. A new file each time: ext4 writes out at once what takes the place
+   * of something.
+   */
   private write(state: string): void {
-    writeFileSync(join(this.path, 'state'), state);
+    if (state === this.state) return;
+    this.state = state;
+    const path = join(this.path, 'state');
+    rmSync(path, { force: true });
+    writeFileSync(path, state);
   }
 }
 
