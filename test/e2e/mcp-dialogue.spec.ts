@@ -268,6 +268,8 @@ describe('the page on which a person decides', () => {
   });
 
   it('says nothing to anybody else, and takes nothing from them', async () => {
+    const place = { organization: ada.organizationId, role: 'member', workspace, workspaceRole: 'editor' };
+    await service.join(bob, place);
     const address = await link('mine.txt');
     const unknown = `${service.url}/approvals/0192f3a1-7c1e-7d4a-9b7e-3f2a5c6d7e8f`;
     const { browser, page } = await atThePage(address, bob);
@@ -276,6 +278,8 @@ describe('the page on which a person decides', () => {
     expect(page.html.replaceAll(/csrf" value="[^"]*"|\/approvals\/[\w-]+/g, '')).toBe(
       (await browser.open(unknown)).html.replaceAll(/csrf" value="[^"]*"|\/approvals\/[\w-]+/g, ''),
     );
+    const rest = `/api/agent/approvals/${address.split('/').at(-1)}`;
+    expect((await bob.client.post(rest, { decision: 'allow' })).status).toBe(404);
     const csrf = /name="csrf" value="([^"]+)"/.exec(page.html)?.[1] ?? '';
     const forced = await browser.send(`${address}/decide`, { csrf, decision: 'allow' });
     expect(forced.status).toBe(404);

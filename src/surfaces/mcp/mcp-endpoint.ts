@@ -47,6 +47,10 @@ export class McpEndpoint implements BeforeApplicationShutdown {
     const call = new HttpCall(actor, view, reply);
     this.scopes.requireEnough(call, request.body);
     const answer = await this.shortcut.answer(call, request);
+    if (answer === null) {
+      await reply.status(202).send();
+      return;
+    }
     if (answer !== undefined) {
       await reply.header('content-type', 'application/json').send(answer);
       return;

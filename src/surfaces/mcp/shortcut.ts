@@ -43,8 +43,8 @@ export class Shortcut {
     @Inject(Log) private readonly log: Log,
   ) {}
 
-  /** The answer, JSON; undefined where the SDK is to answer. */
-  async answer(call: McpCall, request: FastifyRequest): Promise<Buffer | string | undefined> {
+  /** The answer, JSON; null where the client has taken its request back; undefined where the SDK is to answer. */
+  async answer(call: McpCall, request: FastifyRequest): Promise<Buffer | string | null | undefined> {
     const plain = plainRequest(request);
     if (!plain) return undefined;
     const { id, method, params, isModern } = plain;
@@ -55,7 +55,7 @@ export class Shortcut {
     if (method === 'tools/list')
       return Buffer.concat([Buffer.from(head), this.list(call.view, isModern), CLOSING]);
     const result = await this.call(call, plain, sessionId && String(sessionId));
-    return `${head}${result}}`;
+    return result && `${head}${result}}`;
   }
 
   /** It is the same for everyone with this view, and long: made once, and kept as bytes. */
@@ -75,12 +75,13 @@ export class Shortcut {
     call: McpCall,
     { id, params, isModern }: PlainRequest,
     sessionId: string | undefined,
-  ): Promise<string> {
+  ): Promise<string | null> {
     const taken = this.cancellations.of(sessionId, id);
     const heard = sessionId === undefined ? call : withSignal(call, taken.signal);
     const { name, arguments: input = {} } = params as { name: string; arguments?: Fields };
     try {
       const result = await this.tools.call(heard, name, input);
+      if (taken.signal.aborted) return null;
       return resultOf(result as Fields, isModern);
     } catch (error) {
       this.log.error({ err: error }, 'MCP request failed');

@@ -38,7 +38,8 @@ export class Approvals {
     const asked: CallToApprove = {
       actor: call.actor,
       organizationId: place.organization_id,
-      workspaceId: place.workspace_id,
+      // Not for the editors of the workspace to decide: it is done on the authority of one person.
+      workspaceId: null,
       tool: action.name,
       effect: action.declaration.effect,
       input,

@@ -89,9 +89,10 @@ export class Deciding {
     }
   }
 
-  private async namesFor({ workspace_id, requested_by }: Question): Promise<Names | undefined> {
+  private async namesFor({ input, requested_by }: Question): Promise<Names | undefined> {
+    const workspaceId = workspaceIn(input);
     const { rows } = await sql<Names>`
-      select (select name from workspace where id = ${workspace_id}::uuid) as workspace,
+      select (select name from workspace where id = ${workspaceId}::uuid) as workspace,
         (select name from service_account where id = ${requested_by}) as account,
         (select organization_id from service_account where id = ${requested_by}) as account_organization_id`.execute(
       this.tables,
@@ -109,4 +110,10 @@ function standingOf({ status, used_at, expires_at }: Question): Standing {
   if (status === 'denied') return 'denied';
   if (status === 'cancelled' || Date.parse(expires_at) <= Date.now()) return 'expired';
   return status === 'pending' ? 'open' : status;
+}
+
+/** The workspace that the call is about, where it names one. */
+function workspaceIn(input: unknown): string | null {
+  const { workspace_id } = (input ?? {}) as { workspace_id?: unknown };
+  return isUuid(workspace_id) ? String(workspace_id) : null;
 }
