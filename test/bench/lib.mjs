@@ -5,6 +5,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import http from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { startPostgres } from '../../dist/libs/embedded-postgres/index.js';
 
 const cleanups = [];
 
@@ -67,6 +68,39 @@ export async function atelier(env = {}) {
   const service = await serve(['dist/src/main.js'], settings);
   const credentials = JSON.parse(readFileSync(path.join(DATA_DIR, 'credentials.json'), 'utf8'));
   return { ...service, url: `http://127.0.0.1:${port}`, credentials, dataDir: DATA_DIR, env: settings };
+}
+
+/** A database and a data folder that the service has seeded; ends after the servers that use it. */
+export async function database() {
+  const DATA_DIR = folder();
+  const seed = await atelier({ DATA_DIR });
+  const exited = once(seed.child, 'exit');
+  seed.child.kill('SIGTERM');
+  await exited;
+  const postgres = await startPostgres({ dataDir: path.join(DATA_DIR, 'postgres'), database: 'atelier' });
+  cleanups.push(() => postgres.stop());
+  return { DATA_DIR, DATABASE_URL: postgres.url };
+}
+
+export async function postJson(url, headers, body) {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
+  if (!response.ok) throw new Error(`${url} answered ${response.status}: ${await response.text()}`);
+  return response.json();
+}
+
+/** Resident memory of a process. */
+export const memoryMb = pid =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1024;
+
+/** Processor time that a process has used, in user and system mode. */
+export function cpuMs(pid) {
+  const [user, system] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ').slice(11, 13);
+  // In ticks of 10 ms on Linux.
+  return (Number(user) + Number(system)) * 10;
 }
 
 export async function freePort() {

@@ -1,14 +1,9 @@
-/** Agent runs of two model calls and one tool, against a hand-written loop with the same commits; the first event. */
-import path from 'node:path';
-import { startPostgres } from '../../dist/libs/embedded-postgres/index.js';
-import { atelier, bench, compare, folder, median, report, serve } from './lib.mjs';
-
-const post = (url, headers, body) =>
-  fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(body),
-  });
+/**
+ * Agent runs of two model calls and one tool: how many a second, and what one costs the processor, against a hand-written
+ * loop with the same commits and against the AI SDK's provider in a loop in memory.
+ */
+import { run as runInMemory } from './floors/sdk-loop.mjs';
+import { atelier, bench, compare, cpuMs, database, folder, median, postJson, report, serve } from './lib.mjs';
 
 /** Runs a second with `inFlight` at a time. */
 async function rate(inFlight, count, one) {
@@ -22,66 +17,55 @@ async function rate(inFlight, count, one) {
   return (count / (performance.now() - start)) * 1000;
 }
 
-await bench(async () => {
-  const DATA_DIR = folder();
-  const seed = await atelier({ DATA_DIR });
-  const exited = new Promise(resolve => seed.child.once('exit', resolve));
-  seed.child.kill('SIGTERM');
-  await exited;
-  const postgres = await startPostgres({ dataDir: path.join(DATA_DIR, 'postgres'), database: 'atelier' });
-  try {
-    const DATABASE_URL = postgres.url;
-    const service = await atelier({ DATA_DIR, DATABASE_URL });
-    const { api_key, workspace_id } = service.credentials;
-    const headers = { 'x-api-key': api_key };
-    const floor = await serve(['test/bench/floors/run-loop.mjs'], { DATABASE_URL, WORKSPACE: folder() });
-    let serial = 0;
-    const send = () =>
-      post(`${service.url}/api/agent/message`, headers, {
-        workspace_id,
-        message: `write bench/${serial++}.txt: Hello`,
-      });
-    const ours = async () => {
-      const { call_id } = await (await send()).json();
-      const status = await (
-        await fetch(`${service.url}/api/agent/status/${call_id}?wait=60`, { headers })
-      ).json();
-      if (status.status !== 'completed') throw new Error(JSON.stringify(status));
-    };
-    const theirs = async () => (await post(floor.url, {}, { message: 'write hello.txt: Hello' })).json();
-    await rate(8, 64, ours);
-    for (const [inFlight, goal] of [
-      [1, ''],
-      [8, 'goal >= 0.5'],
-      [32, ''],
-    ]) {
-      const count = inFlight * 24;
-      const result = await compare(
-        3,
-        () => rate(inFlight, count, ours),
-        () => rate(inFlight, count * 2, theirs),
-      );
-      report(
-        `runs, ${inFlight} in flight`,
-        result.ours / result.floor,
-        goal,
-        `${result.ours | 0} of ${result.floor | 0} runs/s`,
-      );
-    }
+/** Milliseconds of processor time that `child` spends on one of `count` runs. */
+async function costOf(child, count, one) {
+  const before = cpuMs(child.pid);
+  await rate(8, count, one);
+  return (cpuMs(child.pid) - before) / count;
+}
 
-    const waits = [];
-    for (let i = 0; i < 20; i++) {
-      const start = performance.now();
-      const { call_id } = await (await send()).json();
-      const sent = performance.now();
-      const response = await fetch(`${service.url}/api/agent/runs/${call_id}/events`, { headers });
-      for await (const chunk of response.body) if (Buffer.from(chunk).includes('run.started')) break;
-      waits.push(performance.now() - start);
-      await (await fetch(`${service.url}/api/agent/status/${call_id}?wait=60`, { headers })).json();
-      if (i === 0) report('accepting a message', sent - start, '', 'ms, the first');
-    }
-    report('send to run.started', median(waits), '', 'ms, median of 20');
-  } finally {
-    await postgres.stop();
+await bench(async () => {
+  const { DATA_DIR, DATABASE_URL } = await database();
+  const service = await atelier({ DATA_DIR, DATABASE_URL });
+  const { api_key, workspace_id } = service.credentials;
+  const headers = { 'x-api-key': api_key };
+  const floor = await serve(['test/bench/floors/run-loop.mjs'], { DATABASE_URL, WORKSPACE: folder() });
+  let serial = 0;
+  const ours = async () => {
+    const message = `write bench/${serial++}.txt: Hello`;
+    const sent = await postJson(`${service.url}/api/agent/message`, headers, { workspace_id, message });
+    const answer = await fetch(`${service.url}/api/agent/status/${sent.call_id}?wait=60`, { headers });
+    const status = await answer.json();
+    if (status.status !== 'completed') throw new Error(JSON.stringify(status));
+  };
+  const theirs = () => postJson(floor.url, {}, { message: 'write hello.txt: Hello' });
+  const inMemory = () => runInMemory('write hello.txt: Hello');
+  await rate(8, 200, ours);
+  await rate(8, 200, theirs);
+  await rate(1, 200, inMemory);
+
+  for (const [inFlight, goal] of [
+    [1, ''],
+    [8, 'goal >= 0.5'],
+    [32, ''],
+  ]) {
+    const count = inFlight * 16;
+    const result = await compare(
+      3,
+      () => rate(inFlight, count, ours),
+      () => rate(inFlight, count * 2, theirs),
+    );
+    const figures = `${result.ours | 0} of ${result.floor | 0} runs/s, hand-written and durable`;
+    report(`runs, ${inFlight} in flight`, result.ours / result.floor, goal, figures);
+    const memory = await rate(inFlight, count * 4, inMemory);
+    report('  against the SDK in memory', result.ours / memory, '', `of ${memory | 0} runs/s`);
   }
+
+  const costs = { ours: [], floor: [] };
+  for (let round = 0; round < 3; round++) {
+    costs.floor.push(await costOf(floor.child, 100, theirs));
+    costs.ours.push(await costOf(service.child, 100, ours));
+  }
+  const [cost, least] = [median(costs.ours), median(costs.floor)];
+  report('processor time of a run, ms', cost, 'goal <= 1', `hand-written ${least.toFixed(2)}; no sandbox`);
 });

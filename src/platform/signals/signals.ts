@@ -37,8 +37,9 @@ export class Signals implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   async onApplicationShutdown(): Promise<void> {
-    while (this.client && this.untold.size > 0) await (this.telling ?? this.spread(this.client));
     this.closed = true;
+    await this.telling;
+    if (this.client && this.untold.size > 0) await this.spread(this.client);
     await this.client?.end();
   }
 
@@ -123,8 +124,10 @@ export class Signals implements OnApplicationBootstrap, OnApplicationShutdown {
     } catch (error) {
       this.log.warn({ err: error }, 'signals: told again when the connection is back');
       for (const topic of topics) this.untold.add(topic);
+      if (!this.closed) await sleep(RECONNECT_MS);
+      return;
     }
-    await sleep(TELLING_PAUSE_MS);
+    if (!this.closed) await sleep(TELLING_PAUSE_MS);
   }
 
   private reconnect(delay: number): void {

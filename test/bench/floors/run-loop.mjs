@@ -25,7 +25,7 @@ const commit = (id, kind, data, status, response) =>
     values: [id, kind, status, response ?? null, JSON.stringify(data)],
   });
 
-async function run(message) {
+async function accept(message) {
   const id = randomUUID();
   await pool.query({
     name: 'accept',
@@ -33,6 +33,11 @@ async function run(message) {
       insert into floor_row (run_id, kind, data) select id, 'message', $2::jsonb from r`,
     values: [id, JSON.stringify({ message })],
   });
+  return id;
+}
+
+async function run(message) {
+  const id = await accept(message);
   await commit(id, 'step', { call: { tool: 'write_file', path: `${id}.txt` } }, 'pending');
   const file = path.join(process.env.WORKSPACE, `.${id}`);
   const handle = await open(file, 'wx');
@@ -40,6 +45,10 @@ async function run(message) {
   await handle.sync();
   await handle.close();
   await rename(file, path.join(process.env.WORKSPACE, `${id}.txt`));
+  // Without this the file may be gone with the power, though the run says that it is there.
+  const folder = await open(process.env.WORKSPACE);
+  await folder.sync();
+  await folder.close();
   await commit(id, 'tool', { output: 'Created' }, 'pending');
   await commit(id, 'step', { text: 'Done' }, 'completed', 'Done');
   const { rows } = await pool.query({
@@ -54,7 +63,10 @@ const server = http.createServer((request, response) => {
   const chunks = [];
   request.on('data', chunk => chunks.push(chunk));
   request.on('end', async () => {
-    response.end(JSON.stringify(await run(JSON.parse(Buffer.concat(chunks).toString()).message)));
+    const { message } = JSON.parse(Buffer.concat(chunks).toString());
+    // The least before a first word of an answer: the message is accepted.
+    const work = request.url === '/first' ? accept : run;
+    response.end(JSON.stringify(await work(message)));
   });
 });
 server.listen(0, '127.0.0.1', () =>
