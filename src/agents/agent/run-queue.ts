@@ -11,7 +11,7 @@ import { holdTopic, RUNS_DUE, runTopic } from './run-journal.js';
  * A run over which so many workers were lost may be what ends them. A process carries one such run at a time, so that no
  * other is given up with it for having been there.
  */
-const SUSPECT = 2;
+export const SUSPECT = 2;
 
 /** Room for one run in a worker of this process, held until the run begins or does not. */
 export interface Place {

@@ -9,7 +9,7 @@ import { Signals } from '../../platform/signals/signals.js';
 import type { Run } from './run.entity.js';
 import { RUNS_DUE } from './run-journal.js';
 import { RunLoop } from './run-loop.js';
-import { type Place, RunQueue } from './run-queue.js';
+import { type Place, RunQueue, SUSPECT } from './run-queue.js';
 
 /** Carries runs in this process, so many at once, and gives them back when the process is told to stop. */
 @Injectable()
@@ -106,7 +106,8 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
       .catch((error: unknown) => this.log.error({ err: error }, 'a run could not be carried on'))
       .finally(() => {
         this.carried.delete(work);
-        if (this.mayBeMore) this.look();
+        // The next of those that are carried alone may have its turn.
+        if (this.mayBeMore || run.lost >= SUSPECT) this.look();
       });
     this.carried.add(work);
   }
