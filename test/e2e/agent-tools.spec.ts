@@ -120,27 +120,28 @@ describe('a subagent', () => {
 });
 
 describe('access', () => {
-  it('is looked at again: the run of who became a viewer ends, and writes no more', async () => {
+  it('is looked at again at every call: who became a viewer writes no more', async () => {
     const grace = await service.person('Grace');
     const place = { organization: ada.organizationId, role: 'guest', workspace: workspace_id };
     await service.join(grace, { ...place, workspaceRole: 'editor' });
-    let go = () => {};
+    let lowered = () => {};
     const after = new Promise<void>(resolve => {
-      go = resolve;
+      lowered = resolve;
     });
-    const from = model.requests.length;
     model.reply([
       { tool: { name: 'write_file', input: { path: 'before.txt', content: 'yes' } } },
       { tool: { name: 'write_file', input: { path: 'after.txt', content: 'no' } }, after },
+      { tools: [bash('touch after.txt'), { name: 'read_file', input: { path: 'before.txt' } }] },
+      { text: 'Understood.' },
     ]);
     const asGrace = new AgentClient(grace.client);
     const sent = await asGrace.send('go', { workspace_id });
-    await model.received(from + 2);
+    await asGrace.until(sent, ({ event }) => event === 'tool.finished');
     await service.join(grace, { ...place, workspaceRole: 'viewer' });
-    go();
-    const { status, error } = await asGrace.ended(sent);
-    expect([status, error.type]).toEqual(['error', 'authority_lost']);
-    expect(existsSync(inWorkspace('before.txt'))).toBe(true);
+    lowered();
+    const { result } = await asGrace.ended(sent);
+    expect(result.toolOutputs.map(({ is_error }: Json) => is_error)).toEqual([false, true, true, false]);
+    expect(result.toolOutputs[1].output).toContain('takes the role editor');
     expect(existsSync(inWorkspace('after.txt'))).toBe(false);
   });
 });
