@@ -71,14 +71,15 @@ export function firstState(env: Record<string, string>, home: string, cwd: strin
 
 /** Variables that every bash makes for itself; to take them over costs each script time. */
 const OWN_VARIABLES =
-  /^declare -\S+ (?:BASH\w*|COMP_WORDBREAKS|DIRSTACK|EPOCH\w+|E?UID|FUNCNAME|GROUPS|HIST\w+|HOST\w+|LINENO|MACHTYPE|OPTERR|OPTIND|OSTYPE|PIPESTATUS|PPID|RANDOM|SECONDS|SHELLOPTS|SHLVL|SRANDOM|_|_session_(?!home)\w+)=/;
+  /^declare -\S+ (?:BASH\w*|COMP_WORDBREAKS|DIRSTACK|EPOCH\w+|E?UID|FUNCNAME|GROUPS|HIST\w+|HOST\w+|LINENO|MACHTYPE|OPTERR|OPTIND|OSTYPE|PIPESTATUS|PPID|RANDOM|SECONDS|SHELLOPTS|SHLVL|SRANDOM|_|_session_(?!home)\w+)(?:=|$)/;
 
-/** What the next script takes over of what one has left: its variables, a line each, and then its functions. */
+/** What the next script takes over of what one has left: its variables, a line each, then its functions; without the mark of its end. */
 export function nextState(left: string): string {
   const lines = left.split('\n');
   const functions = lines.findIndex(line => !line.startsWith('declare '));
   const variables = lines.slice(0, functions).filter(line => !OWN_VARIABLES.test(line));
-  return [...variables, ...lines.slice(functions)].join('\n');
+  const kept = lines.slice(functions).filter((_line, index, all) => index < all.length - 2);
+  return [...variables, ...kept, ''].join('\n');
 }
 
 /** Whether a script has handed on everything; one that was killed while it did so has not. */
