@@ -11,6 +11,8 @@ import type { Owner } from './sandbox.js';
 import { isWhole, nextState } from './session-shell.js';
 
 const READ_ONLY = { mode: 0o444 };
+/** Again where something was still being written: a process that is being killed has its last moment. */
+const WHOLE = { recursive: true, force: true, maxRetries: 5, retryDelay: 20 };
 /** How long a script waits at most that leaves more than fits into a pipe. */
 const READ_MS = 100;
 /** Larger states are not kept: each script would have to read them. */
@@ -20,12 +22,13 @@ const MOST_STATE_BYTES = 1024 * 1024;
 const PREFIX = 'sandbox-session-';
 const cleaned = new Map<string, Promise<void>>();
 
+/** What cannot be removed now, as when another service is about it too, is left to whoever starts next. */
 async function removeFoldersOfTheDead(parent: string): Promise<void> {
-  for (const name of await readdir(parent)) {
+  const dead = (await readdir(parent)).filter(name => {
     const pid = new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1];
-    if (pid !== undefined && !isAlive(Number(pid)))
-      await rm(join(parent, name), { recursive: true, force: true });
-  }
+    return pid !== undefined && !isAlive(Number(pid));
+  });
+  await Promise.allSettled(dead.map(name => rm(join(parent, name), WHOLE)));
 }
 
 /**
@@ -68,7 +71,7 @@ export class SessionFolder {
       if (owner) await chown(path, owner.uid, owner.gid);
       return folder;
     } catch (error) {
-      await rm(path, { recursive: true, force: true });
+      await rm(path, WHOLE);
       throw new SandboxFailure('No folder could be made for a session', { cause: error });
     }
   }
@@ -95,7 +98,7 @@ export class SessionFolder {
   async remove(): Promise<void> {
     clearInterval(this.timer);
     closeSync(this.left);
-    await rm(this.path, { recursive: true, force: true });
+    await rm(this.path, WHOLE);
   }
 
   /** Of too much, what is over is thrown away. */
