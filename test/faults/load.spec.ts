@@ -39,11 +39,90 @@ afterAll(async () => {
   await model.stop();
 });
 
-async function startWorker(): Promise<ServiceProcess> {
-  const worker = await ServiceProcess.start(service, { ROLE: 'worker', ...environment });
+async function startWorker(more: Record<string, string> = {}): Promise<ServiceProcess> {
+  const worker = await ServiceProcess.start(service, { ROLE: 'worker', ...environment, ...more });
   workers.push(worker);
   return worker;
 }
+
+/** How many of the runs stand how. */
+async function statuses(runs: Json[]): Promise<Record<string, number>> {
+  const rows = await service.database.query(
+    'select status, count(*)::int as n from run where id = any($1) group by status',
+    [runs.map(({ call_id }) => call_id)],
+  );
+  return Object.fromEntries(rows.map(({ status, n }) => [status, n]));
+}
+
+it(
+  'ends five hundred runs that wait in fifty chats, each once and in its order, though a worker is killed meanwhile',
+  async () => {
+    model.otherwise(request => ({ text: `Heard ${messagesOf(request).at(-1)?.content}.` }));
+    const chats = await Promise.all(
+      Array.from({ length: 50 }, async () => (await ada.client.post('/api/agent', {})).body.id),
+    );
+    const sent = await Promise.all(
+      chats.map(async chat_id => {
+        const ofChat: Json[] = [];
+        for (let n = 0; n < 10; n++) ofChat.push(await agent.send(`${n}`, { chat_id, model: 'local/small' }));
+        return ofChat;
+      }),
+    );
+    const from = model.requests.length;
+    const [doomed] = await Promise.all([startWorker(), startWorker()]);
+    await model.received(from + 100);
+    await doomed?.kill();
+    for (const ofChat of sent) await agent.ended(ofChat.at(-1));
+    expect(await statuses(sent.flat())).toEqual({ completed: 500 });
+    for (const chat_id of chats) {
+      const { body } = await ada.client.get(`/api/chats/${chat_id}/messages?limit=100`);
+      expect(body.items.map(({ text }: Json) => text)).toEqual(
+        Array.from({ length: 10 }, (_, n) => [`${n}`, `Heard ${n}.`]).flat(),
+      );
+    }
+  },
+  PATIENCE,
+);
+
+it(
+  'gives up a run that takes its worker with it every time, but none that was beside it; others do not wait for that',
+  async () => {
+    const place = { model: 'local/small' };
+    let letGo = () => {};
+    const gone = new Promise<void>(resolve => {
+      letGo = resolve;
+    });
+    model.otherwise(request => {
+      const said = messagesOf(request).at(-1)?.content;
+      if (said === 'poison') return { hang: true };
+      return said === 'beside' ? { text: 'Fine.', after: gone } : { text: 'Fine.' };
+    });
+    const poison = await agent.send('poison', place);
+    const behind = await agent.send('behind', { ...place, chat_id: poison.chat_id });
+    const beside = await Promise.all(Array.from({ length: 3 }, () => agent.send('beside', place)));
+    for (let deaths = 0; deaths < 5; deaths++) {
+      const from = model.requests.length;
+      const carrier = await startWorker({ MODEL_TIMEOUT_SECONDS: '100' });
+      await model.received(from + (deaths < 2 ? 1 + beside.length : 1));
+      expect((await agent.run('other', place)).result.response).toBe('Fine.');
+      await carrier.kill();
+      // What others find after eight seconds without a sign of life.
+      await service.database.query('delete from process where id = (select holder from run where id = $1)', [
+        poison.call_id,
+      ]);
+    }
+    letGo();
+    await startWorker();
+    expect(await agent.ended(poison)).toMatchObject({ status: 'error', error: { type: 'worker_lost' } });
+    for (const one of [...beside, behind]) expect((await agent.ended(one)).result.response).toBe('Fine.');
+    expect(
+      await service.database.query('select distinct lost from run where id = any($1)', [
+        beside.map(({ call_id }) => call_id),
+      ]),
+    ).toEqual([{ lost: 2 }]);
+  },
+  PATIENCE,
+);
 
 it(
   'ends a run whose provider does not answer, in words one can act on, while others go on',

@@ -63,12 +63,13 @@ export class RunQueue {
   async take(limit: number): Promise<Row<Run>[]> {
     await this.processes.requireFresh();
     const isSuspect = sql`(lost + (state = 'running')::int >= ${SUSPECT})`;
-    const firstSuspect = sql`select id from run where due and status = 'pending' and ${isSuspect} and not exists (
+    const isDue = sql`due and status = 'pending' and state <> 'waiting' and merged_into is null`;
+    const firstSuspect = sql`select id from run where ${isDue} and ${isSuspect} and not exists (
       select 1 from run where holder = ${this.processes.id} and status = 'pending' and lost >= ${SUSPECT} and parent_id is null)
       order by number limit 1`;
     return this.claim(
-      sql`select id from run where due and status = 'pending' and state <> 'waiting' and merged_into is null
-        and (not ${isSuspect} or id = (${firstSuspect})) order by number limit ${limit} for update skip locked`,
+      sql`select id from run where ${isDue} and (not ${isSuspect} or id = (${firstSuspect}))
+        order by number limit ${limit} for update skip locked`,
     );
   }
 

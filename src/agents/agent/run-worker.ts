@@ -32,16 +32,18 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     setMaxListeners(0, this.stopping.signal);
   }
 
-  onApplicationBootstrap(): void {
+  async onApplicationBootstrap(): Promise<void> {
     if (!this.config.runsJobs) return;
     this.isOpen = true;
     this.signals.subscribe(RUNS_DUE, () => this.look());
     this.queue.serve(() => this.reserve());
-    this.processes.everyRound(async () => {
+    const takeOver = async () => {
       await this.queue.recover();
       this.look();
-    });
-    this.look();
+    };
+    this.processes.everyRound(takeOver);
+    // Not only with the first round: others may have found long ago that the only worker was lost.
+    await takeOver();
   }
 
   /** Takes no more runs, waits a while for those in flight, and hands the rest back to the queue. */
