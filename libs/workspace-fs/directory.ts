@@ -1,7 +1,10 @@
-import { type BigIntStats, constants, lstat } from 'node:fs';
+import { type BigIntStats, closeSync, constants, fchmod, fchown, fstatSync, fsync, openSync } from 'node:fs';
 import * as fs from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { Descriptor } from './descriptor.js';
 import { type DirectoryName, nameFromBytes } from './directory-name.js';
 import { asWorkspaceError, isWorkspaceError, WorkspaceFsError } from './errors.js';
+import { lstatAll } from './lstat-all.js';
 import { isTemporaryName, joinPath } from './path.js';
 
 /**
@@ -19,9 +22,16 @@ const CREATE_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | 
 // Linux' O_PATH, which Node does not name: a descriptor that only refers, and needs no permission.
 const O_PATH = 0o10000000;
 
+const changeOwner = promisify(fchown);
+const changeMode = promisify(fchmod);
+const flush = promisify(fsync);
+
 /**
  * An open folder of a workspace. Everything in it is reached through its descriptor, one name at a time, and no
  * symbolic link is ever followed. Errors name the workspace-relative path.
+ *
+ * Opening a folder, asking an open descriptor what it is and closing a folder are done at once: what the kernel has in
+ * memory anyway costs a tenth of the way through Node's thread pool, and there are several on the way to each file.
  */
 export class Directory {
   private inFlight = 0;
@@ -29,7 +39,7 @@ export class Directory {
   private whenIdle: (() => void) | undefined;
 
   private constructor(
-    private readonly handle: fs.FileHandle,
+    private readonly fd: number,
     readonly path: string,
     private readonly base: string,
     private readonly addressing: Addressing,
@@ -38,23 +48,23 @@ export class Directory {
   /** Opens a root, whose own path is trusted and may hold links. */
   static async openRoot(root: string, addressing: Addressing): Promise<Directory> {
     try {
-      const handle = await fs.open(root, constants.O_RDONLY | constants.O_DIRECTORY);
-      return Directory.wrap(handle, '', `${root}/`, addressing);
+      const fd = openSync(root, constants.O_RDONLY | constants.O_DIRECTORY);
+      return Directory.wrap(fd, '', `${root}/`, addressing);
     } catch (error) {
       throw asWorkspaceError(error, '');
     }
   }
 
-  private static wrap(handle: fs.FileHandle, path: string, plain: string, addressing: Addressing): Directory {
-    const base = addressing === 'descriptors' ? `/proc/self/fd/${handle.fd}/` : plain;
-    return new Directory(handle, path, base, addressing);
+  private static wrap(fd: number, path: string, plain: string, addressing: Addressing): Directory {
+    const base = addressing === 'descriptors' ? `/proc/self/fd/${fd}/` : plain;
+    return new Directory(fd, path, base, addressing);
   }
 
   /** Opens a folder in this one; the caller closes it. `shownAs` is the path that its errors name. */
   async directory(name: Name, shownAs = this.pathOf(name)): Promise<Directory> {
     try {
-      const handle = await this.use(name, path => fs.open(path, OPEN_DIRECTORY));
-      return Directory.wrap(handle, shownAs, `${this.base}${name}/`, this.addressing);
+      const fd = await this.use(name, async path => openSync(path, OPEN_DIRECTORY));
+      return Directory.wrap(fd, shownAs, `${this.base}${name}/`, this.addressing);
     } catch (error) {
       // The kernel says ENOTDIR for a link as well; the message should not.
       if (isWorkspaceError(error, 'not_directory') && (await this.find(name))?.isSymbolicLink()) {
@@ -68,12 +78,23 @@ export class Directory {
   async file(name: string): Promise<{ handle: fs.FileHandle; stats: BigIntStats }> {
     const handle = await this.use(name, path => fs.open(path, OPEN_FILE));
     try {
-      const stats = await handle.stat({ bigint: true });
-      if (stats.isDirectory()) throw new WorkspaceFsError('is_directory', this.pathOf(name));
-      if (!stats.isFile()) throw new WorkspaceFsError('not_regular', this.pathOf(name));
+      const stats = fstatSync(handle.fd, { bigint: true });
+      this.refuseUnlessFile(name, stats);
       return { handle, stats };
     } catch (error) {
       await handle.close();
+      throw error;
+    }
+  }
+
+  /** As {@link file}, for one that is only read: at a fraction of the cost. */
+  async descriptor(name: string): Promise<Descriptor> {
+    const descriptor = await this.use(name, path => Descriptor.open(path, OPEN_FILE));
+    try {
+      this.refuseUnlessFile(name, descriptor.stats);
+      return descriptor;
+    } catch (error) {
+      await descriptor.close();
       throw error;
     }
   }
@@ -137,14 +158,14 @@ export class Directory {
   }
 
   /** What this folder is now, also when it was moved since. */
-  stats(): Promise<BigIntStats> {
-    return this.handle.stat({ bigint: true });
+  async stats(): Promise<BigIntStats> {
+    return fstatSync(this.fd, { bigint: true });
   }
 
   /** Makes what was created, renamed and removed in it durable. */
   async sync(): Promise<void> {
     try {
-      await this.handle.sync();
+      await flush(this.fd);
     } catch (error) {
       // Some network file systems know no such thing for folders: there, names are durable at once.
       if ((error as NodeJS.ErrnoException).code === 'EINVAL') return;
@@ -154,8 +175,8 @@ export class Directory {
 
   async giveTo(owner: { uid: number; gid: number } | undefined, mode: number): Promise<void> {
     try {
-      if (owner) await this.handle.chown(owner.uid, owner.gid);
-      await this.handle.chmod(mode);
+      if (owner) await changeOwner(this.fd, owner.uid, owner.gid);
+      await changeMode(this.fd, mode);
     } catch (error) {
       throw asWorkspaceError(error, this.path);
     }
@@ -175,7 +196,7 @@ export class Directory {
 
   /** Waits for what is under way: a descriptor's number may belong to another folder as soon as it is closed. */
   close(): Promise<void> {
-    this.closing ??= this.whenUnused().then(() => this.handle.close());
+    this.closing ??= this.whenUnused().then(() => closeSync(this.fd));
     return this.closing;
   }
 
@@ -184,6 +205,11 @@ export class Directory {
     return new Promise(resolve => {
       this.whenIdle = resolve;
     });
+  }
+
+  private refuseUnlessFile(name: string, stats: BigIntStats): void {
+    if (stats.isDirectory()) throw new WorkspaceFsError('is_directory', this.pathOf(name));
+    if (!stats.isFile()) throw new WorkspaceFsError('not_regular', this.pathOf(name));
   }
 
   /** What errors name: never a temporary file, which nobody outside knows of. */
@@ -209,23 +235,4 @@ export class Directory {
       if (--this.inFlight === 0) this.whenIdle?.();
     }
   }
-}
-
-const OUT_OF_REACH = ['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM'];
-
-function lstatAll(paths: string[]): Promise<(BigIntStats | null)[]> {
-  if (paths.length === 0) return Promise.resolve([]);
-  return new Promise((resolve, reject) => {
-    const found = new Array<BigIntStats | null>(paths.length).fill(null);
-    let failure: NodeJS.ErrnoException | undefined;
-    let pending = paths.length;
-    paths.forEach((path, at) => {
-      lstat(path, { bigint: true }, (error, stats) => {
-        if (!error) found[at] = stats;
-        else if (!OUT_OF_REACH.includes(error.code ?? '')) failure ??= error;
-        // Only when the last one is back: the descriptor must not be closed before.
-        if (--pending === 0) failure ? reject(failure) : resolve(found);
-      });
-    });
-  });
 }

@@ -1,5 +1,5 @@
-import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
+import type { Descriptor } from './descriptor.js';
 import type { Directory } from './directory.js';
 import { type Entry, toEntry } from './entry.js';
 import { asWorkspaceError, WorkspaceFsError } from './errors.js';
@@ -22,12 +22,13 @@ export class OpenFile {
     readonly entry: Entry,
     /** Type and permission bits, as stat(2) has them. */
     readonly mode: bigint,
-    private readonly handle: FileHandle,
+    private readonly descriptor: Descriptor,
   ) {}
 
   static async open(folder: Directory, name: string): Promise<OpenFile> {
-    const { handle, stats } = await folder.file(name);
-    return new OpenFile(toEntry(joinPath(folder.path, name), stats), stats.mode, handle);
+    const descriptor = await folder.descriptor(name);
+    const { stats } = descriptor;
+    return new OpenFile(toEntry(joinPath(folder.path, name), stats), stats.mode, descriptor);
   }
 
   /**
@@ -38,14 +39,14 @@ export class OpenFile {
     if (this.taken) throw new Error('The file is being read already');
     const start = range.start ?? 0;
     const end = Math.min(range.end ?? Number.POSITIVE_INFINITY, this.entry.size - 1);
-    this.taken = new FileStream(this.entry.path, this.handle, start, end + 1);
+    this.taken = new FileStream(this.entry.path, this.descriptor, start, end + 1);
     return this.taken;
   }
 
   /** Bytes from `position` on, fewer at its end. */
   async readAt(position: number, length: number): Promise<Buffer> {
-    const { bytesRead, buffer } = await this.handle.read(Buffer.alloc(length), 0, length, position);
-    return buffer.subarray(0, bytesRead);
+    const buffer = Buffer.allocUnsafe(length);
+    return buffer.subarray(0, await this.descriptor.read(buffer, position));
   }
 
   /** The bytes from `start` to before `end`, as often as wanted; the file stays open. */
@@ -67,7 +68,7 @@ export class OpenFile {
     const all = Buffer.allocUnsafe(this.entry.size);
     let length = 0;
     while (length < all.byteLength) {
-      const { bytesRead } = await this.handle.read(all, length, all.byteLength - length, length);
+      const bytesRead = await this.descriptor.read(all.subarray(length), length);
       if (bytesRead === 0) throw becameShorter(this.entry.path);
       length += bytesRead;
     }
@@ -76,7 +77,7 @@ export class OpenFile {
 
   async close(): Promise<void> {
     this.taken?.destroy();
-    await this.handle.close();
+    await this.descriptor.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -87,7 +88,7 @@ export class OpenFile {
 class FileStream extends Readable {
   constructor(
     private readonly path: string,
-    private readonly handle: FileHandle,
+    private readonly descriptor: Descriptor,
     private position: number,
     private readonly stop: number,
   ) {
@@ -102,7 +103,7 @@ class FileStream extends Readable {
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    this.handle.close().then(
+    this.descriptor.close().then(
       () => done(error),
       failure => done(error ?? failure),
     );
@@ -111,12 +112,8 @@ class FileStream extends Readable {
   private async nextChunk(): Promise<Buffer | null> {
     const length = Math.min(CHUNK_BYTES, this.stop - this.position);
     if (length <= 0) return null;
-    const { bytesRead, buffer } = await this.handle.read(
-      Buffer.allocUnsafe(length),
-      0,
-      length,
-      this.position,
-    );
+    const buffer = Buffer.allocUnsafe(length);
+    const bytesRead = await this.descriptor.read(buffer, this.position);
     if (bytesRead === 0) throw becameShorter(this.path);
     this.position += bytesRead;
     return buffer.subarray(0, bytesRead);

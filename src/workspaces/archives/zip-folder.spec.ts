@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
@@ -19,6 +19,15 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true }));
 
 const put = (name: string, content: string | Buffer) => writeFileSync(path.join(root, name), content);
+
+/** Does something before each file is opened. */
+function beforeOpening(work: (at: string) => unknown): void {
+  const open = files.openRead.bind(files);
+  files.openRead = at => {
+    work(at);
+    return open(at);
+  };
+}
 
 /** Tells of each file that is opened, before its bytes are read. */
 function watchOpening(tell: (at: string, stream: Readable) => void): void {
@@ -44,8 +53,34 @@ async function namesIn(zip: Buffer): Promise<string[]> {
 
 it('leaves out what is gone when its turn comes', async () => {
   for (const name of ['a', 'b', 'c']) put(name, name);
-  watchOpening(at => at === 'a' && rmSync(path.join(root, 'b')));
+  beforeOpening(at => at === 'a' && rmSync(path.join(root, 'b')));
   expect(await namesIn(await buffer(zipFolder(files, '')))).toEqual(['a', 'c']);
+});
+
+it('has small and large files whole and in their order, whatever their names', async () => {
+  const contents = new Map<string, Buffer>();
+  for (let n = 0; n < 70; n++) {
+    const name = `${['c:', 'f'][n % 2]}${String(n).padStart(2, '0')}.${['txt', 'png'][n % 3] ?? 'bin'}`;
+    contents.set(name, Buffer.alloc([0, 700, 20_000, 300_000][n % 4] ?? 0, name));
+  }
+  for (const [name, content] of contents) put(name, content);
+  const zip = await yauzl.fromBufferPromise(await buffer(zipFolder(files, '')), { lazyEntries: false });
+  const found = new Map<string, Buffer>();
+  for await (const entry of zip.eachEntry())
+    found.set(entry.fileName.replace('./', ''), await buffer(await zip.openReadStreamPromise(entry)));
+  expect([...found.keys()]).toEqual([...contents.keys()].sort());
+  for (const [name, content] of contents) expect(found.get(name)?.equals(content)).toBe(true);
+});
+
+it('breaks off for a small file that is cut short while it is read', async () => {
+  put('a', Buffer.alloc(200_000));
+  const open = files.openRead.bind(files);
+  files.openRead = async at => {
+    const file = await open(at);
+    truncateSync(path.join(root, at), 10);
+    return file;
+  };
+  await expect(buffer(zipFolder(files, ''))).rejects.toMatchObject({ code: 'busy' });
 });
 
 it('leaves out what it is told to', async () => {

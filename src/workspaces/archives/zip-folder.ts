@@ -1,7 +1,8 @@
-import { PassThrough, type Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import yazl from 'yazl';
 import { type Entry, type OpenFile, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { batchesOf, isSmall, levelFor, nameInZip } from './zip-batches.js';
 
 /** A folder to be sent as a zip. */
 export interface ZippedFolder {
@@ -13,16 +14,17 @@ export interface ZippedFolder {
 export type LeftOut = (name: string) => boolean;
 
 /**
- * A folder as a zip, made while it is read, one file open at a time. Links and special files are left out, and so is what
- * has gone when its turn comes; each file that is in it is whole. A file that cannot be read to its end breaks the stream
- * off, so that nobody takes a part for the whole.
+ * A folder as a zip, made while it is read: small files a batch at a time, while the batch before is compressed; of the
+ * others one at a time. Links and special files are left out, and so is what has gone when its turn comes; each file that
+ * is in it is whole. A file that cannot be read to its end breaks the stream off, so that nobody takes a part for the
+ * whole.
  */
 export function zipFolder(files: WorkspaceFs, folder: string, isLeftOut: LeftOut = () => false): Readable {
   const zip = new yazl.ZipFile();
   const out = new PassThrough();
   zip.outputStream.pipe(out);
   zip.on('error', error => out.destroy(error as Error));
-  addAll(new FolderZip(zip, out), files, folder, isLeftOut).then(
+  addAll(new FolderZip(zip, out, files), files, folder, isLeftOut).then(
     () => zip.end(),
     error => out.destroy(error as Error),
   );
@@ -34,39 +36,89 @@ async function addAll(zip: FolderZip, files: WorkspaceFs, folder: string, isLeft
   let after: string | undefined;
   do {
     const { entries, next } = await files.list(folder, { recursive: true, after });
-    for (const entry of entries) {
-      const name = entry.path.slice(skip);
+    const wanted = entries
+      .map(entry => ({ entry, name: entry.path.slice(skip) }))
+      .filter(({ name }) => !name.includes('\\') && !isLeftOut(name));
+    for (const batch of batchesOf(wanted)) {
       if (zip.isClosed) return;
-      if (!name.includes('\\') && !isLeftOut(name)) await zip.add(files, entry, name);
+      await zip.add(batch);
     }
     after = next ?? undefined;
   } while (after !== undefined);
 }
 
+/** Something to be put into the zip under this name. */
+export interface Item {
+  readonly entry: Entry;
+  readonly name: string;
+}
+
 class FolderZip {
+  private readonly closed: Promise<unknown>;
+  /** Kept when all but the last file of the batch before is written. */
+  private written: Promise<unknown> = Promise.resolve();
+
   constructor(
     private readonly zip: yazl.ZipFile,
     private readonly out: PassThrough,
-  ) {}
+    private readonly files: WorkspaceFs,
+  ) {
+    this.closed = new Promise(resolve => out.once('close', resolve));
+  }
 
   get isClosed(): boolean {
     return this.out.closed;
   }
 
-  async add(files: WorkspaceFs, { path, type, modified_at }: Entry, name: string): Promise<void> {
-    const mtime = new Date(modified_at);
-    if (type === 'directory') this.zip.addEmptyDirectory(name, { mtime });
-    if (type !== 'file') return;
-    const file = await openIfThere(files, path);
-    if (file) await this.pass(file.stream(), name, mtime);
+  async add(batch: readonly Item[]): Promise<void> {
+    const contents = await Promise.all(batch.map(({ entry }) => this.contentOf(entry)));
+    await Promise.race([this.written, this.closed]);
+    const last = contents.findLastIndex(content => content instanceof Buffer);
+    for (const [at, item] of batch.entries()) {
+      if (this.isClosed) return;
+      const content = contents[at];
+      if (item.entry.type === 'directory') this.zip.addEmptyDirectory(nameInZip(item.name), mtimeOf(item));
+      else if (content === 'large') await this.addLarge(item);
+      else if (content && at === last) this.written = this.addInTurn(content, item);
+      else if (content) this.zip.addBuffer(content, nameInZip(item.name), optionsFor(item));
+    }
+  }
+
+  /** All of a small file; undefined where it is gone, or no file. */
+  private async contentOf(entry: Entry): Promise<Buffer | 'large' | undefined> {
+    if (entry.type !== 'file') return undefined;
+    if (!isSmall(entry)) return 'large';
+    const file = await openIfThere(this.files, entry.path);
+    if (!file) return undefined;
+    try {
+      return isSmall(file.entry) ? await file.bytes() : 'large';
+    } finally {
+      await file.close();
+    }
+  }
+
+  /**
+   * Adds a file and returns when all before it is written. As a stream, which the library asks for when its turn comes, and
+   * which waits for a slow reader: what was read ahead stays little.
+   */
+  private addInTurn(content: Buffer, item: Item): Promise<void> {
+    return new Promise(resolve => {
+      this.zip.addReadStreamLazy(nameInZip(item.name), optionsFor(item), give => {
+        resolve();
+        give(null, Readable.from([content], { objectMode: false }));
+      });
+    });
   }
 
   /** Until the file is read; a reader of the zip that goes away closes it. */
-  private async pass(bytes: Readable, name: string, mtime: Date): Promise<void> {
+  private async addLarge(item: Item): Promise<void> {
+    const file = await openIfThere(this.files, item.entry.path);
+    if (!file) return;
+    const bytes = file.stream();
     const close = () => bytes.destroy();
     this.out.once('close', close);
     try {
-      this.zip.addReadStream(bytes, name, { mtime });
+      this.zip.addReadStream(bytes, nameInZip(item.name), optionsFor(item));
       await finished(bytes);
     } catch (error) {
       if (!this.isClosed) throw error;
@@ -75,6 +127,9 @@ class FolderZip {
     }
   }
 }
+
+const mtimeOf = ({ entry }: Item) => ({ mtime: new Date(entry.modified_at) });
+const optionsFor = (item: Item) => ({ ...mtimeOf(item), compressionLevel: levelFor(item.name) });
 
 async function openIfThere(files: WorkspaceFs, path: string): Promise<OpenFile | undefined> {
   try {
