@@ -8,6 +8,7 @@ export { FileChangeView, RevertedView, RunFiles, RunRollback } from './history/i
 export { SandboxesService } from './sandboxes/sandboxes.service.js';
 export type { Shell } from './sandboxes/shell.js';
 export { ShareOrigin } from './share/index.js';
+export { BASH } from './tools/bash.tool.js';
 export { LongOutputs } from './tools/long-outputs.js';
 export { failed, shorten, type Tool, type ToolResult } from './tools/tool.js';
 export { Toolbox } from './tools/toolbox.js';

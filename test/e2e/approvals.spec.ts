@@ -236,6 +236,21 @@ describe('a call that a person is asked about', () => {
     expect(existsSync(inWorkspace('steered.txt'))).toBe(false);
   });
 
+  it('ends the sandbox of the run, which the next command tells', async () => {
+    const bash = (command: string) => ({ tool: { name: 'bash', input: { command } } });
+    model.reply(bash('cd /tmp; pwd'));
+    const { run, asked } = await waitingRun([destroy('kept.txt')]);
+    model.reply([bash('pwd'), bash('pwd'), { text: 'Done.' }]);
+    await decide(asked[0]?.id, { decision: 'deny' });
+    await agent.ended(run);
+    expect(toolResults()).toEqual([
+      '/tmp',
+      expect.any(String),
+      expect.stringMatching(/^\(The sandbox ended when .* waited .*\)\n\/workspace$/),
+      '/workspace',
+    ]);
+  });
+
   it('counts not towards the seconds that a run may take', async () => {
     await policy({ write: 'ask' });
     const { run, asked } = await waitingRun([write('slow.txt')], { budget: { max_seconds: 5 } });

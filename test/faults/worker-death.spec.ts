@@ -89,7 +89,8 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
       const first = await startWorker();
       const { marker, tool } = endless();
       const from = model.requests.length;
-      model.reply([{ text: 'Working.', tool }, { text: 'Recovered.' }]);
+      const after = { name: 'bash', input: { command: 'pwd' } };
+      model.reply([{ text: 'Working.', tool }, { tool: after }, { tool: after }, { text: 'Recovered.' }]);
       const sent = await agent.send('go', { workspace_id });
       await agent.until(sent, ({ event }) => event === 'tool.output');
       expect(processesWith(marker)).not.toEqual([]);
@@ -102,6 +103,8 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
       expect(run).toMatchObject({ status: 'completed', result: { response: 'Recovered.' } });
       expect(run.result.toolOutputs).toMatchObject([
         { is_error: true, output: expect.stringMatching(/^Interrupted:/) },
+        { output: expect.stringMatching(/^\(The sandbox ended .* a new one starts .*\)\n\/workspace$/) },
+        { output: '/workspace' },
       ]);
       const told = messagesOf(model.requests[from + 1] ?? { body: {} }).at(-1);
       expect(told.content).toMatch(/^Interrupted: .* check before you repeat it/);

@@ -17,7 +17,7 @@ const NO_WORKSPACE = 'This chat has no workspace: there are no files and no sand
 
 /** What a model is told of a call whose result is not known. */
 export const INTERRUPTED =
-  'Interrupted: the service stopped while this call was under way. It may or may not have taken effect; check before you repeat it.';
+  'Interrupted: the service stopped while this call was under way. It may or may not have taken effect; check before you repeat it. The sandbox of commands begins anew.';
 
 /** The instructions that come first. */
 export function systemPrompt(guide: AgentGuide, hasWorkspace: boolean): string {

@@ -101,7 +101,7 @@ export class RunAttempt {
     const { parts, run, journal, deltas, limits, check, signal } = this;
     const turns = new ModelTurns({ ...parts, journal, deltas, limits }, run, check, signal);
     const tasks = this.tasksWith(tools);
-    let calls = await this.openCalls();
+    let calls = await this.openCalls(tools);
     this.mayRepeatStep = this.run.attempt > 1 && calls.length === 0;
     for (let step = this.run.step_count; ; step++) {
       const limit = limits.reached(tools.mostSteps);
@@ -135,10 +135,11 @@ export class RunAttempt {
   }
 
   /** Calls of the last step that an earlier attempt left without a result. */
-  private async openCalls(): Promise<OpenCall[]> {
+  private async openCalls(tools: RunTools): Promise<OpenCall[]> {
     if (this.run.attempt === 1) return [];
     if (this.check) this.repairs = await this.parts.runs.answersRefused(this.run.id);
     const calls = await this.parts.runs.toolCalls(this.run.id);
+    tools.takeUp(calls);
     return calls.filter(({ state }) => state !== 'finished').map(fromRow);
   }
 

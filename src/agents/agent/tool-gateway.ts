@@ -7,6 +7,7 @@ import type { Row } from '../../platform/database/rows.js';
 import { assertValid, hydrate } from '../../platform/http/input.js';
 import { problemOf } from '../../platform/http/problem.js';
 import {
+  BASH,
   failed,
   LongOutputs,
   SandboxesService,
@@ -25,6 +26,7 @@ import { TASK, taskTool } from '../tasks/task-tool.js';
 import { CallGate, type CallSubject, type GateVerdict } from './call-gate.js';
 import type { Run } from './run.entity.js';
 import type { PlannedCall } from './run-journal.js';
+import type { ToolCall } from './tool-call.entity.js';
 
 /** Longest part of broken arguments that the model is shown again, in characters. */
 const MOST_SHOWN = 500;
@@ -123,6 +125,12 @@ export class RunTools {
     const { id: runId, actor, workspace_id: workspaceId } = this.run;
     if (workspaceId === null) return { ...result, output: shorten(result.output) };
     return this.means.longOutputs.fit({ actor, workspaceId, runId, ...call }, result);
+  }
+
+  /** Of a run that is taken up again: what the commands among its earlier calls left is gone, which the next one tells. */
+  takeUp(earlier: readonly Pick<Row<ToolCall>, 'tool' | 'started_at'>[]): void {
+    if (earlier.some(({ tool, started_at }) => tool === BASH && started_at !== null))
+      this.means.shell.takeUp();
   }
 
   /** Ends what the run's commands left running. */

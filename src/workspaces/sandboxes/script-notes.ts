@@ -1,5 +1,5 @@
 import { defaultLimits, type SandboxLimits, type SessionEnd } from '#libs/sandbox/index.js';
-import type { ScriptResult } from './script-result.js';
+import type { ScriptResult, SessionLoss } from './script-result.js';
 
 const MiB = 1024 * 1024;
 
@@ -20,6 +20,8 @@ const SESSION_NOTES: Record<SessionEnd, string> = {
   memory: 'The sandbox was killed because its processes used more memory than allowed',
   output: 'The sandbox was killed because of a flood of output',
 };
+
+const TAKEN_UP = 'The sandbox ended when the run was interrupted or waited';
 
 const NEW_ONE =
   'a new one starts in /workspace, without the variables, /tmp and background processes of before';
@@ -44,6 +46,7 @@ export function notesOf(result: ScriptResult, why = 'Killed: the run was stopped
 }
 
 /** What is said first where the sandbox of before was gone. */
-export function lostNote(end: SessionEnd): string {
-  return `(${SESSION_NOTES[end]} since the last command; ${NEW_ONE}.)`;
+export function lostNote(loss: SessionLoss): string {
+  const why = loss === 'taken_up' ? TAKEN_UP : SESSION_NOTES[loss];
+  return `(${why} since the last command; ${NEW_ONE}.)`;
 }

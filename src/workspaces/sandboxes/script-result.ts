@@ -1,11 +1,14 @@
 import type { SandboxResult, SessionEnd, SessionResult } from '#libs/sandbox/index.js';
 
+/** Why a shell's session is gone; `taken_up`: with the worker, or the wait, that its run was taken up after. */
+export type SessionLoss = SessionEnd | 'taken_up';
+
 /** How a script ended, alone or in a shell. */
 export interface ScriptResult
   extends SandboxResult,
     Partial<Pick<SessionResult, 'session_ended' | 'cpu_ms'>> {
   /** Why the shell's session had ended before this script, which ran in a new one. */
-  session_lost?: SessionEnd | null;
+  session_lost?: SessionLoss | null;
   /** Which connections were refused meanwhile, in sentences. */
   egress_refused?: string[];
 }

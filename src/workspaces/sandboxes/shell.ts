@@ -1,13 +1,8 @@
-import {
-  type SandboxSession,
-  type SessionCommand,
-  type SessionEnd,
-  SessionOver,
-} from '#libs/sandbox/index.js';
+import { type SandboxSession, type SessionCommand, SessionOver } from '#libs/sandbox/index.js';
 import type { ActionCaller } from '../../platform/actions/action-caller.js';
 import type { VisibleWorkspace } from '../workspaces/index.js';
 import type { SandboxCaller } from './running-sandboxes.js';
-import type { ScriptResult } from './script-result.js';
+import type { ScriptResult, SessionLoss } from './script-result.js';
 
 type Place = Pick<VisibleWorkspace, 'id' | 'number'>;
 
@@ -34,12 +29,19 @@ export type OpenSession = (place: Place, use: ShellUse, script: string) => Promi
 export class Shell {
   private opened: OpenShell | undefined;
   private over = false;
+  /** Why there is no session yet although there was one before this shell. */
+  private before: SessionLoss | null = null;
   private turn: Promise<unknown> = Promise.resolve();
 
   constructor(
     private readonly open: OpenSession,
     private readonly use: ShellUse,
   ) {}
+
+  /** Says that commands of the same run have had another shell, so that the first result tells that this is a new one. */
+  takeUp(): void {
+    this.before = 'taken_up';
+  }
 
   run(place: Place, command: SessionCommand): Promise<ScriptResult> {
     const result = this.turn.then(() => this.perform(place, command));
@@ -54,16 +56,17 @@ export class Shell {
   }
 
   private async perform(place: Place, command: SessionCommand): Promise<ScriptResult> {
-    const session_lost = await this.lost();
+    const session_lost = (await this.lost()) ?? this.before;
     this.opened ??= await this.openFor(place, command.script);
     const { session, takeRefused } = this.opened;
     const result = await session.run(command);
+    this.before = null;
     if (result.session_ended !== null) this.opened = undefined;
     return { ...result, session_lost, egress_refused: takeRefused() };
   }
 
   /** Why the session that was there has ended since the last command; null if it has not. */
-  private async lost(): Promise<SessionEnd | null> {
+  private async lost(): Promise<SessionLoss | null> {
     if (!this.opened) return null;
     const goesOn = Symbol();
     const end = await Promise.race([this.opened.session.ended, Promise.resolve(goesOn)]);

@@ -20,6 +20,9 @@ import {
 } from './tool.js';
 import { Yielding } from './yielding.js';
 
+/** The name of the tool by which commands are run. */
+export const BASH = 'bash';
+
 const LONGEST_SECONDS = 3600;
 /** How many changed paths a result names; the workspace's log has them all. */
 const MOST_NAMED = 100;
@@ -40,7 +43,7 @@ class BashInput {
 /** `bash`: a script in the workspace's sandbox. */
 @Injectable()
 export class BashTool implements Tool<BashInput> {
-  readonly name = 'bash';
+  readonly name = BASH;
   readonly description =
     'Run a bash script in the sandbox of the workspace, which starts in /workspace; only files written there stay for good. ' +
     'The calls of one agent run share a sandbox: working directory, variables, /tmp and background processes (`server &`) ' +
