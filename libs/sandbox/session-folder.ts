@@ -4,15 +4,14 @@ import { chown, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { SandboxFailure } from './errors.js';
+import { SandboxFailure, SessionOver } from './errors.js';
 import { isAlive } from './kill.js';
 import { PipeSocket, readWaiting } from './pipe-socket.js';
 import type { Owner } from './sandbox.js';
 import { isWhole, nextState } from './session-shell.js';
 
 const READ_ONLY = { mode: 0o444 };
-/** Again where something was still being written: a process that is being killed has its last moment. */
-const WHOLE = { recursive: true, force: true, maxRetries: 5, retryDelay: 20 };
+const WHOLE = { recursive: true, force: true };
 /** How long a script waits at most that leaves more than fits into a pipe. */
 const READ_MS = 100;
 /** Larger states are not kept: each script would have to read them. */
@@ -39,6 +38,7 @@ export class SessionFolder {
   private chunks: Buffer[] = [];
   private leftBytes = 0;
   private state: string | undefined;
+  private gone = false;
   private readonly timer: NodeJS.Timeout;
 
   /** @param left the FIFO's reading end */
@@ -76,8 +76,12 @@ export class SessionFolder {
     }
   }
 
-  /** Files of a few kilobytes are written while one waits: handing them to other threads takes longer. */
+  /**
+   * Files of a few kilobytes are written while one waits: handing them to other threads takes longer. Throws SessionOver
+   * where the folder is being removed, since that would fail over a new file.
+   */
   prepare(number: number, script: string, input: string | Buffer | undefined): void {
+    if (this.gone) throw new SessionOver('The session is over');
     writeFileSync(join(this.path, `script-${number}`), script, READ_ONLY);
     if (input !== undefined) writeFileSync(join(this.path, `input-${number}`), input, READ_ONLY);
   }
@@ -94,8 +98,14 @@ export class SessionFolder {
     return fits;
   }
 
+  /** Whether it is removed, or about to be. */
+  get isGone(): boolean {
+    return this.gone;
+  }
+
   /** Once. */
   async remove(): Promise<void> {
+    this.gone = true;
     clearInterval(this.timer);
     closeSync(this.left);
     await rm(this.path, WHOLE);

@@ -122,7 +122,7 @@ export class ShellSession implements SandboxSession {
     const number = ++this.count;
     const { folder, control } = this.place;
     const refusals = await this.place.refusals();
-    if (this.over) throw new SessionOver('The session is over');
+    if (this.over || this.reason) throw new SessionOver('The session is over');
     folder.prepare(number, command.script, command.stdin);
     this.memoryKills = refusals.memory;
     const script = new SessionScript(number, command, this.limits, refusals);
@@ -140,8 +140,9 @@ export class ShellSession implements SandboxSession {
       await Promise.race([script.reported, this.ended]);
       // What it wrote lies in the pipes by now, and what others write meanwhile comes after.
       for (const name of ['stdout', 'stderr'] as const) this.place[name].drain(this.limits.outputBytes);
-      const survives = !this.over && !this.reason;
-      if (survives && !this.place.folder.settle(script.number))
+      const { folder } = this.place;
+      const survives = !this.over && !this.reason && !folder.isGone;
+      if (survives && !folder.settle(script.number))
         script.add('stderr', Buffer.from('What this script left in variables is too much to be kept\n'));
       const end = survives ? null : await this.ended;
       return script.result(end, await this.place.refusals(), this.cpuMs);

@@ -59,10 +59,17 @@ export class Shell {
     const session_lost = (await this.lost()) ?? this.before;
     this.opened ??= await this.openFor(place, command.script);
     const { session, takeRefused } = this.opened;
-    const result = await session.run(command);
-    this.before = null;
-    if (result.session_ended !== null) this.opened = undefined;
-    return { ...result, session_lost, egress_refused: takeRefused() };
+    try {
+      const result = await session.run(command);
+      this.before = null;
+      if (result.session_ended !== null) this.opened = undefined;
+      return { ...result, session_lost, egress_refused: takeRefused() };
+    } catch (error) {
+      if (!(error instanceof SessionOver) || this.over) throw error;
+      // It ended at that moment, and the command has not begun.
+      await session.ended;
+      return this.perform(place, command);
+    }
   }
 
   /** Why the session that was there has ended since the last command; null if it has not. */
