@@ -134,32 +134,36 @@ async function checkTidy(client: Client): Promise<void> {
   ]);
 }
 
-it('tears no file, loses none and leaves nothing behind, however often it is killed', async () => {
-  const random = randomFrom(SEED);
-  await upload(ada.client, 'same', versions[0] as Buffer);
-  await upload(ada.client, 'moved/a', versions[1] as Buffer);
-  await upload(ada.client, 'many.tar', await archive());
-  for (let n = 0; n < 30; n++) await upload(ada.client, `f${n}`, versions[n % 3] as Buffer, source);
-  const duplicate = await ada.client.post(`/api/workspaces/${source}/duplicate`, { name: 'Copy' });
-  const operation: string = duplicate.body.operation_id;
+it(
+  'tears no file, loses none and leaves nothing behind, however often it is killed',
+  async () => {
+    const random = randomFrom(SEED);
+    await upload(ada.client, 'same', versions[0] as Buffer);
+    await upload(ada.client, 'moved/a', versions[1] as Buffer);
+    await upload(ada.client, 'many.tar', await archive());
+    for (let n = 0; n < 30; n++) await upload(ada.client, `f${n}`, versions[n % 3] as Buffer, source);
+    const duplicate = await ada.client.post(`/api/workspaces/${source}/duplicate`, { name: 'Copy' });
+    const operation: string = duplicate.body.operation_id;
 
-  for (let round = 0; round < ROUNDS; round++) {
+    for (let round = 0; round < ROUNDS; round++) {
+      const { process, client } = await start();
+      await checkTidy(client);
+      const work = steps.map(step => untilGone(client, step));
+      await setTimeout(random() * LATEST_MS); // the moment of the crash, which is nobody's event
+      await process.kill();
+      await Promise.all(work);
+      checkFiles();
+    }
+
     const { process, client } = await start();
     await checkTidy(client);
-    const work = steps.map(step => untilGone(client, step));
-    await setTimeout(random() * LATEST_MS); // the moment of the crash, which is nobody's event
-    await process.kill();
-    await Promise.all(work);
-    checkFiles();
-  }
-
-  const { process, client } = await start();
-  await checkTidy(client);
-  const last = (await client.events(`/api/operations/${operation}/events`)).at(-1);
-  expect(last?.data).toMatchObject({ status: 'completed', done: 30, total: 30 });
-  const copy = folderOf(last?.data.result.workspace_id);
-  expect(readdirSync(copy).sort()).toEqual(readdirSync(folderOf(source)).sort());
-  for (const name of readdirSync(copy))
-    expect([name, known.has(digest(readFileSync(path.join(copy, name))))]).toEqual([name, true]);
-  expect(await process.stop()).toBe(0);
-});
+    const last = (await client.events(`/api/operations/${operation}/events`)).at(-1);
+    expect(last?.data).toMatchObject({ status: 'completed', done: 30, total: 30 });
+    const copy = folderOf(last?.data.result.workspace_id);
+    expect(readdirSync(copy).sort()).toEqual(readdirSync(folderOf(source)).sort());
+    for (const name of readdirSync(copy))
+      expect([name, known.has(digest(readFileSync(path.join(copy, name))))]).toEqual([name, true]);
+    expect(await process.stop()).toBe(0);
+  },
+  (ROUNDS + 1) * 60_000,
+);
