@@ -167,19 +167,25 @@ export class RunAttempt {
    * to enter the run, and it may have another step, it goes on with that instead; and where the answer is not what was
    * asked for, the model is told so and answers again.
    */
-  private endWith(step: FinishedStep, rest: NewEvent[], tools: RunTools): Promise<'ended' | PlannedCall[]> {
+  private async endWith(
+    step: FinishedStep,
+    rest: NewEvent[],
+    tools: RunTools,
+  ): Promise<'ended' | PlannedCall[]> {
     const { text: response, finish_reason } = step.result;
     const stopReason = STOP_REASONS[finish_reason] ?? 'end_turn';
     const { json, faults } = this.check?.read(response) ?? {};
     const isRefused = finish_reason === 'content-filter';
     const { database, runs, steers } = this.parts;
     const { journal, limits } = this;
+    const end: RunEnd = faults
+      ? { status: 'error', fault: schemaFailed(faults), response }
+      : { status: 'completed', stopReason, response, json };
+    const events = [...rest, stepFinished(step)];
+    const isAlone = !faults && !journal.steering.waits;
+    if (isAlone && (await journal.finishAlone(step, events, end))) return 'ended';
     return database.transaction(async unit => {
       await runs.lockChat(unit, this.run.chat_id);
-      const end: RunEnd = faults
-        ? { status: 'error', fault: schemaFailed(faults), response }
-        : { status: 'completed', stopReason, response, json };
-      const events = [...rest, stepFinished(step)];
       if (!faults && (await journal.finish(unit, step, events, end))) return 'ended';
       await journal.finishStep(step, events, unit);
       const mayGoOn = journal.steering.waits && !limits.reached(tools.mostSteps);

@@ -85,6 +85,8 @@ interface Writing {
   /** To the run's row. */
   change: RawBuilder<unknown>;
   also: RawBuilder<unknown>[];
+  /** What `where` goes by. */
+  first?: RawBuilder<unknown>;
   where?: RawBuilder<unknown>;
   /** Whether another run may go now. */
   letGo?: RawBuilder<unknown>;
@@ -223,6 +225,36 @@ export class RunJournal {
     return true;
   }
 
+  /**
+   * As {@link finish}, in a statement of its own, for a run that nothing waits behind. False, and nothing is done, where
+   * that is not certain: then the chat has to be held first.
+   */
+  async finishAlone(step: FinishedStep, events: NewEvent[], end: RunEnd): Promise<boolean> {
+    const { event, change } = this.ending(end);
+    const finished = this.finishing(step);
+    const done = await this.write([...events, event], {
+      change: sql`${finished.change}, ${change}`,
+      first: this.chatHeldAlone(),
+      where: sql`steers = 0 and exists (select from held)`,
+      also: [...finished.also, revokeTokensOf(FENCED)],
+    });
+    if (done) this.signals.tell(endTopic(this.run.id));
+    return done !== undefined;
+  }
+
+  /**
+   * The chat, held, if nothing waits in it. What comes to wait changes the chat's row first, so where it is not the version
+   * that the statement began with, what the statement sees of the queue may be old.
+   */
+  private chatHeldAlone(): RawBuilder<unknown> {
+    const { id, chatId } = this.run;
+    return sql`held as (
+      select c.id from chat c
+      where c.id = ${chatId} and c.xmin = (select seen.xmin from chat seen where seen.id = ${chatId})
+        and not exists (select from run r where r.chat_id = ${chatId} and r.id <> ${id} and r.status = 'pending')
+      for update of c skip locked),`;
+  }
+
   private ending(end: RunEnd): { event: NewEvent } & Writing {
     const { id } = this.run;
     const response = end.response && storableText(end.response);
@@ -252,11 +284,11 @@ export class RunJournal {
   /** Undefined where the run is not this attempt's any more, or not as `where` wants it. */
   private async write(
     events: NewEvent[],
-    { change, where, also = [], letGo = sql`false`, unit }: Partial<Writing>,
+    { change, first, where, also = [], letGo = sql`false`, unit }: Partial<Writing>,
   ): Promise<Written | undefined> {
     const { id, attempt } = this.run;
     const { rows } = await sql<Written>`
-      with fenced as (
+      with ${first ?? sql``} fenced as (
         update run set last_event = last_event + ${events.length} ${change ? sql`, ${change}` : sql``}
         where id = ${id} and attempt = ${attempt} and status = 'pending' ${where ? sql`and ${where}` : sql``}
         returning id, last_event, organization_id, workspace_id, chat_id, created_by, model, steers

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Actor } from '../../platform/access/actor.js';
+import { SharedLookups } from '../../platform/access/shared-lookups.js';
 import type { Effect } from '../../platform/actions/action.js';
 import { Database } from '../../platform/database/database.js';
 
@@ -27,14 +28,12 @@ export const DEFAULT_POLICY: ApprovalPolicy = {
 /** Keeps the policies of workspaces. */
 @Injectable()
 export class ApprovalPolicies {
+  private readonly lookups = new SharedLookups<ApprovalPolicy>();
+
   constructor(@Inject(Database) private readonly database: Database) {}
 
-  async of(workspaceId: string): Promise<ApprovalPolicy> {
-    const { rows } = await sql<Omit<ApprovalPolicy, 'is_default'>>`
-      select read, write, destructive, deadline_seconds from approval_policy where workspace_id = ${workspaceId}`.execute(
-      this.database.tables(),
-    );
-    return rows[0] ? { ...rows[0], is_default: false } : DEFAULT_POLICY;
+  of(workspaceId: string): Promise<ApprovalPolicy> {
+    return this.lookups.get(workspaceId, () => this.read(workspaceId));
   }
 
   /** What is left out stays as it is. */
@@ -48,5 +47,13 @@ export class ApprovalPolicies {
         destructive = coalesce(${changes.destructive ?? null}::text, p.destructive),
         deadline_seconds = coalesce(${changes.deadline_seconds ?? null}::int, p.deadline_seconds),
         updated_by = excluded.updated_by, updated_at = now()`.execute(this.database.tables());
+  }
+
+  private async read(workspaceId: string): Promise<ApprovalPolicy> {
+    const { rows } = await sql<Omit<ApprovalPolicy, 'is_default'>>`
+      select read, write, destructive, deadline_seconds from approval_policy where workspace_id = ${workspaceId}`.execute(
+      this.database.tables(),
+    );
+    return rows[0] ? { ...rows[0], is_default: false } : DEFAULT_POLICY;
   }
 }

@@ -45,20 +45,22 @@ export class MessagesStore {
     return this.withCalls(await query.execute());
   }
 
-  /** The conversation up to a run, as its model is given it: the newest summary, and the messages after it. */
+  /** The conversation up to a run, as its model is given it: the newest summary, and the messages after it; one query. */
   async conversation(chatId: string, upToRun: string): Promise<ConversationRow[]> {
-    const { rows } = await sql<Omit<ConversationRow, 'calls'>>`
+    const { rows } = await sql<ConversationRow>`
       with newest as (
         select * from chat_summary where chat_id = ${chatId} and through_run <= ${upToRun}::bigint
         order by through_run desc, through_message desc, created_at desc limit 1
       )
-      select id, chat_id, run_id, run_number, number, role, step, content, model, created_at from message
-      where chat_id = ${chatId} and run_number <= ${upToRun}::bigint
+      select id, chat_id, run_id, run_number, number, role, step, content, model, created_at, case when step is null then '[]'::json
+        else (select coalesce(json_agg(c order by c.position), '[]') from tool_call c where c.run_id = message.run_id and c.step = message.step)
+        end as calls
+      from message where chat_id = ${chatId} and run_number <= ${upToRun}::bigint
         and (run_number, number) > (coalesce((select through_run from newest), 0), coalesce((select through_message from newest), 0))
       union all
-      select id, chat_id, run_id, through_run, through_message, 'summary', null, content, null, created_at from newest
+      select id, chat_id, run_id, through_run, through_message, 'summary', null, content, null, created_at, '[]'::json from newest
       order by run_number, number`.execute(this.database.tables());
-    return this.withCalls(rows);
+    return rows;
   }
 
   private async withCalls<M extends Pick<Row<Message>, 'run_id' | 'step'>>(

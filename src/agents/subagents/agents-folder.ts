@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type Entry, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { SharedLookups } from '../../platform/access/shared-lookups.js';
 import { WorkspaceFolders } from '../../workspaces/index.js';
 import { type Finding, Findings, type Reading } from './finding.js';
 import { ReadingCache } from './reading-cache.js';
@@ -46,10 +47,16 @@ export interface AgentsFolderContents {
 @Injectable()
 export class AgentsFolder {
   private readonly cache = new ReadingCache();
+  private readonly readings = new SharedLookups<AgentsFolderContents>();
 
   constructor(@Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders) {}
 
-  async read(workspace: WorkspaceFolder): Promise<AgentsFolderContents> {
+  /** Those who ask at the same time share a reading that begins after all of them asked. */
+  read(workspace: WorkspaceFolder): Promise<AgentsFolderContents> {
+    return this.readings.get(workspace.id, () => this.readNow(workspace));
+  }
+
+  private async readNow(workspace: WorkspaceFolder): Promise<AgentsFolderContents> {
     const files = this.folders.open(workspace);
     const findings = new Findings(AGENTS[0] ?? '');
     const [instructions, top] = await Promise.all([

@@ -1,6 +1,7 @@
 import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Actor } from '../../platform/access/actor.js';
+import { SharedLookups } from '../../platform/access/shared-lookups.js';
 import { Audit } from '../../platform/audit/audit.js';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import { iso } from '../../platform/database/rows.js';
@@ -50,6 +51,8 @@ interface BudgetRow {
 /** What organizations and workspaces may spend in a calendar month (UTC), and the hard stops that hold them to it. */
 @Injectable()
 export class Budgets implements OnModuleInit {
+  private readonly limited = new SharedLookups<boolean>();
+
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(Signals) private readonly signals: Signals,
@@ -93,6 +96,7 @@ export class Budgets implements OnModuleInit {
 
   /** Throws BudgetReached where a hard stop has no room for one more call, were all calls in flight free of charge. */
   async requireRoom({ organizationId, workspaceId }: Scope, estimateUsd: number | null): Promise<void> {
+    if (!(await this.areLimited(organizationId, workspaceId))) return;
     const { rows } = await sql<RefusalRow>`
       select scope_id, monthly_usd, spent_usd, false as is_full, null as held_until
       from hard_stops(${organizationId}, ${workspaceId}, null)
@@ -144,8 +148,19 @@ export class Budgets implements OnModuleInit {
     return budgetView(row);
   }
 
+  /** Whether any hard stop stands over a place: mostly there is none, and those who ask at the same time are told together. */
+  private areLimited(organizationId: string, workspaceId: string | null): Promise<boolean> {
+    return this.limited.get(`${organizationId} ${workspaceId}`, async () => {
+      const { rows } = await sql<{ limited: boolean }>`
+        select exists (select from budget where scope_id in (${organizationId}, ${workspaceId}) and hard_stop
+          and monthly_usd is not null) as limited`.execute(this.database.tables());
+      return rows[0]?.limited === true;
+    });
+  }
+
   private async reserve(planned: PlannedSpend): Promise<RefusalRow | undefined> {
     const { runId, attempt, step, organizationId, workspaceId, estimateUsd } = planned;
+    if (!(await this.areLimited(organizationId, workspaceId))) return undefined;
     const { rows } = await sql<RefusalRow>`
       select * from reserve_spend(${runId}, ${attempt}, ${step}, ${organizationId}, ${workspaceId}, ${estimateUsd}::numeric,
         ${HELD_FOR}::interval)`.execute(this.database.tables());

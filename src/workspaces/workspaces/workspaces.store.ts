@@ -11,6 +11,7 @@ import {
   type WorkspaceRole,
   workspaceRole,
 } from '../../platform/access/policy.js';
+import { SharedLookups } from '../../platform/access/shared-lookups.js';
 import { Subject } from '../../platform/actions/subject.js';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import { iso, type Row } from '../../platform/database/rows.js';
@@ -41,6 +42,8 @@ export type VisibleWorkspace = Row<Workspace> & { role: WorkspaceRole };
 /** Questions about workspaces, each asked together with who asks. */
 @Injectable()
 export class WorkspacesStore {
+  private readonly standingsUnderWay = new SharedLookups<StandingRow | undefined>();
+
   constructor(@Inject(Database) private readonly database: Database) {}
 
   /** The workspace, if the caller may: 404 where they do not see it, 403 where their role or key is too low. */
@@ -54,7 +57,7 @@ export class WorkspacesStore {
     id: string,
     within: Queries = this.database,
   ): Promise<VisibleWorkspace> {
-    const row = await this.standing(actor, id, within);
+    const row = await this.standing(actor, id, within === this.database ? undefined : within);
     const role = row && workspaceRole(actor.id, row);
     if (!row || !role) throw noSuchWorkspace();
     addLogContext({ workspace_id: id });
@@ -106,8 +109,16 @@ export class WorkspacesStore {
     return rows.map(({ id }) => id);
   }
 
-  /** As {@link standings}, of one workspace: asked by nearly every request, so as plain as can be. */
-  private async standing(actor: Actor, id: string, within: Queries): Promise<StandingRow | undefined> {
+  /** As {@link standings}, of one workspace; outside a transaction those who ask at the same time share the answer. */
+  private standing(actor: Actor, id: string, within: Queries | undefined): Promise<StandingRow | undefined> {
+    if (within) return this.readStanding(actor, id, within);
+    const { organization_id, workspace_ids } = actor.credential;
+    const key = JSON.stringify([id, actor.id, organization_id, workspace_ids]);
+    return this.standingsUnderWay.get(key, () => this.readStanding(actor, id, this.database));
+  }
+
+  /** Asked by nearly every request, so as plain as can be. */
+  private async readStanding(actor: Actor, id: string, within: Queries): Promise<StandingRow | undefined> {
     const { organization_id, workspace_ids } = actor.credential;
     const { rows } = await sql<StandingRow>`
       select w.*, m.role as organization_role, wm.role as workspace_role from workspace w
