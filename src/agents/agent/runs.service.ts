@@ -12,7 +12,7 @@ import { RunEventsInput, RunResultView, RunStatusInput, RunStatusView, ToolOutpu
 import type { Run } from './run.entity.js';
 import { RunEvents } from './run-events.js';
 import { endTopic } from './run-journal.js';
-import { RunsStore } from './runs.store.js';
+import { RunsStore, type RunWithCalls } from './runs.store.js';
 import type { ToolCall } from './tool-call.entity.js';
 
 /** Watching runs. */
@@ -76,18 +76,18 @@ export class RunsService implements BeforeApplicationShutdown {
   }
 
   /** The run at its end, or as it stands after `seconds`. */
-  private async atEnd(run: Row<Run>, wakeUp: WakeUp, seconds: number): Promise<Row<Run>> {
+  private async atEnd(run: Row<Run>, wakeUp: WakeUp, seconds: number): Promise<Row<Run> | RunWithCalls> {
     if (run.status !== 'pending') return run;
     const limit = AbortSignal.any([AbortSignal.timeout(seconds * 1000), this.closing.signal]);
     for (;;) {
       await wakeUp.wait(limit);
-      const now = await this.runs.find(run.id);
+      const now = await this.runs.findWithCalls(run.id);
       if (!now) throw new NotFound('No such run');
       if (now.status !== 'pending' || limit.aborted) return now;
     }
   }
 
-  private async view(run: Row<Run>): Promise<RunStatusView> {
+  private async view(run: Row<Run> | RunWithCalls): Promise<RunStatusView> {
     const { id: call_id, chat_id, status, state, stop_reason, error, model, usage, cost_usd } = run;
     const { merged_into, merged_step } = run;
     return {
@@ -108,8 +108,10 @@ export class RunsService implements BeforeApplicationShutdown {
     };
   }
 
-  private async result({ id, response, response_json }: Row<Run>): Promise<RunResultView> {
-    const toolOutputs = (await this.runs.toolCalls(id)).map(toolOutput);
+  private async result(run: Row<Run> | RunWithCalls): Promise<RunResultView> {
+    const { id, response, response_json } = run;
+    const known = 'calls' in run ? run.calls : null;
+    const toolOutputs = (known ?? (await this.runs.toolCalls(id))).map(toolOutput);
     const json = response_json ? { json: response_json.value } : {};
     return { response: response ?? '', ...json, toolOutputs };
   }

@@ -11,6 +11,9 @@ import type { ToolCall } from './tool-call.entity.js';
 
 type RunTables = { run: Run; run_event: RunEvent; tool_call: ToolCall };
 
+/** A run, and its tool calls in order where it has completed. */
+export type RunWithCalls = Row<Run> & { calls: Row<ToolCall>[] | null };
+
 type WithUnit = (unit: UnitOfWork) => Promise<void>;
 
 /** Questions about runs, and their way through the queue. */
@@ -28,6 +31,15 @@ export class RunsStore {
       .selectAll()
       .where('id', '=', id)
       .executeTakeFirst();
+  }
+
+  /** As {@link find}, with its tool calls where it has completed. */
+  async findWithCalls(id: string): Promise<RunWithCalls | undefined> {
+    const { rows } = await sql<RunWithCalls>`
+      select run.*, case when status = 'completed' then (
+        select coalesce(json_agg(c order by c.step, c.position), '[]') from tool_call c where c.run_id = run.id) end as calls
+      from run where id = ${id}`.execute(this.tables());
+    return rows[0];
   }
 
   /** All tool calls of a run, in order. */
