@@ -109,14 +109,16 @@ describe('sending', () => {
 
   it('makes one chat of two first sends at once, and runs them one after the other', async () => {
     const chat_id = randomUUID();
-    const sent = await Promise.all(
-      [1, 2].map(n => agent.send(`write ${n}.txt: ${n}`, { chat_id, workspace_id, ...DEMO })),
-    );
+    const held = gate();
+    model.reply({ text: 'First.', after: held.opened });
+    model.reply({ text: 'Second.' });
+    const sent = await Promise.all([1, 2].map(n => agent.send(`go ${n}`, { chat_id, workspace_id })));
     expect(sent.map(({ queue_position }) => queue_position).sort()).toEqual([0, 1]);
+    held.open();
     const runs = await Promise.all(sent.map(one => agent.ended(one)));
     const [first, second] = runs.sort((a, b) => (a.started_at < b.started_at ? -1 : 1));
     expect(second.started_at >= first.finished_at).toBe(true);
-    expect((await ada.client.get(`/api/chats/${chat_id}/messages`)).body.items).toHaveLength(6);
+    expect((await ada.client.get(`/api/chats/${chat_id}/messages`)).body.items).toHaveLength(4);
   });
 });
 
