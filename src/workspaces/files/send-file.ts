@@ -6,7 +6,7 @@ import { type ByteRange, rangeOf } from './byte-range.js';
 import { contentDisposition, isHarmless } from './content-disposition.js';
 
 /** What is read at once: a stream costs more than the bytes do. */
-const SMALL_BYTES = 1024 * 1024;
+const SMALL_BYTES = 256 * 1024;
 
 /** Answers with the bytes of an open file, or to HEAD with all but them, and closes it. */
 export async function sendFile(
