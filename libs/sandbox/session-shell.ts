@@ -7,24 +7,23 @@ import { quoteWords } from './shell.js';
  *
  * With job control each script is a process group of its own. Variables are kept but not exported: a script gets those
  * of the script before, in which one may have been taken away.
+ *
+ * What still is there after `wait` was stopped, or the waiting was interrupted. `wait -f` would wait for that by itself, but in
+ * bash 5.2 it goes round for ever if the script ends at the wrong moment.
  */
 const supervisor = ({ hear, tell }: Control): string => `
 for name in $(compgen -e); do export -n "$name"; done
 exec 8>&1 9>&2 >/dev/null 2>&1
 set -m
-trap 'interrupted=1' HUP INT QUIT TERM USR1 USR2 ALRM
+trap : HUP INT QUIT TERM USR1 USR2 ALRM
 echo ready >&${tell}
 while IFS= read -r -u ${hear} number; do
   input=$2/input-$number
   [[ -e $input ]] || input=/dev/null
   bash -c "$1" bash "$number" "$2" <"$input" >&8 2>&9 8>&- 9>&- ${hear}<&- ${tell}>&- &
-  pid=$! status=127 interrupted=1
+  pid=$! status=127
   echo "started $number $pid" >&${tell}
-  while ((interrupted)); do
-    interrupted=0
-    wait -f "$pid"; latest=$?
-    ((latest == 127)) || status=$latest
-  done
+  while wait "$pid"; latest=$?; ((latest == 127)) || status=$latest; kill -0 "$pid"; do sleep 0.05; done
   { echo "over $number $status"; times; } >&${tell}
 done`;
 
