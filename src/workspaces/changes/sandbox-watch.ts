@@ -7,6 +7,7 @@ import { type Difference, Snapshot } from '#libs/workspace-fs/index.js';
 import { Config } from '../../platform/config/config.js';
 import { Database, newId } from '../../platform/database/database.js';
 import { Log } from '../../platform/log/log.js';
+import { isAlive } from '../../platform/maintenance/is-alive.js';
 import { Maintenance } from '../../platform/maintenance/maintenance.js';
 import { WorkspaceFolders } from '../workspaces/index.js';
 import { type Change, ChangeLog } from './change-log.js';
@@ -184,15 +185,5 @@ export class SandboxWatch implements OnModuleInit, OnApplicationBootstrap {
 
   private fileOf(id: string): string {
     return path.join(this.folder, id);
-  }
-}
-
-function isAlive(pid: number): boolean {
-  if (pid === process.pid) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }

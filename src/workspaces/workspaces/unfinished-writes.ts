@@ -14,6 +14,7 @@ import { TEMPORARY_MAKER, WorkspaceFs, WorkspaceFsError } from '#libs/workspace-
 import { Config } from '../../platform/config/config.js';
 import { Database } from '../../platform/database/database.js';
 import { Log } from '../../platform/log/log.js';
+import { isAlive } from '../../platform/maintenance/is-alive.js';
 import { Maintenance } from '../../platform/maintenance/maintenance.js';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -103,16 +104,5 @@ export class UnfinishedWrites implements OnModuleInit, OnApplicationBootstrap, O
 
   private folderOf(name: string): string {
     return path.join(this.folder, name);
-  }
-}
-
-/** In a container, a process often has the number of the one before it: its own. */
-function isAlive(pid: number): boolean {
-  if (pid === process.pid) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
