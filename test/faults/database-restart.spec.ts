@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { type EmbeddedPostgres, startPostgres } from '../../libs/embedded-postgres/index.js';
 import { migrate } from '../../src/platform/database/migrate.js';
 import { FakeOpenAi } from '../fakes/openai-server.js';
@@ -13,6 +13,9 @@ import { TestService } from '../harness/service.js';
 const PATIENCE = 180_000;
 const RUNS = 20;
 
+/** Ids of the runs of which the service has logged that they could not be written down. */
+const unwritten = new Set<string>();
+let onUnwritten = () => {};
 let folder: string;
 let postgres: EmbeddedPostgres;
 let model: FakeOpenAi;
@@ -28,6 +31,10 @@ const start = () =>
   });
 
 beforeAll(async () => {
+  jest.spyOn(process.stdout, 'write').mockImplementation(chunk => {
+    for (const line of String(chunk).split('\n')) if (line.startsWith('{')) hear(JSON.parse(line));
+    return true;
+  });
   folder = mkdtempSync(path.join(tmpdir(), 'atelier-restart-'));
   chmodSync(folder, 0o755);
   postgres = await start();
@@ -37,7 +44,9 @@ beforeAll(async () => {
   service = await TestService.start({
     OPENAI_COMPATIBLE_BASE_URL: model.url,
     OPENAI_COMPATIBLE_MODELS: 'small',
-    LOG_LEVEL: 'silent',
+    LOG_LEVEL: 'warn',
+    LOG_FORMAT: 'json',
+    RUN_CONCURRENCY: String(RUNS),
   });
 }, PATIENCE);
 afterAll(async () => {
@@ -45,6 +54,7 @@ afterAll(async () => {
   await model.stop();
   await postgres.stop();
   rmSync(folder, { recursive: true, force: true });
+  jest.restoreAllMocks();
 });
 
 it(
@@ -53,12 +63,10 @@ it(
     const ada = await service.person();
     const agent = new AgentClient(ada.client);
     const workspace_id = await service.workspace(ada);
-    const waiting: (() => void)[] = [];
+    const { promise: answers, resolve: answer } = Promise.withResolvers<void>();
     model.otherwise(request => {
-      const messages = messagesOf(request);
-      if (messages.length > 2) return { text: 'Done.' };
-      const after = new Promise<void>(resolve => waiting.push(resolve));
-      return { tool: { name: 'list_files', input: {} }, after };
+      if (messagesOf(request).length > 2) return { text: 'Done.' };
+      return { tool: { name: 'list_files', input: {} }, after: answers };
     });
     const from = model.requests.length;
     const sent = await Promise.all(
@@ -67,11 +75,40 @@ it(
     await model.received(from + RUNS);
     await postgres.stop();
     // Their answers come while there is nowhere to write them down.
-    for (const go of waiting) go();
+    answer();
+    await new Promise<void>(resolve => {
+      onUnwritten = () => unwritten.size === RUNS && resolve();
+    });
     postgres = await start();
     const statuses: string[] = [];
     for (const one of sent) statuses.push((await endedAfter(ada.client.get, one)).status);
     expect(statuses).toEqual(Array(RUNS).fill('completed'));
+    // Each was asked again for the step that was lost.
+    expect(model.requests.length - from).toBeGreaterThanOrEqual(3 * RUNS);
+    expect(await brokenInvariants(service.database)).toEqual({});
+  },
+  PATIENCE,
+);
+
+it(
+  'a run that was claimed when the connection broke, so that nobody knew of it, comes to its end',
+  async () => {
+    const ada = await service.person();
+    const agent = new AgentClient(ada.client);
+    const { promise: answers, resolve: answer } = Promise.withResolvers<void>();
+    model.otherwise({ text: 'Done.', after: answers });
+    const from = model.requests.length;
+    const send = () => agent.send('go', { model: 'local/small' });
+    const first = await Promise.all(Array.from({ length: RUNS }, send));
+    await model.received(from + RUNS);
+    // There is no room for this one; so it is the database alone that says who has it.
+    const late = await send();
+    await service.database.query(
+      `update run set state = 'running', attempt = 1, due = false, holder = (select id from process) where id = $1`,
+      [late.call_id],
+    );
+    answer();
+    for (const run of [...first, late]) expect((await agent.ended(run)).status).toBe('completed');
     expect(await brokenInvariants(service.database)).toEqual({});
   },
   PATIENCE,
@@ -83,4 +120,10 @@ async function endedAfter(get: (path: string) => Promise<Json>, { call_id }: Jso
     const { status, body } = await get(`/api/agent/status/${call_id}?wait=20`);
     if (status < 500 && body.status !== 'pending') return body;
   }
+}
+
+function hear({ msg, run_id }: Json): void {
+  if (!String(msg).startsWith('run: cannot be written down')) return;
+  unwritten.add(run_id);
+  onUnwritten();
 }

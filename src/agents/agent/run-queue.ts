@@ -112,6 +112,25 @@ export class RunQueue {
     );
   }
 
+  /** Ids of the runs that this process has, by the database; tasks are carried with the run above them. */
+  async held(): Promise<string[]> {
+    const { rows } = await sql<{ id: string }>`
+      select id from run where holder = ${this.processes.id} and status = 'pending' and parent_id is null`.execute(
+      this.database.tables(),
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  /** Makes due what this process holds and does not carry. */
+  async letGo(runIds: readonly string[]): Promise<void> {
+    await sql`
+      update run set due = true, holder = null
+      where id = any(${runIds}::uuid[]) and holder = ${this.processes.id} and status = 'pending'`.execute(
+      this.database.tables(),
+    );
+    this.tellDue();
+  }
+
   /**
    * A new attempt, the first of which begins with its first step. Earlier attempts can write no more, and are told so.
    * One that was not handed back died, or lost the database.

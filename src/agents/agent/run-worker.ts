@@ -15,7 +15,10 @@ import { type Place, RunQueue, SUSPECT } from './run-queue.js';
 @Injectable()
 export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly stopping = new AbortController();
-  private readonly carried = new Set<Promise<void>>();
+  /** With the ids of the runs. */
+  private readonly carried = new Map<Promise<void>, string>();
+  /** Runs that were this process's by the database, and not carried, when it last looked. */
+  private adrift = new Set<string>();
   private taking: Promise<void> | undefined;
   private reserved = 0;
   private mayBeMore = false;
@@ -39,6 +42,7 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     this.queue.serve(() => this.reserve());
     const takeOver = async () => {
       await this.queue.recover();
+      await this.recoverOwn();
       this.look();
     };
     this.processes.everyRound(takeOver);
@@ -54,10 +58,24 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     const waited = sleep(this.config.drainSeconds * 1000, undefined, { signal: patience.signal }).catch(
       () => undefined,
     );
-    await Promise.race([Promise.all(this.carried), waited]);
+    await Promise.race([Promise.all(this.carried.keys()), waited]);
     patience.abort();
     this.stopping.abort(new Error('The service is stopping'));
-    await Promise.all(this.carried);
+    await Promise.all(this.carried.keys());
+  }
+
+  /**
+   * Where the connection breaks right after a run was claimed, it is this process's without its knowing. Whoever is found
+   * so twice is let go; if it is carried after all, its newer attempt keeps this one from writing.
+   */
+  private async recoverOwn(): Promise<void> {
+    const carried = new Set(this.carried.values());
+    const adrift = (await this.queue.held()).filter(id => !carried.has(id));
+    const lost = adrift.filter(id => this.adrift.has(id));
+    this.adrift = new Set(adrift);
+    if (lost.length === 0) return;
+    this.log.warn({ runs: lost }, 'runs that this process had and did not know of are taken up again');
+    await this.queue.letGo(lost);
   }
 
   /** Takes what is due, now or when there is room for it. */
@@ -111,6 +129,6 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
         // The next of those that are carried alone may have its turn.
         if (this.mayBeMore || run.lost >= SUSPECT) this.look();
       });
-    this.carried.add(work);
+    this.carried.set(work, run.id);
   }
 }

@@ -10,6 +10,7 @@ describe('an outage', () => {
     ['too many connections', coded('53300')],
     ['a deadlock', coded('40P01')],
     ['nobody listening', coded('ECONNREFUSED')],
+    ['a Unix socket that is missing', Object.assign(coded('ENOENT'), { syscall: 'connect' })],
     ['a connection that broke', new Error('Connection terminated unexpectedly')],
     ['a cause further down', new Error('x', { cause: coded('ECONNRESET') })],
     ['one of several addresses', new AggregateError([coded('ECONNREFUSED')])],
@@ -19,6 +20,7 @@ describe('an outage', () => {
     ['a constraint', coded('23505')],
     ['a mistake in a statement', coded('42601')],
     ['text that cannot be stored', coded('22P05')],
+    ['a file that is missing', Object.assign(coded('ENOENT'), { syscall: 'open' })],
     ['a bug', new TypeError('x is not a function')],
     ['no error', undefined],
   ])('is not %s', (_, error) => expect(isOutage(error)).toBe(false));

@@ -11,7 +11,9 @@ const LOST =
 /** Whether a statement failed because the database could not be reached or was busy ending, so that it may succeed later. */
 export function isOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  const { code, message, cause } = error as Error & { code?: unknown };
+  const { code, message, cause, syscall } = error as Error & { code?: unknown; syscall?: unknown };
+  // Whatever kept a connection from being had: of a server on a Unix socket that is away, the socket's file is missing.
+  if (syscall === 'connect') return true;
   if (typeof code === 'string' && code.length === 5 && CLASSES.includes(code.slice(0, 2))) return true;
   if (typeof code === 'string' && (STATES.includes(code) || SYSTEM.test(code))) return true;
   if (LOST.test(message)) return true;

@@ -87,14 +87,21 @@ export class Signals implements OnApplicationBootstrap, OnApplicationShutdown {
     client.on('error', error => this.log.warn({ err: error }, 'signals: connection lost'));
     await client.connect();
     client.on('end', () => {
+      // One that was lost before it listened is replaced by who wanted it.
+      if (this.client !== client) return;
       this.client = undefined;
       this.reconnect(RECONNECT_MS);
     });
-    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
-    own = rows[0]?.pid;
-    // Whoever tells something waits for no disk.
-    await client.query('set synchronous_commit = off');
-    await client.query(`listen ${CHANNEL}`);
+    try {
+      const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+      own = rows[0]?.pid;
+      // Whoever tells something waits for no disk.
+      await client.query('set synchronous_commit = off');
+      await client.query(`listen ${CHANNEL}`);
+    } catch (error) {
+      await Promise.allSettled([client.end()]);
+      throw error;
+    }
     this.client = client;
     this.spreadSoon();
   }
