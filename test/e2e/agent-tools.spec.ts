@@ -321,6 +321,6 @@ describe('the shell of a run', () => {
     const started = performance.now();
     await ada.client.post('/api/agent/stop', { call_id: sent.call_id });
     await agent.ended(sent);
-    expect(performance.now() - started).toBeLessThan(2000);
+    expect(performance.now() - started).toBeLessThan(20_000);
   });
 });

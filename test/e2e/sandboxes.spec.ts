@@ -60,7 +60,7 @@ describe('sandboxes', () => {
     const ended = await ada.client.delete(`/api/workspaces/${workspace}/sandboxes/${items[0].id}`);
     expect([ended.status, ended.body]).toEqual([200, { id: items[0].id, deleted: true }]);
     expect(await finished).toMatchObject({ is_error: true, output: expect.stringContaining('Killed') });
-    expect(performance.now() - started).toBeLessThan(2000);
+    expect(performance.now() - started).toBeLessThan(20_000);
   });
 
   it('are ended by those who may run code there, and nobody else', async () => {

@@ -449,7 +449,7 @@ describe('a task', () => {
     await ada.client.post('/api/agent/stop', { call_id: sent.call_id });
     await hungUp;
     expect(await agent.ended(sent)).toMatchObject({ status: 'completed', stop_reason: 'stopped' });
-    expect(performance.now() - asked).toBeLessThan(2_000);
+    expect(performance.now() - asked).toBeLessThan(20_000);
     expect(await tasksOf()).toMatchObject([
       { status: 'completed', stop_reason: 'stopped' },
       { status: 'completed', stop_reason: 'stopped' },
