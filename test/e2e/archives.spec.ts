@@ -274,6 +274,30 @@ describe('quotas', () => {
     expect((await upload(workspace, 'more', Buffer.alloc(200_000))).status).toBe(200);
   });
 
+  it('hold for uploads that come at once, also where nobody says how long they are', async () => {
+    for (const isTold of [true, false]) {
+      const workspace = await service.workspace(ada);
+      const sent = Array.from({ length: 8 }, () => Buffer.alloc(300_000)).map((body, n) => {
+        const stream = new ReadableStream({
+          start(controller) {
+            for (let at = 0; at < body.length; at += 10_000)
+              controller.enqueue(body.subarray(at, at + 10_000));
+            controller.close();
+          },
+        });
+        return ada.client.raw('PUT', `${files(workspace)}/upload?path=f${n}`, {
+          body: isTold ? new Uint8Array(body) : stream,
+          ...(isTold ? {} : { duplex: 'half' }),
+        });
+      });
+      const statuses = (await Promise.all(sent)).map(({ status }) => status);
+      const stored = (await list(workspace, '')).length;
+      expect([isTold, statuses.filter(status => status === 200).length]).toEqual([isTold, stored]);
+      expect(stored).toBeLessThanOrEqual(3);
+      expect(statuses.filter(status => status !== 200)).toEqual(Array(8 - stored).fill(413));
+    }
+  });
+
   it('count files too, and what a sandbox made', async () => {
     const workspace = await service.workspace(ada);
     const { id, email } = ada;
@@ -299,8 +323,18 @@ describe('quotas', () => {
     expect(await bash('true')).toMatchObject({ isError: false });
   });
 
-  it('count folders, also those that a move makes', async () => {
+  it('count folders, also those that a move or an archive makes', async () => {
     const workspace = await service.workspace(ada);
+    const folders = await tarOf(
+      Array.from({ length: 41 }, (_, n) => [{ name: `d${n}/`, type: 'directory' as const }]),
+    );
+    const elsewhere = await service.workspace(ada);
+    await upload(elsewhere, 'x.tar', folders);
+    expect(await extract(elsewhere, 'x.tar')).toMatchObject({
+      status: 409,
+      body: { detail: expect.stringContaining('this makes 42 more') },
+    });
+    expect(await list(elsewhere, '')).toEqual(['x.tar']);
     const post = async (what: string, body: object) =>
       (await ada.client.post(`${files(workspace)}/${what}`, body)).status;
     for (let n = 0; n < 39; n++) expect(await post('mkdir', { path: `d${n}` })).toBe(200);

@@ -1,4 +1,4 @@
-import { mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { ServiceProcess } from '../faults/service-process.js';
@@ -85,6 +85,21 @@ it('goes on after its worker was killed, shares no inode, and is shown to others
     body: { visibility: 'org' },
   });
   await second.stop();
+});
+
+it('leaves out what is in its way, and what is larger than a file may be, and comes to its end', async () => {
+  const workspace = await service.workspace(ada);
+  fill(workspace, 2, 3, 10);
+  truncateSync(path.join(folderOf(workspace), 'd1', 'f0'), 2_000_000);
+  const operation = await begin(workspace);
+  const target = await targetOf(operation);
+  writeFileSync(path.join(folderOf(target), 'd0'), 'in the way');
+  const worker = await ServiceProcess.start(service, { ROLE: 'worker', MAX_FILE_BYTES: '1000000' });
+  const last = (await toItsEnd(operation)).at(-1);
+  expect(last).toMatchObject({ event: 'operation.completed', data: { status: 'completed', error: null } });
+  expect(last?.data.skipped.slice(5)).toEqual(['d0', 'd0/f0', 'd0/f1', 'd0/f2', 'd1/f0']);
+  expect(readdirSync(path.join(folderOf(target), 'd1')).sort()).toEqual(['f1', 'f2']);
+  await worker.stop();
 });
 
 it('is removed when it is cancelled, by who began it alone', async () => {

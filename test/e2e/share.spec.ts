@@ -8,14 +8,14 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { type IncomingHttpHeaders, request } from 'node:http';
+import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Json } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';
+import { form, multipart, SHARE_HOST, Visitor } from '../harness/visitor.js';
 
-const SHARE_HOST = 'share.localhost';
 const UNKNOWN = `/s/${'x'.repeat(43)}`;
 const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -26,9 +26,11 @@ let service: TestService;
 let ada: Person;
 let workspace: string;
 let folder: string;
+let visit: Visitor['visit'];
 
 beforeAll(async () => {
   service = await TestService.start({ MAX_FILE_BYTES: '2000000' });
+  ({ visit } = new Visitor(service.url));
   ada = await service.person();
   workspace = await service.workspace(ada);
   folder = path.join(service.dataDir, 'workspaces', workspace);
@@ -55,53 +57,6 @@ function put(name: string, content: string | Buffer): void {
   const file = path.join(folder, name);
   mkdirSync(path.dirname(file), { recursive: true });
   writeFileSync(file, content);
-}
-
-interface Seen {
-  status: number;
-  headers: IncomingHttpHeaders;
-  bytes: Buffer;
-  text: string;
-}
-
-/** A visitor's request, on the share host unless told otherwise; the path is sent as it stands. */
-function visit(
-  address: string,
-  o: { method?: string; host?: string; headers?: Record<string, string>; body?: string | Buffer } = {},
-): Promise<Seen> {
-  const { hostname, port } = new URL(service.url);
-  const headers = { host: o.host ?? `${SHARE_HOST}:${port}`, ...o.headers };
-  return new Promise((resolve, reject) => {
-    const sent = request({ hostname, port, path: address, method: o.method, headers }, answer => {
-      const chunks: Buffer[] = [];
-      answer.on('data', chunk => chunks.push(chunk));
-      answer.once('error', reject);
-      answer.once('end', () => {
-        const bytes = Buffer.concat(chunks);
-        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, bytes, text: bytes.toString() });
-      });
-    });
-    sent.once('error', reject);
-    sent.end(o.body);
-  });
-}
-
-const form = (fields: Record<string, string>) => ({
-  method: 'POST',
-  headers: { 'content-type': 'application/x-www-form-urlencoded' },
-  body: new URLSearchParams(fields).toString(),
-});
-
-function multipart(files: [string, string | Buffer][]) {
-  const parts = files.flatMap(([name, content]) => [
-    Buffer.from(
-      `--XX\r\nContent-Disposition: form-data; name="files"; filename="${name}"\r\nContent-Type: application/octet-stream\r\n\r\n`,
-    ),
-    Buffer.from(content),
-    Buffer.from('\r\n'),
-  ]);
-  const headers = { 'content-type': 'multipart/form-data; boundary=XX' };
-  return { method: 'POST', headers, body: Buffer.concat([...parts, Buffer.from('--XX--\r\n')]) };
 }
 
 async function share(fields: Json = {}, by = ada): Promise<Json & { at: string }> {

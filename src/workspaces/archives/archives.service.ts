@@ -41,10 +41,10 @@ export class ArchivesService {
     const archive = await files.openRead(path);
     try {
       const extraction = new Extraction(files, archive, folder, this.config.maxFileBytes);
-      const { files: count, bytes, skipped } = await extraction.plan(await this.quota.room(workspace_id));
-      await this.quota.require(workspace_id, { bytes, files: count });
+      const plan = await extraction.plan(await this.quota.room(workspace_id));
+      const { files: count, folders, bytes, skipped } = plan;
       try {
-        await extraction.run();
+        await this.quota.during(workspace_id, { bytes, files: count + folders }, () => extraction.run(plan));
       } finally {
         await this.changes.record(workspace_id, writerFor(actor), extraction.changes);
       }

@@ -15,8 +15,11 @@ const MOST_RATIO = 200;
 /** … where it comes to more than this. */
 const HARMLESS_BYTES = 10 * 1024 * 1024;
 
-interface Plan {
+export interface Plan {
+  entries: number;
   files: number;
+  /** Those that are not there yet. */
+  folders: number;
   bytes: number;
   skipped: string[];
 }
@@ -32,13 +35,15 @@ export class Extraction {
     private readonly maxFileBytes: number,
   ) {}
 
-  /** What there is to do; throws for paths that lead outside, for bombs, and for what is in the way. */
+  /** What there is to do, in this much room; throws for paths that lead outside, for bombs, and for what is in the way. */
   async plan(room: { bytes: number; files: number }): Promise<Plan> {
-    const plan: Plan = { files: 0, bytes: 0, skipped: [] };
-    let entries = 0;
+    const plan: Plan = { entries: 0, files: 0, folders: 0, bytes: 0, skipped: [] };
+    const folders = new Set<string>();
     for await (const entry of entriesOf(this.archive, this.meter(room.bytes))) {
-      if (++entries > MOST_ENTRIES) throw new TooLarge(`The archive has more than ${MOST_ENTRIES} entries`);
       const path = this.pathOf(entry);
+      if (entry.type !== 'other') addFolders(folders, entry.type === 'file' ? parentOf(path) : path);
+      if (++plan.entries > MOST_ENTRIES || folders.size > MOST_ENTRIES)
+        throw new TooLarge(`The archive has more than ${MOST_ENTRIES} entries`);
       if (entry.type === 'other') plan.skipped.push(entry.name);
       if (entry.type !== 'file') continue;
       if (entry.size > this.maxFileBytes)
@@ -49,14 +54,22 @@ export class Extraction {
       plan.files++;
       plan.bytes += entry.size;
     }
-    if (entries === 0) throw new Invalid('The file is no zip, tar or tar.gz archive, or an empty one');
+    if (plan.entries === 0) throw new Invalid('The file is no zip, tar or tar.gz archive, or an empty one');
+    for (const folder of folders) if (await this.isFree(folder)) plan.folders++;
     return plan;
   }
 
-  /** Writes each file whole or not at all; `changes` has what was written also when it fails in the middle. */
-  async run(): Promise<void> {
-    for await (const entry of entriesOf(this.archive, () => undefined)) {
+  /**
+   * Writes each file whole or not at all; `changes` has what was written also when it fails in the middle. Fails where the
+   * archive holds more by now than was planned for: it lies where others write.
+   */
+  async run({ entries, bytes }: Plan): Promise<void> {
+    const left = { entries, bytes };
+    for await (const entry of entriesOf(this.archive, this.meter(bytes))) {
       const path = this.pathOf(entry);
+      left.entries--;
+      if (entry.type === 'file') left.bytes -= entry.size;
+      if (left.entries < 0 || left.bytes < 0) throw new WorkspaceFsError('busy', this.archive.entry.path);
       if (entry.type === 'directory' && path !== '') await this.files.mkdir(path);
       if (entry.type !== 'file') continue;
       const { entry: written } = await this.files.write(path, await entry.open(), { ifNoneMatch: '*' });
@@ -87,12 +100,24 @@ export class Extraction {
   }
 
   private async refuseIfTaken(path: string): Promise<void> {
+    if (!(await this.isFree(path)))
+      throw new Conflict(`${quotePath(path)} is there already; nothing was unpacked`);
+  }
+
+  private async isFree(path: string): Promise<boolean> {
     try {
       await this.files.stat(path);
+      return false;
     } catch (error) {
-      if (error instanceof WorkspaceFsError && error.code === 'not_found') return;
+      if (error instanceof WorkspaceFsError && error.code === 'not_found') return true;
       throw error;
     }
-    throw new Conflict(`${quotePath(path)} is there already; nothing was unpacked`);
   }
+}
+
+const parentOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')));
+
+/** A folder and those it lies in. */
+function addFolders(folders: Set<string>, path: string): void {
+  for (let at = path; at !== '' && !folders.has(at); at = parentOf(at)) folders.add(at);
 }

@@ -1,13 +1,19 @@
 import { PassThrough, Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import yazl from 'yazl';
-import { type Entry, type OpenFile, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import {
+  type Entry,
+  type Listing,
+  type OpenFile,
+  type WorkspaceFs,
+  WorkspaceFsError,
+} from '#libs/workspace-fs/index.js';
 import { batchesOf, isSmall, levelFor, nameInZip } from './zip-batches.js';
 
 /** A folder to be sent as a zip. */
 export interface ZippedFolder {
   readonly name: string;
-  zip(): Readable;
+  zip(): Promise<Readable>;
 }
 
 /** Whether an entry, by its name within the folder, stays out of the zip. */
@@ -17,25 +23,44 @@ export type LeftOut = (name: string) => boolean;
  * A folder as a zip, made while it is read: small files a batch at a time, while the batch before is compressed; of the
  * others one at a time. Links and special files are left out, and so is what has gone when its turn comes; each file that
  * is in it is whole. A file that cannot be read to its end breaks the stream off, so that nobody takes a part for the
- * whole.
+ * whole. Rejects where there is no such folder.
  */
-export function zipFolder(files: WorkspaceFs, folder: string, isLeftOut: LeftOut = () => false): Readable {
+export async function zipFolder(
+  files: WorkspaceFs,
+  folder: string,
+  isLeftOut: LeftOut = () => false,
+): Promise<Readable> {
+  const first = await files.list(folder, { recursive: true });
   const zip = new yazl.ZipFile();
   const out = new PassThrough();
   zip.outputStream.pipe(out);
   zip.on('error', error => out.destroy(error as Error));
-  addAll(new FolderZip(zip, out, files), files, folder, isLeftOut).then(
+  // Its reader is told of what goes wrong, and may not be there yet: an error without a listener would end the process.
+  out.on('error', () => undefined);
+  addAll(new FolderZip(zip, out, files), listingsOf(files, folder, first), folder, isLeftOut).then(
     () => zip.end(),
     error => out.destroy(error as Error),
   );
   return out;
 }
 
-async function addAll(zip: FolderZip, files: WorkspaceFs, folder: string, isLeftOut: LeftOut): Promise<void> {
+async function* listingsOf(files: WorkspaceFs, folder: string, first: Listing): AsyncGenerator<Entry[]> {
+  yield first.entries;
+  for (let { next } = first; next !== null; ) {
+    const listing = await files.list(folder, { recursive: true, after: next });
+    yield listing.entries;
+    next = listing.next;
+  }
+}
+
+async function addAll(
+  zip: FolderZip,
+  listings: AsyncIterable<Entry[]>,
+  folder: string,
+  isLeftOut: LeftOut,
+): Promise<void> {
   const skip = folder === '' ? 0 : folder.length + 1;
-  let after: string | undefined;
-  do {
-    const { entries, next } = await files.list(folder, { recursive: true, after });
+  for await (const entries of listings) {
     const wanted = entries
       .map(entry => ({ entry, name: entry.path.slice(skip) }))
       .filter(({ name }) => !name.includes('\\') && !isLeftOut(name));
@@ -43,8 +68,7 @@ async function addAll(zip: FolderZip, files: WorkspaceFs, folder: string, isLeft
       if (zip.isClosed) return;
       await zip.add(batch);
     }
-    after = next ?? undefined;
-  } while (after !== undefined);
+  }
 }
 
 /** Something to be put into the zip under this name. */
@@ -140,4 +164,4 @@ async function openIfThere(files: WorkspaceFs, path: string): Promise<OpenFile |
   }
 }
 
-const GONE = new Set<string>(['not_found', 'symlink', 'not_regular', 'is_directory']);
+const GONE = new Set<string>(['not_found', 'symlink', 'not_regular', 'is_directory', 'not_directory']);

@@ -5,23 +5,35 @@ import { Conflict, TooLarge } from '../../platform/http/problem.js';
 import { WorkspaceFolders } from '../workspaces/index.js';
 import { ChangeLog } from './change-log.js';
 
-interface Usage {
+interface Amount {
   bytes: number;
   /** Folders count as well: they take room on the disk, and time to look through. */
   files: number;
+}
+
+interface Usage extends Amount {
   readonly freshUntil: number;
+}
+
+/** Room that is kept for a write. */
+export interface KeptRoom {
+  /** The same bytes, for which more room is kept as they come; they break off (413) where there is none. */
+  within(source: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
 }
 
 /** A measurement is believed this long, and fifty times as long as it took. */
 const FRESH_MS = 10_000;
 
 /**
- * How much a workspace may hold. What is written through this process is added up at once; what others write is seen at
- * the next measurement, so that a workspace may come to hold somewhat more. A refusal always rests on a new measurement.
+ * How much a workspace may hold. What is written through this process is added up at once, and counts while it is being
+ * written, too; what others write is seen at the next measurement, so that a workspace may come to hold somewhat more. A
+ * refusal always rests on a new measurement.
  */
 @Injectable()
 export class WorkspaceQuota {
   private readonly known = new Map<string, Usage>();
+  /** What is being written has room, and no measurement sees it yet. */
+  private readonly underWay = new Map<string, Set<Amount>>();
 
   constructor(
     @Inject(Config) private readonly config: Config,
@@ -33,15 +45,19 @@ export class WorkspaceQuota {
   }
 
   /** Room for what is to be written, or a refusal with the figures: 413 for bytes, 409 for the number of files. */
-  async require(workspaceId: string, more: { bytes: number; files: number }): Promise<void> {
-    const fits = ({ bytes, files }: Usage) =>
-      bytes + more.bytes <= this.config.maxWorkspaceBytes &&
-      files + more.files <= this.config.maxWorkspaceFiles;
-    let usage = await this.usage(workspaceId);
-    if (!fits(usage)) usage = await this.measure(workspaceId);
-    if (!fits(usage)) this.refuse(usage, more);
-    usage.bytes += more.bytes;
-    usage.files += more.files;
+  async require(workspaceId: string, more: Amount): Promise<void> {
+    await this.admit(workspaceId, more, () => undefined);
+  }
+
+  /** Runs `write` if there is room for `more`, which is kept for it until it has ended; else the refusals of {@link require}. */
+  async during<T>(workspaceId: string, more: Amount, write: (kept: KeptRoom) => Promise<T>): Promise<T> {
+    const amount = { ...more };
+    await this.admit(workspaceId, more, () => this.keep(workspaceId, amount));
+    try {
+      return await write({ within: source => this.within(workspaceId, amount, source) });
+    } finally {
+      this.release(workspaceId, amount);
+    }
   }
 
   /** What is too much in it, by a new measurement; null where nothing is. */
@@ -56,7 +72,7 @@ export class WorkspaceQuota {
   }
 
   /** What may still be written. */
-  async room(workspaceId: string): Promise<{ bytes: number; files: number }> {
+  async room(workspaceId: string): Promise<Amount> {
     const { bytes, files } = await this.usage(workspaceId);
     const { maxWorkspaceBytes, maxWorkspaceFiles } = this.config;
     return { bytes: Math.max(0, maxWorkspaceBytes - bytes), files: Math.max(0, maxWorkspaceFiles - files) };
@@ -65,6 +81,46 @@ export class WorkspaceQuota {
   /** What is known of it no longer holds: a command may have written anything. */
   forget(workspaceId: string): void {
     this.known.delete(workspaceId);
+  }
+
+  private async *within(
+    workspaceId: string,
+    amount: Amount,
+    source: AsyncIterable<Uint8Array>,
+  ): AsyncGenerator<Uint8Array> {
+    for await (const chunk of source) {
+      const bytes = chunk.byteLength;
+      await this.admit(workspaceId, { bytes, files: 0 }, () => {
+        amount.bytes += bytes;
+      });
+      yield chunk;
+    }
+  }
+
+  /** `admitted` runs in the same turn as the decision: a measurement sees both or neither. */
+  private async admit(workspaceId: string, more: Amount, admitted: () => void): Promise<void> {
+    const fits = ({ bytes, files }: Usage) =>
+      bytes + more.bytes <= this.config.maxWorkspaceBytes &&
+      files + more.files <= this.config.maxWorkspaceFiles;
+    let usage = await this.usage(workspaceId);
+    if (!fits(usage)) usage = await this.measure(workspaceId);
+    // Somebody else's measurement may be newer.
+    usage = this.known.get(workspaceId) ?? usage;
+    if (!fits(usage)) this.refuse(usage, more);
+    usage.bytes += more.bytes;
+    usage.files += more.files;
+    admitted();
+  }
+
+  private keep(workspaceId: string, amount: Amount): void {
+    const all = this.underWay.get(workspaceId) ?? new Set();
+    this.underWay.set(workspaceId, all.add(amount));
+  }
+
+  private release(workspaceId: string, amount: Amount): void {
+    const all = this.underWay.get(workspaceId);
+    all?.delete(amount);
+    if (all?.size === 0) this.underWay.delete(workspaceId);
   }
 
   private async usage(workspaceId: string): Promise<Usage> {
@@ -77,9 +133,10 @@ export class WorkspaceQuota {
     const snapshot = await Snapshot.take(this.folders.pathOf({ id: workspaceId }));
     const { bytes, files, folders } = snapshot.totals();
     const now = Date.now();
+    const soon = [...(this.underWay.get(workspaceId) ?? [])];
     const usage = {
-      bytes,
-      files: files + folders,
+      bytes: soon.reduce((sum, amount) => sum + amount.bytes, bytes),
+      files: soon.reduce((sum, amount) => sum + amount.files, files + folders),
       freshUntil: now + Math.max(FRESH_MS, 50 * (now - started)),
     };
     this.forgetStale(now);
@@ -100,7 +157,7 @@ export class WorkspaceQuota {
     for (const [id, { freshUntil }] of this.known) if (freshUntil < now) this.known.delete(id);
   }
 
-  private refuse(usage: Usage, more: { bytes: number; files: number }): never {
+  private refuse(usage: Amount, more: Amount): never {
     const { maxWorkspaceBytes, maxWorkspaceFiles } = this.config;
     if (usage.bytes + more.bytes > maxWorkspaceBytes)
       throw new TooLarge(

@@ -55,8 +55,7 @@ export class DuplicateJobs extends WorkerHost implements BeforeApplicationShutdo
     } catch (error) {
       if (error instanceof Cancelled) return this.abandon(operation, sql`status = 'cancelled'`);
       // A full disk, a workspace that was deleted: no more tries will help.
-      const isHopeless =
-        error instanceof WorkspaceFsError && ['no_space', 'not_found', 'too_large'].includes(error.code);
+      const isHopeless = error instanceof WorkspaceFsError && ['no_space', 'not_found'].includes(error.code);
       if (this.stopping.signal.aborted || (!isHopeless && attemptsMade + 1 < ATTEMPTS)) throw error;
       const why = error instanceof WorkspaceFsError ? error.message : 'The copy failed; try again';
       await this.abandon(operation, sql`status = 'error', error = ${why}`);
@@ -146,18 +145,26 @@ async function copySome(
   }
 }
 
-/** False for what is left out: links, special files, what is gone by now, and what changes all the time. */
+/** Links, special files, what is gone or something else by now, what changes all the time, and what no file may be. */
+const LEFT_OUT = [
+  'not_found',
+  'symlink',
+  'not_regular',
+  'is_directory',
+  'not_directory',
+  'exists',
+  'busy',
+  'too_large',
+];
+
+/** False for what is left out. */
 async function copyOne(source: WorkspaceFs, target: WorkspaceFs, { path, type }: Entry): Promise<boolean> {
   try {
     if (type === 'directory') await target.mkdir(path);
     if (type === 'file') await target.copyFrom(source, path);
     return type === 'directory' || type === 'file';
   } catch (error) {
-    if (
-      error instanceof WorkspaceFsError &&
-      ['not_found', 'symlink', 'not_regular', 'is_directory', 'busy'].includes(error.code)
-    )
-      return false;
+    if (error instanceof WorkspaceFsError && LEFT_OUT.includes(error.code)) return false;
     throw error;
   }
 }

@@ -32,7 +32,7 @@ export class DuplicateService {
     description:
       'The copy has what was there when it began, each file whole and as it is when its turn comes: what changes ' +
       'meanwhile comes in its old or its new version, never in a mixture; what is added later is not copied; what is ' +
-      'removed before its turn, or never rests, is listed under `skipped`.',
+      'removed before its turn, never rests, or is larger than a file may be, is listed under `skipped`.',
     effect: 'write',
     permission: 'workspace.read',
     input: DuplicateWorkspace,

@@ -10,7 +10,7 @@ import type { Actor } from '../../platform/access/actor.js';
 import type { WorkspacePermission } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
 import { DEFAULT_LIMIT, Page } from '../../platform/http/page.js';
-import { Invalid, TooLarge } from '../../platform/http/problem.js';
+import { Invalid } from '../../platform/http/problem.js';
 import { type ZippedFolder, zipFolder } from '../archives/zip-folder.js';
 import { type Change, ChangeLog } from '../changes/change-log.js';
 import { WorkspaceQuota } from '../changes/workspace-quota.js';
@@ -112,9 +112,11 @@ export class FilesService {
   async write(actor: Actor, input: WriteContent, preconditions: Preconditions = {}): Promise<WrittenView> {
     const files = await this.open(actor, 'file.write', input.workspace_id);
     const content = decodeContent(input);
-    await this.quota.require(input.workspace_id, { bytes: Buffer.byteLength(content), files: 1 });
-    await this.beforeWriting(actor, input.workspace_id, input.path);
-    const { entry, created } = await files.write(input.path, content, preconditions);
+    const room = { bytes: Buffer.byteLength(content), files: 1 };
+    const { entry, created } = await this.quota.during(input.workspace_id, room, async () => {
+      await this.beforeWriting(actor, input.workspace_id, input.path);
+      return files.write(input.path, content, preconditions);
+    });
     await this.record(actor, input.workspace_id, [written(entry, created)]);
     return { ...entry, created };
   }
@@ -136,11 +138,12 @@ export class FilesService {
     preconditions: Preconditions = {},
   ): Promise<WrittenView> {
     const files = await this.open(actor, 'file.write', workspace_id);
-    await this.quota.require(workspace_id, { bytes: facts.expectedBytes ?? 0, files: 1 });
-    const { bytes: most } = await this.quota.room(workspace_id);
-    const source = facts.expectedBytes === undefined ? atMost(bytes, most) : bytes;
-    await this.beforeWriting(actor, workspace_id, path);
-    const { entry, created } = await files.write(path, source, { ...facts, ...preconditions });
+    const room = { bytes: facts.expectedBytes ?? 0, files: 1 };
+    const { entry, created } = await this.quota.during(workspace_id, room, async kept => {
+      const source = facts.expectedBytes === undefined ? kept.within(bytes) : bytes;
+      await this.beforeWriting(actor, workspace_id, path);
+      return files.write(path, source, { ...facts, ...preconditions });
+    });
     await this.record(actor, workspace_id, [written(entry, created)]);
     return { ...entry, created };
   }
@@ -234,12 +237,14 @@ export class FilesService {
   async copy(actor: Actor, { workspace_id, from, to, overwrite }: MoveFile): Promise<CopiedView> {
     const files = await this.open(actor, 'file.write', workspace_id);
     const originals = await entriesAt(files, await files.stat(from));
-    await this.quota.require(workspace_id, {
+    const room = {
       bytes: originals.reduce((sum, { size }) => sum + size, 0),
-      files: originals.filter(({ type }) => type === 'file').length,
+      files: originals.filter(isKept).length,
+    };
+    const copied = await this.quota.during(workspace_id, room, async () => {
+      await this.beforeWriting(actor, workspace_id, to);
+      return files.copy(from, to, { overwrite });
     });
-    await this.beforeWriting(actor, workspace_id, to);
-    const copied = await files.copy(from, to, { overwrite });
     const entries = await entriesAt(files, copied);
     await this.record(
       actor,
@@ -316,6 +321,9 @@ function written({ path, type, size, etag }: Entry, created: boolean): Change {
   return { path, kind: created ? 'created' : 'modified', size: type === 'file' ? size : null, etag };
 }
 
+/** Links and special files are not copied. */
+const isKept = ({ type }: Entry): boolean => type === 'file' || type === 'directory';
+
 /** The folder that holds a path; '' is the workspace itself. */
 function parentOf(path: string): string {
   const normal = normalizePath(path);
@@ -333,17 +341,6 @@ async function entriesAt(files: WorkspaceFs, entry: Entry): Promise<Entry[]> {
     after = listing.next ?? undefined;
   } while (after !== undefined);
   return entries;
-}
-
-/** Fails as soon as there is more than there is room for. */
-async function* atMost(source: AsyncIterable<Uint8Array>, most: number): AsyncGenerator<Uint8Array> {
-  let bytes = 0;
-  for await (const chunk of source) {
-    bytes += chunk.byteLength;
-    if (bytes > most)
-      throw new TooLarge(`The workspace has room for ${most} more bytes; delete something first`);
-    yield chunk;
-  }
 }
 
 async function exists(files: WorkspaceFs, path: string): Promise<boolean> {

@@ -4,12 +4,17 @@ import type { ZippedFolder } from '../archives/zip-folder.js';
 import { contentDisposition } from './content-disposition.js';
 
 /** Answers with a folder as a zip, whose length nobody knows beforehand. */
-export function sendFolder(request: FastifyRequest, reply: FastifyReply, { name, zip }: ZippedFolder): void {
+export async function sendFolder(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  folder: ZippedFolder,
+): Promise<void> {
+  const zip = request.method === 'HEAD' ? Readable.from([]) : await folder.zip();
   void reply.headers({
     'content-type': 'application/zip',
-    'content-disposition': contentDisposition('attachment', `${name}.zip`),
+    'content-disposition': contentDisposition('attachment', `${folder.name}.zip`),
     'cache-control': 'private, no-store',
     'x-content-type-options': 'nosniff',
   });
-  void reply.send(request.method === 'HEAD' ? Readable.from([]) : zip());
+  void reply.send(zip);
 }

@@ -1,6 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { WorkspaceFs, WriteOptions, Written } from '#libs/workspace-fs/index.js';
-import { TooLarge } from '../../platform/http/problem.js';
 import { ChangeLog } from '../changes/change-log.js';
 import { WorkspaceQuota } from '../changes/workspace-quota.js';
 import type { Writer } from '../changes/writer.js';
@@ -26,23 +25,14 @@ export class OutsideWrites {
     bytes: AsyncIterable<Uint8Array>,
     options: WriteOptions,
   ): Promise<Written> {
-    await this.quota.require(workspaceId, { bytes: options.expectedBytes ?? 0, files: 1 });
-    const { bytes: most } = await this.quota.room(workspaceId);
-    const source = options.expectedBytes === undefined ? within(most, bytes) : bytes;
-    await this.changes.beforeWriting(workspaceId, writer, path);
-    const done = await files.write(path, source, options);
+    const room = { bytes: options.expectedBytes ?? 0, files: 1 };
+    const done = await this.quota.during(workspaceId, room, async kept => {
+      await this.changes.beforeWriting(workspaceId, writer, path);
+      return files.write(path, options.expectedBytes === undefined ? kept.within(bytes) : bytes, options);
+    });
     const { size, etag } = done.entry;
     const kind = done.created ? 'created' : 'modified';
     await this.changes.record(workspaceId, writer, [{ path: done.entry.path, kind, size, etag }]);
     return done;
-  }
-}
-
-async function* within(most: number, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  let left = most;
-  for await (const chunk of bytes) {
-    left -= chunk.byteLength;
-    if (left < 0) throw new TooLarge('The workspace has no room for this file');
-    yield chunk;
   }
 }

@@ -81,7 +81,7 @@ export class Browsing {
     const { request, reply } = exchange;
     if (!visit.savable) return sendNotice(reply, 'not_for_saving');
     const isHead = request.method === 'HEAD';
-    const zip = isHead ? Readable.from([]) : zipFolder(visit.files, entry.path, isHidden);
+    const zip = isHead ? Readable.from([]) : await zipFolder(visit.files, entry.path, isHidden);
     if (isFirst(request)) await this.visits.count(visit, 'downloads');
     void reply
       .headers({

@@ -3,11 +3,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Quotas } from '../../../identity/index.js';
 import { Config } from '../../../platform/config/config.js';
-import { problemOf } from '../../../platform/http/problem.js';
 import { OutsideWrites } from '../outside-writes.js';
 import { type Drop, dropPage } from '../pages/form-pages.js';
 import { sendSharePage } from '../pages/layout.js';
 import { receiveFiles } from './receive-files.js';
+import { isAbsent, toldToVisitors } from './told-to-visitors.js';
 import { UploadNames } from './upload-names.js';
 import type { Visit } from './visit.js';
 import { VisitsService } from './visits.service.js';
@@ -27,9 +27,9 @@ export class Dropping {
     @Inject(Config) private readonly config: Config,
   ) {}
 
-  async show(visit: Visit, reply: FastifyReply): Promise<void> {
+  async show(visit: Visit, { method }: FastifyRequest, reply: FastifyReply): Promise<void> {
     await requireFolder(visit);
-    await this.visits.count(visit, 'views');
+    if (method === 'GET') await this.visits.count(visit, 'views');
     sendSharePage(reply, dropPage(this.form(visit)));
   }
 
@@ -37,9 +37,16 @@ export class Dropping {
     await requireFolder(visit);
     await this.quotas.spendOfAddress('share-upload', request.ip, MOST_TIMES_AN_HOUR);
     const received: string[] = [];
-    const failure = await this.store(visit, request, received);
-    if (received.length > 0) await this.visits.count(visit, 'uploads', received.length);
+    const failure = await this.storeAndCount(visit, request, received);
     sendSharePage(reply, dropPage({ ...this.form(visit), received, ...failure }));
+  }
+
+  private async storeAndCount(visit: Visit, request: FastifyRequest, received: string[]) {
+    try {
+      return await this.store(visit, request, received);
+    } finally {
+      if (received.length > 0) await this.visits.count(visit, 'uploads', received.length);
+    }
   }
 
   /** Files that came before one that failed stay, and are told of. */
@@ -60,7 +67,7 @@ export class Dropping {
         received.push(await this.names.use(visit, name, write));
       });
     } catch (error) {
-      const problem = problemOf(error);
+      const problem = isAbsent(error) ? undefined : toldToVisitors(error);
       if (!problem) throw error;
       return { problem: `${problem.detail}.`, status: problem.status };
     }

@@ -1,29 +1,19 @@
 import { Controller, Get, Inject, Post, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { readForm } from '../../../identity/index.js';
 import { Public } from '../../../platform/access/access.js';
-import { Gone, NotFound, problemOf } from '../../../platform/http/problem.js';
+import { Gone, NotFound } from '../../../platform/http/problem.js';
 import { passwordPage } from '../pages/form-pages.js';
 import { sendSharePage } from '../pages/layout.js';
 import { sendNotice, sendWords } from '../pages/notice-page.js';
 import { Browsing } from './browsing.js';
 import { Dropping } from './dropping.js';
+import { isAbsent, toldToVisitors } from './told-to-visitors.js';
 import { VisitorPass } from './visitor-pass.js';
 import { Locked, VisitsService } from './visits.service.js';
 
 const WRONG = 'That is not the password of this link.';
-/** Whatever of these it is, the visitor finds nothing. */
-const ABSENT = [
-  'not_found',
-  'symlink',
-  'not_directory',
-  'is_directory',
-  'not_regular',
-  'invalid_path',
-  'denied',
-];
 
 /** What people see who follow a share link. Served on the share origin alone. */
 @Public()
@@ -41,7 +31,7 @@ export class VisitorsController {
   show(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     return answer(request, reply, async () => {
       const visit = await this.visits.open(tokenOf(request), request);
-      if (visit.allow === 'upload') await this.dropping.show(visit, reply);
+      if (visit.allow === 'upload') await this.dropping.show(visit, request, reply);
       else await this.browsing.show(visit, withinOf(request), request, reply);
     });
   }
@@ -94,11 +84,8 @@ async function answer(
       });
     if (error instanceof Gone) return sendNotice(reply, 'expired');
     if (error instanceof NotFound || isAbsent(error)) return sendNotice(reply, 'nowhere');
-    const problem = problemOf(error);
+    const problem = toldToVisitors(error);
     if (!problem) throw error;
     sendWords(reply, problem.status, 'This did not work', `${problem.detail}.`, problem.headers);
   }
 }
-
-const isAbsent = (error: unknown): boolean =>
-  error instanceof WorkspaceFsError && ABSENT.includes(error.code);

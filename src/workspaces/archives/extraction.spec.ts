@@ -1,0 +1,56 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import tar from 'tar-stream';
+import { WorkspaceFs } from '#libs/workspace-fs/index.js';
+import { Extraction } from './extraction.js';
+
+const ROOM = { bytes: 1_000_000, files: 100 };
+
+let root: string;
+let files: WorkspaceFs;
+
+beforeEach(() => {
+  root = mkdtempSync(path.join(tmpdir(), 'atelier-extraction-'));
+  files = new WorkspaceFs(root, { maxFileBytes: 100_000 });
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+const onDisk = (name: string) => path.join(root, name);
+
+/** A tar, padded to the length of others: it can be put in their place without becoming shorter. */
+async function tarOf(contents: Record<string, string>): Promise<Buffer> {
+  const pack = tar.pack();
+  for (const [name, content] of Object.entries(contents))
+    pack.entry({ name, type: name.endsWith('/') ? 'directory' : 'file' }, content);
+  pack.finalize();
+  const bytes = await buffer(pack as unknown as Readable);
+  return Buffer.concat([bytes, Buffer.alloc(40_960 - bytes.byteLength)]);
+}
+
+it.each<[string, Record<string, string>]>([
+  ['files', { a: '1', b: '1' }],
+  ['bytes', { a: '12' }],
+  ['folders', { 'a/': '', 'b/': '' }],
+])('takes no more %s than it planned for out of an archive that is written to meanwhile', async (_, more) => {
+  writeFileSync(onDisk('x.tar'), await tarOf({ a: '1' }));
+  await using archive = await files.openRead('x.tar');
+  const extraction = new Extraction(files, archive, 'out', 100_000);
+  const plan = await extraction.plan(ROOM);
+  expect(plan).toMatchObject({ entries: 1, files: 1, bytes: 1, folders: 1 });
+  writeFileSync(onDisk('x.tar'), await tarOf(more));
+  await expect(extraction.run(plan)).rejects.toMatchObject({ code: 'busy', path: 'x.tar' });
+  const made = readdirSync(root).includes('out') ? readdirSync(onDisk('out')) : [];
+  expect(made.length).toBeLessThanOrEqual(1);
+});
+
+it('counts the folders that are to be made, those between included', async () => {
+  writeFileSync(onDisk('x.tar'), await tarOf({ 'a/b/c/d.txt': '1', 'a/e/': '', 'f.txt': '1' }));
+  await using archive = await files.openRead('x.tar');
+  await files.mkdir('here');
+  const plan = await new Extraction(files, archive, 'here', 100_000).plan(ROOM);
+  expect(plan).toMatchObject({ files: 2, folders: 4 });
+});
