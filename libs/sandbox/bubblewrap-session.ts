@@ -63,7 +63,7 @@ function placeOf(
     kill: () => running.end(),
     dead: exited(child).then(takeDown),
     signal: (pid, signal) => processes.signal(pid, signal),
-    killScript: pid => processes.killScript(pid),
+    killScript: (pid, forMs) => processes.killScript(pid, forMs),
     refusals: () => last ?? count(),
     usage: () => processes.usage(),
   };

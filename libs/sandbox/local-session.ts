@@ -29,7 +29,7 @@ export async function openLocalSession(
     kill: () => running.kill(),
     dead: exited(child).finally(() => folder.remove()),
     signal: (pid: number, name: NodeJS.Signals) => processes.signal(pid, name),
-    killScript: (pid: number) => processes.killScript(pid),
+    killScript: (pid: number, forMs: number) => processes.killScript(pid, forMs),
     refusals: () => ({ memory: 0, processes: 0 }),
     usage: () => processes.usage(),
   };

@@ -79,17 +79,24 @@ export function outerNumber(root: number, inside: number): number | undefined {
   });
 }
 
+/** The time that `startedAt` counts in, some milliseconds ago. */
+function ticksBefore(ms: number): number {
+  const [uptime = '0'] = readFileSync('/proc/uptime', 'utf8').split(' ');
+  return Math.floor((Number(uptime) * 1000 - ms) / TICK_MS);
+}
+
 /**
- * A process with all that it started, also what has left it since: what has been handed to `root` and is not older than
- * the process.
+ * A process with all that it started in the last `forMs` milliseconds, also what has left it since: what has been handed to
+ * `root` and is younger than that and not older than the process.
  */
-export function startedBy(pid: number, root: number): number[] {
+export function startedBy(pid: number, root: number, forMs: number): number[] {
   const own = statOf(pid);
   if (!own) return [];
+  const began = Math.max(own.startedAt, ticksBefore(forMs));
   // Times are hundredths of a second; between those of one time the numbers decide, which rise.
   const isLater = (one: number): boolean => {
     const startedAt = statOf(one)?.startedAt ?? 0;
-    return startedAt > own.startedAt || (startedAt === own.startedAt && one > pid);
+    return startedAt > began || (startedAt === began && one > pid);
   };
   const orphans = childrenOf(root).filter(one => one !== own.parent && isLater(one));
   return [...processTree(pid), ...orphans.flatMap(processTree)];

@@ -48,6 +48,10 @@ export class SessionScript {
     return this.output.flooded;
   }
 
+  get elapsedMs(): number {
+    return performance.now() - this.startedAt;
+  }
+
   /** A line of the session's program. */
   hear(line: string): void {
     const [event, number, value] = line.split(' ');
@@ -75,7 +79,7 @@ export class SessionScript {
     if (this.fault) throw this.fault.error;
     const outOfMemory = sessionEnd === 'memory' || refusals.memory > this.before.memory;
     const endedBy = this.reason ?? (outOfMemory ? 'memory' : endedWith(sessionEnd));
-    const durationMs = Math.round(performance.now() - this.startedAt);
+    const durationMs = Math.round(this.elapsedMs);
     const ending = { endedBy, code: null, signal: null, output: this.output, durationMs };
     const refusedProcesses = refusals.processes > this.before.processes;
     return {

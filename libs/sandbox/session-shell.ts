@@ -1,11 +1,13 @@
 import { quoteWords } from './shell.js';
 
 /**
- * What keeps a session: it is told on a descriptor of its own which script comes next, starts a bash for it that knows
+ * What keeps a session: it is told on a descriptor of its own which script comes next, hands that to a bash which knows
  * nothing of that descriptor, and tells how it ended. It evaluates nothing that a script wrote, so no script can end it by
  * `exit`, confuse it by its output or eat what it reads; signals to all (`kill -TERM -1`) only interrupt its waiting.
  *
- * With job control each script is a process group of its own. Variables are kept but not exported: a script gets those
+ * The bash for a script has been started before the script is there, as starting it takes most of the time of a short one.
+ * Should it be dead by then, another is started. As a coprocess under job control it is a process group of its own, and its
+ * input is a pipe, on which it is told the number of its script. Variables are kept but not exported: a script gets those
  * of the script before, in which one may have been taken away.
  *
  * What still is there after `wait` was stopped, or the waiting was interrupted. `wait -f` would wait for that by itself, but in
@@ -15,28 +17,38 @@ const supervisor = ({ hear, tell }: Control): string => `
 for name in $(compgen -e); do export -n "$name"; done
 exec 8>&1 9>&2 >/dev/null 2>&1
 set -m
-trap : HUP INT QUIT TERM USR1 USR2 ALRM
+trap : HUP INT QUIT TERM USR1 USR2 ALRM PIPE
+stand_by() {
+  coproc spare { LANG=$LANG HOME=$HOME SHELL=$SHELL exec bash -c "$1" bash "$2" >&8 2>&9 8>&- 9>&- ${hear}<&- ${tell}>&-; }
+  pid=$!
+}
+stand_by "$@"
 echo ready >&${tell}
 while IFS= read -r -u ${hear} number; do
-  input=$2/input-$number
-  [[ -e $input ]] || input=/dev/null
-  bash -c "$1" bash "$number" "$2" <"$input" >&8 2>&9 8>&- 9>&- ${hear}<&- ${tell}>&- &
-  pid=$! status=127
+  status=127
+  echo "$number" >&"\${spare[1]}" || { stand_by "$@"; echo "$number" >&"\${spare[1]}"; }
   echo "started $number $pid" >&${tell}
   while wait "$pid"; latest=$?; ((latest == 127)) || status=$latest; kill -0 "$pid"; do sleep 0.05; done
   { echo "over $number $status"; times; } >&${tell}
+  stand_by "$@"
 done`;
 
 /**
- * What runs one script: takes over what the script before left, evaluates the script, hands on what it leaves. The latter
- * also when the script exits by itself (its EXIT trap), and not when it replaces itself or is killed. It is one line, so that
- * bash counts the lines of the script from one.
+ * What runs one script: waits for its number, takes over what the script before left, evaluates the script, hands on what it
+ * leaves. The latter also when the script exits by itself (its EXIT trap), and not when it replaces itself or is killed. It
+ * is one line, so that bash counts the lines of the script from one.
  */
 const runner = [
-  '. "$2/state" 2>/dev/null',
-  '_session_number=$1 _session_folder=$2',
-  'set --',
+  // They were there so that bash would load what belongs to them, or not look them up; what the script has is up to the state.
+  'unset LANG HOME; export -n SHELL',
+  'IFS= read -r _session_number || exit',
+  '_session_folder=$1 _session_input=$1/input-$_session_number',
+  '[[ -e $_session_input ]] || _session_input=/dev/null',
+  'exec <"$_session_input"',
   'IFS= read -r -d "" _session_script <"$_session_folder/script-$_session_number"',
+  '. "$_session_folder/state" 2>/dev/null',
+  'set --',
+  'SECONDS=0',
   '_session_old=$OLDPWD',
   'builtin cd -- "$PWD" 2>/dev/null || ' +
     '{ echo "The folder $PWD is no longer there; this runs in $_session_home" >&2; builtin cd -- "$_session_home"; }',
@@ -46,7 +58,8 @@ const runner = [
     '>"$_session_folder/left"; }',
   'trap "{ _session_save; } 2>/dev/null" EXIT',
   'eval "$_session_script"',
-  '{ _session_save; exit "$_session_status"; } 2>/dev/null',
+  // Should the trap still be set, it finds nothing left to do.
+  '{ _session_save; _session_save() { :; }; exit "$_session_status"; } 2>/dev/null',
 ].join('; ');
 
 /** The descriptors on which the program of a session is told what to do, and tells what became of it. */

@@ -1,4 +1,5 @@
-import { chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { watch } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -18,6 +19,11 @@ interface SessionTraits {
   isolated: boolean;
   /** Where the folders of sessions are. */
   folders: string;
+}
+
+/** Resolves when a file has been made in a folder. */
+async function fileMade(folder: string, name: string): Promise<void> {
+  for await (const _ of watch(folder)) if (existsSync(join(folder, name))) return;
 }
 
 /** What every driver does with a session. */
@@ -239,6 +245,28 @@ export function itRunsSessions(
   });
 
   if (!isolated) return;
+
+  it('spares what scripts before left, also what they started after their end', async () => {
+    const bash = runner(await open());
+    const made = fileMade(workspace, 'started');
+    await bash('(sleep 0.2; (setsid sleep 1005 &); sleep 0.1; touch started) &');
+    await made;
+    expect(await bash('(setsid sleep 1006 &); sleep 1007', { wallMs: 300 })).toMatchObject({
+      ended_by: 'timeout',
+    });
+    expect((await bash('ps -eo args= | grep "^sleep 100[0-9]"')).stdout).toBe('sleep 1005\n');
+  });
+
+  it('runs the next script although the shell that waited for it was killed', async () => {
+    const bash = runner(await open());
+    const made = fileMade(workspace, 'killed');
+    await bash('export A=1; (trap "" TERM; sleep 0.2; kill -TERM -1; touch killed) &');
+    await made;
+    expect(await bash('cat; echo $A', { stdin: 'given\n' })).toMatchObject({
+      exit_code: 0,
+      stdout: 'given\n1\n',
+    });
+  });
 
   it('tells that its program was killed from within', async () => {
     const session = await open();

@@ -3,11 +3,11 @@ const ROUNDS = 8;
 
 /**
  * A command that kills a script of a session with all that it started, run inside as the same user: its descendants, and
- * what has been handed to the first process since it began. The script itself goes last: without it nobody knows what it
+ * what has been handed to the first process since it began, at `beganMs` of the clock (of which bash tells since 5.0). The script itself goes last: without it nobody knows what it
  * started; it is stopped meanwhile, so that it starts no more and says nothing of their end. Times are hundredths of a second, so numbers decide between those of one time. Of builtins only, and it tells apart no more than /proc/PID/stat does (proc(5): parent is field 4, start 22).
  */
-export function killScript(pid: number): string[] {
-  return ['bash', '-c', program, 'bash', `${pid}`, `${ROUNDS}`];
+export function killScript(pid: number, beganMs: number): string[] {
+  return ['bash', '-c', program, 'bash', `${pid}`, `${ROUNDS}`, `${Math.floor(beganMs)}`];
 }
 
 const program = `
@@ -16,6 +16,9 @@ fields() { local text; { read -r text <"/proc/$1/stat"; } 2>/dev/null || return;
 fields "$1" || exit 0
 kill -STOP "$1"
 began=\${f[19]} own=\${f[1]}
+read -r uptime _ </proc/uptime
+clock=\${EPOCHREALTIME/[!0-9]/}
+((clock && (since = 10#\${uptime/./} - (clock / 1000 - $3) / 10 - 1) > began && (began = since)))
 for ((round = 0; round < $2; round++)); do
   declare -A parent=() start=()
   set +f; all=(/proc/[0-9]*); set -f
