@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { BadRequest, TooLarge } from './problem.js';
-import { answerUnreadBodies, bytesOf } from './unread-body.js';
+import { BadRequest } from './problem.js';
+import { answerUnreadBodies } from './unread-body.js';
+import { wholeBody } from './whole-body.js';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
@@ -23,20 +24,6 @@ function parseJson(body: Buffer): unknown {
   }
 }
 
-async function collect(payload: IncomingMessage, limit: number): Promise<Buffer> {
-  // Made when it is needed: an error takes its stack along, which costs more than the body.
-  const refusal = () => new TooLarge(`The body is larger than ${limit} bytes`);
-  if (Number(payload.headers['content-length']) > limit) throw refusal();
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of bytesOf(payload)) {
-    size += chunk.length;
-    if (size > limit) throw refusal();
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks, size);
-}
-
 /** JSON is read whole, strictly; a body of any other type is handed on as a stream to the routes that take raw bytes. */
 export function registerBodyParsers(fastify: FastifyInstance, jsonLimit: number): void {
   answerUnreadBodies(fastify);
@@ -45,7 +32,7 @@ export function registerBodyParsers(fastify: FastifyInstance, jsonLimit: number)
     'application/json',
     async (request: FastifyRequest, payload: IncomingMessage) => {
       if ('rawBody' in request.routeOptions.config) return payload;
-      return parseJson(await collect(payload, jsonLimit));
+      return parseJson(await wholeBody(payload, jsonLimit));
     },
   );
   fastify.addContentTypeParser('*', async (_request: FastifyRequest, payload: IncomingMessage) => payload);

@@ -18,7 +18,8 @@ export function closeConnectionsAtEnd(http: FastifyInstance): void {
     isClosing = true;
     for (const socket of unused) socket.destroy();
   });
-  http.addHook('onSend', async (_request, reply) => {
+  http.addHook('onSend', (_request, reply, payload, done) => {
     if (isClosing) reply.header('connection', 'close');
+    done(null, payload);
   });
 }

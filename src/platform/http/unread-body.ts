@@ -27,10 +27,10 @@ export async function* bytesOf(request: Readable): AsyncGenerator<Buffer> {
 export function answerUnreadBodies(fastify: FastifyInstance): void {
   const stopping = new AbortController();
   fastify.addHook('preClose', async () => stopping.abort());
-  fastify.addHook('onSend', async ({ raw }, reply, payload) => {
-    if (raw.complete || raw.destroyed || typeof payload !== 'string') return payload;
+  fastify.addHook('onSend', ({ raw }, reply, payload, done) => {
+    if (raw.complete || raw.destroyed || typeof payload !== 'string') return done(null, payload);
     void reply.headers({ connection: 'close', 'content-length': Buffer.byteLength(payload) });
-    return Readable.from(thenLinger(payload, raw, stopping.signal));
+    done(null, Readable.from(thenLinger(payload, raw, stopping.signal)));
   });
 }
 

@@ -3,9 +3,9 @@ import { ActionCaller } from '../../platform/actions/action-caller.js';
 import type { ActionRunner } from '../../platform/actions/action-runner.js';
 import type { CatalogAction } from '../../platform/actions/catalog-action.js';
 import type { McpCall, Toolset } from './mcp-call.js';
-import { HINTS, type Hint, type McpTool } from './mcp-tool.js';
+import { HINTS, type Hint, type McpTool, structured } from './mcp-tool.js';
 import { undescribed } from './output-schema.js';
-import { fits, fitted } from './result-limit.js';
+import { fitted, MOST_CHARACTERS } from './result-limit.js';
 
 export type Output = Record<string, unknown>;
 type Input = Record<string, unknown>;
@@ -18,7 +18,7 @@ export interface Shown {
   readonly rest?: { readonly uri: string; readonly name: string };
 }
 
-/** How a tool deals with an output that may be too long. */
+/** How a tool deals with an output that is too long. */
 export type Show = (output: Output, input: Input, again: (input: Input) => Promise<Output>) => Promise<Shown>;
 
 /** An action of the catalog that is a tool under a name of its own. */
@@ -30,24 +30,28 @@ export interface EverydayAction {
   readonly title: string;
   readonly description: string;
   readonly show?: Show;
+  /** An output that fits, for a client that reads text; absent: as JSON. */
+  readonly text?: (output: Output) => string;
 }
 
-const cutTexts: Show = async output => ({ output: fits(output) ? output : fitted(output) });
+const cutTexts: Show = async output => ({ output: fitted(output) });
 
 /** A tool that is one action: its input, its output, its checks and its record. */
 export class ActionTool implements McpTool {
   readonly toolset: Toolset;
   readonly definition: McpTool['definition'];
   private readonly show: Show;
+  private readonly text: EverydayAction['text'];
 
   constructor(
     private readonly runner: ActionRunner,
     private readonly action: CatalogAction,
-    { tool: name, toolset, hint, title, description, show = cutTexts }: EverydayAction,
+    { tool: name, toolset, hint, title, description, show = cutTexts, text }: EverydayAction,
   ) {
     const { input_schema, output_schema } = action.describe();
     this.toolset = toolset;
     this.show = show;
+    this.text = text;
     this.definition = {
       name,
       title,
@@ -66,14 +70,17 @@ export class ActionTool implements McpTool {
     const run = async (given: Input): Promise<Output> => {
       const caller = ActionCaller.direct(actor, 'mcp');
       const { output } = await this.runner.run(caller, { name: this.action.name, input: given });
-      // As it goes over the wire: times as text, nothing undefined.
-      return JSON.parse(JSON.stringify(output));
+      return output as Output;
     };
-    const { output, text = JSON.stringify(output), rest } = await this.show(await run(input), input, run);
+    const output = await run(input);
+    const json = JSON.stringify(output);
+    if (json.length <= MOST_CHARACTERS) return structured(json, this.text?.(output));
+    const shown = await this.show(JSON.parse(json), input, async given => wireOf(await run(given)));
+    const { text, rest } = shown;
     const link = rest && { type: 'resource_link' as const, ...rest, description: 'All of it' };
-    return {
-      content: [{ type: 'text', text }, ...(link ? [link] : [])],
-      structuredContent: output,
-    };
+    return structured(JSON.stringify(shown.output), text, link && [link]);
   }
 }
+
+/** As it goes over the wire: times as text, nothing undefined. */
+const wireOf = (output: Output): Output => JSON.parse(JSON.stringify(output));

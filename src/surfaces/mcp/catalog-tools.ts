@@ -20,7 +20,7 @@ import {
   SearchActions,
 } from './catalog-tools.dto.js';
 import type { Dialogue, McpCall } from './mcp-call.js';
-import { HINTS, type Hint, type McpTool, type ToolAnswer } from './mcp-tool.js';
+import { HINTS, type Hint, type McpTool, structured, type ToolAnswer } from './mcp-tool.js';
 import { undescribed } from './output-schema.js';
 import { cutText, lengthOf, MOST_CHARACTERS } from './result-limit.js';
 
@@ -179,12 +179,11 @@ function catalogTool<Input extends object>(definition: Definition<Input>): McpTo
 
 /** An outcome that is too long loses its output, and tells its beginning as text. */
 function outcome(json: string): CallToolResult {
+  if (json.length <= MOST_CHARACTERS) return structured(json);
   const value = JSON.parse(json) as Record<string, unknown>;
-  if (json.length <= MOST_CHARACTERS)
-    return { content: [{ type: 'text', text: json }], structuredContent: value };
   const text = cutText(JSON.stringify(value.output), MOST_CHARACTERS / 2);
-  return {
-    content: [{ type: 'text', text: `${text}\nAsk for less: with limit, or for some lines.` }],
-    structuredContent: { ...value, output: null, left_out: lengthOf(value.output) },
-  };
+  return structured(
+    JSON.stringify({ ...value, output: null, left_out: lengthOf(value.output) }),
+    `${text}\nAsk for less: with limit, or for some lines.`,
+  );
 }

@@ -15,7 +15,6 @@ const itemsOf = ({ items }: Output): number => (Array.isArray(items) ? items.len
 /** The lines that fit, with a link to the file. */
 const fewerLines: Show = async (output, { workspace_id }) => {
   const content = String(output.content);
-  if (fits(output)) return { output, text: content };
   const { text, lines } = firstLines(content, MOST_CHARACTERS - lengthOf({ ...output, content: '' }));
   const end_line = Number(output.start_line) - 1 + lines;
   const path = String(output.path);
@@ -26,10 +25,10 @@ const fewerLines: Show = async (output, { workspace_id }) => {
   };
 };
 
-const shorterTexts: Show = async output =>
-  fits(output)
-    ? { output }
-    : { output: fitted(output), rest: { uri: runUri(String(output.call_id)), name: 'The whole result' } };
+const shorterTexts: Show = async output => ({
+  output: fitted(output),
+  rest: { uri: runUri(String(output.call_id)), name: 'The whole result' },
+});
 
 /** The actions that are tools by themselves, since they are what is wanted every day. */
 export const EVERYDAY_ACTIONS: readonly EverydayAction[] = [
@@ -59,6 +58,7 @@ export const EVERYDAY_ACTIONS: readonly EverydayAction[] = [
     title: 'Read a file',
     description: 'Read a text file of a workspace, or some of its lines.',
     show: fewerLines,
+    text: ({ content }) => String(content),
   },
   {
     tool: 'write_file',

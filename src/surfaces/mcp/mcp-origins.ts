@@ -16,6 +16,8 @@ interface Headers {
 @Injectable()
 export class McpOrigins {
   private readonly own: URL;
+  /** The last host that was ours: nearly always the next one, too. */
+  private known: string | undefined;
 
   constructor(@Inject(Config) private readonly config: Config) {
     this.own = new URL(config.baseUrl);
@@ -40,10 +42,13 @@ export class McpOrigins {
 
   /** An address cannot be rebound as a name can, so any is fine. */
   private isOurHost(host: string | undefined): boolean {
+    if (host !== undefined && host === this.known) return true;
     const name = host && URL.parse(`http://${host}`)?.hostname;
     if (!name) return false;
     const isAddress = isIP(name) !== 0 || isIP(name.slice(1, -1)) === 6;
-    return isAddress || name === 'localhost' || name === this.own.hostname;
+    const isOurs = isAddress || name === 'localhost' || name === this.own.hostname;
+    if (isOurs) this.known = host;
+    return isOurs;
   }
 
   private isOurOrigin(origin: string, host: string | undefined): boolean {

@@ -1,7 +1,7 @@
 import { DynamicModule, Module } from '@nestjs/common';
 import { AgentModule } from '../../agents/index.js';
 import { IdentityModule } from '../../identity/index.js';
-import { AccessTokenGuard, ApiKeyGuard } from '../../platform/access/credential.guard.js';
+import { AccessTokenGuard } from '../../platform/access/credential.guard.js';
 import { WorkspacesModule } from '../../workspaces/index.js';
 import { ApprovalsController } from './approvals/approvals.controller.js';
 import { Approvals } from './approvals/approvals.js';
@@ -62,7 +62,6 @@ export class McpModule {
         Listening,
         ResourceWatch,
         { provide: MCP_EXTENSION, useValue: extension },
-        ApiKeyGuard,
         AccessTokenGuard,
       ],
     };

@@ -10,6 +10,7 @@ import type { FastifyRequest } from 'fastify';
 import { Log } from '../../platform/log/log.js';
 import type { McpCall, ToolView } from './mcp-call.js';
 import { SERVER } from './mcp-servers.js';
+import { openJsonOf } from './mcp-tool.js';
 import { McpTools } from './mcp-tools.js';
 import { Cancellations } from './sessions/cancellations.js';
 import { McpSessionsStore } from './sessions/sessions.store.js';
@@ -101,10 +102,9 @@ const withSignal = ({ actor, view, signal }: McpCall, also: AbortSignal): McpCal
 
 /** A result as the revision has it: from 2026-07-28 on it says what kind it is, and who gave it. */
 function resultOf(result: Fields, isModern: boolean, also: Fields = {}): string {
-  const whole = isModern
-    ? { ...result, ...also, _meta: { [SERVER_INFO_META_KEY]: SERVER }, resultType: 'complete' }
-    : result;
-  return `"result":${JSON.stringify(whole)}`;
+  if (!isModern) return `"result":${openJsonOf(result)}}`;
+  const signed = { ...also, _meta: { [SERVER_INFO_META_KEY]: SERVER }, resultType: 'complete' };
+  return `"result":${openJsonOf(result)},${JSON.stringify(signed).slice(1)}`;
 }
 
 function plainRequest({ method: verb, headers, body }: FastifyRequest): PlainRequest | undefined {

@@ -50,10 +50,10 @@ export class ShareOrigin {
       } else if (isPage) this.sendOver(request, reply);
       else done();
     });
-    fastify.addHook('onSend', async (request, reply, payload) => {
-      if (this.isHere(request) && reply.getHeader('content-type') === 'application/pdf')
+    fastify.addHook('onSend', (request, reply, payload, done) => {
+      if (reply.getHeader('content-type') === 'application/pdf' && this.isHere(request))
         void reply.header('content-security-policy', PDF_POLICY);
-      return payload;
+      done(null, payload);
     });
   }
 
