@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { ApprovalRequests } from '../../src/agents/index.js';
@@ -294,6 +294,51 @@ describe('the policy of a workspace', () => {
     expect(result.toolOutputs.map(({ is_error }: Json) => is_error)).toEqual([true, false, false]);
     expect(result.toolOutputs[0].output).toContain('the policy of the workspace denies that');
     expect(existsSync(inWorkspace('there.txt'))).toBe(false);
+  });
+
+  it('holds for the calls of a run in flight that come after it was set', async () => {
+    writeFileSync(inWorkspace('kept.txt'), 'x');
+    const command = 'until [ -e go ]; do sleep 0.05; done; echo over';
+    const set = Promise.withResolvers<void>();
+    model.reply([
+      { tools: [{ name: 'bash', input: { command } }, write('late.txt')] },
+      { tools: [write('later.txt')], after: set.promise },
+      { text: 'Done.' },
+    ]);
+    const run = await agent.send('go', { workspace_id });
+    await agent.until(run, ({ event }) => event === 'tool.started');
+    await policy({ write: 'deny' });
+    writeFileSync(inWorkspace('go'), '');
+    await agent.until(run, ({ event, data }) => event === 'step.started' && data.step === 2);
+    await policy({ write: 'auto' });
+    set.resolve();
+    const { result } = await agent.ended(run);
+    expect(result.toolOutputs).toMatchObject([
+      { tool: 'bash', is_error: false, output: expect.stringContaining('over') },
+      { is_error: true, output: expect.stringContaining('the policy of the workspace denies that') },
+      { is_error: false },
+    ]);
+    expect(existsSync(inWorkspace('late.txt'))).toBe(false);
+    expect(existsSync(inWorkspace('later.txt'))).toBe(true);
+  });
+
+  it('holds at once for the command that runs actions, also where the agent is named what destroys', async () => {
+    writeFileSync(inWorkspace('precious.txt'), 'x');
+    mkdirSync(inWorkspace('.agents'), { recursive: true });
+    const tools = ['bash', 'actions_run', 'action:file_delete'];
+    writeFileSync(
+      inWorkspace('.agents/cleaner.md'),
+      `---\nname: cleaner\ndescription: Cleans\ntools: [${tools.map(tool => `"${tool}"`).join(', ')}]\n---\nYou clean.`,
+    );
+    const command = `until [ -e now ]; do sleep 0.05; done; actions run file_delete '{"path":"precious.txt"}'`;
+    model.reply([{ tools: [{ name: 'bash', input: { command } }] }, { text: 'Done.' }]);
+    const run = await agent.send('go', { workspace_id, agent_name: 'cleaner' });
+    await agent.until(run, ({ event }) => event === 'tool.started');
+    await policy({ destructive: 'ask' });
+    writeFileSync(inWorkspace('now'), '');
+    const { result } = await agent.ended(run);
+    expect(result.toolOutputs[0].output).toContain('needs an approval');
+    expect(existsSync(inWorkspace('precious.txt'))).toBe(true);
   });
 
   it('asks about what destroys where a person started the run, and refuses it to a program', async () => {

@@ -19,32 +19,39 @@ export type GateVerdict = 'make' | 'ask' | { readonly refusal: string };
 
 /** What the calls of one run need: nothing, an approval, or to be left alone. */
 export class CallGate {
-  private readonly onApproval: OnApproval;
   private readonly decided: ReadonlyMap<string, Row<Approval>>;
   private readonly allowed: ReadonlySet<string>;
 
   constructor(
-    readonly policy: ApprovalPolicy,
+    private goesBy: ApprovalPolicy,
     approvals: readonly Row<Approval>[],
-    run: Pick<Row<Run>, 'on_approval' | 'actor' | 'parent_id'>,
+    private readonly run: Pick<Row<Run>, 'on_approval' | 'actor' | 'parent_id'>,
   ) {
-    const isProgram = run.actor.credential.type !== 'session';
-    // A task is carried within the run above it, which holds a worker: it reports back, and that run can ask.
-    const isUnattended = (policy.is_default && isProgram) || run.parent_id !== null;
-    this.onApproval = run.on_approval ?? (isUnattended ? 'refuse' : 'wait');
     this.decided = new Map(approvals.map(row => [`${row.step}/${row.position}`, row]));
     const forRun = approvals.filter(({ status, scope }) => status === 'allowed' && scope === 'run');
     this.allowed = new Set(forRun.map(({ tool }) => tool));
   }
 
+  get policy(): ApprovalPolicy {
+    return this.goesBy;
+  }
+
+  /** Another policy holds from now on. What counts as begun is not asked about again, so not between that and the call. */
+  goBy(policy: ApprovalPolicy): void {
+    this.goesBy = policy;
+  }
+
+  private get onApproval(): OnApproval {
+    const { on_approval, actor, parent_id } = this.run;
+    const isProgram = actor.credential.type !== 'session';
+    // A task is carried within the run above it, which holds a worker: it reports back, and that run can ask.
+    const isUnattended = (this.policy.is_default && isProgram) || parent_id !== null;
+    return on_approval ?? (isUnattended ? 'refuse' : 'wait');
+  }
+
   /** Whether the run ends where somebody would have to be asked. */
   get fails(): boolean {
     return this.onApproval === 'fail';
-  }
-
-  /** Whether what has no way to ask may destroy what the agent's own file names in full. */
-  get mayDestroyUnasked(): boolean {
-    return this.policy.is_default || this.policy.destructive === 'auto';
   }
 
   /** Throws nothing and asks nobody: says what is to be done about a call. */
@@ -63,6 +70,10 @@ export class CallGate {
     return 'ask';
   }
 }
+
+/** Whether what has no way to ask may destroy what the agent's own file names in full. */
+export const mayDestroyUnasked = (policy: ApprovalPolicy): boolean =>
+  policy.is_default || policy.destructive === 'auto';
 
 const ELSE = 'Do not look for a way around it; do without, or say that it is left to do.';
 

@@ -149,6 +149,7 @@ export class RunAttempt {
     if (this.isRepeated(number)) await this.journal.tell([takenUp(number), stepStarted(number)]);
     const { result, costUsd, model } = await turns.take(number, tools);
     const rest = await this.deltas.handOver();
+    await tools.heedPolicy();
     const calls = this.round.planned(plannedCalls(number, result), tools);
     const step = { number, result, costUsd, model, calls, startedAt };
     if (calls.length === 0) return this.endWith(step, rest, tools);

@@ -18,12 +18,13 @@ import {
 } from '../../workspaces/index.js';
 import { ApprovalPolicies, DEFAULT_POLICY } from '../approvals/approval-policies.js';
 import { ApprovalsStore } from '../approvals/approvals.store.js';
+import type { PolicyWatch } from '../approvals/policy-watch.js';
 import { AgentGuide } from '../subagents/agent-guide.js';
 import { openSkill, SKILL, SKILL_TOOL, SkillInput } from '../subagents/skill-tool.js';
 import { requireAgent, SubagentsService } from '../subagents/subagents.service.js';
 import { TaskStarter } from '../tasks/task-starter.js';
 import { TASK, taskTool } from '../tasks/task-tool.js';
-import { CallGate, type CallSubject, type GateVerdict } from './call-gate.js';
+import { CallGate, type CallSubject, type GateVerdict, mayDestroyUnasked } from './call-gate.js';
 import type { Run } from './run.entity.js';
 import type { PlannedCall } from './run-journal.js';
 import type { ToolCall } from './tool-call.entity.js';
@@ -45,6 +46,8 @@ interface Means {
   readonly inSandbox: ActionCaller | undefined;
   readonly shell: Shell;
   readonly gate: CallGate;
+  /** null where there is no workspace, and so no tools. */
+  readonly policy: PolicyWatch | null;
   readonly mayHandOver: boolean;
   readonly longOutputs: LongOutputs;
 }
@@ -99,6 +102,12 @@ export class RunTools {
     return this.means.gate;
   }
 
+  /** From now on the policy holds as it stands by now. */
+  async heedPolicy(): Promise<void> {
+    const { gate, policy } = this.means;
+    if (policy) gate.goBy(await policy.now());
+  }
+
   /** Runs a tool; what may not be called, or makes no sense, is answered to the model. `handOver` does what `task` asks for. */
   async call(
     tool: string,
@@ -135,6 +144,7 @@ export class RunTools {
 
   /** Ends what the run's commands left running. */
   close(): Promise<void> {
+    this.means.policy?.close();
     return this.means.shell.end();
   }
 
@@ -171,11 +181,21 @@ export class ToolGateway {
   ) {}
 
   async open(run: Row<Run>): Promise<RunTools> {
+    const policy = run.workspace_id === null ? null : this.policies.watch(run.workspace_id);
+    try {
+      return await this.openUnder(policy, run);
+    } catch (error) {
+      policy?.close();
+      throw error;
+    }
+  }
+
+  private async openUnder(policy: PolicyWatch | null, run: Row<Run>): Promise<RunTools> {
     const { id, actor, workspace_id: workspaceId, depth } = run;
-    const [guide, gate] = await Promise.all([this.guide(run), this.gateOf(run)]);
+    const [guide, gate] = await Promise.all([this.guide(run), this.gateOf(run, policy)]);
     const actions =
       workspaceId === null ? null : this.actions.open({ id, actor, workspaceId }, guide.allowlists);
-    const inSandbox = actions?.inSandbox(gate.mayDestroyUnasked);
+    const inSandbox = actions?.inSandbox(() => mayDestroyUnasked(policy?.latest ?? DEFAULT_POLICY));
     const shell = this.sandboxes.openShell({ caller: { kind: 'run', id }, actions: inSandbox });
     const { longOutputs } = this;
     const mayHandOver = this.tasks.reaches(depth);
@@ -184,15 +204,16 @@ export class ToolGateway {
       inSandbox,
       shell,
       gate,
+      policy,
       mayHandOver,
       longOutputs,
     });
   }
 
-  private async gateOf(run: Row<Run>): Promise<CallGate> {
-    const { id, workspace_id, attempt } = run;
+  private async gateOf(run: Row<Run>, watch: PolicyWatch | null): Promise<CallGate> {
+    const { id, attempt } = run;
     const [policy, approvals] = await Promise.all([
-      workspace_id === null ? DEFAULT_POLICY : this.policies.of(workspace_id),
+      watch?.now() ?? DEFAULT_POLICY,
       attempt > 1 ? this.approvals.ofRun(id) : [],
     ]);
     return new CallGate(policy, approvals, run);

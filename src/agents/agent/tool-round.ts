@@ -22,6 +22,8 @@ type Outcome = ToolResult & { readonly hasRun?: boolean };
 /** How calls are brought to their results: `ask` where people are to be asked first. */
 interface Work {
   resultOf(call: OpenCall): Promise<Outcome | 'ask'>;
+  /** Before what comes next is looked at. */
+  ready(): Promise<void>;
   /** Whether a call may be written down as started before its turn. */
   mayStart(call: OpenCall): boolean;
 }
@@ -52,6 +54,7 @@ export class ToolRound {
   async run(calls: readonly OpenCall[], tools: RunTools, tasks: RunTasks, then: NewEvent): Promise<void> {
     const work: Work = {
       resultOf: call => this.outcome(call, tools, tasks),
+      ready: () => tools.heedPolicy(),
       mayStart: call => !this.journal.steering.waits && tools.verdict(call) === 'make',
     };
     const left = await this.finishAll(calls, work, [then]);
@@ -62,6 +65,7 @@ export class ToolRound {
   async refuse(calls: readonly OpenCall[], reason: string): Promise<void> {
     await this.finishAll(calls, {
       resultOf: async call => ({ output: call.mayHaveHappened ? INTERRUPTED : reason, isError: true }),
+      ready: async () => undefined,
       mayStart: () => false,
     });
   }
@@ -69,7 +73,7 @@ export class ToolRound {
   /** Returns the calls that are left because people are to be asked about the first of them. */
   private async finishAll(
     calls: readonly OpenCall[],
-    { resultOf, mayStart }: Work,
+    { resultOf, ready, mayStart }: Work,
     then: NewEvent[] = [],
   ): Promise<readonly OpenCall[]> {
     let open = calls.length;
@@ -87,6 +91,7 @@ export class ToolRound {
           return;
         }
         const next = others[index + 1];
+        if (next) await ready();
         await finish(call, result, next && !next.mayHaveHappened && mayStart(next) ? next : undefined);
       }
     };

@@ -29,7 +29,8 @@ export class ApprovalPoliciesService {
 
   @Action({
     name: 'approval_policy_update',
-    summary: 'Set what agents of a workspace may do by themselves; runs taken up afterwards keep to it',
+    summary:
+      'Set what agents of a workspace may do by themselves; runs in flight keep to it from their next call on',
     effect: 'write',
     permission: 'workspace.update',
     input: UpdateApprovalPolicy,

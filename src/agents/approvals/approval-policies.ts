@@ -4,6 +4,8 @@ import type { Actor } from '../../platform/access/actor.js';
 import { SharedLookups } from '../../platform/access/shared-lookups.js';
 import type { Effect } from '../../platform/actions/action.js';
 import { Database } from '../../platform/database/database.js';
+import { Signals } from '../../platform/signals/signals.js';
+import { PolicyWatch, policyTopic } from './policy-watch.js';
 
 /** What becomes of a call: it is made, somebody is asked, or it is refused. */
 export const VERDICTS = ['auto', 'ask', 'deny'] as const;
@@ -30,13 +32,21 @@ export const DEFAULT_POLICY: ApprovalPolicy = {
 export class ApprovalPolicies {
   private readonly lookups = new SharedLookups<ApprovalPolicy>();
 
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Signals) private readonly signals: Signals,
+  ) {}
 
   of(workspaceId: string): Promise<ApprovalPolicy> {
     return this.lookups.get(workspaceId, () => this.read(workspaceId));
   }
 
-  /** What is left out stays as it is. */
+  /** The policy for somebody who goes by it until they close this. */
+  watch(workspaceId: string): PolicyWatch {
+    return new PolicyWatch(this.signals, workspaceId, DEFAULT_POLICY, id => this.of(id));
+  }
+
+  /** What is left out stays as it is. Runs in flight keep to it from their next call on. */
   async set(actor: Actor, workspaceId: string, changes: Partial<ApprovalPolicy>): Promise<void> {
     const { read, write, destructive, deadline_seconds } = { ...DEFAULT_POLICY, ...changes };
     await sql`
@@ -47,6 +57,7 @@ export class ApprovalPolicies {
         destructive = coalesce(${changes.destructive ?? null}::text, p.destructive),
         deadline_seconds = coalesce(${changes.deadline_seconds ?? null}::int, p.deadline_seconds),
         updated_by = excluded.updated_by, updated_at = now()`.execute(this.database.tables());
+    this.signals.tell(policyTopic(workspaceId));
   }
 
   private async read(workspaceId: string): Promise<ApprovalPolicy> {

@@ -24,6 +24,7 @@ interface Parts {
   id: string;
   workspaceId: string | null;
   allowlist: ActionAllowlist | null;
+  mayDestroy?: () => boolean;
 }
 
 /** Who calls an action, by which way, and within which limits besides what the actor may. */
@@ -36,6 +37,7 @@ export class ActionCaller {
   /** The one workspace that it acts in; null for wherever the actor may. */
   readonly workspaceId: string | null;
   private readonly allowlist: ActionAllowlist | null;
+  private readonly mayDestroy: () => boolean;
 
   private constructor(parts: Parts) {
     this.actor = parts.actor;
@@ -44,6 +46,7 @@ export class ActionCaller {
     this.id = parts.id;
     this.workspaceId = parts.workspaceId;
     this.allowlist = parts.allowlist;
+    this.mayDestroy = parts.mayDestroy ?? (() => true);
   }
 
   /** Somebody who calls with a credential of their own. */
@@ -52,15 +55,24 @@ export class ActionCaller {
     return new ActionCaller({ actor, surface, kind, id, workspaceId: null, allowlist: null });
   }
 
-  /** A program that acts for `actor`, in one workspace and with the actions of its allowlist. 404 where the actor's own key does not reach there. */
+  /**
+   * A program that acts for `actor`, in one workspace and with the actions of its allowlist; `mayDestroy` is asked before
+   * each that is destructive. 404 where the actor's own key does not reach there.
+   */
   static program(
     { kind, id }: CallingProgram,
     surface: ActionSurface,
-    limits: { actor: Actor; workspaceId: string; allowlist: ActionAllowlist; tokenId?: string },
+    limits: {
+      actor: Actor;
+      workspaceId: string;
+      allowlist: ActionAllowlist;
+      tokenId?: string;
+      mayDestroy?: () => boolean;
+    },
   ): ActionCaller {
     const actor = narrowed(limits.actor, limits.workspaceId, limits.tokenId ?? id);
-    const { workspaceId, allowlist } = limits;
-    return new ActionCaller({ actor, surface, kind, id, workspaceId, allowlist });
+    const { workspaceId, allowlist, mayDestroy } = limits;
+    return new ActionCaller({ actor, surface, kind, id, workspaceId, allowlist, mayDestroy });
   }
 
   /** Whether it is a program, not a credential of the actor. */
@@ -76,6 +88,8 @@ export class ActionCaller {
       return effect === 'destructive'
         ? `${name} is destructive: this ${this.kind} may run it only where its allowlist names it in full`
         : `This ${this.kind} may not run ${name}; its allowlist does not name it`;
+    if (effect === 'destructive' && !this.mayDestroy())
+      return `${name} is destructive and needs an approval, for which nobody can be asked from here`;
     if (this.workspaceId !== null && !isWorkspacePermission(permission))
       return `This ${this.kind} acts in its workspace, and ${name} reaches beyond it`;
     return undefined;

@@ -96,11 +96,10 @@ export class RunActions {
 
   /**
    * Who the `actions` command acts as in this run's sandboxes; undefined where there is no such command. Nobody can be asked
-   * there, so without `mayDestroy` what destroys is left out, though the agent's file names it.
+   * there, so `mayDestroy` is asked at each call of what destroys, though the agent's file names it.
    */
-  inSandbox(mayDestroy: boolean): ActionCaller | undefined {
-    if (this.allowlist.isEmpty) return undefined;
-    return this.caller('sandbox', mayDestroy ? this.allowlist : this.allowlist.without(this.destructive()));
+  inSandbox(mayDestroy: () => boolean): ActionCaller | undefined {
+    return this.allowlist.isEmpty ? undefined : this.caller('sandbox', { mayDestroy });
   }
 
   /** What a call does, for which action; undefined where it cannot be made at all. */
@@ -149,17 +148,19 @@ export class RunActions {
 
   /** Whether it may be done without asking was settled before the call. */
   private approvedCaller(name: string): ActionCaller {
-    return this.caller('agent', this.isUnlimited ? this.allowlist.with(name) : this.allowlist);
+    return this.caller('agent', this.isUnlimited ? { allowlist: this.allowlist.with(name) } : {});
   }
 
-  private destructive(): ReadonlySet<string> {
-    const found = this.catalog.list().filter(({ declaration }) => declaration.effect === 'destructive');
-    return new Set(found.map(({ name }) => name));
-  }
-
-  private caller(surface: 'agent' | 'sandbox', allowlist = this.allowlist): ActionCaller {
+  private caller(
+    surface: 'agent' | 'sandbox',
+    {
+      allowlist = this.allowlist,
+      mayDestroy,
+    }: { allowlist?: ActionAllowlist; mayDestroy?: () => boolean } = {},
+  ): ActionCaller {
     const { id, actor, workspaceId } = this.run;
-    return ActionCaller.program({ kind: 'run', id }, surface, { actor, workspaceId, allowlist });
+    const limits = { actor, workspaceId, allowlist, mayDestroy };
+    return ActionCaller.program({ kind: 'run', id }, surface, limits);
   }
 }
 

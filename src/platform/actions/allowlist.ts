@@ -61,14 +61,6 @@ export class ActionAllowlist {
     return new ActionAllowlist([...this.patterns, name], this.above);
   }
 
-  /** The same without some that it names in full. */
-  without(names: ReadonlySet<string>): ActionAllowlist {
-    return new ActionAllowlist(
-      this.patterns.filter(pattern => !names.has(pattern)),
-      this.above,
-    );
-  }
-
   get isEmpty(): boolean {
     return this.patterns.length === 0 || this.above?.isEmpty === true;
   }

@@ -55,7 +55,7 @@ function setting<T>(
     name,
     description,
     secret,
-    shown: fallback === undefined ? undefined : String(fallback),
+    shown: fallback === undefined || fallback instanceof Map ? undefined : String(fallback),
     read: raw => (raw === undefined || raw === '' ? fallback : parse(raw, name)),
   };
 }
