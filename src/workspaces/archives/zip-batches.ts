@@ -1,9 +1,9 @@
 import path from 'node:path';
 import type { Entry } from '#libs/workspace-fs/index.js';
 
-/** A file up to this size is read at once: a stream costs more than the bytes do. */
-const SMALL_BYTES = 256 * 1024;
-/** What is read and compressed side by side, and held for it. */
+/** A file up to this size is read and compressed at once: a stream costs more than the bytes do. */
+const SMALL_BYTES = 64 * 1024;
+/** What is read side by side, and held for it. */
 const BATCH_FILES = 16;
 const BATCH_BYTES = 1024 * 1024;
 

@@ -1,6 +1,5 @@
-import { PassThrough, Readable } from 'node:stream';
-import { finished } from 'node:stream/promises';
-import yazl from 'yazl';
+import { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import {
   type Entry,
   type Listing,
@@ -8,6 +7,7 @@ import {
   type WorkspaceFs,
   WorkspaceFsError,
 } from '#libs/workspace-fs/index.js';
+import { type ZipEntry, ZipWriter } from '#libs/zip-writer/index.js';
 import { batchesOf, isSmall, levelFor, nameInZip } from './zip-batches.js';
 
 /** A folder to be sent as a zip. */
@@ -19,11 +19,15 @@ export interface ZippedFolder {
 /** Whether an entry, by its name within the folder, stays out of the zip. */
 export type LeftOut = (name: string) => boolean;
 
+/** Sent together: small pieces cost more than their bytes. */
+const PIECE_BYTES = 64 * 1024;
+/** Compressed between two looks at what else the process has to do: a millisecond or two. */
+const BREATH_BYTES = 128 * 1024;
+
 /**
- * A folder as a zip, made while it is read: small files a batch at a time, while the batch before is compressed; of the
- * others one at a time. Links and special files are left out, and so is what has gone when its turn comes; each file that
- * is in it is whole. A file that cannot be read to its end breaks the stream off, so that nobody takes a part for the
- * whole. Rejects where there is no such folder.
+ * A folder as a zip, made while it is read: small files a batch at a time, the others one at a time. Links and special files
+ * are left out, and so is what has gone when its turn comes; each file that is in it is whole. A file that cannot be read to
+ * its end breaks the stream off, so that nobody takes a part for the whole. Rejects where there is no such folder.
  */
 export async function zipFolder(
   files: WorkspaceFs,
@@ -31,17 +35,13 @@ export async function zipFolder(
   isLeftOut: LeftOut = () => false,
 ): Promise<Readable> {
   const first = await files.list(folder, { recursive: true });
-  const zip = new yazl.ZipFile();
-  const out = new PassThrough();
-  zip.outputStream.pipe(out);
-  zip.on('error', error => out.destroy(error as Error));
+  const batches = itemsIn(listingsOf(files, folder, first), folder, isLeftOut);
+  const out = Readable.from(joined(new FolderZip(files).bytes(batches)), {
+    objectMode: false,
+    highWaterMark: PIECE_BYTES,
+  });
   // Its reader is told of what goes wrong, and may not be there yet: an error without a listener would end the process.
-  out.on('error', () => undefined);
-  addAll(new FolderZip(zip, out, files), listingsOf(files, folder, first), folder, isLeftOut).then(
-    () => zip.end(),
-    error => out.destroy(error as Error),
-  );
-  return out;
+  return out.on('error', () => undefined);
 }
 
 async function* listingsOf(files: WorkspaceFs, folder: string, first: Listing): AsyncGenerator<Entry[]> {
@@ -53,59 +53,38 @@ async function* listingsOf(files: WorkspaceFs, folder: string, first: Listing): 
   }
 }
 
-async function addAll(
-  zip: FolderZip,
-  listings: AsyncIterable<Entry[]>,
-  folder: string,
-  isLeftOut: LeftOut,
-): Promise<void> {
-  const skip = folder === '' ? 0 : folder.length + 1;
-  for await (const entries of listings) {
-    const wanted = entries
-      .map(entry => ({ entry, name: entry.path.slice(skip) }))
-      .filter(({ name }) => !name.includes('\\') && !isLeftOut(name));
-    for (const batch of batchesOf(wanted)) {
-      if (zip.isClosed) return;
-      await zip.add(batch);
-    }
-  }
-}
-
 /** Something to be put into the zip under this name. */
 export interface Item {
   readonly entry: Entry;
   readonly name: string;
 }
 
+async function* itemsIn(
+  listings: AsyncIterable<Entry[]>,
+  folder: string,
+  isLeftOut: LeftOut,
+): AsyncGenerator<Item[]> {
+  const skip = folder === '' ? 0 : folder.length + 1;
+  for await (const entries of listings) {
+    const wanted = entries
+      .map(entry => ({ entry, name: entry.path.slice(skip) }))
+      .filter(({ name }) => !name.includes('\\') && !isLeftOut(name));
+    yield* batchesOf(wanted);
+  }
+}
+
 class FolderZip {
-  private readonly closed: Promise<unknown>;
-  /** Kept when all but the last file of the batch before is written. */
-  private written: Promise<unknown> = Promise.resolve();
+  private readonly zip = new ZipWriter();
+  private sinceBreath = 0;
 
-  constructor(
-    private readonly zip: yazl.ZipFile,
-    private readonly out: PassThrough,
-    private readonly files: WorkspaceFs,
-  ) {
-    this.closed = new Promise(resolve => out.once('close', resolve));
-  }
+  constructor(private readonly files: WorkspaceFs) {}
 
-  get isClosed(): boolean {
-    return this.out.closed;
-  }
-
-  async add(batch: readonly Item[]): Promise<void> {
-    const contents = await Promise.all(batch.map(({ entry }) => this.contentOf(entry)));
-    await Promise.race([this.written, this.closed]);
-    const last = contents.findLastIndex(content => content instanceof Buffer);
-    for (const [at, item] of batch.entries()) {
-      if (this.isClosed) return;
-      const content = contents[at];
-      if (item.entry.type === 'directory') this.zip.addEmptyDirectory(nameInZip(item.name), mtimeOf(item));
-      else if (content === 'large') await this.addLarge(item);
-      else if (content && at === last) this.written = this.addInTurn(content, item);
-      else if (content) this.zip.addBuffer(content, nameInZip(item.name), optionsFor(item));
+  async *bytes(batches: AsyncIterable<Item[]>): AsyncGenerator<Buffer> {
+    for await (const batch of batches) {
+      const contents = await Promise.all(batch.map(({ entry }) => this.contentOf(entry)));
+      for (const [at, item] of batch.entries()) yield* this.bytesOf(item, contents[at]);
     }
+    yield* this.zip.end();
   }
 
   /** All of a small file; undefined where it is gone, or no file. */
@@ -121,39 +100,51 @@ class FolderZip {
     }
   }
 
-  /**
-   * Adds a file and returns when all before it is written. As a stream, which the library asks for when its turn comes, and
-   * which waits for a slow reader: what was read ahead stays little.
-   */
-  private addInTurn(content: Buffer, item: Item): Promise<void> {
-    return new Promise(resolve => {
-      this.zip.addReadStreamLazy(nameInZip(item.name), optionsFor(item), give => {
-        resolve();
-        give(null, Readable.from([content], { objectMode: false }));
-      });
-    });
+  private async *bytesOf(item: Item, content: Buffer | 'large' | undefined): AsyncGenerator<Buffer> {
+    if (item.entry.type === 'directory') yield this.zip.folder(entryOf(item));
+    else if (content === 'large') yield* this.large(item);
+    else if (content) {
+      yield* this.zip.file(entryOf(item), content);
+      await this.breathe(content.byteLength);
+    }
   }
 
-  /** Until the file is read; a reader of the zip that goes away closes it. */
-  private async addLarge(item: Item): Promise<void> {
+  /** A reader of the zip that goes away closes the file. */
+  private async *large(item: Item): AsyncGenerator<Buffer> {
     const file = await openIfThere(this.files, item.entry.path);
     if (!file) return;
-    const bytes = file.stream();
-    const close = () => bytes.destroy();
-    this.out.once('close', close);
     try {
-      this.zip.addReadStream(bytes, nameInZip(item.name), optionsFor(item));
-      await finished(bytes);
-    } catch (error) {
-      if (!this.isClosed) throw error;
+      yield* this.zip.stream(entryOf(item), file.stream(), file.entry.size);
     } finally {
-      this.out.off('close', close);
+      await file.close();
     }
+  }
+
+  private async breathe(bytes: number): Promise<void> {
+    this.sinceBreath += bytes;
+    if (this.sinceBreath < BREATH_BYTES) return;
+    this.sinceBreath = 0;
+    await setImmediate();
   }
 }
 
-const mtimeOf = ({ entry }: Item) => ({ mtime: new Date(entry.modified_at) });
-const optionsFor = (item: Item) => ({ ...mtimeOf(item), compressionLevel: levelFor(item.name) });
+function entryOf({ name, entry }: Item): ZipEntry {
+  return { name: nameInZip(name), modified: new Date(entry.modified_at), level: levelFor(name) };
+}
+
+async function* joined(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let waiting: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of pieces) {
+    waiting.push(piece);
+    bytes += piece.byteLength;
+    if (bytes < PIECE_BYTES) continue;
+    yield Buffer.concat(waiting, bytes);
+    waiting = [];
+    bytes = 0;
+  }
+  if (bytes > 0) yield Buffer.concat(waiting, bytes);
+}
 
 async function openIfThere(files: WorkspaceFs, path: string): Promise<OpenFile | undefined> {
   try {
@@ -164,4 +155,4 @@ async function openIfThere(files: WorkspaceFs, path: string): Promise<OpenFile |
   }
 }
 
-const GONE = new Set<string>(['not_found', 'symlink', 'not_regular', 'is_directory', 'not_directory']);
+const GONE = new Set<string>(['not_found', 'symlink', 'not_regular', 'is_directory']);

@@ -1,0 +1,1 @@
+export { type ZipEntry, ZipWriter } from './zip-writer.js';
