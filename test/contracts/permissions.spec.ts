@@ -40,7 +40,7 @@ beforeAll(async () => {
     collaborators.set(workspaceRole, person);
   }
   catalog = await everyAction();
-}, 120_000);
+});
 afterAll(() => service.stop());
 
 async function serviceAccount(organization_id: string, role: string): Promise<Client> {
@@ -137,5 +137,5 @@ describe('a key that lacks one scope', () => {
         expect([scope, action.name, await rehearse(key, action)]).toEqual([scope, action.name, status]);
       }
     }
-  }, 120_000);
+  });
 });

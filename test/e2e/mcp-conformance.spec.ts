@@ -144,5 +144,5 @@ describe('the official suite for authorization servers', () => {
         'authorization-code-grant SUCCESS',
       ]),
     );
-  }, 60_000);
+  });
 });

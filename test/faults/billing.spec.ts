@@ -7,7 +7,7 @@ import { AgentClient } from '../harness/agent.js';
 import { TestService } from '../harness/service.js';
 import { ServiceProcess } from './service-process.js';
 
-const PATIENCE = 120_000;
+const PATIENCE = 300_000;
 /** $100 a million output tokens: an answer costs $0.50, and may cost $0.8192. */
 const PAID = 'local/paid';
 const ANSWER = { text: 'Done.', usage: { input: 10, output: 5_000 } };

@@ -6,7 +6,7 @@ import { AgentClient, messagesOf, textOf } from '../harness/agent.js';
 import type { Json } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';
 
-const PATIENCE = 90_000;
+const PATIENCE = 300_000;
 
 let model: FakeOpenAi;
 let service: TestService;

@@ -10,7 +10,7 @@ import type { Json } from '../harness/client.js';
 import { brokenInvariants } from '../harness/invariants.js';
 import { TestService } from '../harness/service.js';
 
-const PATIENCE = 180_000;
+const PATIENCE = 300_000;
 const RUNS = 20;
 
 /** Ids of the runs of which the service has logged that they could not be written down. */

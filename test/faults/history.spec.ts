@@ -75,4 +75,4 @@ it('is caught up after workers were killed while git wrote, twice by none', asyn
   );
   expect(pending).toBeUndefined();
   for (const worker of workers) expect(await worker.stop()).toBe(0);
-}, 180_000);
+});

@@ -10,7 +10,7 @@ import { brokenInvariants } from '../harness/invariants.js';
 import { type Person, TestService } from '../harness/service.js';
 import { ServiceProcess } from './service-process.js';
 
-const PATIENCE = 240_000;
+const PATIENCE = 300_000;
 
 let model: FakeOpenAi;
 let service: TestService;

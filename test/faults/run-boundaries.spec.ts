@@ -12,7 +12,7 @@ import { brokenInvariants } from '../harness/invariants.js';
 import { type Person, TestService } from '../harness/service.js';
 import { ServiceProcess } from './service-process.js';
 
-const PATIENCE = 180_000;
+const PATIENCE = 300_000;
 const PLACE = { model: 'local/small' };
 
 let model: FakeOpenAi;

@@ -9,7 +9,7 @@ import { allGone, processesWith } from './processes.js';
 import { freePort, RedisProcess } from './redis-process.js';
 import { ServiceProcess } from './service-process.js';
 
-const PATIENCE = 120_000;
+const PATIENCE = 300_000;
 /** The longest that a run may stand still after its worker died, with another worker there. */
 const MOST_RECOVERY_MS = 60_000;
 
