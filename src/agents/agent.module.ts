@@ -37,6 +37,7 @@ import { AttachmentsService } from './attachments/attachments.service.js';
 import { AttachmentsStore } from './attachments/attachments.store.js';
 import { WorkspaceBudgetsController } from './budgets/workspace-budgets.controller.js';
 import { WorkspaceBudgetsService } from './budgets/workspace-budgets.service.js';
+import { ChatAccess } from './chats/chat-access.js';
 import { ChatsController } from './chats/chats.controller.js';
 import { ChatsService } from './chats/chats.service.js';
 import { ChatsStore } from './chats/chats.store.js';
@@ -96,6 +97,7 @@ import { TasksStore } from './tasks/tasks.store.js';
     ToolGateway,
     ChatsService,
     ChatsStore,
+    ChatAccess,
     MessagesStore,
     ModelCatalog,
     ModelSettingsStore,

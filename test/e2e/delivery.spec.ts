@@ -411,6 +411,51 @@ describe('the stream of a chat', () => {
     expect(seen.length).toBeGreaterThan(5);
   });
 
+  it('ends, as that of a run does, when its reader loses the workspace, the key or the session', async () => {
+    const { run, open, chat_id } = await heldRun();
+    const reader = async (lose: (person: Person, key: string) => Promise<unknown>, asKey = false) => {
+      const person = await service.person('Reader');
+      const role = { organization: ada.organizationId, role: 'guest' as const, workspace: workspace_id };
+      await service.join(person, { ...role, workspaceRole: 'viewer' });
+      const key = asKey ? (await person.client.post('/api/keys', { name: 'reads' })).body : undefined;
+      const client = key ? service.stranger.with({ 'x-api-key': key.api_key }) : person.client;
+      // Both streams are over before the run is: nothing but the loss can have ended them.
+      const begun = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const streams = [`/api/chats/${chat_id}/events`, `/api/agent/runs/${run.call_id}/events`].map(
+        (path, index) =>
+          client.events(path, {
+            until: () => {
+              begun[index]?.resolve();
+              return false;
+            },
+          }),
+      );
+      await Promise.all(begun.map(({ promise }) => promise));
+      await lose(person, key?.id);
+      for (const seen of await Promise.all(streams))
+        expect(seen.some(({ event }) => event === 'run.completed')).toBe(false);
+    };
+    await reader(({ id }) => ada.client.delete(`/api/workspaces/${workspace_id}/members/${id}`));
+    await reader(({ client }, key) => client.delete(`/api/keys/${key}`), true);
+    await reader(({ client, refreshToken }) =>
+      client.post('/api/auth/logout', { refresh_token: refreshToken }),
+    );
+    open();
+    await agent.ended(run);
+  });
+
+  it('of a run ends with its chat', async () => {
+    const { run, open, chat_id } = await heldRun();
+    const seen = await ada.client.events(`/api/agent/runs/${run.call_id}/events`, {
+      until: ({ event }) => {
+        if (event === 'step.started') void ada.client.delete(`/api/chats/${chat_id}`);
+        return false;
+      },
+    });
+    expect(seen.at(-1)?.event).not.toBe('run.completed');
+    open();
+  });
+
   it('waits for a client that reads slowly, and holds little for it', async () => {
     const script = 'for i in $(seq 20); do head -c 1000000 /dev/zero | tr "\\0" x; sleep 0.05; done';
     const sockets: Socket[] = [];

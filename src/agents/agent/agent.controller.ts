@@ -38,8 +38,8 @@ export class AgentController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const events = await this.runs.events(actor, input);
-    await EventStream.carry(reply, signal => events.follow(resumeAfter(request, input.after), signal));
+    const open = await this.runs.events(actor, input);
+    await EventStream.carry(reply, signal => open(resumeAfter(request, input.after), signal));
   }
 
   @Serves(ChatEventsService, 'events', { produces: ['text/event-stream'] })

@@ -1,11 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Credentials } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
-import { problemOf } from '../../platform/http/problem.js';
 import type { ServerEvent } from '../../platform/http/sse.js';
 import { whileAllowed } from '../../platform/http/while-allowed.js';
 import { Signals } from '../../platform/signals/signals.js';
+import { ChatAccess } from '../chats/chat-access.js';
 import { ChatView } from '../chats/chats.dto.js';
 import { ChatsStore } from '../chats/chats.store.js';
 import { ChatEventsInput } from './agent.dto.js';
@@ -23,7 +22,7 @@ export class ChatEventsService {
     @Inject(ChatsStore) private readonly chats: ChatsStore,
     @Inject(ChatEventsStore) private readonly store: ChatEventsStore,
     @Inject(RunsStore) private readonly runs: RunsStore,
-    @Inject(Credentials) private readonly credentials: Credentials,
+    @Inject(ChatAccess) private readonly access: ChatAccess,
     @Inject(Signals) private readonly signals: Signals,
   ) {}
 
@@ -37,18 +36,10 @@ export class ChatEventsService {
     restOnly: true,
   })
   async events(actor: Actor, { id }: ChatEventsInput): Promise<OpenStream> {
-    await this.chats.require(actor, 'chat.read', id);
+    const chat = await this.chats.require(actor, 'chat.read', id);
     const events = new ChatEvents(this.store, this.runs, this.signals, id);
-    return (after, signal) => whileAllowed(events.follow(after, signal), () => this.mayWatch(actor, id));
-  }
-
-  private async mayWatch(actor: Actor, id: string): Promise<boolean> {
-    try {
-      await this.chats.require(actor, 'chat.read', id);
-      return await this.credentials.stands(actor.credential);
-    } catch (error) {
-      if (problemOf(error)) return false;
-      throw error;
-    }
+    const watcher = this.access.watcher(actor, chat);
+    return (after, signal) =>
+      whileAllowed(this.signals, watcher, within => events.follow(after, within), signal);
   }
 }

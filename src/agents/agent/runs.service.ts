@@ -5,8 +5,11 @@ import { Action } from '../../platform/actions/action.js';
 import { Subject } from '../../platform/actions/subject.js';
 import { iso, isoOrNull, type Row } from '../../platform/database/rows.js';
 import { NotFound } from '../../platform/http/problem.js';
+import type { ServerEvent } from '../../platform/http/sse.js';
+import { whileAllowed } from '../../platform/http/while-allowed.js';
 import { Signals } from '../../platform/signals/signals.js';
 import { WakeUp } from '../../platform/signals/wake-up.js';
+import { ChatAccess } from '../chats/chat-access.js';
 import { ChatsStore } from '../chats/chats.store.js';
 import { RunEventsInput, RunResultView, RunStatusInput, RunStatusView, ToolOutputView } from './agent.dto.js';
 import type { Run } from './run.entity.js';
@@ -14,6 +17,9 @@ import { RunEvents } from './run-events.js';
 import { endTopic } from './run-journal.js';
 import { RunsStore, type RunWithCalls } from './runs.store.js';
 import type { ToolCall } from './tool-call.entity.js';
+
+/** Opens the stream of a run from after an event, until `signal` is aborted or the caller may watch no more. */
+type OpenStream = (after: number, signal: AbortSignal) => AsyncIterable<ServerEvent[]>;
 
 /** Watching runs. */
 @Injectable()
@@ -23,6 +29,7 @@ export class RunsService implements BeforeApplicationShutdown {
   constructor(
     @Inject(RunsStore) private readonly runs: RunsStore,
     @Inject(ChatsStore) private readonly chats: ChatsStore,
+    @Inject(ChatAccess) private readonly access: ChatAccess,
     @Inject(Signals) private readonly signals: Signals,
   ) {}
 
@@ -54,9 +61,12 @@ export class RunsService implements BeforeApplicationShutdown {
     output: RunStatusView,
     restOnly: true,
   })
-  async events(actor: Actor, { call_id }: RunEventsInput): Promise<RunEvents> {
-    await this.require(actor, 'chat.read', call_id);
-    return new RunEvents(this.runs, this.signals, call_id);
+  async events(actor: Actor, { call_id }: RunEventsInput): Promise<OpenStream> {
+    const { chat_id: id, workspace_id } = await this.require(actor, 'chat.read', call_id);
+    const events = new RunEvents(this.runs, this.signals, call_id);
+    const watcher = this.access.watcher(actor, { id, workspace_id });
+    return (after, signal) =>
+      whileAllowed(this.signals, watcher, within => events.follow(after, within), signal);
   }
 
   /** Whoever waits for an end is told how the run stands now, and asks again elsewhere. */

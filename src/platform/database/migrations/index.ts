@@ -21,6 +21,7 @@ import { RunAuthorityMarks } from './20261122-run-authority.js';
 import { RunQueueTables } from './20261122-run-queue.js';
 import { SandboxSessions } from './20261122-sandboxes.js';
 import { Tasks } from './20261122-tasks.js';
+import { Watchers } from './20261122-watchers.js';
 
 /** Every migration, oldest first. The name is what the database remembers: never change it. */
 export const migrationsList = [
@@ -47,4 +48,5 @@ export const migrationsList = [
   { name: '20261122-sandboxes', class: SandboxSessions },
   { name: '20261122-history', class: FileHistory },
   { name: '20261122-approvals', class: Approvals },
+  { name: '20261122-watchers', class: Watchers },
 ];

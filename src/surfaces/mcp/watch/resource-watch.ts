@@ -98,8 +98,8 @@ export class ResourceWatch {
   ): Promise<void> {
     await quietly(async () => {
       if ((await this.runs.status(actor, { call_id })).status !== 'pending') return;
-      const events = await this.runs.events(actor, { call_id });
-      for await (const _ of events.follow(0, signal));
+      const open = await this.runs.events(actor, { call_id });
+      for await (const _ of open(0, signal));
       if (!signal.aborted) notice({ uri });
     });
   }
