@@ -33,6 +33,7 @@ import { StorageMeter } from './metering/storage-meter.js';
 import { OperationsController } from './operations/operations.controller.js';
 import { OperationsService } from './operations/operations.service.js';
 import { OperationsStore } from './operations/operations.store.js';
+import { NamedShells } from './sandboxes/named-shells.js';
 import { RunningSandboxes } from './sandboxes/running-sandboxes.js';
 import { SandboxControlService } from './sandboxes/sandbox-control.service.js';
 import { SandboxesController } from './sandboxes/sandboxes.controller.js';
@@ -111,6 +112,7 @@ import {
     EgressSockets,
     EgressStore,
     SandboxesService,
+    NamedShells,
     SearchService,
     TreeScan,
     BashTool,

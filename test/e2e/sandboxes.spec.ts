@@ -51,6 +51,7 @@ describe('sandboxes', () => {
         node: hostname(),
         started_at: expect.any(String),
         kind: 'command',
+        name: null,
         memory_bytes: expect.any(Number),
         cpu_ms: expect.any(Number),
         processes: expect.any(Number),
@@ -92,4 +93,92 @@ describe('sandboxes', () => {
     const left = await service.database.query('select id from running_sandbox where node = $1', ['gone']);
     expect(left.map((row: Json) => row.id)).toEqual([alive]);
   });
+});
+
+describe('a named session', () => {
+  const bash = async (session: string, command: string, person = ada) => {
+    const answer = await person.client.post(`/api/workspaces/${workspace}/tools/bash`, {
+      input: { command },
+      session,
+    });
+    return answer.body;
+  };
+
+  it('goes on where its caller left it', async () => {
+    const first = await bash('build', 'mkdir -p app; cd app; export MODE=test; sleep 600 & echo $!');
+    expect(first).toMatchObject({ is_error: false, new_session: true });
+    const second = await bash('build', `pwd; echo $MODE; kill -0 ${first.output} && echo runs`);
+    expect(second).toMatchObject({ output: '/workspace/app\ntest\nruns', new_session: false });
+    const shown = (await list()).find(({ name }: Json) => name === 'build');
+    expect(shown).toMatchObject({ kind: 'session', name: 'build', caller: { kind: 'tool', id: ada.id } });
+    await ada.client.delete(`/api/workspaces/${workspace}/sandboxes/${shown.id}`);
+  });
+
+  it('is another one for each name and caller', async () => {
+    const eve = await service.person('Eve');
+    const place = { organization: ada.organizationId, role: 'guest', workspace, workspaceRole: 'editor' };
+    await service.join(eve, place);
+    await bash('mine', 'cd /tmp; secret=1; echo > here');
+    expect(await bash('mine', 'pwd; echo [$secret]; ls /tmp', eve)).toMatchObject({
+      output: '/workspace\n[]\nhome',
+      new_session: true,
+    });
+    expect((await bash('other', 'pwd')).output).toBe('/workspace');
+    expect((await bash('mine', 'echo $secret')).output).toBe('1');
+  });
+
+  it('runs the commands of two callers at once one after the other', async () => {
+    const results = await Promise.all(
+      [1, 2, 3].map(() => bash('at-once', 'a=$((a + 1)); sleep 0.1; echo $a')),
+    );
+    expect(results.map(({ output }) => output).toSorted()).toEqual(['1', '2', '3']);
+    expect(results.filter(({ new_session }) => new_session)).toHaveLength(1);
+  });
+
+  it('that was ended begins anew with the next command', async () => {
+    await bash('ended', 'x=1');
+    const shown = (await list()).find(({ name }: Json) => name === 'ended');
+    await ada.client.delete(`/api/workspaces/${workspace}/sandboxes/${shown.id}`);
+    await gone('ended');
+    expect(await bash('ended', 'echo [$x]')).toMatchObject({
+      output: expect.stringContaining('[]'),
+      new_session: true,
+    });
+  });
+
+  it('that another process holds is not opened a second time', async () => {
+    await service.database.query(
+      `insert into running_sandbox (id, workspace_id, process_id, node, command, kind, caller_kind, caller_id, name, started_at, alive_until)
+       values ($1, $2, $1, 'elsewhere', 'sleep', 'session', 'tool', $3, 'elsewhere', now(), now() + interval '1 minute')`,
+      ['00000000-0000-7000-8000-000000000003', workspace, ada.id],
+    );
+    expect(await bash('elsewhere', 'echo no')).toMatchObject({
+      is_error: true,
+      output: expect.stringContaining('another process'),
+    });
+    await service.database.query(`update running_sandbox set alive_until = now() where name = 'elsewhere'`);
+    expect(await bash('elsewhere', 'echo yes')).toMatchObject({ output: 'yes', new_session: true });
+  });
+
+  it('is refused to other tools, under other names, and in great numbers', async () => {
+    const read = { input: { path: 'x' }, session: 'build' };
+    expect((await ada.client.post(`/api/workspaces/${workspace}/tools/read_file`, read)).status).toBe(422);
+    const named = { input: { command: 'true' }, session: '../x y' };
+    expect((await ada.client.post(`/api/workspaces/${workspace}/tools/bash`, named)).status).toBe(422);
+    const many = await Promise.all(
+      Array.from({ length: 12 }, (_, number) =>
+        ada.client.post(`/api/workspaces/${workspace}/tools/bash`, {
+          input: { command: 'sleep 0.1' },
+          session: `many-${number}`,
+        }),
+      ),
+    );
+    expect(many.filter(({ status }) => status === 409).length).toBeGreaterThanOrEqual(4);
+    expect(many.find(({ status }) => status === 409)?.body.detail).toMatch(/end one first/);
+  });
+
+  /** Resolves when a session is not listed any more. */
+  async function gone(name: string): Promise<void> {
+    while ((await list()).some((item: Json) => item.name === name));
+  }
 });

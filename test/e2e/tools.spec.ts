@@ -73,7 +73,7 @@ describe('running a tool', () => {
     const { status, body } = await run('bash', { command: 'echo hi; pwd; echo kept > kept.txt' });
     expect([status, body]).toEqual([
       200,
-      { output: 'hi\n/workspace', is_error: false, duration_ms: expect.any(Number) },
+      { output: 'hi\n/workspace', is_error: false, duration_ms: expect.any(Number), new_session: null },
     ]);
     expect((await run('read_file', { path: 'kept.txt' })).body.output).toBe('kept\n');
     expect((await run('search_files', { query: 'k[e]pt', regex: true })).body.output).toBe(
@@ -124,7 +124,12 @@ describe('running a tool', () => {
       {
         id: 3,
         event: 'tool.finished',
-        data: { output: 'one\ntwo\nExit code 4.', is_error: true, duration_ms: expect.any(Number) },
+        data: {
+          output: 'one\ntwo\nExit code 4.',
+          is_error: true,
+          duration_ms: expect.any(Number),
+          new_session: null,
+        },
       },
     ]);
   });

@@ -292,6 +292,12 @@ export const settings = {
     asInteger(1, 86400),
     120,
   ),
+  sandboxSessionIdleSeconds: setting(
+    'SANDBOX_SESSION_IDLE_SECONDS',
+    'How long a named session of the tool bash stays when nothing is run in it.',
+    asInteger(1, 86400),
+    600,
+  ),
   runConcurrency: setting(
     'RUN_CONCURRENCY',
     'Agent runs that one worker process carries at once.',

@@ -3,6 +3,7 @@ import { BeforeApplicationShutdown, Inject, Injectable, OnModuleInit } from '@ne
 import { sql } from 'kysely';
 import type { SandboxUsage } from '#libs/sandbox/index.js';
 import { Database, newId } from '../../platform/database/database.js';
+import { Conflict } from '../../platform/http/problem.js';
 import { Log } from '../../platform/log/log.js';
 import { Maintenance } from '../../platform/maintenance/maintenance.js';
 import { Signals } from '../../platform/signals/signals.js';
@@ -26,6 +27,7 @@ export interface SandboxCaller {
 
 export interface RunningSandboxRow {
   id: string;
+  name: string | null;
   command: string;
   caller_kind: SandboxCaller['kind'];
   caller_id: string | null;
@@ -46,6 +48,15 @@ interface Started {
   caller: SandboxCaller;
   kind: RunningSandboxRow['kind'];
   signal: AbortSignal | undefined;
+  /** Where it has a name: what was got for it. */
+  claim?: NameClaim;
+}
+
+/** The row of a sandbox that is to have a name. */
+interface NameClaim {
+  readonly id: string;
+  /** Gives it up, where nothing came of it. */
+  release(): Promise<void>;
 }
 
 interface Shown {
@@ -63,7 +74,7 @@ const topicOf = (processId: string) => `sandboxes:${processId}`;
 export class RunningSandboxes implements OnModuleInit, BeforeApplicationShutdown {
   private readonly processId = newId();
   private readonly own = new Map<string, Shown>();
-  private readonly writes = new Set<Promise<void>>();
+  private readonly writes = new Set<Promise<unknown>>();
   private renewal: NodeJS.Timeout | undefined;
   private measurement: NodeJS.Timeout | undefined;
   private unsubscribe: (() => void) | undefined;
@@ -97,14 +108,14 @@ export class RunningSandboxes implements OnModuleInit, BeforeApplicationShutdown
     started: Started,
     work: (signal: AbortSignal, measuredBy: (gauge: Gauge) => void) => Promise<T>,
   ): Promise<T> {
-    const id = newId();
+    const id = started.claim?.id ?? newId();
     const stop = new AbortController();
     const own: Shown = { stop };
     this.own.set(id, own);
     const measuredBy = (gauge: Gauge): void => {
       own.gauge = gauge;
     };
-    const shown = this.write(this.insert(id, started));
+    const shown = started.claim ? Promise.resolve() : this.write(this.insert(id, started));
     try {
       const signal = started.signal ? AbortSignal.any([started.signal, stop.signal]) : stop.signal;
       return await work(signal, measuredBy);
@@ -114,10 +125,20 @@ export class RunningSandboxes implements OnModuleInit, BeforeApplicationShutdown
     }
   }
 
+  /** Enters a sandbox of a name before there is one; 409 where the caller has one of this name in another process. */
+  async claim(started: Started, name: string): Promise<NameClaim> {
+    const id = newId();
+    if (!(await this.insert(id, started, name)))
+      throw new Conflict(
+        `The session ${name} is held by another process of the service, which did not get this call; end it, or use another name`,
+      );
+    return { id, release: () => this.remove(id) };
+  }
+
   /** Those of a workspace, oldest first. */
   async list(workspaceId: string, after: string | undefined, limit: number): Promise<RunningSandboxRow[]> {
     const { rows } = await sql<RunningSandboxRow>`
-      select id, command, kind, caller_kind, caller_id, node, started_at, memory_bytes, cpu_ms, processes
+      select id, name, command, kind, caller_kind, caller_id, node, started_at, memory_bytes, cpu_ms, processes
       from running_sandbox
       where workspace_id = ${workspaceId} and alive_until > now() and (${after ?? null}::uuid is null or id > ${after ?? null})
       order by id limit ${limit}`.execute(this.database.tables());
@@ -137,13 +158,25 @@ export class RunningSandboxes implements OnModuleInit, BeforeApplicationShutdown
     });
   }
 
-  private async insert(id: string, { workspaceId, command, caller, kind }: Started): Promise<void> {
+  /** False where the name is taken. What this process itself has under the name has ended, and is replaced. */
+  private async insert(
+    id: string,
+    { workspaceId, command, caller, kind }: Started,
+    name: string | null = null,
+  ): Promise<boolean> {
     const shown = command.length > MOST_SHOWN ? `${command.slice(0, MOST_SHOWN)}…`.toWellFormed() : command;
-    await sql`
+    const { rows } = await sql`
       insert into running_sandbox
-        (id, workspace_id, process_id, node, command, kind, caller_kind, caller_id, started_at, alive_until)
+        (id, workspace_id, process_id, node, command, kind, caller_kind, caller_id, name, started_at, alive_until)
       values (${id}, ${workspaceId}, ${this.processId}, ${hostname()}, ${shown}, ${kind}, ${caller.kind}, ${caller.id}::uuid,
-        now(), now() + ${LEASE_SECONDS} * interval '1 second')`.execute(this.database.tables());
+        ${name}, now(), now() + ${LEASE_SECONDS} * interval '1 second')
+      on conflict (workspace_id, caller_id, name) where name is not null do update
+        set id = excluded.id, process_id = excluded.process_id, node = excluded.node, command = excluded.command,
+          started_at = excluded.started_at, alive_until = excluded.alive_until, stop_requested = false,
+          memory_bytes = null, cpu_ms = null, processes = null
+        where running_sandbox.process_id = excluded.process_id or running_sandbox.alive_until < now()
+      returning id`.execute(this.database.tables());
+    return rows.length > 0;
   }
 
   private async remove(id: string): Promise<void> {
@@ -198,8 +231,8 @@ export class RunningSandboxes implements OnModuleInit, BeforeApplicationShutdown
   }
 
   /** A write that nobody waits for; that it failed costs a line in a list, not a command. */
-  private write(writing: Promise<void>): Promise<void> {
-    const settled: Promise<void> = writing
+  private write(writing: Promise<unknown>): Promise<unknown> {
+    const settled: Promise<unknown> = writing
       .catch((error: unknown) => this.log.warn({ err: error }, 'the list of sandboxes is behind'))
       .finally(() => this.writes.delete(settled));
     this.writes.add(settled);

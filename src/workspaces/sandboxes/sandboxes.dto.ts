@@ -30,8 +30,11 @@ export class SandboxView {
   @Field.id('The sandbox')
   id: string;
 
-  @Field.choice('One command alone, or a session of an agent that lasts over its commands', SANDBOX_KINDS)
+  @Field.choice('One command alone, or a session that lasts over several', SANDBOX_KINDS)
   kind: string;
+
+  @Field.text('Name by which its caller goes on in the session', { nullable: true, example: 'build' })
+  name: string | null;
 
   @Field.text('What runs in it, or was the first to, shortened', { max: 501, example: 'npm test' })
   command: string;

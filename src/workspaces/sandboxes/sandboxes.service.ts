@@ -116,28 +116,15 @@ export class SandboxesService implements OnApplicationBootstrap {
 
   /** A shell that lasts over several scripts; whoever opens it ends it. */
   openShell(use: ShellUse): Shell {
-    return new Shell(
-      (workspace, { caller, actions }, script) => this.openSession(workspace, caller, actions, script),
-      use,
-    );
+    return new Shell((workspace, shellUse, script) => this.openSession(workspace, shellUse, script), use);
   }
 
   private async openSession(
     workspace: Pick<VisibleWorkspace, 'id' | 'number'>,
-    caller: SandboxCaller,
-    actions: ActionCaller | undefined,
+    { caller, actions, name }: ShellUse,
     script: string,
   ): Promise<OpenShell> {
     await this.requireDriver();
-    const { sandboxMemoryBytes: memoryBytes, sandboxSeconds } = this.config;
-    const place = await this.prepare(workspace, caller, actions);
-    const limits = { memoryBytes, wallMs: sandboxSeconds * 1000, cpuSeconds: SHELL_CPU_SECONDS };
-    const session = await this.beginSession({ ...place.request, limits }, place.prelude).catch(
-      async error => {
-        await place.close();
-        throw error;
-      },
-    );
     const started = {
       workspaceId: workspace.id,
       command: script,
@@ -145,7 +132,12 @@ export class SandboxesService implements OnApplicationBootstrap {
       kind: 'session',
       signal: undefined,
     } as const;
-    const shown = this.running.showing(started, (stop, measuredBy) => {
+    const claim = name === undefined ? undefined : await this.running.claim(started, name);
+    const { place, session } = await this.openPlace(workspace, caller, actions).catch(async error => {
+      await claim?.release();
+      throw error;
+    });
+    const shown = this.running.showing({ ...started, claim }, (stop, measuredBy) => {
       measuredBy(() => session.usage());
       stop.addEventListener('abort', () => void session.end(), { once: true });
       return session.ended;
@@ -154,6 +146,22 @@ export class SandboxesService implements OnApplicationBootstrap {
       .then(place.close)
       .catch(error => this.log.warn({ err: error }, 'a session left something behind'));
     return { session, takeRefused: place.takeRefused };
+  }
+
+  private async openPlace(
+    workspace: Pick<VisibleWorkspace, 'id' | 'number'>,
+    caller: SandboxCaller,
+    actions: ActionCaller | undefined,
+  ): Promise<{ place: PreparedPlace; session: SandboxSession }> {
+    const { sandboxMemoryBytes: memoryBytes, sandboxSeconds } = this.config;
+    const place = await this.prepare(workspace, caller, actions);
+    const limits = { memoryBytes, wallMs: sandboxSeconds * 1000, cpuSeconds: SHELL_CPU_SECONDS };
+    try {
+      return { place, session: await this.beginSession({ ...place.request, limits }, place.prelude) };
+    } catch (error) {
+      await place.close();
+      throw error;
+    }
   }
 
   private async beginSession(request: SessionRequest, prelude: string): Promise<SandboxSession> {

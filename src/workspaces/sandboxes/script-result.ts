@@ -9,6 +9,8 @@ export interface ScriptResult
     Partial<Pick<SessionResult, 'session_ended' | 'cpu_ms'>> {
   /** Why the shell's session had ended before this script, which ran in a new one. */
   session_lost?: SessionLoss | null;
+  /** Whether it was the first in the shell's session. */
+  session_new?: boolean;
   /** Which connections were refused meanwhile, in sentences. */
   egress_refused?: string[];
 }

@@ -11,6 +11,8 @@ export interface ShellUse {
   readonly caller: SandboxCaller;
   /** Who the command `actions` acts as; absent: there is no such command. */
   readonly actions?: ActionCaller;
+  /** By which the caller comes back to it, in this process; absent: it is handed on. */
+  readonly name?: string;
 }
 
 /** An open session, and what was refused to its programs since the last time this was asked. */
@@ -23,7 +25,7 @@ export interface OpenShell {
 export type OpenSession = (place: Place, use: ShellUse, script: string) => Promise<OpenShell>;
 
 /**
- * A shell that lasts over the commands of one run: folder, variables and background processes stay. Its session is opened
+ * A shell that lasts over the commands of one run, or of one caller: folder, variables and background processes stay. Its session is opened
  * with the first command, and anew where it was lost; then the next result says so.
  */
 export class Shell {
@@ -49,6 +51,11 @@ export class Shell {
     return result;
   }
 
+  /** What its commands run in; undefined before the first, and after one that ended it. */
+  get session(): SandboxSession | undefined {
+    return this.opened?.session;
+  }
+
   /** Ends what runs in it, and opens no more. Harmless twice. */
   async end(): Promise<void> {
     this.over = true;
@@ -57,13 +64,14 @@ export class Shell {
 
   private async perform(place: Place, command: SessionCommand): Promise<ScriptResult> {
     const session_lost = (await this.lost()) ?? this.before;
+    const session_new = this.opened === undefined;
     this.opened ??= await this.openFor(place, command.script);
     const { session, takeRefused } = this.opened;
     try {
       const result = await session.run(command);
       this.before = null;
       if (result.session_ended !== null) this.opened = undefined;
-      return { ...result, session_lost, egress_refused: takeRefused() };
+      return { ...result, session_lost, session_new, egress_refused: takeRefused() };
     } catch (error) {
       if (!(error instanceof SessionOver) || this.over) throw error;
       // It ended at that moment, and the command has not begun.

@@ -83,6 +83,7 @@ export class BashTool implements Tool<BashInput> {
     return {
       ...report(result, guard.refusal ?? (early.signal.aborted ? YIELDED : undefined)),
       changed: changes.slice(0, MOST_NAMED).map(({ path }) => path),
+      newSession: result.session_new,
     };
   }
 

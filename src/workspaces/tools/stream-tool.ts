@@ -23,7 +23,12 @@ export async function streamTool(reply: FastifyReply, run: Run): Promise<void> {
     const problem = problemOf(error);
     if (!problem) throw error;
     // The answer has begun, so a status is too late.
-    await send('tool.finished', { output: problem.detail, is_error: true, duration_ms: 0 });
+    await send('tool.finished', {
+      output: problem.detail,
+      is_error: true,
+      duration_ms: 0,
+      new_session: null,
+    });
   } finally {
     stream.end();
   }

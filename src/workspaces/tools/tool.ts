@@ -16,7 +16,7 @@ export interface ToolContext {
   readonly yieldSignal?: AbortSignal;
   /** Who the command `actions` acts as in a sandbox; absent: there is no such command. */
   readonly actions?: ActionCaller;
-  /** The shell of the run, in which its commands run; absent: each has a sandbox of its own. */
+  /** The shell of the run, or of the caller, in which its commands run; absent: each has a sandbox of its own. */
   readonly shell?: Shell;
   /** Gets output while the tool runs, where it has any before its end. */
   readonly onOutput?: (text: string) => void;
@@ -30,6 +30,8 @@ export interface ToolResult {
   readonly changed?: readonly string[];
   /** All of the output, where `output` is a shortened form of it. */
   readonly whole?: string;
+  /** Whether it was the first command in the shell's session. */
+  readonly newSession?: boolean;
 }
 
 /** Something an agent can do in a workspace. */

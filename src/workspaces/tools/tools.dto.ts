@@ -10,6 +10,16 @@ export class RunTool extends WorkspaceId {
 
   @Field.json('What the tool takes, as its input_schema says', { example: { command: 'ls' } })
   input: unknown;
+
+  @Field.text('Of bash: name of a session of the caller to go on in, or to begin', {
+    optional: true,
+    min: 1,
+    max: 64,
+    pattern: /^[A-Za-z0-9][\w.-]*$/,
+    patternHint: 'letters, digits, dots, hyphens and underscores',
+    example: 'build',
+  })
+  session?: string;
 }
 
 export class ToolView {
@@ -41,4 +51,10 @@ export class ToolRunView {
 
   @Field.integer('Milliseconds it took', { min: 0, example: 42 })
   duration_ms: number;
+
+  @Field.boolean('Whether the named session began with this call; null without one', {
+    nullable: true,
+    example: null,
+  })
+  new_session: boolean | null;
 }

@@ -3,8 +3,11 @@ import type { Actor } from '../../platform/access/actor.js';
 import { requireScope, requireWorkspaceRole } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
 import { jsonSchemaOf } from '../../platform/actions/json-schema.js';
-import { Forbidden, NotFound, problemOf } from '../../platform/http/problem.js';
+import { Forbidden, Invalid, NotFound, problemOf } from '../../platform/http/problem.js';
+import { NamedShells } from '../sandboxes/named-shells.js';
+import type { Shell } from '../sandboxes/shell.js';
 import { type VisibleWorkspace, WorkspacesStore } from '../workspaces/index.js';
+import { BASH } from './bash.tool.js';
 import { failed, type Tool, type ToolContext, type ToolResult } from './tool.js';
 import { Toolbox } from './toolbox.js';
 import { RunTool, ToolRunView, type ToolView } from './tools.dto.js';
@@ -18,6 +21,7 @@ export class ToolsService {
   constructor(
     @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
     @Inject(Toolbox) private readonly toolbox: Toolbox,
+    @Inject(NamedShells) private readonly shells: NamedShells,
   ) {}
 
   /** The tools as the caller may use them in the workspace, and why they may not use others. */
@@ -34,20 +38,29 @@ export class ToolsService {
     output: ToolRunView,
     // Not for agents, whose allowlists name tools.
     restOnly: true,
-    refuses: { 404: 'No such workspace or tool', 503: 'Code cannot run here' },
+    refuses: {
+      404: 'No such workspace or tool',
+      409: 'The caller has too many sessions',
+      503: 'Code cannot run here',
+    },
   })
-  async run(
-    actor: Actor,
-    { workspace_id: workspaceId, tool_name: name, input }: RunTool,
-  ): Promise<ReadyTool> {
+  async run(actor: Actor, call: RunTool): Promise<ReadyTool> {
+    const { workspace_id: workspaceId, tool_name: name, input, session } = call;
     const tool = this.toolbox.find(name);
     await this.workspaces.require(actor, tool?.permission ?? 'workspace.read', workspaceId);
     if (!tool) throw new NotFound(`There is no tool ${name}`);
     const checked = this.toolbox.check(tool, input);
+    if (session !== undefined && name !== BASH) throw new Invalid(`Only ${BASH} has sessions`);
     return async hooks => {
       const started = performance.now();
-      const { output, isError } = await outcomeOf(tool.run({ actor, workspaceId, ...hooks }, checked));
-      return { output, is_error: isError, duration_ms: Math.round(performance.now() - started) };
+      const work = (shell?: Shell) => outcomeOf(tool.run({ actor, workspaceId, shell, ...hooks }, checked));
+      const {
+        output,
+        isError,
+        newSession = null,
+      } = await (session === undefined ? work() : this.shells.use(actor, workspaceId, session, work));
+      const duration_ms = Math.round(performance.now() - started);
+      return { output, is_error: isError, duration_ms, new_session: newSession };
     };
   }
 }

@@ -17,6 +17,7 @@ import { Delivery } from './20261122-delivery.js';
 import { FileHistory } from './20261122-history.js';
 import { McpApprovals } from './20261122-mcp-approvals.js';
 import { McpSessions } from './20261122-mcp-sessions.js';
+import { NamedSessions } from './20261122-named-sessions.js';
 import { RunAuthorityMarks } from './20261122-run-authority.js';
 import { RunQueueTables } from './20261122-run-queue.js';
 import { SandboxSessions } from './20261122-sandboxes.js';
@@ -49,4 +50,5 @@ export const migrationsList = [
   { name: '20261122-history', class: FileHistory },
   { name: '20261122-approvals', class: Approvals },
   { name: '20261122-watchers', class: Watchers },
+  { name: '20261122-named-sessions', class: NamedSessions },
 ];

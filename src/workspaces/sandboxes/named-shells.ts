@@ -1,0 +1,105 @@
+import { Inject, Injectable, OnModuleDestroy } from '@nestjs/common';
+import type { SandboxSession } from '#libs/sandbox/index.js';
+import type { Actor } from '../../platform/access/actor.js';
+import { Config } from '../../platform/config/config.js';
+import { Conflict } from '../../platform/http/problem.js';
+import { Log } from '../../platform/log/log.js';
+import { SandboxesService } from './sandboxes.service.js';
+import type { Shell } from './shell.js';
+
+/** Sessions that one caller may have open in one workspace, in one process. */
+const MOST_OF_A_CALLER = 8;
+
+interface Held {
+  readonly shell: Shell;
+  readonly owner: string;
+  /** Commands that run in it, or wait for their turn. */
+  users: number;
+  idle?: NodeJS.Timeout;
+  /** The session whose end is waited for. */
+  followed?: SandboxSession;
+}
+
+/**
+ * Shells that callers come back to by a name of their own: whoever uses a name finds what they themselves left under it,
+ * and nobody else's. A shell in which nothing was run for SANDBOX_SESSION_IDLE_SECONDS is ended.
+ */
+@Injectable()
+export class NamedShells implements OnModuleDestroy {
+  private readonly held = new Map<string, Held>();
+
+  constructor(
+    @Inject(Config) private readonly config: Config,
+    @Inject(SandboxesService) private readonly sandboxes: SandboxesService,
+    @Inject(Log) private readonly log: Log,
+  ) {}
+
+  async onModuleDestroy(): Promise<void> {
+    const all = [...this.held.keys()];
+    await Promise.all(all.map(key => this.end(key)));
+  }
+
+  /** Does something with the caller's shell of this name, which is made where there is none; 409 if there are too many. */
+  async use<T>(
+    actor: Actor,
+    workspaceId: string,
+    name: string,
+    work: (shell: Shell) => Promise<T>,
+  ): Promise<T> {
+    const owner = `${workspaceId} ${actor.id}`;
+    const key = `${owner} ${name}`;
+    const held = this.held.get(key) ?? this.add(key, owner, actor, name);
+    held.users++;
+    clearTimeout(held.idle);
+    try {
+      return await work(held.shell);
+    } finally {
+      held.users--;
+      if (held.users === 0) this.release(key, held);
+    }
+  }
+
+  private add(key: string, owner: string, actor: Actor, name: string): Held {
+    const count = [...this.held.values()].filter(one => one.owner === owner).length;
+    if (count >= MOST_OF_A_CALLER)
+      throw new Conflict(`You have ${count} sessions in this workspace already; end one first`);
+    const shell = this.sandboxes.openShell({ caller: { kind: 'tool', id: actor.id }, name });
+    const held: Held = { shell, owner, users: 0 };
+    this.held.set(key, held);
+    return held;
+  }
+
+  private release(key: string, held: Held): void {
+    const { session } = held.shell;
+    // Whatever was asked for did not come so far as to open it, or has ended it.
+    if (!session) this.forget(key, held);
+    else {
+      held.idle = setTimeout(() => this.endIdle(key), this.config.sandboxSessionIdleSeconds * 1000).unref();
+      this.follow(key, held, session);
+    }
+  }
+
+  private follow(key: string, held: Held, session: SandboxSession): void {
+    if (held.followed === session) return;
+    held.followed = session;
+    void session.ended.then(() => {
+      if (held.users === 0 && held.shell.session === session) this.forget(key, held);
+    });
+  }
+
+  private forget(key: string, held: Held): void {
+    clearTimeout(held.idle);
+    if (this.held.get(key) === held) this.held.delete(key);
+  }
+
+  private endIdle(key: string): void {
+    this.end(key).catch((error: unknown) => this.log.warn({ err: error }, 'a session could not be ended'));
+  }
+
+  private async end(key: string): Promise<void> {
+    const held = this.held.get(key);
+    if (!held) return;
+    this.forget(key, held);
+    await held.shell.end();
+  }
+}
