@@ -1,8 +1,9 @@
 import { FileInvitation, ShareLink } from './share/index.js';
 import { Workspace, WorkspaceMember } from './workspaces/index.js';
 
+export { changesTopic } from './changes/change-log.js';
 export type { ChangeView } from './changes/changes.dto.js';
-export { ChangesService } from './changes/changes.service.js';
+export { ChangesService, type WorkspaceHead } from './changes/changes.service.js';
 export { FilesService } from './files/files.service.js';
 export { FileChangeView, RevertedView, RunFiles, RunRollback } from './history/index.js';
 export { SandboxesService } from './sandboxes/sandboxes.service.js';
@@ -22,6 +23,7 @@ export {
   WorkspaceMember,
   WorkspacesService,
   WorkspacesStore,
+  workspacesTopic,
 } from './workspaces/index.js';
 export { WorkspacesModule } from './workspaces.module.js';
 

@@ -586,6 +586,65 @@ describe('a client that follows resources', () => {
     await answer.body?.cancel().catch(() => undefined);
   });
 
+  it('is told that lists are others, in however many workspaces, and when workspaces come, go or get another name', async () => {
+    const member = await service.person('Carol');
+    for (let n = 0; n < 25; n++) await service.workspace(member, { name: `Workspace ${n}` });
+    const last = await service.workspace(member, { name: 'The last' });
+    const answer = await listen(member.client, { resourcesListChanged: true, promptsListChanged: true });
+    const messages = frames(answer);
+    await messages.next();
+    const next = async () => (await messages.next()).value?.method;
+    const both = ['notifications/prompts/list_changed', 'notifications/resources/list_changed'];
+
+    await member.client.put(`/api/workspaces/${last}/files/content`, { path: 'top.md', content: 'x' });
+    expect(await next()).toBe('notifications/resources/list_changed');
+    const added = await service.workspace(member, { name: 'New' });
+    expect([await next(), await next()].sort()).toEqual(both);
+    await member.client.patch(`/api/workspaces/${added}`, { name: 'Newer' });
+    expect([await next(), await next()].sort()).toEqual(both);
+    await member.client.put(`/api/workspaces/${added}/files/content`, { path: 'top.md', content: 'x' });
+    expect(await next()).toBe('notifications/resources/list_changed');
+    await member.client.delete(`/api/workspaces/${added}`);
+    expect([await next(), await next()].sort()).toEqual(both);
+
+    await fetch(`${other.url}/api/workspaces/${last}/files/content`, {
+      method: 'PUT',
+      headers: { ...member.client.headers, 'content-type': 'application/json' },
+      body: JSON.stringify({ path: '.agents/poet.md', content: '---\ndescription: Rhymes\n---\nRhyme.' }),
+    });
+    // The folder of the agents is new at the top, too.
+    while ((await next()) !== 'notifications/prompts/list_changed');
+    await answer.body?.cancel().catch(() => undefined);
+  });
+
+  it('is told by the stream of its session when it is let into a workspace', async () => {
+    const shared = await service.workspace(ada, { name: 'For guests', visibility: 'restricted' });
+    const guest = await service.person('Dan');
+    await service.join(guest, { organization: ada.organizationId, role: 'guest' });
+    const welcome = await guest.client.raw('POST', '/mcp', {
+      headers: { accept: BOTH, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 0,
+        method: 'initialize',
+        params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: INFO },
+      }),
+    });
+    const session = welcome.headers.get('mcp-session-id') ?? '';
+    await welcome.json();
+    const answer = await guest.client.raw('GET', '/mcp', {
+      headers: { accept: 'text/event-stream', 'mcp-session-id': session },
+    });
+    const messages = frames(answer);
+    await ada.client.put(`/api/workspaces/${shared}/members/${guest.id}`, { role: 'viewer' });
+    const methods = [(await messages.next()).value?.method, (await messages.next()).value?.method];
+    expect(methods.sort()).toEqual([
+      'notifications/prompts/list_changed',
+      'notifications/resources/list_changed',
+    ]);
+    await answer.body?.cancel().catch(() => undefined);
+  });
+
   const listen = (client: Client, notifications: Json) =>
     client.raw('POST', '/mcp', {
       headers: {

@@ -27,7 +27,9 @@ export class EventStream {
     // A client that does not read what it was sent needs no sign of life on top of it.
     const beat = () => reply.raw.writableNeedDrain || reply.raw.write(':\n\n');
     this.heartbeat = setInterval(beat, HEARTBEAT_MS).unref();
-    reply.raw.once('close', () => this.gone.abort());
+    // Who left before the stream began tells nobody again.
+    if (reply.raw.destroyed) this.gone.abort();
+    else reply.raw.once('close', () => this.gone.abort());
     open.add(this);
   }
 

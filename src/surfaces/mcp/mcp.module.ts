@@ -27,6 +27,7 @@ import { SessionSubscriptions } from './sessions/session-subscriptions.js';
 import { McpSessionsStore } from './sessions/sessions.store.js';
 import { Shortcut } from './shortcut.js';
 import { Listening } from './watch/listening.js';
+import { ListsWatch } from './watch/lists-watch.js';
 import { ResourceWatch } from './watch/resource-watch.js';
 
 /** The service as a server of the Model Context Protocol, at `/mcp`. */
@@ -61,6 +62,7 @@ export class McpModule {
         Cancellations,
         Listening,
         ResourceWatch,
+        ListsWatch,
         { provide: MCP_EXTENSION, useValue: extension },
         AccessTokenGuard,
       ],

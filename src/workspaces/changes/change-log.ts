@@ -36,6 +36,12 @@ export interface LoggedChange {
   readonly changed_at: string;
 }
 
+/** How far a log has come: the number of its last change, and whether there are some without a number yet. */
+export interface LogHead {
+  readonly position: number;
+  readonly isUnsettled: boolean;
+}
+
 /** Writes to one path by one writer within this time are one change. */
 export const MELTING_MS = 1000;
 const AT_ONCE = 5000;
@@ -150,6 +156,19 @@ export class ChangeLog {
       this.database.tables(),
     );
     return Number(rows[0]?.last_change ?? 0);
+  }
+
+  /** How far the logs of these workspaces have come. */
+  async heads(workspaceIds: readonly string[]): Promise<Map<string, LogHead>> {
+    const { rows } = await sql<{ id: string; position: number; is_unsettled: boolean }>`
+      select w.id, coalesce(l.last_change, 0)::float8 as position,
+        exists (select from workspace_change c where c.workspace_id = w.id and c.id is null) as is_unsettled
+      from unnest(${[...workspaceIds]}::uuid[]) as w (id) left join workspace_log l on l.workspace_id = w.id`.execute(
+      this.database.tables(),
+    );
+    return new Map(
+      rows.map(({ id, position, is_unsettled: isUnsettled }) => [id, { position, isUnsettled }]),
+    );
   }
 
   /** Settled changes after number `after`, in order. */

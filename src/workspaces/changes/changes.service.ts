@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
+import { requireScope } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
 import { problemOf } from '../../platform/http/problem.js';
 import { Signals } from '../../platform/signals/signals.js';
@@ -7,6 +8,19 @@ import { WorkspacesStore } from '../workspaces/index.js';
 import { ChangeEvents } from './change-events.js';
 import { ChangeLog } from './change-log.js';
 import { ChangeView, WatchChanges } from './changes.dto.js';
+
+const AT_ONCE = 500;
+
+/** A workspace that somebody sees, and how far its log has come. */
+export interface WorkspaceHead {
+  readonly id: string;
+  readonly organization_id: string;
+  readonly name: string;
+  /** Number of its last change. */
+  readonly position: number;
+  /** Whether there are changes that have no number yet. */
+  readonly isUnsettled: boolean;
+}
 
 /** Watching what happens to files. */
 @Injectable()
@@ -36,6 +50,22 @@ export class ChangesService {
   async position(actor: Actor, { workspace_id }: Pick<WatchChanges, 'workspace_id'>): Promise<number> {
     await this.workspaces.require(actor, 'file.read', workspace_id);
     return this.log.last(workspace_id);
+  }
+
+  /** The workspaces that the caller sees, oldest first and `most` at most, each with how far its log has come. */
+  async heads(actor: Actor, most: number): Promise<WorkspaceHead[]> {
+    requireScope(actor, 'file.read');
+    const heads: WorkspaceHead[] = [];
+    for (let after: string | undefined; heads.length < most; after = heads.at(-1)?.id) {
+      const limit = Math.min(AT_ONCE, most - heads.length);
+      const found = await this.workspaces.list(actor, { after, limit });
+      const logs = await this.log.heads(found.map(({ id }) => id));
+      const unwritten = { position: 0, isUnsettled: false };
+      for (const { id, organization_id, name } of found)
+        heads.push({ id, organization_id, name, ...(logs.get(id) ?? unwritten) });
+      if (found.length < limit) break;
+    }
+    return heads;
   }
 
   private async sees(actor: Actor, workspaceId: string): Promise<boolean> {

@@ -7,3 +7,4 @@ export { WorkspacesController } from './workspaces.controller.js';
 export { WORKSPACE_QUEUE, WorkspaceJobs } from './workspaces.jobs.js';
 export { WorkspacesService } from './workspaces.service.js';
 export { type VisibleWorkspace, WorkspacesStore } from './workspaces.store.js';
+export { workspacesTopic } from './workspaces-topic.js';

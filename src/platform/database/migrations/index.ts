@@ -23,6 +23,7 @@ import { RunQueueTables } from './20261122-run-queue.js';
 import { SandboxSessions } from './20261122-sandboxes.js';
 import { Tasks } from './20261122-tasks.js';
 import { Watchers } from './20261122-watchers.js';
+import { WorkspaceSignals } from './20261122-workspace-signals.js';
 
 /** Every migration, oldest first. The name is what the database remembers: never change it. */
 export const migrationsList = [
@@ -51,4 +52,5 @@ export const migrationsList = [
   { name: '20261122-approvals', class: Approvals },
   { name: '20261122-watchers', class: Watchers },
   { name: '20261122-named-sessions', class: NamedSessions },
+  { name: '20261122-workspace-signals', class: WorkspaceSignals },
 ];

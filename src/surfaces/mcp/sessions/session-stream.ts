@@ -1,14 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
+import type { Actor } from '../../../platform/access/actor.js';
 import { EventStream } from '../../../platform/http/sse.js';
 import { Signals } from '../../../platform/signals/signals.js';
 import { WakeUp } from '../../../platform/signals/wake-up.js';
 import type { McpCall } from '../mcp-call.js';
 import { MCP_EXTENSION, type McpExtension } from '../mcp-extension.js';
 import { LISTS } from '../watch/changed.js';
+import { ListsWatch } from '../watch/lists-watch.js';
 import { notificationOf } from '../watch/notifications.js';
-import { type Positions, ResourceWatch } from '../watch/resource-watch.js';
+import { Outlet } from '../watch/outlet.js';
+import { type Noticed, type Positions, ResourceWatch } from '../watch/resource-watch.js';
 import { type McpSession, McpSessionsStore, sessionTopic } from './sessions.store.js';
 
 /** The stream on which a client of a session is told what it did not ask for: what changed of what it follows. */
@@ -17,6 +20,7 @@ export class SessionStream {
   constructor(
     @Inject(McpSessionsStore) private readonly sessions: McpSessionsStore,
     @Inject(ResourceWatch) private readonly watch: ResourceWatch,
+    @Inject(ListsWatch) private readonly lists: ListsWatch,
     @Inject(Signals) private readonly signals: Signals,
     @Inject(MCP_EXTENSION) private readonly extension: McpExtension,
   ) {}
@@ -25,36 +29,60 @@ export class SessionStream {
   async carry({ actor }: McpCall, { id }: McpSession, reply: FastifyReply): Promise<void> {
     const streamId = randomUUID();
     const wakeUp = new WakeUp(this.signals, sessionTopic(id));
-    // What changed while the client was away is not known any more, so all that it follows may have.
-    let mayHaveMissed = await this.sessions.takeStream(id, streamId);
-    const stream = EventStream.start(reply);
-    const tell = (message: object) => void stream.send([{ event: 'message', data: message }]);
-    const stop = this.extension.watch(event => tell(notificationOf(event)));
-    const positions: Positions = new Map();
+    const messages = new Outlet<object>();
+    const over = new AbortController();
+    const stop = this.extension.watch(event => messages.put(notificationOf(event)));
     try {
-      for (;;) {
-        const state = await this.sessions.state(id);
-        if (stream.signal.aborted || state?.streamId !== streamId) return;
-        if (mayHaveMissed) for (const uri of state.subscriptions) tell(notificationOf({ uri }));
-        mayHaveMissed = false;
-        const round = new AbortController();
-        const signal = AbortSignal.any([round.signal, stream.signal]);
-        const watched = { uris: state.subscriptions, lists: LISTS };
-        const following = this.watch.follow(actor, watched, {
-          signal,
-          positions,
-          notice: noticed => tell(notificationOf(noticed)),
-        });
-        // Its fault is thrown below.
-        following.catch(() => wakeUp.wake());
-        await wakeUp.wait(stream.signal);
-        round.abort();
-        await following;
+      // What changed while the client was away is not known any more, so all that it follows may have.
+      const mayHaveMissed = await this.sessions.takeStream(id, streamId);
+      const { signal } = over;
+      const notice = (noticed: Noticed) => messages.put(notificationOf(noticed));
+      // Before the stream begins, so that a client which sees it begin is told of all that comes after.
+      const lists = await this.lists.begin({ actor, lists: LISTS, signal, notice });
+      const stream = EventStream.start(reply);
+      const ended = lists.over.catch(() => stream.end());
+      messages.openTo(message => void stream.send([{ event: 'message', data: message }]));
+      try {
+        await this.followResources(actor, { id, streamId, stream, wakeUp, notice, mayHaveMissed });
+      } finally {
+        stream.end();
+        over.abort();
+        await ended;
       }
+      // Its fault, where that ended the stream.
+      await lists.over;
     } finally {
       stop();
+      messages.close();
       wakeUp.close();
-      stream.end();
     }
   }
+
+  private async followResources(actor: Actor, one: Followed): Promise<void> {
+    const { id, streamId, stream, wakeUp, notice } = one;
+    const positions: Positions = new Map();
+    for (let { mayHaveMissed } = one; ; mayHaveMissed = false) {
+      const state = await this.sessions.state(id);
+      if (stream.signal.aborted || state?.streamId !== streamId) return;
+      if (mayHaveMissed) for (const uri of state.subscriptions) notice({ uri });
+      const round = new AbortController();
+      const signal = AbortSignal.any([round.signal, stream.signal]);
+      const following = this.watch.follow(actor, state.subscriptions, { signal, positions, notice });
+      // Its fault is thrown below.
+      following.catch(() => wakeUp.wake());
+      await wakeUp.wait(stream.signal);
+      round.abort();
+      await following;
+    }
+  }
+}
+
+/** A stream of a session. */
+interface Followed {
+  readonly id: string;
+  readonly streamId: string;
+  readonly stream: EventStream;
+  readonly wakeUp: WakeUp;
+  readonly notice: (noticed: Noticed) => void;
+  readonly mayHaveMissed: boolean;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { changesLists, isChangedBy } from './changed.js';
+import { changesLists, changesOf, isChangedBy } from './changed.js';
 
 const change = (kind: string, path: string, from: string | null = null) => ({ kind, path, from });
 
@@ -32,5 +32,13 @@ describe('a list', () => {
     expect(changesLists('prompts', change('modified', '.agents/poet.md'))).toBe(true);
     expect(changesLists('prompts', change('moved', 'drafts', '.agents'))).toBe(true);
     expect(changesLists('prompts', change('created', 'agents.md'))).toBe(false);
+  });
+});
+
+describe('a batch of the log', () => {
+  it('tells its changes, or that they are not known any more', () => {
+    const changed = { id: 7, event: 'file.changed', data: change('created', 'a.md') };
+    expect(changesOf([changed])).toEqual([change('created', 'a.md')]);
+    expect(changesOf([{ id: 7, event: 'reset', data: { pruned_through: 7 } }])).toBeUndefined();
   });
 });

@@ -1,3 +1,4 @@
+import type { ServerEvent } from '../../../platform/http/sse.js';
 import type { ChangeView } from '../../../workspaces/index.js';
 
 /** The lists that change while somebody looks; the tools are always the same. */
@@ -5,6 +6,12 @@ export const LISTS = ['resources', 'prompts'] as const;
 export type ListName = (typeof LISTS)[number];
 
 type Change = Pick<ChangeView, 'path' | 'from' | 'kind'>;
+
+/** What a batch of a workspace's log tells; undefined where changes are not kept any more, so that anything may be another. */
+export function changesOf(batch: readonly ServerEvent[]): Change[] | undefined {
+  if (batch.some(({ event }) => event === 'reset')) return undefined;
+  return batch.map(({ data }) => data as ChangeView);
+}
 
 /** Whether what a client reads at `path` is another after the change: a file that is it, or an entry of a folder. */
 export function isChangedBy(path: string, change: Change): boolean {

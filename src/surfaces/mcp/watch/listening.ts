@@ -1,5 +1,10 @@
 import { toNodeHandler } from '@modelcontextprotocol/node';
-import { createMcpHandler, type McpHttpHandler, type ServerEventBus } from '@modelcontextprotocol/server';
+import {
+  createMcpHandler,
+  type McpHttpHandler,
+  type ServerEvent,
+  type ServerEventBus,
+} from '@modelcontextprotocol/server';
 import { BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { TooManyRequests } from '../../../platform/http/problem.js';
@@ -10,8 +15,10 @@ import { MCP_EXTENSION, type McpExtension } from '../mcp-extension.js';
 import { McpServers } from '../mcp-servers.js';
 import { MOST_SUBSCRIPTIONS } from '../sessions/session-subscriptions.js';
 import { LISTS } from './changed.js';
+import { ListsWatch } from './lists-watch.js';
 import { eventOf } from './notifications.js';
-import { type Noticed, ResourceWatch, type Watched } from './resource-watch.js';
+import { Outlet } from './outlet.js';
+import { type Noticed, ResourceWatch } from './resource-watch.js';
 
 const MOST_STREAMS = 1000;
 const MOST_STREAMS_OF_ONE = 50;
@@ -24,6 +31,7 @@ export class Listening implements BeforeApplicationShutdown {
   constructor(
     @Inject(McpServers) private readonly servers: McpServers,
     @Inject(ResourceWatch) private readonly watch: ResourceWatch,
+    @Inject(ListsWatch) private readonly lists: ListsWatch,
     @Inject(MCP_EXTENSION) private readonly extension: McpExtension,
     @Inject(Log) private readonly log: Log,
   ) {}
@@ -34,13 +42,28 @@ export class Listening implements BeforeApplicationShutdown {
     const asked = (request.body as ListenBody).params?.notifications;
     const uris = await this.narrow(call, asked);
     const lists = LISTS.filter(list => asked?.[`${list}ListChanged`] === true);
+    const heard = new Outlet<ServerEvent>();
+    const { actor, signal } = call;
+    const watching = { actor, signal, notice: (noticed: Noticed) => heard.put(eventOf(noticed)) };
     const handler = createMcpHandler(() => this.servers.of(call), {
       legacy: 'reject',
-      bus: this.busOf(call, { uris, lists }),
+      bus: busOf(heard),
       onerror: error => this.log.debug({ err: error }, 'MCP request refused'),
     });
-    this.open.set(handler, call.actor.id);
-    call.signal.addEventListener('abort', () => this.open.delete(handler), { once: true });
+    this.open.set(handler, actor.id);
+    const stop = this.extension.watch(event => heard.put(event));
+    const end = () => {
+      this.open.delete(handler);
+      stop();
+    };
+    signal.addEventListener('abort', end, { once: true });
+    const fail = (error: unknown) => {
+      this.log.error({ err: error }, 'a subscription of MCP ended');
+      void handler.close();
+    };
+    const { over } = await this.lists.begin({ ...watching, lists });
+    over.catch(fail);
+    this.watch.follow(actor, uris, watching).catch(fail);
     const exchange = takeOver(call, request, reply);
     await toNodeHandler(handler)(exchange.request, exchange.response as never, exchange.body);
   }
@@ -65,26 +88,16 @@ export class Listening implements BeforeApplicationShutdown {
     asked.resourceSubscriptions = readable;
     return readable;
   }
-
-  /** Where the SDK hears of changes: of everything that this caller asked for, for as long as it listens. */
-  private busOf({ actor }: McpCall, watched: Watched): ServerEventBus {
-    return {
-      publish: () => undefined,
-      subscribe: listener => {
-        const end = new AbortController();
-        const stop = this.extension.watch(listener);
-        const notice = (noticed: Noticed) => listener(eventOf(noticed));
-        this.watch
-          .follow(actor, watched, { signal: end.signal, notice })
-          .catch(error => this.log.error({ err: error }, 'a subscription of MCP ended'));
-        return () => {
-          stop();
-          end.abort();
-        };
-      },
-    };
-  }
 }
+
+/** Where the SDK hears of changes: of what this one caller asked for. */
+const busOf = (heard: Outlet<ServerEvent>): ServerEventBus => ({
+  publish: event => heard.put(event),
+  subscribe: listener => {
+    heard.openTo(listener);
+    return () => heard.close();
+  },
+});
 
 /** As much of a request to listen as is looked at before the SDK checks it. */
 interface AskedFor {

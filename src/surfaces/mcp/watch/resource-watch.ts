@@ -2,19 +2,10 @@ import { Inject, Injectable } from '@nestjs/common';
 import { RunsService } from '../../../agents/index.js';
 import type { Actor } from '../../../platform/access/actor.js';
 import { problemOf } from '../../../platform/http/problem.js';
-import { ChangesService, type ChangeView, WorkspacesService } from '../../../workspaces/index.js';
+import { ChangesService } from '../../../workspaces/index.js';
 import { MCP_EXTENSION, type McpExtension } from '../mcp-extension.js';
 import { noSuchResource, parseResourceUri } from '../resource-uri.js';
-import { changesLists, isChangedBy, type ListName } from './changed.js';
-
-/** Workspaces whose files and agents are watched for changes of the lists: those of the first page of each. */
-const WORKSPACES_WATCHED = 20;
-
-/** What somebody wants to be told of. */
-export interface Watched {
-  readonly uris: readonly string[];
-  readonly lists: readonly ListName[];
-}
+import { changesOf, isChangedBy, type ListName } from './changed.js';
 
 /** What has changed: a resource, or one of the lists. */
 export type Noticed = { readonly uri: string } | { readonly list: ListName };
@@ -28,7 +19,6 @@ export class ResourceWatch {
   constructor(
     @Inject(ChangesService) private readonly changes: ChangesService,
     @Inject(RunsService) private readonly runs: RunsService,
-    @Inject(WorkspacesService) private readonly workspaces: WorkspacesService,
     @Inject(MCP_EXTENSION) private readonly extension: McpExtension,
   ) {}
 
@@ -52,39 +42,36 @@ export class ResourceWatch {
   /** Calls `notice` until `signal` is aborted. What is not, or no longer, the actor's to read is passed over. */
   async follow(
     actor: Actor,
-    watched: Watched,
+    uris: readonly string[],
     { signal, notice, positions = new Map() }: Watching,
   ): Promise<void> {
     const files = new Map<string, { uri: string; path: string }[]>();
     const runs: { uri: string; callId: string }[] = [];
-    for (const uri of watched.uris) {
+    for (const uri of uris) {
       const name = parseResourceUri(uri);
       if (name?.kind === 'run') runs.push({ uri, callId: name.callId });
       if (name?.kind !== 'file') continue;
       files.set(name.workspaceId, [...(files.get(name.workspaceId) ?? []), { uri, path: name.path }]);
     }
-    if (watched.lists.length > 0)
-      for (const id of await this.listed(actor)) files.set(id, files.get(id) ?? []);
     await Promise.all([
       ...[...files].map(([id, resources]) =>
-        this.followFiles(actor, id, { resources, lists: watched.lists, signal, notice, positions }),
+        this.followFiles(actor, id, { resources, signal, notice, positions }),
       ),
       ...runs.map(run => this.followRun(actor, run, signal, notice)),
     ]);
   }
 
   private async followFiles(actor: Actor, workspace_id: string, one: WatchedWorkspace): Promise<void> {
-    const { resources, lists, signal, notice, positions } = one;
+    const { resources, signal, notice, positions } = one;
     await quietly(async () => {
       const from = positions.get(workspace_id) ?? (await this.changes.position(actor, { workspace_id }));
       positions.set(workspace_id, from);
       const events = await this.changes.events(actor, { workspace_id });
       for await (const batch of events.follow(from, signal)) {
-        const changes = batch.map(({ data }) => data as ChangeView);
+        const changes = changesOf(batch);
         for (const { uri, path } of resources)
-          if (changes.some(change => isChangedBy(path, change))) notice({ uri });
-        for (const list of lists) if (changes.some(change => changesLists(list, change))) notice({ list });
-        positions.set(workspace_id, changes.at(-1)?.id ?? from);
+          if (changes?.some(change => isChangedBy(path, change)) ?? true) notice({ uri });
+        positions.set(workspace_id, batch.at(-1)?.id ?? from);
       }
     });
   }
@@ -103,15 +90,6 @@ export class ResourceWatch {
       if (!signal.aborted) notice({ uri });
     });
   }
-
-  private async listed(actor: Actor): Promise<string[]> {
-    let ids: string[] = [];
-    await quietly(async () => {
-      const { items } = await this.workspaces.list(actor, { limit: WORKSPACES_WATCHED });
-      ids = items.map(({ id }) => id);
-    });
-    return ids;
-  }
 }
 
 export interface Watching {
@@ -122,11 +100,10 @@ export interface Watching {
 
 interface WatchedWorkspace extends Required<Watching> {
   readonly resources: readonly { uri: string; path: string }[];
-  readonly lists: readonly ListName[];
 }
 
 /** A watcher is not told why there is nothing to see: it is refused when it reads. */
-async function quietly(work: () => Promise<void>): Promise<void> {
+export async function quietly(work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {

@@ -1,0 +1,187 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Actor } from '../../../platform/access/actor.js';
+import { Signals } from '../../../platform/signals/signals.js';
+import { WakeUp } from '../../../platform/signals/wake-up.js';
+import {
+  ChangesService,
+  changesTopic,
+  type WorkspaceHead,
+  workspacesTopic,
+} from '../../../workspaces/index.js';
+import { changesLists, changesOf, type ListName } from './changed.js';
+import { quietly, type Watching } from './resource-watch.js';
+
+/** Workspaces that one stream is told of at most, the oldest. */
+const MOST_WORKSPACES = 1000;
+
+/** What is watched, and for whom. */
+interface Watch extends Pick<Watching, 'signal' | 'notice'> {
+  readonly actor: Actor;
+  readonly lists: readonly ListName[];
+}
+
+/** Tells when the lists are others: workspaces come or go or are renamed, files at their tops come or go, agents change. */
+@Injectable()
+export class ListsWatch {
+  constructor(
+    @Inject(ChangesService) private readonly changes: ChangesService,
+    @Inject(Signals) private readonly signals: Signals,
+  ) {}
+
+  /**
+   * Once it resolves, `notice` is called for each change from then on, until `signal` is aborted. `over` resolves when that
+   * is done, and rejects with a fault of ours.
+   */
+  async begin(watch: Watch): Promise<{ over: Promise<void> }> {
+    if (watch.lists.length === 0) return { over: Promise.resolve() };
+    const standing = new Standing(watch, this.signals, this.changes);
+    try {
+      await standing.look();
+    } catch (error) {
+      await standing.end();
+      throw error;
+    }
+    return { over: standing.keepLooking() };
+  }
+}
+
+/** What one watcher sees, and what of it is watched. */
+class Standing {
+  private readonly wakeUp: WakeUp;
+  private readonly organizations = new Map<string, () => void>();
+  private readonly workspaces = new Map<string, WorkspaceWatch>();
+  private names: string | undefined;
+  private fault: { readonly error: unknown } | undefined;
+
+  constructor(
+    private readonly watch: Watch,
+    private readonly signals: Signals,
+    private readonly changes: ChangesService,
+  ) {
+    this.wakeUp = new WakeUp(signals, workspacesTopic(watch.actor.id));
+  }
+
+  async keepLooking(): Promise<void> {
+    const { signal } = this.watch;
+    try {
+      for (;;) {
+        await this.wakeUp.wait(signal);
+        if (this.fault) throw this.fault.error;
+        if (signal.aborted) return;
+        await this.look();
+      }
+    } finally {
+      await this.end();
+    }
+  }
+
+  /** Looks until there is nothing new to listen to: what comes between a look and listening is in the next look. */
+  async look(): Promise<void> {
+    const { actor, lists, notice } = this.watch;
+    for (let isNew = true; isNew; ) {
+      let heads: WorkspaceHead[] = [];
+      // Whoever may see nothing any more sees no workspaces.
+      await quietly(async () => {
+        heads = await this.changes.heads(actor, MOST_WORKSPACES);
+      });
+      isNew = this.listen(heads);
+      const names = JSON.stringify(heads.map(({ id, name }) => [id, name]));
+      if (this.names !== undefined && names !== this.names) for (const list of lists) notice({ list });
+      this.names = names;
+    }
+  }
+
+  async end(): Promise<void> {
+    this.wakeUp.close();
+    for (const stop of this.organizations.values()) stop();
+    await Promise.all([...this.workspaces.values()].map(workspace => workspace.end()));
+  }
+
+  /** Whether there is something that was not listened to before. */
+  private listen(heads: readonly WorkspaceHead[]): boolean {
+    let isNew = false;
+    this.forget(new Set(heads.map(({ id }) => id)));
+    for (const head of heads) {
+      const { id, organization_id } = head;
+      const known = this.workspaces.get(id);
+      known?.compare(head);
+      if (known && this.organizations.has(organization_id)) continue;
+      isNew = true;
+      if (!known) this.workspaces.set(id, this.watchFiles(head));
+      if (this.organizations.has(organization_id)) continue;
+      const topic = workspacesTopic(organization_id);
+      this.organizations.set(
+        organization_id,
+        this.signals.subscribe(topic, () => this.wakeUp.wake()),
+      );
+    }
+    return isNew;
+  }
+
+  private forget(seen: ReadonlySet<string>): void {
+    for (const [id, workspace] of this.workspaces) {
+      if (seen.has(id)) continue;
+      this.workspaces.delete(id);
+      void workspace.end();
+    }
+  }
+
+  private watchFiles(head: WorkspaceHead): WorkspaceWatch {
+    const fail = (error: unknown) => {
+      this.fault ??= { error };
+      this.wakeUp.wake();
+    };
+    return new WorkspaceWatch(head, this.watch, { signals: this.signals, changes: this.changes, fail });
+  }
+}
+
+interface Parts {
+  readonly signals: Signals;
+  readonly changes: ChangesService;
+  readonly fail: (error: unknown) => void;
+}
+
+/** The files of one workspace: nothing is asked about them before something happens there. */
+class WorkspaceWatch {
+  private readonly ending = new AbortController();
+  private readonly stopListening: () => void;
+  private following: Promise<void> | undefined;
+
+  constructor(
+    private readonly head: WorkspaceHead,
+    private readonly watch: Watch,
+    private readonly parts: Parts,
+  ) {
+    this.stopListening = parts.signals.subscribe(changesTopic(head.id), () => this.begin());
+  }
+
+  /** Begins where something happened between a look at the log and listening to it. */
+  compare({ position, isUnsettled }: WorkspaceHead): void {
+    if (isUnsettled || position > this.head.position) this.begin();
+  }
+
+  async end(): Promise<void> {
+    this.ending.abort();
+    this.stopListening();
+    await this.following;
+  }
+
+  private begin(): void {
+    if (this.following || this.ending.signal.aborted) return;
+    this.stopListening();
+    this.following = this.follow().catch(this.parts.fail);
+  }
+
+  private async follow(): Promise<void> {
+    const { actor, lists, notice } = this.watch;
+    const signal = AbortSignal.any([this.ending.signal, this.watch.signal]);
+    await quietly(async () => {
+      const events = await this.parts.changes.events(actor, { workspace_id: this.head.id });
+      for await (const batch of events.follow(this.head.position, signal)) {
+        const changes = changesOf(batch);
+        for (const list of lists)
+          if (changes?.some(change => changesLists(list, change)) ?? true) notice({ list });
+      }
+    });
+  }
+}
