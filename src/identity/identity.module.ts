@@ -10,9 +10,11 @@ import { AuthModule } from './auth/auth.module.js';
 import { BillingModule } from './billing/index.js';
 import { CredentialsService } from './credentials.service.js';
 import { AcceptanceService } from './invitations/acceptance.service.js';
+import { InvitationLetter } from './invitations/invitation-letter.js';
 import { InvitationsController } from './invitations/invitations.controller.js';
 import { InvitationsService } from './invitations/invitations.service.js';
 import { InvitationsStore } from './invitations/invitations.store.js';
+import { MailAllowance } from './invitations/mail-allowance.js';
 import { Keyring } from './keys/keyring.js';
 import { KeysController } from './keys/keys.controller.js';
 import { KeysService } from './keys/keys.service.js';
@@ -46,6 +48,8 @@ import { SharedCredentials } from './shared-credentials.js';
     MembersStore,
     InvitationsService,
     InvitationsStore,
+    InvitationLetter,
+    MailAllowance,
     AcceptanceService,
     ServiceAccountsService,
     ServiceAccountsStore,
@@ -58,6 +62,14 @@ import { SharedCredentials } from './shared-credentials.js';
     AccessTokenGuard,
     { provide: APP_GUARD, useClass: CredentialGuard },
   ],
-  exports: [AuthModule, Credentials, KeysService, OrganizationsModule, BillingModule, OAuthModule],
+  exports: [
+    AuthModule,
+    Credentials,
+    KeysService,
+    MailAllowance,
+    OrganizationsModule,
+    BillingModule,
+    OAuthModule,
+  ],
 })
 export class IdentityModule {}

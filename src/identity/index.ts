@@ -26,6 +26,7 @@ export {
   type PlannedSpend,
 } from './billing/index.js';
 export { IdentityModule } from './identity.module.js';
+export { MailAllowance } from './invitations/mail-allowance.js';
 export { KeysService } from './keys/keys.service.js';
 export { memberRemoved } from './members/members.events.js';
 export {

@@ -1,4 +1,6 @@
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { PasswordResetProcessor } from '../../src/identity/auth/passwords/password-reset.processor.js';
 import { MailProcessor } from '../../src/platform/mail/mail.processor.js';
@@ -285,3 +287,43 @@ async function allMailSettled(): Promise<void> {
     await next;
   }
 }
+
+describe('an invitation', () => {
+  const VICTIM = 'victim@example.net';
+
+  it('to a file names it so that no name can pass for more than it is', async () => {
+    const workspace = await service.workspace(ada);
+    const name = 'plan\r\nBcc: spy@example.net\r\n\r\n\u202e<b>.txt';
+    writeFileSync(path.join(service.dataDir, 'workspaces', workspace, name), 'x');
+    const invited = { workspace_id: workspace, path: name, email: 'guest@example.net' };
+    const { status, body } = await ada.client.post('/api/file-invitations', invited);
+    expect([status, body.mailed]).toEqual([200, true]);
+    const [mail] = await smtp.mailsTo('guest@example.net');
+    expect([mail?.to, mail?.headers.has('bcc')]).toEqual([['guest@example.net'], false]);
+    const shown = 'plan\ufffd\ufffdBcc: spy@example.net\ufffd\ufffd\ufffd\ufffd\ufffd<b>.txt';
+    expect(mail?.text.split('\n')[0]).toBe(`Ada shares “${shown}” with you`);
+    expect(mail?.html).toContain(shown.replace('<b>', '&lt;b&gt;'));
+    expect(mail?.text).toContain(`${PUBLIC_URL}/file-invitations/${body.token}`);
+  });
+
+  it('is mailed to one address no more than ten times in an hour, whoever sends it and whatever for', async () => {
+    const workspace = await service.workspace(ada);
+    await ada.client.put(`/api/workspaces/${workspace}/files/content`, { path: 'a.txt', content: 'x' });
+    const bob = await service.person('Bob');
+    const invite = () =>
+      ada.client.post('/api/file-invitations', { workspace_id: workspace, path: 'a.txt', email: VICTIM });
+    const invitations = `/api/organizations/${bob.organizationId}/invitations`;
+    const { body: first } = await bob.client.post(invitations, { email: VICTIM });
+    const sent = await Promise.all(Array.from({ length: 8 }, invite));
+    expect(new Set(sent.map(({ status }) => status))).toEqual(new Set([200]));
+    const resend = () => bob.client.post(`${invitations}/${first.id}/resend`);
+    expect((await resend()).status).toBe(200);
+    for (const refused of [await resend(), await invite()]) {
+      expect(refused.status).toBe(429);
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    }
+    expect(await smtp.mailsTo(VICTIM, 10)).toHaveLength(10);
+    const kept = await service.database.query('select 1 from file_invitation where email = $1', [VICTIM]);
+    expect(kept).toHaveLength(8);
+  });
+});

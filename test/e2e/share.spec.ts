@@ -11,7 +11,8 @@ import {
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { NoRoom, WorkspaceQuota } from '../../src/workspaces/changes/workspace-quota.js';
 import type { Json } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';
 import { form, multipart, SHARE_HOST, Visitor } from '../harness/visitor.js';
@@ -186,6 +187,19 @@ describe('the pages of a folder', () => {
     });
   });
 
+  it('show no name as another: what turns text around or stays unseen is a sign', async () => {
+    put('names/photo\u202egnp.exe', 'x');
+    put('names/two\nlines', 'x');
+    put('names/👩‍🔬 می‌خواهم.txt', 'x');
+    const { at: names } = await share({ path: 'names' });
+    const { text } = await visit(names);
+    expect(text).not.toMatch(/\u202e/);
+    for (const shown of ['photo\ufffdgnp.exe', 'two\ufffdlines', '👩‍🔬 می‌خواهم.txt'])
+      expect(text).toContain(`<span>${shown}</span>`);
+    const file = await visit(`${names}/path/${encodeURIComponent('photo\u202egnp.exe')}`);
+    expect([file.status, file.text.includes('\u202e')]).toEqual([200, false]);
+  });
+
   it('are sorted as asked', async () => {
     const { text } = await visit(`${at}?sort=-size`);
     expect(text.indexOf('README.md</span>')).toBeLessThan(text.indexOf('blob.bin</span>'));
@@ -308,6 +322,16 @@ describe('the pages of a folder', () => {
     expect((await visit(`${one.at}?raw=1`)).status).toBe(404);
   });
 
+  it('count each of those that come at once', async () => {
+    const one = await share({ allow: 'download' });
+    const drop = await share({ path: 'come', allow: 'upload' });
+    await Promise.all(Array.from({ length: 50 }, () => visit(`${one.at}/path/code.ts?download=1`)));
+    expect((await ada.client.get(`/api/share/${one.id}`)).body).toMatchObject({ views: 0, downloads: 50 });
+    await visit(drop.at, { method: 'HEAD' });
+    await visit(drop.at);
+    expect((await ada.client.get(`/api/share/${drop.id}`)).body).toMatchObject({ views: 1, uploads: 0 });
+  });
+
   it('count looks and downloads', async () => {
     const one = await share({ allow: 'download' });
     await visit(one.at);
@@ -392,6 +416,17 @@ describe('a link with a password', () => {
     expect(right.status).toBe(429);
     expect(Number(right.headers['retry-after'])).toBeGreaterThan(0);
     expect(right.text).toContain('<h1>');
+  });
+});
+
+describe('fifty guesses at once', () => {
+  it('are looked at no more than a few', async () => {
+    const { at } = await share({ password: 'open sesame' });
+    const guesses = Array.from({ length: 50 }, (_, n) => form({ password: `guess ${n}` }));
+    const seen = await Promise.all(guesses.map(guess => visit(`${at}/unlock`, guess)));
+    // Five, those that are being looked at by then, and one more each time a wait is over.
+    expect(seen.filter(({ status }) => status === 403).length).toBeLessThanOrEqual(20);
+    expect(new Set(seen.map(({ status }) => status))).toEqual(new Set([403, 429]));
   });
 });
 
@@ -503,6 +538,21 @@ describe('a link for handing files in', () => {
     expect(names.filter(name => name.startsWith('.'))).toEqual([]);
   });
 
+  it('tells nobody where its folder is, nor how full the workspace', async () => {
+    mkdirSync(path.join(folder, 'clients/acme/inbox'), { recursive: true });
+    const { at } = await share({ path: 'clients/acme/inbox', allow: 'upload' });
+    const large = await visit(`${at}/upload`, multipart([['big.bin', Buffer.alloc(3_000_000)]]));
+    expect([large.status, large.text.includes('&quot;big.bin&quot; is too large')]).toEqual([413, true]);
+    expect(large.text).not.toMatch(/clients|acme/);
+    const { app } = service;
+    jest
+      .spyOn(app.get(WorkspaceQuota, { strict: false }), 'during')
+      .mockRejectedValueOnce(new NoRoom(413, 'The workspace holds 5 of the 6 bytes it may have'));
+    const full = await visit(`${at}/upload`, multipart([['a.bin', 'x']]));
+    expect([full.status, full.text.includes('There is no room for this')]).toEqual([413, true]);
+    expect(full.text).not.toContain('holds');
+  });
+
   it('never writes through a link that stands in for its folder', async () => {
     mkdirSync(path.join(folder, 'door'), { recursive: true });
     const { at } = await share({ path: 'door', allow: 'upload' });
@@ -539,6 +589,23 @@ describe('two hosts', () => {
       expect(text).not.toContain('README');
     }
     expect((await visit(`${at}/unlock`, { ...form({ password: 'x' }), host })).status).toBe(404);
+    const token = at.slice(3);
+    for (const spelt of [
+      `/%73/${token}`,
+      `/%73/${token}/path/page.html?raw=1`,
+      `http://${SHARE_HOST}${at}`,
+    ]) {
+      const { status, text } = await visit(spelt, { host });
+      expect([spelt, status, text]).toEqual([spelt, 308, '']);
+    }
+    const unlocking = { ...form({ password: 'x' }), host };
+    expect((await visit(`/%73/${token}/unlock`, unlocking)).status).toBe(404);
+    const aside = await visit(`/%73/${token}/path/code.ts`);
+    expect([aside.status, aside.text.includes('<title>code.ts')]).toEqual([200, true]);
+    for (const address of [`${at}/`, `${at}/x`, `${at}/../../api/health`]) {
+      const { status, headers } = await visit(address);
+      expect([address, status, headers['content-type']]).toEqual([address, 404, 'text/html; charset=utf-8']);
+    }
     const forwarded = { 'x-forwarded-host': SHARE_HOST };
     expect((await visit(at, { host, headers: forwarded })).status).toBe(308);
     expect((await visit('/robots.txt')).text).toContain('Disallow: /');

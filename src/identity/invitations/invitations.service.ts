@@ -4,16 +4,14 @@ import type { Actor } from '../../platform/access/actor.js';
 import { requireNotAbove } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
 import { Audit } from '../../platform/audit/audit.js';
-import { Config } from '../../platform/config/config.js';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import { DeletedView } from '../../platform/http/deleted.view.js';
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/http/page.js';
 import { Conflict } from '../../platform/http/problem.js';
-import { writeLetter } from '../../platform/mail/letter.js';
-import { Mailer } from '../../platform/mail/mailer.js';
 import { User } from '../accounts/user.entity.js';
 import { OrganizationMember, OrganizationsStore } from '../organizations/index.js';
 import { Invitation } from './invitation.entity.js';
+import { InvitationLetter } from './invitation-letter.js';
 import {
   CreateInvitation,
   InvitationId,
@@ -31,9 +29,8 @@ export class InvitationsService {
     @Inject(Database) private readonly database: Database,
     @Inject(InvitationsStore) private readonly invitations: InvitationsStore,
     @Inject(OrganizationsStore) private readonly organizations: OrganizationsStore,
-    @Inject(Mailer) private readonly mailer: Mailer,
+    @Inject(InvitationLetter) private readonly letter: InvitationLetter,
     @Inject(Audit) private readonly audit: Audit,
-    @Inject(Config) private readonly config: Config,
   ) {}
 
   @Action({
@@ -61,12 +58,16 @@ export class InvitationsService {
     permission: 'invitation.manage',
     input: CreateInvitation,
     output: SentInvitationView,
-    refuses: { 409: 'They are a member already, or have an open invitation' },
+    refuses: {
+      409: 'They are a member already, or have an open invitation',
+      429: 'Too many mails in this hour',
+    },
   })
   async create(actor: Actor, input: CreateInvitation): Promise<SentInvitationView> {
     const { organization_id: organizationId, email, role = 'member' } = input;
     const { role: own, name } = await this.organizations.require(actor, 'invitation.manage', organizationId);
     requireNotAbove(own, role);
+    await this.letter.allow(actor, User.normalizeEmail(email));
     const invitation = new Invitation({ organizationId, email, role, invitedBy: actor.id });
     try {
       return await this.database.transaction(async unit => {
@@ -89,10 +90,11 @@ export class InvitationsService {
     permission: 'invitation.manage',
     input: InvitationId,
     output: SentInvitationView,
-    refuses: { 409: 'It is no longer open', 410: 'It was withdrawn' },
+    refuses: { 409: 'It is no longer open', 410: 'It was withdrawn', 429: 'Too many mails in this hour' },
   })
   async resend(actor: Actor, { organization_id, id }: InvitationId): Promise<SentInvitationView> {
     const { role: own, name } = await this.organizations.require(actor, 'invitation.manage', organization_id);
+    await this.letter.allow(actor, await this.invitations.addressOf(organization_id, id));
     return this.database.transaction(async unit => {
       const invitation = await this.invitations.hold(unit, organization_id, id);
       requireNotAbove(own, invitation.role);
@@ -130,23 +132,11 @@ export class InvitationsService {
     unit: UnitOfWork,
     actor: Actor,
     invitation: Invitation,
-    { action, token, organization }: { action: string; token: string; organization: string },
+    { action, ...words }: { action: string; token: string; organization: string },
   ): Promise<SentInvitationView> {
-    const link = `${this.config.baseUrl}/invitations/${token}`;
-    await this.mailer.send(unit, {
-      to: invitation.email,
-      subject: `${actor.name} invites you to ${organization}`,
-      ...writeLetter({
-        heading: `Join ${organization}`,
-        paragraphs: [
-          `${actor.name} invites you to work in ${organization} as ${invitation.role}.`,
-          'The link is good for seven days.',
-        ],
-        action: { label: 'See the invitation', url: link },
-      }),
-    });
+    const link = await this.letter.send(unit, actor, invitation, words);
     await this.record(unit, actor, action, invitation);
-    return { ...entityView(invitation), link, mailed: this.mailer.isConfigured };
+    return { ...entityView(invitation), link, mailed: this.letter.isMailed };
   }
 
   private record(unit: UnitOfWork, actor: Actor, action: string, invitation: Invitation): Promise<void> {

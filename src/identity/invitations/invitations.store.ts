@@ -27,6 +27,18 @@ export class InvitationsStore {
     return (after ? query.where('id', '>', after) : query).execute();
   }
 
+  /** The address that an invitation of an organization is for. */
+  async addressOf(organizationId: string, id: string): Promise<string> {
+    const row = await this.database
+      .tables<InvitationTables>()
+      .selectFrom('invitation')
+      .select('email')
+      .where('organization_id', '=', organizationId)
+      .where('id', '=', id)
+      .executeTakeFirst();
+    return required(row).email;
+  }
+
   /** An invitation of an organization, held until the transaction ends. */
   async hold(unit: UnitOfWork, organizationId: string, id: string): Promise<Invitation> {
     return required(

@@ -1,9 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Snapshot } from '#libs/workspace-fs/index.js';
 import { Config } from '../../platform/config/config.js';
-import { Conflict, TooLarge } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/http/problem.js';
 import { WorkspaceFolders } from '../workspaces/index.js';
 import { ChangeLog } from './change-log.js';
+
+/** There is no room for a write: 413 for bytes, 409 for the number of files. Says how much the workspace holds. */
+export class NoRoom extends Problem {}
 
 interface Amount {
   bytes: number;
@@ -160,10 +163,12 @@ export class WorkspaceQuota {
   private refuse(usage: Amount, more: Amount): never {
     const { maxWorkspaceBytes, maxWorkspaceFiles } = this.config;
     if (usage.bytes + more.bytes > maxWorkspaceBytes)
-      throw new TooLarge(
+      throw new NoRoom(
+        413,
         `The workspace holds ${usage.bytes} of the ${maxWorkspaceBytes} bytes it may have, and this takes ${more.bytes} more; delete something first`,
       );
-    throw new Conflict(
+    throw new NoRoom(
+      409,
       `The workspace holds ${usage.files} of the ${maxWorkspaceFiles} files and folders it may have, and this makes ${more.files} more; delete something first`,
     );
   }

@@ -1,7 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { WorkspaceFs, WriteOptions, Written } from '#libs/workspace-fs/index.js';
+import { TooLarge } from '../../platform/http/problem.js';
 import { ChangeLog } from '../changes/change-log.js';
-import { WorkspaceQuota } from '../changes/workspace-quota.js';
+import { NoRoom, WorkspaceQuota } from '../changes/workspace-quota.js';
 import type { Writer } from '../changes/writer.js';
 
 /** Where something is written, and by whom. */
@@ -20,7 +21,17 @@ export class OutsideWrites {
     @Inject(ChangeLog) private readonly changes: ChangeLog,
   ) {}
 
-  async write(
+  /** How full the workspace is, is nothing to outsiders: they hear (413) that there is no room. */
+  async write(where: Destination, bytes: AsyncIterable<Uint8Array>, options: WriteOptions): Promise<Written> {
+    try {
+      return await this.writeWithin(where, bytes, options);
+    } catch (error) {
+      if (!(error instanceof NoRoom)) throw error;
+      throw new TooLarge('There is no room for this; whoever shared the folder can make some');
+    }
+  }
+
+  private async writeWithin(
     { workspaceId, files, path, writer }: Destination,
     bytes: AsyncIterable<Uint8Array>,
     options: WriteOptions,

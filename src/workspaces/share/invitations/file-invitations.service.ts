@@ -69,7 +69,11 @@ export class FileInvitationsService {
     permission: 'share.manage',
     input: CreateFileInvitation,
     output: SentFileInvitationView,
-    refuses: { 404: 'No such workspace or path', 409: 'The path cannot be shared' },
+    refuses: {
+      404: 'No such workspace or path',
+      409: 'The path cannot be shared',
+      429: 'Too many mails in this hour',
+    },
   })
   async create(actor: Actor, input: CreateFileInvitation): Promise<SentFileInvitationView> {
     const { workspace_id: workspaceId, role = 'viewer' } = input;
@@ -79,6 +83,7 @@ export class FileInvitationsService {
     const { type } = await this.folders.open(workspace).stat(path);
     if (type !== 'file' && type !== 'directory') throw new Conflict('Only files and folders can be shared');
     const email = User.normalizeEmail(input.email);
+    await this.mail.allow(actor, email);
     const token = randomSecret();
     const tokenHash = hashSecret(token);
     const invitation = new FileInvitation({ workspaceId, path, email, role, tokenHash, invitedBy: actor.id });

@@ -1,9 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { MailAllowance } from '../../../identity/index.js';
 import type { Actor } from '../../../platform/access/actor.js';
 import { Config } from '../../../platform/config/config.js';
 import type { UnitOfWork } from '../../../platform/database/database.js';
 import { writeLetter } from '../../../platform/mail/letter.js';
 import { Mailer } from '../../../platform/mail/mailer.js';
+import { plainName } from '../pages/plain-name.js';
 import type { FileInvitation } from './file-invitation.entity.js';
 
 /** What somebody who is invited to a file reads. */
@@ -11,6 +13,7 @@ import type { FileInvitation } from './file-invitation.entity.js';
 export class InvitationMail {
   constructor(
     @Inject(Mailer) private readonly mailer: Mailer,
+    @Inject(MailAllowance) private readonly allowance: MailAllowance,
     @Inject(Config) private readonly config: Config,
   ) {}
 
@@ -18,10 +21,15 @@ export class InvitationMail {
     return this.mailer.isConfigured;
   }
 
+  /** Refuses (429) one mail too many. Before the transaction that sends it. */
+  allow(actor: Actor, email: string): Promise<void> {
+    return this.allowance.spend(actor, email);
+  }
+
   /** Answers the link. */
   async send(unit: UnitOfWork, { name }: Actor, invitation: FileInvitation, token: string): Promise<string> {
     const link = `${this.config.baseUrl}/file-invitations/${token}`;
-    const what = invitation.path.split('/').at(-1) || 'a workspace';
+    const what = plainName(invitation.path) || 'a workspace';
     const may = invitation.role === 'editor' ? 'read and change it' : 'read it';
     await this.mailer.send(unit, {
       to: invitation.email,

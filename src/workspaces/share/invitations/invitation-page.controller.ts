@@ -5,6 +5,7 @@ import { hashSecret } from '../../../identity/index.js';
 import { Public } from '../../../platform/access/access.js';
 import { escapeHtml } from '../../../platform/http/html.js';
 import { type HtmlPage, htmlDocument, htmlHeaders } from '../../../platform/http/html-page.js';
+import { plainName } from '../pages/plain-name.js';
 import { FileInvitationsStore, type OpenInvitation } from './file-invitations.store.js';
 
 const GONE: HtmlPage = {
@@ -31,7 +32,7 @@ export class InvitationPageController {
 }
 
 function pageOf({ path, email, role, invited_by_name }: OpenInvitation, token: string): HtmlPage {
-  const name = path.split('/').at(-1) || 'a workspace';
+  const name = plainName(path) || 'a workspace';
   const may = role === 'editor' ? 'read and change' : 'read';
   return {
     title: `${invited_by_name ?? 'Somebody'} shares “${name}” with you`,

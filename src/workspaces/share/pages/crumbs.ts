@@ -1,4 +1,5 @@
 import { type Html, html } from './html.js';
+import { plainName } from './plain-name.js';
 
 /** Where a page of a share stands: the share's own address, its name, and the way down from there. */
 export interface Place {
@@ -14,13 +15,15 @@ export function addressOf(home: string, within: string): string {
   return within === '' ? home : `${home}/path/${within.split('/').map(encodeURIComponent).join('/')}`;
 }
 
-export const nameOf = ({ name, within }: Place): string => within.split('/').at(-1) || name;
+/** As it is shown. */
+export const nameOf = ({ name, within }: Place): string => plainName(within) || plainName(name);
 
 export function crumbs({ home, name, within }: Place): Html {
   const steps = within === '' ? [] : within.split('/');
   if (steps.length === 0) return html``;
   const above = [name, ...steps.slice(0, -1)].map(
-    (step, depth) => html`<li><a href="${addressOf(home, steps.slice(0, depth).join('/'))}">${step}</a></li>`,
+    (step, depth) =>
+      html`<li><a href="${addressOf(home, steps.slice(0, depth).join('/'))}">${plainName(step)}</a></li>`,
   );
-  return html`<nav aria-label="Breadcrumb"><ol class="crumbs">${above}<li aria-current="page">${steps.at(-1)}</li></ol></nav>`;
+  return html`<nav aria-label="Breadcrumb"><ol class="crumbs">${above}<li aria-current="page">${plainName(within)}</li></ol></nav>`;
 }

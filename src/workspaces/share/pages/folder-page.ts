@@ -4,6 +4,7 @@ import { type Html, html } from './html.js';
 import { icon, SAVE_ICON } from './icons.js';
 import type { SharePage } from './layout.js';
 import { iconFor } from './media.js';
+import { plainName } from './plain-name.js';
 import { countInWords, sizeInWords, timeInWords } from './words.js';
 
 export interface FolderView {
@@ -75,7 +76,7 @@ function row({ path, type, size, modified_at }: Entry, { home, within }: Place):
   const name = path.slice(path.lastIndexOf('/') + 1);
   const isFolder = type === 'directory';
   const address = addressOf(home, within === '' ? name : `${within}/${name}`);
-  return html`<tr><td><a href="${address}">${icon(isFolder ? 'folder' : iconFor(name))}<span>${name}</span></a></td><td class="num">${isFolder ? '—' : sizeInWords(size)}</td><td class="when">${timeInWords(modified_at)}</td></tr>
+  return html`<tr><td><a href="${address}">${icon(isFolder ? 'folder' : iconFor(name))}<span>${plainName(name)}</span></a></td><td class="num">${isFolder ? '—' : sizeInWords(size)}</td><td class="when">${timeInWords(modified_at)}</td></tr>
 `;
 }
 

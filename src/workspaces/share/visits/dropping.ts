@@ -6,6 +6,7 @@ import { Config } from '../../../platform/config/config.js';
 import { OutsideWrites } from '../outside-writes.js';
 import { type Drop, dropPage } from '../pages/form-pages.js';
 import { sendSharePage } from '../pages/layout.js';
+import { plainName } from '../pages/plain-name.js';
 import { receiveFiles } from './receive-files.js';
 import { isAbsent, toldToVisitors } from './told-to-visitors.js';
 import { UploadNames } from './upload-names.js';
@@ -75,7 +76,7 @@ export class Dropping {
   }
 
   private form({ home, name }: Visit): Drop {
-    return { home, name, maxFiles: MOST_FILES, maxBytes: this.config.maxFileBytes };
+    return { home, name: plainName(name), maxFiles: MOST_FILES, maxBytes: this.config.maxFileBytes };
   }
 }
 

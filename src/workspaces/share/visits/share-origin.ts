@@ -41,13 +41,14 @@ export class ShareOrigin {
   /** Stands before all routes, those of other frameworks included. */
   register(fastify: FastifyInstance): void {
     fastify.addHook('onRequest', (request, reply, done) => {
-      const isPage = PAGES.test(request.url);
+      // However the address is spelt: escapes and absolute forms lead to the same route.
+      const isPage = PAGES.test(request.routeOptions.url ?? '');
       if (this.isHere(request)) {
         void reply.headers(SHARE_HEADERS);
         if (isPage) done();
         else if (request.url === '/robots.txt') sendRobots(reply);
         else sendNotice(reply, 'nowhere');
-      } else if (isPage) this.sendOver(request, reply);
+      } else if (isPage || PAGES.test(request.url)) this.sendOver(request, reply);
       else done();
     });
     fastify.addHook('onSend', (request, reply, payload, done) => {
@@ -65,10 +66,13 @@ export class ShareOrigin {
 
   private sendOver({ method, url }: FastifyRequest, reply: FastifyReply): void {
     if (this.address && (method === 'GET' || method === 'HEAD'))
-      void reply.redirect(`${this.address.origin}${url}`, 308);
+      void reply.redirect(`${this.address.origin}${pathOf(url)}`, 308);
     else sendNotice(reply, 'nowhere');
   }
 }
+
+/** Of a request target, which may be absolute (RFC 9112 section 3.2.2), without its host. */
+const pathOf = (target: string): string => target.replace(/^[a-z]+:\/\/[^/]*/i, '');
 
 function shareAddressOf(baseUrl: string): URL | undefined {
   if (!URL.canParse(baseUrl)) return undefined;

@@ -62,9 +62,9 @@ export class VisitorsController {
 const tokenOf = ({ params }: FastifyRequest) => (params as { token: string }).token;
 const pathOf = ({ url }: FastifyRequest) => url.split('?', 1).join('');
 
-/** From the address as it was sent: routers differ in what they make of escapes. */
+/** From the address as it was sent, which may be absolute: routers differ in what they make of escapes. */
 function withinOf(request: FastifyRequest): string {
-  const [, within = ''] = /^\/s\/[^/]+\/path\/(.*)$/.exec(pathOf(request)) ?? [];
+  const [, within = ''] = /^(?:[a-z]+:\/\/[^/]*)?\/[^/]+\/[^/]+\/path\/(.*)$/i.exec(pathOf(request)) ?? [];
   return decodeURIComponent(within);
 }
 

@@ -1,0 +1,50 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Actor } from '../../platform/access/actor.js';
+import { Config } from '../../platform/config/config.js';
+import type { UnitOfWork } from '../../platform/database/database.js';
+import { writeLetter } from '../../platform/mail/letter.js';
+import { Mailer } from '../../platform/mail/mailer.js';
+import type { Invitation } from './invitation.entity.js';
+import { MailAllowance } from './mail-allowance.js';
+
+/** What somebody who is invited into an organization reads. */
+@Injectable()
+export class InvitationLetter {
+  constructor(
+    @Inject(Mailer) private readonly mailer: Mailer,
+    @Inject(MailAllowance) private readonly allowance: MailAllowance,
+    @Inject(Config) private readonly config: Config,
+  ) {}
+
+  get isMailed(): boolean {
+    return this.mailer.isConfigured;
+  }
+
+  /** Refuses (429) one mail too many. Before the transaction that sends it. */
+  allow(actor: Actor, email: string): Promise<void> {
+    return this.allowance.spend(actor, email);
+  }
+
+  /** Answers the link. */
+  async send(
+    unit: UnitOfWork,
+    { name }: Actor,
+    { email, role }: Invitation,
+    { token, organization }: { token: string; organization: string },
+  ): Promise<string> {
+    const link = `${this.config.baseUrl}/invitations/${token}`;
+    await this.mailer.send(unit, {
+      to: email,
+      subject: `${name} invites you to ${organization}`,
+      ...writeLetter({
+        heading: `Join ${organization}`,
+        paragraphs: [
+          `${name} invites you to work in ${organization} as ${role}.`,
+          'The link is good for seven days.',
+        ],
+        action: { label: 'See the invitation', url: link },
+      }),
+    });
+    return link;
+  }
+}

@@ -1,0 +1,24 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Actor } from '../../platform/access/actor.js';
+import { Mailer } from '../../platform/mail/mailer.js';
+import { Quotas } from '../auth/protection/quotas.js';
+import { hashSecret } from '../secrets.js';
+
+const MOST_SENT_AN_HOUR = 100;
+const MOST_RECEIVED_AN_HOUR = 10;
+
+/** How many invitations leave by mail: they go to people who did not ask for them, with words that others chose. */
+@Injectable()
+export class MailAllowance {
+  constructor(
+    @Inject(Mailer) private readonly mailer: Mailer,
+    @Inject(Quotas) private readonly quotas: Quotas,
+  ) {}
+
+  /** Counts one mail of the caller's to an address; 429 where that is more than either may have in an hour. */
+  async spend(actor: Actor, email: string): Promise<void> {
+    if (!this.mailer.isConfigured) return;
+    await this.quotas.spendOfAccount('invitations-by', actor.id, MOST_SENT_AN_HOUR);
+    await this.quotas.spendOfAccount('invitations-to', hashSecret(email), MOST_RECEIVED_AN_HOUR);
+  }
+}

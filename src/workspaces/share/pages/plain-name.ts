@@ -1,0 +1,13 @@
+const MOST_SHOWN = 120;
+
+/**
+ * The last name of a path as people may be shown it: what would break a line, turn the text around or stay unseen is a
+ * visible sign, so that a name cannot pass for another.
+ */
+export function plainName(path: string): string {
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  // Joiners belong to words and emoji of many languages.
+  const plain = name.replace(/(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd');
+  const signs = [...plain];
+  return signs.length > MOST_SHOWN ? `${signs.slice(0, MOST_SHOWN).join('')}…` : plain;
+}
