@@ -65,10 +65,12 @@ const defaults = {
  */
 export class EgressProxy {
   private readonly server: Server;
-  private readonly list: AllowList;
+  private list: AllowList;
   private readonly meter: ByteMeter;
   private readonly options: typeof defaults & EgressProxyOptions;
   private readonly open = new Set<Duplex>();
+  /** Connections to hosts, and which host each leads to. */
+  private readonly leading = new Map<Socket, string>();
 
   constructor(options: EgressProxyOptions) {
     this.options = { ...defaults, ...options };
@@ -89,6 +91,12 @@ export class EgressProxy {
   async listen(path: string): Promise<void> {
     this.server.listen(path);
     await once(this.server, 'listening');
+  }
+
+  /** From now on these hosts may be reached; connections to others end at once. */
+  setHosts(hosts: readonly string[]): void {
+    this.list = new AllowList(hosts);
+    for (const [socket, host] of this.leading) if (!this.list.allows(host)) socket.destroy();
   }
 
   /** Ends every connection. Harmless twice. */
@@ -156,14 +164,8 @@ export class EgressProxy {
 
   /** A connection to a host that may be reached, which tells of itself when it is over. */
   private async connect(host: string, port: number): Promise<Socket> {
-    const { ports, allows, resolve, connectTimeoutMs, idleTimeoutMs, maxConnections, advice } = this.options;
-    if (!this.list.allows(host)) {
-      const listed = this.list.entries.slice(0, 20).join(', ') || 'none';
-      throw new EgressRefusal(
-        'not_listed',
-        `${host} is not one of the hosts that may be reached from here (${listed}). ${advice}`,
-      );
-    }
+    const { ports, allows, resolve, connectTimeoutMs, idleTimeoutMs, maxConnections } = this.options;
+    this.requireListed(host);
     if (!ports.includes(port))
       throw new EgressRefusal(
         'port',
@@ -175,14 +177,32 @@ export class EgressProxy {
     const startedAt = performance.now();
     const socket = await dial(host, await permittedAddresses(host, resolve, allows), port, connectTimeoutMs);
     this.keep(socket);
+    this.leading.set(socket, host);
     socket.setTimeout(idleTimeoutMs, () => socket.destroy());
     socket.once('close', () => {
+      this.leading.delete(socket);
       const { bytesWritten: bytes_out, bytesRead: bytes_in } = socket;
       const duration_ms = Math.round(performance.now() - startedAt);
       this.options.onConnection({ host, port, address, bytes_out, bytes_in, duration_ms });
     });
     const address = socket.remoteAddress;
-    return socket;
+    try {
+      // The list may have changed while it was looked up and dialled.
+      this.requireListed(host);
+      return socket;
+    } catch (error) {
+      socket.destroy();
+      throw error;
+    }
+  }
+
+  private requireListed(host: string): void {
+    if (this.list.allows(host)) return;
+    const listed = this.list.entries.slice(0, 20).join(', ') || 'none';
+    throw new EgressRefusal(
+      'not_listed',
+      `${host} is not one of the hosts that may be reached from here (${listed}). ${this.options.advice}`,
+    );
   }
 
   private keep(socket: Duplex): void {

@@ -108,6 +108,24 @@ describe('what sandboxes connect to', () => {
     ]);
   });
 
+  it('changes in sandboxes that run, too', async () => {
+    const inSession = async (command: string) => {
+      const call = { input: { command, timeout_seconds: 60 }, session: 'way-out' };
+      return (await ada.client.post(`/api/workspaces/${workspace}/tools/bash`, call)).body.output;
+    };
+    const until = (sentence: string) =>
+      `until (${ask('b.example.org')}) | grep '${sentence}'; do :; done | head -1`;
+    expect(await inSession(ask('localhost'))).toContain('localhost leads to an address');
+    await ada.client.patch(address, { hosts: ['other.example'], presets: [] });
+    expect(await inSession(until('is not one of the hosts'))).toContain('from here (other.example)');
+    expect(await inSession(ask('localhost'))).toContain('localhost is not one of the hosts');
+    await ada.client.patch(address, { mode: 'none' });
+    expect(
+      await inSession(`until (${ask('other.example')}) | grep 'from here (none)'; do :; done`),
+    ).toContain('other.example is not one of the hosts');
+    await ada.client.patch(address, { mode: 'allow' });
+  });
+
   it('is nothing again once it is switched off', async () => {
     expect((await ada.client.patch(address, { mode: 'none' })).body).toMatchObject({
       mode: 'none',

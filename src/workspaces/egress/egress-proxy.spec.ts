@@ -172,6 +172,37 @@ describe('the egress proxy', () => {
     expect(await send('nonsense\r\n\r\n')).toContain('no request that a proxy understands');
   });
 
+  it('follows a change of the list: connections to hosts that are listed no more end, others go on', async () => {
+    const proxy = await start();
+    const open = async (host: string) => {
+      const socket = connect(join(folder, 'egress.sock')).setEncoding('latin1');
+      const read = () => new Promise<string>(resolve => socket.once('data', resolve));
+      socket.write(`CONNECT ${host}:${portOf(echo)} HTTP/1.1\r\nHost: ${host}:${portOf(echo)}\r\n\r\n`);
+      expect(await read()).toContain('200 Connection established');
+      return { socket, read };
+    };
+    const [kept, ended] = [await open('a.wild.example'), await open('allowed.example')];
+    const closed = new Promise(resolve => ended.socket.once('close', resolve));
+    proxy.setHosts(['*.wild.example', 'new.example']);
+    await closed;
+    kept.socket.write('still');
+    expect(await kept.read()).toBe('still');
+    kept.socket.destroy();
+    expect(await tunnel(`allowed.example:${portOf(echo)}`)).toContain('is not one of the hosts');
+    expect(await tunnel(`new.example:${portOf(echo)}`)).toContain('ping');
+  });
+
+  it('refuses a host that is taken off the list while it is looked up', async () => {
+    const proxy = await start({
+      resolve: async () => {
+        proxy.setHosts([]);
+        return ['127.0.0.1'];
+      },
+    });
+    expect(await tunnel(`allowed.example:${portOf(echo)}`)).toContain('is not one of the hosts');
+    expect(refusals).toEqual(['not_listed']);
+  });
+
   it('lets through so many bytes and no more', async () => {
     await start({ maxBytes: 6 });
     expect(await tunnel(`allowed.example:${portOf(echo)}`)).not.toContain('pingping');

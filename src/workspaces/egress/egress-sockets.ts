@@ -11,7 +11,8 @@ import {
 import { isPublicAddress } from '#libs/guarded-fetch/index.js';
 import { Config } from '../../platform/config/config.js';
 import { Log } from '../../platform/log/log.js';
-import { EgressStore } from './egress.store.js';
+import { Signals } from '../../platform/signals/signals.js';
+import { EgressStore, egressTopic } from './egress.store.js';
 
 const SHOWN = 20;
 const ADVICE =
@@ -39,12 +40,13 @@ export class EgressSockets {
   constructor(
     @Inject(Config) private readonly config: Config,
     @Inject(EgressStore) private readonly egress: EgressStore,
+    @Inject(Signals) private readonly signals: Signals,
     @Inject(Log) private readonly log: Log,
   ) {}
 
-  /** Undefined where nothing may be reached. */
+  /** Undefined where nothing may be reached. What is changed later holds for an open way out at once. */
   async open(use: EgressUse): Promise<OpenEgress | undefined> {
-    const hosts = this.egress.reachable(await this.egress.rule(use.workspaceId));
+    const hosts = await this.hostsOf(use);
     if (hosts.length === 0) return undefined;
     const folder = await mkdtemp(path.join(this.config.scratchDir ?? tmpdir(), 'atelier-egress-'));
     const refused = new Set<string>();
@@ -56,12 +58,16 @@ export class EgressSockets {
         this.tellRefusal(use, refusal, target);
       },
     });
+    const unfollow = this.follow(use, proxy);
     const close = async (): Promise<void> => {
+      unfollow();
       await proxy.close();
       await rm(folder, { recursive: true, force: true });
     };
     try {
       await fill(folder, proxy, use.owner);
+      // It may have been changed before it was followed.
+      proxy.setHosts(await this.hostsOf(use));
     } catch (error) {
       await close();
       throw error;
@@ -72,6 +78,27 @@ export class EgressSockets {
       return taken;
     };
     return { folder, takeRefused, close };
+  }
+
+  private async hostsOf({ workspaceId }: EgressUse): Promise<string[]> {
+    return this.egress.reachable(await this.egress.rule(workspaceId));
+  }
+
+  /** Has a proxy let through what its workspace may reach from now on; returns what ends that. */
+  private follow(use: EgressUse, proxy: EgressProxy): () => void {
+    let turn = Promise.resolve();
+    const look = async (): Promise<void> => {
+      try {
+        proxy.setHosts(await this.hostsOf(use));
+      } catch (error) {
+        // What may be reached cannot be told, so nothing is; the next signal, as after a lost connection, looks again.
+        proxy.setHosts([]);
+        this.log.warn({ err: error, workspace_id: use.workspaceId }, 'egress is closed until it can be told');
+      }
+    };
+    return this.signals.subscribe(egressTopic(use.workspaceId), () => {
+      turn = turn.then(look);
+    });
   }
 
   private tell({ workspaceId, caller }: EgressUse, connection: EgressConnection): void {

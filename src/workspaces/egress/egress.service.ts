@@ -6,9 +6,10 @@ import { Audit } from '../../platform/audit/audit.js';
 import { Config } from '../../platform/config/config.js';
 import { Database } from '../../platform/database/database.js';
 import { Conflict, Invalid, translateErrors } from '../../platform/http/problem.js';
+import { Signals } from '../../platform/signals/signals.js';
 import { WorkspacesStore } from '../workspaces/index.js';
 import { EgressView, ReadEgress, UpdateEgress } from './egress.dto.js';
-import { type EgressRule, EgressStore } from './egress.store.js';
+import { type EgressRule, EgressStore, egressTopic } from './egress.store.js';
 
 translateErrors(EgressRefusal, error => new Invalid(error.message));
 
@@ -21,6 +22,7 @@ export class EgressService {
     @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
     @Inject(EgressStore) private readonly egress: EgressStore,
     @Inject(Audit) private readonly audit: Audit,
+    @Inject(Signals) private readonly signals: Signals,
   ) {}
 
   @Action({
@@ -38,7 +40,7 @@ export class EgressService {
 
   @Action({
     name: 'egress_update',
-    summary: 'Set which hosts the sandboxes of a workspace may connect to, from the next one on',
+    summary: 'Set which hosts the sandboxes of a workspace may connect to',
     effect: 'write',
     permission: 'workspace.update',
     input: UpdateEgress,
@@ -55,6 +57,7 @@ export class EgressService {
         throw new Conflict('This installation lets no sandbox connect to anything (SANDBOX_EGRESS=none)');
       const after = { mode, hosts: hosts ?? before.hosts, presets: [...new Set(presets)] };
       await this.egress.put(unit, workspace_id, actor.id, after);
+      await this.signals.notify(unit, egressTopic(workspace_id));
       await this.audit.record(unit, actor, {
         ...{ action: 'workspace.set_egress', target_type: 'workspace', target_id: workspace_id },
         ...{ organization_id: workspace.organizationId, workspace_id, details: { from: before, to: after } },

@@ -11,6 +11,9 @@ export interface EgressRule {
   presets: string[];
 }
 
+/** What is signalled when the rule of a workspace has changed. */
+export const egressTopic = (workspaceId: string): string => `egress:${workspaceId}`;
+
 const NOTHING: EgressRule = { mode: 'none', hosts: [], presets: [] };
 
 /** Where sandboxes of each workspace may connect to. */
