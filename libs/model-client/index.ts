@@ -16,4 +16,3 @@ export {
   wrapSummary,
 } from './summary.js';
 export type { RequestedTool } from './tool-arguments.js';
-export { Turnstile } from './turnstile.js';

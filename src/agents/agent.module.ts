@@ -46,6 +46,7 @@ import { ChatSummariesStore } from './context/chat-summaries.store.js';
 import { Compactor } from './context/compactor.js';
 import { ModelCatalog } from './models/model-catalog.js';
 import { ModelSettingsStore } from './models/model-settings.store.js';
+import { ModelSlots } from './models/model-slots.js';
 import { ModelsController } from './models/models.controller.js';
 import { ModelsService } from './models/models.service.js';
 import { AgentLint } from './subagents/agent-lint.js';
@@ -101,6 +102,7 @@ import { TasksStore } from './tasks/tasks.store.js';
     MessagesStore,
     ModelCatalog,
     ModelSettingsStore,
+    ModelSlots,
     ModelsService,
     WorkspaceBudgetsService,
     SubagentsService,

@@ -1,4 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { ModelSlots } from '../../src/agents/models/model-slots.js';
+import { DatabaseConnection } from '../../src/platform/database/connection.js';
+import { Database, newId } from '../../src/platform/database/database.js';
+import { Log } from '../../src/platform/log/log.js';
+import { LiveProcesses } from '../../src/platform/signals/live-processes.js';
+import { Signals } from '../../src/platform/signals/signals.js';
 import { FakeAnthropic } from '../fakes/anthropic-server.js';
 import { FakeOpenAi } from '../fakes/openai-server.js';
 import { AgentClient, textOf } from '../harness/agent.js';
@@ -142,5 +148,91 @@ describe('a provider that is asked one thing at a time', () => {
     go();
     expect((await agent.ended(first)).result.response).toBe('First.');
     expect((await agent.ended(third)).result.response).toBe('Third.');
+  });
+
+  describe('over several processes', () => {
+    let elsewhere: { slots: ModelSlots; end: () => Promise<void> };
+    const never = new AbortController().signal;
+    const from = (organizationId: string) => ({ provider: 'local', organizationId, limit: 1 });
+
+    beforeAll(async () => {
+      const [database, connection, log] = [Database, DatabaseConnection, Log].map(part =>
+        service.app.get(part as never),
+      ) as [Database, DatabaseConnection, Log];
+      const signals = new Signals(connection, log);
+      await signals.onApplicationBootstrap();
+      const processes = new LiveProcesses(database, signals, log);
+      await processes.onApplicationBootstrap();
+      const end = async () => {
+        await processes.onApplicationShutdown();
+        await signals.onApplicationShutdown();
+      };
+      elsewhere = { slots: new ModelSlots(database, signals, processes, log), end };
+    });
+    afterAll(() => elsewhere.end());
+
+    it('waits for what another one asks', async () => {
+      const leave = await elsewhere.slots.enter(from(ada.organizationId), never, () => undefined);
+      local.reply({ text: 'At last.' });
+      const asked = local.requests.length;
+      const sent = await agent.send('go', { model: SMALL });
+      await agent.until(sent, ({ event }) => event === 'step.waiting');
+      expect(local.requests.length).toBe(asked);
+      leave();
+      leave();
+      expect((await agent.ended(sent)).result.response).toBe('At last.');
+    });
+
+    it('takes turns among organizations, and forgets who gives up', async () => {
+      const here = service.app.get(ModelSlots);
+      const [busy, calm] = [newId(), newId()];
+      const leave = await here.enter(from(busy), never, () => undefined);
+      const order: string[] = [];
+      const come = (slots: ModelSlots, name: string, organization: string, signal = never) => {
+        const waits = Promise.withResolvers<void>();
+        const done = slots.enter(from(organization), signal, waits.resolve).then(out => {
+          order.push(name);
+          out();
+        });
+        return { done, waits: waits.promise };
+      };
+      const gaveUp = new AbortController();
+      const lost = come(elsewhere.slots, 'lost', busy, gaveUp.signal);
+      await lost.waits;
+      const all = [];
+      for (const [slots, name, organization] of [
+        [here, 'busy 1', busy],
+        [elsewhere.slots, 'busy 2', busy],
+        [here, 'busy 3', busy],
+        [elsewhere.slots, 'calm 1', calm],
+        [here, 'calm 2', calm],
+      ] as const) {
+        const one = come(slots, name, organization);
+        await one.waits;
+        all.push(one.done);
+      }
+      gaveUp.abort(new Error('Not any more'));
+      await expect(lost.done).rejects.toThrow('Not any more');
+      leave();
+      await Promise.all(all);
+      const turns = order.map(name => name.slice(0, 4));
+      expect(turns.indexOf('calm')).toBeLessThan(2);
+      expect(turns.lastIndexOf('calm')).toBeLessThan(4);
+      expect(order.filter(name => name.startsWith('busy'))).toEqual(['busy 1', 'busy 2', 'busy 3']);
+    });
+
+    it('frees what a lost one held', async () => {
+      const [holder, id] = [newId(), newId()];
+      await service.database.query(`insert into process (id, seen_at) values ($1, now())`, [holder]);
+      await service.database.query(
+        `insert into model_slot (id, provider, organization_id, holder, round, entered) values ($1, 'local', $2, $3, 0, true)`,
+        [id, ada.organizationId, holder],
+      );
+      local.reply({ text: 'Freed.' });
+      const sent = await agent.send('go', { model: SMALL });
+      await agent.until(sent, ({ event }) => event === 'step.waiting');
+      expect((await agent.ended(sent)).result.response).toBe('Freed.');
+      expect(await service.database.query('select id from model_slot where id = $1', [id])).toEqual([]);
+    });
   });
 });

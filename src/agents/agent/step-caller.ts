@@ -1,11 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import {
-  costUsd,
-  type StepRequest,
-  type StepResult,
-  streamStep,
-  Turnstile,
-} from '#libs/model-client/index.js';
+import { costUsd, type StepRequest, type StepResult, streamStep } from '#libs/model-client/index.js';
 import { Budgets, type PlannedSpend } from '../../identity/index.js';
 import { Config } from '../../platform/config/config.js';
 import type { Row } from '../../platform/database/rows.js';
@@ -13,6 +7,7 @@ import { Unavailable } from '../../platform/http/problem.js';
 import type { ModelInput } from '../context/context-window.js';
 import { estimateUsd } from '../models/estimate.js';
 import { type CallableModel, ModelCatalog } from '../models/model-catalog.js';
+import { ModelSlots } from '../models/model-slots.js';
 import { ModelUnusable } from '../models/model-unusable.js';
 import { ModelsService } from '../models/models.service.js';
 import type { Run } from './run.entity.js';
@@ -40,13 +35,11 @@ export interface ModelAnswer {
 /** Calls models on behalf of runs, within their budgets. */
 @Injectable()
 export class StepCaller {
-  /** By provider. */
-  private readonly turnstiles = new Map<string, Turnstile>();
-
   constructor(
     @Inject(ModelsService) private readonly models: ModelsService,
     @Inject(ModelCatalog) private readonly catalog: ModelCatalog,
     @Inject(Budgets) private readonly budgets: Budgets,
+    @Inject(ModelSlots) private readonly slots: ModelSlots,
     @Inject(Config) private readonly config: Config,
   ) {}
 
@@ -100,9 +93,7 @@ export class StepCaller {
     const provider = modelId.slice(0, modelId.indexOf('/'));
     const limit = this.config.modelConcurrency.get(provider);
     if (limit === undefined) return Promise.resolve(() => {});
-    const turnstile = this.turnstiles.get(provider) ?? new Turnstile(limit);
-    this.turnstiles.set(provider, turnstile);
-    return turnstile.enter(organizationId, signal, () => onWait(provider));
+    return this.slots.enter({ provider, organizationId, limit }, signal, () => onWait(provider));
   }
 
   /** What is held for a call that succeeds is freed where its cost is written down. */

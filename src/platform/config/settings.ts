@@ -405,7 +405,7 @@ export const settings = {
   ),
   modelConcurrency: setting(
     'MODEL_CONCURRENCY',
-    'Most calls that one process makes to a provider at once, e.g. anthropic=8,local=2; others wait their turn. Unset: any number.',
+    'Most calls that all processes together make to a provider at once, e.g. anthropic=8,local=2; others wait their turn. Unset: any number.',
     asLimits,
     new Map<string, number>(),
   ),

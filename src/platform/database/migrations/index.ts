@@ -17,6 +17,7 @@ import { Delivery } from './20261122-delivery.js';
 import { FileHistory } from './20261122-history.js';
 import { McpApprovals } from './20261122-mcp-approvals.js';
 import { McpSessions } from './20261122-mcp-sessions.js';
+import { ModelSlots } from './20261122-model-slots.js';
 import { NamedSessions } from './20261122-named-sessions.js';
 import { RunAuthorityMarks } from './20261122-run-authority.js';
 import { RunQueueTables } from './20261122-run-queue.js';
@@ -53,4 +54,5 @@ export const migrationsList = [
   { name: '20261122-watchers', class: Watchers },
   { name: '20261122-named-sessions', class: NamedSessions },
   { name: '20261122-workspace-signals', class: WorkspaceSignals },
+  { name: '20261122-model-slots', class: ModelSlots },
 ];
