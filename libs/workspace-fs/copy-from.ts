@@ -1,45 +1,96 @@
-import type { BigIntStats } from 'node:fs';
-import type { FileHandle } from 'node:fs/promises';
+import { forEachOf } from './concurrency.js';
+import type { Descriptor } from './descriptor.js';
+import { Destination } from './destination.js';
+import type { Directory } from './directory.js';
 import { WorkspaceFsError } from './errors.js';
+import { joinPath, parentOf } from './path.js';
 import { StagedFile } from './staged-file.js';
 import { refuseRoot, type Tree } from './tree.js';
 
 const TRIES = 3;
 
+/** How it went with one file. */
+export type Outcome = PromiseSettledResult<void>;
+
 /**
- * Copies one file from another tree to the same path, with its time, sharing blocks where the disk can, never the
- * inode. One that is there with the same size and time (in milliseconds) stays as it is. A file that changes meanwhile
- * is copied again; after a few tries the error is `busy`.
+ * Copies files from another tree to the same paths, with their times, sharing blocks where the disk can, never an inode. One
+ * that is there with the same size and time (in milliseconds) stays as it is. A file that changes meanwhile is copied again;
+ * after a few tries its error is `busy`. Each has its outcome, and is whole or not there unless the machine loses its power;
+ * durable it is once all of it is flushed, as many files are in the time that a few would take one by one.
  */
-export async function copyFrom(tree: Tree, source: Tree, path: string): Promise<void> {
-  refuseRoot(path);
-  await source.inParent(path, async (folder, name) => {
-    for (let tries = 0; tries < TRIES; tries++) {
-      const { handle, stats } = await folder.file(name);
-      try {
-        if (await copyOpen(tree, path, handle, stats)) return;
-      } finally {
-        await handle.close();
-      }
+export async function copyFrom(tree: Tree, source: Tree, paths: readonly string[]): Promise<Outcome[]> {
+  const outcomes = new Map<string, Outcome>();
+  for (const [folder, names] of byFolder(paths)) {
+    const copied = await settled(() => copyInto(tree, source, folder, names, outcomes));
+    if (copied.status === 'rejected') for (const name of names) outcomes.set(joinPath(folder, name), copied);
+  }
+  return paths.map(path => outcomes.get(path) ?? DONE);
+}
+
+const DONE: Outcome = { status: 'fulfilled', value: undefined };
+
+async function settled(work: () => Promise<void>): Promise<Outcome> {
+  const [outcome = DONE] = await Promise.allSettled([work()]);
+  return outcome;
+}
+
+function byFolder(paths: readonly string[]): Map<string, string[]> {
+  const folders = new Map<string, string[]>();
+  for (const path of paths) {
+    refuseRoot(path);
+    const folder = parentOf(path);
+    const name = path.slice(path.lastIndexOf('/') + 1);
+    const names = folders.get(folder);
+    if (names) names.push(name);
+    else folders.set(folder, [name]);
+  }
+  return folders;
+}
+
+/** Files of one folder, which is opened once on both sides. */
+function copyInto(
+  tree: Tree,
+  source: Tree,
+  folder: string,
+  names: readonly string[],
+  outcomes: Map<string, Outcome>,
+): Promise<void> {
+  return source.inFolder(folder, from =>
+    tree.toDestination(joinPath(folder, names[0] ?? ''), async first => {
+      const to = await first.folder();
+      await forEachOf(names, async name => {
+        const outcome = await settled(() => copyOne(tree, from, to, name));
+        outcomes.set(joinPath(folder, name), outcome);
+      });
+    }),
+  );
+}
+
+async function copyOne(tree: Tree, from: Directory, to: Directory, name: string): Promise<void> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const original = await from.descriptor(name);
+    try {
+      if (await copyOpen(tree, original, new Destination(to, [], name, tree.options.owner))) return;
+    } finally {
+      await original.close();
     }
-    throw new WorkspaceFsError('busy', path);
-  });
+  }
+  throw new WorkspaceFsError('busy', joinPath(from.path, name));
 }
 
 /** False where the original changed while it was copied. */
-function copyOpen(tree: Tree, path: string, handle: FileHandle, stats: BigIntStats): Promise<boolean> {
+async function copyOpen(tree: Tree, original: Descriptor, destination: Destination): Promise<boolean> {
   const { owner, maxFileBytes } = tree.options;
-  return tree.toDestination(path, async destination => {
-    const there = await destination.current();
-    if (there?.isFile() && there.size === stats.size && there.mtimeMs === stats.mtimeMs) return true;
-    return StagedFile.use(destination, maxFileBytes, async staged => {
-      await staged.file.fillFrom(handle, Number(stats.size));
-      const after = await handle.stat({ bigint: true });
-      if (after.mtimeNs !== stats.mtimeNs || after.size !== stats.size) return false;
-      await staged.file.setModified(Number(stats.mtimeMs));
-      await staged.file.finish(owner, stats.mode);
-      await staged.place(true);
-      return true;
-    });
+  const { stats } = original;
+  const there = await destination.current();
+  if (there?.isFile() && there.size === stats.size && there.mtimeMs === stats.mtimeMs) return true;
+  return StagedFile.use(destination, maxFileBytes, async staged => {
+    await staged.file.fillFrom(original, Number(stats.size));
+    const after = original.statsNow();
+    if (after.mtimeNs !== stats.mtimeNs || after.size !== stats.size) return false;
+    await staged.file.setModified(Number(stats.mtimeMs));
+    await staged.file.handOver(owner, stats.mode);
+    await staged.placeIn(destination.anchor, true);
+    return true;
   });
 }

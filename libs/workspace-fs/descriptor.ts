@@ -1,71 +1,42 @@
-import { type BigIntStats, close, closeSync, fstatSync, open, openSync, read, readSync } from 'node:fs';
-import { promisify } from 'node:util';
-import { atOnce } from './at-once.js';
-import type { Name } from './directory.js';
-
-const openLater = promisify(open);
-const readLater = promisify(read);
-const closeLater = promisify(close);
-
-/** Up to this size a read is over before the thread pool would have heard of it. */
-const QUICK_BYTES = 64 * 1024;
+import { type BigIntStats, closeSync, fstatSync } from 'node:fs';
+import { HeldDescriptor } from './held-descriptor.js';
+import { type KernelPath, openDescriptor, QUICK_BYTES, readSome } from './system-calls.js';
 
 /** A file that is open for reading. */
 export class Descriptor {
-  private inFlight = 0;
-  private closing: Promise<void> | undefined;
-  private whenIdle: (() => void) | undefined;
-
   private constructor(
-    private readonly fd: number,
+    private readonly held: HeldDescriptor,
+    /** What it was when it was opened. */
     readonly stats: BigIntStats,
   ) {}
 
-  static async open(path: Name, flags: number): Promise<Descriptor> {
-    const fd = await atOnce(
-      () => openSync(path, flags),
-      () => openLater(path, flags),
-    );
+  static async open(path: KernelPath, flags: number): Promise<Descriptor> {
+    const fd = await openDescriptor(path, flags);
     try {
-      return new Descriptor(fd, fstatSync(fd, { bigint: true }));
+      return new Descriptor(new HeldDescriptor(fd), fstatSync(fd, { bigint: true }));
     } catch (error) {
       closeSync(fd);
       throw error;
     }
   }
 
+  /** What it is by now. */
+  statsNow(): BigIntStats {
+    return fstatSync(this.held.number, { bigint: true });
+  }
+
   /** Bytes from `position` on into `target`; how many there were, 0 at the end. */
-  async read(target: Buffer, position: number): Promise<number> {
-    if (this.closing) throw new Error('The file was closed');
-    if (target.byteLength > QUICK_BYTES) return this.readThrough(target, position);
-    return atOnce(
-      () => readSync(this.fd, target, 0, target.byteLength, position),
-      () => this.readThrough(target, position),
-    );
+  read(target: Buffer, position: number): Promise<number> {
+    return this.held.use(fd => readSome(fd, target, position));
   }
 
-  private async readThrough(target: Buffer, position: number): Promise<number> {
-    this.inFlight++;
-    try {
-      return (await readLater(this.fd, target, 0, target.byteLength, position)).bytesRead;
-    } finally {
-      if (--this.inFlight === 0) this.whenIdle?.();
-    }
+  /** Runs work with the descriptor's number, which no other file gets before that has ended. */
+  use<T>(work: (fd: number) => Promise<T>): Promise<T> {
+    return this.held.use(work);
   }
 
-  /** Waits for what is under way: the number may belong to another file as soon as it is closed. Safe twice. */
+  /** Waits for what is under way. Safe twice. The last to close a file that was deleted frees its blocks. */
   close(): Promise<void> {
-    this.closing ??= this.closeWhenIdle();
-    return this.closing;
-  }
-
-  private async closeWhenIdle(): Promise<void> {
-    if (this.inFlight > 0)
-      await new Promise<void>(resolve => {
-        this.whenIdle = resolve;
-      });
-    // The last one to close a file that was deleted frees its blocks: long work if there are many.
-    if (this.stats.size <= QUICK_BYTES) closeSync(this.fd);
-    else await closeLater(this.fd);
+    return this.held.close(this.stats.size > QUICK_BYTES);
   }
 }

@@ -1,4 +1,4 @@
-import { type BigIntStats, closeSync, constants, fchmod, fchown, fstatSync, fsync, openSync } from 'node:fs';
+import { type BigIntStats, closeSync, constants, fstatSync, fsync, openSync } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { Descriptor } from './descriptor.js';
@@ -6,6 +6,7 @@ import { type DirectoryName, nameFromBytes } from './directory-name.js';
 import { asWorkspaceError, isWorkspaceError, WorkspaceFsError } from './errors.js';
 import { lstatAll } from './lstat-all.js';
 import { isTemporaryName, joinPath } from './path.js';
+import * as system from './system-calls.js';
 
 /**
  * How names below an open folder are reached. `descriptors` (Linux) goes through /proc/self/fd and cannot be led
@@ -22,16 +23,14 @@ const CREATE_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | 
 // Linux' O_PATH, which Node does not name: a descriptor that only refers, and needs no permission.
 const O_PATH = 0o10000000;
 
-const changeOwner = promisify(fchown);
-const changeMode = promisify(fchmod);
 const flush = promisify(fsync);
 
 /**
  * An open folder of a workspace. Everything in it is reached through its descriptor, one name at a time, and no
  * symbolic link is ever followed. Errors name the workspace-relative path.
  *
- * Opening a folder, asking an open descriptor what it is and closing a folder are done at once: what the kernel has in
- * memory anyway costs a tenth of the way through Node's thread pool, and there are several on the way to each file.
+ * Most of it is done at once: what the kernel has in memory anyway costs a tenth of the way through Node's thread pool, and
+ * there are several such things to do for each file.
  */
 export class Directory {
   private inFlight = 0;
@@ -75,19 +74,6 @@ export class Directory {
   }
 
   /** Opens a regular file for reading; anything else is refused without blocking. The caller closes it. */
-  async file(name: string): Promise<{ handle: fs.FileHandle; stats: BigIntStats }> {
-    const handle = await this.use(name, path => fs.open(path, OPEN_FILE));
-    try {
-      const stats = fstatSync(handle.fd, { bigint: true });
-      this.refuseUnlessFile(name, stats);
-      return { handle, stats };
-    } catch (error) {
-      await handle.close();
-      throw error;
-    }
-  }
-
-  /** As {@link file}, for one that is only read: at a fraction of the cost. */
   async descriptor(name: string): Promise<Descriptor> {
     const descriptor = await this.use(name, path => Descriptor.open(path, OPEN_FILE));
     try {
@@ -99,26 +85,23 @@ export class Directory {
     }
   }
 
-  /** Makes a file that did not exist, readable by the service alone; the caller closes it. */
-  createFile(name: string, shownAs = this.pathOf(name)): Promise<fs.FileHandle> {
-    return this.use(name, path => fs.open(path, CREATE_FILE, 0o600), shownAs);
+  /** Makes a file that did not exist, readable by the service alone; the caller closes the descriptor. */
+  createFile(name: string, shownAs = this.pathOf(name)): Promise<number> {
+    return this.use(name, path => system.openDescriptor(path, CREATE_FILE, 0o600), shownAs);
   }
 
   makeDirectory(name: string): Promise<void> {
-    return this.use(name, path => fs.mkdir(path, 0o700));
+    return this.use(name, path => system.makeDirectory(path, 0o700));
   }
 
-  lstat(name: Name): Promise<BigIntStats> {
-    return this.use(name, path => fs.lstat(path, { bigint: true }));
+  async lstat(name: Name): Promise<BigIntStats> {
+    const found = await this.find(name);
+    if (!found) throw new WorkspaceFsError('not_found', this.pathOf(name));
+    return found;
   }
 
-  async find(name: Name): Promise<BigIntStats | null> {
-    try {
-      return await this.lstat(name);
-    } catch (error) {
-      if (isWorkspaceError(error, 'not_found')) return null;
-      throw error;
-    }
+  find(name: Name): Promise<BigIntStats | null> {
+    return this.use(name, system.look);
   }
 
   /** What has these names now; null for what is gone or out of reach. One promise for all, as there may be many. */
@@ -129,7 +112,7 @@ export class Directory {
   /** rename(2): replaces a file, or an empty folder by a folder. */
   rename(name: Name, to: Directory, toName: string): Promise<void> {
     const shownAs = isTemporaryName(name.toString()) ? to.pathOf(toName) : this.pathOf(name);
-    return to.use(toName, target => this.use(name, source => fs.rename(source, target), shownAs));
+    return to.use(toName, target => this.use(name, source => system.rename(source, target), shownAs));
   }
 
   /**
@@ -138,7 +121,7 @@ export class Directory {
    */
   link(name: string, to: Directory, toName: string): Promise<void> {
     if (this.addressing === 'paths') return Promise.reject(new WorkspaceFsError('denied', this.pathOf(name)));
-    return to.use(toName, target => this.use(name, source => fs.link(source, target)));
+    return to.use(toName, target => this.use(name, source => system.link(source, target)));
   }
 
   unlink(name: Name): Promise<void> {
@@ -175,8 +158,7 @@ export class Directory {
 
   async giveTo(owner: { uid: number; gid: number } | undefined, mode: number): Promise<void> {
     try {
-      if (owner) await changeOwner(this.fd, owner.uid, owner.gid);
-      await changeMode(this.fd, mode);
+      await system.handOver(this.fd, owner, mode);
     } catch (error) {
       throw asWorkspaceError(error, this.path);
     }
@@ -220,7 +202,7 @@ export class Directory {
 
   private async use<T>(
     name: Name,
-    operation: (path: Name) => Promise<T>,
+    operation: (path: Name) => T | Promise<T>,
     shownAs = this.pathOf(name),
   ): Promise<T> {
     if (this.closing) throw new Error('The folder was closed');

@@ -1,3 +1,4 @@
+export { batchesOf } from './batches.js';
 export type { Copied, CopyOptions } from './copy.js';
 export type { Edited, EditOptions } from './edit.js';
 export type { Entry, EntryType } from './entry.js';

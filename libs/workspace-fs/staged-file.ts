@@ -38,14 +38,20 @@ export class StagedFile {
    * that came from another process a moment ago.
    */
   async place(replace: boolean): Promise<BigIntStats> {
-    const { anchor, name: target } = this.destination;
     const folder = await this.destination.folder();
-    const stats = await this.file.stats();
+    const stats = await this.placeIn(folder, replace);
+    await folder.sync();
+    return stats;
+  }
+
+  /** As {@link place}, but durable only when the folder is synced. */
+  async placeIn(folder: Directory, replace: boolean): Promise<BigIntStats> {
+    const { anchor, name: target } = this.destination;
+    const stats = this.file.stats();
     if (replace || !(await this.linkInto(folder, target))) {
       await anchor.rename(this.name, folder, target);
       this.placed = true;
     }
-    await folder.sync();
     return stats;
   }
 

@@ -1,8 +1,9 @@
 import { chmod, chown, mkdir } from 'node:fs/promises';
 import { type Copied, type CopyOptions, copy } from './copy.js';
-import { copyFrom } from './copy-from.js';
+import { copyFrom, type Outcome } from './copy-from.js';
 import { type Edited, type EditOptions, edit } from './edit.js';
 import type { Entry } from './entry.js';
+import { flush } from './flush.js';
 import { type Listing, type ListOptions, list } from './list.js';
 import { makeDirectory } from './make-directory.js';
 import { move } from './move.js';
@@ -86,9 +87,17 @@ export class WorkspaceFs {
     return copy(this.tree, normalizePath(from), normalizePath(to), options);
   }
 
-  /** Copies one file from another workspace to the same path; one that is there with its size and time is left alone. */
-  async copyFrom(source: WorkspaceFs, path: string): Promise<void> {
-    return copyFrom(this.tree, source.tree, normalizePath(path));
+  /**
+   * Copies files from another workspace to the same paths; one that is there with its size and time is left alone. Each has
+   * its outcome, in the order of `paths`: it fails for itself. They are durable after a {@link flush}.
+   */
+  async copyFrom(source: WorkspaceFs, paths: readonly string[]): Promise<Outcome[]> {
+    return copyFrom(this.tree, source.tree, paths.map(normalizePath));
+  }
+
+  /** Makes all that is in it durable. */
+  async flush(): Promise<void> {
+    return flush(this.tree);
   }
 
   async remove(path: string, options: { recursive?: boolean } = {}): Promise<void> {

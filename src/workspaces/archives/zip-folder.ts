@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import {
+  batchesOf,
   type Entry,
   type Listing,
   type OpenFile,
@@ -8,7 +9,7 @@ import {
   WorkspaceFsError,
 } from '#libs/workspace-fs/index.js';
 import { type ZipEntry, ZipWriter } from '#libs/zip-writer/index.js';
-import { batchesOf, isSmall, levelFor, nameInZip } from './zip-batches.js';
+import { isSmall, levelFor, nameInZip } from './zip-entries.js';
 
 /** A folder to be sent as a zip. */
 export interface ZippedFolder {
@@ -19,6 +20,8 @@ export interface ZippedFolder {
 /** Whether an entry, by its name within the folder, stays out of the zip. */
 export type LeftOut = (name: string) => boolean;
 
+/** What is read side by side, and held for it. */
+const BATCH = { files: 16, bytes: 1024 * 1024 };
 /** Sent together: small pieces cost more than their bytes. */
 const PIECE_BYTES = 64 * 1024;
 /** Compressed between two looks at what else the process has to do: a millisecond or two. */
@@ -54,8 +57,9 @@ async function* listingsOf(files: WorkspaceFs, folder: string, first: Listing): 
 }
 
 /** Something to be put into the zip under this name. */
-export interface Item {
+interface Item {
   readonly entry: Entry;
+  readonly size: number;
   readonly name: string;
 }
 
@@ -67,9 +71,9 @@ async function* itemsIn(
   const skip = folder === '' ? 0 : folder.length + 1;
   for await (const entries of listings) {
     const wanted = entries
-      .map(entry => ({ entry, name: entry.path.slice(skip) }))
+      .map(entry => ({ entry, size: entry.size, name: entry.path.slice(skip) }))
       .filter(({ name }) => !name.includes('\\') && !isLeftOut(name));
-    yield* batchesOf(wanted);
+    yield* batchesOf(wanted, BATCH);
   }
 }
 

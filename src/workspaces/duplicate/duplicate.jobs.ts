@@ -2,7 +2,7 @@ import { Processor, WorkerHost } from '@nestjs/bullmq';
 import { BeforeApplicationShutdown, Inject } from '@nestjs/common';
 import type { Job } from 'bullmq';
 import { sql } from 'kysely';
-import { type Entry, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { batchesOf, type Entry, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Database, newId } from '../../platform/database/database.js';
 import { JobQueue } from '../../platform/queue/job-queue.js';
 import { captureHistory } from '../history/index.js';
@@ -15,8 +15,8 @@ import { OPERATION_QUEUE } from './duplicate.service.js';
 const LEFT_BEHIND = ['members', 'secrets', 'tokens', 'live deployments', 'earlier versions of files'];
 const MOST_SKIPPED = 1000;
 const PROGRESS_MS = 500;
-/** Files under way at one time: each waits for the disk more than it computes. */
-const AT_ONCE = 16;
+/** Copied between two looks at whether to go on. */
+const AT_ONCE = { files: 128, bytes: 16 * 1024 * 1024 };
 const ATTEMPTS = 5;
 
 /** Somebody wants it to end. */
@@ -72,11 +72,12 @@ export class DuplicateJobs extends WorkerHost implements BeforeApplicationShutdo
       progress,
       sql`status = 'running', total = ${entries.length}, bytes_total = ${bytes},`,
     );
-    for (let at = 0; at < entries.length; at += AT_ONCE) {
+    for (const batch of batchesOf(entries, AT_ONCE)) {
       this.stopping.signal.throwIfAborted();
-      await copySome(source, target, entries.slice(at, at + AT_ONCE), progress);
+      await copySome(source, target, batch, progress);
       if (Date.now() - progress.savedAt > PROGRESS_MS) await this.save(id, progress);
     }
+    await target.flush();
     await this.save(id, progress);
     await this.database.transaction(async unit => {
       const ended = await this.operations.change(id, sql`status = 'completed', finished_at = now()`, unit);
@@ -135,11 +136,19 @@ async function copySome(
   entries: Entry[],
   progress: Progress,
 ): Promise<void> {
-  const outcomes = await Promise.allSettled(entries.map(entry => copyOne(source, target, entry)));
-  for (const [index, entry] of entries.entries()) {
-    const outcome = outcomes[index];
-    if (outcome?.status === 'rejected') throw outcome.reason;
-    if (outcome?.value === false && progress.skipped.length < MOST_SKIPPED) progress.skipped.push(entry.path);
+  const files = entries.filter(({ type }) => type === 'file');
+  const folders = entries.filter(({ type }) => type === 'directory');
+  const made = await Promise.allSettled(folders.map(({ path }) => target.mkdir(path)));
+  const copied = await target.copyFrom(
+    source,
+    files.map(({ path }) => path),
+  );
+  const outcomes = new Map<Entry, PromiseSettledResult<unknown> | undefined>();
+  for (const [index, entry] of folders.entries()) outcomes.set(entry, made[index]);
+  for (const [index, entry] of files.entries()) outcomes.set(entry, copied[index]);
+  for (const entry of entries) {
+    if (isLeftOut(outcomes.get(entry)) && progress.skipped.length < MOST_SKIPPED)
+      progress.skipped.push(entry.path);
     progress.done++;
     progress.bytes += entry.size;
   }
@@ -157,14 +166,10 @@ const LEFT_OUT = [
   'too_large',
 ];
 
-/** False for what is left out. */
-async function copyOne(source: WorkspaceFs, target: WorkspaceFs, { path, type }: Entry): Promise<boolean> {
-  try {
-    if (type === 'directory') await target.mkdir(path);
-    if (type === 'file') await target.copyFrom(source, path);
-    return type === 'directory' || type === 'file';
-  } catch (error) {
-    if (error instanceof WorkspaceFsError && LEFT_OUT.includes(error.code)) return false;
-    throw error;
-  }
+/** Links and special files have no outcome at all; throws for what is nobody's doing. */
+function isLeftOut(outcome: PromiseSettledResult<unknown> | undefined): boolean {
+  if (outcome?.status !== 'rejected') return outcome === undefined;
+  const { reason } = outcome;
+  if (reason instanceof WorkspaceFsError && LEFT_OUT.includes(reason.code)) return true;
+  throw reason;
 }

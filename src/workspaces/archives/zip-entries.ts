@@ -3,9 +3,6 @@ import type { Entry } from '#libs/workspace-fs/index.js';
 
 /** A file up to this size is read and compressed at once: a stream costs more than the bytes do. */
 const SMALL_BYTES = 64 * 1024;
-/** What is read side by side, and held for it. */
-const BATCH_FILES = 16;
-const BATCH_BYTES = 1024 * 1024;
 
 /** The fastest: a zip is made while somebody waits. */
 const FAST = 1;
@@ -28,21 +25,4 @@ export function levelFor(name: string): number {
 /** `c:x`, which is a fine name here and a drive elsewhere, as one that nobody takes for absolute. */
 export function nameInZip(name: string): string {
   return /^[a-z]:/i.test(name) ? `./${name}` : name;
-}
-
-/** Items in their order, in batches that are bounded in files and bytes; of a batch, only the first may be over the bound. */
-export function* batchesOf<T extends { readonly entry: Entry }>(items: readonly T[]): Generator<T[]> {
-  let batch: T[] = [];
-  let bytes = 0;
-  for (const item of items) {
-    const full = batch.length === BATCH_FILES || bytes + item.entry.size > BATCH_BYTES;
-    if (batch.length > 0 && full) {
-      yield batch;
-      batch = [];
-      bytes = 0;
-    }
-    batch.push(item);
-    bytes += item.entry.size;
-  }
-  if (batch.length > 0) yield batch;
 }
