@@ -30,10 +30,12 @@ export { MailAllowance } from './invitations/mail-allowance.js';
 export { KeysService } from './keys/keys.service.js';
 export { memberRemoved } from './members/members.events.js';
 export {
+  DEFAULT_SCOPES,
   OAuthResources,
   OAuthTokens,
   type PageVisit,
   PageVisits,
+  readOnly,
   stepUp,
   WorkspaceChoices,
 } from './oauth/index.js';

@@ -615,10 +615,12 @@ describe('pages of others', () => {
 
 describe('who calls', () => {
   it('is asked for a token, and told where to get one', async () => {
-    const challenge = `Bearer resource_metadata="${service.url}/.well-known/oauth-protected-resource/mcp"`;
+    const metadata = `resource_metadata="${service.url}/.well-known/oauth-protected-resource/mcp"`;
     const { status, headers, body } = await service.stranger.post('/mcp', JSON.parse(PING));
     expect(status).toBe(401);
-    expect(headers.get('www-authenticate')).toBe(challenge);
+    expect(headers.get('www-authenticate')).toBe(`Bearer scope="read write", ${metadata}`);
+    const reading = await service.stranger.post('/mcp?readonly=1', JSON.parse(PING));
+    expect(reading.headers.get('www-authenticate')).toBe(`Bearer scope="read", ${metadata}`);
     expect(body).toEqual({ detail: expect.any(String) });
     for (const [name, value] of [
       ['authorization', 'Bearer nonsense'],

@@ -1,7 +1,7 @@
 import type { CanActivate } from '@nestjs/common';
 import { ExecutionContext, Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { OAuthResources, OAuthTokens } from '../../identity/index.js';
+import { DEFAULT_SCOPES, OAuthResources, OAuthTokens, readOnly } from '../../identity/index.js';
 import { Credentials } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { AccessTokenGuard } from '../../platform/access/credential.guard.js';
@@ -18,7 +18,7 @@ export const wantsPage = ({ method, headers }: FastifyRequest): boolean =>
 
 /**
  * Lets in who proves who they are: by an access token that is for `/mcp`, an API key or a session. Everyone else is told
- * where to get a token (RFC 9728 section 5.1).
+ * where to get a token, and with which scopes (RFC 9728 section 5.1; 2025-11-25, authorization, scope selection).
  */
 @Injectable()
 export class McpGuard implements CanActivate {
@@ -38,7 +38,7 @@ export class McpGuard implements CanActivate {
     try {
       await this.authenticate(context, request);
     } catch (error) {
-      throw this.challenged(error, request.headers.authorization !== undefined);
+      throw this.challenged(error, request);
     }
     this.limits.recognise(request, context.switchToHttp().getResponse<FastifyReply>(), request.user);
     return true;
@@ -71,11 +71,16 @@ export class McpGuard implements CanActivate {
     return actor;
   }
 
-  private challenged(error: unknown, sentToken: boolean): unknown {
+  private challenged(error: unknown, { headers, query }: McpRequest): unknown {
     const problem = problemOf(error);
     if (problem?.status !== 401) return error;
-    const reason = sentToken ? 'error="invalid_token", ' : '';
-    const challenge = `Bearer ${reason}resource_metadata="${this.resources.mcpMetadata}"`;
+    const reason = headers.authorization === undefined ? '' : 'error="invalid_token", ';
+    const scopes = wantsOnlyToRead(query) ? readOnly(DEFAULT_SCOPES) : DEFAULT_SCOPES;
+    const challenge = `Bearer ${reason}scope="${scopes.join(' ')}", resource_metadata="${this.resources.mcpMetadata}"`;
     return new Problem(401, problem.detail, { 'www-authenticate': challenge });
   }
 }
+
+/** An address for tools that change nothing asks for no more than they take. */
+const wantsOnlyToRead = (query: unknown): boolean =>
+  ['1', 'true'].includes(String((query as { readonly?: unknown }).readonly));
