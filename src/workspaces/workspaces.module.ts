@@ -30,6 +30,7 @@ import { WorkspaceMembersController } from './members/workspace-members.controll
 import { WorkspaceMembersService } from './members/workspace-members.service.js';
 import { WorkspaceMembersStore } from './members/workspace-members.store.js';
 import { StorageMeter } from './metering/storage-meter.js';
+import { StoredElsewhere } from './metering/stored-elsewhere.js';
 import { OperationsController } from './operations/operations.controller.js';
 import { OperationsService } from './operations/operations.service.js';
 import { OperationsStore } from './operations/operations.store.js';
@@ -106,6 +107,7 @@ import {
     OperationsService,
     OperationsStore,
     StorageMeter,
+    StoredElsewhere,
     RunningSandboxes,
     SandboxControlService,
     EgressService,
@@ -128,6 +130,8 @@ import {
     ToolsService,
   ],
   exports: [
+    StoredElsewhere,
+    WorkspaceQuota,
     WorkspacesService,
     WorkspacesStore,
     WorkspaceFolders,

@@ -40,6 +40,7 @@ beforeAll(async () => {
     GOOGLE_GENERATIVE_AI_API_KEY: 'key',
     GOOGLE_BASE_URL: gemini.url,
     MODEL_PRICES: prices,
+    MAX_WORKSPACE_BYTES: '700000',
   });
   ada = await service.person();
   agent = new AgentClient(ada.client);
@@ -202,6 +203,32 @@ describe('attachments', () => {
       input: { command: 'ln -s /etc/passwd link.txt' },
     });
     expect((await send({ attachments: ['link.txt'], model: 'local/small' })).status).toBe(409);
+  });
+
+  it('take up room of the workspace, once in each chat, until the chat is gone', async () => {
+    openAi.otherwise({ text: 'Read.' });
+    const text = 'x'.repeat(200_000);
+    const roomy = await service.workspace(ada);
+    const upload = (file: string) =>
+      ada.client.raw('PUT', `/api/workspaces/${roomy}/files/upload?path=${file}`, {
+        body: Buffer.from(text),
+        headers: { 'content-type': 'application/octet-stream' },
+      });
+    await upload('one.txt');
+    const attached = { workspace_id: roomy, model: 'local/small', attachments: ['one.txt'] };
+    const { chat_id } = await agent.send('first', attached);
+    for (const message of ['again', 'and again']) await agent.send(message, { ...attached, chat_id });
+    await agent.send('elsewhere', attached);
+    // The file, and a copy with each chat.
+    const refused = await send({ ...attached, workspace_id: roomy });
+    expect(refused.status).toBe(413);
+    expect(refused.body.detail).toMatch(
+      /^The workspace holds 6\d{5} of the 700000 bytes it may have \(400000 of them attached to messages of its chats\), and this takes 200000 more/,
+    );
+    expect((await upload('two.txt')).status).toBe(413);
+    expect((await send({ ...attached, chat_id })).status).toBe(200);
+    await ada.client.delete(`/api/chats/${chat_id}`);
+    expect((await send({ ...attached, workspace_id: roomy })).status).toBe(200);
   });
 
   it('of a workspace are not for those who do not see it', async () => {

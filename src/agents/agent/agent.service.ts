@@ -107,7 +107,7 @@ export class AgentService {
     const models = await this.admit(actor, chat, input);
     const { delivery = 'queue', on_approval: onApproval = null, budget, message: text } = input;
     const { response_schema: responseSchema, attachments: paths = [] } = input;
-    const attachments = await this.attachments.read(actor, chat.workspaceId, paths, models.model);
+    const attachments = await this.attachments.read(actor, chat, paths, models.model);
     const ids = { callId: newId(), messageId: newId() };
     return { ...ids, actor, models, text, attachments, budget, delivery, onApproval, responseSchema };
   }

@@ -80,7 +80,9 @@ export class RunIntake {
     const { model, fallback } = run.models;
     const content = storable([{ type: 'text', text }, ...run.attachments.map(({ part }) => part)]);
     const attached =
-      run.attachments.length > 0 ? sql`, ${keepAttachments(sql`place`, run.attachments)}` : sql``;
+      run.attachments.length > 0
+        ? sql`, ${keepAttachments(sql`place`, chat.workspaceId, run.attachments)}`
+        : sql``;
     const events: [string, object][] = [
       ['run.queued', { call_id: callId, chat_id: chat.id, message_id: messageId }],
     ];

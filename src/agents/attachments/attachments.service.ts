@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { Invalid, TooLarge } from '../../platform/http/problem.js';
-import { FilesService } from '../../workspaces/index.js';
+import { FilesService, WorkspaceQuota } from '../../workspaces/index.js';
 import { ModelCatalog } from '../models/model-catalog.js';
 import { type AttachmentPart, kindOf, mediaTypeOf } from './attachment.js';
+import { AttachmentsStore } from './attachments.store.js';
 
 const MEBIBYTE = 1024 * 1024;
 const MOST_BYTES = { image: 5 * MEBIBYTE, pdf: 20 * MEBIBYTE, text: MEBIBYTE / 4 };
@@ -16,18 +17,29 @@ export interface NewAttachment {
   readonly bytes: Buffer;
 }
 
+/** The chat that a message is for. */
+interface AttachedTo {
+  readonly id: string;
+  readonly workspaceId: string | null;
+}
+
 /** Reads the files that go with a message. */
 @Injectable()
 export class AttachmentsService {
   constructor(
     @Inject(FilesService) private readonly files: FilesService,
     @Inject(ModelCatalog) private readonly catalog: ModelCatalog,
+    @Inject(AttachmentsStore) private readonly store: AttachmentsStore,
+    @Inject(WorkspaceQuota) private readonly quota: WorkspaceQuota,
   ) {}
 
-  /** The files at `paths`, as the caller may read them; throws Invalid (422) for what the model does not take. */
+  /**
+   * The files at `paths`, as the caller may read them; throws Invalid (422) for what the model does not take, and NoRoom
+   * (413) where the workspace may not hold a copy of them.
+   */
   async read(
     actor: Actor,
-    workspaceId: string | null,
+    { id: chatId, workspaceId }: AttachedTo,
     paths: readonly string[],
     model: string,
   ): Promise<NewAttachment[]> {
@@ -43,7 +55,19 @@ export class AttachmentsService {
         throw new TooLarge(`attachments: together they may have ${MOST_TOGETHER} bytes, and have more`);
       attachments.push(this.checked(path, bytes, model));
     }
+    await this.requireRoom(chatId, workspaceId, attachments);
     return attachments;
+  }
+
+  private async requireRoom(
+    chatId: string,
+    workspaceId: string,
+    attachments: readonly NewAttachment[],
+  ): Promise<void> {
+    const sizes = new Map(attachments.map(({ part }) => [part.hash, part.size]));
+    for (const hash of await this.store.known(chatId, [...sizes.keys()])) sizes.delete(hash);
+    const bytes = [...sizes.values()].reduce((sum, size) => sum + size, 0);
+    if (bytes > 0) await this.quota.require(workspaceId, { bytes, files: 0 });
   }
 
   private async bytesAt(actor: Actor, workspace_id: string, path: string): Promise<Buffer> {

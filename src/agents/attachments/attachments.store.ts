@@ -1,12 +1,37 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database } from '../../platform/database/database.js';
+import { StoredElsewhere } from '../../workspaces/index.js';
 import type { NewAttachment } from './attachments.service.js';
 
-/** The bytes of attachments, kept once for each chat. */
+/** The bytes of attachments, kept once for each chat. They count as room of its workspace. */
 @Injectable()
-export class AttachmentsStore {
-  constructor(@Inject(Database) private readonly database: Database) {}
+export class AttachmentsStore implements OnModuleInit {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(StoredElsewhere) private readonly elsewhere: StoredElsewhere,
+  ) {}
+
+  onModuleInit(): void {
+    this.elsewhere.add(workspaceId => this.bytesIn(workspaceId));
+  }
+
+  /** Which of these the chat has. */
+  async known(chatId: string, hashes: readonly string[]): Promise<Set<string>> {
+    const { rows } = await sql<{ hash: string }>`
+      select hash from attachment where chat_id = ${chatId} and hash = any(${hashes}::text[])`.execute(
+      this.database.tables(),
+    );
+    return new Set(rows.map(({ hash }) => hash));
+  }
+
+  private async bytesIn(workspaceId: string): Promise<number> {
+    const { rows } = await sql<{ bytes: string }>`
+      select coalesce(sum(size), 0) as bytes from attachment where workspace_id = ${workspaceId}`.execute(
+      this.database.tables(),
+    );
+    return Number(rows[0]?.bytes ?? 0);
+  }
 
   /** By hash; a hash that the chat does not have is left out. */
   async bytesOf(chatId: string, hashes: readonly string[]): Promise<Map<string, Buffer>> {
@@ -21,13 +46,14 @@ export class AttachmentsStore {
 /** The common table expression that keeps attachments; `place` gives the chat's id, or none where nothing is to be kept. */
 export function keepAttachments(
   place: RawBuilder<unknown>,
+  workspaceId: string | null,
   attachments: readonly NewAttachment[],
 ): RawBuilder<unknown> {
   const hashes = attachments.map(({ part }) => part.hash);
   const bytes = attachments.map(one => one.bytes.toString('base64'));
   return sql`attached as (
-    insert into attachment (chat_id, hash, bytes, created_at)
-    select place.id, f.hash, decode(f.bytes, 'base64'), now() from ${place} place,
+    insert into attachment (chat_id, workspace_id, hash, bytes, created_at)
+    select place.id, ${workspaceId}::uuid, f.hash, decode(f.bytes, 'base64'), now() from ${place} place,
       unnest(${hashes}::text[], ${bytes}::text[]) as f(hash, bytes)
     on conflict do nothing)`;
 }

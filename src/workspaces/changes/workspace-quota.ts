@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Snapshot } from '#libs/workspace-fs/index.js';
 import { Config } from '../../platform/config/config.js';
 import { Problem } from '../../platform/http/problem.js';
+import { StoredElsewhere } from '../metering/stored-elsewhere.js';
 import { WorkspaceFolders } from '../workspaces/index.js';
 import { ChangeLog } from './change-log.js';
 
@@ -15,6 +16,8 @@ interface Amount {
 }
 
 interface Usage extends Amount {
+  /** How many of the bytes are not in its folder. */
+  readonly elsewhere: number;
   readonly freshUntil: number;
 }
 
@@ -41,6 +44,7 @@ export class WorkspaceQuota {
   constructor(
     @Inject(Config) private readonly config: Config,
     @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
+    @Inject(StoredElsewhere) private readonly elsewhere: StoredElsewhere,
     @Inject(ChangeLog) changes: ChangeLog,
   ) {
     // Something was done to it: what is believed holds no longer than it takes to ask.
@@ -65,10 +69,11 @@ export class WorkspaceQuota {
 
   /** What is too much in it, by a new measurement; null where nothing is. */
   async excess(workspaceId: string): Promise<string | null> {
-    const { bytes, files } = await this.measure(workspaceId);
+    const usage = await this.measure(workspaceId);
+    const { bytes, files } = usage;
     const { maxWorkspaceBytes, maxWorkspaceFiles } = this.config;
     if (bytes > maxWorkspaceBytes)
-      return `the workspace holds ${bytes} bytes, and may hold ${maxWorkspaceBytes}; delete something first.`;
+      return `the workspace holds ${bytes} bytes${ofThem(usage)}, and may hold ${maxWorkspaceBytes}; delete something first.`;
     if (files > maxWorkspaceFiles)
       return `the workspace holds ${files} files, and may hold ${maxWorkspaceFiles}; delete something first.`;
     return null;
@@ -133,13 +138,17 @@ export class WorkspaceQuota {
 
   private async measure(workspaceId: string): Promise<Usage> {
     const started = Date.now();
-    const snapshot = await Snapshot.take(this.folders.pathOf({ id: workspaceId }));
+    const [snapshot, elsewhere] = await Promise.all([
+      Snapshot.take(this.folders.pathOf({ id: workspaceId })),
+      this.elsewhere.bytesOf(workspaceId),
+    ]);
     const { bytes, files, folders } = snapshot.totals();
     const now = Date.now();
     const soon = [...(this.underWay.get(workspaceId) ?? [])];
     const usage = {
-      bytes: soon.reduce((sum, amount) => sum + amount.bytes, bytes),
+      bytes: soon.reduce((sum, amount) => sum + amount.bytes, bytes + elsewhere),
       files: soon.reduce((sum, amount) => sum + amount.files, files + folders),
+      elsewhere,
       freshUntil: now + Math.max(FRESH_MS, 50 * (now - started)),
     };
     this.forgetStale(now);
@@ -160,12 +169,12 @@ export class WorkspaceQuota {
     for (const [id, { freshUntil }] of this.known) if (freshUntil < now) this.known.delete(id);
   }
 
-  private refuse(usage: Amount, more: Amount): never {
+  private refuse(usage: Usage, more: Amount): never {
     const { maxWorkspaceBytes, maxWorkspaceFiles } = this.config;
     if (usage.bytes + more.bytes > maxWorkspaceBytes)
       throw new NoRoom(
         413,
-        `The workspace holds ${usage.bytes} of the ${maxWorkspaceBytes} bytes it may have, and this takes ${more.bytes} more; delete something first`,
+        `The workspace holds ${usage.bytes} of the ${maxWorkspaceBytes} bytes it may have${ofThem(usage)}, and this takes ${more.bytes} more; delete something first`,
       );
     throw new NoRoom(
       409,
@@ -173,3 +182,6 @@ export class WorkspaceQuota {
     );
   }
 }
+
+const ofThem = ({ elsewhere }: Usage): string =>
+  elsewhere > 0 ? ` (${elsewhere} of them attached to messages of its chats)` : '';

@@ -6,6 +6,7 @@ import { Database } from '../../platform/database/database.js';
 import { Log } from '../../platform/log/log.js';
 import { Maintenance } from '../../platform/maintenance/maintenance.js';
 import { WorkspaceFolders } from '../workspaces/index.js';
+import { StoredElsewhere } from './stored-elsewhere.js';
 
 const AT_ONCE = 100;
 const LONGEST_MS = 10 * 60_000;
@@ -26,6 +27,7 @@ export class StorageMeter implements OnModuleInit, BeforeApplicationShutdown {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
+    @Inject(StoredElsewhere) private readonly elsewhere: StoredElsewhere,
     @Inject(Maintenance) private readonly maintenance: Maintenance,
     @Inject(Log) private readonly log: Log,
   ) {}
@@ -53,8 +55,9 @@ export class StorageMeter implements OnModuleInit, BeforeApplicationShutdown {
   }
 
   private async measure({ id, organization_id }: Unmeasured, hour: Date): Promise<void> {
-    const bytes = await diskUsage(this.folders.pathOf({ id }), this.stopping.signal);
-    if (bytes === undefined) return this.log.warn({ workspace_id: id }, 'a workspace could not be measured');
+    const onDisk = await diskUsage(this.folders.pathOf({ id }), this.stopping.signal);
+    if (onDisk === undefined) return this.log.warn({ workspace_id: id }, 'a workspace could not be measured');
+    const bytes = onDisk + (await this.elsewhere.bytesOf(id));
     await enterStorage(this.database, { organizationId: organization_id, workspaceId: id, hour, bytes });
   }
 
