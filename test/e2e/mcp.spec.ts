@@ -648,12 +648,9 @@ describe('who calls', () => {
 
   it('is sent back to its person for a scope that it lacks, with what to ask for', async () => {
     const client = await OAuthClient.register(service);
-    const calling = (name: string, input: Json) => ({
-      jsonrpc: '2.0',
-      id: 1,
-      method: 'tools/call',
-      params: { name, arguments: input },
-    });
+    const asking = (method: string, params: Json) => ({ jsonrpc: '2.0', id: 1, method, params });
+    const calling = (name: string, input: Json) => asking('tools/call', { name, arguments: input });
+    const read = (uri: string) => asking('resources/read', { uri });
     const write = calling('write_file', { workspace_id: workspace, path: 'x.txt', content: 'x' });
     const remove = calling('actions_write', { name: 'member_remove', input: {} });
     const metadata = `resource_metadata="${service.url}/.well-known/oauth-protected-resource/mcp"`;
@@ -661,6 +658,10 @@ describe('who calls', () => {
       ['read', write, 'read write'],
       ['files:read', write, 'files:read files:write'],
       ['read write', remove, 'read write members:write'],
+      ['chats:read', read(`atelier://workspace/${workspace}/x.txt`), 'chats:read files:read'],
+      ['files:read', read('atelier://run/0192f3a1-7c1e-7d4a-9b7e-3f2a5c6d7e8f'), 'files:read chats:read'],
+      ['files:read', asking('resources/list', {}), 'files:read workspaces:read'],
+      ['chats:read', asking('prompts/get', { name: `poet@${workspace}` }), 'chats:read files:read'],
     ] as const) {
       const { access_token } = await client.authorize(owner, { scope });
       const answer = await client.as(access_token).with({ accept: asClient().accept }).post('/mcp', body);

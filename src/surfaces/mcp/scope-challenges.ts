@@ -1,15 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { OAuthResources, stepUp } from '../../identity/index.js';
-import { scopeOf } from '../../platform/access/policy.js';
+import { type Permission, scopeOf } from '../../platform/access/policy.js';
 import { Problem } from '../../platform/http/problem.js';
-import type { McpCall } from './mcp-call.js';
+import type { McpCall, ToolView } from './mcp-call.js';
 import { McpTools } from './mcp-tools.js';
+import { parseResourceUri } from './resource-uri.js';
 
-/** As much of a call as says which tool it is. */
-interface ToolCall {
-  readonly method: 'tools/call';
-  readonly params?: { readonly name?: unknown; readonly arguments?: unknown };
-}
+type Fields = Record<string, unknown>;
 
 /**
  * Sends a client that was let in for less than it wants to do back to its person, with the scopes to ask for (RFC 6750
@@ -22,19 +19,42 @@ export class ScopeChallenges {
     @Inject(OAuthResources) private readonly resources: OAuthResources,
   ) {}
 
-  /** Throws a challenge (403) where the access token lacks a scope that the call takes. */
+  /** Throws a challenge (403) where the access token lacks a scope that the request takes. */
   requireEnough({ actor, view }: McpCall, body: unknown): void {
     const { type, scopes } = actor.credential;
-    if (type !== 'oauth' || scopes === null || !isToolCall(body)) return;
-    const { name, arguments: input } = body.params ?? {};
-    const fields = typeof input === 'object' && input !== null ? (input as Record<string, unknown>) : {};
-    const needed = this.tools.permissions(view, String(name), fields).map(scopeOf);
+    if (type !== 'oauth' || scopes === null) return;
+    const { method, params } = fieldsOf(body);
+    const needed = this.permissions(view, method, fieldsOf(params)).map(scopeOf);
     const lacking = needed.find(scope => !scopes.includes(scope));
     if (lacking === undefined) return;
     const challenge = `Bearer error="insufficient_scope", scope="${stepUp(scopes, lacking).join(' ')}", resource_metadata="${this.resources.mcpMetadata}"`;
     throw new Problem(403, `This access token lacks the scope ${lacking}`, { 'www-authenticate': challenge });
   }
+
+  private permissions(view: ToolView, method: unknown, params: Fields): Permission[] {
+    switch (method) {
+      case 'tools/call':
+        return this.tools.permissions(view, String(params.name), fieldsOf(params.arguments));
+      case 'resources/list':
+      case 'prompts/list':
+        return ['workspace.list'];
+      case 'resources/read':
+      case 'resources/subscribe':
+        return permissionsToRead(params.uri);
+      case 'prompts/get':
+        return ['file.read'];
+      default:
+        return [];
+    }
+  }
 }
 
-const isToolCall = (body: unknown): body is ToolCall =>
-  typeof body === 'object' && body !== null && 'method' in body && body.method === 'tools/call';
+/** None for an address that is not ours, which is refused as such. */
+function permissionsToRead(uri: unknown): Permission[] {
+  const named = typeof uri === 'string' ? parseResourceUri(uri) : undefined;
+  if (!named) return [];
+  return [named.kind === 'run' ? 'chat.read' : 'file.read'];
+}
+
+const fieldsOf = (value: unknown): Fields =>
+  typeof value === 'object' && value !== null ? (value as Fields) : {};
