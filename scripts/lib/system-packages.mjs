@@ -10,8 +10,17 @@ import { stage } from './stage.mjs';
  * package that holds it.
  */
 const sandboxTools = { bwrap: 'bubblewrap', setpriv: 'util-linux', prlimit: 'util-linux', git: 'git' };
-/** What only tests need: a Redis server and a Docker engine of their own, and a browser for the pages that people see. */
-const testTools = { 'redis-server': 'redis-server', dockerd: 'docker.io', chromium: 'chromium' };
+/**
+ * What only tests need: a Redis server and a Docker engine of their own, a browser for the pages that people see, and
+ * programs that make hostile folders and open what the service has written.
+ */
+const testTools = {
+  'redis-server': 'redis-server',
+  dockerd: 'docker.io',
+  chromium: 'chromium',
+  python3: 'python3',
+  unzip: 'unzip',
+};
 
 /**
  * Installs missing sandbox programs where that is possible, else says what to type. Never an error: the service
