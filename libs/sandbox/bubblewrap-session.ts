@@ -66,5 +66,6 @@ function placeOf(
     killScript: (pid, forMs) => processes.killScript(pid, forMs),
     refusals: () => last ?? count(),
     usage: () => processes.usage(),
+    hasOthers: () => processes.hasOrphans(),
   };
 }

@@ -32,6 +32,8 @@ export async function openLocalSession(
     killScript: (pid: number, forMs: number) => processes.killScript(pid, forMs),
     refusals: () => ({ memory: 0, processes: 0 }),
     usage: () => processes.usage(),
+    // What leaves the tree is lost sight of.
+    hasOthers: () => true,
   };
   const session = new ShellSession(place, limits, signal);
   const stopWatching = watchMemory(child.pid ?? 0, limits.memoryBytes, () => session.outOfMemory());

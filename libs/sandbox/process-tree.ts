@@ -19,7 +19,8 @@ export function processTree(root: number): number[] {
   return tree;
 }
 
-function childrenOf(pid: number): number[] {
+/** Those that a process started, or was handed. */
+export function childrenOf(pid: number): number[] {
   const threads = orIfGone(() => readdirSync(`/proc/${pid}/task`), []);
   return threads.flatMap(thread => {
     const children = orIfGone(() => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8'), '');

@@ -1,5 +1,5 @@
 import { killIfThere } from './kill.js';
-import { cpuMs, heldBytes, outerNumber, processTree, startedBy } from './process-tree.js';
+import { childrenOf, cpuMs, heldBytes, outerNumber, processTree, startedBy } from './process-tree.js';
 import type { SandboxUsage } from './session.js';
 
 /** So often what a script started is looked for and killed; what multiplies faster takes the session with it. */
@@ -36,6 +36,12 @@ export class SessionProcesses {
     const pids = first === undefined ? [] : processTree(first);
     const memory = pids.reduce((sum, pid) => sum + heldBytes(pid), 0);
     return { memory_bytes: memory, cpu_ms: cpuMs(pids), processes: pids.length };
+  }
+
+  /** Whether the first process has taken over any beside its own child, the program of the session. */
+  hasOrphans(): boolean {
+    const first = this.root();
+    return first !== undefined && childrenOf(first).length > 1;
   }
 
   private find(inside: number): number | undefined {

@@ -144,6 +144,16 @@ export function itRunsSessions(
     expect((await bash(`kill -9 ${pid} && echo killed`)).stdout).toBe('killed\n');
   });
 
+  it('tells whether anything goes on while no script runs', async () => {
+    const session = await open();
+    const pid = (await session.run({ script: 'sleep 1000 & echo $!' })).stdout.trim();
+    expect(session.runsOn()).toBe(true);
+    await session.run({ script: `kill ${pid}; while kill -0 ${pid}; do sleep 0.01; done` });
+    if (isolated && sandbox().name === 'bubblewrap') expect(session.runsOn()).toBe(false);
+    await session.end();
+    expect(session.runsOn()).toBe(false);
+  });
+
   it('says when the folder of the script before is gone', async () => {
     const bash = runner(await open());
     await bash('mkdir gone; cd gone; rmdir ../gone');

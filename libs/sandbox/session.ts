@@ -71,6 +71,8 @@ export interface SandboxSession {
    */
   interrupt(signal?: NodeJS.Signals): boolean;
   usage(): SandboxUsage;
+  /** Whether something of earlier scripts goes on while no script runs; true where that cannot be told. */
+  runsOn(): boolean;
   /** Kills everything; resolves when it is dead. Harmless twice. */
   end(): Promise<void>;
 }

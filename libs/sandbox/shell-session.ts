@@ -32,6 +32,8 @@ export interface SessionPlace {
   /** How often the kernel has killed for memory, and refused a process, up to now. */
   refusals(): Refusals | Promise<Refusals>;
   usage(): SandboxUsage;
+  /** Whether there are processes beside the program of the session and what it started itself; true where that cannot be told. */
+  hasOthers(): boolean;
 }
 
 const MOST_SCRIPT_BYTES = 4 * 1024 * 1024;
@@ -109,6 +111,10 @@ export class ShellSession implements SandboxSession {
 
   usage(): SandboxUsage {
     return this.place.usage();
+  }
+
+  runsOn(): boolean {
+    return !this.over && this.place.hasOthers();
   }
 
   async end(): Promise<void> {

@@ -4,6 +4,7 @@ export type { Edited, EditOptions } from './edit.js';
 export type { Entry, EntryType } from './entry.js';
 export { WorkspaceFsError, type WorkspaceFsErrorCode } from './errors.js';
 export { Glob } from './glob.js';
+export { KeyedLock } from './keyed-lock.js';
 export type { Listing, ListOptions } from './list.js';
 export type { ByteRange, OpenFile } from './open-file.js';
 export { normalizePath, TEMPORARY_MAKER } from './path.js';

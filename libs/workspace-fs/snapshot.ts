@@ -83,6 +83,12 @@ export class Snapshot {
     return this.sightings.size;
   }
 
+  /** Its folders, each with what tells it from another of the same name. */
+  folders(): ReadonlyMap<string, string> {
+    const folders = [...this.sightings].filter(([, { type }]) => type === 'directory');
+    return new Map(folders.map(([path, { inode }]) => [path, inode]));
+  }
+
   /** Files and links, their bytes together, and folders. */
   totals(): { files: number; bytes: number; folders: number } {
     let files = 0;

@@ -8,6 +8,7 @@ import { ChangeRetention } from './changes/change-retention.js';
 import { ChangesController } from './changes/changes.controller.js';
 import { ChangesService } from './changes/changes.service.js';
 import { SandboxWatch } from './changes/sandbox-watch.js';
+import { Scans } from './changes/scans.js';
 import { WorkspaceQuota } from './changes/workspace-quota.js';
 import { ConsentWorkspaces } from './consent-workspaces.js';
 import { DuplicateController } from './duplicate/duplicate.controller.js';
@@ -99,6 +100,7 @@ import {
     ChangeLog,
     ChangeRetention,
     ChangesService,
+    Scans,
     SandboxWatch,
     WorkspaceQuota,
     ArchivesService,

@@ -6,10 +6,12 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Actor } from '../../src/platform/access/actor.js';
 import { ChangeRetention } from '../../src/workspaces/changes/change-retention.js';
+import { SandboxesService } from '../../src/workspaces/sandboxes/sandboxes.service.js';
 import { Toolbox } from '../../src/workspaces/tools/toolbox.js';
 import { ServiceProcess } from '../faults/service-process.js';
 import { AgentClient } from '../harness/agent.js';
 import { Client, type StreamEvent } from '../harness/client.js';
+import { folderBecomes } from '../harness/folder.js';
 import { type Person, TestService } from '../harness/service.js';
 
 let service: TestService;
@@ -210,6 +212,83 @@ describe('what a sandbox writes', () => {
     }
     const { changed } = await bash(workspace, 'echo x > here');
     expect(changed).toEqual(['here']);
+  });
+});
+
+describe('what goes on in a sandbox after its command', () => {
+  const runId = '0192f3a1-7c1e-7d4a-9b7e-3f2a5c6d7e90';
+  const shellOf = (workspace: string) => {
+    const shell = service.app.get(SandboxesService, { strict: false }).openShell({
+      caller: { kind: 'run', id: runId },
+    });
+    const run = (command: string) => {
+      const context = { actor: actorOf(ada), workspaceId: workspace, runId, shell };
+      return toolbox.run({ ...context, signal: new AbortController().signal }, 'bash', { command });
+    };
+    return { shell, run };
+  };
+  const onceThere = (file: string, command: string) =>
+    `(until [ -e ${file} ]; do sleep 0.05; done; ${command}) &`;
+  const scansOf = (workspace: string) =>
+    service.database.query('select 1 from workspace_scan where workspace_id = $1', [workspace]);
+  const loggedOf = async (workspace: string) =>
+    (
+      await service.database.query(
+        `select kind, path from workspace_change where workspace_id = $1 and run_id = $2 order by seq`,
+        [workspace, runId],
+      )
+    ).map(({ kind, path }) => `${kind} ${path}`);
+
+  it('is in the log soon, also in new folders, with the run as its writer', async () => {
+    const workspace = await service.workspace(ada);
+    const { shell, run } = shellOf(workspace);
+    const later = onceThere('go/deep', 'echo late >go/deep/late');
+    expect(await run(`${onceThere('go', 'mkdir go/deep')} ${later} echo begun`)).toMatchObject({
+      output: 'begun',
+    });
+    await ada.client.post(`${files(workspace)}/mkdir`, { path: 'go' });
+    const events = await watch(workspace, isOf('go/deep/late'));
+    expect(events.at(-1)?.data).toMatchObject({
+      ...{ kind: 'created', size: 5, run_id: runId, writer: { type: 'run', id: runId } },
+    });
+    await shell.end();
+    expect(await scansOf(workspace)).toEqual([]);
+  });
+
+  it('is in the log when the next command begins, and when the sandbox has ended', async () => {
+    const workspace = await service.workspace(ada);
+    const { shell, run } = shellOf(workspace);
+    await run(onceThere('one', 'echo x >first; rm one'));
+    const becomes = (name: string) => folderBecomes(folderOf(workspace), names => names.includes(name));
+    writeFileSync(path.join(folderOf(workspace), 'one'), '');
+    await becomes('first');
+    expect(await run(`${onceThere('two', 'echo x >second')} echo x >own`)).toMatchObject({
+      changed: expect.arrayContaining(['own']),
+    });
+    expect(await loggedOf(workspace)).toEqual(expect.arrayContaining(['created first', 'created own']));
+    writeFileSync(path.join(folderOf(workspace), 'two'), '');
+    await becomes('second');
+    await shell.end();
+    expect(await loggedOf(workspace)).toEqual(expect.arrayContaining(['created second']));
+    expect(await scansOf(workspace)).toEqual([]);
+  });
+
+  it('is covered once where commands were called at the same time', async () => {
+    const workspace = await service.workspace(ada);
+    const { shell, run } = shellOf(workspace);
+    await Promise.all(['a', 'b', 'c'].map(name => run(`sleep 600 & echo x >${name}`)));
+    await shell.end();
+    expect(await scansOf(workspace)).toEqual([]);
+    // On a slow machine, one may see the file of another before it has its content.
+    expect(new Set(await loggedOf(workspace))).toEqual(new Set(['created a', 'created b', 'created c']));
+  });
+
+  it('is left to others where nothing goes on', async () => {
+    const workspace = await service.workspace(ada);
+    const { shell, run } = shellOf(workspace);
+    await run('echo x >own');
+    expect(await scansOf(workspace)).toEqual([]);
+    await shell.end();
   });
 });
 

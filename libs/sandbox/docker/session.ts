@@ -44,6 +44,8 @@ export async function openDockerSession(engine: Engine, plan: CommandPlan): Prom
       return { memory: Math.max(memoryKills, Number(outOfMemory)), processes: refusedProcesses };
     },
     usage: () => container.keeper.usage(),
+    // The container's first process counts, and does not tell who they are.
+    hasOthers: () => true,
   };
   const session = new ShellSession(place, plan.limits, plan.request.signal);
   const said = await session.opened();

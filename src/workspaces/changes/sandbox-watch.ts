@@ -1,189 +1,161 @@
-import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import path from 'node:path';
 import { Inject, Injectable, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
-import { type Difference, Snapshot } from '#libs/workspace-fs/index.js';
 import { Config } from '../../platform/config/config.js';
-import { Database, newId } from '../../platform/database/database.js';
+import { Database } from '../../platform/database/database.js';
 import { Log } from '../../platform/log/log.js';
 import { isAlive } from '../../platform/maintenance/is-alive.js';
 import { Maintenance } from '../../platform/maintenance/maintenance.js';
 import { WorkspaceFolders } from '../workspaces/index.js';
+import { BackgroundWatch } from './background-watch.js';
 import { type Change, ChangeLog } from './change-log.js';
+import { type Scan, Scans, type Settled } from './scans.js';
+import { WorkspaceQuota } from './workspace-quota.js';
 import type { Writer } from './writer.js';
 
-interface Scan {
-  id: string;
-  workspace_id: string;
-  writer_type: Writer['type'];
-  writer_id: string;
-  pid: number;
-  from_seq: string;
-  started_at: string;
+/** A sandbox in which commands run one after another, and what they started goes on between them. */
+export interface LastingSandbox {
+  /** Whether something goes on there now. */
+  runsOn(): boolean;
+  /** Has `settle` done when all that runs there has ended, before its end is told. */
+  whenEnded(settle: () => Promise<void>): void;
+  /** Ends what runs there. */
+  kill(): void;
 }
 
-/** Beyond this, folders are compared by time alone: what was deleted is not noticed. */
-const MOST_COMPARED = 200_000;
-/** How long after its deadline a command counts as lost, wherever it ran. */
-const GRACE_SECONDS = 120;
+/** What goes on in a sandbox between commands, and the comparison that covers it. */
+interface Background {
+  scan: Scan;
+  readonly watch: BackgroundWatch;
+}
+
+/** As long as a comparison may cover what nobody runs a command in; it is made anew with each change. */
+const BACKGROUND_SECONDS = 7 * 24 * 60 * 60;
 const LOOK_MS = 60_000;
-/** Far longer than it takes to enter a comparison that has begun. */
-const STRAY_MS = 10 * 60_000;
 
 /**
  * Finds what commands did to files: by comparing the tree before and after. What was there before is on disk while a
  * command runs, so that a process that dies loses nothing: its command dies with it, and the comparison is made up for by
  * the next process on this machine, the run's next command, or a chore.
+ *
+ * What goes on in a sandbox after its command is covered by further comparisons, each beginning with what the one before saw:
+ * soon after something happened, before the next command, and when the sandbox has ended.
  */
 @Injectable()
 export class SandboxWatch implements OnModuleInit, OnApplicationBootstrap {
-  private readonly active = new Set<string>();
+  private readonly background = new WeakMap<LastingSandbox, Background>();
 
   constructor(
     @Inject(Config) private readonly config: Config,
     @Inject(Database) private readonly database: Database,
     @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
     @Inject(ChangeLog) private readonly changes: ChangeLog,
+    @Inject(Scans) private readonly scans: Scans,
+    @Inject(WorkspaceQuota) private readonly quota: WorkspaceQuota,
     @Inject(Maintenance) private readonly maintenance: Maintenance,
     @Inject(Log) private readonly log: Log,
   ) {}
 
   onModuleInit(): void {
     this.maintenance.every(LOOK_MS, 'recover_sandbox_scans', async () => {
-      await this.recover(sql`deadline < now()`);
-      await this.removeStrays();
+      await this.scans.recover(sql`deadline < now()`);
+      await this.scans.removeStrays();
     });
   }
 
   async onApplicationBootstrap(): Promise<void> {
-    if (this.config.runsJobs) await this.recover(sql`host = ${hostname()}`, ({ pid }) => !isAlive(pid));
+    if (this.config.runsJobs) await this.scans.recover(sql`host = ${hostname()}`, ({ pid }) => !isAlive(pid));
   }
 
-  /** Runs a command of `seconds` at most; returns its result and the changes that it made, which are in the log then. */
+  /**
+   * Runs a command of `seconds` at most; returns its result and the changes that it made, which are in the log then.
+   *
+   * @param sandbox in which it runs, if that lasts
+   */
   async around<T>(
     workspaceId: string,
     writer: Writer,
     seconds: number,
     command: () => Promise<T>,
+    sandbox?: LastingSandbox,
   ): Promise<{ result: T; changes: Change[] }> {
     if (writer.type === 'run')
-      await this.recover(sql`workspace_id = ${workspaceId} and run_id = ${writer.id}::uuid`);
+      await this.scans.recover(sql`workspace_id = ${workspaceId} and run_id = ${writer.id}::uuid`);
     await this.changes.beforeWriting(workspaceId, writer);
-    const scan = await this.begin(workspaceId, writer, seconds);
+    const scan =
+      (sandbox && (await this.takeOver(sandbox, seconds))) ??
+      (await this.scans.begin(workspaceId, writer, seconds));
     const outcome = await command().then(
       result => ({ result }),
       (error: unknown) => ({ error }),
     );
     // Also what a command wrote that failed.
-    const changes = await this.settle(scan);
+    const { changes, next } = sandbox?.runsOn()
+      ? await this.scans.advance(scan, BACKGROUND_SECONDS, true)
+      : await this.scans.settle(scan);
+    if (sandbox && next) await this.watchBackground(sandbox, next);
     if ('error' in outcome) throw outcome.error;
     return { result: outcome.result, changes };
   }
 
-  private async begin(workspaceId: string, writer: Writer, seconds: number): Promise<Scan> {
-    const id = newId();
-    this.active.add(id);
-    try {
-      await mkdir(this.folder, { recursive: true, mode: 0o700 });
-      await Snapshot.save(this.folders.pathOf({ id: workspaceId }), this.fileOf(id));
-      const runId = writer.type === 'run' ? writer.id : null;
-      const { rows } = await sql<Scan>`
-        insert into workspace_scan
-          (id, workspace_id, writer_type, writer_id, run_id, host, pid, from_seq, started_at, deadline)
-        values (${id}, ${workspaceId}, ${writer.type}, ${writer.id}, ${runId}::uuid, ${hostname()}, ${process.pid},
-          coalesce((select max(seq) from workspace_change where workspace_id = ${workspaceId}), 0), now(),
-          now() + ${seconds + GRACE_SECONDS} * interval '1 second')
-        returning *`.execute(this.database.tables());
-      const [scan] = rows;
-      if (!scan) throw new Error('A row that was inserted was not returned');
-      return scan;
-    } catch (error) {
-      this.active.delete(id);
-      await rm(this.fileOf(id), { force: true });
-      throw error;
-    }
-  }
-
-  /** Compares, records and forgets; all of it again where it was cut short. */
-  private async settle(scan: Scan): Promise<Change[]> {
-    const { id, workspace_id, writer_type, writer_id } = scan;
-    try {
-      const differences = await this.compare(scan);
-      const changes = await this.withoutOthers(scan, differences);
-      await this.changes.record(workspace_id, { type: writer_type, id: writer_id }, changes);
-      await sql`delete from workspace_scan where id = ${id}`.execute(this.database.tables());
-      await rm(this.fileOf(id), { force: true });
-      return changes;
-    } finally {
-      this.active.delete(id);
-    }
-  }
-
-  private async compare({ id, workspace_id, started_at }: Scan): Promise<Difference[]> {
-    const root = this.folders.pathOf({ id: workspace_id });
-    const before = await Snapshot.read(this.fileOf(id));
-    if (before.count <= MOST_COMPARED) return before.changesTo(await Snapshot.take(root));
-    const changed = await Snapshot.take(root, Date.parse(started_at));
-    return changed.all().map(change => ({ ...change, kind: 'modified' }));
-  }
-
-  /** Leaves out what the log says that others wrote meanwhile. */
-  private async withoutOthers({ workspace_id, from_seq }: Scan, found: Difference[]): Promise<Change[]> {
-    const { rows } = await sql<{ path: string; etag: string | null; from_path: string | null }>`
-      select distinct on (path) path, etag, from_path from workspace_change
-      where workspace_id = ${workspace_id} and seq > ${from_seq}::bigint
-      order by path, seq desc`.execute(this.database.tables());
-    const known = new Map(rows.map(({ path, etag }) => [path, etag]));
-    const left = new Set(rows.map(({ from_path }) => from_path));
-    return found.filter(
-      ({ path, etag, kind }) => known.get(path) !== etag && !(kind === 'deleted' && left.has(path)),
-    );
-  }
-
-  private async recover(
-    where: ReturnType<typeof sql<unknown>>,
-    isLost: (scan: Scan) => boolean = () => true,
+  private async watchBackground(
+    sandbox: LastingSandbox,
+    { scan, folders }: Required<Settled>['next'],
   ): Promise<void> {
-    const { rows } = await sql<Scan>`select * from workspace_scan where ${where} order by id`.execute(
-      this.database.tables(),
+    // Another command that was called at the same time has ended a moment before.
+    if (this.background.has(sandbox)) return void (await this.scans.settle(scan));
+    const watch = new BackgroundWatch(
+      this.folders.pathOf({ id: scan.workspace_id }),
+      () => this.look(background, sandbox),
+      error =>
+        this.log.warn(
+          { err: error, workspace_id: scan.workspace_id },
+          'what a sandbox changes is told later',
+        ),
     );
-    for (const scan of rows) if (!this.active.has(scan.id) && isLost(scan)) await this.recoverOne(scan);
+    const background: Background = { scan, watch };
+    this.background.set(sandbox, background);
+    watch.start(folders);
+    sandbox.whenEnded(() => this.finish(sandbox));
   }
 
-  private async recoverOne(scan: Scan): Promise<void> {
+  /** Records what happened; null where commands run in the workspace, whose changes cannot be told from these. */
+  private async look(
+    background: Background,
+    sandbox: LastingSandbox,
+  ): Promise<ReadonlyMap<string, string> | null> {
+    const { workspace_id } = background.scan;
+    const { rows } = await sql`
+      select 1 from workspace_scan where workspace_id = ${workspace_id} and not background and deadline > now()
+      limit 1`.execute(this.database.tables());
+    if (rows.length > 0) return null;
+    const { changes, next } = await this.scans.advance(background.scan, BACKGROUND_SECONDS, true);
+    background.scan = next.scan;
+    if (changes.length > 0 && (await this.quota.excess(workspace_id)) !== null) sandbox.kill();
+    return next.folders;
+  }
+
+  /** The comparison that covers what went on is over, and another has begun, for a command. */
+  private async takeOver(sandbox: LastingSandbox, seconds: number): Promise<Scan | undefined> {
+    const scan = await this.stopBackground(sandbox);
+    if (!scan) return undefined;
     try {
-      await this.settle(scan);
+      return (await this.scans.advance(scan, seconds, false)).next.scan;
     } catch (error) {
-      // Without its first half a comparison can never be made.
-      this.log.warn({ err: error, workspace_id: scan.workspace_id }, 'what a command changed cannot be told');
-      await sql`delete from workspace_scan where id = ${scan.id}`.execute(this.database.tables());
-      await rm(this.fileOf(scan.id), { force: true });
+      await this.scans.giveUp(scan, error);
+      return undefined;
     }
   }
 
-  /** First halves of comparisons that nobody knows of: of processes that ended before they had entered them. */
-  private async removeStrays(): Promise<void> {
-    const files = await readdir(this.folder).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return [];
-      throw error;
-    });
-    const { rows } = await sql<{ id: string }>`select id::text as id from workspace_scan`.execute(
-      this.database.tables(),
-    );
-    const known = new Set(rows.map(({ id }) => id));
-    for (const name of files) {
-      const stats = await stat(this.fileOf(name)).catch(() => undefined); // it may be gone by now
-      if (!stats || known.has(name) || Date.now() - stats.mtimeMs < STRAY_MS) continue;
-      await rm(this.fileOf(name), { force: true });
-    }
+  private async finish(sandbox: LastingSandbox): Promise<void> {
+    const scan = await this.stopBackground(sandbox);
+    if (scan) await this.scans.settle(scan).catch((error: unknown) => this.scans.giveUp(scan, error));
   }
 
-  private get folder(): string {
-    return path.resolve(this.config.dataDir, 'scans');
-  }
-
-  private fileOf(id: string): string {
-    return path.join(this.folder, id);
+  private async stopBackground(sandbox: LastingSandbox): Promise<Scan | undefined> {
+    const background = this.background.get(sandbox);
+    this.background.delete(sandbox);
+    await background?.watch.close();
+    return background?.scan;
   }
 }

@@ -24,6 +24,7 @@ function opened(idleSeconds: number) {
       ended,
       run: async () => ({ ...result, output: `${++count}` }),
       interrupt: () => false,
+      runsOn: () => false,
       usage: () => ({ memory_bytes: 0, cpu_ms: 0, processes: 0 }),
       end: async () => finish('ended'),
     };

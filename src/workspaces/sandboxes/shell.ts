@@ -1,5 +1,6 @@
 import { type SandboxSession, type SessionCommand, SessionOver } from '#libs/sandbox/index.js';
 import type { ActionCaller } from '../../platform/actions/action-caller.js';
+import type { LastingSandbox } from '../changes/sandbox-watch.js';
 import type { VisibleWorkspace } from '../workspaces/index.js';
 import type { SandboxCaller } from './running-sandboxes.js';
 import type { ScriptResult, SessionLoss } from './script-result.js';
@@ -28,12 +29,15 @@ export type OpenSession = (place: Place, use: ShellUse, script: string) => Promi
  * A shell that lasts over the commands of one run, or of one caller: folder, variables and background processes stay. Its session is opened
  * with the first command, and anew where it was lost; then the next result says so.
  */
-export class Shell {
+export class Shell implements LastingSandbox {
   private opened: OpenShell | undefined;
   private over = false;
   /** Why there is no session yet although there was one before this shell. */
   private before: SessionLoss | null = null;
   private turn: Promise<unknown> = Promise.resolve();
+  /** What is done when a session has ended. */
+  private settling: Promise<void> | undefined;
+  private settled: SandboxSession | undefined;
 
   constructor(
     private readonly open: OpenSession,
@@ -60,6 +64,23 @@ export class Shell {
   async end(): Promise<void> {
     this.over = true;
     await this.opened?.session.end();
+    await this.settling;
+  }
+
+  runsOn(): boolean {
+    return this.opened?.session.runsOn() ?? false;
+  }
+
+  whenEnded(settle: () => Promise<void>): void {
+    const { session } = this;
+    if (session && this.settled === session) return;
+    this.settled = session;
+    this.settling = (session?.ended ?? Promise.resolve()).then(settle);
+  }
+
+  /** The next command begins a new session. */
+  kill(): void {
+    void this.session?.end();
   }
 
   private async perform(place: Place, command: SessionCommand): Promise<ScriptResult> {

@@ -74,7 +74,7 @@ export class BashTool implements Tool<BashInput> {
     const signal = AbortSignal.any([context.signal, early.signal, guard.signal]);
     const run = () => this.runIn(workspace, { ...context, signal }, { command, timeout_seconds });
     const { result, changes } = await this.watch
-      .around(workspace.id, writer, timeout_seconds ?? LONGEST_SECONDS, run)
+      .around(workspace.id, writer, timeout_seconds ?? LONGEST_SECONDS, run, context.shell)
       .finally(() => {
         early.release();
         guard.release();

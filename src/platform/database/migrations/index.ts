@@ -13,6 +13,7 @@ import { SignIn } from './20261121-sign-in.js';
 import { Tenancy } from './20261121-tenancy.js';
 import { Approvals } from './20261122-approvals.js';
 import { AttachmentRoom } from './20261122-attachment-room.js';
+import { BackgroundScans } from './20261122-background-scans.js';
 import { Context } from './20261122-context.js';
 import { Delivery } from './20261122-delivery.js';
 import { FileHistory } from './20261122-history.js';
@@ -54,6 +55,7 @@ export const migrationsList = [
   { name: '20261122-approvals', class: Approvals },
   { name: '20261122-watchers', class: Watchers },
   { name: '20261122-named-sessions', class: NamedSessions },
+  { name: '20261122-background-scans', class: BackgroundScans },
   { name: '20261122-workspace-signals', class: WorkspaceSignals },
   { name: '20261122-model-slots', class: ModelSlots },
   { name: '20261122-attachment-room', class: AttachmentRoom },

@@ -1,0 +1,179 @@
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import path from 'node:path';
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { type Difference, KeyedLock, Snapshot } from '#libs/workspace-fs/index.js';
+import { Config } from '../../platform/config/config.js';
+import { Database, newId } from '../../platform/database/database.js';
+import { Log } from '../../platform/log/log.js';
+import { WorkspaceFolders } from '../workspaces/index.js';
+import { type Change, ChangeLog } from './change-log.js';
+import type { Writer } from './writer.js';
+
+/** A comparison that has begun: what was there before lies in a file. */
+export interface Scan {
+  id: string;
+  workspace_id: string;
+  writer_type: Writer['type'];
+  writer_id: string;
+  pid: number;
+  from_seq: string;
+  started_at: string;
+}
+
+/** What a comparison found. */
+export interface Settled {
+  changes: Change[];
+  /** The comparison that begins where the last one ended, and the folders that there were. */
+  next?: { scan: Scan; folders: ReadonlyMap<string, string> };
+}
+
+/** Beyond this, folders are compared by time alone: what was deleted is not noticed. */
+const MOST_COMPARED = 200_000;
+/** How long after its deadline a command counts as lost, wherever it ran. */
+const GRACE_SECONDS = 120;
+/** Far longer than it takes to enter a comparison that has begun. */
+const STRAY_MS = 10 * 60_000;
+
+/** Comparisons of what is in a workspace at two times, whose first halves outlive the process. */
+@Injectable()
+export class Scans {
+  private readonly active = new Set<string>();
+  /** Those who compare the same workspace see what the others have recorded. */
+  private readonly recording = new KeyedLock();
+
+  constructor(
+    @Inject(Config) private readonly config: Config,
+    @Inject(Database) private readonly database: Database,
+    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
+    @Inject(ChangeLog) private readonly changes: ChangeLog,
+    @Inject(Log) private readonly log: Log,
+  ) {}
+
+  /** Ends a comparison with the first half of another. */
+  async advance(scan: Scan, seconds: number, background: boolean): Promise<Required<Settled>> {
+    const writer = { type: scan.writer_type, id: scan.writer_id };
+    const next = await this.begin(scan.workspace_id, writer, seconds, background);
+    const seen = await Snapshot.read(this.fileOf(next.id));
+    const { changes } = await this.settle(scan, seen).catch(async (error: unknown) => {
+      await this.giveUp(next, error);
+      throw error;
+    });
+    return { changes, next: { scan: next, folders: seen.folders() } };
+  }
+
+  async begin(workspaceId: string, writer: Writer, seconds: number, background = false): Promise<Scan> {
+    const id = newId();
+    this.active.add(id);
+    try {
+      await mkdir(this.folder, { recursive: true, mode: 0o700 });
+      await Snapshot.save(this.folders.pathOf({ id: workspaceId }), this.fileOf(id));
+      const runId = writer.type === 'run' ? writer.id : null;
+      const { rows } = await sql<Scan>`
+        insert into workspace_scan
+          (id, workspace_id, writer_type, writer_id, run_id, host, pid, from_seq, started_at, deadline, background)
+        values (${id}, ${workspaceId}, ${writer.type}, ${writer.id}, ${runId}::uuid, ${hostname()}, ${process.pid},
+          coalesce((select max(seq) from workspace_change where workspace_id = ${workspaceId}), 0), now(),
+          now() + ${seconds + GRACE_SECONDS} * interval '1 second', ${background})
+        returning *`.execute(this.database.tables());
+      const [scan] = rows;
+      if (!scan) throw new Error('A row that was inserted was not returned');
+      return scan;
+    } catch (error) {
+      this.active.delete(id);
+      await rm(this.fileOf(id), { force: true });
+      throw error;
+    }
+  }
+
+  /** Compares, records and forgets; all of it again where it was cut short. */
+  async settle(scan: Scan, seen?: Snapshot): Promise<Settled> {
+    const { id, workspace_id, writer_type, writer_id } = scan;
+    try {
+      const differences = await this.compare(scan, seen);
+      const changes = await this.recording.run(workspace_id, async () => {
+        const own = await this.withoutOthers(scan, differences);
+        await this.changes.record(workspace_id, { type: writer_type, id: writer_id }, own);
+        return own;
+      });
+      await sql`delete from workspace_scan where id = ${id}`.execute(this.database.tables());
+      await rm(this.fileOf(id), { force: true });
+      return { changes };
+    } finally {
+      this.active.delete(id);
+    }
+  }
+
+  private async compare({ id, workspace_id, started_at }: Scan, seen?: Snapshot): Promise<Difference[]> {
+    const root = this.folders.pathOf({ id: workspace_id });
+    const before = await Snapshot.read(this.fileOf(id));
+    if (before.count <= MOST_COMPARED) return before.changesTo(seen ?? (await Snapshot.take(root)));
+    const changed = await Snapshot.take(root, Date.parse(started_at));
+    return changed.all().map(change => ({ ...change, kind: 'modified' }));
+  }
+
+  /** Leaves out what the log says that others wrote meanwhile. */
+  private async withoutOthers({ workspace_id, from_seq }: Scan, found: Difference[]): Promise<Change[]> {
+    const { rows } = await sql<{ path: string; etag: string | null; from_path: string | null }>`
+      select distinct on (path) path, etag, from_path from workspace_change
+      where workspace_id = ${workspace_id} and seq > ${from_seq}::bigint
+      order by path, seq desc`.execute(this.database.tables());
+    const known = new Map(rows.map(({ path, etag }) => [path, etag]));
+    const left = new Set(rows.map(({ from_path }) => from_path));
+    return found.filter(
+      ({ path, etag, kind }) => known.get(path) !== etag && !(kind === 'deleted' && left.has(path)),
+    );
+  }
+
+  async recover(
+    where: ReturnType<typeof sql<unknown>>,
+    isLost: (scan: Scan) => boolean = () => true,
+  ): Promise<void> {
+    const { rows } = await sql<Scan>`select * from workspace_scan where ${where} order by id`.execute(
+      this.database.tables(),
+    );
+    for (const scan of rows) if (!this.active.has(scan.id) && isLost(scan)) await this.recoverOne(scan);
+  }
+
+  private async recoverOne(scan: Scan): Promise<void> {
+    try {
+      await this.settle(scan);
+    } catch (error) {
+      await this.giveUp(scan, error);
+    }
+  }
+
+  /** Without its first half a comparison can never be made. */
+  async giveUp(scan: Scan, error: unknown): Promise<void> {
+    this.active.delete(scan.id);
+    this.log.warn({ err: error, workspace_id: scan.workspace_id }, 'what a command changed cannot be told');
+    await sql`delete from workspace_scan where id = ${scan.id}`.execute(this.database.tables());
+    await rm(this.fileOf(scan.id), { force: true });
+  }
+
+  /** First halves of comparisons that nobody knows of: of processes that ended before they had entered them. */
+  async removeStrays(): Promise<void> {
+    const files = await readdir(this.folder).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return [];
+      throw error;
+    });
+    const { rows } = await sql<{ id: string }>`select id::text as id from workspace_scan`.execute(
+      this.database.tables(),
+    );
+    const known = new Set(rows.map(({ id }) => id));
+    for (const name of files) {
+      const stats = await stat(this.fileOf(name)).catch(() => undefined); // it may be gone by now
+      if (!stats || known.has(name) || Date.now() - stats.mtimeMs < STRAY_MS) continue;
+      await rm(this.fileOf(name), { force: true });
+    }
+  }
+
+  private get folder(): string {
+    return path.resolve(this.config.dataDir, 'scans');
+  }
+
+  private fileOf(id: string): string {
+    return path.join(this.folder, id);
+  }
+}
