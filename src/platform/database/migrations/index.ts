@@ -55,8 +55,8 @@ export const migrationsList = [
   { name: '20261122-approvals', class: Approvals },
   { name: '20261122-watchers', class: Watchers },
   { name: '20261122-named-sessions', class: NamedSessions },
-  { name: '20261122-background-scans', class: BackgroundScans },
   { name: '20261122-workspace-signals', class: WorkspaceSignals },
   { name: '20261122-model-slots', class: ModelSlots },
   { name: '20261122-attachment-room', class: AttachmentRoom },
+  { name: '20261122-background-scans', class: BackgroundScans },
 ];
