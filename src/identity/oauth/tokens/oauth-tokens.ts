@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { errors, type JWTVerifyOptions, jwtVerify } from 'jose';
+import { errors, jwtVerify } from 'jose';
 import { validate as isUuid } from 'uuid';
 import type { Actor } from '../../../platform/access/actor.js';
 import { SIGNING_ALGORITHM, SigningKeys } from '../keys/signing-keys.js';
@@ -8,12 +8,15 @@ import { OAuthResources } from '../resources.js';
 import type { AccessTokenClaims } from './access-token.js';
 import { DpopProofs, type ProvenRequest } from './dpop.js';
 import { TokenOwners } from './token-owners.js';
+import { VerifiedTokens } from './verified-tokens.js';
 
 const AUTHORIZATION = /^(Bearer|DPoP) +([\w.~+/-]+=*)$/i;
 
 /** Verifies the access tokens that the authorization server gave out (RFC 9068). */
 @Injectable()
 export class OAuthTokens {
+  private readonly verified = new VerifiedTokens();
+
   constructor(
     @Inject(OAuthResources) private readonly resources: OAuthResources,
     @Inject(SigningKeys) private readonly keys: SigningKeys,
@@ -26,7 +29,7 @@ export class OAuthTokens {
    * resource, unexpired, its grant not revoked. A token that is bound to a key takes the proof with it.
    */
   async verify(token: string, resource: string, request?: ProvenRequest): Promise<Actor | undefined> {
-    const claims = await this.read(token, { audience: resource });
+    const claims = await this.read(token, resource);
     if (!claims) return undefined;
     const thumbprint = claims.cnf?.jkt;
     if ((thumbprint === undefined) !== (request === undefined)) return undefined;
@@ -46,14 +49,23 @@ export class OAuthTokens {
   }
 
   /** What one of our tokens says, if it is one and unexpired; whether it is still good for anything is not asked. */
-  async read(token: string, also: JWTVerifyOptions = {}): Promise<AccessTokenClaims | undefined> {
+  async read(token: string, audience?: string): Promise<AccessTokenClaims | undefined> {
+    const ring = await this.keys.current();
+    const known = this.verified.find(ring, token, audience);
+    if (known) return known;
+    const claims = await this.check(token, audience);
+    if (claims) this.verified.keep(ring, token, audience, claims);
+    return claims;
+  }
+
+  private async check(token: string, audience: string | undefined): Promise<AccessTokenClaims | undefined> {
     try {
       const { payload } = await jwtVerify<AccessTokenClaims>(token, header => this.keyFor(header.kid), {
         algorithms: [SIGNING_ALGORITHM],
         typ: 'at+jwt',
         issuer: this.resources.issuer,
         requiredClaims: ['sub', 'client_id', 'jti', 'iat', 'exp', 'aud'],
-        ...also,
+        audience,
       });
       const { sub, grant_id, key_id } = payload;
       return [sub, grant_id, key_id].every(id => id === undefined || isUuid(id)) ? payload : undefined;
