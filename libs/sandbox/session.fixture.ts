@@ -67,8 +67,8 @@ export function itRunsSessions(
       limit: null,
     });
     await bash('export E="x y" ; plain=5; list=(1 "2 3"); declare -A map=([k]=v); greet() { echo "hi $1"; }');
-    expect((await bash('pwd; printenv E plain; echo $plain ${list[1]} ${map[k]}; greet you')).stdout).toBe(
-      `${home}/a\nx y\n5 2 3 v\nhi you\n`,
+    expect((await bash('pwd; printenv E plain; declare -p plain list map; greet you')).stdout).toBe(
+      `${home}/a\nx y\ndeclare -- plain="5"\ndeclare -a list=([0]="1" [1]="2 3")\ndeclare -A map=([k]="v" )\nhi you\n`,
     );
     await bash('unset GIVEN E');
     expect((await bash('echo [$GIVEN$E]; cd ..; cd - >/dev/null; pwd')).stdout).toBe(`[]\n${home}/a\n`);

@@ -1,15 +1,11 @@
-import { mkdirSync } from 'node:fs';
-import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions } from 'playwright-core';
 import type { Json } from '../harness/client.js';
 import { startOAuthService } from '../harness/oauth.js';
 import type { Person, TestService } from '../harness/service.js';
-import { launchChromium } from './launch.js';
+import { DESKTOP, fitsWidth, launchChromium, picturesOf, SCREENS, signIn } from './launch.js';
 
-const PICTURES = path.resolve('.cache/screenshots');
-const DESKTOP = { width: 1280, height: 900 };
-const PHONE = { width: 375, height: 740 };
+const picture = picturesOf('approval');
 
 let service: TestService;
 let chromium: Browser;
@@ -17,7 +13,6 @@ let ada: Person;
 let workspace: string;
 
 beforeAll(async () => {
-  mkdirSync(PICTURES, { recursive: true });
   chromium = await launchChromium();
   service = await startOAuthService();
   ada = await service.person('Ada Lovelace');
@@ -53,37 +48,20 @@ async function open(options: BrowserContextOptions, link: string) {
   return { page, context };
 }
 
-async function signIn(page: Page, password = ada.password): Promise<void> {
-  await page.getByLabel('E-mail address').fill(ada.email);
-  await page.getByLabel('Password').fill(password);
-  await page.getByRole('button', { name: 'Sign in' }).click();
-}
-
-const picture = (page: Page, name: string) =>
-  page.screenshot({ path: path.join(PICTURES, `approval-${name}.png`), fullPage: true });
-
-const hasNoOverflow = (page: Page) =>
-  page.evaluate('document.documentElement.scrollWidth <= document.documentElement.clientWidth');
-
-describe.each([
-  ['desktop', { viewport: DESKTOP }],
-  ['phone', { viewport: PHONE, isMobile: true, deviceScaleFactor: 2 }],
-  ['without-javascript', { viewport: DESKTOP, javaScriptEnabled: false }],
-  ['dark', { viewport: PHONE, colorScheme: 'dark' as const }],
-] as [string, BrowserContextOptions][])('on %s', (name, options) => {
+describe.each(SCREENS)('on %s', (name, options) => {
   it('a person sees what is to be done, and allows it once', async () => {
     const file = `a folder with a rather long name/${'part-'.repeat(12)}${name}.txt`;
     const { link, again } = await ask(file);
     const { page, context } = await open(options, link);
-    await signIn(page, 'not the password');
+    await signIn(page, { ...ada, password: 'not the password' });
     await page.getByRole('alert').waitFor();
     await picture(page, `${name}-sign-in`);
-    await signIn(page);
+    await signIn(page, ada);
     await page.getByRole('heading', { name: 'File delete?' }).waitFor();
     expect(await page.getByText(file).count()).toBe(1);
     expect(await page.getByText('The API key Desk Assistant').count()).toBe(1);
     await picture(page, `${name}-question`);
-    if (options.javaScriptEnabled !== false) expect(await hasNoOverflow(page)).toBe(true);
+    if (options.javaScriptEnabled !== false) expect(await fitsWidth(page)).toBe(true);
     await page.getByRole('button', { name: 'Allow once' }).click();
     await page.getByRole('heading', { name: 'You allowed it' }).waitFor();
     await picture(page, `${name}-allowed`);

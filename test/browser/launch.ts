@@ -1,5 +1,18 @@
-import { existsSync } from 'node:fs';
-import { type Browser, chromium } from 'playwright-core';
+import { existsSync, mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import type { Person } from '../harness/service.js';
+
+export const DESKTOP = { width: 1280, height: 900 };
+export const PHONE = { width: 375, height: 740 };
+/** What people look at pages of ours with. */
+export const SCREENS: [string, BrowserContextOptions][] = [
+  ['desktop', { viewport: DESKTOP }],
+  ['phone', { viewport: PHONE, isMobile: true, deviceScaleFactor: 2 }],
+  ['without-javascript', { viewport: DESKTOP, javaScriptEnabled: false }],
+  ['dark', { viewport: PHONE, colorScheme: 'dark' }],
+];
+const PICTURES = path.resolve('.cache/screenshots');
 
 const EXECUTABLE = '/usr/bin/chromium';
 
@@ -20,3 +33,24 @@ export async function launchChromium(): Promise<Browser> {
     throw new Error(`Browser tests need ${EXECUTABLE}: install it with "apt-get install chromium"`);
   return chromium.launch({ executablePath: EXECUTABLE, headless: true, args: FLAGS });
 }
+
+/** Takes pictures for people to look at, of whole pages or what the screen shows, in files whose names begin with `of`. */
+export function picturesOf(of: string, whole = true) {
+  mkdirSync(PICTURES, { recursive: true });
+  return (page: Page, name: string, fullPage = whole) =>
+    page.screenshot({ path: path.join(PICTURES, `${of}-${name}.png`), fullPage });
+}
+
+/** Fills in the form of the sign-in page and sends it. */
+export async function signIn(
+  page: Page,
+  { email, password }: Pick<Person, 'email' | 'password'>,
+): Promise<void> {
+  await page.getByLabel('E-mail address').fill(email);
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+}
+
+/** Whether everything on a page is within the width of the screen. */
+export const fitsWidth = (page: Page): Promise<boolean> =>
+  page.evaluate('document.documentElement.scrollWidth <= document.documentElement.clientWidth');

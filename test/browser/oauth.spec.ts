@@ -1,17 +1,13 @@
-import { mkdirSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { OAuthResources, OAuthTokens } from '../../src/identity/index.js';
 import { OAuthClient, startOAuthService } from '../harness/oauth.js';
 import type { Person, TestService } from '../harness/service.js';
-import { launchChromium } from './launch.js';
+import { DESKTOP, fitsWidth, launchChromium, PHONE, picturesOf, SCREENS, signIn } from './launch.js';
 
-const PICTURES = path.resolve('.cache/screenshots');
-const DESKTOP = { width: 1280, height: 900 };
-const PHONE = { width: 375, height: 740 };
+const picture = picturesOf('oauth');
 
 let service: TestService;
 let chromium: Browser;
@@ -22,7 +18,6 @@ let ada: Person;
 let workspace: string;
 
 beforeAll(async () => {
-  mkdirSync(PICTURES, { recursive: true });
   chromium = await launchChromium();
   service = await startOAuthService();
   ada = await service.person('Ada Lovelace');
@@ -52,34 +47,17 @@ async function begin(options: BrowserContextOptions) {
   return { page, request, context };
 }
 
-async function signIn(page: Page, password = ada.password): Promise<void> {
-  await page.getByLabel('E-mail address').fill(ada.email);
-  await page.getByLabel('Password').fill(password);
-  await page.getByRole('button', { name: 'Sign in' }).click();
-}
-
-const picture = (page: Page, name: string) =>
-  page.screenshot({ path: path.join(PICTURES, `oauth-${name}.png`), fullPage: true });
-
-const hasNoOverflow = (page: Page) =>
-  page.evaluate('document.documentElement.scrollWidth <= document.documentElement.clientWidth');
-
-describe.each([
-  ['desktop', { viewport: DESKTOP }],
-  ['phone', { viewport: PHONE, isMobile: true, deviceScaleFactor: 2 }],
-  ['without-javascript', { viewport: DESKTOP, javaScriptEnabled: false }],
-  ['dark', { viewport: PHONE, colorScheme: 'dark' as const }],
-] as [string, BrowserContextOptions][])('on %s', (name, options) => {
+describe.each(SCREENS)('on %s', (name, options) => {
   it('a person signs in, chooses a workspace and lets the application in', async () => {
     const { page, request, context } = await begin(options);
-    await signIn(page, 'not the password');
+    await signIn(page, { ...ada, password: 'not the password' });
     await page.getByRole('alert').waitFor();
     expect(await page.getByRole('alert').textContent()).toContain('E-mail address or password is wrong');
     await picture(page, `${name}-login`);
-    await signIn(page);
+    await signIn(page, ada);
     await page.getByRole('heading', { name: 'Let Desk Assistant in?' }).waitFor();
     await picture(page, `${name}-question`);
-    if (options.javaScriptEnabled !== false) expect(await hasNoOverflow(page)).toBe(true);
+    if (options.javaScriptEnabled !== false) expect(await fitsWidth(page)).toBe(true);
     await page.getByLabel('Only look').check();
     await page.getByLabel('Only those I choose').check();
     await page.getByRole('button', { name: 'Allow' }).click();
@@ -138,7 +116,7 @@ describe('a device', () => {
     await page.getByText(body.user_code).waitFor();
     await picture(page, 'phone-device-confirm');
     await page.getByRole('button', { name: 'It is mine' }).click();
-    await signIn(page);
+    await signIn(page, ada);
     await page.getByRole('button', { name: 'Allow' }).click();
     await page.getByText('Your device is connected').waitFor();
     await picture(page, 'phone-device-done');

@@ -1,13 +1,9 @@
-import { mkdirSync } from 'node:fs';
-import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { type Person, TestService } from '../harness/service.js';
-import { launchChromium } from './launch.js';
+import { DESKTOP, fitsWidth, launchChromium, PHONE, picturesOf } from './launch.js';
 
-const PICTURES = path.resolve('.cache/screenshots');
-const DESKTOP = { width: 1280, height: 900 };
-const PHONE = { width: 375, height: 740 };
+const shoot = picturesOf('share', false);
 const WIDTHS = [
   ['desktop', { viewport: DESKTOP }],
   ['phone', { viewport: PHONE, isMobile: true, hasTouch: true }],
@@ -75,7 +71,6 @@ let workspace: string;
 let origin: string;
 
 beforeAll(async () => {
-  mkdirSync(PICTURES, { recursive: true });
   chromium = await launchChromium();
   service = await TestService.start();
   ada = await service.person('Ada Lovelace');
@@ -164,17 +159,11 @@ async function open(
   return { context, page, refused };
 }
 
-const shoot = (page: Page, name: string, fullPage = false) =>
-  page.screenshot({ path: path.join(PICTURES, `share-${name}.png`), fullPage });
-
 /** Of a picture, once it is there to be seen. */
 const naturalWidth = (picture: unknown): Promise<number> => {
   const image = picture as { decode(): Promise<void>; naturalWidth: number };
   return image.decode().then(() => image.naturalWidth);
 };
-
-const isTooWide = (page: Page): Promise<boolean> =>
-  page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth');
 
 describe.each(WIDTHS)('on a %s', (width, options) => {
   it('a folder is walked through: its read-me, a table, a program, a photograph, and back', async () => {
@@ -186,7 +175,7 @@ describe.each(WIDTHS)('on a %s', (width, options) => {
     const loaded = await page.locator('.prose img').evaluate(naturalWidth);
     expect(loaded).toBe(1600);
     await shoot(page, `${width}-folder`, true);
-    expect(await isTooWide(page)).toBe(false);
+    expect(await fitsWidth(page)).toBe(true);
 
     for (const [name, shot] of [
       ['measurements.csv', 'csv'],
@@ -198,7 +187,7 @@ describe.each(WIDTHS)('on a %s', (width, options) => {
       await page.getByRole('link', { name, exact: true }).click();
       await page.getByRole('heading', { name, exact: true }).waitFor();
       await shoot(page, `${width}-${shot}`);
-      expect([name, await isTooWide(page)]).toEqual([name, false]);
+      expect([name, await fitsWidth(page)]).toEqual([name, true]);
       await page.getByRole('navigation', { name: 'Breadcrumb' }).getByRole('link').click();
       await page.getByRole('heading', { name: 'Field notes', exact: true }).waitFor();
     }
@@ -206,7 +195,7 @@ describe.each(WIDTHS)('on a %s', (width, options) => {
     await page.getByRole('link', { name: 'valley.png' }).click();
     await page.getByRole('img', { name: 'valley.png' }).evaluate(naturalWidth);
     await shoot(page, `${width}-image`);
-    expect(await isTooWide(page)).toBe(false);
+    expect(await fitsWidth(page)).toBe(true);
     expect(await page.title()).toBe('valley.png');
     expect(refused).toEqual([]);
     await context.close();

@@ -3,11 +3,12 @@ import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { ApprovalRequests } from '../../src/agents/index.js';
 import type { Actor } from '../../src/platform/access/actor.js';
-import { FakeOpenAi } from '../fakes/openai-server.js';
-import { AgentClient, messagesOf } from '../harness/agent.js';
+import type { FakeOpenAi } from '../fakes/openai-server.js';
+import { AgentClient, type AgentGround, messagesOf, startAgents } from '../harness/agent.js';
 import type { Json } from '../harness/client.js';
-import { type Person, TestService } from '../harness/service.js';
+import type { Person, TestService } from '../harness/service.js';
 
+let ground: AgentGround;
 let service: TestService;
 let model: FakeOpenAi;
 let ada: Person;
@@ -18,16 +19,11 @@ let agent: AgentClient;
 let workspace_id: string;
 
 beforeAll(async () => {
-  model = await FakeOpenAi.start();
-  service = await TestService.start({
-    OPENAI_COMPATIBLE_BASE_URL: model.url,
-    OPENAI_COMPATIBLE_MODELS: 'fake',
-  });
-  ada = await service.person('Ada');
+  ground = await startAgents();
+  ({ model, service, ada, agent } = ground);
   editor = await service.person('Editor');
   viewer = await service.person('Viewer');
   stranger = await service.person('Stranger');
-  agent = new AgentClient(ada.client);
   workspace_id = await service.workspace(ada, { visibility: 'restricted' });
   for (const [person, workspaceRole] of [
     [editor, 'editor'],
@@ -44,10 +40,7 @@ afterEach(async () => {
   await service.database.query('delete from approval_policy');
   model.clear();
 });
-afterAll(async () => {
-  await service.stop();
-  await model.stop();
-});
+afterAll(() => ground.stop());
 
 const inWorkspace = (file: string) => path.join(service.dataDir, 'workspaces', workspace_id, file);
 const policy = (changes: Json, client = ada.client) =>

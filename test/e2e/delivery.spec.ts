@@ -1,11 +1,12 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { FakeOpenAi } from '../fakes/openai-server.js';
-import { AgentClient, messagesOf } from '../harness/agent.js';
+import type { FakeOpenAi } from '../fakes/openai-server.js';
+import { AgentClient, type AgentGround, messagesOf, startAgents } from '../harness/agent.js';
 import type { Json, StreamEvent } from '../harness/client.js';
-import { type Person, TestService } from '../harness/service.js';
+import type { Person, TestService } from '../harness/service.js';
 
+let ground: AgentGround;
 let service: TestService;
 let model: FakeOpenAi;
 let ada: Person;
@@ -15,15 +16,10 @@ let agent: AgentClient;
 let workspace_id: string;
 
 beforeAll(async () => {
-  model = await FakeOpenAi.start();
-  service = await TestService.start({
-    OPENAI_COMPATIBLE_BASE_URL: model.url,
-    OPENAI_COMPATIBLE_MODELS: 'fake',
-  });
-  ada = await service.person('Ada');
+  ground = await startAgents();
+  ({ model, service, ada, agent } = ground);
   viewer = await service.person('Viewer');
   stranger = await service.person('Stranger');
-  agent = new AgentClient(ada.client);
   workspace_id = await service.workspace(ada, { visibility: 'restricted' });
   await service.join(viewer, {
     organization: ada.organizationId,
@@ -32,10 +28,7 @@ beforeAll(async () => {
     workspaceRole: 'viewer',
   });
 });
-afterAll(async () => {
-  await service.stop();
-  await model.stop();
-});
+afterAll(() => ground.stop());
 
 /** Something that happens when the test says so. */
 function gate() {

@@ -2,48 +2,33 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { FakeOpenAi } from '../fakes/openai-server.js';
-import { AgentClient, messagesOf, textOf } from '../harness/agent.js';
+import type { FakeOpenAi } from '../fakes/openai-server.js';
+import { type AgentClient, type AgentGround, messagesOf, startAgents, textOf } from '../harness/agent.js';
 import type { Json } from '../harness/client.js';
 import { createParser } from '../harness/event-stream.js';
 import { brokenInvariants } from '../harness/invariants.js';
-import { type Person, TestService } from '../harness/service.js';
-import { ServiceProcess } from './service-process.js';
+import type { Person, TestService } from '../harness/service.js';
+import { Workers } from './workers.js';
 
 const PATIENCE = 300_000;
 
+let ground: AgentGround;
 let model: FakeOpenAi;
 let service: TestService;
 let ada: Person;
 let agent: AgentClient;
-let environment: Record<string, string>;
-const workers: ServiceProcess[] = [];
+let workers: Workers;
 
 beforeAll(async () => {
-  model = await FakeOpenAi.start();
-  environment = {
-    OPENAI_COMPATIBLE_BASE_URL: model.url,
-    OPENAI_COMPATIBLE_MODELS: 'small',
-    MODEL_TIMEOUT_SECONDS: '3',
-  };
-  service = await TestService.start({ ROLE: 'api', ...environment });
-  ada = await service.person();
-  agent = new AgentClient(ada.client);
+  ground = await startAgents({ ROLE: 'api', OPENAI_COMPATIBLE_MODELS: 'small', MODEL_TIMEOUT_SECONDS: '3' });
+  ({ model, service, ada, agent } = ground);
+  workers = new Workers(ground);
 }, PATIENCE);
 afterEach(async () => {
-  await Promise.all(workers.splice(0).map(worker => worker.stop()));
+  await workers.stop();
   expect(await brokenInvariants(service.database)).toEqual({});
 });
-afterAll(async () => {
-  await service.stop();
-  await model.stop();
-});
-
-async function startWorker(more: Record<string, string> = {}): Promise<ServiceProcess> {
-  const worker = await ServiceProcess.start(service, { ROLE: 'worker', ...environment, ...more });
-  workers.push(worker);
-  return worker;
-}
+afterAll(() => ground.stop());
 
 /** How many of the runs stand how. */
 async function statuses(runs: Json[]): Promise<Record<string, number>> {
@@ -69,7 +54,7 @@ it(
       }),
     );
     const from = model.requests.length;
-    const [doomed] = await Promise.all([startWorker(), startWorker()]);
+    const [doomed] = await Promise.all([workers.start(), workers.start()]);
     await model.received(from + 100);
     await doomed?.kill();
     for (const ofChat of sent) await agent.ended(ofChat.at(-1));
@@ -102,7 +87,7 @@ it(
     const beside = await Promise.all(Array.from({ length: 3 }, () => agent.send('beside', place)));
     for (let deaths = 0; deaths < 5; deaths++) {
       const from = model.requests.length;
-      const carrier = await startWorker({ MODEL_TIMEOUT_SECONDS: '100' });
+      const carrier = await workers.start({ MODEL_TIMEOUT_SECONDS: '100' });
       await model.received(from + (deaths < 2 ? 1 + beside.length : 1));
       expect((await agent.run('other', place)).result.response).toBe('Fine.');
       await carrier.kill();
@@ -112,7 +97,7 @@ it(
       ]);
     }
     letGo();
-    await startWorker();
+    await workers.start();
     expect(await agent.ended(poison)).toMatchObject({ status: 'error', error: { type: 'worker_lost' } });
     for (const one of [...beside, behind]) expect((await agent.ended(one)).result.response).toBe('Fine.');
     expect(
@@ -127,7 +112,7 @@ it(
 it(
   'ends a run whose provider does not answer, in words one can act on, while others go on',
   async () => {
-    await startWorker();
+    await workers.start();
     model.otherwise(request =>
       messagesOf(request)[1].content === 'hang' ? { hang: true } : { text: 'Fine.' },
     );
@@ -148,7 +133,7 @@ describe('a watcher who reads one byte a second', () => {
   it(
     'holds nobody up, and misses nothing',
     async () => {
-      await startWorker();
+      await workers.start();
       const text = Array.from({ length: 80 }, (_, n) => `${n}`.padEnd(100_000, '.')).join(' ');
       let go = () => {};
       const after = new Promise<void>(resolve => {

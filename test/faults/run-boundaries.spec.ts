@@ -4,53 +4,39 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { FakeOpenAi } from '../fakes/openai-server.js';
+import type { FakeOpenAi } from '../fakes/openai-server.js';
 import type { FakeReply } from '../fakes/scripted-server.js';
-import { AgentClient, messagesOf, textOf } from '../harness/agent.js';
+import { type AgentClient, type AgentGround, messagesOf, startAgents, textOf } from '../harness/agent.js';
 import type { Json } from '../harness/client.js';
 import { brokenInvariants } from '../harness/invariants.js';
-import { type Person, TestService } from '../harness/service.js';
-import { ServiceProcess } from './service-process.js';
+import type { Person, TestService } from '../harness/service.js';
+import { Workers } from './workers.js';
 
 const PATIENCE = 300_000;
 const PLACE = { model: 'local/small' };
 
+let ground: AgentGround;
 let model: FakeOpenAi;
 let service: TestService;
 let ada: Person;
 let agent: AgentClient;
 let workspace_id: string;
-let environment: Record<string, string>;
-const workers: ServiceProcess[] = [];
+let workers: Workers;
 
 beforeAll(async () => {
-  model = await FakeOpenAi.start();
-  environment = {
-    OPENAI_COMPATIBLE_BASE_URL: model.url,
-    OPENAI_COMPATIBLE_MODELS: 'small',
-  };
-  service = await TestService.start({ ROLE: 'api', ...environment });
-  ada = await service.person();
-  agent = new AgentClient(ada.client);
+  ground = await startAgents({ ROLE: 'api', OPENAI_COMPATIBLE_MODELS: 'small' });
+  ({ model, service, ada, agent } = ground);
+  workers = new Workers(ground);
   workspace_id = await service.workspace(ada);
   await mkdir(inWorkspace('.agents'), { recursive: true });
   writeFileSync(inWorkspace('.agents/helper.md'), '---\ndescription: Helps\ntools: ["*"]\n---\nHelp.');
 }, PATIENCE);
 afterEach(async () => {
-  await Promise.all(workers.splice(0).map(worker => worker.stop()));
+  await workers.stop();
 });
-afterAll(async () => {
-  await service.stop();
-  await model.stop();
-});
+afterAll(() => ground.stop());
 
 const inWorkspace = (file: string) => path.join(service.dataDir, 'workspaces', workspace_id, file);
-
-async function startWorker(more: Record<string, string> = {}): Promise<ServiceProcess> {
-  const worker = await ServiceProcess.start(service, { ROLE: 'worker', ...environment, ...more });
-  workers.push(worker);
-  return worker;
-}
 
 /** Keeps the worker's statements that write to these tables waiting, as if the database were slow just there. */
 class Barrier {
@@ -147,7 +133,7 @@ describe.each(['never arrived', 'arrived'])(
           const run = Object.keys(replies).find(key => name(key) === messages[1].content);
           return run && replies[run] ? replies[run](messages) : { text: 'Done.' };
         });
-        const doomed = await startWorker();
+        const doomed = await workers.start();
         const send = (run: string) => agent.send(name(run), { ...PLACE, workspace_id });
         const names = ['in-answer', 'before-calls', 'before-end', 'in-tool', 'before-result', 'in-tasks'];
         const sent: Record<string, Json> = {};
@@ -172,7 +158,7 @@ describe.each(['never arrived', 'arrived'])(
         await doomed.kill();
         if (outcome === 'never arrived') await barrier.undo();
         await barrier.lift();
-        await startWorker();
+        await workers.start();
 
         for (const [run, one] of Object.entries(sent)) {
           const ended = await agent.ended(one);
@@ -222,7 +208,7 @@ it(
       if (said === 'lead') return { tools: [task('middle'), task('middle'), task('leaf')] };
       return said === 'middle' ? { tools: [task('leaf'), task('leaf')] } : { text: 'Leaf.' };
     });
-    await startWorker({ RUN_CONCURRENCY: '1', RUN_TASKS_AT_ONCE: '1' });
+    await workers.start({ RUN_CONCURRENCY: '1', RUN_TASKS_AT_ONCE: '1' });
     const ended = await agent.run('lead', { ...PLACE, workspace_id });
     expect(ended.result).toMatchObject({ response: 'Leaf.', toolOutputs: [{}, {}, { output: 'Leaf.' }] });
     expect(await brokenInvariants(service.database)).toEqual({});

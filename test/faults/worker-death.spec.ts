@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { FakeOpenAi } from '../fakes/openai-server.js';
-import { AgentClient, messagesOf, textOf } from '../harness/agent.js';
+import type { FakeOpenAi } from '../fakes/openai-server.js';
+import { type AgentClient, type AgentGround, messagesOf, startAgents, textOf } from '../harness/agent.js';
 import { Client, type Json } from '../harness/client.js';
-import { type Person, TestService } from '../harness/service.js';
+import type { Person, TestService } from '../harness/service.js';
 import { allGone, processesWith } from './processes.js';
 import { freePort, RedisProcess } from './redis-process.js';
-import { ServiceProcess } from './service-process.js';
+import { Workers } from './workers.js';
 
 const PATIENCE = 300_000;
 /** The longest that a run may stand still after its worker died, with another worker there. */
@@ -15,43 +15,32 @@ const MOST_RECOVERY_MS = 60_000;
 
 describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
   let redis: RedisProcess | undefined;
+  let ground: AgentGround;
   let model: FakeOpenAi;
   let service: TestService;
   let ada: Person;
   let agent: AgentClient;
   let workspace_id: string;
-  let environment: Record<string, string>;
-  const processes: ServiceProcess[] = [];
+  let workers: Workers;
 
   beforeAll(async () => {
     redis = queue === 'Redis' ? await RedisProcess.start() : undefined;
-    model = await FakeOpenAi.start();
-    environment = {
-      OPENAI_COMPATIBLE_BASE_URL: model.url,
+    ground = await startAgents({
+      ROLE: 'api',
       OPENAI_COMPATIBLE_MODELS: 'small',
       ...(redis ? { REDIS_URL: redis.url } : {}),
-    };
-    service = await TestService.start({ ROLE: 'api', ...environment });
-    ada = await service.person();
-    agent = new AgentClient(ada.client);
+    });
+    ({ model, service, ada, agent } = ground);
+    workers = new Workers(ground);
     workspace_id = await service.workspace(ada);
   }, PATIENCE);
 
-  afterEach(async () => {
-    await Promise.all(processes.splice(0).map(one => one.stop()));
-  });
+  afterEach(() => workers.stop());
 
   afterAll(async () => {
-    await service.stop();
-    await model.stop();
+    await ground.stop();
     await redis?.stop();
   });
-
-  async function startWorker(more: Record<string, string> = {}): Promise<ServiceProcess> {
-    const worker = await ServiceProcess.start(service, { ROLE: 'worker', ...environment, ...more });
-    processes.push(worker);
-    return worker;
-  }
 
   const inWorkspace = (file: string) => path.join(service.dataDir, 'workspaces', workspace_id, file);
   const attemptOf = async ({ call_id }: Json) =>
@@ -70,7 +59,7 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
   it(
     'does a run from its beginning to its end',
     async () => {
-      const worker = await startWorker();
+      const worker = await workers.start();
       const run = await agent.run('write hello.txt: hi\nrun cat hello.txt', {
         workspace_id,
         model: 'atelier/demo',
@@ -86,7 +75,7 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
   it(
     'goes on after a worker was killed in the middle of a command, which is not repeated',
     async () => {
-      const first = await startWorker();
+      const first = await workers.start();
       const { marker, tool } = endless();
       const from = model.requests.length;
       const after = { name: 'bash', input: { command: 'pwd' } };
@@ -96,7 +85,7 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
       expect(processesWith(marker)).not.toEqual([]);
       await first.kill();
       await allGone(marker);
-      await startWorker();
+      await workers.start();
       const started = Date.now();
       const run = await agent.ended(sent);
       expect(Date.now() - started).toBeLessThan(MOST_RECOVERY_MS);
@@ -121,12 +110,12 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
   it(
     'asks the model again after a worker was killed while it answered',
     async () => {
-      const first = await startWorker();
+      const first = await workers.start();
       model.reply([{ text: 'Half of the', hangAfter: 2 }, { text: 'The whole answer.' }]);
       const sent = await agent.send('go', { workspace_id });
       await agent.until(sent, ({ event }) => event === 'text.delta');
       await first.kill();
-      await startWorker();
+      await workers.start();
       const run = await agent.ended(sent);
       expect(run.result.response).toBe('The whole answer.');
       expect(textOf(await agent.events(sent))).toBe('The whole answer.');
@@ -137,7 +126,7 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
   it(
     'makes a summary again after a worker was killed while it made it',
     async () => {
-      const first = await startWorker();
+      const first = await workers.start();
       const error = { code: 'context_length_exceeded', message: 'maximum context length' };
       const tooLong = { status: 400, body: { error } };
       model.reply({ text: 'ok' });
@@ -147,7 +136,7 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
       const sent = await agent.send('go', { chat_id });
       await model.received(from + 2);
       await first.kill();
-      await startWorker();
+      await workers.start();
       expect(await agent.ended(sent)).toMatchObject({
         status: 'completed',
         result: { response: 'Recovered.' },
@@ -161,7 +150,7 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
   it(
     'lets a message enter that was sent before a worker was killed, and one that had entered only once',
     async () => {
-      const first = await startWorker();
+      const first = await workers.start();
       const from = model.requests.length;
       model.reply([{ text: 'Half', hangAfter: 1 }]);
       const sent = await agent.send('go', { workspace_id });
@@ -169,12 +158,12 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
       const steered = await agent.send('this too', { chat_id: sent.chat_id, delivery: 'steer' });
       await first.kill();
       model.reply([{ text: 'One.', hangAfter: 0 }]);
-      const second = await startWorker();
+      const second = await workers.start();
       await agent.until(sent, ({ event }) => event === 'message.injected');
       await model.received(from + 2);
       await second.kill();
       model.reply([{ text: 'Both.' }]);
-      await startWorker();
+      await workers.start();
       expect((await agent.ended(sent)).result.response).toBe('Both.');
       expect(await agent.ended(steered)).toMatchObject({
         result: { response: 'Both.' },
@@ -193,14 +182,14 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
     'lets a run wait for an approval without a worker, and makes the call once that was allowed',
     async () => {
       await ada.client.patch(`/api/workspaces/${workspace_id}/approval-policy`, { write: 'ask' });
-      const first = await startWorker();
+      const first = await workers.start();
       const { marker, tool } = endless();
       const file = `${markers}.txt`;
       model.reply([{ tool }]);
       const sent = await agent.send('go', { workspace_id });
       const asked = await agent.until(sent, ({ event }) => event === 'approval.requested');
       await first.kill();
-      const second = await startWorker();
+      const second = await workers.start();
       const allowed = await ada.client.post(`/api/agent/approvals/${asked.data.approval_id}`, {
         decision: 'allow',
       });
@@ -210,7 +199,7 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
       await second.kill();
       await allGone(marker);
       model.reply([{ text: 'Recovered.' }]);
-      await startWorker();
+      await workers.start();
       const run = await agent.ended(sent);
       expect(run.result).toMatchObject({
         response: 'Recovered.',
@@ -225,7 +214,7 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
   it(
     'ends within ten seconds when told to, finishes what is short and hands the rest to another worker',
     async () => {
-      const first = await startWorker({ DRAIN_SECONDS: '4' });
+      const first = await workers.start({ DRAIN_SECONDS: '4' });
       const { marker, tool } = endless();
       let go = () => {};
       const after = new Promise<void>(resolve => {
@@ -253,7 +242,7 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
       await allGone(marker);
       const { body: waiting } = await ada.client.get(`/api/agent/status/${long.call_id}`);
       expect(waiting).toMatchObject({ status: 'pending', state: 'queued' });
-      await startWorker();
+      await workers.start();
       const run = await agent.ended(long);
       expect(run.result).toMatchObject({
         response: 'Long.',
@@ -268,7 +257,7 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
   it(
     'gives up a run over which too many workers were lost',
     async () => {
-      const first = await startWorker();
+      const first = await workers.start();
       model.reply({ hang: true });
       const from = model.requests.length;
       const sent = await agent.send('go', { workspace_id });
@@ -276,7 +265,7 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
       await first.kill();
       await service.database.query('update run set lost = 4 where id = $1', [sent.call_id]);
       const next = await agent.send('list', { chat_id: sent.chat_id, model: 'atelier/demo' });
-      await startWorker();
+      await workers.start();
       expect(await agent.ended(sent)).toMatchObject({
         status: 'error',
         error: { type: 'worker_lost', message: expect.stringContaining('5 times') },
@@ -289,7 +278,7 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
   it(
     'ends a run quietly when its chat is deleted',
     async () => {
-      const worker = await startWorker();
+      const worker = await workers.start();
       const { marker, tool } = endless();
       model.reply({ tool });
       const sent = await agent.send('go', { workspace_id });
@@ -306,7 +295,7 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
   it(
     'shares fifty runs between two workers, each exactly once',
     async () => {
-      const workers = await Promise.all([startWorker(), startWorker()]);
+      const both = await Promise.all([workers.start(), workers.start()]);
       const sent = await Promise.all(
         Array.from({ length: 50 }, (_, n) =>
           agent.send(`run echo ${n} >> shared.txt`, { workspace_id, model: 'atelier/demo' }),
@@ -321,7 +310,7 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
           sent.map(({ call_id }) => call_id),
         ]),
       ).toEqual([]);
-      for (const worker of workers) expect(worker.errors).toEqual([]);
+      for (const worker of both) expect(worker.errors).toEqual([]);
     },
     PATIENCE,
   );
@@ -329,10 +318,9 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
   it(
     'sends those who watch elsewhere when an API process ends, and they miss nothing',
     async () => {
-      await startWorker();
+      await workers.start();
       const port = await freePort();
-      const api = await ServiceProcess.start(service, { ROLE: 'api', PORT: `${port}`, ...environment });
-      processes.push(api);
+      const api = await workers.start({ ROLE: 'api', PORT: `${port}` });
       let go = () => {};
       const after = new Promise<void>(resolve => {
         go = resolve;

@@ -1,4 +1,6 @@
+import { FakeOpenAi } from '../fakes/openai-server.js';
 import type { Client, Json, StreamEvent } from './client.js';
+import { type Person, TestService } from './service.js';
 
 /** Sends messages to agents and watches their runs, as one caller. */
 export class AgentClient {
@@ -53,4 +55,27 @@ export function textOf(events: StreamEvent[]): string {
 /** The messages of a request to an OpenAI-compatible model. */
 export function messagesOf({ body }: { body: Record<string, unknown> }): Json[] {
   return body.messages as Json[];
+}
+
+/** What tests of agents stand on: a service whose one model is a script, and somebody who talks to agents. */
+export interface AgentGround {
+  model: FakeOpenAi;
+  service: TestService;
+  ada: Person;
+  agent: AgentClient;
+  /** What the service was told, of the model first of all; further processes on its database need it, too. */
+  environment: Record<string, string>;
+  stop: () => Promise<void>;
+}
+
+export async function startAgents(more: Record<string, string> = {}): Promise<AgentGround> {
+  const model = await FakeOpenAi.start();
+  const environment = { OPENAI_COMPATIBLE_BASE_URL: model.url, OPENAI_COMPATIBLE_MODELS: 'fake', ...more };
+  const service = await TestService.start(environment);
+  const ada = await service.person('Ada');
+  const stop = async () => {
+    await service.stop();
+    await model.stop();
+  };
+  return { model, service, ada, agent: new AgentClient(ada.client), environment, stop };
 }
