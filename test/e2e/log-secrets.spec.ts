@@ -1,19 +1,30 @@
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { FakeOpenAi } from '../fakes/openai-server.js';
+import { AgentClient } from '../harness/agent.js';
 import type { Json } from '../harness/client.js';
 import { TestService } from '../harness/service.js';
 
 const out = new PassThrough();
 const write = process.stdout.write.bind(process.stdout);
 let service: TestService;
+let model: FakeOpenAi;
 
 /** All that the service logs, at its most talkative. */
 beforeAll(async () => {
   process.stdout.write = ((chunk: string) => out.write(chunk)) as typeof process.stdout.write;
-  service = await TestService.start({ LOG_LEVEL: 'trace', LOG_FORMAT: 'text' });
+  model = await FakeOpenAi.start();
+  service = await TestService.start({
+    LOG_LEVEL: 'trace',
+    LOG_FORMAT: 'text',
+    OPENAI_COMPATIBLE_BASE_URL: model.url,
+    OPENAI_COMPATIBLE_MODELS: 'fake',
+    OPENAI_COMPATIBLE_API_KEY: 'key-of-the-provider',
+  });
 });
 afterAll(async () => {
   await service.stop();
+  await model.stop();
   process.stdout.write = write;
 });
 
@@ -38,4 +49,35 @@ it('never logs a secret, whatever goes right or wrong', async () => {
   expect(log).toContain('POST');
   for (const secret of [...secrets, 'wrong-but-close', 'my-idempotency-key', ...hashes.map(row => row.hash)])
     expect(log).not.toContain(secret);
+});
+
+it('never logs what people, models or tools say in a run, whatever goes right or wrong', async () => {
+  const ada = await service.person();
+  const agent = new AgentClient(ada.client);
+  const workspace_id = await service.workspace(ada);
+  const bash = { tool: { name: 'bash', input: { command: 'echo said-by-a-tool; echo said-aloud >&2' } } };
+  const ended = (fields: Json = {}) => agent.run('said-by-a-person', { workspace_id, ...fields });
+  model.reply([{ ...bash, text: 'said-by-a-model', reasoning: 'thought-by-a-model' }, { text: 'Done.' }]);
+  expect((await ended()).status).toBe('completed');
+  model.reply([{ status: 401, body: { error: { message: 'said-by-a-provider key-of-the-provider' } } }]);
+  expect((await ended()).status).toBe('error');
+  model.reply([{ text: 'said-by-a-model' }]);
+  const schema = { type: 'object', properties: { a: { const: 'said-in-a-schema' } } };
+  model.otherwise({ text: 'said-by-a-model' });
+  expect((await ended({ response_schema: schema })).status).toBe('error');
+  // Faults of ours, with what was said in the statement that fails.
+  await service.database.query(
+    `alter table tool_call add constraint fault check (output not like '%said%') not valid`,
+  );
+  model.reply([bash]);
+  expect((await ended()).error).toMatchObject({ type: 'internal' });
+  await service.database.query(`alter table tool_call drop constraint fault`);
+  await service.database.query(`alter table message rename to message_away`);
+  expect((await ada.client.post('/api/agent/message', { message: 'said-by-a-person' })).status).toBe(500);
+  await service.database.query(`alter table message_away rename to message`);
+  const log = String(out.read());
+  expect(log).toContain('run: failed by a fault of ours');
+  expect(log).toContain('request failed');
+  for (const said of ['said-', 'thought-by-a-model', 'key-of-the-provider', 'You are'])
+    expect(log).not.toContain(said);
 });
