@@ -500,6 +500,56 @@ describe('a task', () => {
     await ada.client.patch(policy, { write: 'auto' });
   });
 
+  it('makes way at its next step for a message that steers the run above it', async () => {
+    const { promise: opened, resolve: open } = Promise.withResolvers<void>();
+    const look = { name: 'read_file', input: { path: 'notes/plan.md' } };
+    answer({
+      go: messages =>
+        isFirst(messages) ? { tool: task('lead', 'pass on') } : { text: `Told: ${lastOf(messages)}` },
+      'pass on': () => ({ text: 'Passing on.', tool: task('all', 'work') }),
+      work: () => ({ text: 'Half done.', tool: look, after: opened }),
+    });
+    const from = model.requests.length;
+    const sent = await agent.send('go', { workspace_id: workspace, model: 'local/small' });
+    await model.received(from + 3);
+    const steered = await agent.send('also this', { chat_id: sent.chat_id, delivery: 'steer' });
+    open();
+    const ended = await agent.ended(sent);
+    expect(ended.result.response).toBe('Told: also this');
+    expect(ended.result.toolOutputs).toMatchObject([
+      {
+        is_error: true,
+        output: expect.stringMatching(/lead ended before .* new message .* so far: Passing on\./),
+      },
+    ]);
+    expect((await agent.ended(steered)).injected_into).toEqual({ call_id: sent.call_id, step: 2 });
+    const [lead] = (await record(sent.call_id)).tasks;
+    expect(lead).toMatchObject({ stop_reason: 'yielded', step_count: 1 });
+    const [worker] = (await record(lead.call_id)).tasks;
+    expect(worker.stop_reason).toBe('yielded');
+    expect((await record(worker.call_id)).result.response).toBe('Half done.');
+  });
+
+  it('that waits for a person makes way, too', async () => {
+    const policy = `/api/workspaces/${workspace}/approval-policy`;
+    await ada.client.patch(policy, { write: 'ask' });
+    const write = { name: 'write_file', input: { path: 'asked.md', content: 'x' } };
+    answer({
+      go: messages =>
+        isFirst(messages) ? { tool: task('writer', 'ask') } : { text: `Told: ${lastOf(messages)}` },
+      ask: messages => (isFirst(messages) ? { tool: write } : { text: 'Refused.' }),
+    });
+    const fields = { workspace_id: workspace, model: 'local/small', on_approval: 'wait' };
+    const sent = await agent.send('go', fields);
+    const { data } = await agent.until(sent, ({ event }) => event === 'tool.output');
+    await agent.until({ call_id: data.task_call_id }, ({ event }) => event === 'approval.requested');
+    await agent.send('never mind', { chat_id: sent.chat_id, delivery: 'steer' });
+    expect((await agent.ended(sent)).result.response).toBe('Told: never mind');
+    const approvals = `/api/agent/approvals?workspace_id=${workspace}&status=cancelled`;
+    expect((await ada.client.get(approvals)).body.items).toMatchObject([{ call_id: data.task_call_id }]);
+    await ada.client.patch(policy, { write: 'auto' });
+  });
+
   it('goes with its chat', async () => {
     answer({
       go: messages => (isFirst(messages) ? { tool: task('reader', 'quick') } : { text: 'ok' }),

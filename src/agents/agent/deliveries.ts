@@ -81,6 +81,7 @@ export class Deliveries {
     await this.steers.recount(unit, head.id);
     const position = before + 1;
     await tellRun(unit.tables(), head.id, [receipt(accepted, 'steer', position)], { wakeHolder: true });
+    await this.approvals.giveWayBelow(unit, head.id);
     if (head.state === 'waiting') await this.approvals.giveWay(unit, head.id);
     return { position, into: head.id };
   }

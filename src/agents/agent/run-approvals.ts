@@ -31,6 +31,18 @@ export class RunApprovals implements OnModuleInit {
     await this.goOn(unit, runId);
   }
 
+  /** As {@link giveWay}, for whatever tasks of a run wait, which keep it from going on. */
+  async giveWayBelow(unit: UnitOfWork, runId: string): Promise<void> {
+    const { rows } = await sql<{ id: string }>`
+      with recursive below as (
+        select id, state from run where parent_id = ${runId} and status = 'pending'
+        union all
+        select r.id, r.state from run r join below b on r.parent_id = b.id where r.status = 'pending'
+      )
+      select id from below where state = 'waiting'`.execute(unit.tables());
+    for (const { id } of rows) await this.giveWay(unit, id);
+  }
+
   private async resolved(unit: UnitOfWork, id: string): Promise<void> {
     const row = await this.approvals.find(id, unit);
     if (!row?.run_id || !row.chat_id) return;

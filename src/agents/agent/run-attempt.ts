@@ -17,6 +17,7 @@ import type { FinishedStep, NewEvent, PlannedCall, RunEnd, RunJournal } from './
 import { LimitReached, type ReachedLimit, RunLimits, type Spent } from './run-limits.js';
 import type { RunStopper } from './run-stopper.js';
 import type { RunsStore } from './runs.store.js';
+import type { Steering } from './steering.js';
 import type { SteersStore } from './steers.store.js';
 import type { StepCaller } from './step-caller.js';
 import type { ToolCall } from './tool-call.entity.js';
@@ -39,6 +40,13 @@ export interface RunParts {
   readonly tasksAtOnce: number;
 }
 
+/** What a task has of the attempt of the run above it, in whose place on the queue it is carried. */
+export interface Above {
+  readonly limits: RunLimits;
+  readonly signal: AbortSignal;
+  readonly steering: Steering;
+}
+
 /** How an attempt stands to others. */
 export interface Surroundings {
   /** Aborted when the run is no longer this attempt's. */
@@ -47,8 +55,8 @@ export interface Surroundings {
   readonly above: RunLimits | undefined;
   /** What its own tasks had used before. */
   readonly spentOnTasks: ReadonlyMap<string, Spent> | undefined;
-  /** Carries a task of this run to its end, under its limits and its signal. */
-  readonly carryTask: (taskId: string, above: RunLimits, signal: AbortSignal) => Promise<void>;
+  /** Carries a task of this run to its end. */
+  readonly carryTask: (taskId: string, above: Above) => Promise<void>;
 }
 
 /** One worker's attempt at a run: model call, tools, model call … until the model asks for no more tools. */
@@ -110,7 +118,8 @@ export class RunAttempt {
       // Tasks may have used what was left.
       const late = limits.reached(tools.mostSteps);
       if (late) return this.endAt(late);
-      if (this.journal.steering.waits) await this.takeIn(step + 1);
+      if (journal.steering.isInTheWay) return this.makeWay();
+      if (journal.steering.waits) await this.takeIn(step + 1);
       const asked = await this.step(step + 1, turns, tools);
       if (asked === 'ended') return;
       calls = asked;
@@ -120,7 +129,8 @@ export class RunAttempt {
   private tasksWith(tools: RunTools): RunTasks {
     const { runs, taskStarter: starter, tasksAtOnce: atOnce } = this.parts;
     const { run, journal, limits } = this;
-    const carry: CarryTask = id => this.surroundings.carryTask(id, limits, this.signal);
+    const above = { limits, signal: this.signal, steering: journal.steering };
+    const carry: CarryTask = id => this.surroundings.carryTask(id, above);
     const { allowlists } = tools.guide;
     return new RunTasks({ starter, runs, carry, atOnce }, { run, journal, limits, allowlists });
   }
@@ -210,12 +220,17 @@ export class RunAttempt {
     await this.endAt(limit);
   }
 
-  private async endAt({ stopReason, text }: ReachedLimit): Promise<void> {
-    const end: RunEnd = {
-      status: 'completed',
-      stopReason,
-      response: `Stopped: the run has reached ${text}.`,
-    };
+  private endAt({ stopReason, text }: ReachedLimit): Promise<void> {
+    return this.stopAt(stopReason, `Stopped: the run has reached ${text}.`);
+  }
+
+  /** A message waits to enter a run above, which goes on with it when this one has ended. */
+  private async makeWay(): Promise<void> {
+    await this.stopAt('yielded', await this.parts.runs.lastSaid(this.run.id));
+  }
+
+  private async stopAt(stopReason: string, response: string): Promise<void> {
+    const end: RunEnd = { status: 'completed', stopReason, response };
     const { runs, stopper } = this.parts;
     const stopTasks = (unit: UnitOfWork) => stopper.stopTasks(unit, this.run.id);
     await runs.end(this.run.chat_id, this.journal, end, stopTasks);

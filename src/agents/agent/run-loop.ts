@@ -13,15 +13,15 @@ import { Compactor } from '../context/compactor.js';
 import { TaskStarter } from '../tasks/task-starter.js';
 import { TasksStore } from '../tasks/tasks.store.js';
 import type { Run } from './run.entity.js';
-import { RunAttempt, RunParts } from './run-attempt.js';
+import { type Above, RunAttempt, RunParts } from './run-attempt.js';
 import { RunAuthority } from './run-authority.js';
 import { faultOf, RunWaits, TooManyLost } from './run-fault.js';
 import { RunHold } from './run-hold.js';
 import { RunJournal, RunLost, runTopic } from './run-journal.js';
-import type { RunLimits } from './run-limits.js';
 import { RunQueue } from './run-queue.js';
 import { RunStopper } from './run-stopper.js';
 import { RunsStore } from './runs.store.js';
+import { Steering } from './steering.js';
 import { SteersStore } from './steers.store.js';
 import { StepCaller } from './step-caller.js';
 import { ToolGateway } from './tool-gateway.js';
@@ -35,8 +35,8 @@ const MOST_PAUSE_MS = 5_000;
 interface Carriage {
   /** Aborted when the process is told to stop. */
   readonly stopping: AbortSignal;
-  /** Of a task: the attempt of the run above it, in whose place on the queue it is carried. */
-  readonly above?: { readonly limits: RunLimits; readonly signal: AbortSignal };
+  /** Of a task. */
+  readonly above?: Above;
 }
 
 /** Carries runs to their end, from wherever an earlier worker left them. */
@@ -86,11 +86,7 @@ export class RunLoop {
   }
 
   /** Until the task has ended; while it waits for a person, the run above waits with it. */
-  private async carryTask(
-    taskId: string,
-    stopping: AbortSignal,
-    above: NonNullable<Carriage['above']>,
-  ): Promise<void> {
+  private async carryTask(taskId: string, stopping: AbortSignal, above: Above): Promise<void> {
     const { signal } = above;
     const wakeUp = new WakeUp(this.signals, runTopic(taskId));
     try {
@@ -129,7 +125,9 @@ export class RunLoop {
   private async work(run: Row<Run>, carriage: Carriage): Promise<void> {
     const { stopping, above } = carriage;
     const { id, chat_id: chatId, number, attempt } = run;
-    const journal = new RunJournal(this.parts.database, this.signals, { id, chatId, number, attempt });
+    const own = { id, chatId, number, attempt };
+    const steering = new Steering(above?.steering);
+    const journal = new RunJournal(this.parts.database, this.signals, own, steering);
     journal.steering.note(run.steers);
     const hold = new RunHold(this.runs, this.signals, run, journal.steering, this.authority);
     try {
@@ -139,7 +137,7 @@ export class RunLoop {
         hold: AbortSignal.any([above?.signal ?? stopping, hold.signal]),
         above: above?.limits,
         spentOnTasks: run.attempt > 1 ? await this.tasks.spent(run.id) : undefined,
-        carryTask: (task, limits, signal) => this.carryTask(task, stopping, { limits, signal }),
+        carryTask: (task, under) => this.carryTask(task, stopping, under),
       }).toTheEnd();
     } catch (error) {
       await this.afterFault(run, journal, error, carriage);

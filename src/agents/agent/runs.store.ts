@@ -53,6 +53,18 @@ export class RunsStore {
       .execute();
   }
 
+  /** What the run's model said in words when it last did. */
+  async lastSaid(runId: string): Promise<string> {
+    const { rows } = await sql<{ text: string }>`
+      select said.text from message m, lateral (
+        select string_agg(part ->> 'text', '') as text from jsonb_array_elements(m.content) part
+        where part ->> 'type' = 'text') said
+      where m.run_id = ${runId} and m.role = 'assistant' and said.text <> '' order by m.number desc limit 1`.execute(
+      this.tables(),
+    );
+    return rows[0]?.text ?? '';
+  }
+
   /** How many answers of a run that is in flight were not accepted: those with which it asked for no tools. */
   async answersRefused(runId: string): Promise<number> {
     const { rows } = await sql<{ count: string }>`

@@ -55,7 +55,7 @@ export class ToolRound {
     const work: Work = {
       resultOf: call => this.outcome(call, tools, tasks),
       ready: () => tools.heedPolicy(),
-      mayStart: call => !this.journal.steering.waits && tools.verdict(call) === 'make',
+      mayStart: call => !this.isPressed && tools.verdict(call) === 'make',
     };
     const left = await this.finishAll(calls, work, [then]);
     if (left.length > 0) await this.ask(left, tools);
@@ -143,13 +143,18 @@ export class ToolRound {
 
   private async outcome(call: OpenCall, tools: RunTools, tasks: RunTasks): Promise<Outcome | 'ask'> {
     if (call.mayHaveHappened) return { output: INTERRUPTED, isError: true };
-    if (this.journal.steering.waits && call.tool !== TASK) return { output: STEERED, isError: true };
+    if (this.isPressed && call.tool !== TASK) return { output: STEERED, isError: true };
     const verdict = tools.verdict(call);
     if (verdict === 'ask') return 'ask';
     if (verdict !== 'make') return { output: verdict.refusal, isError: true };
     if (!call.startsAtOnce && !this.started.has(call))
       await this.inTurn(() => this.journal.startCall(call, [toolStarted(call)]));
     return this.call(call, tools, tasks);
+  }
+
+  /** Whether a message waits that no further call is to keep from entering. */
+  private get isPressed(): boolean {
+    return this.journal.steering.waits || this.journal.steering.isInTheWay;
   }
 
   /** Asks about every call that needs it at once; the run goes on when all of them are decided. */

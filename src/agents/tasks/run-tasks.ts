@@ -68,5 +68,9 @@ function resultOf(run: Row<Run> | undefined): ToolResult {
     return failed(`The agent ${agent_name} failed: ${error?.message ?? 'no reason known'}`);
   if (stop_reason === 'end_turn')
     return { output: response || `The agent ${agent_name} ended without an answer.`, isError: false };
+  if (stop_reason === 'yielded')
+    return failed(
+      `The agent ${agent_name} ended before it had finished, as a new message of the user has come in. Read it first, and hand the rest over again if it is still wanted. ${response ? `What it had said so far: ${response}` : 'It had said nothing yet.'}`,
+    );
   return failed(`The agent ${agent_name} did not finish (${stop_reason}). ${response ?? ''}`.trim());
 }
