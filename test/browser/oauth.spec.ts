@@ -135,3 +135,21 @@ describe('a request that cannot be answered', () => {
     await context.close();
   });
 });
+
+describe.each<[string, BrowserContextOptions]>([
+  ['desktop', { viewport: DESKTOP }],
+  ['phone', { viewport: PHONE, colorScheme: 'dark' }],
+])('the page of the MCP endpoint on %s', (name, options) => {
+  it('fits, and a click marks a whole block to copy', async () => {
+    const context = await chromium.newContext(options);
+    const page = await context.newPage();
+    await page.goto(`${service.url}/mcp`);
+    expect(await hasNoOverflow(page)).toBe(true);
+    await page.locator('.copy').nth(1).click();
+    expect(await page.evaluate('getSelection().toString().trim()')).toBe(
+      `claude mcp add --transport http atelier ${service.url}/mcp`,
+    );
+    await picture(page, `${name}-mcp`);
+    await context.close();
+  });
+});

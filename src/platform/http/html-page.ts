@@ -21,6 +21,9 @@ p.code{font-size:1.375rem;font-weight:600;text-align:center}
 .facts dd{margin:0 0 8px}
 .facts dd:last-child{margin:0}
 .facts pre{margin:0;font-size:.875rem;white-space:pre-wrap;overflow-wrap:anywhere}
+pre.facts{font-size:.875rem;white-space:pre-wrap;overflow-wrap:anywhere}
+.copy{user-select:all}
+main>h2{margin:24px 0 4px;font-size:1rem}
 fieldset{margin:20px 0 0;padding:0;border:0}
 legend{padding:0;margin:0 0 6px;font-weight:600}
 .choice{display:flex;gap:10px;align-items:flex-start;margin:0;padding:8px 0;font-weight:400}
