@@ -144,7 +144,7 @@ describe.each<[string, BrowserContextOptions]>([
     const context = await chromium.newContext(options);
     const page = await context.newPage();
     await page.goto(`${service.url}/mcp`);
-    expect(await hasNoOverflow(page)).toBe(true);
+    expect(await fitsWidth(page)).toBe(true);
     await page.locator('.copy').nth(1).click();
     expect(await page.evaluate('getSelection().toString().trim()')).toBe(
       `claude mcp add --transport http atelier ${service.url}/mcp`,
