@@ -23,6 +23,7 @@ export {
   enterStorage,
   enterToolCall,
   freeReservation,
+  hardStopOver,
   type PlannedSpend,
 } from './billing/index.js';
 export { IdentityModule } from './identity.module.js';

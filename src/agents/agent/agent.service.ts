@@ -18,6 +18,9 @@ import { Deliveries, type Placed } from './deliveries.js';
 import { requireUsableSchema } from './response-check.js';
 import { type NewRun, RunIntake, type RunModels, type Target } from './run-intake.js';
 
+/** The place of a message for which nothing has to wait. */
+const NEXT: Placed = { position: 0, into: null };
+
 /** Accepts messages: each starts a run, or waits in its chat for those before it. */
 @Injectable()
 export class AgentService {
@@ -57,16 +60,34 @@ export class AgentService {
     const expected = existing ?? draft;
     const expectedRun = expected && (await this.newRun(actor, expected, input));
     if (draft && expectedRun) {
-      const run = expectedRun;
-      if (await this.intake.begin(draft, run)) return sentView(run, draft.id, { position: 0, into: null });
-    }
+      if (await this.begin(draft, expectedRun)) return sentView(expectedRun, draft.id, NEXT);
+    } else if (expected && expectedRun) await this.requireRoom(expected, expectedRun);
     return this.database.transaction(async unit => {
       // Where somebody else made the chat since we looked, it is one like any other.
       const target = existing ?? (await this.existing(actor, input, unit));
       if (!target) throw new Conflict('chat_id is taken; leave it out to get a new one');
       const isExpected = target === expected && expectedRun;
-      return this.accept(unit, target, isExpected || (await this.newRun(actor, target, input)));
+      if (isExpected) return this.accept(unit, target, isExpected);
+      const run = await this.newRun(actor, target, input);
+      await this.requireRoom(target, run);
+      return this.accept(unit, target, run);
     });
+  }
+
+  /** With a new chat, in one statement where no hard stop stands over its place; false where the chat is there already. */
+  private async begin(draft: Chat, run: NewRun): Promise<boolean> {
+    if (await this.intake.begin(draft, run, { unlessStopped: true })) return true;
+    await this.requireRoom(draft, run);
+    return this.intake.begin(draft, run);
+  }
+
+  /** Throws BudgetReached where a budget has no room for the first model call of the run. */
+  private requireRoom(chat: Target, { models, text }: NewRun): Promise<void> {
+    return this.budgets.requireRoom(chat, estimateUsd(this.priceOf(models.model), Buffer.byteLength(text)));
+  }
+
+  private priceOf(model: string) {
+    return this.catalog.describe(model)?.price ?? null;
   }
 
   private async accept(unit: UnitOfWork, chat: Target, run: NewRun): Promise<SentView> {
@@ -104,7 +125,7 @@ export class AgentService {
 
   /** The run that a message starts, all of it checked, not yet stored. */
   private async newRun(actor: Actor, chat: Target, input: SendMessage): Promise<NewRun> {
-    const models = await this.admit(actor, chat, input);
+    const models = await this.allowedModels(actor, chat, input);
     const { delivery = 'queue', on_approval: onApproval = null, budget, message: text } = input;
     const { response_schema: responseSchema, attachments: paths = [] } = input;
     const attachments = await this.attachments.read(actor, chat, paths, models.model);
@@ -112,15 +133,12 @@ export class AgentService {
     return { ...ids, actor, models, text, attachments, budget, delivery, onApproval, responseSchema };
   }
 
-  /** The models of the run: such as may be used, and for the first one's first call the budgets have room. */
-  private async admit(actor: Actor, chat: Target, input: SendMessage): Promise<RunModels> {
+  /** The models of the run: such as may be used, with a price where the run's own budget needs one. */
+  private async allowedModels(actor: Actor, chat: Target, input: SendMessage): Promise<RunModels> {
     const models = await this.modelsFor(actor, chat, input);
-    const { message, budget } = input;
-    const priceOf = (id: string) => this.catalog.describe(id)?.price ?? null;
-    const unpriced = [models.model, ...models.fallback].find(id => !priceOf(id));
-    if (budget?.cost_usd !== undefined && unpriced)
+    const unpriced = [models.model, ...models.fallback].find(id => !this.priceOf(id));
+    if (input.budget?.cost_usd !== undefined && unpriced)
       throw new Invalid(`budget.cost_usd cannot be kept: the price of ${unpriced} is not known here`);
-    await this.budgets.requireRoom(chat, estimateUsd(priceOf(models.model), Buffer.byteLength(message)));
     return models;
   }
 

@@ -3,10 +3,11 @@ import type { Row } from '../../platform/database/rows.js';
 import { attach, hashesIn } from '../attachments/attach.js';
 import { weightOf } from '../attachments/attachment.js';
 import type { AttachmentsStore } from '../attachments/attachments.store.js';
-import type { ConversationRow, MessagesStore } from '../chats/messages.store.js';
+import type { MessagesStore, Said } from '../chats/messages.store.js';
 import type { Compactor } from '../context/compactor.js';
 import { ContextWindow, type ModelInput } from '../context/context-window.js';
 import type { CallableModel } from '../models/model-catalog.js';
+import type { Conversation } from './conversation.js';
 import type { DeltaWriter } from './delta-writer.js';
 import {
   contextCompacted,
@@ -24,6 +25,7 @@ import type { ModelAnswer, StepCaller } from './step-caller.js';
 import type { RunTools } from './tool-gateway.js';
 
 interface TurnParts {
+  readonly conversation: Conversation;
   readonly messages: MessagesStore;
   readonly steps: StepCaller;
   readonly compactor: Compactor;
@@ -35,7 +37,7 @@ interface TurnParts {
 
 /** What a model is asked in a step. */
 interface Question {
-  rows: ConversationRow[];
+  rows: readonly Said[];
   input: ModelInput;
   /** Its size. */
   bytes: number;
@@ -105,8 +107,8 @@ export class ModelTurns {
   }
 
   private async ask(tools: RunTools): Promise<Question> {
-    const { id: runId, chat_id, number, workspace_id } = this.run;
-    const rows = await this.parts.messages.conversation(chat_id, number);
+    const { id: runId, workspace_id } = this.run;
+    const rows = await this.parts.conversation.read();
     const instructions = systemPrompt(tools.guide, workspace_id !== null);
     const system = this.check ? `${instructions}\n\n${this.check.instructions}` : instructions;
     const correction = (text: string) => this.check?.correction(text) ?? '';
@@ -120,6 +122,7 @@ export class ModelTurns {
       run: this.run,
       step,
       model: this.model,
+      mayBeStopped: this.parts.journal.mayBeStopped(),
       input: await this.withAttachments(input),
       bytes,
       responseSchema: this.check?.schema,
@@ -155,13 +158,10 @@ export class ModelTurns {
   }
 
   /** Replaces older messages by a summary; undefined where there is nothing to summarize. */
-  private async compact(
-    step: number,
-    { rows, bytes }: Question,
-    tools: RunTools,
-  ): Promise<Question | undefined> {
-    const { id: runId, chat_id: chatId } = this.run;
+  private async compact(step: number, { bytes }: Question, tools: RunTools): Promise<Question | undefined> {
+    const { id: runId, chat_id: chatId, number } = this.run;
     const reader = { runId, model: this.model.id };
+    const rows = await this.parts.messages.conversation(chatId, number);
     const summary = await this.parts.compactor.summarize({
       chatId,
       runId,
@@ -184,7 +184,9 @@ export class ModelTurns {
     await this.parts.journal.tell([...(await this.parts.deltas.handOver()), contextCompacting(step)]);
     const { run, model, signal } = this;
     const silent = { onDelta: () => undefined, onRestart: () => undefined, onWait: () => undefined };
-    return this.parts.steps.call({ run, step, model, input, bytes: bytesOf(input), signal, ...silent });
+    const mayBeStopped = this.parts.journal.mayBeStopped();
+    const bytes = bytesOf(input);
+    return this.parts.steps.call({ run, step, model, mayBeStopped, input, bytes, signal, ...silent });
   }
 }
 
@@ -205,7 +207,7 @@ function isOutOfReach(error: unknown): error is ModelError {
 }
 
 /** What the attachments of messages take beside their names. */
-function attachedBytes(rows: readonly ConversationRow[]): number {
+function attachedBytes(rows: readonly Pick<Said, 'content'>[]): number {
   const parts = rows.flatMap(({ content }) => content);
   return parts.reduce((sum, part) => sum + (part.type === 'attachment' ? weightOf(part) : 0), 0);
 }

@@ -5,13 +5,11 @@ import type {
   LanguageModelV4TextPart,
   LanguageModelV4ToolResultPart,
 } from '@ai-sdk/provider';
-import type { Row } from '../../platform/database/rows.js';
 import { placeholderOf } from '../attachments/attach.js';
 import type { MessagePart } from '../chats/message.entity.js';
-import type { ConversationRow } from '../chats/messages.store.js';
+import type { Said, SaidCall } from '../chats/messages.store.js';
 import type { AgentGuide } from '../subagents/agent-guide.js';
 import { instructionsOf } from '../subagents/instructions.js';
-import type { ToolCall } from './tool-call.entity.js';
 
 const NO_WORKSPACE = 'This chat has no workspace: there are no files and no sandbox.';
 
@@ -26,11 +24,7 @@ export function systemPrompt(guide: AgentGuide, hasWorkspace: boolean): string {
 }
 
 /** The conversation as a model takes it: every tool call is followed by a result, whatever became of it. */
-export function buildPrompt(
-  system: string,
-  rows: readonly ConversationRow[],
-  reader: Reader,
-): LanguageModelV4Prompt {
+export function buildPrompt(system: string, rows: readonly Said[], reader: Reader): LanguageModelV4Prompt {
   const messages = rows.flatMap((row, index) => [
     ...messagesOf(row, reader),
     ...correctionOf(row, rows[index + 1], reader),
@@ -50,8 +44,8 @@ const CORRECTED = 'That was not the JSON that was asked for. Answer again.';
 
 /** An answer after which its run went on without tools, or anything said, was not accepted: the model was told why. */
 function correctionOf(
-  { role, run_id, calls, content }: ConversationRow,
-  next: ConversationRow | undefined,
+  { role, run_id, calls, content }: Said,
+  next: Said | undefined,
   { runId, correction }: Reader,
 ): LanguageModelV4Message[] {
   if (role !== 'assistant' || calls.length > 0) return [];
@@ -63,7 +57,7 @@ function correctionOf(
 }
 
 /** A row as messages of a prompt. */
-export function messagesOf(row: ConversationRow, reader: Reader): LanguageModelV4Message[] {
+export function messagesOf(row: Said, reader: Reader): LanguageModelV4Message[] {
   if (row.role !== 'assistant') return [{ role: 'user', content: row.content.flatMap(sentPart) }];
   const content = isOwn(row, reader) ? row.content : row.content.flatMap(withoutProviderState);
   if (content.length === 0) return [];
@@ -76,7 +70,7 @@ function sentPart(part: MessagePart): (LanguageModelV4TextPart | LanguageModelV4
   return part.type === 'text' ? [part] : [];
 }
 
-const isOwn = ({ run_id, model }: ConversationRow, reader: Reader) =>
+const isOwn = ({ run_id, model }: Said, reader: Reader) =>
   run_id === reader.runId && (model === null || model === reader.model);
 
 /** Reasoning, and what providers sign, is bound to the model and the turn it was made in; earlier turns go without. */
@@ -86,7 +80,7 @@ function withoutProviderState(part: MessagePart): MessagePart[] {
   return [plain];
 }
 
-function resultOf({ call_id, tool, output, is_error, state }: Row<ToolCall>): LanguageModelV4ToolResultPart {
+function resultOf({ call_id, tool, output, is_error, state }: SaidCall): LanguageModelV4ToolResultPart {
   const value = state === 'finished' ? (output ?? '') : INTERRUPTED;
   const type = is_error || state !== 'finished' ? 'error-text' : 'text';
   return { type: 'tool-result', toolCallId: call_id, toolName: tool, output: { type, value } };

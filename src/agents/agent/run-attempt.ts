@@ -7,14 +7,15 @@ import type { Compactor } from '../context/compactor.js';
 import { type CarryTask, RunTasks } from '../tasks/run-tasks.js';
 import type { TaskStarter } from '../tasks/task-starter.js';
 import { TASK } from '../tasks/task-tool.js';
+import type { Conversation } from './conversation.js';
 import { DeltaWriter } from './delta-writer.js';
 import { ModelTurns } from './model-turns.js';
 import { responseInvalid, stepFinished, stepRestarted, stepStarted, toolStarted } from './new-events.js';
 import { MOST_REPAIRS, ResponseCheck, schemaFailed } from './response-check.js';
-import type { Run } from './run.entity.js';
 import { RunWaits } from './run-fault.js';
 import type { FinishedStep, NewEvent, PlannedCall, RunEnd, RunJournal } from './run-journal.js';
 import { LimitReached, type ReachedLimit, RunLimits, type Spent } from './run-limits.js';
+import type { TakenRun } from './run-queue.js';
 import type { RunStopper } from './run-stopper.js';
 import type { RunsStore } from './runs.store.js';
 import type { Steering } from './steering.js';
@@ -49,6 +50,8 @@ export interface Above {
 
 /** How an attempt stands to others. */
 export interface Surroundings {
+  /** What was said so far. */
+  readonly conversation: Conversation;
   /** Aborted when the run is no longer this attempt's. */
   readonly hold: AbortSignal;
   /** The limits of the run above, of which this one is a task. */
@@ -73,7 +76,7 @@ export class RunAttempt {
 
   constructor(
     private readonly parts: RunParts,
-    private readonly run: Row<Run>,
+    private readonly run: TakenRun,
     private readonly journal: RunJournal,
     private readonly surroundings: Surroundings,
   ) {
@@ -107,7 +110,8 @@ export class RunAttempt {
 
   private async work(tools: RunTools): Promise<void> {
     const { parts, run, journal, deltas, limits, check, signal } = this;
-    const turns = new ModelTurns({ ...parts, journal, deltas, limits }, run, check, signal);
+    const { conversation } = this.surroundings;
+    const turns = new ModelTurns({ ...parts, conversation, journal, deltas, limits }, run, check, signal);
     const tasks = this.tasksWith(tools);
     let calls = await this.openCalls(tools);
     this.mayRepeatStep = this.run.attempt > 1 && calls.length === 0;

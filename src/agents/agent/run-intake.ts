@@ -1,15 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
+import { hardStopOver } from '../../identity/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
-import type { Row } from '../../platform/database/rows.js';
 import { storable } from '../../platform/database/storable.js';
 import type { NewAttachment } from '../attachments/attachments.service.js';
 import { keepAttachments } from '../attachments/attachments.store.js';
 import type { Chat } from '../chats/chat.entity.js';
-import { type Delivery, NO_USAGE, type OnApproval, type Run } from './run.entity.js';
+import { type Delivery, NO_USAGE, type OnApproval } from './run.entity.js';
 import type { RunBudget } from './run-limits.js';
-import { type Place, RunQueue } from './run-queue.js';
+import { type Place, RunQueue, type TakenRun, takenColumns } from './run-queue.js';
 
 /** A chat as a new run needs it. */
 export type Target = Pick<Chat, 'id' | 'organizationId' | 'workspaceId' | 'agentName' | 'model'>;
@@ -52,15 +52,18 @@ export class RunIntake {
 
   /**
    * The first run of a new chat, together with the chat and in one statement; where this process has room for it, it has
-   * begun with that. False, and nothing is done, when a chat with that id is there.
+   * begun with that. False, and nothing is done, when a chat with that id is there; or, with `unlessStopped`, when a hard
+   * stop stands over its place.
    */
-  async begin(chat: Chat, run: NewRun): Promise<boolean> {
+  async begin(chat: Chat, run: NewRun, { unlessStopped = false } = {}): Promise<boolean> {
     const place = this.queue.reserve();
-    let begun: Row<Run> | undefined;
+    let begun: TakenRun | undefined;
     try {
-      const { rows } = await sql<Row<Run>>`
-        with place as (${newChat(chat)}), ${this.written(chat, run, { isFirst: true, place })}
-        select * from accepted`.execute(this.database.tables());
+      const { rows } = await sql<TakenRun>`
+        with place as (${newChat(chat, unlessStopped)}), ${this.written(chat, run, { isFirst: true, place })}
+        select ${takenColumns(sql`accepted`)}, said.content as said from accepted, said`.execute(
+        this.database.tables(),
+      );
       begun = rows[0];
     } finally {
       if (!begun) place?.free();
@@ -101,7 +104,7 @@ export class RunIntake {
         returning *
       ), said as (
         insert into message (id, chat_id, run_id, run_number, role, content, created_at)
-        select ${messageId}::uuid, chat_id, id, number, 'user', ${content}::jsonb, now() from accepted
+        select ${messageId}::uuid, chat_id, id, number, 'user', ${content}::jsonb, now() from accepted returning content
       ), told as (
         insert into run_event (run_id, id, type, data, created_at)
         select accepted.id, e.ordinality, e.value ->> 0, e.value -> 1, now()
@@ -110,12 +113,15 @@ export class RunIntake {
   }
 }
 
-function newChat(chat: Chat): RawBuilder<unknown> {
+function newChat(chat: Chat, unlessStopped: boolean): RawBuilder<unknown> {
   const { id, title, organizationId, workspaceId, agentName, model, pinned, archived, createdBy } = chat;
   return sql`
     insert into chat (id, title, organization_id, workspace_id, agent_name, model, pinned, archived, created_by, created_at,
       updated_at, last_message_at)
-    values (${id}, ${title}, ${organizationId}, ${workspaceId}, ${agentName}, ${model}, ${pinned}, ${archived}, ${createdBy},
-      ${chat.createdAt.toISOString()}, ${chat.updatedAt.toISOString()}, now())
+    select ${id}::uuid, ${title}, x.organization_id, x.workspace_id, ${agentName}, ${model}, ${pinned}::boolean,
+      ${archived}::boolean, ${createdBy}::uuid, ${chat.createdAt.toISOString()}::timestamptz,
+      ${chat.updatedAt.toISOString()}::timestamptz, now()
+    from (select ${organizationId}::uuid as organization_id, ${workspaceId}::uuid as workspace_id) x
+    ${unlessStopped ? sql`where not ${hardStopOver(sql`x`)}` : sql``}
     on conflict do nothing returning id`;
 }

@@ -1,14 +1,16 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { StepResult, StepUsage } from '#libs/model-client/index.js';
-import { enterModelCall, enterToolCall, freeReservation } from '../../identity/index.js';
+import { enterModelCall, enterToolCall, freeReservation, hardStopOver } from '../../identity/index.js';
 import { revokeTokensOf } from '../../platform/actions/exec-tokens.js';
 import type { Database, UnitOfWork } from '../../platform/database/database.js';
 import { storable, storableText } from '../../platform/database/storable.js';
 import type { Signals } from '../../platform/signals/signals.js';
 import type { ToolResult } from '../../workspaces/index.js';
+import type { MessagePart } from '../chats/message.entity.js';
 import { keepSummary } from '../context/chat-summaries.store.js';
 import type { ChatSummary } from '../context/chat-summary.js';
 import { type NewTask, taskRows } from '../tasks/task-rows.js';
+import type { Conversation } from './conversation.js';
 import type { AskedCall } from './new-events.js';
 import type { RunFault } from './run.entity.js';
 import type { RunEventType } from './run-event.entity.js';
@@ -77,7 +79,10 @@ const NEXT_DUE = sql`next as (
 
 interface Written {
   steers: number;
+  hard_stop: boolean;
   let_go: boolean;
+  /** Of the message that was written with it. */
+  content?: MessagePart[];
 }
 
 /** What one statement does beside its events. */
@@ -90,6 +95,8 @@ interface Writing {
   where?: RawBuilder<unknown>;
   /** Whether another run may go now. */
   letGo?: RawBuilder<unknown>;
+  /** What else it returns. */
+  returning?: RawBuilder<unknown>;
   unit?: UnitOfWork;
 }
 
@@ -100,21 +107,50 @@ export type Queryable = ReturnType<UnitOfWork['tables']> | ReturnType<Database['
  * together, and only while this attempt is the newest and the run has not ended. Those who watch are told after the commit.
  */
 export class RunJournal {
-  /** `steering` is told how many messages wait to enter the run, with each thing that is written down. */
+  private mayStop = true;
+
+  /**
+   * `steering` is told how many messages wait to enter the run, with each thing that is written down; `conversation`, what
+   * is written down of it.
+   */
   constructor(
     private readonly database: Database,
     private readonly signals: Signals,
     readonly run: { id: string; chatId: string; number: string; attempt: number },
     readonly steering = new Steering(),
+    private readonly conversation?: Conversation,
   ) {}
 
-  tell(events: NewEvent[], unit?: UnitOfWork): Promise<void> {
-    return this.record(events, { unit });
+  /** What the database says of the run. */
+  note({ steers, hard_stop }: Pick<Written, 'steers' | 'hard_stop'>): void {
+    this.steering.note(steers);
+    this.mayStop = hard_stop;
+  }
+
+  /**
+   * Whether a hard stop may stand over the run: not where what was written down last found none. That counts once, for
+   * the model call that follows.
+   */
+  mayBeStopped(): boolean {
+    const { mayStop } = this;
+    this.mayStop = true;
+    return mayStop;
+  }
+
+  async tell(events: NewEvent[], unit?: UnitOfWork): Promise<void> {
+    await this.record(events, { unit });
   }
 
   /** The model has answered: its message, its usage and the calls it asks for. */
-  finishStep(step: FinishedStep, events: NewEvent[], unit?: UnitOfWork): Promise<void> {
-    return this.record(events, { ...this.finishing(step), unit });
+  async finishStep(step: FinishedStep, events: NewEvent[], unit?: UnitOfWork): Promise<void> {
+    const { number, model, calls } = step;
+    const { content } = await this.record(events, {
+      ...this.finishing(step),
+      returning: sql`, said.content`,
+      unit,
+    });
+    if (unit || !content) this.conversation?.forget();
+    else this.conversation?.answered({ step: number, model, content, calls });
   }
 
   private finishing(step: FinishedStep): Writing {
@@ -133,18 +169,19 @@ export class RunJournal {
   async compacted(summary: ChatSummary, events: NewEvent[]): Promise<void> {
     const { usage, costUsd, model } = summary;
     const also = [keepSummary(FENCED, summary)];
-    if (!usage || model === null) return this.record(events, { also });
-    also.push(...enterModelCall(FENCED, { step: null, model, usage, costUsd }));
-    await this.record(events, { change: this.added(usage, costUsd), also });
+    const isPaid = usage && model !== null;
+    if (isPaid) also.push(...enterModelCall(FENCED, { step: null, model, usage, costUsd }));
+    await this.record(events, { change: isPaid ? this.added(usage, costUsd) : undefined, also });
+    this.conversation?.forget();
   }
 
   /** A call that was planned is made now. */
-  startCall(call: PlannedCall, events: NewEvent[]): Promise<void> {
-    return this.record(events, { also: [this.startedRow(call)] });
+  async startCall(call: PlannedCall, events: NewEvent[]): Promise<void> {
+    await this.record(events, { also: [this.startedRow(call)] });
   }
 
   /** People are asked about calls, none of which has been made: the run waits, and nobody carries it meanwhile. */
-  wait(asked: AskedCall[], events: NewEvent[]): Promise<void> {
+  async wait(asked: AskedCall[], events: NewEvent[]): Promise<void> {
     const rows = asked.map(({ approvalId, call, name, effect, expiresAt }) => {
       const { step, position, callId, input } = call;
       return {
@@ -167,11 +204,11 @@ export class RunJournal {
       from fenced, jsonb_to_recordset(${storable(rows)}::jsonb) as a(id uuid, step int, position int, call_id text, tool text,
         effect text, input jsonb, expires_at timestamptz)
       on conflict (run_id, step, position) where run_id is not null do nothing)`;
-    return this.record(events, { change, also: [questions] });
+    await this.record(events, { change, also: [questions] });
   }
 
   /** A call has given its result; `next`, where there is one, counts as started from now on. */
-  finishCall(
+  async finishCall(
     call: PlannedCall,
     { output, isError, hasRun = false }: ToolResult & { hasRun?: boolean },
     events: NewEvent[],
@@ -184,19 +221,21 @@ export class RunJournal {
     const also = [finished];
     if (hasRun) also.push(enterToolCall(FENCED, sql`finished`));
     if (next) also.push(this.startedRow(next));
-    return this.record(events, { also });
+    await this.record(events, { also });
+    this.conversation?.finished(call, output, isError);
   }
 
   /** A call hands over a task, whose run is pending from now on; it is told with the call's output. */
-  startTask({ callId }: PlannedCall, task: NewTask): Promise<void> {
+  async startTask({ callId }: PlannedCall, task: NewTask): Promise<void> {
     const text = `${task.agentName}: ${task.title}\n`;
     const data = { id: callId, text, task_call_id: task.id };
-    return this.record([{ type: 'tool.output', data }], { also: taskRows(FENCED, task) });
+    await this.record([{ type: 'tool.output', data }], { also: taskRows(FENCED, task) });
   }
 
   /** Messages that waited have entered the run. */
-  takeIn(events: NewEvent[], unit: UnitOfWork): Promise<void> {
-    return this.record(events, { change: sql`steers = 0`, unit });
+  async takeIn(events: NewEvent[], unit: UnitOfWork): Promise<void> {
+    await this.record(events, { change: sql`steers = 0`, unit });
+    this.conversation?.forget();
   }
 
   /** Writes the end of the run, and of those whose messages it took in, once; `unit` is the transaction that also lets the chat's next run go. */
@@ -277,14 +316,16 @@ export class RunJournal {
     return { event: { type, data: { call_id: id, ...data } }, change, also: [merged] };
   }
 
-  private async record(events: NewEvent[], writing: Partial<Writing>): Promise<void> {
-    if (!(await this.write(events, writing))) throw new RunLost();
+  private async record(events: NewEvent[], writing: Partial<Writing>): Promise<Written> {
+    const written = await this.write(events, writing);
+    if (!written) throw new RunLost();
+    return written;
   }
 
   /** Undefined where the run is not this attempt's any more, or not as `where` wants it. */
   private async write(
     events: NewEvent[],
-    { change, first, where, also = [], letGo = sql`false`, unit }: Partial<Writing>,
+    { change, first, where, also = [], letGo = sql`false`, returning, unit }: Partial<Writing>,
   ): Promise<Written | undefined> {
     const { id, attempt } = this.run;
     const { rows } = await sql<Written>`
@@ -300,10 +341,12 @@ export class RunJournal {
         also.map(part => sql`, ${part}`),
         sql``,
       )}
-      select steers, ${letGo} as let_go from fenced`.execute((unit ?? this.database).tables());
+      select steers, ${hardStopOver(FENCED)} as hard_stop, ${letGo} as let_go ${returning ? sql`${returning} from fenced, said` : sql`from fenced`}`.execute(
+      (unit ?? this.database).tables(),
+    );
     const [now] = rows;
     if (!now) return undefined;
-    this.steering.note(now.steers);
+    this.note(now);
     const tell = () => this.signals.tell(runTopic(id));
     if (unit) unit.afterCommit(tell);
     else tell();
@@ -330,7 +373,7 @@ export class RunJournal {
       insert into message (id, chat_id, run_id, run_number, role, step, model, content, created_at)
       select gen_random_uuid(), ${this.run.chatId}, id, ${this.run.number}::bigint, 'assistant', ${number}, ${model},
         ${storable(content)}::jsonb, now()
-      from fenced)`;
+      from fenced returning content)`;
   }
 
   private callRows(calls: PlannedCall[]): RawBuilder<unknown> {

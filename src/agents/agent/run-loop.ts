@@ -12,13 +12,14 @@ import { MessagesStore } from '../chats/messages.store.js';
 import { Compactor } from '../context/compactor.js';
 import { TaskStarter } from '../tasks/task-starter.js';
 import { TasksStore } from '../tasks/tasks.store.js';
+import { Conversation } from './conversation.js';
 import type { Run } from './run.entity.js';
 import { type Above, RunAttempt, RunParts } from './run-attempt.js';
 import { RunAuthority } from './run-authority.js';
 import { faultOf, RunWaits, TooManyLost } from './run-fault.js';
 import { RunHold } from './run-hold.js';
 import { RunJournal, RunLost, runTopic } from './run-journal.js';
-import { RunQueue } from './run-queue.js';
+import { RunQueue, type TakenRun } from './run-queue.js';
 import { RunStopper } from './run-stopper.js';
 import { RunsStore } from './runs.store.js';
 import { Steering } from './steering.js';
@@ -81,7 +82,7 @@ export class RunLoop {
    * Works until the run has ended, or until `stopping` is aborted: then the run goes back to the queue as it is. Where
    * the database is lost on the way it begins a new attempt when the database is back.
    */
-  carry(taken: Row<Run>, stopping: AbortSignal): Promise<void> {
+  carry(taken: TakenRun, stopping: AbortSignal): Promise<void> {
     return this.carryUnder(taken.id, { stopping }, taken);
   }
 
@@ -100,7 +101,7 @@ export class RunLoop {
     }
   }
 
-  private async carryUnder(runId: string, carriage: Carriage, taken?: Row<Run>): Promise<void> {
+  private async carryUnder(runId: string, carriage: Carriage, taken?: TakenRun): Promise<void> {
     const over = carriage.above?.signal ?? carriage.stopping;
     let run = taken;
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, MOST_PAUSE_MS)) {
@@ -117,23 +118,25 @@ export class RunLoop {
     }
   }
 
-  private attempt(run: Row<Run>, carriage: Carriage): Promise<void> {
+  private attempt(run: TakenRun, carriage: Carriage): Promise<void> {
     const context = { run_id: run.id, workspace_id: run.workspace_id ?? undefined };
     return withLogContext(context, () => this.work(run, carriage));
   }
 
-  private async work(run: Row<Run>, carriage: Carriage): Promise<void> {
+  private async work(run: TakenRun, carriage: Carriage): Promise<void> {
     const { stopping, above } = carriage;
     const { id, chat_id: chatId, number, attempt } = run;
     const own = { id, chatId, number, attempt };
     const steering = new Steering(above?.steering);
-    const journal = new RunJournal(this.parts.database, this.signals, own, steering);
-    journal.steering.note(run.steers);
+    const conversation = new Conversation(this.parts.messages, run, run.said);
+    const journal = new RunJournal(this.parts.database, this.signals, own, steering, conversation);
+    journal.note(run);
     const hold = new RunHold(this.runs, this.signals, run, journal.steering, this.authority);
     try {
       if (run.lost >= MOST_LOST) throw new TooManyLost(run.lost);
       await this.authority.require(run);
       await new RunAttempt(this.parts, run, journal, {
+        conversation,
         hold: AbortSignal.any([above?.signal ?? stopping, hold.signal]),
         above: above?.limits,
         spentOnTasks: run.attempt > 1 ? await this.tasks.spent(run.id) : undefined,

@@ -1,9 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
+import { hardStopOver } from '../../identity/index.js';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import type { Row } from '../../platform/database/rows.js';
 import { LiveProcesses } from '../../platform/signals/live-processes.js';
 import { Signals } from '../../platform/signals/signals.js';
+import type { MessagePart } from '../chats/message.entity.js';
 import type { Run } from './run.entity.js';
 import { holdTopic, RUNS_DUE, runTopic } from './run-journal.js';
 
@@ -13,11 +15,23 @@ import { holdTopic, RUNS_DUE, runTopic } from './run-journal.js';
  */
 export const SUSPECT = 2;
 
+/** A run that a worker has taken for a new attempt, with what that needs to know at its outset. */
+export type TakenRun = Row<Run> & {
+  /** Whether a hard stop stands over it. */
+  hard_stop: boolean;
+  /** The content of its message, where that is the first of the chat and was accepted just now. */
+  said?: MessagePart[];
+};
+
+/** The columns of {@link TakenRun}, but for what was said; `run` names the run's row. */
+export const takenColumns = (run: RawBuilder<unknown>): RawBuilder<unknown> =>
+  sql`${run}.*, ${hardStopOver(run)} as hard_stop`;
+
 /** Room for one run in a worker of this process, held until the run begins or does not. */
 export interface Place {
   /** The process that is to be written down as the run's holder. */
   readonly holder: string;
-  begin(run: Row<Run>): void;
+  begin(run: TakenRun): void;
   free(): void;
 }
 
@@ -60,7 +74,7 @@ export class RunQueue {
   }
 
   /** Takes up to `limit` runs for new attempts, the oldest first. */
-  async take(limit: number): Promise<Row<Run>[]> {
+  async take(limit: number): Promise<TakenRun[]> {
     await this.processes.requireFresh();
     const isSuspect = sql`(lost + (state = 'running')::int >= ${SUSPECT})`;
     const isDue = sql`due and status = 'pending' and state <> 'waiting' and merged_into is null`;
@@ -74,7 +88,7 @@ export class RunQueue {
   }
 
   /** Takes a run that this process has for a new attempt; undefined when it has ended, is gone, or another's by now. */
-  async retake(runId: string): Promise<Row<Run> | undefined> {
+  async retake(runId: string): Promise<TakenRun | undefined> {
     await this.processes.requireFresh();
     const [run] = await this.claim(
       sql`select id from run where id = ${runId} and status = 'pending' and merged_into is null and holder = ${this.processes.id} for update`,
@@ -83,7 +97,7 @@ export class RunQueue {
   }
 
   /** Takes a task for a new attempt, whose run above this process has; undefined when it has ended or is gone. */
-  async takeTask(runId: string): Promise<Row<Run> | undefined> {
+  async takeTask(runId: string): Promise<TakenRun | undefined> {
     await this.processes.requireFresh();
     const [run] = await this.claim(
       sql`select id from run where id = ${runId} and status = 'pending' and state <> 'waiting' and exists (
@@ -135,8 +149,8 @@ export class RunQueue {
    * A new attempt, the first of which begins with its first step. Earlier attempts can write no more, and are told so.
    * One that was not handed back died, or lost the database.
    */
-  private async claim(which: RawBuilder<unknown>): Promise<Row<Run>[]> {
-    const { rows } = await sql<Row<Run>>`
+  private async claim(which: RawBuilder<unknown>): Promise<TakenRun[]> {
+    const { rows } = await sql<TakenRun>`
       with chosen as (${which}), claimed as (
         update run set state = 'running', due = false, holder = ${this.processes.id}, attempt = attempt + 1,
           lost = lost + (state = 'running')::int, started_at = coalesce(started_at, now()),
@@ -149,7 +163,7 @@ export class RunQueue {
         union all
         select id, last_event, 'step.started', jsonb_build_object('step', 1), now() from claimed where attempt = 1
       )
-      select * from claimed`.execute(this.database.tables());
+      select ${takenColumns(sql`claimed`)} from claimed`.execute(this.database.tables());
     for (const { id, attempt } of rows) {
       this.signals.tell(runTopic(id));
       if (attempt > 1) this.signals.tell(holdTopic(id));

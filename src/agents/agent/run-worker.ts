@@ -2,14 +2,12 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BeforeApplicationShutdown, Inject, Injectable, OnApplicationBootstrap } from '@nestjs/common';
 import { Config } from '../../platform/config/config.js';
-import type { Row } from '../../platform/database/rows.js';
 import { Log, withLogContext } from '../../platform/log/log.js';
 import { LiveProcesses } from '../../platform/signals/live-processes.js';
 import { Signals } from '../../platform/signals/signals.js';
-import type { Run } from './run.entity.js';
 import { RUNS_DUE } from './run-journal.js';
 import { RunLoop } from './run-loop.js';
-import { type Place, RunQueue, SUSPECT } from './run-queue.js';
+import { type Place, RunQueue, SUSPECT, type TakenRun } from './run-queue.js';
 
 /** Carries runs in this process, so many at once, and gives them back when the process is told to stop. */
 @Injectable()
@@ -99,7 +97,7 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
       this.reserved--;
       if (this.mayBeMore) this.look();
     };
-    const begin = (run: Row<Run>) => {
+    const begin = (run: TakenRun) => {
       this.reserved--;
       this.carry(run);
     };
@@ -121,7 +119,7 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     }
   }
 
-  private carry(run: Row<Run>): void {
+  private carry(run: TakenRun): void {
     const work = withLogContext({ run_id: run.id }, () => this.loop.carry(run, this.stopping.signal))
       .catch((error: unknown) => this.log.error({ err: error }, 'a run could not be carried on'))
       .finally(() => {

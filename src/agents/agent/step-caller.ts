@@ -19,6 +19,8 @@ export interface ModelCall extends Pick<StepRequest, 'signal' | 'onDelta' | 'onR
   step: number;
   model: CallableModel;
   input: ModelInput;
+  /** False where it was just seen that no hard stop stands over the run. */
+  mayBeStopped: boolean;
   /** Size of the input. */
   bytes: number;
   /** Hears that the call has to wait, as too many are made to its provider. */
@@ -67,10 +69,19 @@ export class StepCaller {
   }
 
   /** Throws BudgetReached, before the model is called, where a budget has no room for what that may cost. */
-  async call({ run, step, model, input, bytes, onWait, ...hooks }: ModelCall): Promise<ModelAnswer> {
+  async call({
+    run,
+    step,
+    model,
+    mayBeStopped,
+    input,
+    bytes,
+    onWait,
+    ...hooks
+  }: ModelCall): Promise<ModelAnswer> {
     const silence = this.config.modelTimeoutSeconds * 1000;
     const estimate = estimateUsd(model.price, bytes);
-    const result = await this.withinBudget(spendOf(run, step, estimate), hooks.signal, () =>
+    const stream = () =>
       streamStep({
         model: model.model,
         ...input,
@@ -78,8 +89,10 @@ export class StepCaller {
         cacheKey: run.chat_id,
         enter: () => this.enter(model.id, run.organization_id, hooks.signal, onWait),
         ...hooks,
-      }),
-    );
+      });
+    const result = mayBeStopped
+      ? await this.withinBudget(spendOf(run, step, estimate), hooks.signal, stream)
+      : await stream();
     return { result, costUsd: model.price && costUsd(result.usage, model.price), model: model.id };
   }
 

@@ -11,6 +11,14 @@ type MessageTables = { message: Message; tool_call: ToolCall };
 /** A message with the tool calls of its step. */
 export type MessageRow = Row<Message> & { calls: Row<ToolCall>[] };
 
+/** A tool call, as far as a model is told of it. */
+export type SaidCall = Pick<Row<ToolCall>, 'call_id' | 'tool' | 'output' | 'is_error' | 'state'>;
+
+/** One message, as far as a model is told of it. */
+export type Said = Pick<ConversationRow, 'role' | 'run_id' | 'step' | 'model' | 'content'> & {
+  calls: SaidCall[];
+};
+
 /** What a model is given of a chat: messages, and first the summary of those before them, where there is one. */
 export type ConversationRow = Omit<MessageRow, 'role'> & { role: MessageRow['role'] | 'summary' };
 
