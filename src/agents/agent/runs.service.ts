@@ -10,7 +10,6 @@ import { whileAllowed } from '../../platform/http/while-allowed.js';
 import { Signals } from '../../platform/signals/signals.js';
 import { WakeUp } from '../../platform/signals/wake-up.js';
 import { ChatAccess } from '../chats/chat-access.js';
-import { ChatsStore } from '../chats/chats.store.js';
 import { RunEventsInput, RunResultView, RunStatusInput, RunStatusView, ToolOutputView } from './agent.dto.js';
 import type { Run } from './run.entity.js';
 import { RunEvents } from './run-events.js';
@@ -28,7 +27,6 @@ export class RunsService implements BeforeApplicationShutdown {
 
   constructor(
     @Inject(RunsStore) private readonly runs: RunsStore,
-    @Inject(ChatsStore) private readonly chats: ChatsStore,
     @Inject(ChatAccess) private readonly access: ChatAccess,
     @Inject(Signals) private readonly signals: Signals,
   ) {}
@@ -46,7 +44,7 @@ export class RunsService implements BeforeApplicationShutdown {
     try {
       const run = await this.require(actor, 'chat.read', call_id);
       if (chat_id && chat_id.toLowerCase() !== run.chat_id) throw new NotFound('No such run in this chat');
-      return await this.view(wait === 0 ? run : await this.atEnd(run, wakeUp, wait));
+      return this.view(wait === 0 ? run : await this.atEnd(run, wakeUp, wait));
     } finally {
       wakeUp.close();
     }
@@ -78,15 +76,12 @@ export class RunsService implements BeforeApplicationShutdown {
     organization_id,
     workspace_id,
   }))
-  private async require(actor: Actor, permission: WorkspacePermission, id: string): Promise<Row<Run>> {
-    const run = await this.runs.find(id);
-    if (!run) throw new NotFound('No such run');
-    await this.chats.require(actor, permission, run.chat_id);
-    return run;
+  private require(actor: Actor, permission: WorkspacePermission, id: string): Promise<RunWithCalls> {
+    return this.runs.require(actor, permission, id);
   }
 
   /** The run at its end, or as it stands after `seconds`. */
-  private async atEnd(run: Row<Run>, wakeUp: WakeUp, seconds: number): Promise<Row<Run> | RunWithCalls> {
+  private async atEnd(run: RunWithCalls, wakeUp: WakeUp, seconds: number): Promise<RunWithCalls> {
     if (run.status !== 'pending') return run;
     const limit = AbortSignal.any([AbortSignal.timeout(seconds * 1000), this.closing.signal]);
     for (;;) {
@@ -97,7 +92,7 @@ export class RunsService implements BeforeApplicationShutdown {
     }
   }
 
-  private async view(run: Row<Run> | RunWithCalls): Promise<RunStatusView> {
+  private view(run: RunWithCalls): RunStatusView {
     const { id: call_id, chat_id, status, state, stop_reason, error, model, usage, cost_usd } = run;
     const { merged_into, merged_step } = run;
     return {
@@ -107,7 +102,7 @@ export class RunsService implements BeforeApplicationShutdown {
       state,
       stop_reason,
       error,
-      ...(status === 'completed' ? { result: await this.result(run) } : {}),
+      ...(status === 'completed' ? { result: resultOf(run) } : {}),
       injected_into: merged_into && merged_step ? { call_id: merged_into, step: merged_step } : null,
       model,
       usage,
@@ -117,14 +112,12 @@ export class RunsService implements BeforeApplicationShutdown {
       finished_at: isoOrNull(run.finished_at),
     };
   }
+}
 
-  private async result(run: Row<Run> | RunWithCalls): Promise<RunResultView> {
-    const { id, response, response_json } = run;
-    const known = 'calls' in run ? run.calls : null;
-    const toolOutputs = (known ?? (await this.runs.toolCalls(id))).map(toolOutput);
-    const json = response_json ? { json: response_json.value } : {};
-    return { response: response ?? '', ...json, toolOutputs };
-  }
+function resultOf({ response, response_json, calls }: RunWithCalls): RunResultView {
+  const toolOutputs = (calls ?? []).map(toolOutput);
+  const json = response_json ? { json: response_json.value } : {};
+  return { response: response ?? '', ...json, toolOutputs };
 }
 
 function toolOutput(call: Row<ToolCall>): ToolOutputView {

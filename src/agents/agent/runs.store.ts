@@ -1,8 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
+import type { Actor } from '../../platform/access/actor.js';
+import type { WorkspacePermission } from '../../platform/access/policy.js';
 import { ExecTokens } from '../../platform/actions/exec-tokens.js';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import type { Row } from '../../platform/database/rows.js';
+import { NotFound } from '../../platform/http/problem.js';
+import { type ChatStanding, requireInChat } from '../chats/chats.store.js';
 import type { Run } from './run.entity.js';
 import type { RunEvent } from './run-event.entity.js';
 import type { RunEnd, RunJournal } from './run-journal.js';
@@ -13,6 +17,10 @@ type RunTables = { run: Run; run_event: RunEvent; tool_call: ToolCall };
 
 /** A run, and its tool calls in order where it has completed. */
 export type RunWithCalls = Row<Run> & { calls: Row<ToolCall>[] | null };
+
+/** The tool calls of a run that has completed, as a column. */
+const CALLS = sql`case when run.status = 'completed' then (
+  select coalesce(json_agg(t order by t.step, t.position), '[]') from tool_call t where t.run_id = run.id) end as calls`;
 
 type WithUnit = (unit: UnitOfWork) => Promise<void>;
 
@@ -35,11 +43,34 @@ export class RunsStore {
 
   /** As {@link find}, with its tool calls where it has completed. */
   async findWithCalls(id: string): Promise<RunWithCalls | undefined> {
-    const { rows } = await sql<RunWithCalls>`
-      select run.*, case when status = 'completed' then (
-        select coalesce(json_agg(c order by c.step, c.position), '[]') from tool_call c where c.run_id = run.id) end as calls
-      from run where id = ${id}`.execute(this.tables());
+    const { rows } = await sql<RunWithCalls>`select run.*, ${CALLS} from run where id = ${id}`.execute(
+      this.tables(),
+    );
     return rows[0];
+  }
+
+  /**
+   * As {@link findWithCalls}, if the caller may: 404 where they do not see its chat, 403 where their role there or their
+   * key is too low. Asked about every run that somebody waits for, so it is one query.
+   */
+  async require(actor: Actor, permission: WorkspacePermission, id: string): Promise<RunWithCalls> {
+    const { organization_id, workspace_ids } = actor.credential;
+    const { rows } = await sql<RunWithCalls & { standing: ChatStanding }>`
+      select run.*, ${CALLS}, jsonb_build_object('created_by', c.created_by, 'visibility', w.visibility,
+        'workspace_created_by', w.created_by, 'organization_role', m.role, 'workspace_role', wm.role) as standing
+      from run join chat c on c.id = run.chat_id
+      join membership m on m.organization_id = c.organization_id and m.principal_id = ${actor.id}
+      left join workspace w on w.id = c.workspace_id
+      left join workspace_member wm on wm.workspace_id = w.id and wm.principal_id = ${actor.id}
+      where run.id = ${id} and (${organization_id}::uuid is null or c.organization_id = ${organization_id})
+        and (${workspace_ids}::uuid[] is null or c.workspace_id = any(${workspace_ids}::uuid[]))`.execute(
+      this.tables(),
+    );
+    const [row] = rows;
+    if (!row) throw new NotFound('No such run');
+    const { standing, ...run } = row;
+    requireInChat(actor, permission, standing, 'No such run');
+    return run;
   }
 
   /** All tool calls of a run, in order. */

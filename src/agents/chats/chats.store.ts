@@ -28,7 +28,10 @@ type ChatTables = {
   membership: Membership;
 };
 
-interface Standing {
+/** What decides a caller's role in a chat. */
+export interface ChatStanding {
+  /** Who made the chat. */
+  created_by: string;
   visibility: Visibility | null;
   workspace_created_by: string | null;
   organization_role: OrganizationRole;
@@ -67,10 +70,8 @@ export class ChatsStore {
     tables: Kysely<Tables<ChatTables>> = this.database.tables<ChatTables>(),
   ): Promise<Row<Chat>> {
     const row = await this.standings(tables, actor).where('c.id', '=', id).executeTakeFirst();
-    const role = row && chatRole(actor.id, row);
-    if (!row || !role) throw new NotFound('No such chat');
-    requireScope(actor, permission);
-    requireWorkspaceRole(role, permission);
+    if (!row) throw new NotFound('No such chat');
+    requireInChat(actor, permission, row, 'No such chat');
     return row;
   }
 
@@ -146,8 +147,21 @@ export class ChatsStore {
   }
 }
 
+/** Throws NotFound, saying `unseen`, where the caller does not see the chat, and Forbidden where their role or key is too low. */
+export function requireInChat(
+  actor: Actor,
+  permission: WorkspacePermission,
+  chat: ChatStanding,
+  unseen: string,
+): void {
+  const role = chatRole(actor.id, chat);
+  if (!role) throw new NotFound(unseen);
+  requireScope(actor, permission);
+  requireWorkspaceRole(role, permission);
+}
+
 /** A chat in a workspace follows the workspace; one without is its creator's alone. */
-function chatRole(actorId: string, chat: Row<Chat> & Standing): WorkspaceRole | null {
+function chatRole(actorId: string, chat: ChatStanding): WorkspaceRole | null {
   const { visibility, workspace_created_by, organization_role, workspace_role } = chat;
   if (visibility === null || workspace_created_by === null)
     return chat.created_by === actorId ? 'admin' : null;
