@@ -58,6 +58,25 @@ describe('DeltaWriter', () => {
     expect(written).toEqual([[delta('a')], [delta('b')]]);
   });
 
+  it('writes what nobody watches after a pause, without being asked', async () => {
+    const written: NewEvent[][] = [];
+    await new Promise<void>(resolve => {
+      const write = async (events: NewEvent[]) => {
+        written.push(events);
+        resolve();
+      };
+      const deltas = new DeltaWriter(write, never, () => false);
+      deltas.add('text.delta', 'a', { step: 1 });
+    });
+    expect(written).toEqual([[delta('a')]]);
+  });
+
+  it('hands over what nobody watches without writing it', async () => {
+    const deltas = new DeltaWriter(never, never, () => false);
+    deltas.add('text.delta', 'a', { step: 1 });
+    expect(await deltas.handOver()).toEqual([delta('a')]);
+  });
+
   it('keeps apart what belongs to different things, in order', async () => {
     const written: NewEvent[] = [];
     const deltas = new DeltaWriter(async events => void written.push(...events), never);

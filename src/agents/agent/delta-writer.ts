@@ -7,8 +7,9 @@ const MOST_CHARACTERS = 16_384;
 type StreamedType = 'text.delta' | 'reasoning.delta' | 'tool.output';
 
 /**
- * Gathers streamed text into events. The first pieces, those of one turn of the event loop, are written at its end; what
- * follows while a write or a pause is under way goes together; so a reader sees text early and the database few rows. Writes follow one another in order.
+ * Gathers streamed text into events. The first pieces, those of one turn of the event loop, are written at its end where
+ * somebody watches, else after a pause; what follows while a write or a pause is under way goes together. So a reader sees
+ * text early and the database few rows. Writes follow one another in order.
  */
 export class DeltaWriter {
   private pending: NewEvent[] = [];
@@ -21,6 +22,7 @@ export class DeltaWriter {
   constructor(
     private readonly write: (events: NewEvent[]) => Promise<void>,
     private readonly onFault: (error: unknown) => void,
+    private readonly isWatched: () => boolean = () => true,
   ) {}
 
   /** Adds text; `about` names what it belongs to (a step, a tool call). */
@@ -29,7 +31,9 @@ export class DeltaWriter {
     if (last?.type === type && isAbout(last.data, about) && lengthOf(last) + text.length <= MOST_CHARACTERS)
       last.data.text = `${last.data.text}${text}`;
     else this.pending.push({ type, data: { ...about, text } });
-    if (!this.pause) this.soon ??= setImmediate(() => this.start());
+    if (this.pause || this.writing) return;
+    if (this.isWatched()) this.soon ??= setImmediate(() => this.start());
+    else this.rest();
   }
 
   /** Adds an event that is no text, at its place among the others. */
@@ -85,6 +89,10 @@ export class DeltaWriter {
       this.onFault(error);
     }
     this.writing = undefined;
+    this.rest();
+  }
+
+  private rest(): void {
     this.pause = setTimeout(() => {
       this.pause = undefined;
       this.start();

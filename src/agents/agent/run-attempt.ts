@@ -87,6 +87,7 @@ export class RunAttempt {
     this.deltas = new DeltaWriter(
       events => journal.tell(events),
       error => this.fault.abort(error),
+      () => journal.isWatched(),
     );
     this.round = new ToolRound(journal, this.deltas, this.signal, reason => this.fault.abort(reason));
     this.check = ResponseCheck.of(run.response_schema);

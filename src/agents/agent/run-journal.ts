@@ -6,6 +6,7 @@ import type { Database, UnitOfWork } from '../../platform/database/database.js';
 import { storable, storableText } from '../../platform/database/storable.js';
 import type { Signals } from '../../platform/signals/signals.js';
 import type { ToolResult } from '../../workspaces/index.js';
+import { chatTopic } from '../chats/chat-topic.js';
 import type { MessagePart } from '../chats/message.entity.js';
 import { keepSummary } from '../context/chat-summaries.store.js';
 import type { ChatSummary } from '../context/chat-summary.js';
@@ -120,6 +121,11 @@ export class RunJournal {
     readonly steering = new Steering(),
     private readonly conversation?: Conversation,
   ) {}
+
+  /** Whether anybody may follow the run, or its chat. */
+  isWatched(): boolean {
+    return [runTopic(this.run.id), chatTopic(this.run.chatId)].some(topic => this.signals.isAwaited(topic));
+  }
 
   /** What the database says of the run. */
   note({ steers, hard_stop }: Pick<Written, 'steers' | 'hard_stop'>): void {

@@ -79,11 +79,20 @@ export class LiveProcesses implements OnApplicationBootstrap, OnApplicationShutd
   /** No disk is waited for: what is lost with the database server is given again at once. */
   private async show(): Promise<void> {
     const asked = performance.now();
-    await sql`
+    const found = this.signals.lookForOthers();
+    const { rows } = await sql<{ is_new: boolean; others: boolean }>`
       with quick as (select set_config('synchronous_commit', 'off', true) as setting)
       insert into process (id, seen_at) select ${this.id}, now() from quick
-      on conflict (id) do update set seen_at = excluded.seen_at`.execute(this.database.tables());
+      on conflict (id) do update set seen_at = excluded.seen_at
+      returning xmax = 0 as is_new, exists (select from process other where other.id <> ${this.id}) as others`.execute(
+      this.database.tables(),
+    );
     this.lastBeat = asked;
+    const [row] = rows;
+    if (!row) return;
+    found(row.others);
+    // To others it was not there before: they may not have told it anything.
+    if (row.is_new) this.signals.sayHello();
   }
 
   private async round(): Promise<void> {

@@ -9,6 +9,8 @@ import { Log } from '../log/log.js';
 const CHANNEL = 'atelier';
 /** Reaches everyone who waits for anything. */
 const EVERYONE = '*';
+/** Says that there is one more who listens. */
+const HELLO = '?';
 const RECONNECT_MS = 250;
 const MOST_RECONNECT_MS = 10_000;
 /** Other processes hear at most this often what this one tells, all of it at once. */
@@ -18,6 +20,9 @@ const TELLING_PAUSE_MS = 3;
  * Wakes whoever waits for something to be committed, in any process, by PostgreSQL's LISTEN/NOTIFY. A signal carries no
  * data: who is woken looks at the database, which is the truth. After a lost connection everyone is woken once, and so
  * they are after a process was lost, which may have committed something and not told it.
+ *
+ * A process that is alone tells nobody else. One that begins to listen, when it can be seen that it lives, says hello: who
+ * hears that is not alone any more, and wakes everyone there, for whom something may have happened before.
  */
 @Injectable()
 export class Signals implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -26,6 +31,9 @@ export class Signals implements OnApplicationBootstrap, OnApplicationShutdown {
   private telling: Promise<void> | undefined;
   private client: pg.Client | undefined;
   private closed = false;
+  /** Whether others may listen. */
+  private hasOthers = true;
+  private greetings = 0;
 
   constructor(
     @Inject(DatabaseConnection) private readonly connection: DatabaseConnection,
@@ -50,9 +58,28 @@ export class Signals implements OnApplicationBootstrap, OnApplicationShutdown {
   tell(...topics: string[]): void {
     for (const topic of topics) {
       this.subscribers.emit(topic);
-      this.untold.add(topic);
+      if (this.hasOthers) this.untold.add(topic);
     }
     this.spreadSoon();
+  }
+
+  /** Whether anybody may wait for a topic, here or elsewhere. */
+  isAwaited(topic: string): boolean {
+    return this.hasOthers || this.subscribers.listenerCount(topic) > 0;
+  }
+
+  /** Tells the others that this process listens; to be called when it can be seen that it lives. */
+  sayHello(): void {
+    this.untold.add(HELLO);
+    this.spreadSoon();
+  }
+
+  /** Begins to look whether other processes live; the answer counts unless one says hello meanwhile. */
+  lookForOthers(): (areThere: boolean) => void {
+    const { greetings } = this;
+    return areThere => {
+      if (greetings === this.greetings) this.hasOthers = areThere;
+    };
   }
 
   /** Wakes everyone in every process. */
@@ -103,12 +130,20 @@ export class Signals implements OnApplicationBootstrap, OnApplicationShutdown {
       throw error;
     }
     this.client = client;
-    this.spreadSoon();
+    this.sayHello();
   }
 
   private hear(topic: string): void {
     if (topic === EVERYONE) this.wakeAll();
+    else if (topic === HELLO) this.greet();
     else this.subscribers.emit(topic);
+  }
+
+  private greet(): void {
+    this.greetings++;
+    this.hasOthers = true;
+    this.untold.add(EVERYONE);
+    this.spreadSoon();
   }
 
   private spreadSoon(): void {
