@@ -8,6 +8,9 @@ export interface StreamTimeouts {
   idleMs: number;
 }
 
+/** Why what is still under way is cancelled after the end; made once, as the making of an error takes its time. */
+const OVER = new Error('The answer is over, or nobody reads it any more');
+
 /**
  * Bounds one attempt: it ends when the caller aborts or the server stays silent for too long. `signal` is
  * handed to the provider; its reason is the {@link ModelError} to throw.
@@ -17,6 +20,8 @@ export class Lifeline {
   readonly #abort = () => this.#end(new ModelError('aborted', 'The model call was aborted.'));
   #timer: NodeJS.Timeout | undefined;
   #alive = false;
+  /** Rejects what is being raced. */
+  #rejectRace: ((reason: unknown) => void) | undefined;
 
   constructor(
     private readonly caller: AbortSignal,
@@ -40,24 +45,21 @@ export class Lifeline {
     this.#alive = true;
   }
 
-  /** The promise's outcome, or a rejection at once when the attempt ends first. */
-  async race<T>(promise: PromiseLike<T>): Promise<T> {
-    const { promise: ended, reject } = Promise.withResolvers<never>();
-    const onEnd = () => reject(this.signal.reason);
-    if (this.signal.aborted) onEnd();
-    this.signal.addEventListener('abort', onEnd, { once: true });
-    try {
-      return await Promise.race([promise, ended]);
-    } finally {
-      this.signal.removeEventListener('abort', onEnd);
-    }
+  /** The promise's outcome, or a rejection at once when the attempt ends first. One at a time, for each part of a stream. */
+  race<T>(promise: PromiseLike<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#rejectRace = reject;
+      promise.then(resolve, reject);
+      if (this.signal.aborted) reject(this.signal.reason);
+    });
   }
 
   /** Releases timer and listener and cancels whatever the provider still has under way. */
   close(): void {
     clearTimeout(this.#timer);
     this.caller.removeEventListener('abort', this.#abort);
-    this.#controller.abort();
+    this.#controller.abort(OVER);
+    this.#rejectRace?.(OVER);
   }
 
   #arm(ms: number, what: string): void {
@@ -70,5 +72,6 @@ export class Lifeline {
   #end(reason: ModelError): void {
     clearTimeout(this.#timer);
     this.#controller.abort(reason);
+    this.#rejectRace?.(reason);
   }
 }

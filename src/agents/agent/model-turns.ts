@@ -114,7 +114,7 @@ export class ModelTurns {
     const correction = (text: string) => this.check?.correction(text) ?? '';
     const prompt = buildPrompt(system, rows, { runId, model: this.model.id, correction });
     const input = { prompt, tools: [...tools.offered] };
-    return { rows, input, bytes: bytesOf(input) + attachedBytes(rows) };
+    return { rows, input, bytes: inputBytes(input) + attachedBytes(rows) };
   }
 
   private async answer(step: number, { input, bytes }: Question): Promise<ModelAnswer> {
@@ -185,7 +185,7 @@ export class ModelTurns {
     const { run, model, signal } = this;
     const silent = { onDelta: () => undefined, onRestart: () => undefined, onWait: () => undefined };
     const mayBeStopped = this.parts.journal.mayBeStopped();
-    const bytes = bytesOf(input);
+    const bytes = inputBytes(input);
     return this.parts.steps.call({ run, step, model, mayBeStopped, input, bytes, signal, ...silent });
   }
 }
@@ -210,6 +210,17 @@ function isOutOfReach(error: unknown): error is ModelError {
 function attachedBytes(rows: readonly Pick<Said, 'content'>[]): number {
   const parts = rows.flatMap(({ content }) => content);
   return parts.reduce((sum, part) => sum + (part.type === 'attachment' ? weightOf(part) : 0), 0);
+}
+
+/** Sizes of tools, which are the same in every prompt. */
+const toolBytes = new WeakMap<object, number>();
+
+function inputBytes({ prompt, tools }: ModelInput): number {
+  return tools.reduce((sum, tool) => {
+    const bytes = toolBytes.get(tool) ?? bytesOf(tool);
+    toolBytes.set(tool, bytes);
+    return sum + bytes;
+  }, bytesOf(prompt));
 }
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));

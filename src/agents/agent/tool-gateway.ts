@@ -1,7 +1,7 @@
 import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import { Inject, Injectable } from '@nestjs/common';
 import type { ActionCaller } from '../../platform/actions/action-caller.js';
-import { AgentActions, type RunActions } from '../../platform/actions/agent-actions.js';
+import { type ActionTool, AgentActions, type RunActions } from '../../platform/actions/agent-actions.js';
 import { jsonSchemaOf } from '../../platform/actions/json-schema.js';
 import type { Row } from '../../platform/database/rows.js';
 import { assertValid, hydrate } from '../../platform/http/input.js';
@@ -31,6 +31,8 @@ import type { ToolCall } from './tool-call.entity.js';
 
 /** Longest part of broken arguments that the model is shown again, in characters. */
 const MOST_SHOWN = 500;
+
+type Offer = Pick<ActionTool, 'name' | 'description' | 'input'>;
 
 interface CallHooks {
   signal: AbortSignal;
@@ -72,9 +74,7 @@ export class RunTools {
       ...(guide.skills.length > 0 ? [SKILL_TOOL] : []),
     ];
     const allowed = [...tools, ...ofAgents].filter(({ name }) => guide.allows(name));
-    this.offered = [...allowed, ...(actions?.tools ?? [])].map(({ name, description, input }) => {
-      return { type: 'function', name, description, inputSchema: jsonSchemaOf(input) };
-    });
+    this.offered = [...allowed, ...(actions?.tools ?? [])].map(offer);
   }
 
   /** Most model calls of the run, by the agent's own limit. */
@@ -164,6 +164,18 @@ export class RunTools {
     const allowed = this.offered.map(({ name }) => name).join(', ') || 'no tool';
     return `The agent ${this.guide.agent?.name ?? 'of this task'} may not call ${tool}; it may call ${allowed}`;
   }
+}
+
+/** Descriptions of tools, by what they describe: most are the same in every run. */
+const offers = new WeakMap<Offer, LanguageModelV4FunctionTool>();
+
+function offer(tool: Offer): LanguageModelV4FunctionTool {
+  const known = offers.get(tool);
+  if (known) return known;
+  const { name, description, input } = tool;
+  const made = { type: 'function', name, description, inputSchema: jsonSchemaOf(input) } as const;
+  offers.set(tool, made);
+  return made;
 }
 
 /** Opens the tools that a run may use. */
