@@ -7,7 +7,7 @@ import type { Actor } from './platform/access/actor.js';
 import type { Config } from './platform/config/config.js';
 import { newId } from './platform/database/database.js';
 import { WELCOME_FILES } from './welcome-files.js';
-import { FilesService, WorkspacesService } from './workspaces/index.js';
+import { FileWritesService, WorkspacesService } from './workspaces/index.js';
 
 /** What `.atelier/credentials.json` holds. */
 export interface BootCredentials {
@@ -69,7 +69,7 @@ export class FirstBoot {
       .create(actor, { name: 'First key' });
     const workspaces = this.app.get(WorkspacesService, { strict: false });
     const { id: workspace_id } = await workspaces.create(actor, { name: 'Welcome', organization_id });
-    const files = this.app.get(FilesService, { strict: false });
+    const files = this.app.get(FileWritesService, { strict: false });
     for (const [path, content] of Object.entries(WELCOME_FILES))
       await files.write(actor, { workspace_id, path, content });
     return this.write({ ...credentials, api_key, organization_id, workspace_id });

@@ -5,6 +5,7 @@ export { changesTopic } from './changes/change-log.js';
 export type { ChangeView } from './changes/changes.dto.js';
 export { ChangesService, type WorkspaceHead } from './changes/changes.service.js';
 export { WorkspaceQuota } from './changes/workspace-quota.js';
+export { FileWritesService } from './files/file-writes.service.js';
 export { FilesService } from './files/files.service.js';
 export { FileChangeView, RevertedView, RunFiles, RunRollback } from './history/index.js';
 export { StoredElsewhere } from './metering/stored-elsewhere.js';

@@ -18,6 +18,9 @@ import { EgressController } from './egress/egress.controller.js';
 import { EgressService } from './egress/egress.service.js';
 import { EgressStore } from './egress/egress.store.js';
 import { EgressSockets } from './egress/egress-sockets.js';
+import { FileTreeService } from './files/file-tree.service.js';
+import { FileWritesService } from './files/file-writes.service.js';
+import { FileWriting } from './files/file-writing.js';
 import { FilesController } from './files/files.controller.js';
 import { FilesService } from './files/files.service.js';
 import {
@@ -97,6 +100,9 @@ import {
     WorkspaceMembersService,
     WorkspaceMembersStore,
     FilesService,
+    FileWriting,
+    FileWritesService,
+    FileTreeService,
     ChangeLog,
     ChangeRetention,
     ChangesService,

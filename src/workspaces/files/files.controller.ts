@@ -6,6 +6,8 @@ import type { Actor } from '../../platform/access/actor.js';
 import { RAW_BODY } from '../../platform/http/body-parsers.js';
 import { Input, InputBesideBody } from '../../platform/http/input.js';
 import { Serves } from '../../platform/http/serves.js';
+import { FileTreeService } from './file-tree.service.js';
+import { FileWritesService } from './file-writes.service.js';
 import {
   DeleteFile,
   DownloadFile,
@@ -27,7 +29,11 @@ const FILES = '/api/workspaces/:workspaceId/files';
 
 @Controller()
 export class FilesController {
-  constructor(@Inject(FilesService) private readonly files: FilesService) {}
+  constructor(
+    @Inject(FilesService) private readonly files: FilesService,
+    @Inject(FileWritesService) private readonly writes: FileWritesService,
+    @Inject(FileTreeService) private readonly tree: FileTreeService,
+  ) {}
 
   @Serves(FilesService, 'list')
   @Get(FILES)
@@ -47,17 +53,17 @@ export class FilesController {
     return this.files.read(actor, input);
   }
 
-  @Serves(FilesService, 'write')
+  @Serves(FileWritesService, 'write')
   @Put(`${FILES}/content`)
   write(@Caller() actor: Actor, @Input() input: WriteContent, @Req() request: FastifyRequest) {
-    return this.files.write(actor, input, preconditionsOf(request.headers));
+    return this.writes.write(actor, input, preconditionsOf(request.headers));
   }
 
   @RouteConfig(RAW_BODY)
-  @Serves(FilesService, 'upload', { takesBytes: true })
+  @Serves(FileWritesService, 'upload', { takesBytes: true })
   @Put(`${FILES}/upload`)
   upload(@Caller() actor: Actor, @InputBesideBody() input: FilePath, @Req() request: FastifyRequest) {
-    return this.files.upload(actor, input, receiveBody(request), preconditionsOf(request.headers));
+    return this.writes.upload(actor, input, receiveBody(request), preconditionsOf(request.headers));
   }
 
   @Serves(FilesService, 'download', { produces: ['application/octet-stream', 'application/zip'] })
@@ -73,33 +79,33 @@ export class FilesController {
     await sendFile(request, reply, found, input.inline ?? false);
   }
 
-  @Serves(FilesService, 'edit')
+  @Serves(FileWritesService, 'edit')
   @Post(`${FILES}/edit`)
   edit(@Caller() actor: Actor, @Input() input: EditFile, @Req() request: FastifyRequest) {
-    return this.files.edit(actor, input, preconditionsOf(request.headers));
+    return this.writes.edit(actor, input, preconditionsOf(request.headers));
   }
 
-  @Serves(FilesService, 'move')
+  @Serves(FileTreeService, 'move')
   @Post(`${FILES}/move`)
   move(@Caller() actor: Actor, @Input() input: MoveFile) {
-    return this.files.move(actor, input);
+    return this.tree.move(actor, input);
   }
 
-  @Serves(FilesService, 'copy')
+  @Serves(FileTreeService, 'copy')
   @Post(`${FILES}/copy`)
   copy(@Caller() actor: Actor, @Input() input: MoveFile) {
-    return this.files.copy(actor, input);
+    return this.tree.copy(actor, input);
   }
 
-  @Serves(FilesService, 'mkdir')
+  @Serves(FileTreeService, 'mkdir')
   @Post(`${FILES}/mkdir`)
   mkdir(@Caller() actor: Actor, @Input() input: FilePath) {
-    return this.files.mkdir(actor, input);
+    return this.tree.mkdir(actor, input);
   }
 
-  @Serves(FilesService, 'remove')
+  @Serves(FileTreeService, 'remove')
   @Delete(FILES)
   remove(@Caller() actor: Actor, @Input() input: DeleteFile) {
-    return this.files.remove(actor, input);
+    return this.tree.remove(actor, input);
   }
 }

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Field } from '../../platform/http/field.js';
+import { FileWritesService } from '../files/file-writes.service.js';
 import { FilesService } from '../files/files.service.js';
 import { SearchService } from '../search/search.service.js';
 import { shorten, succeeded, type Tool, type ToolContext, type ToolResult } from './tool.js';
@@ -56,7 +57,7 @@ export class WriteFileTool implements Tool<WriteFileInput> {
   readonly permission = 'file.write';
   readonly input = WriteFileInput;
 
-  constructor(@Inject(FilesService) private readonly files: FilesService) {}
+  constructor(@Inject(FileWritesService) private readonly files: FileWritesService) {}
 
   async run({ actor, workspaceId: workspace_id }: ToolContext, input: WriteFileInput): Promise<ToolResult> {
     const { path, size, created } = await this.files.write(actor, { workspace_id, ...input });
@@ -90,7 +91,7 @@ export class EditFileTool implements Tool<EditFileInput> {
   readonly permission = 'file.write';
   readonly input = EditFileInput;
 
-  constructor(@Inject(FilesService) private readonly files: FilesService) {}
+  constructor(@Inject(FileWritesService) private readonly files: FileWritesService) {}
 
   async run({ actor, workspaceId: workspace_id }: ToolContext, input: EditFileInput): Promise<ToolResult> {
     const { path, replacements } = await this.files.edit(actor, { workspace_id, ...input });

@@ -1,0 +1,101 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Actor } from '../../platform/access/actor.js';
+import { Action } from '../../platform/actions/action.js';
+import { Invalid } from '../../platform/http/problem.js';
+import { WorkspaceQuota } from '../changes/workspace-quota.js';
+import './file-problems.js';
+import { FileWriting, written } from './file-writing.js';
+import { EditedView, EditFile, FilePath, WriteContent, WrittenView } from './files.dto.js';
+import type { Preconditions } from './preconditions.js';
+import type { ReceivedBody } from './receive-body.js';
+
+const WRITES = {
+  404: 'No such workspace or path',
+  409: 'Something else is at the path',
+  412: 'The precondition failed',
+  413: 'Over the size limit',
+};
+
+/** Writing contents of files. */
+@Injectable()
+export class FileWritesService {
+  constructor(
+    @Inject(FileWriting) private readonly writing: FileWriting,
+    @Inject(WorkspaceQuota) private readonly quota: WorkspaceQuota,
+  ) {}
+
+  @Action({
+    name: 'file_write',
+    summary: 'Write a whole file, making its folders; all of it or nothing',
+    effect: 'write',
+    permission: 'file.write',
+    input: WriteContent,
+    output: WrittenView,
+    refuses: WRITES,
+  })
+  async write(actor: Actor, input: WriteContent, preconditions: Preconditions = {}): Promise<WrittenView> {
+    const files = await this.writing.open(actor, input.workspace_id);
+    const content = decodeContent(input);
+    const room = { bytes: Buffer.byteLength(content), files: 1 };
+    const { entry, created } = await this.quota.during(input.workspace_id, room, async () => {
+      await this.writing.begin(actor, input.workspace_id, input.path);
+      return files.write(input.path, content, preconditions);
+    });
+    await this.writing.record(actor, input.workspace_id, [written(entry, created)]);
+    return { ...entry, created };
+  }
+
+  @Action({
+    name: 'file_upload',
+    summary: 'Write a file from the raw bytes of the body; all of it or nothing',
+    effect: 'write',
+    permission: 'file.write',
+    input: FilePath,
+    output: WrittenView,
+    restOnly: true,
+    refuses: WRITES,
+  })
+  async upload(
+    actor: Actor,
+    { workspace_id, path }: FilePath,
+    { bytes, ...facts }: ReceivedBody,
+    preconditions: Preconditions = {},
+  ): Promise<WrittenView> {
+    const files = await this.writing.open(actor, workspace_id);
+    const room = { bytes: facts.expectedBytes ?? 0, files: 1 };
+    const { entry, created } = await this.quota.during(workspace_id, room, async kept => {
+      const source = facts.expectedBytes === undefined ? kept.within(bytes) : bytes;
+      await this.writing.begin(actor, workspace_id, path);
+      return files.write(path, source, { ...facts, ...preconditions });
+    });
+    await this.writing.record(actor, workspace_id, [written(entry, created)]);
+    return { ...entry, created };
+  }
+
+  @Action({
+    name: 'file_edit',
+    summary: 'Replace text in a file',
+    effect: 'write',
+    permission: 'file.write',
+    input: EditFile,
+    output: EditedView,
+    refuses: { ...WRITES, 409: 'The text does not occur, or occurs more than once' },
+  })
+  async edit(actor: Actor, input: EditFile, { ifMatch }: Preconditions = {}): Promise<EditedView> {
+    const { workspace_id, path, old_text, new_text, replace_all } = input;
+    const files = await this.writing.open(actor, workspace_id);
+    await this.quota.require(workspace_id, { bytes: Buffer.byteLength(new_text), files: 0 });
+    await this.writing.begin(actor, workspace_id, path);
+    const { entry, replacements } = await files.edit(path, { old_text, new_text, replace_all, ifMatch });
+    await this.writing.record(actor, workspace_id, [written(entry, false)]);
+    return { ...entry, replacements };
+  }
+}
+
+function decodeContent({ content, encoding }: WriteContent): string | Buffer {
+  if (encoding !== 'base64') return content;
+  const bytes = Buffer.from(content, 'base64');
+  // The decoder passes over what does not belong; the way back shows whether there was any.
+  if (bytes.toString('base64') !== content) throw new Invalid('content is not valid base64');
+  return bytes;
+}
