@@ -1,6 +1,9 @@
 import { type BigIntStats, closeSync, fstatSync } from 'node:fs';
 import { HeldDescriptor } from './held-descriptor.js';
-import { type KernelPath, openDescriptor, QUICK_BYTES, readSome } from './system-calls.js';
+import { type KernelPath, openDescriptor, readSome } from './system-calls.js';
+
+/** The kernel is done with the blocks of less than this in no time. */
+const MANY_BYTES = 16 * 1024 * 1024;
 
 /** A file that is open for reading. */
 export class Descriptor {
@@ -37,6 +40,6 @@ export class Descriptor {
 
   /** Waits for what is under way. Safe twice. The last to close a file that was deleted frees its blocks. */
   close(): Promise<void> {
-    return this.held.close(this.stats.size > QUICK_BYTES);
+    return this.held.close(this.stats.size > MANY_BYTES);
   }
 }

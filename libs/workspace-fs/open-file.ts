@@ -2,11 +2,8 @@ import { Readable } from 'node:stream';
 import type { Descriptor } from './descriptor.js';
 import type { Directory } from './directory.js';
 import { type Entry, toEntry } from './entry.js';
-import { asWorkspaceError, WorkspaceFsError } from './errors.js';
+import { becameShorter, CHUNK_BYTES, FileStream } from './file-stream.js';
 import { joinPath } from './path.js';
-import { quotePath } from './quote-path.js';
-
-const CHUNK_BYTES = 256 * 1024;
 
 /** An inclusive range of bytes, as HTTP counts them. */
 export interface ByteRange {
@@ -83,43 +80,4 @@ export class OpenFile {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
-}
-
-class FileStream extends Readable {
-  constructor(
-    private readonly path: string,
-    private readonly descriptor: Descriptor,
-    private position: number,
-    private readonly stop: number,
-  ) {
-    super({ highWaterMark: CHUNK_BYTES });
-  }
-
-  override _read(): void {
-    this.nextChunk().then(
-      chunk => this.push(chunk),
-      error => this.destroy(asWorkspaceError(error, this.path) as Error),
-    );
-  }
-
-  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    this.descriptor.close().then(
-      () => done(error),
-      failure => done(error ?? failure),
-    );
-  }
-
-  private async nextChunk(): Promise<Buffer | null> {
-    const length = Math.min(CHUNK_BYTES, this.stop - this.position);
-    if (length <= 0) return null;
-    const buffer = Buffer.allocUnsafe(length);
-    const bytesRead = await this.descriptor.read(buffer, this.position);
-    if (bytesRead === 0) throw becameShorter(this.path);
-    this.position += bytesRead;
-    return buffer.subarray(0, bytesRead);
-  }
-}
-
-function becameShorter(path: string): WorkspaceFsError {
-  return new WorkspaceFsError('busy', path, `${quotePath(path)} became shorter while it was read; try again`);
 }

@@ -20,8 +20,8 @@ const changeOwnerLater = promisify(fs.fchown);
 const changeModeLater = promisify(fs.fchmod);
 const changeTimesLater = promisify(fs.futimes);
 
-/** Up to this size bytes are moved before the thread pool would have heard of it. */
-export const QUICK_BYTES = 64 * 1024;
+/** Up to this size bytes are moved before the thread pool would have heard of it, at about 10 GB/s. */
+const QUICK_BYTES = 256 * 1024;
 
 export function openDescriptor(path: KernelPath, flags: number, mode?: number) {
   const later = () => openLater(path, flags, mode);
