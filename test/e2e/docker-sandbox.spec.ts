@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { HistoryTrim } from '../../src/workspaces/history/history-trim.js';
 import { DockerEngine } from '../fakes/docker-engine.js';
 import { AgentClient } from '../harness/agent.js';
 import { type Person, TestService } from '../harness/service.js';
@@ -64,6 +65,30 @@ describe('a service whose sandboxes are containers', () => {
     const command = `run actions run file_write '{"path":"inside.txt","content":"from inside"}'`;
     const { result } = await agent.run(command, { workspace_id: workspace });
     expect(JSON.parse(result.toolOutputs[0].output)).toMatchObject({ path: 'inside.txt', created: true });
+  });
+
+  it('keeps the history of files, with git in a container', async () => {
+    const files = `/api/workspaces/${workspace}/files`;
+    const versions = async () => (await ada.client.get(`${files}/history?path=plan.md`)).body.items;
+    const write = (content: string) => ada.client.put(`${files}/content`, { path: 'plan.md', content });
+    await write('one\n');
+    expect(await versions()).toMatchObject([{ kind: 'created', kept: true }]);
+    await write('two\n');
+    const [second, first] = await versions();
+    const diff = await ada.client.get(`${files}/history/${second.id}/diff`);
+    expect(diff.body.diff).toContain('-one\n+two\n');
+    const restored = await ada.client.post(`${files}/restore`, { path: 'plan.md', version: first.id });
+    expect(restored.status).toBe(200);
+    const { body } = await bash('cat plan.md; echo three >plan.md');
+    expect(body.output).toBe('one');
+    expect(await versions()).toMatchObject([
+      { kind: 'modified', writer: { type: 'sandbox' } },
+      { kind: 'modified' },
+      { id: second.id },
+      { id: first.id },
+    ]);
+    await service.app.get(HistoryTrim, { strict: false }).due();
+    expect(await versions()).toHaveLength(4);
   });
 
   it('says in a sentence that the engine is gone, and searches without it', async () => {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -15,7 +16,7 @@ let stranger: Person;
 let agent: AgentClient;
 
 beforeAll(async () => {
-  service = await TestService.start({ HISTORY_FILE_BYTES: '100000' });
+  service = await TestService.start({ HISTORY_FILE_BYTES: '100000', HISTORY_WORKSPACE_BYTES: `${2 ** 20}` });
   ada = await service.person();
   viewer = await service.person('Vera');
   stranger = await service.person('Sam');
@@ -449,6 +450,51 @@ describe('forgetting', () => {
     });
     await write(workspace, 'a.txt', 'fourth');
     expect(await of(workspace, 'a.txt')).toHaveLength(3);
+  });
+});
+
+describe('a history that outgrows its size', () => {
+  const put = (workspace: string, bytes: Buffer) =>
+    ada.client.put(`${files(workspace)}/content`, {
+      ...{ path: 'data.bin', content: bytes.toString('base64'), encoding: 'base64' },
+    });
+  const download = async (workspace: string, version: string): Promise<Buffer> => {
+    const answer = await ada.client.raw('GET', `${files(workspace)}/history/${version}/download`);
+    return Buffer.from(await answer.arrayBuffer());
+  };
+
+  it('takes no more contents, forgets the oldest, and takes contents again', async () => {
+    const workspace = await service.workspace(ada);
+    // Of these, eleven are a mebibyte; none can be packed any smaller.
+    const contents = Array.from({ length: 12 }, () => randomBytes(95_000));
+    for (const bytes of contents) {
+      await put(workspace, bytes);
+      await of(workspace, 'data.bin');
+    }
+    const [newest, ...before] = await of(workspace, 'data.bin');
+    expect(newest).toMatchObject({ size: 95_000, kept: false, not_kept_because: 'full' });
+    expect(before.map(({ kept }) => kept)).toEqual(Array(11).fill(true));
+    const restored = await ada.client.post(`${files(workspace)}/restore`, {
+      ...{ path: 'data.bin', version: newest.id },
+    });
+    expect([restored.status, restored.body.detail]).toEqual([409, expect.stringContaining('had no room')]);
+
+    await service.database.query(
+      `update workspace_history set tended_at = now() - interval '1 hour' where workspace_id = $1`,
+      [workspace],
+    );
+    await service.app.get(HistoryTrim, { strict: false }).due();
+    const left = await of(workspace, 'data.bin');
+    expect(left.length).toBeGreaterThan(1);
+    expect(left.length).toBeLessThan(12);
+    expect(left.map(({ id }) => id)).toEqual([newest, ...before].slice(0, left.length).map(({ id }) => id));
+    expect(await download(workspace, left[1].id)).toEqual(contents.at(-2));
+    expect((await ada.client.get(`${files(workspace)}/history/${before.at(-1)?.id}`)).status).toBe(404);
+    const again = randomBytes(95_000);
+    await put(workspace, again);
+    const [latest] = await of(workspace, 'data.bin');
+    expect(latest).toMatchObject({ kept: true, not_kept_because: null });
+    expect(await download(workspace, latest.id)).toEqual(again);
   });
 });
 

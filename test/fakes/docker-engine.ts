@@ -10,7 +10,7 @@ const IMAGE = 'atelier-sandbox-test';
 /** What the image has of the host's programs. */
 const PROGRAMS =
   'sh bash env cat echo ls id head tail tr wc sleep touch mkdir rm cp mv ln chmod stat printf pwd true sort find grep ' +
-  'perl setsid nohup mkfifo mknod unshare mount kill ps seq dd xargs which basename date timeout yes printenv rmdir cut uniq';
+  'git du gzip sed perl setsid nohup mkfifo mknod unshare mount kill ps seq dd xargs which basename date timeout yes printenv rmdir cut uniq';
 
 /**
  * A real Docker engine: one of its own, whose data, containers and socket are in a folder that goes away with it; for a
