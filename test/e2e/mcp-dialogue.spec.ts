@@ -621,17 +621,7 @@ describe('a client that follows resources', () => {
     const shared = await service.workspace(ada, { name: 'For guests', visibility: 'restricted' });
     const guest = await service.person('Dan');
     await service.join(guest, { organization: ada.organizationId, role: 'guest' });
-    const welcome = await guest.client.raw('POST', '/mcp', {
-      headers: { accept: BOTH, 'content-type': 'application/json' },
-      body: JSON.stringify({
-        jsonrpc: '2.0',
-        id: 0,
-        method: 'initialize',
-        params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: INFO },
-      }),
-    });
-    const session = welcome.headers.get('mcp-session-id') ?? '';
-    await welcome.json();
+    const session = await open(guest.client);
     const answer = await guest.client.raw('GET', '/mcp', {
       headers: { accept: 'text/event-stream', 'mcp-session-id': session },
     });
@@ -645,6 +635,40 @@ describe('a client that follows resources', () => {
     await answer.body?.cancel().catch(() => undefined);
   });
 
+  it('hears nothing more once its key is revoked', async () => {
+    const { body: key } = await ada.client.post('/api/keys', { name: 'Short-lived' });
+    const program = service.stranger.with({ 'x-api-key': key.api_key });
+    const session = await open(program);
+    const streams = [
+      await listen(program, { resourceSubscriptions: [uri('heard.md')] }),
+      await program.raw('GET', '/mcp', {
+        headers: { accept: 'text/event-stream', 'mcp-session-id': session },
+      }),
+    ];
+    expect(streams.map(({ status }) => status)).toEqual([200, 200]);
+    await ada.client.delete(`/api/keys/${key.id}`);
+    const told: Json[] = [];
+    for (const stream of streams) for await (const message of frames(stream)) told.push(message);
+    // The request to listen is acknowledged, and answered at last.
+    const isOfProtocol = ({ method, result }: Json) =>
+      result !== undefined || method === 'notifications/subscriptions/acknowledged';
+    expect(told.every(isOfProtocol)).toBe(true);
+  });
+
+  /** Begins a session of 2025-11-25. */
+  const open = async (client: Client): Promise<string> => {
+    const welcome = await client.raw('POST', '/mcp', {
+      headers: { accept: BOTH, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 0,
+        method: 'initialize',
+        params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: INFO },
+      }),
+    });
+    await welcome.json();
+    return welcome.headers.get('mcp-session-id') ?? '';
+  };
   const listen = (client: Client, notifications: Json) =>
     client.raw('POST', '/mcp', {
       headers: {

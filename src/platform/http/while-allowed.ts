@@ -51,8 +51,8 @@ export async function* whileAllowed(
   }
 }
 
-/** A key runs out by itself; a session and a grant are renewed. */
-function atExpiry({ credential }: Actor, ask: () => void): NodeJS.Timeout | undefined {
+/** Asks when the credential runs out: a key does by itself; a session and a grant are renewed. */
+export function atExpiry({ credential }: Actor, ask: () => void): NodeJS.Timeout | undefined {
   if (credential.type !== 'api_key' || !credential.expires_at) return undefined;
   const left = Date.parse(credential.expires_at) - Date.now();
   return left > MOST_TIMER_MS ? undefined : setTimeout(ask, Math.max(0, left) + 1).unref();

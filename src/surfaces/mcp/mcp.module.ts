@@ -26,6 +26,7 @@ import { SessionStream } from './sessions/session-stream.js';
 import { SessionSubscriptions } from './sessions/session-subscriptions.js';
 import { McpSessionsStore } from './sessions/sessions.store.js';
 import { Shortcut } from './shortcut.js';
+import { CredentialWatch } from './watch/credential-watch.js';
 import { Listening } from './watch/listening.js';
 import { ListsWatch } from './watch/lists-watch.js';
 import { ResourceWatch } from './watch/resource-watch.js';
@@ -63,6 +64,7 @@ export class McpModule {
         Listening,
         ResourceWatch,
         ListsWatch,
+        CredentialWatch,
         { provide: MCP_EXTENSION, useValue: extension },
         AccessTokenGuard,
       ],

@@ -8,6 +8,7 @@ import { WakeUp } from '../../../platform/signals/wake-up.js';
 import type { McpCall } from '../mcp-call.js';
 import { MCP_EXTENSION, type McpExtension } from '../mcp-extension.js';
 import { LISTS } from '../watch/changed.js';
+import { CredentialWatch } from '../watch/credential-watch.js';
 import { ListsWatch } from '../watch/lists-watch.js';
 import { notificationOf } from '../watch/notifications.js';
 import { Outlet } from '../watch/outlet.js';
@@ -21,11 +22,12 @@ export class SessionStream {
     @Inject(McpSessionsStore) private readonly sessions: McpSessionsStore,
     @Inject(ResourceWatch) private readonly watch: ResourceWatch,
     @Inject(ListsWatch) private readonly lists: ListsWatch,
+    @Inject(CredentialWatch) private readonly credentials: CredentialWatch,
     @Inject(Signals) private readonly signals: Signals,
     @Inject(MCP_EXTENSION) private readonly extension: McpExtension,
   ) {}
 
-  /** Tells until the client goes, the session ends, or the client opens another stream, wherever. */
+  /** Tells until the client goes, its credential or the session ends, or the client opens another stream, wherever. */
   async carry({ actor }: McpCall, { id }: McpSession, reply: FastifyReply): Promise<void> {
     const streamId = randomUUID();
     const wakeUp = new WakeUp(this.signals, sessionTopic(id));
@@ -41,10 +43,12 @@ export class SessionStream {
       const lists = await this.lists.begin({ actor, lists: LISTS, signal, notice });
       const stream = EventStream.start(reply);
       const ended = lists.over.catch(() => stream.end());
+      const forget = this.credentials.begin(actor, () => stream.end());
       messages.openTo(message => void stream.send([{ event: 'message', data: message }]));
       try {
         await this.followResources(actor, { id, streamId, stream, wakeUp, notice, mayHaveMissed });
       } finally {
+        forget();
         stream.end();
         over.abort();
         await ended;

@@ -15,6 +15,7 @@ import { MCP_EXTENSION, type McpExtension } from '../mcp-extension.js';
 import { McpServers } from '../mcp-servers.js';
 import { MOST_SUBSCRIPTIONS } from '../sessions/session-subscriptions.js';
 import { LISTS } from './changed.js';
+import { CredentialWatch } from './credential-watch.js';
 import { ListsWatch } from './lists-watch.js';
 import { eventOf } from './notifications.js';
 import { Outlet } from './outlet.js';
@@ -32,6 +33,7 @@ export class Listening implements BeforeApplicationShutdown {
     @Inject(McpServers) private readonly servers: McpServers,
     @Inject(ResourceWatch) private readonly watch: ResourceWatch,
     @Inject(ListsWatch) private readonly lists: ListsWatch,
+    @Inject(CredentialWatch) private readonly credentials: CredentialWatch,
     @Inject(MCP_EXTENSION) private readonly extension: McpExtension,
     @Inject(Log) private readonly log: Log,
   ) {}
@@ -52,9 +54,11 @@ export class Listening implements BeforeApplicationShutdown {
     });
     this.open.set(handler, actor.id);
     const stop = this.extension.watch(event => heard.put(event));
+    const forget = this.credentials.begin(actor, () => void handler.close());
     const end = () => {
       this.open.delete(handler);
       stop();
+      forget();
     };
     signal.addEventListener('abort', end, { once: true });
     const fail = (error: unknown) => {

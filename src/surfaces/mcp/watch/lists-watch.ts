@@ -146,18 +146,21 @@ class WorkspaceWatch {
   private readonly ending = new AbortController();
   private readonly stopListening: () => void;
   private following: Promise<void> | undefined;
+  /** Number of the last change that was looked at. */
+  private position: number;
 
   constructor(
     private readonly head: WorkspaceHead,
     private readonly watch: Watch,
     private readonly parts: Parts,
   ) {
+    this.position = head.position;
     this.stopListening = parts.signals.subscribe(changesTopic(head.id), () => this.begin());
   }
 
   /** Begins where something happened between a look at the log and listening to it. */
   compare({ position, isUnsettled }: WorkspaceHead): void {
-    if (isUnsettled || position > this.head.position) this.begin();
+    if (isUnsettled || position > this.position) this.begin();
   }
 
   async end(): Promise<void> {
@@ -168,8 +171,12 @@ class WorkspaceWatch {
 
   private begin(): void {
     if (this.following || this.ending.signal.aborted) return;
-    this.stopListening();
-    this.following = this.follow().catch(this.parts.fail);
+    this.following = this.follow()
+      .catch(this.parts.fail)
+      .finally(() => {
+        // Whoever lost sight of the workspace may be let in again.
+        this.following = undefined;
+      });
   }
 
   private async follow(): Promise<void> {
@@ -177,7 +184,8 @@ class WorkspaceWatch {
     const signal = AbortSignal.any([this.ending.signal, this.watch.signal]);
     await quietly(async () => {
       const events = await this.parts.changes.events(actor, { workspace_id: this.head.id });
-      for await (const batch of events.follow(this.head.position, signal)) {
+      for await (const batch of events.follow(this.position, signal)) {
+        this.position = batch.at(-1)?.id ?? this.position;
         const changes = changesOf(batch);
         for (const list of lists)
           if (changes?.some(change => changesLists(list, change)) ?? true) notice({ list });

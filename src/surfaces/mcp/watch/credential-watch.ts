@@ -1,0 +1,29 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Credentials } from '../../../platform/access/access.js';
+import type { Actor } from '../../../platform/access/actor.js';
+import { atExpiry } from '../../../platform/http/while-allowed.js';
+import { Signals } from '../../../platform/signals/signals.js';
+
+/** Tells when a credential is no good any more, since a stream outlives the request that opened it. */
+@Injectable()
+export class CredentialWatch {
+  constructor(
+    @Inject(Credentials) private readonly credentials: Credentials,
+    @Inject(Signals) private readonly signals: Signals,
+  ) {}
+
+  /** Calls `lost` once the credential is revoked or has run out, at once where it is already; returns what ends that. */
+  begin(actor: Actor, lost: () => void): () => void {
+    const ask = async () => {
+      // Where it cannot be told the stream ends, too: its client comes back, and is asked for at the door.
+      if (!(await this.credentials.stands(actor.credential).catch(() => false))) lost();
+    };
+    const unsubscribe = this.signals.subscribe(`credential:${actor.credential.id}`, () => void ask());
+    const expiry = atExpiry(actor, () => void ask());
+    void ask();
+    return () => {
+      clearTimeout(expiry);
+      unsubscribe();
+    };
+  }
+}
