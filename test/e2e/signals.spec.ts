@@ -66,6 +66,16 @@ describe('Signals of several processes', () => {
     expect(signals.isAwaited('news')).toBe(true);
   });
 
+  it('wake those whose hello was not heard, as soon as they are seen', async () => {
+    const other = await open();
+    const { signals } = await open();
+    signals.lookForOthers()(false);
+    const heard = next(other.signals, 'news');
+    signals.tell('news');
+    signals.lookForOthers()(true);
+    await heard;
+  });
+
   it('are awaited where somebody waits in the same process', async () => {
     const { signals } = await open();
     signals.lookForOthers()(false);

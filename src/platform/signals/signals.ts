@@ -78,7 +78,11 @@ export class Signals implements OnApplicationBootstrap, OnApplicationShutdown {
   lookForOthers(): (areThere: boolean) => void {
     const { greetings } = this;
     return areThere => {
-      if (greetings === this.greetings) this.hasOthers = areThere;
+      if (greetings !== this.greetings) return;
+      // One whose hello was not heard, as the connection was lost, was told nothing so far.
+      if (areThere && !this.hasOthers) this.untold.add(EVERYONE);
+      this.hasOthers = areThere;
+      this.spreadSoon();
     };
   }
 
