@@ -1,6 +1,7 @@
 /**
  * Files over HTTP against programs that do nothing else: downloads against nginx, a folder as an archive against `zip -1`,
- * a duplicate of 10,000 files against `cp -a` on tmpfs; and pages of a workspace of 100,000 files against `find`.
+ * a duplicate of 10,000 files against `cp -a` on tmpfs; a workspace of 100,000 files against `find` and `grep`, and the memory
+ * that it takes to list, search and zip it.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +17,21 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { atelier, bench, compare, folder, freePort, onEnd, report, requestsPerSecond } from './lib.mjs';
+import {
+  atelier,
+  bench,
+  compare,
+  cpuMs,
+  folder,
+  freePort,
+  memoryMb,
+  onEnd,
+  peakMemoryMb,
+  report,
+  requestsPerSecond,
+  resetPeakMemory,
+  serve,
+} from './lib.mjs';
 
 const TEXT = 'alpha beta gamma delta lorem ipsum dolor sit amet function return\n';
 
@@ -80,8 +95,8 @@ async function nginx(program, root) {
 }
 
 class Service {
-  constructor({ url, credentials, dataDir }) {
-    Object.assign(this, { url, dataDir, headers: { 'x-api-key': credentials.api_key } });
+  constructor({ url, credentials, dataDir, child }) {
+    Object.assign(this, { url, dataDir, pid: child.pid, headers: { 'x-api-key': credentials.api_key } });
   }
 
   async json(method, at, body) {
@@ -119,19 +134,52 @@ async function downloads(service) {
   if (!program) return skip('download / nginx', 'nginx is not installed (apt-get install nginx-light)');
   const { root, at } = await service.workspace();
   const served = await nginx(program, root);
+  const node = await serve(['test/bench/floors/file-server.mjs', root]);
   for (const [name, bytes, goal] of [
     ['10k', 10_240, 'goal >= 0.4'],
     ['1m', 1_048_576, 'goal >= 1.0'],
   ]) {
     writeFileSync(path.join(root, name), Buffer.alloc(bytes, name));
     const ours = `${service.url}${at}/files/download?path=${name}`;
+    const work = new Work(service.pid);
+    const fromNginx = () => requestsPerSecond(`${served}/${name}`, { ms: 1500 });
     const result = await compare(
       5,
-      () => requestsPerSecond(ours, { headers: service.headers, ms: 1500 }),
-      () => requestsPerSecond(`${served}/${name}`, { ms: 1500 }),
+      () =>
+        work.during(onAnswer => requestsPerSecond(ours, { headers: service.headers, ms: 1500, onAnswer })),
+      fromNginx,
     );
-    const detail = `${result.ours | 0} of ${result.floor | 0} requests/s`;
+    const detail = `${result.ours | 0} of ${result.floor | 0} requests/s, ${work.each} µs of processor each`;
     report(`download ${name} / nginx`, result.ours / result.floor, goal, detail);
+    const bare = new Work(node.child.pid);
+    const least = await compare(
+      3,
+      () => bare.during(onAnswer => requestsPerSecond(`${node.url}/${name}`, { ms: 1500, onAnswer })),
+      fromNginx,
+    );
+    const bareDetail = `${least.ours | 0} of ${least.floor | 0} requests/s, ${bare.each} µs of processor each`;
+    report(`bare node:http, ${name} / nginx`, least.ours / least.floor, '', bareDetail);
+  }
+}
+
+/** What a process spends on answers. */
+class Work {
+  answers = 0;
+  cpuMs = 0;
+
+  constructor(pid) {
+    this.pid = pid;
+  }
+
+  async during(load) {
+    const before = cpuMs(this.pid);
+    const result = await load(() => this.answers++);
+    this.cpuMs += cpuMs(this.pid) - before;
+    return result;
+  }
+
+  get each() {
+    return Math.round((this.cpuMs * 1000) / this.answers);
   }
 }
 
@@ -142,19 +190,18 @@ async function archive(service) {
   fill(root, 2000, 20_000);
   const result = await compare(
     5,
-    () =>
-      timed(async () => {
-        const response = await fetch(`${service.url}${at}/files/download?path=`, {
-          headers: service.headers,
-        });
-        let bytes = 0;
-        for await (const chunk of response.body) bytes += chunk.length;
-        if (response.status !== 200 || bytes < 1000) throw new Error(`the archive has ${bytes} bytes`);
-      }),
+    () => timed(() => zipOf(service, at)),
     () => timed(() => run('sh', ['-c', `${program} -1 -q -r - . | cat >/dev/null`], root)),
   );
   const detail = `${result.ours | 0} ms, alone ${result.floor | 0} ms`;
   report('2,000 files as zip / zip -1', result.ours / result.floor, 'goal <= 1.5', detail);
+}
+
+async function zipOf(service, at) {
+  const response = await fetch(`${service.url}${at}/files/download?path=`, { headers: service.headers });
+  let bytes = 0;
+  for await (const chunk of response.body) bytes += chunk.length;
+  if (response.status !== 200 || bytes < 1000) throw new Error(`the archive has ${bytes} bytes`);
 }
 
 async function duplicates(service) {
@@ -181,29 +228,32 @@ async function many(service) {
   const { root, at } = await service.workspace();
   fill(root, 100_000, 10);
   writeFileSync(path.join(root, 'd999', 'needle.txt'), 'a needle\n');
-  const pages = async () => {
+  const pages = async most => {
     let cursor = '';
     let count = 0;
     do {
       const page = await service.json('GET', `${at}/files?recursive=true&limit=200${cursor}`);
       count += page.items.length;
       cursor = page.next_cursor && `&cursor=${encodeURIComponent(page.next_cursor)}`;
-    } while (cursor && count < 2000);
+    } while (cursor && count < most);
   };
+  const search = async () => {
+    const { items } = await service.json('GET', `${at}/search?q=needle&case_sensitive=true`);
+    if (items.length !== 1) throw new Error(`${items.length} found`);
+  };
+  await memoryDuring(service, 'listed', () => pages(100_000));
+  await memoryDuring(service, 'searched', search);
+  await memoryDuring(service, 'zipped', () => zipOf(service, at));
   const listed = await compare(
     3,
-    () => timed(pages),
+    () => timed(() => pages(2000)),
     () => timed(() => run('find', ['.', '-printf', '%p\\n'], root)),
   );
   const detail = `${listed.ours | 0} ms, find ${listed.floor | 0} ms`;
   report('100,000 files: ten pages / find', listed.ours / listed.floor, '', detail);
   const found = await compare(
     3,
-    () =>
-      timed(async () => {
-        const { items } = await service.json('GET', `${at}/search?q=needle&case_sensitive=true`);
-        if (items.length !== 1) throw new Error(`${items.length} found`);
-      }),
+    () => timed(search),
     () => timed(() => run('grep', ['-rIF', 'needle', '.'], root)),
   );
   report(
@@ -212,6 +262,15 @@ async function many(service) {
     '',
     `${found.ours | 0} ms, grep ${found.floor | 0} ms`,
   );
+}
+
+/** The most memory that the service has meanwhile, in MB. */
+async function memoryDuring(service, what, work) {
+  const before = memoryMb(service.pid);
+  resetPeakMemory(service.pid);
+  const ms = await timed(work);
+  const detail = `MB at most, ${before | 0} before, PostgreSQL apart; ${ms | 0} ms`;
+  report(`100,000 files: ${what}`, peakMemoryMb(service.pid), '', detail);
 }
 
 /** Where the system has one: what is compared is work, not a disk. */

@@ -1,7 +1,7 @@
 /** What the benches share: servers as processes of their own, load, medians, one line a result. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -95,6 +95,14 @@ export async function postJson(url, headers, body) {
 /** Resident memory of a process. */
 export const memoryMb = pid =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1024;
+
+/** The most resident memory that a process has had, since the last {@link resetPeakMemory} if there was one. */
+export const peakMemoryMb = pid =>
+  Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1024;
+
+export function resetPeakMemory(pid) {
+  writeFileSync(`/proc/${pid}/clear_refs`, '5');
+}
 
 /** Processor time that a process has used, in user and system mode. */
 export function cpuMs(pid) {
