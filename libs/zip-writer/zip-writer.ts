@@ -15,6 +15,8 @@ const FOLDER_MODE = 0o40775;
 /** Deflated, a content that cannot be compressed is larger by less than 1 in 1,000. */
 const HUGE_BYTES = 0xffc00000;
 const CHUNK_BYTES = 64 * 1024;
+/** So little becomes hardly less, at ten times the cost. */
+const TINY_BYTES = 100;
 /** So many records of the directory are joined, each of which would cost more than its bytes. */
 const JOINED = 1024;
 
@@ -43,7 +45,7 @@ export class ZipWriter {
 
   /** A whole file, compressed at once: that takes about 5 ms for 1 MB. */
   file({ name, modified, level = 1 }: ZipEntry, content: Buffer): Buffer[] {
-    const isDeflated = level > 0 && content.byteLength > 0;
+    const isDeflated = level > 0 && content.byteLength > TINY_BYTES;
     const packed = isDeflated ? deflateRawSync(content, { level }) : content;
     const facts = {
       ...EMPTY,
