@@ -40,7 +40,8 @@ async function runJest(node, env) {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'atelier-test-'));
   const countsFile = path.join(folder, 'counts.json');
   try {
-    const jest = ['--experimental-vm-modules', '--no-warnings', 'node_modules/jest/bin/jest.js'];
+    const promptExit = `--import=${import.meta.resolve('./lib/prompt-exit.mjs')}`;
+    const jest = ['--experimental-vm-modules', '--no-warnings', promptExit, 'node_modules/jest/bin/jest.js'];
     const reporters = [
       '--reporters=default',
       `--reporters=${fileURLToPath(import.meta.resolve('./lib/count-reporter.mjs'))}`,
