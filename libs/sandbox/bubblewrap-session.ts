@@ -63,7 +63,7 @@ function placeOf(
     kill: () => running.end(),
     dead: exited(child).then(takeDown),
     signal: (pid, signal) => processes.signal(pid, signal),
-    killScript: (pid, forMs) => processes.killScript(pid, forMs),
+    killScript: (pid, since) => processes.killScript(pid, since),
     refusals: () => last ?? count(),
     usage: () => processes.usage(),
     hasOthers: () => processes.hasOrphans(),

@@ -29,7 +29,7 @@ export async function openLocalSession(
     kill: () => running.kill(),
     dead: exited(child).finally(() => folder.remove()),
     signal: (pid: number, name: NodeJS.Signals) => processes.signal(pid, name),
-    killScript: (pid: number, forMs: number) => processes.killScript(pid, forMs),
+    killScript: (pid: number, since: number) => processes.killScript(pid, since),
     refusals: () => ({ memory: 0, processes: 0 }),
     usage: () => processes.usage(),
     // What leaves the tree is lost sight of.

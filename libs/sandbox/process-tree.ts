@@ -80,20 +80,20 @@ export function outerNumber(root: number, inside: number): number | undefined {
   });
 }
 
-/** The time that `startedAt` counts in, some milliseconds ago. */
-function ticksBefore(ms: number): number {
+/** A time of `performance.now()` as `startedAt` counts; where we are held up in between, an earlier one. */
+function ticksAt(time: number): number {
   const [uptime = '0'] = readFileSync('/proc/uptime', 'utf8').split(' ');
-  return Math.floor((Number(uptime) * 1000 - ms) / TICK_MS);
+  return Math.floor((Number(uptime) * 1000 - (performance.now() - time)) / TICK_MS);
 }
 
 /**
- * A process with all that it started in the last `forMs` milliseconds, also what has left it since: what has been handed to
- * `root` and is younger than that and not older than the process.
+ * A process with all that it started since a time of `performance.now()`, also what has left it: what has been handed to
+ * `root` and is not older than that, nor than the process.
  */
-export function startedBy(pid: number, root: number, forMs: number): number[] {
+export function startedBy(pid: number, root: number, since: number): number[] {
   const own = statOf(pid);
   if (!own) return [];
-  const began = Math.max(own.startedAt, ticksBefore(forMs));
+  const began = Math.max(own.startedAt, ticksAt(since));
   // Times are hundredths of a second; between those of one time the numbers decide, which rise.
   const isLater = (one: number): boolean => {
     const startedAt = statOf(one)?.startedAt ?? 0;

@@ -16,15 +16,15 @@ export class SessionProcesses {
     if (pid !== undefined) sendIfThere(-pid, signal);
   }
 
-  /** @param forMs how long it has run; its process may be older */
-  killScript(inside: number, forMs: number): void {
+  /** @param since when it began, by `performance.now()`; its process may be older */
+  killScript(inside: number, since: number): void {
     const { root } = this;
     const [first, pid] = [root(), this.find(inside)];
     if (first === undefined || pid === undefined) return;
     // The script itself last, as without it nobody knows what it started; and meanwhile it must not go on.
     sendIfThere(pid, 'SIGSTOP');
     for (let round = 0; round < ROUNDS; round++) {
-      const others = startedBy(pid, first, forMs).filter(one => one !== pid);
+      const others = startedBy(pid, first, since).filter(one => one !== pid);
       if (others.length === 0) break;
       for (const one of others) killIfThere(one);
     }

@@ -19,7 +19,7 @@ export class SessionScript {
   /** Resolves when the program of the session has told its end. */
   readonly reported: Promise<void>;
   private report: () => void = () => undefined;
-  private readonly startedAt = performance.now();
+  readonly startedAt = performance.now();
   private readonly output: OutputCollector;
   private readonly deadline: NodeJS.Timeout | undefined;
   private status: number | null = null;
@@ -46,10 +46,6 @@ export class SessionScript {
 
   get flooded(): boolean {
     return this.output.flooded;
-  }
-
-  get elapsedMs(): number {
-    return performance.now() - this.startedAt;
   }
 
   /** A line of the session's program. */
@@ -79,7 +75,7 @@ export class SessionScript {
     if (this.fault) throw this.fault.error;
     const outOfMemory = sessionEnd === 'memory' || refusals.memory > this.before.memory;
     const endedBy = this.reason ?? (outOfMemory ? 'memory' : endedWith(sessionEnd));
-    const durationMs = Math.round(this.elapsedMs);
+    const durationMs = Math.round(performance.now() - this.startedAt);
     const ending = { endedBy, code: null, signal: null, output: this.output, durationMs };
     const refusedProcesses = refusals.processes > this.before.processes;
     return {

@@ -27,8 +27,8 @@ export interface SessionPlace {
   /** Resolves when everything is dead and taken down. */
   dead: Promise<unknown>;
   signal(pid: number, signal: NodeJS.Signals): void;
-  /** Kills a script that has run for so long, and what it started; what scripts before it left is spared. */
-  killScript(pid: number, forMs: number): void;
+  /** Kills a script that began at a time of `performance.now()`, and what it started; what scripts before it left is spared. */
+  killScript(pid: number, since: number): void;
   /** How often the kernel has killed for memory, and refused a process, up to now. */
   refusals(): Refusals | Promise<Refusals>;
   usage(): SandboxUsage;
@@ -171,7 +171,7 @@ export class ShellSession implements SandboxSession {
   }
 
   private kill(script: SessionScript, pid: number): void {
-    this.place.killScript(pid, script.elapsedMs);
+    this.place.killScript(pid, script.startedAt);
     const patience = setTimeout(() => this.stop('killed'), KILL_MS);
     void script.reported.then(() => clearTimeout(patience));
     void this.ended.then(() => clearTimeout(patience));

@@ -37,7 +37,8 @@ export async function openDockerSession(engine: Engine, plan: CommandPlan): Prom
     dead: program.exit.then(takeDown, takeDown),
     signal: (pid, signal) =>
       void container.tell(['bash', '-c', `kill -s ${signal.replace('SIG', '')} -- -${pid}`], user),
-    killScript: (pid, forMs) => void container.tell(killScript(pid, Date.now() - forMs), user),
+    killScript: (pid, since) =>
+      void container.tell(killScript(pid, Date.now() - (performance.now() - since)), user),
     refusals: async () => {
       const outOfMemory = await container.ranOutOfMemory();
       const { memoryKills, refusedProcesses } = container.keeper.latest;
