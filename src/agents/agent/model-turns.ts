@@ -1,5 +1,4 @@
 import { ModelError } from '#libs/model-client/index.js';
-import type { Row } from '../../platform/database/rows.js';
 import { attach, hashesIn } from '../attachments/attach.js';
 import { weightOf } from '../attachments/attachment.js';
 import type { AttachmentsStore } from '../attachments/attachments.store.js';
@@ -18,9 +17,9 @@ import {
 } from './new-events.js';
 import { buildPrompt, messagesOf, systemPrompt } from './prompt.js';
 import type { ResponseCheck } from './response-check.js';
-import type { Run } from './run.entity.js';
 import type { RunJournal } from './run-journal.js';
 import { LimitReached, type RunLimits } from './run-limits.js';
+import type { CarriedRun } from './run-queue.js';
 import type { ModelAnswer, StepCaller } from './step-caller.js';
 import type { RunTools } from './tool-gateway.js';
 
@@ -54,7 +53,7 @@ export class ModelTurns {
 
   constructor(
     private readonly parts: TurnParts,
-    private readonly run: Row<Run>,
+    private readonly run: CarriedRun,
     private readonly check: ResponseCheck | null,
     private readonly signal: AbortSignal,
   ) {

@@ -21,7 +21,11 @@ export class RunAuthority {
   ) {}
 
   /** Throws AuthorityLost, saying why; nothing has to be asked for a run that is not marked. */
-  async require({ actor, chat_id, authority_changed }: Row<Run>): Promise<void> {
+  async require({
+    actor,
+    chat_id,
+    authority_changed,
+  }: Pick<Row<Run>, 'actor' | 'chat_id' | 'authority_changed'>): Promise<void> {
     if (!authority_changed) return;
     // A session is renewed, so what it started outlives it.
     if (actor.credential.type !== 'session' && !(await this.credentials.stands(actor.credential)))

@@ -61,7 +61,7 @@ export class RunIntake {
     try {
       const { rows } = await sql<TakenRun>`
         with place as (${newChat(chat, unlessStopped)}), ${this.written(chat, run, { isFirst: true, place })}
-        select ${takenColumns(sql`accepted`)}, said.content as said from accepted, said`.execute(
+        select ${takenColumns('accepted')}, said.content as said from accepted, said`.execute(
         this.database.tables(),
       );
       begun = rows[0];

@@ -3,7 +3,6 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Config } from '../../platform/config/config.js';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import { isOutage } from '../../platform/database/outage.js';
-import type { Row } from '../../platform/database/rows.js';
 import { Log, withLogContext } from '../../platform/log/log.js';
 import { Signals } from '../../platform/signals/signals.js';
 import { WakeUp } from '../../platform/signals/wake-up.js';
@@ -13,13 +12,12 @@ import { Compactor } from '../context/compactor.js';
 import { TaskStarter } from '../tasks/task-starter.js';
 import { TasksStore } from '../tasks/tasks.store.js';
 import { Conversation } from './conversation.js';
-import type { Run } from './run.entity.js';
 import { type Above, RunAttempt, RunParts } from './run-attempt.js';
 import { RunAuthority } from './run-authority.js';
 import { faultOf, RunWaits, TooManyLost } from './run-fault.js';
 import { RunHold } from './run-hold.js';
 import { RunJournal, RunLost, runTopic } from './run-journal.js';
-import { RunQueue, type TakenRun } from './run-queue.js';
+import { type CarriedRun, RunQueue, type TakenRun } from './run-queue.js';
 import { RunStopper } from './run-stopper.js';
 import { RunsStore } from './runs.store.js';
 import { Steering } from './steering.js';
@@ -151,7 +149,7 @@ export class RunLoop {
 
   /** Throws where the run can be neither ended nor given to somebody else now. */
   private async afterFault(
-    run: Row<Run>,
+    run: CarriedRun,
     journal: RunJournal,
     error: unknown,
     { stopping, above }: Carriage,

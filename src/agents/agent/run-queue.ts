@@ -15,17 +15,46 @@ import { holdTopic, RUNS_DUE, runTopic } from './run-journal.js';
  */
 export const SUSPECT = 2;
 
+/** What carrying a run takes of its row. */
+const CARRIED = [
+  'id',
+  'chat_id',
+  'number',
+  'organization_id',
+  'workspace_id',
+  'actor',
+  'agent_name',
+  'model',
+  'fallback_models',
+  'budget',
+  'on_approval',
+  'response_schema',
+  'parent_id',
+  'depth',
+  'tools_above',
+  'attempt',
+  'lost',
+  'steers',
+  'authority_changed',
+  'step_count',
+  'cost_usd',
+  'started_at',
+  'waited_ms',
+] as const satisfies (keyof Row<Run>)[];
+
+export type CarriedRun = Pick<Row<Run>, (typeof CARRIED)[number]>;
+
 /** A run that a worker has taken for a new attempt, with what that needs to know at its outset. */
-export type TakenRun = Row<Run> & {
+export type TakenRun = CarriedRun & {
   /** Whether a hard stop stands over it. */
   hard_stop: boolean;
   /** The content of its message, where that is the first of the chat and was accepted just now. */
   said?: MessagePart[];
 };
 
-/** The columns of {@link TakenRun}, but for what was said; `run` names the run's row. */
-export const takenColumns = (run: RawBuilder<unknown>): RawBuilder<unknown> =>
-  sql`${run}.*, ${hardStopOver(run)} as hard_stop`;
+/** The columns of {@link TakenRun}, but for what was said; `run` is the name of the run's row. */
+export const takenColumns = (run: string): RawBuilder<unknown> =>
+  sql`${sql.raw(CARRIED.map(column => `${run}.${column}`).join(', '))}, ${hardStopOver(sql.raw(run))} as hard_stop`;
 
 /** Room for one run in a worker of this process, held until the run begins or does not. */
 export interface Place {
@@ -108,7 +137,7 @@ export class RunQueue {
   }
 
   /** Puts a run back as it stands, unless another worker has it by now; a task goes on with the run above it. */
-  async handBack({ id, attempt }: Row<Run>): Promise<void> {
+  async handBack({ id, attempt }: Pick<Row<Run>, 'id' | 'attempt'>): Promise<void> {
     await sql`
       update run set state = 'queued', due = parent_id is null, holder = null
       where id = ${id} and attempt = ${attempt} and status = 'pending' and state <> 'waiting'`.execute(
@@ -163,7 +192,7 @@ export class RunQueue {
         union all
         select id, last_event, 'step.started', jsonb_build_object('step', 1), now() from claimed where attempt = 1
       )
-      select ${takenColumns(sql`claimed`)} from claimed`.execute(this.database.tables());
+      select ${takenColumns('claimed')} from claimed`.execute(this.database.tables());
     for (const { id, attempt } of rows) {
       this.signals.tell(runTopic(id));
       if (attempt > 1) this.signals.tell(holdTopic(id));

@@ -11,7 +11,6 @@ import { Signals } from '../../platform/signals/signals.js';
 import { WakeUp } from '../../platform/signals/wake-up.js';
 import { ChatAccess } from '../chats/chat-access.js';
 import { RunEventsInput, RunResultView, RunStatusInput, RunStatusView, ToolOutputView } from './agent.dto.js';
-import type { Run } from './run.entity.js';
 import { RunEvents } from './run-events.js';
 import { endTopic } from './run-journal.js';
 import { RunsStore, type RunWithCalls } from './runs.store.js';
@@ -72,7 +71,7 @@ export class RunsService implements BeforeApplicationShutdown {
     this.closing.abort();
   }
 
-  @Subject('call', 'workspace', ({ organization_id, workspace_id }: Row<Run>) => ({
+  @Subject('call', 'workspace', ({ organization_id, workspace_id }: RunWithCalls) => ({
     organization_id,
     workspace_id,
   }))

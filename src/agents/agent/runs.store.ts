@@ -15,8 +15,32 @@ import type { ToolCall } from './tool-call.entity.js';
 
 type RunTables = { run: Run; run_event: RunEvent; tool_call: ToolCall };
 
-/** A run, and its tool calls in order where it has completed. */
-export type RunWithCalls = Row<Run> & { calls: Row<ToolCall>[] | null };
+/** What is shown of how a run stands. */
+const SHOWN = [
+  'id',
+  'chat_id',
+  'organization_id',
+  'workspace_id',
+  'status',
+  'state',
+  'stop_reason',
+  'error',
+  'response',
+  'response_json',
+  'merged_into',
+  'merged_step',
+  'model',
+  'usage',
+  'cost_usd',
+  'created_at',
+  'started_at',
+  'finished_at',
+] as const satisfies (keyof Row<Run>)[];
+
+/** How a run stands, and its tool calls in order where it has completed. */
+export type RunWithCalls = Pick<Row<Run>, (typeof SHOWN)[number]> & { calls: Row<ToolCall>[] | null };
+
+const COLUMNS = sql.raw(SHOWN.map(column => `run.${column}`).join(', '));
 
 /** The tool calls of a run that has completed, as a column. */
 const CALLS = sql`case when run.status = 'completed' then (
@@ -41,9 +65,9 @@ export class RunsStore {
       .executeTakeFirst();
   }
 
-  /** As {@link find}, with its tool calls where it has completed. */
+  /** How a run stands, with its tool calls where it has completed. */
   async findWithCalls(id: string): Promise<RunWithCalls | undefined> {
-    const { rows } = await sql<RunWithCalls>`select run.*, ${CALLS} from run where id = ${id}`.execute(
+    const { rows } = await sql<RunWithCalls>`select ${COLUMNS}, ${CALLS} from run where id = ${id}`.execute(
       this.tables(),
     );
     return rows[0];
@@ -56,7 +80,7 @@ export class RunsStore {
   async require(actor: Actor, permission: WorkspacePermission, id: string): Promise<RunWithCalls> {
     const { organization_id, workspace_ids } = actor.credential;
     const { rows } = await sql<RunWithCalls & { standing: ChatStanding }>`
-      select run.*, ${CALLS}, jsonb_build_object('created_by', c.created_by, 'visibility', w.visibility,
+      select ${COLUMNS}, ${CALLS}, jsonb_build_object('created_by', c.created_by, 'visibility', w.visibility,
         'workspace_created_by', w.created_by, 'organization_role', m.role, 'workspace_role', wm.role) as standing
       from run join chat c on c.id = run.chat_id
       join membership m on m.organization_id = c.organization_id and m.principal_id = ${actor.id}

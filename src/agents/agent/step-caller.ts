@@ -11,10 +11,11 @@ import { ModelSlots } from '../models/model-slots.js';
 import { ModelUnusable } from '../models/model-unusable.js';
 import { ModelsService } from '../models/models.service.js';
 import type { Run } from './run.entity.js';
+import type { CarriedRun } from './run-queue.js';
 
 /** One call of a model on behalf of a run. */
 export interface ModelCall extends Pick<StepRequest, 'signal' | 'onDelta' | 'onRestart' | 'responseSchema'> {
-  run: Row<Run>;
+  run: CarriedRun;
   /** The step that it is for. */
   step: number;
   model: CallableModel;
@@ -126,7 +127,7 @@ export class StepCaller {
   }
 }
 
-function spendOf(run: Row<Run>, step: number, estimateUsd: number | null): PlannedSpend {
+function spendOf(run: CarriedRun, step: number, estimateUsd: number | null): PlannedSpend {
   const { id: runId, attempt, organization_id: organizationId, workspace_id: workspaceId } = run;
   return { runId, attempt, step, organizationId, workspaceId, estimateUsd };
 }

@@ -27,6 +27,7 @@ import { TASK, taskTool } from '../tasks/task-tool.js';
 import { CallGate, type CallSubject, type GateVerdict, mayDestroyUnasked } from './call-gate.js';
 import type { Run } from './run.entity.js';
 import type { PlannedCall } from './run-journal.js';
+import type { CarriedRun } from './run-queue.js';
 import type { ToolCall } from './tool-call.entity.js';
 
 /** Longest part of broken arguments that the model is shown again, in characters. */
@@ -192,7 +193,7 @@ export class ToolGateway {
     @Inject(LongOutputs) private readonly longOutputs: LongOutputs,
   ) {}
 
-  async open(run: Row<Run>): Promise<RunTools> {
+  async open(run: CarriedRun): Promise<RunTools> {
     const policy = run.workspace_id === null ? null : this.policies.watch(run.workspace_id);
     try {
       return await this.openUnder(policy, run);
@@ -202,7 +203,7 @@ export class ToolGateway {
     }
   }
 
-  private async openUnder(policy: PolicyWatch | null, run: Row<Run>): Promise<RunTools> {
+  private async openUnder(policy: PolicyWatch | null, run: CarriedRun): Promise<RunTools> {
     const { id, actor, workspace_id: workspaceId, depth } = run;
     const [guide, gate] = await Promise.all([this.guide(run), this.gateOf(run, policy)]);
     const actions =
@@ -222,7 +223,7 @@ export class ToolGateway {
     });
   }
 
-  private async gateOf(run: Row<Run>, watch: PolicyWatch | null): Promise<CallGate> {
+  private async gateOf(run: CarriedRun, watch: PolicyWatch | null): Promise<CallGate> {
     const { id, attempt } = run;
     const [policy, approvals] = await Promise.all([
       watch?.now() ?? DEFAULT_POLICY,
@@ -231,7 +232,7 @@ export class ToolGateway {
     return new CallGate(policy, approvals, run);
   }
 
-  private async guide(run: Row<Run>): Promise<AgentGuide> {
+  private async guide(run: CarriedRun): Promise<AgentGuide> {
     const { actor, workspace_id, agent_name, tools_above, parent_id } = run;
     const isTask = parent_id !== null;
     if (workspace_id === null) return new AgentGuide(null, null, tools_above, isTask);

@@ -1,13 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Config } from '../../platform/config/config.js';
 import { newId } from '../../platform/database/database.js';
-import type { Row } from '../../platform/database/rows.js';
 import { storable } from '../../platform/database/storable.js';
 import { assertValid, hydrate } from '../../platform/http/input.js';
 import { Invalid } from '../../platform/http/problem.js';
-import type { Run } from '../agent/run.entity.js';
 import type { PlannedCall, RunJournal } from '../agent/run-journal.js';
 import type { RunLimits } from '../agent/run-limits.js';
+import type { CarriedRun } from '../agent/run-queue.js';
 import { ModelCatalog } from '../models/model-catalog.js';
 import { ModelsService } from '../models/models.service.js';
 import type { Subagent } from '../subagents/subagent.js';
@@ -17,7 +16,7 @@ import { TasksStore } from './tasks.store.js';
 
 /** The run that hands over tasks, in the attempt under way. */
 export interface TaskGiver {
-  readonly run: Row<Run>;
+  readonly run: CarriedRun;
   readonly journal: RunJournal;
   readonly limits: RunLimits;
   /** The lists that must allow whatever is called for it. */
@@ -69,7 +68,7 @@ export class TaskStarter {
     return id;
   }
 
-  private async agentFor({ actor, workspace_id, depth }: Row<Run>, name: string): Promise<Subagent> {
+  private async agentFor({ actor, workspace_id, depth }: CarriedRun, name: string): Promise<Subagent> {
     if (workspace_id === null) throw new Invalid('This chat has no workspace, so there are no agents');
     if (!this.reaches(depth))
       throw new Invalid(

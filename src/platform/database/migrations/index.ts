@@ -23,6 +23,7 @@ import { ModelSlots } from './20261122-model-slots.js';
 import { NamedSessions } from './20261122-named-sessions.js';
 import { RunAuthorityMarks } from './20261122-run-authority.js';
 import { RunQueueTables } from './20261122-run-queue.js';
+import { RunRoom } from './20261122-run-room.js';
 import { SandboxSessions } from './20261122-sandboxes.js';
 import { Tasks } from './20261122-tasks.js';
 import { Watchers } from './20261122-watchers.js';
@@ -59,4 +60,5 @@ export const migrationsList = [
   { name: '20261122-model-slots', class: ModelSlots },
   { name: '20261122-attachment-room', class: AttachmentRoom },
   { name: '20261122-background-scans', class: BackgroundScans },
+  { name: '20261122-run-room', class: RunRoom },
 ];
