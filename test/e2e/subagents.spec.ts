@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { FakeOpenAi } from '../fakes/openai-server.js';
 import type { FakeReply } from '../fakes/scripted-server.js';
 import { AgentClient, messagesOf } from '../harness/agent.js';
-import type { Json } from '../harness/client.js';
+import type { Json, StreamEvent } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';
 
 let model: FakeOpenAi;
@@ -17,6 +17,7 @@ beforeAll(async () => {
   service = await TestService.start({
     OPENAI_COMPATIBLE_BASE_URL: model.url,
     OPENAI_COMPATIBLE_MODELS: 'small,large',
+    RUN_CONCURRENCY: '1',
   });
   ada = await service.person();
 });
@@ -208,6 +209,18 @@ describe('a task', () => {
   const run = (fields: Json = {}) =>
     agent.run('go', { workspace_id: workspace, model: 'local/small', ...fields });
   const record = async (id: string) => (await ada.client.get(`/api/agent/runs/${id}`)).body;
+
+  /** What the task two levels below a run asks people, when it has asked so much. */
+  const askedBelow = async (run: Json, count: number) => {
+    const handsOver = ({ event, data }: StreamEvent) => event === 'tool.output' && data.task_call_id;
+    const above = await agent.until(run, e => handsOver(e) && e.data.text.startsWith('all'));
+    const lowest = await agent.until({ call_id: above.data.task_call_id }, handsOver);
+    let left = count;
+    const events = await ada.client.events(`/api/agent/runs/${lowest.data.task_call_id}/events`, {
+      until: ({ event }) => event === 'approval.requested' && --left === 0,
+    });
+    return events.filter(({ event }) => event === 'approval.requested');
+  };
 
   it('is worked on by itself, and its answer is the result of the call', async () => {
     answer({
@@ -530,6 +543,79 @@ describe('a task', () => {
     expect((await record(worker.call_id)).result.response).toBe('Half done.');
   });
 
+  it('that waits for a person keeps no worker, nor do the runs above it', async () => {
+    const policy = `/api/workspaces/${workspace}/approval-policy`;
+    await ada.client.patch(policy, { write: 'ask' });
+    const write = (path: string) => ({ name: 'write_file', input: { path, content: 'x' } });
+    answer({
+      go: messages =>
+        isFirst(messages)
+          ? { tools: [task('all', 'pass on'), task('reader', 'quick')] }
+          : { text: `Told: ${messages.slice(-2).map(({ content }) => content)}` },
+      'pass on': messages =>
+        isFirst(messages) ? { tool: task('writer', 'ask') } : { text: lastOf(messages) },
+      quick: () => ({ text: 'Done.' }),
+      ask: messages => (isFirst(messages) ? { tools: [write('a.md'), write('b.md')] } : { text: 'Written.' }),
+      other: () => ({ text: 'Let in.' }),
+    });
+    const fields = { workspace_id: workspace, model: 'local/small', on_approval: 'wait' };
+    const sent = await agent.send('go', fields);
+    const asked = await askedBelow(sent, 2);
+    // There is one worker, and it has time for another run.
+    const other = await agent.run('other', fields);
+    expect(other.result.response).toBe('Let in.');
+    expect((await record(sent.call_id)).state).toBe('waiting');
+    for (const { data } of asked)
+      await ada.client.post(`/api/agent/approvals/${data.approval_id}`, { decision: 'allow' });
+    expect((await agent.ended(sent)).result.response).toBe('Told: Written.,Done.');
+    const { tasks } = await record(sent.call_id);
+    expect(tasks.map(({ step_count }: Json) => step_count)).toEqual([2, 1]);
+    await ada.client.patch(policy, { write: 'auto' });
+  });
+
+  it('that waits for a person ends with the run above it, or lets that go on when it is stopped or its chat deleted', async () => {
+    const policy = `/api/workspaces/${workspace}/approval-policy`;
+    await ada.client.patch(policy, { write: 'ask' });
+    const write = { name: 'write_file', input: { path: 'asked.md', content: 'x' } };
+    answer({
+      go: messages =>
+        isFirst(messages) ? { tool: task('all', 'pass on') } : { text: `Told: ${lastOf(messages)}` },
+      'pass on': messages =>
+        isFirst(messages) ? { tool: task('writer', 'ask') } : { text: lastOf(messages) },
+      ask: () => ({ tool: write }),
+      other: () => ({ text: 'Let in.' }),
+    });
+    const fields = { workspace_id: workspace, model: 'local/small', on_approval: 'wait' };
+    const waiting = async () => {
+      const sent = await agent.send('go', fields);
+      const [asked] = await askedBelow(sent, 1);
+      // With the one worker there is, this begins when that run has none.
+      await agent.run('other', fields);
+      const [middle] = (await record(sent.call_id)).tasks;
+      const [lowest] = (await record(middle.call_id)).tasks;
+      return { sent, asked, middle, lowest };
+    };
+    const ended = await waiting();
+    await ada.client.post('/api/agent/stop', { call_id: ended.sent.call_id });
+    for (const one of [ended.sent, ended.middle, ended.lowest])
+      expect((await agent.ended(one)).stop_reason).toBe('stopped');
+    const stopped = await waiting();
+    await ada.client.post('/api/agent/stop', { call_id: stopped.lowest.call_id });
+    expect((await agent.ended(stopped.sent)).result.response).toMatch(
+      /^Told: The agent writer did not finish/,
+    );
+    const gone = await waiting();
+    await ada.client.delete(`/api/chats/${gone.lowest.chat_id}`);
+    expect((await agent.ended(gone.sent)).result.response).toMatch(/^Told: The task is gone/);
+    const both = await waiting();
+    await Promise.all([
+      ada.client.post('/api/agent/stop', { call_id: both.sent.call_id }),
+      ada.client.post(`/api/agent/approvals/${both.asked?.data.approval_id}`, { decision: 'deny' }),
+    ]);
+    expect((await agent.ended(both.sent)).stop_reason).toBe('stopped');
+    await ada.client.patch(policy, { write: 'auto' });
+  });
+
   it('that waits for a person makes way, too', async () => {
     const policy = `/api/workspaces/${workspace}/approval-policy`;
     await ada.client.patch(policy, { write: 'ask' });
@@ -546,7 +632,8 @@ describe('a task', () => {
     await agent.send('never mind', { chat_id: sent.chat_id, delivery: 'steer' });
     expect((await agent.ended(sent)).result.response).toBe('Told: never mind');
     const approvals = `/api/agent/approvals?workspace_id=${workspace}&status=cancelled`;
-    expect((await ada.client.get(approvals)).body.items).toMatchObject([{ call_id: data.task_call_id }]);
+    const [newest] = (await ada.client.get(approvals)).body.items;
+    expect(newest).toMatchObject({ call_id: data.task_call_id });
     await ada.client.patch(policy, { write: 'auto' });
   });
 

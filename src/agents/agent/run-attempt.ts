@@ -4,7 +4,7 @@ import type { Row } from '../../platform/database/rows.js';
 import type { AttachmentsStore } from '../attachments/attachments.store.js';
 import type { MessagesStore } from '../chats/messages.store.js';
 import type { Compactor } from '../context/compactor.js';
-import { type CarryTask, RunTasks } from '../tasks/run-tasks.js';
+import { type CarryTask, RunTasks, type TaskPause } from '../tasks/run-tasks.js';
 import type { TaskStarter } from '../tasks/task-starter.js';
 import { TASK } from '../tasks/task-tool.js';
 import type { Conversation } from './conversation.js';
@@ -58,8 +58,8 @@ export interface Surroundings {
   readonly above: RunLimits | undefined;
   /** What its own tasks had used before. */
   readonly spentOnTasks: ReadonlyMap<string, Spent> | undefined;
-  /** Carries a task of this run to its end. */
-  readonly carryTask: (taskId: string, above: Above) => Promise<void>;
+  /** Carries a task of this run. */
+  readonly carryTask: (taskId: string, above: Above, pause: TaskPause) => ReturnType<CarryTask>;
 }
 
 /** One worker's attempt at a run: model call, tools, model call … until the model asks for no more tools. */
@@ -135,7 +135,7 @@ export class RunAttempt {
     const { runs, taskStarter: starter, tasksAtOnce: atOnce } = this.parts;
     const { run, journal, limits } = this;
     const above = { limits, signal: this.signal, steering: journal.steering };
-    const carry: CarryTask = id => this.surroundings.carryTask(id, above);
+    const carry: CarryTask = (id, pause) => this.surroundings.carryTask(id, above, pause);
     const { allowlists } = tools.guide;
     return new RunTasks({ starter, runs, carry, atOnce }, { run, journal, limits, allowlists });
   }

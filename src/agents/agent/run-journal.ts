@@ -213,6 +213,22 @@ export class RunJournal {
     await this.record(events, { change, also: [questions] });
   }
 
+  /**
+   * Nothing of the run goes on but tasks that wait for people: it waits with them, and nobody carries it meanwhile. False,
+   * and nothing is done, where one of them may go on by now.
+   */
+  waitForTasks(): Promise<boolean> {
+    const { id } = this.run;
+    const change = sql`state = 'waiting', waiting_since = now(), due = false, holder = null`;
+    const tasks = sql`select from run c where c.parent_id = ${id} and c.status = 'pending'`;
+    const where = sql`exists (${tasks}) and not exists (${tasks} and c.state <> 'waiting')`;
+    return this.database.transaction(async unit => {
+      // Whoever lets a task go on holds the run above it first: so they see each other, whoever comes second.
+      await sql`select from run where id = ${id} for update`.execute(unit.tables());
+      return (await this.write([], { change, where, unit })) !== undefined;
+    });
+  }
+
   /** A call has given its result; `next`, where there is one, counts as started from now on. */
   async finishCall(
     call: PlannedCall,

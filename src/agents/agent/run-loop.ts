@@ -9,6 +9,7 @@ import { WakeUp } from '../../platform/signals/wake-up.js';
 import { AttachmentsStore } from '../attachments/attachments.store.js';
 import { MessagesStore } from '../chats/messages.store.js';
 import { Compactor } from '../context/compactor.js';
+import type { TaskPause } from '../tasks/run-tasks.js';
 import { TaskStarter } from '../tasks/task-starter.js';
 import { TasksStore } from '../tasks/tasks.store.js';
 import { Conversation } from './conversation.js';
@@ -84,16 +85,25 @@ export class RunLoop {
     return this.carryUnder(taken.id, { stopping }, taken);
   }
 
-  /** Until the task has ended; while it waits for a person, the run above waits with it. */
-  private async carryTask(taskId: string, stopping: AbortSignal, above: Above): Promise<void> {
-    const { signal } = above;
+  /** Until the task has ended, or all that the run above does is wait for people. */
+  private async carryTask(
+    taskId: string,
+    carriage: Required<Carriage>,
+    pause: TaskPause,
+  ): Promise<'ended' | 'waits'> {
+    const { signal } = carriage.above;
     const wakeUp = new WakeUp(this.signals, runTopic(taskId));
     try {
       while (!signal.aborted) {
-        await this.carryUnder(taskId, { stopping, above });
-        if (signal.aborted || (await this.runs.find(taskId))?.status !== 'pending') return;
-        await wakeUp.wait(signal);
+        await this.carryUnder(taskId, carriage);
+        if (signal.aborted || (await this.runs.find(taskId))?.status !== 'pending') break;
+        pause.rest();
+        await wakeUp.wait(AbortSignal.any([signal, pause.signal]));
+        if (signal.aborted) break;
+        if (pause.signal.aborted) return 'waits';
+        await pause.resume();
       }
+      return 'ended';
     } finally {
       wakeUp.close();
     }
@@ -138,7 +148,7 @@ export class RunLoop {
         hold: AbortSignal.any([above?.signal ?? stopping, hold.signal]),
         above: above?.limits,
         spentOnTasks: run.attempt > 1 ? await this.tasks.spent(run.id) : undefined,
-        carryTask: (task, under) => this.carryTask(task, stopping, under),
+        carryTask: (task, under, pause) => this.carryTask(task, { stopping, above: under }, pause),
       }).toTheEnd();
     } catch (error) {
       await this.afterFault(run, journal, error, carriage);

@@ -4,6 +4,7 @@ import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import { storable } from '../../platform/database/storable.js';
 import { Signals } from '../../platform/signals/signals.js';
 import { ApprovalsStore } from '../approvals/approvals.store.js';
+import { holdRunsAbove } from '../tasks/runs-above.js';
 import { approvalResolvedEvent } from './new-events.js';
 import type { RunFault } from './run.entity.js';
 import { holdTopic, type RunEnd, RunJournal, RunLost } from './run-journal.js';
@@ -38,6 +39,7 @@ export class RunStopper {
       await this.runs.lockChat(unit, chatId);
       const head = await this.runs.headOf(unit, chatId);
       const stopped: string[] = [];
+      for (const id of runIds) await holdRunsAbove(unit, id);
       for (const id of runIds) if (await this.end(unit, id)) stopped.push(id);
       if (head && stopped.includes(head)) await this.runs.enqueueNext(unit, chatId);
       return stopped;

@@ -114,8 +114,8 @@ export class RunTools {
     tool: string,
     input: unknown,
     hooks: CallHooks,
-    handOver: () => Promise<ToolResult>,
-  ): Promise<ToolResult> {
+    handOver: () => Promise<ToolResult | 'waits'>,
+  ): Promise<ToolResult | 'waits'> {
     const { id: runId, actor, workspace_id: workspaceId } = this.run;
     if (workspaceId === null) return failed('This chat has no workspace, so there are no tools');
     const { actions, inSandbox, shell } = this.means;

@@ -1,6 +1,7 @@
 import { newId } from '../../platform/database/database.js';
 import type { ToolResult } from '../../workspaces/index.js';
 import type { RunTasks } from '../tasks/run-tasks.js';
+import { Stillness } from '../tasks/stillness.js';
 import { TASK } from '../tasks/task-tool.js';
 import type { DeltaWriter } from './delta-writer.js';
 import { type AskedCall, approvalRequested, fileChanged, toolFinished, toolStarted } from './new-events.js';
@@ -19,9 +20,18 @@ export type OpenCall = PlannedCall & { readonly mayHaveHappened?: boolean };
 /** What became of a call; `hasRun` where its tool was at work, which counts as used. */
 type Outcome = ToolResult & { readonly hasRun?: boolean };
 
-/** How calls are brought to their results: `ask` where people are to be asked first. */
+/** Why a call has no result yet: people are to be asked first, or its task waits for them. */
+type Unfinished = 'ask' | 'waits';
+
+/** The calls that are left: because people are to be asked about the first of them, or are asked about something in their tasks. */
+interface Left {
+  readonly toAsk: readonly OpenCall[];
+  readonly waiting: readonly OpenCall[];
+}
+
+/** How calls are brought to their results. */
 interface Work {
-  resultOf(call: OpenCall): Promise<Outcome | 'ask'>;
+  resultOf(call: OpenCall, stillness: Stillness): Promise<Outcome | Unfinished>;
   /** Before what comes next is looked at. */
   ready(): Promise<void>;
   /** Whether a call may be written down as started before its turn. */
@@ -50,15 +60,20 @@ export class ToolRound {
     }));
   }
 
-  /** Runs the calls; `then` is told with the last result. Throws RunWaits where people are to be asked about some first. */
+  /** Runs the calls; `then` is told with the last result. Throws RunWaits where all that is left to do is to wait for people. */
   async run(calls: readonly OpenCall[], tools: RunTools, tasks: RunTasks, then: NewEvent): Promise<void> {
     const work: Work = {
-      resultOf: call => this.outcome(call, tools, tasks),
+      resultOf: (call, stillness) => this.outcome(call, tools, tasks, stillness),
       ready: () => tools.heedPolicy(),
       mayStart: call => !this.isPressed && tools.verdict(call) === 'make',
     };
-    const left = await this.finishAll(calls, work, [then]);
-    if (left.length > 0) await this.ask(left, tools);
+    for (let open = calls; ; ) {
+      const { toAsk, waiting } = await this.finishAll(open, work, [then]);
+      if (toAsk.length > 0) await this.ask(toAsk, tools);
+      if (waiting.length === 0) return;
+      if (await this.journal.waitForTasks()) throw new RunWaits();
+      open = waiting;
+    }
   }
 
   /** Gives every call the same answer instead of running it. */
@@ -70,38 +85,43 @@ export class ToolRound {
     });
   }
 
-  /** Returns the calls that are left because people are to be asked about the first of them. */
   private async finishAll(
     calls: readonly OpenCall[],
     { resultOf, ready, mayStart }: Work,
     then: NewEvent[] = [],
-  ): Promise<readonly OpenCall[]> {
+  ): Promise<Left> {
     let open = calls.length;
-    let left: readonly OpenCall[] = [];
+    let toAsk: readonly OpenCall[] = [];
+    const waiting: OpenCall[] = [];
     const finish = (call: OpenCall, result: Outcome, starting?: OpenCall) =>
       this.inTurn(() => this.finish(call, result, starting, --open === 0 ? then : []));
     const others = calls.filter(({ tool }) => tool !== TASK);
     const tasks = calls.filter(({ tool }) => tool === TASK);
+    const stillness = new Stillness(1 + tasks.length);
     const oneByOne = async () => {
       for (const [index, call] of others.entries()) {
         this.signal.throwIfAborted();
-        const result = await resultOf(call);
-        if (result === 'ask') {
-          left = others.slice(index);
-          return;
+        const result = await resultOf(call, stillness);
+        if (typeof result === 'string') {
+          toAsk = others.slice(index);
+          break;
         }
         const next = others[index + 1];
         if (next) await ready();
         await finish(call, result, next && !next.mayHaveHappened && mayStart(next) ? next : undefined);
       }
+      stillness.rest();
     };
     const task = async (call: OpenCall) => {
       this.signal.throwIfAborted();
-      const result = await resultOf(call);
+      const result = await resultOf(call, stillness);
+      // It is at rest already.
+      if (result === 'waits') return void waiting.push(call);
       if (result !== 'ask') await finish(call, result);
+      stillness.rest();
     };
     await this.all([oneByOne(), ...tasks.map(task)]);
-    return left;
+    return { toAsk, waiting };
   }
 
   /** Until all have come to their end; where one fails, the others are made to end. */
@@ -141,7 +161,12 @@ export class ToolRound {
     if (starting) this.started.add(starting);
   }
 
-  private async outcome(call: OpenCall, tools: RunTools, tasks: RunTasks): Promise<Outcome | 'ask'> {
+  private async outcome(
+    call: OpenCall,
+    tools: RunTools,
+    tasks: RunTasks,
+    stillness: Stillness,
+  ): Promise<Outcome | Unfinished> {
     if (call.mayHaveHappened) return { output: INTERRUPTED, isError: true };
     if (this.isPressed && call.tool !== TASK) return { output: STEERED, isError: true };
     const verdict = tools.verdict(call);
@@ -149,7 +174,7 @@ export class ToolRound {
     if (verdict !== 'make') return { output: verdict.refusal, isError: true };
     if (!call.startsAtOnce && !this.started.has(call))
       await this.inTurn(() => this.journal.startCall(call, [toolStarted(call)]));
-    return this.call(call, tools, tasks);
+    return this.call(call, tools, () => tasks.run(call, this.signal, stillness));
   }
 
   /** Whether a message waits that no further call is to keep from entering. */
@@ -176,11 +201,16 @@ export class ToolRound {
     throw new RunWaits();
   }
 
-  private async call(call: OpenCall, tools: RunTools, tasks: RunTasks): Promise<Outcome> {
+  private async call(
+    call: OpenCall,
+    tools: RunTools,
+    handOver: () => Promise<ToolResult | 'waits'>,
+  ): Promise<Outcome | 'waits'> {
     const { callId, tool, input } = call;
     const onOutput = (text: string) => this.deltas.add('tool.output', text, { id: callId });
     const hooks = { signal: this.signal, yieldSignal: this.journal.steering.signal, onOutput };
-    const result = await tools.call(tool, input, hooks, () => tasks.run(call, this.signal));
+    const result = await tools.call(tool, input, hooks, handOver);
+    if (result === 'waits') return result;
     // Killed because we stop: that is no result; the next attempt tells the model that the call was interrupted.
     this.signal.throwIfAborted();
     return { ...(await tools.fit(call, result)), hasRun: true };

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { Database, newId, type UnitOfWork } from '../../platform/database/database.js';
 import type { Row } from '../../platform/database/rows.js';
 import { storable } from '../../platform/database/storable.js';
+import { holdRunsAbove } from '../tasks/runs-above.js';
 import type { Approval, ApprovalScope, ApprovalStatus } from './approval.entity.js';
 import { approvalTopic } from './approvals.events.js';
 
@@ -118,8 +119,9 @@ export class ApprovalsStore {
   }
 
   /** Only one at a time decides about the calls of a chat, or ends its run. */
-  async lockChat(unit: UnitOfWork, { chat_id }: Pick<Row<Approval>, 'chat_id'>): Promise<void> {
+  async lockChat(unit: UnitOfWork, { chat_id, run_id }: Row<Approval>): Promise<void> {
     if (chat_id) await sql`select 1 from chat where id = ${chat_id} for update`.execute(unit.tables());
+    if (run_id) await holdRunsAbove(unit, run_id);
   }
 
   /** Writes down how it was resolved, once; says whether it was this time. */

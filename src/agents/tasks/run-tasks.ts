@@ -4,10 +4,22 @@ import { failed, type ToolResult } from '../../workspaces/index.js';
 import type { Run } from '../agent/run.entity.js';
 import type { PlannedCall } from '../agent/run-journal.js';
 import type { RunsStore } from '../agent/runs.store.js';
+import type { Stillness } from './stillness.js';
 import type { TaskGiver, TaskStarter } from './task-starter.js';
 
-/** Carries the run of a task, or what is left of it, to its end within the attempt above it. */
-export type CarryTask = (taskId: string) => Promise<void>;
+/** What a task does while it waits for a person. */
+export interface TaskPause {
+  /** Aborted when there is nothing but waiting in its round. */
+  readonly signal: AbortSignal;
+  rest(): void;
+  resume(): Promise<void>;
+}
+
+/**
+ * Carries the run of a task, or what is left of it, to its end within the attempt above it; or until it waits for a person
+ * and nothing else is done in its round.
+ */
+export type CarryTask = (taskId: string, pause: TaskPause) => Promise<'ended' | 'waits'>;
 
 interface Parts {
   readonly starter: TaskStarter;
@@ -20,6 +32,8 @@ interface Parts {
 /** The tasks that one attempt at a run hands over. They are carried in its place on the queue, so they cannot wait for one. */
 export class RunTasks {
   private busy = 0;
+  /** Ids of the tasks that were handed over, by the places of their calls. */
+  private readonly begun = new Map<string, string>();
   private readonly waiting: (() => void)[] = [];
 
   constructor(
@@ -27,13 +41,30 @@ export class RunTasks {
     private readonly giver: TaskGiver,
   ) {}
 
-  /** The result of a call is the end of its task; a call that an earlier attempt had begun goes on where its task stands. */
-  async run(call: PlannedCall, signal: AbortSignal): Promise<ToolResult> {
+  /**
+   * The result of a call is the end of its task; a call that had begun before goes on where its task stands. `waits` where
+   * the task waits for a person, and `stillness` says that all others of its round do.
+   */
+  async run(call: PlannedCall, signal: AbortSignal, stillness: Stillness): Promise<ToolResult | 'waits'> {
     await this.enter();
+    let isIn = true;
+    const pause: TaskPause = {
+      signal: stillness.signal,
+      rest: () => {
+        isIn = false;
+        this.leave();
+        stillness.rest();
+      },
+      resume: async () => {
+        stillness.resume();
+        await this.enter();
+        isIn = true;
+      },
+    };
     try {
       signal.throwIfAborted();
-      const id = await this.parts.starter.start(this.giver, call);
-      await this.parts.carry(id);
+      const id = await this.start(call);
+      if ((await this.parts.carry(id, pause)) === 'waits') return 'waits';
       signal.throwIfAborted();
       return resultOf(await this.parts.runs.find(id));
     } catch (error) {
@@ -41,8 +72,15 @@ export class RunTasks {
       if (!problem || signal.aborted) throw error;
       return failed(problem.detail);
     } finally {
-      this.leave();
+      if (isIn) this.leave();
     }
+  }
+
+  private async start(call: PlannedCall): Promise<string> {
+    const place = `${call.step}/${call.position}`;
+    const id = this.begun.get(place) ?? (await this.parts.starter.start(this.giver, call));
+    this.begun.set(place, id);
+    return id;
   }
 
   private async enter(): Promise<void> {

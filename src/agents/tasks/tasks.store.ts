@@ -11,6 +11,11 @@ export interface CallPlace {
   readonly position: number;
 }
 
+/** One that may have begun, with the model's id of it. */
+interface StartedCall extends CallPlace {
+  readonly callId: string;
+}
+
 /** A run that was handed over as a task. */
 export type TaskRow = Pick<
   Row<Run>,
@@ -32,12 +37,16 @@ export type TaskRow = Pick<
 export class TasksStore {
   constructor(@Inject(Database) private readonly database: Database) {}
 
-  /** The task that a tool call has started, if it has. */
-  async find(runId: string, { step, position }: CallPlace): Promise<string | undefined> {
+  /** The task that a tool call has started, if it has; also one that was deleted since, which the run's events tell. */
+  async find(runId: string, { step, position, callId }: StartedCall): Promise<string | undefined> {
     const { rows } = await sql<{ id: string }>`
-      select id from run where parent_id = ${runId} and parent_step = ${step} and parent_position = ${position}`.execute(
-      this.database.tables(),
-    );
+      select id from run where parent_id = ${runId} and parent_step = ${step} and parent_position = ${position}
+      union all
+      select (data ->> 'task_call_id')::uuid from run_event
+      where run_id = ${runId} and type = 'tool.output' and data ->> 'id' = ${callId} and data ->> 'task_call_id' is not null
+        and id > (select max(s.id) from run_event s
+          where s.run_id = ${runId} and s.type = 'step.finished' and (s.data ->> 'step')::int = ${step})
+      limit 1`.execute(this.database.tables());
     return rows[0]?.id;
   }
 

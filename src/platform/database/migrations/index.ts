@@ -26,6 +26,7 @@ import { RunQueueTables } from './20261122-run-queue.js';
 import { RunRoom } from './20261122-run-room.js';
 import { SandboxSessions } from './20261122-sandboxes.js';
 import { Tasks } from './20261122-tasks.js';
+import { WaitingRuns } from './20261122-waiting-runs.js';
 import { Watchers } from './20261122-watchers.js';
 import { WorkspaceSignals } from './20261122-workspace-signals.js';
 
@@ -61,4 +62,5 @@ export const migrationsList = [
   { name: '20261122-attachment-room', class: AttachmentRoom },
   { name: '20261122-background-scans', class: BackgroundScans },
   { name: '20261122-run-room', class: RunRoom },
+  { name: '20261122-waiting-runs', class: WaitingRuns },
 ];
