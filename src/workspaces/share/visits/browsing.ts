@@ -14,6 +14,7 @@ import { sendSharePage } from '../pages/layout.js';
 import { type Resolve, renderMarkdown } from '../pages/markdown.js';
 import { isShownByBytes, showingOf } from '../pages/media.js';
 import { sendNotice } from '../pages/notice-page.js';
+import { isAbsent } from './told-to-visitors.js';
 import type { Visit } from './visit.js';
 import { VisitsService } from './visits.service.js';
 
@@ -123,8 +124,15 @@ async function readmeOf(visit: Visit, within: string, entries: readonly Entry[])
   const readme = entries.find(
     ({ path, type }) => type === 'file' && README.test(path.slice(path.lastIndexOf('/') + 1)),
   );
-  const text = readme && showingOf(readme.path) === 'markdown' ? await textOf(visit, readme) : undefined;
-  return text && renderMarkdown(text.content, resolveFrom(visit, within, true));
+  if (!readme || showingOf(readme.path) !== 'markdown') return undefined;
+  try {
+    const text = await textOf(visit, readme);
+    return text && renderMarkdown(text.content, resolveFrom(visit, within, true));
+  } catch (error) {
+    // It went, or became something else, since the folder was listed.
+    if (isAbsent(error)) return undefined;
+    throw error;
+  }
 }
 
 /** Relative addresses in a text lead to what is shared beside it; a file that is shared alone has nothing beside it. */
