@@ -11,13 +11,15 @@ import { stage } from './stage.mjs';
  */
 const sandboxTools = { bwrap: 'bubblewrap', setpriv: 'util-linux', prlimit: 'util-linux', git: 'git' };
 /**
- * What only tests need: a Redis server and a Docker engine of their own, a browser for the pages that people see, and
- * programs that make hostile folders and open what the service has written.
+ * What only tests need: a Redis server and a Docker engine of their own, a browser for the pages that people see, programs
+ * that make hostile folders and certificates, open what the service has written, and install packages in a sandbox.
  */
 const testTools = {
   'redis-server': 'redis-server',
   dockerd: 'docker.io',
   chromium: 'chromium',
+  openssl: 'openssl',
+  pip3: 'python3-pip',
   python3: 'python3',
   unzip: 'unzip',
 };
