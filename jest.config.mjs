@@ -27,6 +27,8 @@ export default {
   globalTeardown: '<rootDir>/test/global-teardown.mjs',
   // Tests wait for databases and processes more than they compute.
   maxWorkers: 3,
+  // Modules of each file stay in memory until their worker ends.
+  workerIdleMemoryLimit: '1GB',
   // For machines that do much else at the same time; a test that hangs is what this ends.
   testTimeout: 300_000,
 };

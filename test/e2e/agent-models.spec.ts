@@ -52,8 +52,10 @@ describe('a provider', () => {
   });
 
   it('that cuts its answer off leaves nothing of it', async () => {
-    model.reply([{ text: 'This is the wrong beginning of', cutAfter: 4 }, { text: 'The right answer.' }]);
+    model.reply([{ text: 'This is the wrong beginning of', hangAfter: 4 }, { text: 'The right answer.' }]);
     const sent = await agent.send('go');
+    await agent.until(sent, ({ event }) => event === 'text.delta');
+    model.drop();
     const events = await agent.events(sent);
     const kinds = events.map(({ event }) => event);
     expect(kinds.indexOf('step.restarted')).toBeGreaterThan(kinds.indexOf('text.delta'));
