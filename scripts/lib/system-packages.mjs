@@ -24,6 +24,8 @@ const testTools = {
   unzip: 'unzip',
 };
 
+const dockerSocket = '/var/run/docker.sock';
+
 /**
  * Installs missing sandbox programs where that is possible, else says what to type. Never an error: the service
  * runs without them and refuses to run code.
@@ -45,6 +47,10 @@ export async function offerTestTools() {
   const missing = await install(testTools);
   if (missing.length > 0)
     console.log(`! Some tests need more: type \`sudo apt-get install ${missing.join(' ')}\`.`);
+  if (process.getuid?.() !== 0 && !mayUse(dockerSocket))
+    console.log(
+      '! Tests of the driver docker are left out: they need root, or access to an engine (group docker).',
+    );
 }
 
 /** @returns {Promise<string[]>} the packages that are still missing */
@@ -88,6 +94,15 @@ async function aptInstall(packages) {
       `apt-get could not install ${packages.join(', ')}; all it said is in ${log}.`,
       output,
     );
+}
+
+function mayUse(socket) {
+  try {
+    accessSync(socket, constants.R_OK | constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function packagesMissing(tools) {

@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { HistoryTrim } from '../../src/workspaces/history/history-trim.js';
-import { DockerEngine } from '../fakes/docker-engine.js';
+import { DockerEngine, describeWithDocker } from '../fakes/docker-engine.js';
 import { AgentClient } from '../harness/agent.js';
 import { type Person, TestService } from '../harness/service.js';
 
@@ -31,7 +31,7 @@ const bash = (command: string) =>
 const search = async (query: string) =>
   (await ada.client.get(`/api/workspaces/${workspace}/search?${query}`)).body.items;
 
-describe('a service whose sandboxes are containers', () => {
+describeWithDocker('a service whose sandboxes are containers', () => {
   it('runs commands on the same files, for the same owner', async () => {
     await ada.client.put(`/api/workspaces/${workspace}/files/content`, {
       path: 'a.txt',

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createConnection, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DockerEngine } from '../../../test/fakes/docker-engine.js';
+import { DockerEngine, describeWithDocker } from '../../../test/fakes/docker-engine.js';
 import { forkTree, itRunsCommands, startService, TestWorkspace } from '../driver.fixture.js';
 import { createSandbox, type DockerOptions, type SandboxDriver } from '../index.js';
 import { itKeepsACommand } from '../isolation.fixture.js';
@@ -13,7 +13,7 @@ import { SERVICE_LABEL } from './service-label.js';
 const [uid, gid] = [process.getuid?.() ?? -1, process.getgid?.() ?? -1];
 const owner = uid === 0 ? { uid: 200_007, gid: 200_007 } : undefined;
 
-describe('docker sandbox', () => {
+describeWithDocker('docker sandbox', () => {
   const scratchFolder = mkdtempSync(join(tmpdir(), 'sandbox-scratch-'));
   let engine: DockerEngine;
   let sandbox: SandboxDriver;
