@@ -3,6 +3,7 @@ import path from 'node:path';
 import { EmbeddedPostgresError, startPostgres } from '#libs/embedded-postgres/index.js';
 import { FirstBoot } from './first-boot.js';
 import { SetupToken } from './identity/index.js';
+import { leave } from './leave.js';
 import { Config } from './platform/config/config.js';
 import { InvalidSetting } from './platform/config/settings.js';
 import { DatabaseUnusable, migrate } from './platform/database/migrate.js';
@@ -82,7 +83,7 @@ function stopWith(log: Log | undefined, error: unknown, config?: Config): void {
   if (sentence) process.stderr.write(`\nAtelier cannot run: ${sentence}\n`);
   else if (log) log.error({ err: error }, 'cannot start');
   else process.stderr.write(`${String(error)}\n`);
-  void end().finally(() => process.exit(1));
+  void end().finally(() => leave(1));
 }
 
 let config: Config | undefined;
@@ -93,7 +94,7 @@ try {
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.on(signal, () => {
       log?.info({ signal }, 'stopping');
-      void end().finally(() => process.exit(0));
+      void end().finally(() => leave(0));
     });
   await start(config, log);
 } catch (error) {
