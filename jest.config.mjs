@@ -1,3 +1,5 @@
+import { swcOptions } from './scripts/lib/swc.mjs';
+
 /** Jest on native ES modules; TypeScript through SWC with the decorator settings of tsconfig.json. */
 export default {
   testEnvironment: 'node',
@@ -9,18 +11,7 @@ export default {
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
   transform: {
-    '^.+\\.ts$': [
-      '@swc/jest',
-      {
-        jsc: {
-          target: 'es2024',
-          parser: { syntax: 'typescript', decorators: true },
-          transform: { legacyDecorator: true, decoratorMetadata: true },
-          keepClassNames: true,
-        },
-        module: { type: 'es6' },
-      },
-    ],
+    '^.+\\.ts$': ['@swc/jest', swcOptions],
   },
   cacheDirectory: '<rootDir>/.cache/jest',
   globalSetup: '<rootDir>/test/global-setup.mjs',

@@ -1,17 +1,18 @@
 /** `npm start`: from a fresh clone to a running service. Plain Node.js 20 or later, no dependencies. */
 import { existsSync } from 'node:fs';
-import { runService } from './lib/foreground.mjs';
+import { runService, runTool } from './lib/foreground.mjs';
 import { prepare } from './lib/prepare.mjs';
 import { inProject } from './lib/project.mjs';
 import { reachablePlace } from './lib/reachable.mjs';
 import { SetupError } from './lib/setup-error.mjs';
 
 try {
-  const { node, env } = await prepare();
+  const { node, env } = await prepare({ dev: false });
   const settings = existsSync(inProject('.env')) ? ['--env-file=.env'] : [];
   const flags = [...settings, '--max-semi-space-size=4'];
   const placed = reachablePlace()([node, ...flags, 'dist/src/main.js', ...process.argv.slice(2)], env);
-  process.exit(await runService(placed.command, placed.env));
+  const isCommand = process.argv.length > 2;
+  process.exit(await (isCommand ? runTool : runService)(placed.command, placed.env));
 } catch (error) {
   if (!(error instanceof SetupError)) throw error;
   error.print();

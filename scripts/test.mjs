@@ -25,7 +25,7 @@ try {
 console.log(`\n${counts.passed} passed, ${counts.failed} failed`);
 
 async function lintAndTest() {
-  const { node, env } = await prepare();
+  const { node, env } = await prepare({ dev: true });
   await offerTestTools();
   if (selection.length === 0) {
     heading('Lint');

@@ -3,7 +3,7 @@ import { AgentModule, agentEntities } from './agents/index.js';
 import { IdentityModule, identityEntities } from './identity/index.js';
 import { HealthModule } from './platform/health/health.module.js';
 import { PlatformModule, PlatformParts } from './platform/platform.module.js';
-import { ActionSurfaceModule, type McpExtension, McpModule } from './surfaces/index.js';
+import { ActionSurfaceModule, LandingModule, type McpExtension, McpModule } from './surfaces/index.js';
 import { WorkspacesModule, workspaceEntities } from './workspaces/index.js';
 
 export const entities = [...identityEntities, ...workspaceEntities, ...agentEntities];
@@ -26,6 +26,7 @@ export class AppModule {
         WorkspacesModule,
         AgentModule,
         ActionSurfaceModule,
+        LandingModule,
         McpModule.with(mcp),
         HealthModule,
       ],

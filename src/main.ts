@@ -1,36 +1,60 @@
-import { mkdirSync } from 'node:fs';
 import path from 'node:path';
-import { EmbeddedPostgresError, startPostgres } from '#libs/embedded-postgres/index.js';
+import { findRunningPostgres, startPostgres } from '#libs/embedded-postgres/index.js';
 import { FirstBoot } from './first-boot.js';
 import { SetupToken } from './identity/index.js';
 import { leave } from './leave.js';
+import { isOperatorCommand, operate, operatorEnvironment, USAGE } from './operator.js';
 import { Config } from './platform/config/config.js';
-import { InvalidSetting } from './platform/config/settings.js';
-import { DatabaseUnusable, migrate } from './platform/database/migrate.js';
+import { mistypedSettings } from './platform/config/mistyped-settings.js';
+import { migrate } from './platform/database/migrate.js';
 import { createLog, type Log } from './platform/log/log.js';
+import { requireRedis } from './platform/queue/require-redis.js';
 import { createServer, createWorker } from './server.js';
+import { CannotStart, listenFailure, requireDataDir, sentenceFor } from './start-failure.js';
 import { welcome } from './welcome.js';
 
-/** The service cannot start as things are; the message says what to do. */
-class CannotStart extends Error {}
+/** How long after DRAIN_SECONDS everything must have ended. */
+const STOP_SECONDS = 5;
 
 /** What was started, in order; ended in reverse. */
 const started: (() => Promise<unknown>)[] = [];
 let ending: Promise<void> | undefined;
+let config: Config | undefined;
+let log: ReturnType<typeof createLog> | undefined;
+
+/** Whatever hangs, the process ends; what it held is found and taken over as after a crash. */
+function leaveByDeadline(): void {
+  const seconds = (config?.drainSeconds ?? 0) + STOP_SECONDS;
+  setTimeout(() => {
+    log?.error({ seconds }, 'stopped by force: something did not end in time');
+    leave(1);
+  }, seconds * 1000).unref();
+}
 
 function end(): Promise<void> {
-  ending ??= started.reduceRight(
-    (before, stop) => before.then(stop).then(() => undefined),
-    Promise.resolve(),
-  );
+  if (!ending) leaveByDeadline();
+  ending ??= started.reduceRight((before, stop) => before.then(() => endOne(stop)), Promise.resolve());
   return ending;
 }
 
+/** What cannot be ended keeps nothing else from ending. */
+async function endOne(stop: () => Promise<unknown>): Promise<void> {
+  try {
+    await stop();
+  } catch (error) {
+    log?.error({ err: error }, 'something did not end as it should');
+  }
+}
+
+const command = process.argv.slice(2);
+const postgresDir = ({ dataDir }: Config) => path.join(dataDir, 'postgres');
+
 async function openDatabase(config: Config, log: Log): Promise<string> {
   if (config.databaseUrl) return config.databaseUrl;
-  mkdirSync(config.dataDir, { recursive: true });
+  const running = isOperatorCommand(command) && findRunningPostgres(postgresDir(config), 'atelier');
+  if (running) return running;
   const postgres = await startPostgres({
-    dataDir: path.join(config.dataDir, 'postgres'),
+    dataDir: postgresDir(config),
     database: 'atelier',
     log: line => log.debug({}, `postgres: ${line}`),
   });
@@ -43,9 +67,18 @@ async function openDatabase(config: Config, log: Log): Promise<string> {
 }
 
 async function start(config: Config, log: Log): Promise<void> {
+  for (const [name, setting] of mistypedSettings(process.env))
+    log.warn({ name, setting }, `${name} is not a setting and has no effect; did you mean ${setting}?`);
+  requireDataDir(config);
+  if (config.redisUrl) await requireRedis(config.redisUrl);
   const connectionString = await openDatabase(config, log);
   await migrate(connectionString);
   const parts = { config, log, database: { connectionString } };
+  if (isOperatorCommand(command)) {
+    await operate(parts, command);
+    void end().finally(() => leave(0));
+    return;
+  }
   if (!config.servesHttp) {
     const worker = await createWorker(parts);
     started.push(() => worker.close());
@@ -58,38 +91,24 @@ async function start(config: Config, log: Log): Promise<void> {
   const setupToken = await app.get(SetupToken, { strict: false }).renew();
   if (setupToken)
     log.warn({}, `The first account to register owns this installation; its setup_token is ${setupToken}`);
-  await app.listen(config.port, config.host);
+  await app.listen(config.port, config.host).catch(error => {
+    throw listenFailure(error, config);
+  });
   log.info({ port: config.port, role: config.role }, 'listening');
   process.stdout.write(welcome(config, credentials));
 }
 
-/** A failure that an operator can mend, in words; undefined for a bug of ours. */
-function sentenceFor(error: unknown, config: Config | undefined): string | undefined {
-  const known = [InvalidSetting, EmbeddedPostgresError, DatabaseUnusable, CannotStart];
-  if (known.some(type => error instanceof type)) return (error as Error).message;
-  const { code, message } = (error ?? {}) as { code?: string; message?: string };
-  if (code === 'EADDRINUSE')
-    return `Port ${config?.port} is in use; stop what listens there, or set PORT to another.`;
-  if (code === 'EACCES' && message?.includes('listen'))
-    return `Port ${config?.port} may not be used; set PORT to one above 1023.`;
-  if (code === 'ENOSPC') return 'The disk is full; free some space and start again.';
-  if (code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === '28P01' || code === '3D000')
-    return `The database in DATABASE_URL cannot be used: ${message}.`;
-  return undefined;
-}
-
-function stopWith(log: Log | undefined, error: unknown, config?: Config): void {
-  const sentence = sentenceFor(error, config);
-  if (sentence) process.stderr.write(`\nAtelier cannot run: ${sentence}\n`);
-  else if (log) log.error({ err: error }, 'cannot start');
-  else process.stderr.write(`${String(error)}\n`);
+function stopWith(log: Log | undefined, error: unknown): void {
+  const sentence = sentenceFor(error);
+  if (!sentence) log?.error({ err: error }, 'cannot start');
+  // The log may be off, or read by nobody.
+  process.stderr.write(`\nAtelier cannot run: ${sentence ?? String(error)}\n`);
   void end().finally(() => leave(1));
 }
 
-let config: Config | undefined;
-let log: ReturnType<typeof createLog> | undefined;
 try {
-  config = Config.from(process.env);
+  if (command.length > 0 && !isOperatorCommand(command)) throw new CannotStart(USAGE);
+  config = Config.from(isOperatorCommand(command) ? operatorEnvironment(process.env) : process.env);
   log = createLog(config);
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.on(signal, () => {
@@ -98,5 +117,5 @@ try {
     });
   await start(config, log);
 } catch (error) {
-  stopWith(log, error, config);
+  stopWith(log, error);
 }

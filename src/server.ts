@@ -1,17 +1,22 @@
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, NestFastifyApplication } from '@nestjs/platform-fastify';
-import { SwaggerModule } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppModule, type ServiceParts } from './app.module.js';
+import { answerOtherMethods } from './platform/http/allowed-methods.js';
 import { registerBodyParsers } from './platform/http/body-parsers.js';
-import { closeConnectionsAtEnd } from './platform/http/connections.js';
+import { closeConnectionsAtEnd, closeUnreadConnections } from './platform/http/connections.js';
+import { serveDocs } from './platform/http/docs-page.js';
 import { Idempotency } from './platform/http/idempotency.js';
 import { describeApi } from './platform/http/openapi.js';
 import { ProblemFilter } from './platform/http/problem.filter.js';
 import { RateLimits } from './platform/http/rate-limit.js';
+import { refuseIncompleteRequests, refuseOnSocket } from './platform/http/refused-requests.js';
 import { registerRequestLog, requestId } from './platform/http/request-log.js';
+import { registerSecurityHeaders } from './platform/http/security-headers.js';
 import { NestLog } from './platform/log/log.js';
+import { registerHttpMetrics } from './platform/metrics/http-metrics.js';
+import { Metrics } from './platform/metrics/metrics.js';
 import { ShareOrigin } from './workspaces/index.js';
 
 /** The service as an HTTP application, initialised and not yet listening. */
@@ -24,6 +29,11 @@ export async function createServer(parts: ServiceParts): Promise<NestFastifyAppl
     // Who is not named there could say any address in X-Forwarded-For.
     trustProxy: parts.config.publicUrl === undefined ? false : parts.config.trustedProxies,
     routerOptions: { maxParamLength: 1000 },
+    // Some clients put a slash at the end of the address that they were given.
+    rewriteUrl: ({ url = '/' }) => url.replace(/^\/mcp\/(?=\?|$)/, '/mcp'),
+    // Refused by ourselves, with a body.
+    http: { requireHostHeader: false },
+    clientErrorHandler: refuseOnSocket,
     forceCloseConnections: 'idle',
     frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) =>
       filter.answer(error, request, reply),
@@ -38,14 +48,16 @@ export async function createServer(parts: ServiceParts): Promise<NestFastifyAppl
   app.useGlobalFilters(filter);
   registerBodyParsers(adapter.getInstance(), parts.config.maxBodyBytes);
   registerRequestLog(adapter.getInstance(), parts.log);
+  registerHttpMetrics(adapter.getInstance(), app.get(Metrics));
+  registerSecurityHeaders(adapter.getInstance(), parts.config.publicUrl);
+  refuseIncompleteRequests(adapter.getInstance());
   closeConnectionsAtEnd(adapter.getInstance());
-  app.get(ShareOrigin, { strict: false }).register(adapter.getInstance());
+  closeUnreadConnections(adapter.getInstance(), parts.config.slowReaderSeconds * 1000);
   app.get(RateLimits).register(adapter.getInstance());
+  app.get(ShareOrigin, { strict: false }).register(adapter.getInstance());
+  answerOtherMethods(adapter.getInstance());
   app.get(Idempotency).register(adapter.getInstance());
-  SwaggerModule.setup('docs', app, describeApi(app), {
-    jsonDocumentUrl: 'api/openapi.json',
-    customSiteTitle: 'Atelier API',
-  });
+  serveDocs(app, describeApi(app));
   await app.init();
   await adapter.getInstance().ready();
   return app;

@@ -5,9 +5,16 @@ export const WELCOME_FILES: Readonly<Record<string, string>> = {
 This is a workspace: a folder that people and agents share. Send a message to an agent and it works on these files, with
 the same tools that you have over the API.
 
+- \`notes/plan.md\`: something to read and mend
 - \`data/cities.csv\`: something to count and sort
 - \`scripts/largest.sh\`: something to run
 - \`.agents/reviewer.md\`: a subagent that may read and search, and change nothing
+`,
+  'notes/plan.md': `# Plan
+
+1. Read teh README.
+2. Ask an agent to mend the typo above.
+3. Look at what it changed: GET /api/workspaces/{id}/files/history?path=notes/plan.md
 `,
   'data/cities.csv': `city,country,population
 Tokyo,Japan,37115000

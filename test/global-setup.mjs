@@ -1,9 +1,13 @@
-/** One PostgreSQL for all test files, with a migrated database that each of them clones. Uses the built service. */
+/**
+ * One PostgreSQL for all test files, with a migrated database that each of them clones. Uses the built service. Where
+ * TEST_DATABASE_URL names one already, that is used and left running.
+ */
 import { chmodSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 export default async function setup() {
+  if (process.env.TEST_DATABASE_URL) return;
   const { startPostgres } = await import('../dist/libs/embedded-postgres/index.js');
   const { migrate } = await import('../dist/src/platform/database/migrate.js');
   const folder = mkdtempSync(path.join(tmpdir(), 'atelier-test-'));

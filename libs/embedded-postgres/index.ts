@@ -1,4 +1,5 @@
 export { EmbeddedPostgresError } from './embedded-postgres-error.js';
+export { findRunningPostgres } from './running-postgres.js';
 export {
   type EmbeddedPostgres,
   type EmbeddedPostgresOptions,

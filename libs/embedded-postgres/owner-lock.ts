@@ -38,6 +38,12 @@ export function lockForThisProcess(file: string, socketFolder: string): OwnerLoc
   };
 }
 
+/** The live process that holds a lock. */
+export function ownerOf(file: string): { pid: number; socketFolder: string } | undefined {
+  const holder = readOwner(file);
+  return holder && isAlive(holder) ? holder : undefined;
+}
+
 /** Whole or not at all: the content is written first, the name is given by link(2), which never overwrites. */
 function publish(file: string, owner: Owner): boolean {
   const draft = `${file}.${randomUUID()}`;

@@ -116,8 +116,12 @@ function quoteList(folder: string): string {
   return `"${folder.replaceAll('"', '""')}"`;
 }
 
+export function addressOf(socketFolder: string, database: string): string {
+  const user = encodeURIComponent(database);
+  return `postgresql://${user}@${encodeURIComponent(socketFolder)}:${socketPort}/${user}`;
+}
+
 function handle(postmaster: Postmaster, host: string, database: string, letGo: () => void): EmbeddedPostgres {
-  const [user, port] = [encodeURIComponent(database), socketPort];
   const stopOnExit = () => postmaster.interrupt();
   process.once('exit', stopOnExit);
   const ended = postmaster.exited.then(exit => {
@@ -126,8 +130,8 @@ function handle(postmaster: Postmaster, host: string, database: string, letGo: (
     return exit;
   });
   return {
-    connection: { host, port, user: database, database },
-    url: `postgresql://${user}@${encodeURIComponent(host)}:${port}/${user}`,
+    connection: { host, port: socketPort, user: database, database },
+    url: addressOf(host, database),
     pid: postmaster.pid,
     exited: ended,
     async stop() {

@@ -1,3 +1,5 @@
+import path from 'node:path';
+import { closedFolder, openingOf } from './closed-folder.js';
 import { SandboxFailure, SandboxRefusal } from './errors.js';
 
 export const installBubblewrap =
@@ -32,7 +34,12 @@ export function explainBubblewrap(output: string, workspace: string): SandboxFai
   const said = /^bwrap: (.*)$/m.exec(output)?.[1] ?? output.trim();
   if (/^Can't chdir to/.test(said)) return new SandboxRefusal('The folder to start in does not exist');
   if (said.includes(workspace) && /^Can't (find source path|bind mount)/.test(said)) {
-    return new SandboxFailure(`The owner of the command cannot reach the workspace folder (${said})`);
+    // The folder itself is the owner's; those around it are not.
+    const closed = closedFolder(path.dirname(workspace));
+    const advice = closed === undefined ? '' : `: ${openingOf(closed)}`;
+    return new SandboxFailure(
+      `The owner of the command cannot reach the workspace folder${advice} (bwrap: ${said})`,
+    );
   }
   const advice = known.find(([pattern]) => pattern.test(said))?.[1];
   return new SandboxFailure(

@@ -129,7 +129,7 @@ describe('bubblewrap sandbox', () => {
   it('explains a workspace that the owner cannot reach', async () => {
     const closed = mkdtempSync(join(tmpdir(), 'closed-'));
     await expect(run({ workspace: join(closed, 'missing'), argv: ['true'] })).rejects.toThrow(
-      'cannot reach the workspace',
+      `cannot reach the workspace folder: run "chmod o+x '${closed}'"`,
     );
     rmSync(closed, { recursive: true });
   });

@@ -1,3 +1,4 @@
+export { closedFolder, openingOf } from './closed-folder.js';
 export { createSandbox } from './create-sandbox.js';
 export type { DockerOptions } from './docker/options.js';
 export { SandboxFailure, SandboxRefusal, SessionOver } from './errors.js';

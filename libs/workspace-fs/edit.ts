@@ -1,11 +1,12 @@
 import { isUtf8 } from 'node:buffer';
+import { setImmediate } from 'node:timers/promises';
 import { type Entry } from './entry.js';
 import { WorkspaceFsError } from './errors.js';
 import { tooLarge } from './new-file.js';
 import { quotePath } from './quote-path.js';
 import { reading } from './read.js';
 import type { Tree } from './tree.js';
-import { write } from './write.js';
+import { type BeforePlacing, write } from './write.js';
 
 const MAX_EDITED_BYTES = 16 * 1024 * 1024;
 
@@ -14,6 +15,10 @@ export interface EditOptions {
   new_text: string;
   replace_all?: boolean;
   ifMatch?: string;
+  /** As for a write. */
+  beforePlacing?: BeforePlacing;
+  /** Runs the write, once it is known by how many bytes the file grows (less than none where it shrinks); may refuse. */
+  around?: <T>(growth: number, write: () => Promise<T>) => Promise<T>;
 }
 
 export interface Edited {
@@ -24,31 +29,52 @@ export interface Edited {
 /** Replaces text in a file. Edits of this process take turns; one that anyone else's write crosses fails. */
 export function edit(tree: Tree, path: string, options: EditOptions): Promise<Edited> {
   return tree.alone(path, async () => {
-    const { text, etag } = await readForEdit(tree, path);
+    const { text, etag, size } = await readForEdit(tree, path);
     if (options.ifMatch !== undefined && options.ifMatch !== '*' && options.ifMatch !== etag) {
       throw new WorkspaceFsError('precondition_failed', path);
     }
-    const replacements = countReplacements(text, path, options);
-    const edited = text.split(options.old_text).join(options.new_text);
-    const { entry } = await write(tree, path, edited, { ifMatch: etag }, (_path, work) => work());
-    return { entry, replacements };
+    const { old_text, new_text, beforePlacing, around = (_growth, work) => work() } = options;
+    const replacements = await countReplacements(text, path, options);
+    const growth = replacements * (Buffer.byteLength(new_text) - Buffer.byteLength(old_text));
+    refuseIfTooLarge(tree, path, size + growth);
+    return around(growth, async () => {
+      const edited = await replaced(text, old_text, new_text);
+      const { entry } = await write(tree, path, edited, { ifMatch: etag, beforePlacing }, (_path, work) =>
+        work(),
+      );
+      return { entry, replacements };
+    });
   });
 }
 
-function readForEdit(tree: Tree, path: string): Promise<{ text: string; etag: string }> {
-  const limit = Math.min(MAX_EDITED_BYTES, tree.options.maxFileBytes);
+/** Before anything of that size is made. */
+function refuseIfTooLarge(tree: Tree, path: string, size: number): void {
+  const limit = limitOf(tree);
+  if (size <= limit) return;
+  const message = `${quotePath(path)} would have ${size} bytes; a file that is edited may have ${limit}`;
+  throw new WorkspaceFsError('too_large', path, message);
+}
+
+const limitOf = (tree: Tree): number => Math.min(MAX_EDITED_BYTES, tree.options.maxFileBytes);
+
+function readForEdit(tree: Tree, path: string): Promise<{ text: string; etag: string; size: number }> {
+  const limit = limitOf(tree);
   return reading(tree, path, async file => {
     if (file.entry.size > limit) throw tooLarge(path, limit);
     const bytes = await file.bytes();
     if (!isUtf8(bytes)) throw new WorkspaceFsError('not_text', path);
-    return { text: bytes.toString('utf8'), etag: file.entry.etag ?? '' };
+    return { text: bytes.toString('utf8'), etag: file.entry.etag ?? '', size: bytes.byteLength };
   });
 }
 
-function countReplacements(text: string, path: string, { old_text, replace_all }: EditOptions): number {
+async function countReplacements(
+  text: string,
+  path: string,
+  { old_text, replace_all }: EditOptions,
+): Promise<number> {
   if (old_text === '') throw new WorkspaceFsError('no_match', path, 'The text to replace is empty');
   const where = quotePath(path);
-  const count = occurrences(text, old_text, replace_all ? old_text.length : 1);
+  const count = await countIn(text, old_text, replace_all ? old_text.length : 1);
   if (count === 0) {
     const hint = text.includes(old_text.replaceAll('\n', '\r\n')) ? '; its lines end in CR LF' : '';
     throw new WorkspaceFsError('no_match', path, `The text to replace was not found in ${where}${hint}`);
@@ -60,9 +86,29 @@ function countReplacements(text: string, path: string, { old_text, replace_all }
   return count;
 }
 
+/** Done with before it is the turn of others. */
+const PLACES_IN_A_TURN = 50_000;
+
 /** With a step of 1, overlapping ones count as well: which of them is meant would be a guess. */
-function occurrences(text: string, part: string, step: number): number {
+async function countIn(text: string, part: string, step: number): Promise<number> {
   let count = 0;
-  for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + step)) count++;
+  for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + step))
+    if (++count % PLACES_IN_A_TURN === 0) await setImmediate();
   return count;
+}
+
+async function replaced(text: string, part: string, by: string): Promise<string> {
+  let whole = '';
+  let pieces: string[] = [];
+  let from = 0;
+  for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, from)) {
+    pieces.push(text.slice(from, at));
+    from = at + part.length;
+    if (pieces.length < PLACES_IN_A_TURN) continue;
+    whole += pieces.join(by) + by;
+    pieces = [];
+    await setImmediate();
+  }
+  pieces.push(text.slice(from));
+  return whole + pieces.join(by);
 }

@@ -120,7 +120,7 @@ describe('copy', () => {
 
   it('copies a folder and names what it left out', async () => {
     await workspace.put('a/b/c', 'c');
-    await workspace.put('a/.atelier-tmp-x', 'x');
+    await workspace.put('a/.atelier-tmp-000000000000-000000000000000000000000', 'x');
     mkdirSync(workspace.at('a/empty'));
     symlinkSync('b/c', workspace.at('a/link'));
     execFileSync('mkfifo', [workspace.at('a/b/pipe')]);
@@ -221,10 +221,10 @@ describe('remove', () => {
 
 describe('sweepTemporaries', () => {
   it('removes what a crash left, wherever it is, and nothing younger than told', async () => {
-    await workspace.put('a/.atelier-tmp-1', 'x');
-    await workspace.put('.atelier-tmp-2/deep/x', 'x');
+    await workspace.put('a/.atelier-tmp-000000000001-000000000000000000000000', 'x');
+    await workspace.put('.atelier-tmp-000000000002-000000000000000000000000/deep/x', 'x');
     await workspace.put('a/keep', 'x');
-    utimesSync(workspace.at('a/.atelier-tmp-1'), 0, 0);
+    utimesSync(workspace.at('a/.atelier-tmp-000000000001-000000000000000000000000'), 0, 0);
     expect(await workspace.fs.sweepTemporaries({ olderThanMs: 60_000 })).toBe(0);
     expect(await workspace.fs.sweepTemporaries({ olderThanMs: -1000 })).toBe(2);
     expect(workspace.names()).toEqual(['a', 'a/keep']);

@@ -91,7 +91,7 @@ describe('a link to the outside', () => {
   it('is passed over by lists, searches, copies and the sweep', async () => {
     await workspace.fs.mkdir('all');
     for (const name of ['file', 'dir', 'relative', 'passwd']) await workspace.fs.move(name, `all/${name}`);
-    symlinkSync(workspace.outside(), workspace.at('.atelier-tmp-link'));
+    symlinkSync(workspace.outside(), workspace.at('.atelier-tmp-000000000000-000000000000000000000000'));
     const { entries } = await workspace.fs.list('all', { recursive: true });
     expect(entries.map(({ type }) => type)).toEqual(['symlink', 'symlink', 'symlink', 'symlink']);
     expect(await workspace.fs.search({ query: 'CANARY' })).toMatchObject({ matches: [] });

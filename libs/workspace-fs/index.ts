@@ -18,4 +18,4 @@ export { SKIPPED_FOLDERS } from './search-scope.js';
 export { type Difference, Snapshot } from './snapshot.js';
 export type { WorkspaceFsOptions } from './tree.js';
 export { WorkspaceFs } from './workspace-fs.js';
-export type { FileSource, WriteOptions, Written } from './write.js';
+export type { BeforePlacing, FileSource, WriteOptions, Written } from './write.js';

@@ -60,7 +60,7 @@ describe('list', () => {
   });
 
   it('hides temporary files, and names that are not UTF-8', async () => {
-    await workspace.put('.atelier-tmp-1/x');
+    await workspace.put('.atelier-tmp-000000000001-000000000000000000000000/x');
     await workspace.put('.hidden');
     const latin1 = Buffer.concat([Buffer.from(workspace.at('')), Buffer.from([0x2f, 0x66, 0xe9])]);
     writeFileSync(latin1, 'x');

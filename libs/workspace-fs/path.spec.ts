@@ -14,6 +14,7 @@ describe('normalizePath', () => {
     ['/workspace/a', 'workspace/a'],
     ['...', '...'],
     ['a\\b', 'a\\b'],
+    ['.atelier-tmp-x', '.atelier-tmp-x'],
     [' a\nb', ' a\nb'],
     ['é/\u{1f600}', 'é/\u{1f600}'],
   ])('takes %j as %j', (input, expected) => {
@@ -30,7 +31,7 @@ describe('normalizePath', () => {
     ['é'.repeat(128), '255 bytes'],
     [`${'x'.repeat(250)}/`.repeat(17), '4096 bytes'],
     ['a/'.repeat(101), '100 folders'],
-    ['a/.atelier-tmp-1', 'reserved'],
+    ['a/.atelier-tmp-000000000001-000000000000000000000000', 'reserved'],
   ])('refuses %j', (input, reason) => {
     expect(() => normalizePath(input)).toThrow(expect.objectContaining({ code: 'invalid_path' }));
     expect(() => normalizePath(input)).toThrow(reason);

@@ -7,10 +7,17 @@ export const MAX_COMPONENTS = 100;
 export const MAX_PATH_BYTES = 4096;
 const MAX_NAME_BYTES = 255;
 const TEMPORARY_PREFIX = '.atelier-tmp-';
+/** The process that made it, then what tells it from others. */
+const TEMPORARY_NAME = /^\.atelier-tmp-([0-9a-f]{12})-[0-9a-f]{24}$/;
 
-/** A name that only this library makes: hidden from lists, searches and copies. */
+/** A name as this library makes them: hidden from lists, searches and copies. All that is only similar is a name like any other. */
 export function isTemporaryName(name: string): boolean {
-  return name.startsWith(TEMPORARY_PREFIX);
+  return name.startsWith(TEMPORARY_PREFIX) && TEMPORARY_NAME.test(name);
+}
+
+/** Of a temporary name, which process made it, as far as the name tells: whoever writes to a workspace may give it such a name. */
+export function makerOf(name: string): string | undefined {
+  return TEMPORARY_NAME.exec(name)?.[1];
 }
 
 /** In the names of temporaries that this process makes, so that it can be told, when it is gone, which were its own. */
@@ -51,7 +58,7 @@ function refuseComponent(component: string, path: string): void {
     throw invalid(`A name in ${quotePath(path)} is longer than ${MAX_NAME_BYTES} bytes`, path);
   }
   if (isTemporaryName(component)) {
-    throw invalid(`Names that start with "${TEMPORARY_PREFIX}" are reserved for temporary files`, path);
+    throw invalid(`Names like ${quotePath(component)} are reserved for temporary files`, path);
   }
 }
 

@@ -1,9 +1,13 @@
 import { WorkspaceFsError } from './errors.js';
+import { quotePath } from './quote-path.js';
 import { reading } from './read.js';
 import type { Tree } from './tree.js';
 
 const DEFAULT_MAX_BYTES = 10 * 1024 * 1024;
+/** Files up to this are read whole, to check them and to count their lines; of others no more than this is read. */
+export const MAX_COUNTED_BYTES = 32 * 1024 * 1024;
 const NEWLINE = 0x0a;
+const NUL = 0;
 
 export interface ReadTextOptions {
   /** From 1. */
@@ -24,14 +28,20 @@ export interface TextRead {
   start_line: number;
   /** The last line in `content`; `start_line - 1` when there is none. */
   end_line: number;
-  total_lines: number;
-  /** Whether `max_bytes` cut off lines that were asked for. */
+  /** null for a file of more than 32 MiB, of which only what is needed is read. */
+  total_lines: number | null;
+  /** Whether `max_bytes`, or the bound of what is read, cut off lines that were asked for. */
   truncated: boolean;
 }
 
-/** Reads lines of a UTF-8 file. All of the file is looked at, in constant memory, to check it and count lines. */
+/**
+ * Reads lines of a UTF-8 file without NUL. One of up to 32 MiB is looked at as a whole, to check it and to count its lines;
+ * a larger one up to the end of the lines that are asked for, which must begin within its first 32 MiB.
+ */
 export function readText(tree: Tree, path: string, options: ReadTextOptions): Promise<TextRead> {
   return reading(tree, path, async file => {
+    const { size, etag } = file.entry;
+    const isWhole = size <= MAX_COUNTED_BYTES;
     const window = new LineWindow(options);
     const decoder = new TextDecoder('utf-8', { fatal: true });
     const check = (bytes?: Uint8Array): void => {
@@ -41,13 +51,18 @@ export function readText(tree: Tree, path: string, options: ReadTextOptions): Pr
         throw new WorkspaceFsError('not_text', path, undefined, { cause: error });
       }
     };
+    let read = 0;
     for await (const chunk of file.stream()) {
+      if (chunk.includes(NUL)) throw new WorkspaceFsError('not_text', path);
       check(chunk);
       window.take(chunk);
+      read += chunk.byteLength;
+      if (!isWhole && (window.isComplete || read >= MAX_COUNTED_BYTES)) break;
     }
-    check();
-    const { size, etag } = file.entry;
-    return { path, etag: etag ?? '', size, ...window.result() };
+    if (isWhole) check();
+    else if (!window.isComplete) window.breakOff(path);
+    const { total_lines, ...result } = window.result();
+    return { path, etag: etag ?? '', size, ...result, total_lines: isWhole ? total_lines : null };
   });
 }
 
@@ -82,7 +97,23 @@ class LineWindow {
     this.atLineStart = chunk.at(-1) === NEWLINE;
   }
 
-  result(): Pick<TextRead, 'content' | 'start_line' | 'end_line' | 'total_lines' | 'truncated'> {
+  /** Whether nothing that follows can be wanted. */
+  get isComplete(): boolean {
+    return this.truncated || this.line > this.last;
+  }
+
+  /** What was asked for goes on beyond what is read. */
+  breakOff(path: string): void {
+    if (this.keptBytes === 0)
+      throw new WorkspaceFsError(
+        'too_large',
+        path,
+        `Line ${this.first} of ${quotePath(path)} is not within its first ${MAX_COUNTED_BYTES} bytes, and no more is read of a file; download it, or print the lines with a command`,
+      );
+    this.truncated = true;
+  }
+
+  result(): Omit<TextRead, 'path' | 'etag' | 'size'> {
     const total = this.atLineStart ? this.line - 1 : this.line;
     const bytes = Buffer.concat(this.kept);
     const content = (this.truncated ? wholeLines(bytes) : bytes).toString('utf8');

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { truncateSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
+import { MAX_COUNTED_BYTES } from './read-text.js';
 import { openDescriptors, TestWorkspace } from './workspace.fixture.js';
 
 let workspace: TestWorkspace;
@@ -168,5 +169,34 @@ describe('readText', () => {
   it('refuses what is not UTF-8, also outside the lines asked for', async () => {
     await workspace.put('a', Buffer.concat([Buffer.from('ok\n'), Buffer.from([0xc3])]));
     await expect(workspace.fs.readText('a', { end_line: 1 })).rejects.toMatchObject({ code: 'not_text' });
+  });
+
+  it('reads no more of a large file than it needs, and says what to do about the rest', async () => {
+    const lines = 5_000_000;
+    await workspace.put('large', '1234567\n'.repeat(lines));
+    const part = await workspace.fs.readText('large', { start_line: 3, end_line: 4 });
+    expect(part).toMatchObject({
+      content: '1234567\n1234567\n',
+      end_line: 4,
+      total_lines: null,
+      truncated: false,
+    });
+    const last = MAX_COUNTED_BYTES / 8;
+    expect(await workspace.fs.readText('large', { start_line: last - 1 })).toMatchObject({
+      content: '1234567\n1234567\n',
+      end_line: last,
+      total_lines: null,
+      truncated: true,
+    });
+    const error = await workspace.fs.readText('large', { start_line: lines }).catch((found: Error) => found);
+    expect(error).toMatchObject({ code: 'too_large', message: expect.stringContaining('download it') });
+  });
+
+  it('counts the lines of a file as large as that may be, and refuses NUL', async () => {
+    await workspace.put('exact', '1234567\n'.repeat(MAX_COUNTED_BYTES / 8));
+    const { total_lines } = await workspace.fs.readText('exact', { end_line: 1 });
+    expect(total_lines).toBe(MAX_COUNTED_BYTES / 8);
+    await workspace.put('nul', 'a\0b');
+    await expect(workspace.fs.readText('nul')).rejects.toMatchObject({ code: 'not_text' });
   });
 });

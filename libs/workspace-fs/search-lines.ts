@@ -1,6 +1,7 @@
 import type { Span } from './search-pattern.js';
 
-const MAX_SHOWN = 500;
+/** Of a line, from its first match on. */
+export const MAX_SHOWN = 500;
 const SHOWN_BEFORE = 200;
 
 /** A line in which something matches. */

@@ -1,4 +1,5 @@
 import { RE2JS, RE2JSException } from 're2js';
+import { MAX_SHOWN } from './search-lines.js';
 
 /** Where something matches, in UTF-16 units: start, and end (exclusive). */
 export type Span = readonly [start: number, end: number];
@@ -27,11 +28,19 @@ export function patternOf({ query, regex, case_sensitive = false }: PatternOptio
   return regex ? new RegexPattern(query, case_sensitive) : new LiteralPattern(query, case_sensitive);
 }
 
+/** Characters of a text times characters of the query between two pauses: a few milliseconds, at worst. */
+const MOST_COMPARED = 4 * 1024 * 1024;
+
 class LiteralPattern implements SearchPattern {
   private readonly pattern: RegExp;
+  private readonly length: number;
+  /** Of a match: one letter may be two units where it is written the other way. */
+  private readonly longest: number;
   private readonly bytes: Buffer | null;
 
   constructor(query: string, caseSensitive: boolean) {
+    this.length = Math.max(1, query.length);
+    this.longest = 2 * this.length;
     this.pattern = new RegExp(query.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), caseSensitive ? 'gu' : 'giu');
     this.bytes = caseSensitive ? Buffer.from(query) : null;
   }
@@ -40,22 +49,46 @@ class LiteralPattern implements SearchPattern {
     return this.bytes === null || bytes.includes(this.bytes);
   }
 
-  *spans(text: string): Iterable<Span> {
-    for (const match of text.matchAll(this.pattern)) yield [match.index, match.index + match[0].length];
+  /**
+   * A part at a time, each with the beginning of the next one, so that a match across the border is found: text and query can
+   * be made so alike that each place takes as long as the query.
+   */
+  *spans(text: string): Iterable<Span | null> {
+    const step = Math.max(this.length, Math.floor(MOST_COMPARED / this.length));
+    // It remembers where it is, and several texts are looked through in turns.
+    const pattern = new RegExp(this.pattern);
+    let next = 0;
+    for (let start = 0; start < text.length; start += step) {
+      const part = text.slice(start, start + step + this.longest);
+      pattern.lastIndex = Math.max(0, next - start);
+      for (let match = pattern.exec(part); match && match.index < step; match = pattern.exec(part)) {
+        yield [start + match.index, start + match.index + match[0].length];
+        next = start + pattern.lastIndex;
+      }
+      yield null;
+    }
   }
 }
 
 /** Of a longer line, only so many characters are searched: a line is matched in one go. */
 const MOST_OF_LINE = 64 * 1024;
-const PAUSE_AFTER = 128 * 1024;
+/** Characters times instructions of the program that the expression becomes: some milliseconds, at worst a few dozen. */
+const MOST_STEPS = 1024 * 1024;
+/** Of a larger program even a short line would take long. */
+const MAX_PROGRAM = 2_000;
 
 /** Matches in time proportional to the text, whatever the expression. */
 class RegexPattern implements SearchPattern {
   private readonly pattern: RE2JS;
+  private readonly mostOfLine: number;
 
   constructor(query: string, caseSensitive: boolean) {
     try {
       this.pattern = RE2JS.compile(query, caseSensitive ? 0 : RE2JS.CASE_INSENSITIVE);
+      const size = this.pattern.programSize();
+      if (size > MAX_PROGRAM)
+        throw new PatternError('The regular expression is too large; repeat less in it');
+      this.mostOfLine = Math.min(MOST_OF_LINE, Math.floor(MOST_STEPS / size));
     } catch (error) {
       if (!(error instanceof RE2JSException)) throw error;
       throw new PatternError(`The regular expression cannot be used: ${error.message}`, { cause: error });
@@ -67,7 +100,7 @@ class RegexPattern implements SearchPattern {
   }
 
   *spans(text: string): Iterable<Span | null> {
-    let pauseAt = PAUSE_AFTER;
+    let pauseAt = this.mostOfLine;
     for (let start = 0; start < text.length; ) {
       const newline = text.indexOf('\n', start);
       const end = newline === -1 ? text.length : newline;
@@ -75,12 +108,19 @@ class RegexPattern implements SearchPattern {
       start = end + 1;
       if (start < pauseAt) continue;
       yield null;
-      pauseAt = start + PAUSE_AFTER;
+      pauseAt = start + this.mostOfLine;
     }
   }
 
-  private *inLine(text: string, start: number, end: number): Iterable<Span> {
-    const matcher = this.pattern.matcher(text.slice(start, Math.min(end, start + MOST_OF_LINE)));
-    while (matcher.find()) yield [start + matcher.start(), start + matcher.end()];
+  /** Each match may have to look through the whole line to find out that it is none other. */
+  private *inLine(text: string, start: number, end: number): Iterable<Span | null> {
+    const matcher = this.pattern.matcher(text.slice(start, Math.min(end, start + this.mostOfLine)));
+    let shown: number | undefined;
+    while (matcher.find()) {
+      shown ??= matcher.start() + MAX_SHOWN;
+      if (matcher.start() >= shown) return;
+      yield [start + matcher.start(), start + matcher.end()];
+      yield null;
+    }
   }
 }

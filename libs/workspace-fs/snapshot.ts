@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { open, readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
-import { isTemporaryName } from './path.js';
+import { setImmediate } from 'node:timers/promises';
+import { isTemporaryName, makerOf } from './path.js';
 
 /** What is at a path, as far as telling whether it changed needs it. */
 interface Sighting {
@@ -26,6 +27,16 @@ export interface Difference {
   etag: string | null;
 }
 
+/** Files and folders, and the bytes of files. */
+interface Amount {
+  readonly files: number;
+  readonly bytes: number;
+}
+
+const NOTHING: Amount = { files: 0, bytes: 0 };
+/** Looked at before it is the turn of others. */
+const LINES_IN_A_TURN = 2000;
+
 const FORMAT = '%y %i %s %T@ %C@ %P\\0';
 /** find(1) is looked for where systems have it, and speaks plain C. */
 const PLAIN = { PATH: '/usr/bin:/bin', LC_ALL: 'C' };
@@ -36,7 +47,11 @@ const TYPES: Record<string, Sighting['type']> = { f: 'file', d: 'directory', l: 
  * goes from folder to folder by descriptors and follows no links, in a process of its own.
  */
 export class Snapshot {
-  private constructor(private readonly sightings: ReadonlyMap<string, Sighting>) {}
+  private constructor(
+    private readonly sightings: ReadonlyMap<string, Sighting>,
+    /** What takes room and is not shown: temporaries by their makers, and under '' what has a name that no path can say. */
+    private readonly hidden: ReadonlyMap<string, Amount>,
+  ) {}
 
   /** Now. `changedAfter` (milliseconds since 1970) leaves out what was not changed since. */
   static async take(root: string, changedAfter?: number): Promise<Snapshot> {
@@ -65,18 +80,27 @@ export class Snapshot {
     return Snapshot.parse(await readFile(file));
   }
 
-  private static parse(printed: Buffer): Snapshot {
+  private static async parse(printed: Buffer): Promise<Snapshot> {
     const sightings = new Map<string, Sighting>();
-    for (const line of printed.toString('utf8').split('\0')) {
+    const hidden = new Map<string, Amount>();
+    let lines = 0;
+    for (let start = 0; start < printed.length; ) {
+      const end = printed.indexOf(0, start);
+      const line = printed.toString('utf8', start, end === -1 ? printed.length : end);
+      start = end === -1 ? printed.length : end + 1;
+      if (++lines % LINES_IN_A_TURN === 0) await setImmediate();
       const [code = '', inode = '', size = '', modified = '', changed = ''] = line.split(' ', 5);
       const type = TYPES[code];
       const facts = line.slice(0, [code, inode, size, modified, changed].join(' ').length);
       const path = line.slice(facts.length + 1);
+      if (path === '') continue;
+      const maker = makerIn(path);
       // The replacement character stands for bytes that are not UTF-8: no path can name them.
-      if (type && path !== '' && !path.includes('\ufffd') && !isTemporary(path))
-        sightings.set(path, { type, inode, size: Number(size), modified, facts });
+      const isNamed = type !== undefined && maker === undefined && !path.includes('\ufffd');
+      if (isNamed) sightings.set(path, { type, inode, size: Number(size), modified, facts });
+      else addTo(hidden, maker ?? '', type === 'directory' ? 0 : Number(size));
     }
-    return new Snapshot(sightings);
+    return new Snapshot(sightings, hidden);
   }
 
   get count(): number {
@@ -101,22 +125,43 @@ export class Snapshot {
     return { files, bytes, folders: this.sightings.size - files };
   }
 
+  /** What takes room besides, and is not shown; of temporaries by who made them, as their names tell. */
+  hiddenBy(maker: string): Amount {
+    return this.hidden.get(maker) ?? NOTHING;
+  }
+
+  /** Who made temporaries that are in it, as their names tell. */
+  makers(): string[] {
+    return [...this.hidden.keys()].filter(maker => maker !== '');
+  }
+
+  /** As {@link hiddenBy}, of all makers together. */
+  allHidden(): Amount {
+    let all = NOTHING;
+    for (const { files, bytes } of this.hidden.values())
+      all = { files: all.files + files, bytes: all.bytes + bytes };
+    return all;
+  }
+
   /** All that is in it, as if it had just been made. */
   all(): Difference[] {
     return [...this.sightings].map(([path, sighting]) => differenceOf(path, 'created', sighting));
   }
 
   /** What became of this by the time of `later`; of folders only that they came or went. */
-  changesTo(later: Snapshot): Difference[] {
+  async changesTo(later: Snapshot): Promise<Difference[]> {
+    let looked = 0;
     const gone = new Map<string, [string, Sighting]>();
     const deleted: Difference[] = [];
     for (const [path, sighting] of this.sightings) {
+      if (++looked % LINES_IN_A_TURN === 0) await setImmediate();
       if (later.sightings.get(path)?.type === sighting.type) continue;
       if (sighting.type === 'file') gone.set(identityOf(sighting), [path, sighting]);
       else deleted.push(goneOf(path, sighting));
     }
     const changes: Difference[] = [];
     for (const [path, now] of later.sightings) {
+      if (++looked % LINES_IN_A_TURN === 0) await setImmediate();
       const before = this.sightings.get(path);
       if (before?.type === now.type) {
         if (now.type !== 'directory' && before.facts !== now.facts)
@@ -145,7 +190,18 @@ function argumentsFor(root: string, changedAfter?: number): string[] {
   return [root, '-xdev', '-mindepth', '1', ...since, '-printf', FORMAT];
 }
 
-const isTemporary = (path: string) => path.includes('.atelier-') && path.split('/').some(isTemporaryName);
+/** Whose temporary it is, or lies in; undefined for what is none. */
+function makerIn(path: string): string | undefined {
+  if (!path.includes('.atelier-')) return undefined;
+  const name = path.split('/').find(isTemporaryName);
+  return name && makerOf(name);
+}
+
+function addTo(hidden: Map<string, Amount>, maker: string, bytes: number): void {
+  const so = hidden.get(maker) ?? NOTHING;
+  hidden.set(maker, { files: so.files + 1, bytes: so.bytes + bytes });
+}
+
 const identityOf = ({ inode, size, modified }: Sighting) => `${inode} ${size} ${modified}`;
 
 function differenceOf(path: string, kind: Difference['kind'], sighting: Sighting): Difference {

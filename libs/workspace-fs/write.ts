@@ -1,6 +1,6 @@
 import type { BigIntStats } from 'node:fs';
 import { throwIfAborted } from './abort.js';
-import { refuseUnlessFile } from './destination.js';
+import { type Destination, refuseUnlessFile } from './destination.js';
 import { type Entry, etagOf, toEntry } from './entry.js';
 import { isWorkspaceError, WorkspaceFsError } from './errors.js';
 import { type NewFile, tooLarge } from './new-file.js';
@@ -20,7 +20,12 @@ export interface WriteOptions {
   signal?: AbortSignal;
   /** The exact length of the source where it is known: refused at once if too large, `aborted` if not met. */
   expectedBytes?: number;
+  /** Awaited when all is ready and nothing can be seen yet; if it fails, nothing is written. */
+  beforePlacing?: BeforePlacing;
 }
+
+/** Gets what will be at the path, and what is there now. */
+export type BeforePlacing = (after: Entry, before: Entry | null) => Promise<void>;
 
 export interface Written {
   entry: Entry;
@@ -50,7 +55,8 @@ export async function write(
     checkConditions(before, path, options);
     return StagedFile.use(destination, maxFileBytes, async staged => {
       await fill(staged.file, source, path, options);
-      await staged.file.finish(owner, modeFor(before?.mode ?? NEW_FILE_MODE, options.executable));
+      const mode = modeFor(before?.mode ?? NEW_FILE_MODE, options.executable);
+      await together(staged.file.finish(owner, mode), announce(staged, destination, options));
       return exclusion(path, async () => {
         await destination.folder();
         const current = await destination.current();
@@ -61,6 +67,23 @@ export async function write(
       });
     });
   });
+}
+
+async function announce(
+  { file }: StagedFile,
+  destination: Destination,
+  { beforePlacing }: WriteOptions,
+): Promise<void> {
+  if (!beforePlacing) return;
+  const { path } = destination;
+  const current = await destination.current();
+  await beforePlacing(toEntry(path, file.stats()), current && toEntry(path, current));
+}
+
+/** Both are over when it resolves or rejects: neither may go on with what is cleaned up. */
+async function together(one: Promise<void>, other: Promise<void>): Promise<void> {
+  for (const outcome of await Promise.allSettled([one, other]))
+    if (outcome.status === 'rejected') throw outcome.reason;
 }
 
 function modeFor(mode: bigint, executable: boolean | undefined): bigint {

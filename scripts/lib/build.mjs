@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { compile } from './compile.mjs';
 import { exclusively } from './exclusive.mjs';
 import { inProject, projectDir } from './project.mjs';
-import { runLogged } from './run-logged.mjs';
 import { SetupError } from './setup-error.mjs';
 import { stage } from './stage.mjs';
 import { filesBelow, hashOf, readStamp, removeStamp, writeStamp } from './stamp.mjs';
@@ -18,27 +18,28 @@ const inputs = [
 ];
 
 /** Compiles the project unless dist already holds what these sources give. */
-export async function requireBuild({ node, env }) {
+export async function requireBuild() {
   if (isBuilt(sources())) return;
   await exclusively(`build ${projectDir}`, async () => {
     const current = sources();
-    if (!isBuilt(current)) await stage('Building', () => build(current, { node, env }));
+    if (!isBuilt(current)) await stage('Building', () => build(current));
   });
 }
 
-async function build(current, { node, env }) {
+async function build(current) {
   const previous = readStamp(stampFile);
   removeStamp(stampFile);
   // Output of a source that is gone must go too: a deleted migration would still be found and run.
   const isStillThere = file => current.files.includes(file);
   if (!previous?.files.every(isStillThere)) emptyOutput();
-  const nest = inProject('node_modules', '@nestjs', 'cli', 'bin', 'nest.js');
-  const { ok, output } = await runLogged('build', node, [nest, 'build'], { env });
-  if (!ok)
+  try {
+    await compile(current.files.filter(isCompiled));
+  } catch (error) {
     throw new SetupError(
       'The project does not compile: correct what is shown above and start again.',
-      output,
+      error.message,
     );
+  }
   writeStamp(stampFile, current);
 }
 
@@ -52,6 +53,9 @@ function emptyOutput() {
 function isBuilt(current) {
   return readStamp(stampFile)?.hash === current.hash && existsSync(inProject('dist', 'src', 'main.js'));
 }
+
+const isCompiled = file =>
+  /^(src|libs)\/.*(?<!\.d)\.ts$/.test(file) && !/\.fixture\.ts$|^libs\/[^/]+\/testing\//.test(file);
 
 function sources() {
   const files = filesBelow(...inputs).filter(file => !file.endsWith('.spec.ts'));

@@ -1,6 +1,6 @@
-import { BeforeApplicationShutdown, Module } from '@nestjs/common';
+import { BeforeApplicationShutdown, Inject, Module } from '@nestjs/common';
 import { IdentityModule } from '../identity/index.js';
-import { EventStream } from '../platform/http/sse.js';
+import { EventStreams } from '../platform/http/event-streams.js';
 import { WorkspacesModule } from '../workspaces/index.js';
 import { AgentController } from './agent/agent.controller.js';
 import { AgentService } from './agent/agent.service.js';
@@ -10,12 +10,16 @@ import { Deliveries } from './agent/deliveries.js';
 import { QueueController } from './agent/queue.controller.js';
 import { QueueService } from './agent/queue.service.js';
 import { QueueStore } from './agent/queue.store.js';
+import { ResponseSchemas } from './agent/response-check.js';
 import { RunApprovals } from './agent/run-approvals.js';
 import { RunAuthority } from './agent/run-authority.js';
 import { RunControlController } from './agent/run-control.controller.js';
 import { RunControlService } from './agent/run-control.service.js';
+import { RunEventPages } from './agent/run-event-pages.js';
+import { RunEvents } from './agent/run-events.js';
 import { RunIntake } from './agent/run-intake.js';
 import { RunLoop } from './agent/run-loop.js';
+import { RunMetrics } from './agent/run-metrics.js';
 import { RunQueue } from './agent/run-queue.js';
 import { RunRecordsService } from './agent/run-records.service.js';
 import { RunRecordsStore } from './agent/run-records.store.js';
@@ -45,6 +49,7 @@ import { MessagesStore } from './chats/messages.store.js';
 import { ChatSummariesStore } from './context/chat-summaries.store.js';
 import { Compactor } from './context/compactor.js';
 import { ModelCatalog } from './models/model-catalog.js';
+import { ModelMetrics } from './models/model-metrics.js';
 import { ModelSettingsStore } from './models/model-settings.store.js';
 import { ModelSlots } from './models/model-slots.js';
 import { ModelsController } from './models/models.controller.js';
@@ -54,6 +59,8 @@ import { AgentToolsService } from './subagents/agent-tools.service.js';
 import { AgentsFolder } from './subagents/agents-folder.js';
 import { SubagentsController } from './subagents/subagents.controller.js';
 import { SubagentsService } from './subagents/subagents.service.js';
+import { TaskIntake } from './tasks/task-intake.js';
+import { TaskRoom } from './tasks/task-room.js';
 import { TaskStarter } from './tasks/task-starter.js';
 import { TasksStore } from './tasks/tasks.store.js';
 
@@ -73,6 +80,8 @@ import { TasksStore } from './tasks/tasks.store.js';
   providers: [
     AgentService,
     RunsService,
+    RunEventPages,
+    RunEvents,
     RunsStore,
     RunControlService,
     RunRecordsService,
@@ -87,6 +96,8 @@ import { TasksStore } from './tasks/tasks.store.js';
     ChatEventsStore,
     RunAuthority,
     RunLoop,
+    RunMetrics,
+    ResponseSchemas,
     RunQueue,
     RunIntake,
     RunWorker,
@@ -101,6 +112,7 @@ import { TasksStore } from './tasks/tasks.store.js';
     ChatAccess,
     MessagesStore,
     ModelCatalog,
+    ModelMetrics,
     ModelSettingsStore,
     ModelSlots,
     ModelsService,
@@ -117,11 +129,15 @@ import { TasksStore } from './tasks/tasks.store.js';
     AgentToolsService,
     TasksStore,
     TaskStarter,
+    TaskIntake,
+    TaskRoom,
   ],
   exports: [SubagentsService, RunsService, ApprovalRequests],
 })
 export class AgentModule implements BeforeApplicationShutdown {
+  constructor(@Inject(EventStreams) private readonly streams: EventStreams) {}
+
   beforeApplicationShutdown(): void {
-    EventStream.endAll();
+    this.streams.endAll();
   }
 }

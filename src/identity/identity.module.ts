@@ -15,6 +15,8 @@ import { InvitationsController } from './invitations/invitations.controller.js';
 import { InvitationsService } from './invitations/invitations.service.js';
 import { InvitationsStore } from './invitations/invitations.store.js';
 import { MailAllowance } from './invitations/mail-allowance.js';
+import { InvitationPagesController } from './invitations/pages/invitation-pages.controller.js';
+import { InvitationPages } from './invitations/pages/invitation-pages.js';
 import { Keyring } from './keys/keyring.js';
 import { KeysController } from './keys/keys.controller.js';
 import { KeysService } from './keys/keys.service.js';
@@ -36,6 +38,7 @@ import { SharedCredentials } from './shared-credentials.js';
   controllers: [
     AuditLogController,
     InvitationsController,
+    InvitationPagesController,
     KeysController,
     MembersController,
     ServiceAccountsController,
@@ -51,6 +54,7 @@ import { SharedCredentials } from './shared-credentials.js';
     InvitationLetter,
     MailAllowance,
     AcceptanceService,
+    InvitationPages,
     ServiceAccountsService,
     ServiceAccountsStore,
     ServiceAccountKeysService,

@@ -8,12 +8,15 @@ import { ServiceAccount } from './service-accounts/service-account.entity.js';
 import { RefreshToken } from './sessions/refresh-token.entity.js';
 import { Session } from './sessions/session.entity.js';
 
+export { InvitedAccounts } from './accounts/invited-accounts.js';
 export { hashPassword, passwordMatches } from './accounts/passwords.js';
 export { AuthService } from './auth/auth.service.js';
-export { readFields, readForm } from './auth/pages/form-body.js';
+export { EmailChangeService } from './auth/email/email-change.service.js';
+export { PasswordsService } from './auth/passwords/passwords.service.js';
 export { LoginProtection } from './auth/protection/login-protection.js';
 export { Quotas } from './auth/protection/quotas.js';
 export { SetupToken } from './auth/setup-token.js';
+export { type Front, Fronts } from './auth/visits/front.js';
 export {
   BudgetFields,
   BudgetReached,
@@ -28,14 +31,21 @@ export {
 } from './billing/index.js';
 export { IdentityModule } from './identity.module.js';
 export { MailAllowance } from './invitations/mail-allowance.js';
+export { acceptFrom } from './invitations/pages/accept-from.js';
+export { noticePage } from './invitations/pages/notices.js';
+export {
+  type Offer,
+  offerPage,
+  otherAccountHtml,
+  signInToGoOn,
+  type Tried,
+} from './invitations/pages/offer-page.js';
 export { KeysService } from './keys/keys.service.js';
 export { memberRemoved } from './members/members.events.js';
 export {
   DEFAULT_SCOPES,
   OAuthResources,
   OAuthTokens,
-  type PageVisit,
-  PageVisits,
   readOnly,
   stepUp,
   WorkspaceChoices,

@@ -6,14 +6,17 @@ import { Audit } from './audit/audit.js';
 import { Config } from './config/config.js';
 import { DatabaseConnection } from './database/connection.js';
 import { DatabaseModule } from './database/database.module.js';
+import { PoolWatch } from './database/pool-watch.js';
 import { Events } from './events/events.js';
 import { HttpModule } from './http/http.module.js';
 import { Log } from './log/log.js';
 import { MailModule } from './mail/mail.module.js';
 import { MaintenanceModule } from './maintenance/maintenance.module.js';
+import { MetricsModule } from './metrics/metrics.module.js';
 import { QueueModule } from './queue/queue.module.js';
 import { LiveProcesses } from './signals/live-processes.js';
 import { Signals } from './signals/signals.js';
+import { Workers } from './workers/workers.js';
 
 /** What the process was started with. */
 export interface PlatformParts {
@@ -33,6 +36,7 @@ export class PlatformModule {
       module: PlatformModule,
       imports: [
         DatabaseModule.with(entities),
+        MetricsModule,
         QueueModule,
         MailModule,
         MaintenanceModule,
@@ -44,12 +48,25 @@ export class PlatformModule {
         { provide: Log, useValue: log },
         { provide: DatabaseConnection, useValue: database },
         { provide: GuardedFetch, useValue: outgoing ?? new GuardedFetch() },
+        PoolWatch,
         Signals,
         LiveProcesses,
         Events,
         Audit,
+        Workers,
       ],
-      exports: [Config, Log, DatabaseConnection, GuardedFetch, Signals, LiveProcesses, Events, Audit],
+      exports: [
+        PoolWatch,
+        Config,
+        Log,
+        DatabaseConnection,
+        GuardedFetch,
+        Signals,
+        LiveProcesses,
+        Events,
+        Audit,
+        Workers,
+      ],
     };
   }
 }

@@ -7,9 +7,14 @@ import { ChangeLog } from './changes/change-log.js';
 import { ChangeRetention } from './changes/change-retention.js';
 import { ChangesController } from './changes/changes.controller.js';
 import { ChangesService } from './changes/changes.service.js';
+import { FileAuthors } from './changes/file-authors.js';
+import { IntentRecovery } from './changes/intent-recovery.js';
+import { NewestLogged } from './changes/newest-logged.js';
+import { RecordedWrites } from './changes/recorded-writes.js';
 import { SandboxWatch } from './changes/sandbox-watch.js';
 import { Scans } from './changes/scans.js';
 import { WorkspaceQuota } from './changes/workspace-quota.js';
+import { WriteIntents } from './changes/write-intents.js';
 import { ConsentWorkspaces } from './consent-workspaces.js';
 import { DuplicateController } from './duplicate/duplicate.controller.js';
 import { DuplicateJobs } from './duplicate/duplicate.jobs.js';
@@ -38,9 +43,11 @@ import { StoredElsewhere } from './metering/stored-elsewhere.js';
 import { OperationsController } from './operations/operations.controller.js';
 import { OperationsService } from './operations/operations.service.js';
 import { OperationsStore } from './operations/operations.store.js';
+import { RolesOfCallers } from './roles-of-callers.js';
 import { NamedShells } from './sandboxes/named-shells.js';
 import { RunningSandboxes } from './sandboxes/running-sandboxes.js';
 import { SandboxControlService } from './sandboxes/sandbox-control.service.js';
+import { SandboxPlaces } from './sandboxes/sandbox-places.js';
 import { SandboxesController } from './sandboxes/sandboxes.controller.js';
 import { SandboxesService } from './sandboxes/sandboxes.service.js';
 import { SearchController } from './search/search.controller.js';
@@ -60,6 +67,7 @@ import { Toolbox } from './tools/toolbox.js';
 import { ToolsController } from './tools/tools.controller.js';
 import { ToolsService } from './tools/tools.service.js';
 import {
+  SandboxUids,
   UnfinishedWrites,
   WORKSPACE_QUEUE,
   WorkspaceFolders,
@@ -94,8 +102,10 @@ import {
     WorkspacesService,
     WorkspacesStore,
     UnfinishedWrites,
+    SandboxUids,
     WorkspaceFolders,
     ConsentWorkspaces,
+    RolesOfCallers,
     WorkspaceJobs,
     WorkspaceMembersService,
     WorkspaceMembersStore,
@@ -106,7 +116,12 @@ import {
     ChangeLog,
     ChangeRetention,
     ChangesService,
+    NewestLogged,
+    WriteIntents,
+    IntentRecovery,
+    RecordedWrites,
     Scans,
+    FileAuthors,
     SandboxWatch,
     WorkspaceQuota,
     ArchivesService,
@@ -117,6 +132,7 @@ import {
     StorageMeter,
     StoredElsewhere,
     RunningSandboxes,
+    SandboxPlaces,
     SandboxControlService,
     EgressService,
     EgressSockets,
@@ -143,6 +159,7 @@ import {
     WorkspacesService,
     WorkspacesStore,
     WorkspaceFolders,
+    DuplicateService,
     FilesService,
     SandboxesService,
     RunFiles,
@@ -151,6 +168,7 @@ import {
     Toolbox,
     LongOutputs,
     ToolsService,
+    FileAuthors,
   ],
 })
 export class WorkspacesModule {}

@@ -14,7 +14,7 @@ export async function bench(work) {
   try {
     await work();
   } finally {
-    for (const clean of cleanups.reverse()) await clean();
+    for (const clean of cleanups.splice(0).reverse()) await clean();
   }
 }
 
@@ -62,6 +62,8 @@ export async function atelier(env = {}) {
     HOST: '127.0.0.1',
     LOG_LEVEL: 'warn',
     RATE_LIMIT_PER_MINUTE: '0',
+    STREAMS_PER_CREDENTIAL: '0',
+    STREAMS_PER_OWNER: '0',
     DATA_DIR,
     ...env,
   };

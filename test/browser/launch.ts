@@ -37,8 +37,11 @@ export async function launchChromium(): Promise<Browser> {
 /** Takes pictures for people to look at, of whole pages or what the screen shows, in files whose names begin with `of`. */
 export function picturesOf(of: string, whole = true) {
   mkdirSync(PICTURES, { recursive: true });
-  return (page: Page, name: string, fullPage = whole) =>
-    page.screenshot({ path: path.join(PICTURES, `${of}-${name}.png`), fullPage });
+  return async (page: Page, name: string, fullPage = whole) => {
+    const options = { path: path.join(PICTURES, `${of}-${name}.png`), fullPage };
+    // Chromium now and then cannot take a picture on a machine that does much else; the picture proves nothing by itself.
+    await page.screenshot(options).catch(() => page.screenshot(options));
+  };
 }
 
 /** Fills in the form of the sign-in page and sends it. */

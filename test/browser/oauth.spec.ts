@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { OAuthResources, OAuthTokens } from '../../src/identity/index.js';
+import { SCOPES } from '../../src/platform/access/policy.js';
 import { OAuthClient, startOAuthService } from '../harness/oauth.js';
 import type { Person, TestService } from '../harness/service.js';
 import { DESKTOP, fitsWidth, launchChromium, PHONE, picturesOf, SCREENS, signIn } from './launch.js';
@@ -39,10 +40,10 @@ afterAll(async () => {
   await service?.stop();
 });
 
-async function begin(options: BrowserContextOptions) {
+async function begin(options: BrowserContextOptions, scope = 'read write') {
   const context = await chromium.newContext(options);
   const page = await context.newPage();
-  const request = await client.request({ scope: 'read write', redirect_uri });
+  const request = await client.request({ scope, redirect_uri });
   await page.goto(client.address(request.parameters));
   return { page, request, context };
 }
@@ -74,6 +75,35 @@ describe.each(SCREENS)('on %s', (name, options) => {
     const actor = await service.app.get(OAuthTokens, { strict: false }).verify(tokens.access_token, mcp);
     expect(actor?.credential.workspace_ids).toEqual([workspace]);
     expect(actor?.credential.scopes).not.toContain('files:write');
+    await context.close();
+  });
+});
+
+describe.each(SCREENS)('what is asked for, on %s', (name, options) => {
+  it('is shown in full, the strongest first, and nothing of it is folded', async () => {
+    const scope = ['read', 'write', ...SCOPES.filter(each => each.endsWith(':write'))].join(' ');
+    const { page, context } = await begin(options, scope);
+    await signIn(page, ada);
+    await page.getByRole('heading', { name: 'Let Desk Assistant in?' }).waitFor();
+    await picture(page, `${name}-administration`);
+    expect(await page.locator('details').count()).toBe(0);
+    const groups = page.locator('.asked');
+    expect(await groups.getByRole('heading').allTextContents()).toEqual([
+      'Administer',
+      'Open to others or grant rights, each time after asking you',
+      'Change and run',
+      'Look',
+    ]);
+    expect(await page.getByText('Administer, change and look').isVisible()).toBe(true);
+    expect(await page.getByText('It administers: accounts').isVisible()).toBe(true);
+    for (const text of await page.locator('.asked li').all()) expect(await text.isVisible()).toBe(true);
+    for (const told of ['Share a file or folder by a link', 'Set which hosts', 'Make accounts for programs'])
+      expect(await page.getByText(told).first().isVisible()).toBe(true);
+    if (options.javaScriptEnabled !== false) {
+      const isCut = 'each => each.scrollHeight > each.clientHeight + 1';
+      expect(await page.evaluate(`[...document.querySelectorAll('.asked')].some(${isCut})`)).toBe(false);
+    }
+    if (options.javaScriptEnabled !== false) expect(await fitsWidth(page)).toBe(true);
     await context.close();
   });
 });

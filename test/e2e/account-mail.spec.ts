@@ -67,6 +67,75 @@ async function resetToken(): Promise<string> {
 
 const verificationToken = async () => tokenIn((await smtp.mailsTo(ada.email)).at(0), '/auth/verify');
 
+describe('another e-mail address', () => {
+  let count = 0;
+  const newAddress = () => `moved${++count}@example.com`;
+  const ask = (email: string, password = ada.password, by = ada) =>
+    by.client.post('/api/auth/email', { email, password });
+  const linkFor = async (email: string) => {
+    expect((await ask(email.replace('moved', 'MOVED'))).body).toEqual({ sent: true });
+    return tokenIn((await smtp.mailsTo(email)).at(-1), '/auth/email');
+  };
+  const move = (token: string) => stranger().post('/api/auth/email/confirm', { token });
+
+  it('is taken once its mail was opened; sessions stay, and the old address is told', async () => {
+    const email = newAddress();
+    const reset = await resetToken();
+    const token = await linkFor(email);
+    expect((await ada.client.get('/api/auth/me')).body.email).toBe(ada.email);
+    const answers = await Promise.all([move(token), move(token)]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 410]);
+    const { body } = await ada.client.get('/api/auth/me');
+    expect([body.email, typeof body.email_verified_at]).toEqual([email, 'string']);
+    expect((await stranger().post('/api/auth/login', { email, password: ada.password })).status).toBe(200);
+    expect((await signIn(ada.password)).status).toBe(401);
+    expect((await confirm(reset)).status).toBe(410);
+    const told = (await smtp.mailsTo(ada.email, 3)).at(-1);
+    expect(told?.text).toContain(`has the address ${email} from now on`);
+  });
+
+  it('needs the password, a sign-in, and another address than that of the account', async () => {
+    const email = newAddress();
+    expect((await ask(email, 'wrong')).status).toBe(403);
+    expect((await ask('no address')).status).toBe(422);
+    expect((await ask(ada.email)).status).toBe(422);
+    expect((await stranger().post('/api/auth/email', { email, password: ada.password })).status).toBe(401);
+    const key = await service.key(ada);
+    expect((await key.post('/api/auth/email', { email, password: ada.password })).status).toBe(403);
+    expect(smtp.mails.flatMap(({ to }) => to)).not.toContain(email);
+  });
+
+  it('tells nobody but its owner whether it has an account', async () => {
+    const grace = await service.person('Grace');
+    const [taken, free] = [await ask(grace.email), await ask(newAddress())];
+    expect([taken.status, taken.body]).toEqual([free.status, free.body]);
+    const again = await ask(grace.email);
+    expect(again.status).toBe(200);
+    const token = tokenIn((await smtp.mailsTo(grace.email, 3)).at(-1), '/auth/email');
+    const { status, body } = await move(token);
+    expect([status, body.detail]).toEqual([409, expect.stringContaining('has an account')]);
+    expect((await ada.client.get('/api/auth/me')).body.email).toBe(ada.email);
+  });
+
+  it('belongs to one of two who move to it at once', async () => {
+    const email = newAddress();
+    const grace = await service.person('Grace');
+    const first = await linkFor(email);
+    await ask(email, grace.password, grace);
+    const second = tokenIn((await smtp.mailsTo(email, 2)).at(-1), '/auth/email');
+    const answers = await Promise.all([move(first), move(second)]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+  });
+
+  it('is not taken by a link that is old, or by the one before the last', async () => {
+    const first = await linkFor(newAddress());
+    const second = await linkFor(newAddress());
+    expect((await move(first)).status).toBe(410);
+    await expire(ada);
+    expect((await move(second)).status).toBe(410);
+  });
+});
+
 describe('a lost password', () => {
   it('is replaced through a link, which proves the address and ends all sessions', async () => {
     const token = await resetToken();

@@ -138,6 +138,48 @@ describe('the catalog', () => {
   });
 });
 
+describe('a credential that only reads', () => {
+  const scopes = ['actions:read', 'workspaces:read', 'files:read', 'chats:read'];
+
+  it('runs what reads, and is refused what writes by the scope that it lacks', async () => {
+    const key = await service.key(ada, { scopes });
+    const read = await run(key, 'workspace_read');
+    expect([read.status, read.body.output.id]).toEqual([200, workspace_id]);
+    expect((await run(key, 'file_list')).status).toBe(200);
+    const refused = await run(key, 'file_write', { input: { path: 'read-only.txt', content: 'x' } });
+    expect([refused.status, refused.body.detail]).toEqual([403, 'This key lacks the scope actions:run']);
+    const running = await service.key(ada, { scopes: [...scopes, 'actions:run'] });
+    const still = await run(running, 'file_write', { input: { path: 'read-only.txt', content: 'x' } });
+    expect([still.status, still.body.detail]).toEqual([403, 'This key lacks the scope files:write']);
+    const beyond = await run(key, 'approval_list', { input: { workspace_id } });
+    expect([beyond.status, beyond.body.detail]).toEqual([403, 'This key lacks the scope approvals:read']);
+    for (const answer of [refused, still, beyond])
+      expect(await ledger(answer.headers.get('action-run-id') ?? '')).toMatchObject({
+        status: 'refused',
+        error: { status: 403, detail: answer.body.detail },
+        workspace_id,
+      });
+    expect(existsSync(inWorkspace('read-only.txt'))).toBe(false);
+  });
+
+  it('is shown what it could run, and nothing else', async () => {
+    const shown = await all(await service.key(ada, { scopes }), '/api/actions');
+    expect(names(shown)).toEqual(expect.arrayContaining(['workspace_read', 'file_read', 'chat_list']));
+    expect(new Set(shown.map(({ effect }) => effect))).toEqual(new Set(['read']));
+    for (const { name, scopes: needed } of shown)
+      expect([name, needed.filter((scope: string) => !scopes.includes(scope))]).toEqual([name, []]);
+  });
+
+  it('of a viewer is shown what a viewer may do, without a workspace as well', async () => {
+    const shown = names(await all(viewer.client, '/api/actions'));
+    const inIt = await all(viewer.client, `/api/actions?workspace_id=${workspace_id}`);
+    expect(names(inIt)).toEqual(expect.arrayContaining(['file_read', 'workspace_read', 'run_status']));
+    for (const name of ['file_write', 'agent_send', 'approval_decide', 'workspace_delete'])
+      expect(names(inIt)).not.toContain(name);
+    for (const { name } of inIt) expect(shown).toContain(name);
+  });
+});
+
 describe('a run', () => {
   it('does what the route does, fills in the workspace, and is in the ledger', async () => {
     const input = { path: 'notes/plan.md', content: 'The plan' };
@@ -178,7 +220,7 @@ describe('a run', () => {
     const absent = await run(ada.client, 'file_read', { input: { path: 'nowhere.txt' } });
     expect(absent.status).toBe(404);
     expect(await ledger(absent.headers.get('action-run-id') ?? '')).toMatchObject({
-      status: 'error',
+      status: 'refused',
       error: { status: 404, detail: absent.body.detail },
       organization_id: ada.organizationId,
     });
@@ -383,6 +425,16 @@ const exec = (client: Client, name: string, input: Json = {}) =>
   client.post(`/api/actions-exec/${name}`, { input });
 
 describe('an exec token', () => {
+  it('is nothing that one could ask for, which the refusal and the description say', async () => {
+    const { status, body } = await ada.client.get('/api/actions-exec');
+    expect([status, body.detail]).toEqual([
+      401,
+      expect.stringContaining('which only sandboxes of runs have'),
+    ]);
+    const { exec_token } = (await service.stranger.get('/api/openapi.json')).body.components.securitySchemes;
+    expect(exec_token.description).toContain('there is no call that gives you one');
+  });
+
   it('runs actions in its workspace, and the ledger says for whom', async () => {
     const { status, body } = await exec(await mint(), 'file_write', { path: 'exec.txt', content: 'x' });
     expect([status, body.status]).toEqual([200, 'completed']);
@@ -468,6 +520,32 @@ describe('an exec token', () => {
     go();
     await agent.ended(sent);
     expect((await exec(token, 'file_list')).status).toBe(401);
+  });
+
+  it('of a run starts tasks of it, as many as it may have, however many ask at once', async () => {
+    const agent = new AgentClient(ada.client);
+    model.otherwise(() => ({ hang: true }));
+    const sent = await agent.send('go', { workspace_id, model: 'local/small' });
+    await agent.until(sent, ({ event }) => event === 'step.started');
+    const token = await mint({ caller: { kind: 'run', id: sent.call_id } });
+    const asked = Array.from({ length: 20 }, (_, n) =>
+      exec(token, 'agent_send', { message: `task ${n}`, model: 'local/small' }),
+    );
+    const answers = await Promise.all(asked);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(8);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(12);
+    const { body } = await ada.client.get(`/api/agent/runs?parent_call_id=${sent.call_id}`);
+    expect(body.items).toHaveLength(8);
+    const [stopped, late] = await Promise.all([
+      ada.client.post('/api/agent/stop', { call_id: sent.call_id }),
+      exec(token, 'agent_send', { message: 'late' }),
+    ]);
+    expect(stopped.status).toBe(200);
+    expect([401, 409, 429]).toContain(late.status);
+    const open = "select id from run where parent_id = $1 and status = 'pending'";
+    expect(await service.database.query(open, [sent.call_id])).toEqual([]);
+    expect((await exec(token, 'agent_send', { message: 'later' })).status).toBe(401);
+    model.otherwise({ text: 'Done.' });
   });
 
   it('does no more than its person still may', async () => {

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { ApprovalRequests } from '../../src/agents/index.js';
 import type { Actor } from '../../src/platform/access/actor.js';
@@ -247,10 +248,14 @@ describe('a call that a person is asked about', () => {
   it('counts not towards the seconds that a run may take', async () => {
     await policy({ write: 'ask' });
     const { run, asked } = await waitingRun([write('slow.txt')], { budget: { max_seconds: 5 } });
-    await service.database.query(
-      "update run set started_at = started_at - interval '1 hour', waiting_since = waiting_since - interval '1 hour' where id = $1",
-      [run.call_id],
-    );
+    // The question can be seen before the run has stopped to wait for its answer.
+    const anHourAgo = () =>
+      service.database.query(
+        `update run set started_at = started_at - interval '1 hour', waiting_since = waiting_since - interval '1 hour'
+         where id = $1 and waiting_since is not null returning id`,
+        [run.call_id],
+      );
+    while ((await anHourAgo()).length === 0) await sleep(20);
     model.reply({ text: 'In time.' });
     await decide(asked[0]?.id, { decision: 'allow' });
     expect((await agent.ended(run)).result.response).toBe('In time.');
@@ -260,7 +265,13 @@ describe('a call that a person is asked about', () => {
 describe('the policy of a workspace', () => {
   it('is the default until an admin sets it', async () => {
     const read = (client = ada.client) => client.get(`/api/workspaces/${workspace_id}/approval-policy`);
-    const standard = { read: 'auto', write: 'auto', destructive: 'ask', deadline_seconds: 3600 };
+    const standard = {
+      read: 'auto',
+      write: 'auto',
+      destructive: 'ask',
+      expose: 'ask',
+      deadline_seconds: 3600,
+    };
     expect((await read(viewer.client)).body).toEqual({ workspace_id, ...standard, is_default: true });
     expect((await policy({ write: 'ask' }, editor.client)).status).toBe(403);
     expect((await policy({ write: 'ask' }, stranger.client)).status).toBe(404);

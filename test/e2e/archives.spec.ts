@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import {
   mkdirSync,
   mkdtempSync,
@@ -115,10 +116,28 @@ describe('extracting', () => {
       expect([status, body.files, body.bytes, body.skipped]).toEqual([200, 2, 2, ['link', 'hard', 'null']]);
       expect(await list(workspace, to)).toEqual([`${to}/a.txt`, `${to}/dir`, `${to}/dir/b.txt`]);
     }
+    await upload(workspace, 'plain/a.txt', Buffer.from('mine'));
     expect(await extract(workspace, 'x.tar', 'plain')).toMatchObject({
       status: 409,
       body: { detail: expect.stringContaining('plain/a.txt') },
     });
+  });
+
+  it('unpacks more at once than have places, each whole, and no more than there is room for', async () => {
+    const workspace = await service.workspace(ada);
+    await upload(workspace, 'small.tar', await tarOf([[{ name: 'a' }, 'A']]));
+    const small = await Promise.all(
+      Array.from({ length: 12 }, (_, n) => extract(workspace, 'small.tar', `small/${n}`)),
+    );
+    expect(small.map(({ status }) => status)).toEqual(Array.from({ length: 12 }, () => 200));
+    expect((await list(workspace, 'small')).filter(name => name.endsWith('/a'))).toHaveLength(12);
+
+    const large = await service.workspace(ada);
+    await upload(large, 'large.tar', await tarOf([[{ name: 'b' }, randomBytes(150_000).toString('hex')]]));
+    const some = await Promise.all(
+      Array.from({ length: 8 }, (_, n) => extract(large, 'large.tar', `large/${n}`)),
+    );
+    expect(some.map(({ status }) => status).sort()).toEqual([200, 200, 413, 413, 413, 413, 413, 413]);
   });
 
   it.each(['../evil', '/etc/evil', 'a/../../evil'])('refuses the path %s, and writes nothing', async name => {
@@ -231,6 +250,34 @@ describe('a hostile archive', () => {
     expect(await list(workspace, '')).toEqual(['x.tar']);
   });
 
+  it('can be repeated: files that are there as the archive has them are left alone', async () => {
+    const workspace = await service.workspace(ada);
+    const contents: [string, string][] = [
+      ['a', 'one'],
+      ['d/b', 'two'],
+      ['d/c', 'x'.repeat(200_000)],
+    ];
+    await upload(workspace, 'x.tar', await tarOf(contents.map(([name, content]) => [{ name }, content])));
+    await upload(workspace, 'x.zip', await zipOf(Object.fromEntries(contents)));
+    await extract(workspace, 'x.tar');
+    await ada.client.delete(`${files(workspace)}?path=out/d/b`);
+    expect(await extract(workspace, 'x.zip')).toMatchObject({
+      status: 200,
+      body: { files: 1, unchanged: 2 },
+    });
+    expect(await extract(workspace, 'x.tar')).toMatchObject({
+      status: 200,
+      body: { files: 0, unchanged: 3 },
+    });
+    await upload(workspace, 'out/d/c', Buffer.from('y'.repeat(200_000)));
+    await ada.client.delete(`${files(workspace)}?path=out/a`);
+    expect(await extract(workspace, 'x.tar')).toMatchObject({
+      status: 409,
+      body: { detail: '"out/d/c" is there already, and is not as in the archive; nothing was unpacked' },
+    });
+    expect(await list(workspace, 'out')).not.toContain('out/a');
+  });
+
   it('with a file of holes writes none of them', async () => {
     const workspace = await service.workspace(ada);
     const holes = path.join(scratch, 'holes');
@@ -248,6 +295,7 @@ describe('a hostile archive', () => {
     await upload(workspace, 'x.tar', await tarOf([[{ name }, 'x']]));
     expect(await extract(workspace, 'x.tar')).toMatchObject({ status: 200, body: { files: 1 } });
     expect(await list(workspace, 'out')).toEqual([`out/${name}`]);
+    await upload(workspace, `out/${name}`, Buffer.from('y'));
     const { status, body } = await extract(workspace, 'x.tar');
     expect([status, body.detail]).toEqual([409, expect.stringContaining('is there already')]);
     const absent = await ada.client.get(`${files(workspace)}/content?path=${encodeURIComponent(`${name}2`)}`);
@@ -344,4 +392,13 @@ describe('quotas', () => {
     expect(await post('move', { from: 'd1', to: 'x/y/d1' })).toBe(409);
     expect(await post('move', { from: 'd1', to: 'a/d1' })).toBe(200);
   });
+});
+
+it('an edit counts by what it makes of the file, before it is made', async () => {
+  const workspace = await service.workspace(ada);
+  await ada.client.put(`${files(workspace)}/content`, { path: 'a.txt', content: 'ab'.repeat(50) });
+  const edit = { path: 'a.txt', old_text: 'a', new_text: 'x'.repeat(100_000), replace_all: true };
+  const { status, body } = await ada.client.post(`${files(workspace)}/edit`, edit);
+  expect([status, body.detail]).toEqual([413, expect.stringContaining('this takes 4999950 more')]);
+  expect((await ada.client.get(`${files(workspace)}/stat?path=a.txt`)).body.size).toBe(100);
 });

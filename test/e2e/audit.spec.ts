@@ -145,3 +145,29 @@ describe('an entry', () => {
     expect(left.length).toBeGreaterThanOrEqual(2);
   });
 });
+
+describe('a credential that is limited to workspaces', () => {
+  it('is told of these alone, in the audit log and in the sums of usage', async () => {
+    const [seen, unseen] = [await service.workspace(ada), await service.workspace(ada, { name: 'Hidden' })];
+    const key = await service.key(ada, { workspace_ids: [seen] });
+    const query = `/api/organizations/${ada.organizationId}/audit?limit=200`;
+    const { status, body } = await key.get(query);
+    expect(status).toBe(200);
+    expect(body.items.length).toBeGreaterThan(0);
+    expect(new Set(body.items.map((entry: Json) => entry.workspace_id))).toEqual(new Set([seen]));
+    expect((await key.get(`${query}&target_id=${unseen}`)).body.items).toEqual([]);
+    expect((await ada.client.get(`${query}&target_id=${unseen}`)).body.items).not.toEqual([]);
+    for (const workspace of [seen, unseen])
+      await service.database.query(
+        `insert into usage_entry (time, organization_id, workspace_id, actor_id, kind, cost_usd)
+        values (now(), $1, $2, $3, 'model_call', 1)`,
+        [ada.organizationId, workspace, ada.id],
+      );
+    const usage = `/api/organizations/${ada.organizationId}/billing`;
+    const grouped = (await key.get(`${usage}/usage?group_by=workspace`)).body;
+    expect(grouped.items.map((group: Json) => group.key)).toEqual([seen]);
+    expect(grouped.total.spend_usd).toBe(1);
+    expect((await key.get(usage)).body.usage.spend_usd).toBe(1);
+    expect((await ada.client.get(`${usage}/usage?group_by=workspace`)).body.total.spend_usd).toBe(2);
+  });
+});

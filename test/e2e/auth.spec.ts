@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Browser } from '../harness/browser.js';
 import { Client } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';
 
@@ -188,5 +189,83 @@ describe('API keys', () => {
       organization_id: other.id,
       role: 'owner',
     });
+  });
+});
+
+describe('signing out', () => {
+  const signIn = async () => {
+    const { body } = await service.stranger.post('/api/auth/login', {
+      email: ada.email,
+      password: ada.password,
+    });
+    return { body, client: new Client(service.url, { authorization: `Bearer ${body.access_token}` }) };
+  };
+
+  it('needs no more than the session', async () => {
+    const { body, client } = await signIn();
+    const other = await signIn();
+    expect((await client.post('/api/auth/logout')).body).toEqual({ signed_out: true });
+    expect((await client.get('/api/auth/me')).status).toBe(401);
+    const { refresh_token } = body;
+    expect((await service.stranger.post('/api/auth/refresh', { refresh_token })).status).toBe(401);
+    expect((await other.client.get('/api/auth/me')).status).toBe(200);
+  });
+
+  it('is for sign-ins', async () => {
+    const { status, body } = await service.stranger.post('/api/auth/logout', {});
+    expect([status, body.detail]).toEqual([401, expect.stringContaining('refresh_token')]);
+    expect((await (await service.key(ada)).post('/api/auth/logout')).status).toBe(403);
+  });
+});
+
+describe('the address of the service', () => {
+  it('is a page for people, and links for programs', async () => {
+    const page = await service.stranger.raw('GET', '/', { headers: { accept: 'text/html,*/*;q=0.8' } });
+    const html = await page.text();
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    for (const part of ['/docs', '/mcp', '/api/auth/login', '/api/health']) expect(html).toContain(part);
+    for (const link of html.matchAll(/href="([^"]+)"/g))
+      expect((await service.stranger.raw('GET', link[1] ?? '')).status).toBeLessThan(402);
+    for (const accept of ['application/json', '*/*']) {
+      const { status, body } = await service.stranger.with({ accept }).get('/');
+      expect([status, body.name]).toEqual([200, 'Atelier']);
+      expect(body.openapi).toMatch(/\/api\/openapi\.json$/);
+    }
+  });
+});
+
+// Last, as another service takes the strategies of sign-in over from the first.
+describe.each(['invite', 'closed'])('with REGISTRATION=%s', REGISTRATION => {
+  it('says what to do, and takes an invited person in or says why not', async () => {
+    const other = await TestService.start({ REGISTRATION });
+    try {
+      const owner = await other.person('Owner');
+      const input = { email: 'new@example.com', password: 'correct horse', name: 'New' };
+      const alone = await other.stranger.post('/api/auth/register', input);
+      expect(alone.status).toBe(403);
+      expect(alone.body.detail).toMatch(
+        REGISTRATION === 'invite' ? /open the link of an invitation/ : /takes no new accounts; ask/,
+      );
+      const { body } = await owner.client.post(`/api/organizations/${owner.organizationId}/invitations`, {
+        email: input.email,
+      });
+      const { pathname } = new URL(body.link);
+      const browser = new Browser(other.url);
+      const page = await browser.open(pathname);
+      const accepted = await other.stranger.post(`/api${pathname}/accept`, {
+        name: 'New',
+        password: input.password,
+      });
+      if (REGISTRATION === 'invite') {
+        expect(page.html).toContain('Create account and accept');
+        expect(accepted.body.account_created).toBe(true);
+      } else {
+        expect(page.html).toContain('this installation takes no new ones');
+        expect(accepted.status).toBe(403);
+        expect(accepted.body.detail).toContain('REGISTRATION=invite');
+      }
+    } finally {
+      await other.stop();
+    }
   });
 });

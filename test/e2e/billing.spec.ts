@@ -8,6 +8,7 @@ import { v7 } from 'uuid';
 import { RunQueue } from '../../src/agents/agent/run-queue.js';
 import { BudgetReached, Budgets, enterModelCall } from '../../src/identity/index.js';
 import { Database } from '../../src/platform/database/database.js';
+import { Maintenance } from '../../src/platform/maintenance/maintenance.js';
 import { StorageMeter } from '../../src/workspaces/metering/storage-meter.js';
 import { FakeOpenAi } from '../fakes/openai-server.js';
 import { FakeSmtpServer } from '../fakes/smtp-server.js';
@@ -44,7 +45,7 @@ beforeAll(async () => {
     SMTP_URL: smtp.url,
   });
   // Storage is measured here only when a test says so.
-  await service.database.query("delete from bullmq.job where queue = 'maintenance'");
+  await service.app.get(Maintenance, { strict: false }).beforeApplicationShutdown();
   stranger = await service.person('Mallory');
 });
 afterAll(async () => {
@@ -208,9 +209,7 @@ describe('usage', () => {
       '2031-05-01T11:00:00.000Z',
     ]);
     for (const { byte_hours } of entries) expect(byte_hours).toBeGreaterThanOrEqual(1_000_000);
-    const scheduled = await service.database.query(
-      "select 1 from bullmq.scheduler where scheduler_id = 'measure_storage'",
-    );
+    const scheduled = await service.database.query("select 1 from chore where name = 'measure_storage'");
     expect(scheduled).toHaveLength(1);
   });
 });
@@ -459,6 +458,21 @@ describe('alerts', () => {
       team.owner.organizationId,
     ]);
     expect(rows).toHaveLength(3);
+  });
+
+  it('are due again when the budget was raised above what is spent', async () => {
+    const team = await Team.make();
+    await team.budget({ monthly_usd: 1, alerts: [50, 100] });
+    model.reply(answer(5_000));
+    await team.agent.run('Hello', team.place);
+    const fired = async () => (await team.billing()).budget.alerts_fired.map(({ percent }: Json) => percent);
+    expect(await fired()).toEqual([50]);
+    await team.budget({ monthly_usd: 10, alerts: [50, 100] });
+    expect(await fired()).toEqual([]);
+    await team.budget({ monthly_usd: 0.5, alerts: [50, 100] });
+    expect(await fired()).toEqual([50, 100]);
+    const mails = await smtp.mailsTo(team.owner.email, 4);
+    expect(mails.filter(({ headers }) => headers.get('subject')?.includes('has spent 50%'))).toHaveLength(2);
   });
 });
 

@@ -76,6 +76,63 @@ function start(environment: Record<string, string>): ServiceProcess {
   return service;
 }
 
+/** One thing that the operator wants done, with `input` on standard input; its exit code and what it said. */
+async function operate(environment: Record<string, string>, words: string[], input = '') {
+  const { PATH = '', HOME = '' } = process.env;
+  const env = { PATH, HOME, ...environment };
+  const command = new ServiceProcess(spawn(process.execPath, ['dist/src/main.js', ...words], { env }));
+  command.child.stdin?.end(input);
+  return { code: await command.exited, said: command.output };
+}
+
+async function signsIn(port: number, email: string, password: string): Promise<boolean> {
+  const client = new Client(`http://127.0.0.1:${port}`);
+  return (await client.post('/api/auth/login', { email, password })).status === 200;
+}
+
+describe('an operator who lost a password', () => {
+  it('sets another, and moves an account, while the embedded service runs and while it does not', async () => {
+    const port = await unusedPort();
+    const environment = { DATA_DIR: folder(), PORT: String(port) };
+    const service = start(environment);
+    await service.says(/Atelier is ready/);
+    const { email, password } = JSON.parse(
+      readFileSync(path.join(environment.DATA_DIR, 'credentials.json'), 'utf8'),
+    );
+    const client = new Client(`http://127.0.0.1:${port}`);
+    const { body } = await client.post('/api/auth/login', { email, password });
+    const session = client.with({ authorization: `Bearer ${body.access_token}` });
+    const running = await operate(environment, ['set-password', email], 'another password\n');
+    expect(running).toEqual({
+      code: 0,
+      said: expect.stringMatching(/is set; \d+ of its sessions were ended/),
+    });
+    expect((await session.get('/api/auth/me')).status).toBe(401);
+    expect(await signsIn(port, email, password)).toBe(false);
+    expect(await signsIn(port, email, 'another password')).toBe(true);
+    expect((await operate(environment, ['set-email', email, 'me@example.com'])).code).toBe(0);
+    expect(await signsIn(port, 'me@example.com', 'another password')).toBe(true);
+
+    service.child.kill('SIGTERM');
+    await service.exited;
+    const stopped = await operate(environment, ['set-password', 'me@example.com'], 'the third password\n');
+    expect(stopped.code).toBe(0);
+    for (const [words, input, said] of [
+      [['set-password', 'nobody@example.com'], 'the third password', 'No account has the address'],
+      [['set-password', 'me@example.com'], 'short', 'must have 8 to 256 characters'],
+      [['set-password', 'me@example.com'], '', 'no password on standard input'],
+      [['set-email', 'me@example.com', 'no address'], '', 'is no e-mail address'],
+      [['set-pasword', 'me@example.com'], '', 'There is no such command'],
+    ] as [string[], string, string][])
+      expect(await operate(environment, words, input)).toEqual({
+        code: 1,
+        said: expect.stringContaining(said),
+      });
+    await start(environment).says(/Atelier is ready/);
+    expect(await signsIn(port, 'me@example.com', 'the third password')).toBe(true);
+  });
+});
+
 describe('with the embedded database', () => {
   it('furnishes a first workspace, prints what to paste, and keeps everything over a restart', async () => {
     const DATA_DIR = folder();
@@ -132,6 +189,42 @@ describe('with the embedded database', () => {
     await second.says(/Atelier is ready/);
   });
 
+  it('starts in a folder that keeps other users out, and says what cannot be done there', async () => {
+    const DATA_DIR = folder();
+    const PORT = String(await unusedPort());
+    chmodSync(DATA_DIR, 0o700);
+    const service = start({ DATA_DIR, PORT });
+    await service.says(/Atelier is ready/);
+    const { api_key, workspace_id } = JSON.parse(
+      readFileSync(path.join(DATA_DIR, 'credentials.json'), 'utf8'),
+    );
+    const client = new Client(`http://127.0.0.1:${PORT}`, { 'x-api-key': api_key });
+    const files = `/api/workspaces/${workspace_id}/files`;
+    for (const content of ['one', 'two'])
+      expect(await client.put(`${files}/content`, { path: 'a.txt', content })).toMatchObject({ status: 200 });
+    // Only where commands have users of their own.
+    if (process.getuid?.() !== 0) return;
+    const advice = `run "chmod o+x '${DATA_DIR}'"`;
+    expect(service.output.replaceAll('\\"', '"')).toContain(
+      `commands and the history of files need a way to DATA_DIR, and ${DATA_DIR} keeps other users out: ${advice}`,
+    );
+    expect(service.output).not.toContain('    at ');
+    expect(await client.get(`${files}/history?path=a.txt`)).toMatchObject({
+      status: 503,
+      body: { detail: expect.stringContaining(advice) },
+    });
+    const command = await client.post(`/api/workspaces/${workspace_id}/tools/bash`, {
+      input: { command: 'true' },
+    });
+    expect(JSON.stringify(command.body).replaceAll('\\"', '"')).toContain(advice);
+
+    chmodSync(DATA_DIR, 0o711);
+    const again = await client.post(`/api/workspaces/${workspace_id}/tools/bash`, {
+      input: { command: 'echo works' },
+    });
+    expect(JSON.stringify(again.body)).toContain('works');
+  });
+
   it('says in one sentence that the folder is in use', async () => {
     const DATA_DIR = folder();
     const first = start({ DATA_DIR, PORT: String(await unusedPort()) });
@@ -179,7 +272,7 @@ describe('with a database of the operator', () => {
     const second = { ...account, email: 'eve@example.com', setup_token };
     expect(await anyone.post('/api/auth/register', second)).toMatchObject({
       status: 403,
-      body: { detail: 'Registration is by invitation' },
+      body: { detail: expect.stringMatching(/^Registration is by invitation: open the link/) },
     });
   });
 
@@ -205,9 +298,42 @@ describe('with a database of the operator', () => {
     [{ PORT: 'eighty' }, 'PORT must be a whole number from 0 to 65535, not "eighty".'],
     [{ ROLE: 'boss' }, 'ROLE must be one of all, api, worker, not "boss".'],
     [{ DATABASE_URL: 'postgresql://127.0.0.1:1/none' }, 'The database in DATABASE_URL cannot be used'],
+    [{ DATABASE_URL: 'mysql://127.0.0.1/none' }, 'DATABASE_URL must be an address such as postgresql://'],
+    [{ PUBLIC_URL: 'foo' }, 'PUBLIC_URL must be the address of the service without a path, such as https://'],
+    [{ PUBLIC_URL: 'https://example.com/atelier' }, 'PUBLIC_URL must be the address of the service without'],
+    [{ HOST: '999.1.1.1' }, 'HOST must be an address of this machine'],
+    [{ REDIS_URL: 'redis://127.0.0.1:1' }, 'The Redis in REDIS_URL cannot be used: connect ECONNREFUSED'],
+    [{ REDIS_URL: 'localhost:6379' }, 'REDIS_URL must be an address such as redis://host:6379.'],
+    [{ DATA_DIR: '/dev/null' }, 'The folder of DATA_DIR, /dev/null, cannot be written (it is a file).'],
+    [{ DATA_DIR: '/dev/null/data' }, 'The folder of DATA_DIR, /dev/null/data, cannot be written'],
   ])('names the setting that is wrong: %o', async (environment, sentence) => {
     const service = start({ DATA_DIR: folder(), PORT: '0', ...environment });
     expect(await service.exited).toBe(1);
-    expect(service.output).toContain(sentence);
+    expect(service.output).toContain(`Atelier cannot run: ${sentence}`);
+    expect(service.output).not.toContain('    at ');
+  });
+
+  it.each([
+    [{ HOST: '192.0.2.1' }, 'HOST is 192.0.2.1, which is no address of this machine'],
+    [{ HOST: 'no-such-host.invalid' }, 'HOST is no-such-host.invalid, which is no address of this machine'],
+    [{ OPENAI_COMPATIBLE_BASE_URL: 'http://127.0.0.1:1/v1' }, 'OPENAI_COMPATIBLE_BASE_URL needs'],
+    [{ OPENAI_COMPATIBLE_MODELS: 'llama' }, 'OPENAI_COMPATIBLE_MODELS needs OPENAI_COMPATIBLE_BASE_URL'],
+  ])(
+    'names the setting that is wrong, also when the database is there: %o',
+    async (environment, sentence) => {
+      const { url } = await database();
+      const service = start({ DATABASE_URL: url, DATA_DIR: folder(), PORT: '0', ...environment });
+      expect(await service.exited).toBe(1);
+      expect(service.output).toContain('Atelier cannot run: ');
+      expect(service.output).toContain(sentence);
+      expect(service.output).not.toContain('    at ');
+    },
+  );
+
+  it('says so when a variable looks like a mistyped setting', async () => {
+    const { url } = await database();
+    const service = start({ DATABASE_URL: url, DATA_DIR: folder(), PORT: '0', REGISTATION: 'closed' });
+    await service.says(/REGISTATION is not a setting and has no effect; did you mean REGISTRATION\?/);
+    await service.says(/Atelier is ready/);
   });
 });

@@ -1,11 +1,12 @@
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Actor } from '../../src/platform/access/actor.js';
 import { ChangeRetention } from '../../src/workspaces/changes/change-retention.js';
+import { Scans } from '../../src/workspaces/changes/scans.js';
 import { SandboxesService } from '../../src/workspaces/sandboxes/sandboxes.service.js';
 import { Toolbox } from '../../src/workspaces/tools/toolbox.js';
 import { ServiceProcess } from '../faults/service-process.js';
@@ -50,6 +51,18 @@ const watch = (
 const isOf = (at: string) => (event: StreamEvent) => event.data.path === at;
 const brief = ({ id, data }: StreamEvent) => [id, data.kind, data.path];
 
+/** Holds the changes so far open, so that further writes become part of them however slow this machine is. */
+const holdOpen = (workspace: string) =>
+  service.database.query(
+    `update workspace_change set created_at = now() + interval '1 hour' where workspace_id = $1 and id is null`,
+    [workspace],
+  );
+const settle = (workspace: string) =>
+  service.database.query(
+    `update workspace_change set created_at = now() - interval '2 seconds' where workspace_id = $1 and id is null`,
+    [workspace],
+  );
+
 function actorOf({ id, email }: Person): Actor {
   const limits = { scopes: null, organization_id: null, workspace_ids: null, expires_at: null };
   return { type: 'user', id, name: 'Test', email, credential: { type: 'session', id, ...limits } };
@@ -69,8 +82,10 @@ describe('what callers write', () => {
     await ada.client.post(`${files(workspace)}/move`, { from: 'b.txt', to: 'c.txt' });
     await ada.client.post(`${files(workspace)}/copy`, { from: 'c.txt', to: 'dir/d.txt' });
     await ada.client.post(`${files(workspace)}/mkdir`, { path: 'empty' });
+    await holdOpen(workspace);
     await ada.client.post(`${files(workspace)}/mkdir`, { path: 'empty' });
     await ada.client.delete(`${files(workspace)}?path=dir&recursive=true`);
+    await settle(workspace);
     await write(workspace, 'end', '');
     const events = await watch(workspace, isOf('end'));
     expect(events.map(brief)).toEqual([
@@ -92,7 +107,10 @@ describe('what callers write', () => {
   it('is one change where one writer writes to one path within a second, and goes on after any number', async () => {
     const workspace = await service.workspace(ada);
     const key = await service.key(ada);
-    for (const content of ['1', '12', '123', '1234']) await write(workspace, 'a.txt', content, key);
+    await write(workspace, 'a.txt', '1', key);
+    await holdOpen(workspace);
+    for (const content of ['12', '123', '1234']) await write(workspace, 'a.txt', content, key);
+    await settle(workspace);
     await write(workspace, 'end', '');
     const events = await watch(workspace, isOf('end'));
     expect(events.map(brief)).toEqual([
@@ -201,6 +219,23 @@ describe('what a sandbox writes', () => {
     await write(workspace, 'hers', 'hers');
     await write(workspace, 'go', '');
     expect(await running).toMatchObject({ isError: false, changed: ['mine'] });
+  });
+
+  it('is not what went into an older change while the command ran; a mode is', async () => {
+    const workspace = await service.workspace(ada);
+    await write(workspace, 'melting', 'one');
+    await write(workspace, 'script', 'true');
+    const scans = service.app.get(Scans, { strict: false });
+    const scan = await scans.begin(workspace, { type: 'sandbox', id: ada.id }, 60);
+    // As if all of this took less than a second.
+    await service.database.query(
+      `update workspace_change set created_at = now() + interval '1 minute', captured = false where workspace_id = $1`,
+      [workspace],
+    );
+    await write(workspace, 'melting', 'two, longer');
+    chmodSync(path.join(folderOf(workspace), 'script'), 0o755);
+    const { changes } = await scans.settle(scan);
+    expect(changes.map(({ kind, path }) => `${kind} ${path}`)).toEqual(['modified script']);
   });
 
   it('is found in a large tree at little cost', async () => {

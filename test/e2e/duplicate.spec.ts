@@ -72,9 +72,10 @@ it('goes on after its worker was killed, shares no inode, and is shown to others
   });
   expect(last?.data.skipped).toEqual([
     'members',
-    'secrets',
-    'tokens',
-    'live deployments',
+    'chats and their runs',
+    'share links',
+    'file invitations',
+    'hosts that sandboxes may connect to',
     'earlier versions of files',
     'link',
   ]);
@@ -87,6 +88,28 @@ it('goes on after its worker was killed, shares no inode, and is shown to others
   await second.stop();
 });
 
+it('has the approval policy and the budget of the original, and not its way out', async () => {
+  const workspace = await service.workspace(ada);
+  const policy = { read: 'ask', write: 'deny', destructive: 'deny', deadline_seconds: 600 };
+  const budget = { monthly_usd: 3, hard_stop: true, alerts: [50] };
+  const set = [
+    await ada.client.patch(`/api/workspaces/${workspace}/approval-policy`, policy),
+    await ada.client.put(`/api/workspaces/${workspace}/budget`, budget),
+    await ada.client.patch(`/api/workspaces/${workspace}/egress`, {
+      mode: 'allow',
+      hosts: ['example.com'],
+    }),
+  ];
+  expect(set.map(({ status }) => status)).toEqual([200, 200, 200]);
+  const copy = `/api/workspaces/${await targetOf(await begin(workspace))}`;
+  expect((await ada.client.get(`${copy}/approval-policy`)).body).toMatchObject({
+    ...policy,
+    is_default: false,
+  });
+  expect((await ada.client.get(`${copy}/budget`)).body).toMatchObject({ ...budget, spent_usd: 0 });
+  expect((await ada.client.get(`${copy}/egress`)).body).toMatchObject({ mode: 'none', hosts: [] });
+});
+
 it('leaves out what is in its way, and what is larger than a file may be, and comes to its end', async () => {
   const workspace = await service.workspace(ada);
   fill(workspace, 2, 3, 10);
@@ -97,7 +120,7 @@ it('leaves out what is in its way, and what is larger than a file may be, and co
   const worker = await ServiceProcess.start(service, { ROLE: 'worker', MAX_FILE_BYTES: '1000000' });
   const last = (await toItsEnd(operation)).at(-1);
   expect(last).toMatchObject({ event: 'operation.completed', data: { status: 'completed', error: null } });
-  expect(last?.data.skipped.slice(5)).toEqual(['d0', 'd0/f0', 'd0/f1', 'd0/f2', 'd1/f0']);
+  expect(last?.data.skipped.slice(6)).toEqual(['d0', 'd0/f0', 'd0/f1', 'd0/f2', 'd1/f0']);
   expect(readdirSync(path.join(folderOf(target), 'd1')).sort()).toEqual(['f1', 'f2']);
   await worker.stop();
 });

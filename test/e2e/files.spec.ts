@@ -19,6 +19,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Client, Json } from '../harness/client.js';
 import { folderBecomes } from '../harness/folder.js';
 import { type Person, TestService } from '../harness/service.js';
+import { Visitor } from '../harness/visitor.js';
 
 const LIMIT = 8 * 1024 * 1024;
 const run = promisify(execFile);
@@ -250,6 +251,19 @@ describe('conditions of a write', () => {
       expect(await read('if/c.txt')).toBe('old');
     },
   );
+
+  it('are refused where only a part is sent: it would replace the whole', async () => {
+    await put('part.txt', '0123456789');
+    const headers = { 'content-range': 'bytes 0-1/10' };
+    const raw = await upload('part.txt', 'ab', headers);
+    expect([raw.status, await raw.json()]).toEqual([
+      400,
+      { detail: expect.stringContaining('Content-Range') },
+    ]);
+    const json = await ada.client.with(headers).put(`${base()}/content`, { path: 'part.txt', content: 'ab' });
+    expect(json.status).toBe(400);
+    expect(await read('part.txt')).toBe('0123456789');
+  });
 
   it('let exactly one of two writers through', async () => {
     for (let round = 0; round < 10; round++) {
@@ -538,6 +552,9 @@ describe('downloads', () => {
     ['a.txt', 'inline'],
     ['a.pdf', 'inline'],
     ['a.mp4', 'inline'],
+    ['a.md', 'inline'],
+    ['a.csv', 'inline'],
+    ['a.json', 'inline'],
     ['a.html', 'attachment'],
     ['a.htm', 'attachment'],
     ['a.xhtml', 'attachment'],
@@ -554,6 +571,17 @@ describe('downloads', () => {
     expect(headers.get('content-disposition')).toMatch(new RegExp(`^${kind};`));
     expect(headers.get('content-security-policy')).toContain('sandbox');
     expect((await download(`down/${name}`)).headers.get('content-disposition')).toMatch(/^attachment;/);
+  });
+
+  it('show Markdown as the text that it is', async () => {
+    await put('down/plan.md', '# Plan <script>');
+    const shown = await download('down/plan.md', {}, { inline: 'true' });
+    expect([shown.headers.get('content-type'), await shown.text()]).toEqual([
+      'text/plain; charset=utf-8',
+      '# Plan <script>',
+    ]);
+    expect(shown.headers.get('x-content-type-options')).toBe('nosniff');
+    expect((await download('down/plan.md')).headers.get('content-type')).toBe('text/markdown; charset=utf-8');
   });
 
   it('guess no type where a name tells none', async () => {
@@ -614,6 +642,24 @@ describe('edits', () => {
     expect((await edit({ old_text: '', new_text: 'z' })).status).toBe(422);
     expect((await edit({ path: 'edit/none', old_text: 'a', new_text: 'b' })).status).toBe(404);
     expect(await read('edit/a.txt')).toBe('x x');
+  });
+
+  it('are refused before the file is made that would be too large', async () => {
+    await put('edit/grows.txt', 'ab'.repeat(1000));
+    const grown = { path: 'edit/grows.txt', old_text: 'a', new_text: 'x'.repeat(100_000), replace_all: true };
+    const { status, body } = await edit(grown);
+    expect(status).toBe(413);
+    expect(body.detail).toContain(
+      `would have ${1000 * 100_001} bytes; a file that is edited may have ${LIMIT}`,
+    );
+    expect(await read('edit/grows.txt')).toBe('ab'.repeat(1000));
+  });
+
+  it('replace a hundred thousand places, in their order', async () => {
+    await put('edit/many.txt', 'ab'.repeat(120_000));
+    const many = { path: 'edit/many.txt', old_text: 'a', new_text: 'xy', replace_all: true };
+    expect((await edit(many)).body.replacements).toBe(120_000);
+    expect(await read('edit/many.txt')).toBe('xyb'.repeat(120_000));
   });
 
   it('take turns: none is lost among many at once', async () => {
@@ -720,7 +766,7 @@ describe('hostile paths', () => {
     'a\0b',
     'x/'.repeat(101),
     'y'.repeat(5000),
-    '.atelier-tmp-0',
+    '.atelier-tmp-000000000000-000000000000000000000000',
   ])('are refused: %j', async file => {
     for (const [method, address, body] of [...reads(file), ...writes(file)]) {
       const answer = await ada.client.json(method, address, body);
@@ -901,5 +947,66 @@ describe('access to files', () => {
     for (const way of reads('access/a.txt'))
       expect((await call(writer, way)).body).toEqual({ detail: 'This key lacks the scope files:read' });
     expect((await put('access/b.txt', 'B', writer)).status).toBe(200);
+  });
+});
+
+describe('a file of a gigabyte that takes no room on the disk', () => {
+  const GIB = 1024 ** 3;
+  const isUnread = async (work: () => Promise<unknown>) => {
+    const bytesRead = () => Number(/^rchar: (\d+)$/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1]);
+    const [before, memory] = [bytesRead(), process.memoryUsage.rss()];
+    await work();
+    expect(bytesRead() - before).toBeLessThan(GIB / 4);
+    expect(process.memoryUsage.rss() - memory).toBeLessThan(GIB / 2);
+  };
+  const sparse = (file: string, beginning = '', id = workspace) => {
+    mkdirSync(onDisk('sparse', id), { recursive: true });
+    writeFileSync(onDisk(`sparse/${file}`, id), beginning);
+    truncateSync(onDisk(`sparse/${file}`, id), GIB);
+    return `sparse/${file}`;
+  };
+
+  it('is not read as text, nor are its beginning and what follows confused', async () => {
+    const file = sparse('zeros.txt');
+    await isUnread(async () => {
+      const { status, body } = await ada.client.get(files('/content', { path: file }));
+      expect([status, body.detail]).toEqual([409, expect.stringContaining('download it instead')]);
+      const tool = await ada.client.post(`/api/workspaces/${workspace}/tools/read_file`, {
+        input: { path: file },
+      });
+      expect(tool.body).toMatchObject({ is_error: true, output: expect.stringContaining('download it') });
+    });
+  });
+
+  it('gives the lines at its beginning, and says that those at its end are too far', async () => {
+    const file = sparse('lines.txt', `${'line\n'.repeat(8_000_000)}`);
+    await isUnread(async () => {
+      const at = (fields: Record<string, string>) =>
+        ada.client.get(files('/content', { path: file, ...fields }));
+      const some = await at({ start_line: '2', end_line: '3' });
+      expect(some.body).toMatchObject({
+        content: 'line\nline\n',
+        size: GIB,
+        total_lines: null,
+        truncated: false,
+      });
+      const far = await at({ start_line: '7900000' });
+      expect([far.status, far.body.detail]).toEqual([413, expect.stringContaining('download it')]);
+    });
+  });
+
+  it('is shown, listed in the history and refused as an attachment without being read', async () => {
+    const workspace_id = await service.workspace(ada);
+    const path = sparse('shown.md', '# Large\n', workspace_id);
+    await isUnread(async () => {
+      const shared = await ada.client.post('/api/share', { workspace_id, path });
+      const page = await new Visitor(service.url).visit(new URL(shared.body.url).pathname);
+      expect(page.status).toBe(200);
+      const versions = await ada.client.get(`${base(workspace_id)}/history?${query({ path })}`);
+      expect(versions.body.items).toMatchObject([{ kept: false, not_kept_because: 'too_large' }]);
+      const message = { message: 'Look', workspace_id, attachments: [path] };
+      const sent = await ada.client.post('/api/agent/message', message);
+      expect([sent.status, sent.body.detail]).toEqual([413, expect.stringContaining('with its tools')]);
+    });
   });
 });

@@ -151,7 +151,10 @@ describe('versions', () => {
       '+++ "b/a\\"b/x\\\\y\\nz"',
     );
     await bash(workspace, 'mv case moved; rm run.sh; rm Case; mkdir Case; echo in > Case/f');
-    expect(await of(workspace, 'moved')).toMatchObject([{ kind: 'moved', from: 'case', kept: true }]);
+    expect(await of(workspace, 'moved')).toMatchObject([
+      { path: 'moved', kind: 'moved', from: 'case', kept: true },
+      { path: 'case', kind: 'created', kept: true },
+    ]);
     expect((await of(workspace, 'case'))[0]).toMatchObject({ kind: 'deleted', not_kept_because: 'deleted' });
     expect((await history(workspace, '?path=Case')).map(({ path, kind }) => [path, kind])).toEqual(
       expect.arrayContaining([
@@ -176,6 +179,57 @@ describe('versions', () => {
       (await ada.client.post(`${files(workspace)}/restore`, { path: 'new/Case', version: inTheWay.id }))
         .status,
     ).toBe(200);
+  });
+
+  it('follow files through moves, of themselves and of folders, and can be put back across them', async () => {
+    const workspace = await service.workspace(ada);
+    const move = async (from: string, to: string) =>
+      expect((await ada.client.post(`${files(workspace)}/move`, { from, to })).status).toBe(200);
+    const told = (items: Json[]) => items.map(({ path, kind }) => `${kind} ${path}`);
+
+    await write(workspace, 'a', 'another file');
+    await of(workspace, 'a'); // what is read becomes a version of its own
+    await ada.client.delete(`${files(workspace)}?path=a`);
+    await of(workspace, 'a');
+    await bash(workspace, 'echo one > a'); // of another writer, which does not melt
+    await of(workspace, 'a');
+    await write(workspace, 'a', 'two');
+    await move('a', 'dir/b');
+    await write(workspace, 'dir/b', 'three');
+    await of(workspace, 'dir/b');
+    await bash(workspace, 'mv dir other');
+    await write(workspace, 'a', 'a file after it');
+    const lineage = ['moved other/b', 'modified dir/b', 'moved dir/b', 'modified a', 'created a'];
+    const versions = await of(workspace, 'other/b');
+    expect(told(versions)).toEqual(lineage);
+    expect(told(await of(workspace, 'other'))).toEqual(lineage);
+    expect(told(await of(workspace, 'dir'))).toEqual(['deleted dir/b', ...lineage.slice(1)]);
+
+    const pages: Json[] = [];
+    for (let cursor = ''; ; ) {
+      const { body } = await ada.client.get(
+        `${files(workspace)}/history?path=other/b&limit=2${cursor && `&cursor=${cursor}`}`,
+      );
+      pages.push(...body.items);
+      if (body.next_cursor === null) break;
+      cursor = body.next_cursor;
+    }
+    expect(pages).toEqual(versions);
+
+    const first = { path: 'other/b', version: versions[4].id };
+    expect((await ada.client.post(`${files(workspace)}/restore`, first)).status).toBe(200);
+    expect(await read(workspace, 'other/b')).toBe('one\n');
+
+    // There and back: everything once.
+    await move('other/b', 'c');
+    await move('c', 'other/b');
+    expect(told(await of(workspace, 'other/b'))).toEqual([
+      'moved other/b',
+      'moved c',
+      'deleted other/b',
+      'modified other/b',
+      ...lineage,
+    ]);
   });
 
   it('keep the conditions of a restore', async () => {

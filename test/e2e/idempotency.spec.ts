@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { getQueueToken } from '@nestjs/bullmq';
-import type { Queue } from 'bullmq';
 import { apiDescription } from '../../src/api-description.js';
 import { IdempotencyLedger } from '../../src/platform/http/idempotency-ledger.js';
-import { MAINTENANCE_QUEUE } from '../../src/platform/maintenance/maintenance.js';
 import { WorkspaceFolders } from '../../src/workspaces/index.js';
 import type { Client, Json } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';
@@ -182,7 +180,6 @@ it('keeps the answer to a caller who went away before it came', async () => {
     await gate.promise;
     await original(workspace);
   };
-  const answered = whenAnswered();
   const call = request(`${service.url}/api/workspaces`, {
     method: 'POST',
     headers: { ...ada.client.headers, 'idempotency-key': key, 'content-type': 'application/json' },
@@ -193,22 +190,49 @@ it('keeps the answer to a caller who went away before it came', async () => {
   call.destroy();
   await closed;
   gate.resolve();
-  await answered;
   folders.create = original;
+  // Its answer is committed with it.
+  while ((await countOf('Gone')) === 0) await sleep(50);
   const again = await create(keyed(ada.client, key), 'Gone');
   expect(again.headers.get('idempotent-replayed')).toBe('true');
   expect(await countOf('Gone')).toBe(1);
 });
 
+describe('what is kept for one credential', () => {
+  const fill = (credential: string, requests: number, bytes: number) =>
+    service.database.query(
+      `insert into idempotent_request (credential_id, lookup, fingerprint, holder, leased_until, expires_at, answer)
+       select $1::uuid, int4send(n), '', gen_random_uuid(), now(), now() + interval '1 hour',
+         decode(repeat('00', $3), 'hex')
+       from generate_series(1, $2::int) n`,
+      [credential, requests, bytes],
+    );
+
+  it.each([
+    ['requests', 100_000, 0],
+    ['bytes of answers', 130, 1024 * 1024],
+  ])('is bounded in %s, and what is kept is answered still', async (_what, requests, bytes) => {
+    const made = await ada.client.post('/api/keys', { name: 'Full' });
+    const full = service.stranger.with({ 'x-api-key': made.body.api_key });
+    await fill(made.body.id, requests - 1, bytes);
+    const client = keyed(full, randomUUID());
+    const first = await create(client, 'Full');
+    expect(first.status).toBe(requests === 130 ? 429 : 200);
+    const refused = await create(keyed(full, randomUUID()), 'Beyond');
+    expect([refused.status, refused.body.detail]).toEqual([429, expect.stringContaining('without a key')]);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3000);
+    expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(3600);
+    if (first.status === 200) expect((await create(client, 'Full')).body).toEqual(first.body);
+    expect((await create(full, 'Beyond')).status).toBe(200);
+    expect((await create(keyed(ada.client, randomUUID()), 'Other')).status).toBe(200);
+    await service.database.query('delete from idempotent_request where credential_id = $1', [made.body.id]);
+  });
+});
+
 describe('answers that are over', () => {
-  it('are forgotten by a chore that the queue runs', async () => {
+  it('are forgotten by a chore', async () => {
     await create(keyed(ada.client, randomUUID()), 'Old');
     await service.database.query("update idempotent_request set expires_at = now() - interval '1 second'");
-    const queue = service.app.get<Queue>(getQueueToken(MAINTENANCE_QUEUE), { strict: false });
-    expect((await queue.getJobSchedulers()).map(({ key, every }) => [key, Number(every)])).toContainEqual([
-      'idempotency',
-      300_000,
-    ]);
     const ledger = service.app.get(IdempotencyLedger, { strict: false });
     const forget = ledger.deleteExpired.bind(ledger);
     const forgotten = new Promise<void>((resolve, reject) => {
@@ -218,7 +242,7 @@ describe('answers that are over', () => {
         return done;
       };
     });
-    await queue.add('idempotency', {}, { removeOnComplete: true });
+    await service.database.query("update chore set due_at = now() where name = 'idempotency'");
     await forgotten;
     expect(await rows()).toEqual([]);
   });
@@ -234,16 +258,3 @@ it('is described for every POST that takes a credential and JSON', async () => {
     expect(Object.keys(post.responses)).toEqual(expect.arrayContaining(['409', '422']));
   }
 });
-
-/** Resolves when the ledger has been given the next answer. */
-function whenAnswered(): Promise<void> {
-  const ledger = service.app.get(IdempotencyLedger, { strict: false });
-  const answer = ledger.answer.bind(ledger);
-  return new Promise(resolve => {
-    ledger.answer = async (...given) => {
-      ledger.answer = answer;
-      await answer(...given);
-      resolve();
-    };
-  });
-}

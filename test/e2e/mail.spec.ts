@@ -65,6 +65,33 @@ describe('outgoing mail', () => {
     expect(smtp.mails.flatMap(({ to }) => to)).not.toContain('never@example.com');
   });
 
+  it('is one line where it is about names, whatever these hold', async () => {
+    const owner = await service.person(
+      'Ada\r\nBcc: mallory@example.com\u2028You won!\n\nhttp://evil.example',
+    );
+    const name = `Engines\u202egnp.exe\r\n\r\n${'long '.repeat(20)}`;
+    const organization = (await owner.client.post('/api/organizations', { name })).body.id;
+    const workspace = await service.workspace(owner, { organization_id: organization });
+    const at = `/api/workspaces/${workspace}/files/content`;
+    await owner.client.put(at, { path: 'a\u2029b\u202e.txt', content: 'x' });
+    await owner.client.post(`/api/organizations/${organization}/invitations`, { email: 'one@example.com' });
+    await owner.client.post('/api/file-invitations', {
+      workspace_id: workspace,
+      path: 'a\u2029b\u202e.txt',
+      email: 'two@example.com',
+    });
+    for (const address of ['one@example.com', 'two@example.com']) {
+      const [mail] = await smtp.mailsTo(address);
+      const raw = mail?.raw ?? '';
+      expect(raw.slice(0, raw.indexOf('\r\n\r\n'))).not.toMatch(/^bcc:/im);
+      const text = mail?.text ?? '';
+      for (const part of [text, mail?.html ?? ''])
+        expect(part).not.toMatch(/[\u2028\u2029\u202a-\u202e\u2066-\u2069]/);
+      expect(text).toContain('Ada Bcc: mallory@example.com You won! http://evil.example');
+      for (const line of text.split('\n')) expect(line).not.toMatch(/^(Bcc|You won|http:\/\/evil|gnp)/);
+    }
+  });
+
   it('goes to one address, whatever that holds', async () => {
     await send('ada@example.com, mallory@example.com');
     await becomes('ada@example.com, mallory@example.com', 'failed');

@@ -154,7 +154,7 @@ describe.each(CLIENTS)('what is destructive, by %s', (name, open) => {
       const answer = await client.call(removal(named('agreed')));
       expect(answer.structuredContent).toMatchObject({ status: 'completed' });
       expect(client.asked).toHaveLength(1);
-      expect(client.asked[0].message).toMatch(/File delete\?.*cannot be taken back/s);
+      expect(client.asked[0].message).toMatch(/File delete\?.*can be put back from there/s);
       expect(client.asked[0].message).toContain(named('agreed'));
     });
     expect(await isThere(named('agreed'))).toBe(false);
@@ -304,6 +304,11 @@ describe('the page on which a person decides', () => {
     expect((await decide(browser, page, 'deny')).html).toContain('You did not allow it');
     expect((await decide(browser, page, 'allow')).html).toContain('You did not allow it');
     expect(textOf(await retry('decided.txt'))).toMatch(/said no/);
+    // It was told; whoever wants it after all is asked again.
+    const asked = linkIn(await retry('decided.txt'));
+    expect(asked).not.toBe(address);
+    expect((await browser.open(address)).html).toContain('You did not allow it');
+    expect((await browser.open(asked)).html).toContain('Allow once');
     expect(await isThere('decided.txt')).toBe(true);
   });
 

@@ -297,6 +297,45 @@ describe('what is refused', () => {
     expect((await call(key, 'list_files', { workspace_id: workspace })).isError ?? false).toBe(false);
   });
 
+  it('lets a key that only reads run what reads, shows it nothing else, and names the scope that it lacks', async () => {
+    const key = await service.key(owner, { scopes: ['actions:read', 'workspaces:read', 'files:read'] });
+    const read = { name: 'workspace_read', input: { workspace_id: workspace } };
+    expect((await call(key, 'actions_read', read)).structuredContent).toMatchObject({
+      status: 'completed',
+      output: { id: workspace },
+    });
+    const write = { name: 'file_mkdir', input: { workspace_id: workspace, path: 'none' } };
+    expect(await sentence(call(key, 'actions_write', write))).toBe('This key lacks the scope actions:run');
+    const asked = { name: 'chat_list', input: { workspace_id: workspace } };
+    expect(await sentence(call(key, 'actions_read', asked))).toBe('This key lacks the scope chats:read');
+    const found = async (who: Person | Client, more: Json = {}) =>
+      (await call(who, 'actions_search', { query: 'file', limit: 50, ...more })).structuredContent.actions;
+    const shown = await found(key);
+    expect(shown.map(({ name }: Json) => name)).toContain('file_read');
+    expect(new Set(shown.map(({ effect }: Json) => effect))).toEqual(new Set(['read']));
+    const viewed = (await found(viewer, { workspace_id: workspace })).map(({ name }: Json) => name);
+    expect(viewed).toContain('file_read');
+    expect(viewed).not.toContain('file_write');
+  });
+
+  it('waits for a run no longer than clients wait for an answer', async () => {
+    const sent = await owner.client.post('/api/agent/message', {
+      message: 'list',
+      workspace_id: workspace,
+      model: 'atelier/demo',
+    });
+    const { call_id } = sent.body;
+    await owner.client.get(`/api/agent/status/${call_id}?wait=60`);
+    const input = { call_id, wait: 60 };
+    expect((await call(owner, 'run_status', input)).structuredContent).toMatchObject({ status: 'completed' });
+    expect((await call(owner, 'actions_read', { name: 'run_status', input })).isError ?? false).toBe(false);
+    const rows = await service.database.query(
+      "select input from action_run where action = 'run_status' and input ->> 'call_id' = $1",
+      [call_id],
+    );
+    expect(rows.map(row => row.input.wait)).toEqual([45, 45]);
+  });
+
   it.each<[string, Json, RegExp]>([
     ['read_file', { workspace_id: 'x', path: 'a' }, /workspace_id must be a UUID/],
     ['bash', { workspace_id: 'x', command: 'date' }, /workspace_id must be a UUID/],
@@ -373,17 +412,24 @@ describe('the catalog', () => {
     const input = { workspace_id: workspace, command: 'echo recorded' };
     await call(owner, 'bash', input);
     await call(viewer, 'bash', input);
+    await call(viewer, 'bash', { ...input, timeout_seconds: 'long' });
     await call(owner, 'search_files', { workspace_id: workspace, query: 'find me' });
-    const runs = async (person: Person, action: string) =>
-      (await person.client.get(`/api/action-runs?action=${action}&limit=1`)).body.items[0];
-    expect(await runs(owner, 'bash')).toMatchObject({
+    const runs = async (person: Person, action: string, at = 0) =>
+      (await person.client.get(`/api/action-runs?action=${action}&limit=3`)).body.items[at];
+    expect(await runs(owner, 'bash', 2)).toMatchObject({
       surface: 'mcp',
       status: 'completed',
       workspace_id: workspace,
     });
-    const { body } = await owner.client.get(`/api/action-runs/${(await runs(owner, 'bash')).id}`);
+    const { body } = await owner.client.get(`/api/action-runs/${(await runs(owner, 'bash', 2)).id}`);
     expect(body).toMatchObject({ input, output: { output: expect.stringContaining('recorded') } });
-    expect(await runs(viewer, 'bash')).toMatchObject({ status: 'error', error: { status: 403 } });
+    expect(await runs(viewer, 'bash')).toMatchObject({ status: 'refused', error: { status: 422 } });
+    // Admins see who was refused in their workspace.
+    expect(await runs(owner, 'bash', 1)).toMatchObject({
+      status: 'refused',
+      error: { status: 403 },
+      workspace_id: workspace,
+    });
     expect(await runs(owner, 'search_files')).toMatchObject({ status: 'completed' });
   });
 
@@ -669,6 +715,16 @@ describe('who calls', () => {
       expect(answer.headers.get('www-authenticate')).toBe(
         `Bearer error="insufficient_scope", scope="${asked}", ${metadata}`,
       );
+      const run = answer.headers.get('action-run-id');
+      expect(run !== null).toBe(body === write || body === remove);
+      if (run)
+        expect((await owner.client.get(`/api/action-runs/${run}`)).body).toMatchObject({
+          action: body === write ? 'file_write' : 'member_remove',
+          status: 'refused',
+          surface: 'mcp',
+          error: { status: 403, detail: expect.stringContaining('lacks the scope') },
+          workspace_id: body === write ? workspace : null,
+        });
     }
   });
 

@@ -186,6 +186,9 @@ describe('the device flow', () => {
     expect(await verify(body.access_token)).toMatchObject({ id: ada.id });
     expect((await device.refresh(body.refresh_token)).status).toBe(200);
     expect((await poll(device_code)).body.error).toBe('invalid_grant');
+    expect((await poll(device_code)).body.error).toBe('invalid_grant');
+    expect((await device.as(body.access_token).get('/api/auth/principal')).status).not.toBe(404);
+    expect((await device.refresh(body.refresh_token)).status).toBe(200);
   });
 
   it('fills in a code from the address, and waits for the person', async () => {

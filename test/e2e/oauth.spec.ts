@@ -168,6 +168,26 @@ describe('the authorization code flow', () => {
     const consent = await signIn(browser, await browser.open(client.address(parameters)), ada);
     const { url } = await browser.submit(consent, '/consent', { decision: 'deny' });
     expect(Object.fromEntries(url.searchParams)).toMatchObject({ error: 'access_denied', iss: service.url });
+    const again = await browser.open(client.address((await client.request()).parameters));
+    expect(again.html).toContain('Let Example in?');
+    expect((await allow(browser, again)).url.searchParams.get('code')).toBeTruthy();
+  });
+
+  it('says what became of a page that was answered already, and blames nobody', async () => {
+    const { parameters } = await client.request();
+    const browser = new Browser(service.url);
+    const consent = await signIn(browser, await browser.open(client.address(parameters)), ada);
+    await allow(browser, consent);
+    for (const used of [
+      await browser.submit(consent, '/consent', { decision: 'allow' }),
+      await browser.open(consent.url),
+      await new Browser(service.url).open(consent.url),
+    ]) {
+      expect(used.status).toBe(400);
+      expect(used.html).toContain('It was answered already');
+      expect(used.html).toContain('go back to it and start again');
+      expect(used.html).not.toMatch(/cannot be answered|For its developers/);
+    }
   });
 
   it('does not ask for the password twice in one browser, but asks for consent each time', async () => {

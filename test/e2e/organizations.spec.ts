@@ -12,7 +12,7 @@ let ada: Person;
 let stranger: Person;
 
 beforeAll(async () => {
-  service = await TestService.start();
+  service = await TestService.start({ ORGANIZATION_CREATION: 'anyone' });
   ada = await service.person();
   stranger = await service.person('Mallory');
 });
@@ -242,5 +242,58 @@ describe('two callers at once', () => {
       ),
     );
     expect(answers.map(({ status }) => status)).toEqual(Array(40).fill(200));
+  });
+});
+
+describe('what the operator sets for organizations', () => {
+  it('lets owners of the installation alone create them, unless anyone may', async () => {
+    const strict = await TestService.start();
+    const owner = await strict.person();
+    const guest = await strict.person('Grace');
+    await strict.join(guest, { organization: owner.organizationId, role: 'guest' });
+    const refused = await guest.client.post('/api/organizations', { name: 'A way around' });
+    expect(refused.status).toBe(403);
+    expect(refused.body.detail).toMatch(/owner of this installation/);
+    const key = await strict.key(guest);
+    expect((await key.post('/api/organizations', { name: 'A way around' })).status).toBe(403);
+    const run = await guest.client.post('/api/actions/organization_create/run', {
+      input: { name: 'A way around' },
+    });
+    expect(run.status).toBe(403);
+    expect((await owner.client.post('/api/organizations', { name: 'Fine' })).status).toBe(200);
+    await strict.stop();
+  });
+
+  it('gives each a budget that only owners of the installation may exceed, and models', async () => {
+    const limited = await TestService.start({
+      ORGANIZATION_CREATION: 'anyone',
+      ORGANIZATION_MONTHLY_BUDGET_USD: '0.5',
+      ORGANIZATION_MODELS: 'local/small',
+      OPENAI_COMPATIBLE_BASE_URL: 'http://127.0.0.1:9',
+      OPENAI_COMPATIBLE_MODELS: 'small,large',
+    });
+    try {
+      const owner = await limited.person('Olga');
+      const newcomer = await limited.person('Nora');
+      const { body: made } = await newcomer.client.post('/api/organizations', { name: 'Another' });
+      for (const id of [newcomer.organizationId, made.id]) {
+        const address = `/api/organizations/${id}/billing`;
+        const { body } = await newcomer.client.get(address);
+        expect(body.budget).toMatchObject({ monthly_usd: 0.5, hard_stop: true });
+        const set = (fields: Json) => newcomer.client.put(`${address}/budget`, fields);
+        expect((await set({ monthly_usd: 1 })).status).toBe(403);
+        expect((await set({ monthly_usd: null })).status).toBe(403);
+        expect((await set({ monthly_usd: 0.5, hard_stop: false })).status).toBe(403);
+        expect((await set({ monthly_usd: 0.2 })).status).toBe(200);
+        expect((await owner.client.put(`${address}/budget`, { monthly_usd: 9 })).status).toBe(404);
+      }
+      const own = `/api/organizations/${owner.organizationId}/billing/budget`;
+      expect((await owner.client.put(own, { monthly_usd: 50 })).status).toBe(200);
+      const { body } = await newcomer.client.get(`/api/models?organization_id=${newcomer.organizationId}`);
+      const usable = body.items.filter(({ reason }: Json) => !reason).map(({ id }: Json) => id);
+      expect(usable).toEqual(['local/small']);
+    } finally {
+      await limited.stop();
+    }
   });
 });

@@ -6,6 +6,7 @@ import { minuteOf } from '../../src/platform/http/rate-limit-window.js';
 import { createLog } from '../../src/platform/log/log.js';
 import { createServer } from '../../src/server.js';
 import { Client } from '../harness/client.js';
+import { getRaw } from '../harness/raw-http.js';
 import { type Person, TestService } from '../harness/service.js';
 
 const LIMIT = 40;
@@ -15,6 +16,10 @@ const settings = {
   RATE_LIMIT_ANONYMOUS_PER_MINUTE: String(ANONYMOUS),
   // Requests of tests come through a proxy, from whatever address it says.
   PUBLIC_URL: 'http://atelier.test',
+  RATE_LIMIT_SHARED_PER_MINUTE: '30',
+  STREAMS_PER_CREDENTIAL: '3',
+  STREAMS_PER_OWNER: '4',
+  STREAMS_PER_PROCESS: '5',
 };
 
 let service: TestService;
@@ -139,6 +144,104 @@ describe('a caller without a valid credential', () => {
     const { status, headers } = await stranger.get('/api/health');
     expect(status).toBe(200);
     expect(headers.get('ratelimit')).toBeNull();
+  });
+});
+
+describe('however an address is spelt', () => {
+  it.each([
+    '/%61pi/auth/me',
+    'http://atelier.test/api/auth/me',
+    'http://127.0.0.1:1/%61pi/%61uth/me',
+    '/docs',
+    '/no/such/page',
+    '/.well-known/oauth-authorization-server',
+    '/%6Fauth/jwks',
+  ])('%s counts', async target => {
+    const headers = { 'x-forwarded-for': `198.51.100.${++addresses}` };
+    const first = await getRaw(service.url, target, headers);
+    expect(first.status).not.toBe(429);
+    expect(first.headers.get('ratelimit')).toContain(`"address";r=${ANONYMOUS - 1};`);
+    await exhaust(from(service.url, headers['x-forwarded-for']), '/api/auth/me');
+    expect((await getRaw(service.url, target, headers)).status).toBe(429);
+  });
+
+  it('share links count for themselves', async () => {
+    const headers = { 'x-forwarded-for': `198.51.100.${++addresses}`, host: 'share.atelier.test' };
+    const answers = [];
+    for (let count = 0; count < 31; count++)
+      answers.push(await getRaw(service.url, `/%73/${count}`, headers));
+    const statuses = answers.map(({ status }) => status);
+    expect(statuses).toEqual([...Array(30).fill(404), 429]);
+    expect(
+      (await from(service.url, headers['x-forwarded-for']).get('/api/auth/me')).headers.get('ratelimit'),
+    ).toContain(`r=${ANONYMOUS - 1};`);
+  });
+});
+
+describe('an address whose anonymous requests are spent', () => {
+  it('still lets in a valid credential that is new to the process', async () => {
+    const address = `198.51.100.${++addresses}`;
+    const key = (await service.key(ada)).with({ 'x-forwarded-for': address });
+    await exhaust(from(service.url, address), '/api/auth/me');
+    expect((await key.get('/api/workspaces')).status).toBe(200);
+  });
+
+  it('cannot guess credentials beyond a limit of their own', async () => {
+    const address = `198.51.100.${++addresses}`;
+    await exhaust(from(service.url, address), '/api/auth/me');
+    const statuses = [];
+    for (let n = 0; n <= ANONYMOUS; n++)
+      statuses.push(
+        (await from(service.url, address, { 'x-api-key': `atl_${n}` }).get('/api/auth/me')).status,
+      );
+    expect(statuses).toEqual([...Array(ANONYMOUS).fill(401), 429]);
+  });
+});
+
+describe('event streams', () => {
+  /** Opens the stream of a workspace; its status, and what closes it. */
+  async function open(client: Client, workspace: string) {
+    const gone = new AbortController();
+    const path = `/api/workspaces/${workspace}/events`;
+    const response = await client.raw('GET', path, { signal: gone.signal });
+    return { response, close: () => gone.abort() };
+  }
+
+  it('are limited for each credential, each owner and the process, and are given back', async () => {
+    const workspace = await service.workspace(ada);
+    const keys = [await freshKey(), await freshKey()];
+    const bob = await service.person('Bob');
+    const other = { client: bob.client, workspace: await service.workspace(bob) };
+    const opened: Awaited<ReturnType<typeof open>>[] = [];
+    const take = async (client: Client, of = workspace) => {
+      const one = await open(client, of);
+      if (one.response.status === 200) opened.push(one);
+      return one.response;
+    };
+    const [first, second] = keys as [Client, Client];
+    for (let count = 0; count < 3; count++) expect((await take(first)).status).toBe(200);
+    const refused = await take(first);
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(((await refused.json()) as { detail: string }).detail).toMatch(
+      /^This credential has 3 event streams/,
+    );
+    expect((await take(second)).status).toBe(200);
+    const owner = await take(second);
+    expect([owner.status, ((await owner.json()) as { detail: string }).detail]).toEqual([
+      429,
+      expect.stringMatching(/^You have 4 event streams/),
+    ]);
+    expect((await take(other.client, other.workspace)).status).toBe(200);
+    expect((await take(other.client, other.workspace)).status).toBe(429);
+    opened[0]?.close();
+    // The place is free as soon as the service sees that the client has gone.
+    const end = Date.now() + 20_000;
+    while ((await take(first)).status !== 200) {
+      expect(Date.now()).toBeLessThan(end);
+      await new Promise(resolve => setTimeout(resolve, 100));
+    }
+    for (const { close } of opened) close();
   });
 });
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { FakeOpenAi } from '../fakes/openai-server.js';
+import { AgentClient, startAgents } from '../harness/agent.js';
 import type { Json } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';
 
@@ -64,6 +65,35 @@ describe('stopping', () => {
     expect(after.result.toolOutputs[0].output).toContain('before');
     expect(performance.now() - start).toBeLessThan(20_000);
     expect((await ada.client.get(`/api/workspaces/${workspace}/files/stat?path=late.txt`)).status).toBe(404);
+  });
+
+  it('keeps what a command had printed, for its status and for the next turn', async () => {
+    model.reply({ tool: { name: 'bash', input: { command: 'echo so far; sleep 300' } } });
+    const run = await send('go', { model: 'local/fake' });
+    await until(run.call_id, 'tool.output');
+    await ada.client.post('/api/agent/stop', { call_id: run.call_id });
+    const { result } = await ended(run.call_id);
+    expect(result.toolOutputs[0]).toMatchObject({
+      is_error: true,
+      output: expect.stringMatching(/^so far\n(.|\n)*Stopped before it had finished/),
+    });
+    model.reply({ text: 'Again' });
+    const next = await send('go on', { model: 'local/fake', chat_id: run.chat_id });
+    await ended(next.call_id);
+    expect(JSON.stringify(model.requests.at(-1))).toContain('so far');
+  });
+
+  it('is like an end by a provider that fails for good: what the model had said is kept', async () => {
+    model.reply({
+      text: 'The answer begins',
+      error: { message: 'No more', type: 'invalid_request_error', code: null } as never,
+    });
+    const run = await send('talk', { model: 'local/fake' });
+    const status = await ended(run.call_id);
+    expect(status.status).toBe('error');
+    expect(status.result.response).toBe('The answer begins');
+    const { body } = await ada.client.get(`/api/chats/${run.chat_id}/messages`);
+    expect(JSON.stringify(body.items)).toContain('The answer begins');
   });
 
   it('keeps the text that had been streamed, also for the next turn', async () => {
@@ -148,6 +178,49 @@ describe('stopping', () => {
   });
 });
 
+describe('what others have', () => {
+  it('gets the same answers as what is not there, whatever is asked about it', async () => {
+    const mallory = await service.person('Mallory');
+    model.otherwise({ hang: true });
+    const run = await send('first', { model: 'local/fake' });
+    const queued = await send('second', { model: 'local/fake', chat_id: run.chat_id });
+    const [approval] = await service.database.query(
+      `insert into approval (id, subject_kind, organization_id, workspace_id, chat_id, run_id, step, position, call_id, tool, effect,
+        input, requested_by, status, expires_at, created_at)
+      select gen_random_uuid(), 'run_tool_call', organization_id, workspace_id, chat_id, id, 1, 0, 'call', 'bash', 'write', '{}',
+        created_by, 'pending', now() + interval '1 hour', now() from run where id = $1 returning id`,
+      [run.call_id],
+    );
+    const nothing = '0192f3a1-7c1e-7d4a-9b7e-3f2a5c6d7e8f';
+    const { client } = mallory;
+    const asked: [string, (id: string) => ReturnType<typeof client.get>][] = [
+      [run.call_id, id => client.get(`/api/agent/status/${id}`)],
+      [run.call_id, id => client.get(`/api/agent/status/${id}?chat_id=${run.chat_id}`)],
+      [run.call_id, id => client.get(`/api/agent/status/${id}?chat_id=${nothing}`)],
+      [run.call_id, id => client.get(`/api/agent/runs/${id}`)],
+      [run.call_id, id => client.get(`/api/agent/runs/${id}/events`)],
+      [run.call_id, id => client.get(`/api/agent/runs?parent_call_id=${id}`)],
+      [run.call_id, id => client.post(`/api/agent/runs/${id}/rollback`)],
+      [run.call_id, id => client.post('/api/agent/stop', { call_id: id })],
+      [run.chat_id, id => client.post('/api/agent/stop', { chat_id: id })],
+      [run.chat_id, id => client.get(`/api/chats/${id}`)],
+      [run.chat_id, id => client.get(`/api/agent/queue?chat_id=${id}`)],
+      [run.chat_id, id => client.get(`/api/agent/approvals?chat_id=${id}`)],
+      [queued.message_id, id => client.patch(`/api/agent/queue/${id}`, { message: 'x' })],
+      [queued.message_id, id => client.delete(`/api/agent/queue/${id}`)],
+      [queued.message_id, id => client.post(`/api/agent/queue/${id}/steer`)],
+      [approval?.id, id => client.get(`/api/agent/approvals/${id}`)],
+      [approval?.id, id => client.post(`/api/agent/approvals/${id}`, { decision: 'allow' })],
+    ];
+    for (const [id, ask] of asked) {
+      const [foreign, unknown] = [await ask(id), await ask(nothing)];
+      expect([foreign.status, foreign.body]).toEqual([unknown.status, unknown.body]);
+      expect(foreign.status).toBe(404);
+    }
+    await ada.client.post('/api/agent/stop', { chat_id: run.chat_id, clear_queue: true });
+  });
+});
+
 describe('the queue of a chat', () => {
   it('is listed, edited and withdrawn from while its messages wait', async () => {
     const first = await send('run echo go; sleep 300');
@@ -199,5 +272,43 @@ describe('records', () => {
     expect(all.body.next_cursor).not.toBeNull();
     expect((await stranger.client.get(`/api/agent/runs/${run.call_id}`)).status).toBe(404);
     expect((await ada.client.get('/api/agent/runs')).status).toBe(422);
+  });
+});
+
+describe('runs that wait for a worker', () => {
+  it('begin in turns among organizations, then among people, whatever others have queued', async () => {
+    const ground = await startAgents({ RUN_CONCURRENCY: '1' });
+    try {
+      const { service: small, ada: first, model: script } = ground;
+      const other = await small.person('Grace');
+      const colleague = await small.person('Mary');
+      await small.join(colleague, { organization: first.organizationId, role: 'member' });
+      let release = () => {};
+      const after = new Promise<void>(resolve => {
+        release = resolve;
+      });
+      script.reply({ text: 'Done.', after });
+      script.otherwise({ text: 'Done.' });
+      const sendAs = (person: Person, organization_id: string) =>
+        new AgentClient(person.client).send('go', { organization_id, model: 'local/fake' });
+      const flood: Json[] = [];
+      for (let n = 0; n < 25; n++) flood.push(await sendAs(first, first.organizationId));
+      const theirs = await sendAs(other, other.organizationId);
+      const beside = await sendAs(colleague, first.organizationId);
+      release();
+      await Promise.all([
+        ...flood.map(run => new AgentClient(first.client).ended(run)),
+        new AgentClient(other.client).ended(theirs),
+        new AgentClient(colleague.client).ended(beside),
+      ]);
+      const rows = await small.database.query('select id from run order by started_at');
+      const order = rows.map(({ id }): string => id);
+      expect(order.indexOf(theirs.call_id)).toBeLessThanOrEqual(2);
+      expect(order.indexOf(beside.call_id)).toBeLessThanOrEqual(3);
+      const own = order.filter((id: string) => flood.some(({ call_id }) => call_id === id));
+      expect(own).toEqual(flood.map(({ call_id }) => call_id));
+    } finally {
+      await ground.stop();
+    }
   });
 });

@@ -58,6 +58,31 @@ describe('a hostile command', () => {
     ).toBe('256\n64');
   });
 
+  it('cannot hide what it fills the disk with under a name like those of the service', async () => {
+    const forged = `.atelier-tmp-${'0'.repeat(12)}-${'a'.repeat(24)}`;
+    const said = await output(`head -c 60M /dev/zero >${forged}; sleep 3; ls -A; echo survived`);
+    expect(said).not.toContain(forged);
+    expect((await bash('echo fine')).output).toBe('fine');
+  });
+
+  it('cannot hide what it fills the disk with under a name that is not UTF-8', async () => {
+    const said = await output(
+      'mkdir odd; head -c 60M /dev/zero >"$(printf \'odd/\\xff\')"; sleep 5; echo survived',
+    );
+    expect(said).toMatch(/^Killed: the workspace holds \d+ bytes, and may hold 50331648/);
+    await mallory.client.delete(`/api/workspaces/${workspace}/files?path=odd&recursive=true`);
+    expect((await bash('echo fine')).output).toBe('fine');
+  });
+
+  it('shows and gives away what it calls by the beginning of such a name', async () => {
+    await bash('mkdir .atelier-tmp-mine && echo x >.atelier-tmp-mine/x');
+    const files = `/api/workspaces/${workspace}/files`;
+    const listed = await mallory.client.get(files);
+    expect(listed.body.items.map(({ path }: Json) => path)).toContain('.atelier-tmp-mine');
+    const removed = await mallory.client.delete(`${files}?path=.atelier-tmp-mine&recursive=true`);
+    expect(removed.status).toBe(200);
+  });
+
   it('that fills the disk is killed, and runs nothing more until there is room', async () => {
     const flood =
       'for i in $(seq 200); do head -c 4M /dev/urandom >flood-$i; sleep 0.05; done; echo survived';

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { NoRoom, WorkspaceQuota } from '../../src/workspaces/changes/workspace-quota.js';
-import type { Json } from '../harness/client.js';
+import { Client, type Json } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';
 import { form, multipart, SHARE_HOST, Visitor } from '../harness/visitor.js';
 
@@ -682,7 +682,8 @@ describe('a file invitation', () => {
     expect((await accept(mallory, sent)).status).toBe(403);
     expect((await accept(guest, sent)).body).toMatchObject({ id: sent.id, status: 'accepted' });
     expect((await accept(guest, sent)).status).toBe(409);
-    expect((await service.stranger.raw('GET', new URL(sent.link).pathname)).status).toBe(404);
+    const afterwards = await (await service.stranger.raw('GET', new URL(sent.link).pathname)).text();
+    expect(afterwards).toContain('Sign in to see it');
     const mine = await guest.client.get('/api/file-invitations?mine=true');
     expect(mine.body.items.map(({ id }: Json) => id)).toEqual([sent.id]);
 
@@ -690,6 +691,16 @@ describe('a file invitation', () => {
     const { body } = await guest.client.get(`${base}/files`);
     expect(body.items.map((entry: Json) => entry.path)).toContain('code.ts');
     expect(JSON.stringify(body)).not.toContain('.env');
+    const seen: string[] = [];
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const page: Json = await guest.client.get(`${base}/files?limit=1${cursor && `&cursor=${cursor}`}`);
+      expect(page.body.items).toHaveLength(1);
+      seen.push(page.body.items[0].path);
+      cursor = page.body.next_cursor;
+      // What it says can be read by anybody.
+      if (cursor !== null) expect(Buffer.from(cursor, 'base64url').toString()).toBe(`/${seen.at(-1)}`);
+    }
+    expect(seen).toEqual(body.items.map((entry: Json) => entry.path));
     expect(await (await guest.client.raw('GET', `${base}/content?path=code.ts`)).text()).toContain('const a');
     for (const out of ['../secret.txt', '.env', 'passwd', 'up/secret.txt', '/../secret.txt']) {
       const { status } = await guest.client.get(`${base}/content?path=${encodeURIComponent(out)}`);
@@ -702,6 +713,37 @@ describe('a file invitation', () => {
 
     expect((await ada.client.delete(base)).status).toBe(200);
     expect((await guest.client.get(`${base}/files`)).status).toBe(404);
+  });
+
+  it('is a way in for somebody without an account, once, or declined by them', async () => {
+    const newcomer = { name: 'Nina', password: 'correct horse' };
+    const address = { email: 'nina@example.com' } as Person;
+    const sent = await invite(address);
+    const register = (fields: Json = newcomer) =>
+      service.stranger.post(`/api/file-invitations/${sent.token}/register`, fields);
+    expect((await register({ ...newcomer, password: 'short' })).status).toBe(422);
+    expect((await register({ ...newcomer, name: ' ' })).status).toBe(422);
+    const answers = await Promise.all([register(), register(), register()]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409]);
+    const login = await service.stranger.post('/api/auth/login', {
+      ...address,
+      ...newcomer,
+      name: undefined,
+    });
+    const client = new Client(service.url, { authorization: `Bearer ${login.body.access_token}` });
+    expect((await client.get(`/api/file-invitations/${sent.id}/files`)).status).toBe(200);
+    expect((await client.get('/api/organizations')).body.items).toEqual([]);
+
+    const second = await invite(address);
+    const path = `/api/file-invitations/${second.token}`;
+    expect((await service.stranger.post(`${path}/register`, newcomer)).status).toBe(403);
+    expect((await service.stranger.post(`${path}/decline`)).body).toEqual({ declined: true });
+    expect((await service.stranger.post(`${path}/decline`)).status).toBe(404);
+    expect((await service.stranger.post('/api/file-invitations/nonsense/register', newcomer)).status).toBe(
+      404,
+    );
+    const { body } = await ada.client.get(`/api/file-invitations?workspace_id=${workspace}`);
+    expect(body.items.map(({ id }: Json) => id)).not.toContain(second.id);
   });
 
   it('lets an editor write to one file, until whoever invited may no more', async () => {

@@ -637,6 +637,107 @@ describe('a task', () => {
     await ada.client.patch(policy, { write: 'auto' });
   });
 
+  describe('that is started through an action', () => {
+    const sends = (message: string) => `actions run agent_send '${JSON.stringify({ message })}'`;
+    const bash = (command: string) => ({ tool: { name: 'bash', input: { command } } });
+    const pending = async () =>
+      (await service.database.query("select count(*)::int as count from run where status = 'pending'"))[0]
+        ?.count;
+
+    it('is one of its run: carried in its place, counted, and shown', async () => {
+      const waits = `id=$(${sends('count')} | sed -n 's/.*"call_id": *"\\([^"]*\\)".*/\\1/p' | head -1); actions run run_status "{\\"call_id\\":\\"$id\\",\\"wait\\":30}"`;
+      answer({
+        go: messages => (isFirst(messages) ? bash(waits) : { text: 'Done.' }),
+        count: () => ({ text: 'One.' }),
+      });
+      const ended = await run();
+      expect(ended.result.toolOutputs[0].output).toContain('One.');
+      const read = await record(ended.call_id);
+      expect(read).toMatchObject({
+        total_steps: 3,
+        tasks: [{ tool_call_id: null, agent_name: '', status: 'completed', step_count: 1 }],
+      });
+      const [task] = read.tasks;
+      expect(await record(task.call_id)).toMatchObject({ parent_call_id: ended.call_id });
+      const again = await ada.client.post('/api/agent/message', { message: 'x', chat_id: task.chat_id });
+      expect(again.status).toBe(409);
+    });
+
+    it('is one of so many at once, and all end with their run', async () => {
+      const many = `for i in $(seq 12); do ${sends('hang')} || true; done 2>&1; echo all sent; sleep 300`;
+      answer({ go: () => bash(many), hang: () => ({ hang: true }) });
+      const sent = await agent.send('go', { workspace_id: workspace, model: 'local/small' });
+      const output: string[] = [];
+      await ada.client.events(`/api/agent/runs/${sent.call_id}/events`, {
+        until: ({ event, data }) => {
+          if (event === 'tool.output') output.push(data.text);
+          return output.join('').includes('all sent');
+        },
+      });
+      expect(output.join('').match(/A run has 8 tasks at work at most/g)).toHaveLength(4);
+      expect((await record(sent.call_id)).tasks).toHaveLength(8);
+      await ada.client.post('/api/agent/stop', { call_id: sent.call_id });
+      const { tasks } = await record(sent.call_id);
+      expect(new Set(tasks.map((task: Json) => task.stop_reason))).toEqual(new Set(['stopped']));
+      expect(await pending()).toBe(0);
+    });
+
+    it('is waited for by the end of its run', async () => {
+      answer({
+        go: messages => (isFirst(messages) ? bash(sends('later')) : { text: 'Sent.' }),
+        later: messages => (isFirst(messages) ? bash('sleep 1') : { text: 'Late.' }),
+      });
+      const ended = await run();
+      expect(ended).toMatchObject({ stop_reason: 'end_turn', result: { response: 'Sent.' } });
+      expect((await record(ended.call_id)).tasks).toMatchObject([{ stop_reason: 'end_turn', step_count: 2 }]);
+    });
+
+    it('goes no deeper, uses up the budget above it, and is in no chat of others', async () => {
+      answer({
+        go: messages => (isFirst(messages) ? bash(`${sends('first')}; sleep 2`) : { text: 'Done.' }),
+        first: messages => (isFirst(messages) ? bash(`${sends('second')}; sleep 1`) : { text: 'One.' }),
+        second: messages => (isFirst(messages) ? bash(`${sends('third')} 2>&1`) : { text: lastOf(messages) }),
+      });
+      const ended = await run();
+      expect(await record(ended.call_id)).toMatchObject({ total_steps: 6 });
+      const [first] = (await record(ended.call_id)).tasks;
+      const [second] = (await record(first.call_id)).tasks;
+      const { result } = (await ada.client.get(`/api/agent/status/${second.call_id}`)).body;
+      expect(result.response).toContain('Tasks are handed on 2 levels deep at most');
+
+      answer({
+        go: messages => (isFirst(messages) ? bash(`${sends('dally')}; sleep 60`) : { text: 'Done.' }),
+        dally: () => bash('true'),
+      });
+      const limited = await run({ budget: { max_steps: 4, max_seconds: 120 } });
+      const { tasks, total_steps } = await record(limited.call_id);
+      expect(tasks).toMatchObject([{ stop_reason: 'max_steps' }]);
+      expect(total_steps).toBe(4);
+
+      const other = await agent.run('hello', { workspace_id: workspace, model: 'local/small' });
+      const into = `actions run agent_send '{"message":"x","chat_id":"${other.chat_id}"}' 2>&1`;
+      answer({ go: messages => (isFirst(messages) ? bash(into) : { text: 'Done.' }) });
+      expect((await run()).result.toolOutputs[0].output).toContain('leave chat_id out');
+    });
+
+    it('may use no tool that those above it may not', async () => {
+      put(workspace, {
+        '.agents/sender.md': file('description: Sends', 'tools: [bash, "action:agent_send"]'),
+      });
+      const write = { tool: { name: 'write_file', input: { path: 'sneaked.txt', content: 'x' } } };
+      answer({
+        go: messages => (isFirst(messages) ? bash(`${sends('sneak')}; sleep 2`) : { text: 'Done.' }),
+        sneak: messages => (isFirst(messages) ? write : { text: lastOf(messages) }),
+      });
+      const ended = await run({ agent_name: 'sender' });
+      const [task] = (await record(ended.call_id)).tasks;
+      const { result } = (await ada.client.get(`/api/agent/status/${task.call_id}`)).body;
+      expect(result.toolOutputs).toMatchObject([
+        { is_error: true, output: expect.stringContaining('write_file') },
+      ]);
+    });
+  });
+
   it('goes with its chat', async () => {
     answer({
       go: messages => (isFirst(messages) ? { tool: task('reader', 'quick') } : { text: 'ok' }),

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { ORGANIZATION_ROLES } from '../../src/platform/access/policy.js';
+import { Browser } from '../harness/browser.js';
 import { Client, type Json } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';
 
@@ -13,7 +14,7 @@ let stranger: Person;
 let organization: string;
 
 beforeAll(async () => {
-  service = await TestService.start();
+  service = await TestService.start({ ORGANIZATION_CREATION: 'anyone' });
   owner = await service.person('Owner');
   organization = owner.organizationId;
   [admin, member, guest, stranger] = (await Promise.all(
@@ -203,6 +204,29 @@ describe('invitations', () => {
       account_created: false,
     });
     expect((await invitee.client.post(path)).status).toBe(409);
+  });
+
+  it('are refused at their page without its form, and twice', async () => {
+    const { body } = await invite(admin, { email: 'page@example.com' });
+    const { pathname } = new URL(body.link);
+    const browser = new Browser(service.url);
+    const page = await browser.open(pathname);
+    const fields = { name: 'Page', password: 'correct horse' };
+    const forged = await browser.send(`${pathname}/accept`, fields);
+    expect([forged.status, forged.html.includes('does not come from the page')]).toEqual([403, true]);
+    expect((await browser.send(`${pathname}/decline`, {})).status).toBe(403);
+    const short = await browser.submit(page, '/accept', { ...fields, password: 'short' });
+    expect([short.status, short.html.includes('value="Page"')]).toEqual([422, true]);
+    const blank = await browser.submit(page, '/accept', { ...fields, name: ' ' });
+    expect(blank.html).toContain('Tell your name');
+    const answers = await Promise.all([1, 2].map(() => browser.submit(page, '/accept', fields)));
+    for (const { status, html } of answers) {
+      expect(status).toBe(200);
+      expect(html).toMatch(/You are in |This invitation was accepted/);
+    }
+    expect((await browser.open(pathname)).html).toContain('You are in ');
+    const stranger = await new Browser(service.url).open('/invitations/nonsense');
+    expect([stranger.status, stranger.html.includes('There is no such invitation')]).toEqual([404, true]);
   });
 
   it('carry no role above the inviter, now or when they are accepted', async () => {

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { existsSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
@@ -359,17 +361,20 @@ describe('requests that make no sense', () => {
 
   it.each([
     ['an array', '[]', 422, 'The body must be a JSON object'],
+    ['an array of arrays', `${'['.repeat(90)}${']'.repeat(90)}`, 422, 'The body must be a JSON object'],
+    ['arrays that never end', '['.repeat(1_000_000), 422, 'The body is nested more than 100 deep'],
     [
-      'an array of arrays',
-      `${'['.repeat(10_000)}${']'.repeat(10_000)}`,
+      'more values than it can have',
+      `[${'0,'.repeat(200_000)}0]`,
       422,
-      'The body must be a JSON object',
+      'The body has more than 100000 values',
     ],
     ['a text', '"x"', 422, 'The body must be a JSON object'],
     ['a number', '7', 422, 'The body must be a JSON object'],
     ['null', 'null', 422, 'name '],
     ['nothing', '', 422, 'name '],
-    ['a field nested 10,000 deep', nested(10_000), 422, 'name must be text'],
+    ['a nested field', nested(90), 422, 'name must be text'],
+    ['a field nested 10,000 deep', nested(10_000), 422, 'The body is nested more than 100 deep'],
     ['an unknown field', '{"name":"x","color":"red"}', 422, 'color is not a field of this request'],
     ['a prototype', '{"name":"x","__proto__":{"visibility":"private"}}', 422, '__proto__ is not a field'],
     ['a constructor', '{"name":"x","constructor":{}}', 422, 'constructor is not a field'],
@@ -381,6 +386,30 @@ describe('requests that make no sense', () => {
     const answer = await send(body);
     expect(await answer.json()).toEqual({ detail: expect.stringContaining(detail) });
     expect(answer.status).toBe(status);
+  });
+
+  it('without a valid credential are refused before their body is read', async () => {
+    const { hostname, port } = new URL(service.url);
+    for (const credential of ['', 'authorization: Bearer no\r\n', 'x-api-key: no\r\n']) {
+      const socket = connect(Number(port), hostname);
+      socket.write(
+        `POST /api/workspaces HTTP/1.1\r\nhost: x\r\n${credential}content-type: application/json\r\ncontent-length: 5000000\r\n\r\n`,
+      );
+      const [answer] = await once(socket, 'data');
+      expect(String(answer)).toMatch(/^HTTP\/1.1 401 /);
+      socket.destroy();
+    }
+  });
+
+  it('to a public route have a short body', async () => {
+    const email = 'x'.repeat(70_000);
+    const anonymous = await service.stranger.post('/api/auth/login', { email, password: 'x' });
+    expect([anonymous.status, anonymous.body]).toEqual([
+      413,
+      { detail: 'The body is larger than 65536 bytes' },
+    ]);
+    const known = await ada.client.post('/api/workspaces', { name: email });
+    expect(known.status).toBe(422);
   });
 
   it('are refused for text that is not UTF-8', async () => {
@@ -422,4 +451,33 @@ describe('requests that make no sense', () => {
     const other = await ada.client.patch(at(id), { name: 'x', workspace_id: NOBODYS });
     expect([other.status, other.body.detail]).toEqual([422, 'workspace_id is already given by the address']);
   });
+});
+
+// Last, as another service takes the strategies of sign-in over from the first.
+it('belong to user ids of their installation alone, also after a restart of it', async () => {
+  const uidOf = (of: TestService, id: string) => statSync(path.join(of.dataDir, 'workspaces', id)).uid;
+  const asRoot = process.getuid?.() === 0;
+  const baseOf = async (of: TestService) =>
+    Number((await of.database.query('select sandbox_uid_base as base from installation'))[0]?.base);
+  const [mine, id] = [await baseOf(service), await service.workspace(ada)];
+  const other = await TestService.start();
+  const chosen = await TestService.start({ SANDBOX_UID_BASE: '300000' });
+  try {
+    expect(await baseOf(other)).not.toBe(mine);
+    expect(await baseOf(chosen)).toBe(300_000);
+    const owner = await chosen.person();
+    const workspace = await chosen.workspace(owner);
+    if (asRoot) {
+      expect(uidOf(service, id)).toBeGreaterThan(mine);
+      expect(uidOf(chosen, workspace)).toBeGreaterThan(300_000);
+      expect(uidOf(chosen, workspace)).toBeLessThan(300_100);
+    }
+    const { body } = await owner.client.post(`/api/workspaces/${workspace}/tools/bash`, {
+      input: { command: 'echo works > made.txt && cat made.txt' },
+    });
+    expect(JSON.stringify(body)).toContain('works');
+  } finally {
+    await other.stop();
+    await chosen.stop();
+  }
 });

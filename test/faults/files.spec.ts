@@ -9,6 +9,7 @@ import tar from 'tar-stream';
 import { Client } from '../harness/client.js';
 import { freePort } from '../harness/free-port.js';
 import { type Person, TestService } from '../harness/service.js';
+import { filesUnlikeTheirLog } from './files-and-log.js';
 import { ServiceProcess } from './service-process.js';
 
 /** How often the service is killed; each time costs a start. */
@@ -96,6 +97,11 @@ const steps: ((client: Client, turn: number) => Promise<unknown>)[] = [
     const [from, to] = turn % 2 ? ['b', 'a'] : ['a', 'b'];
     await client.post(`${files()}/move`, { from: `moved/${from}`, to: `moved/${to}` });
   },
+  async (client, turn) => {
+    await client.put(`${files()}/content`, { path: 'text', content: `${turn % 2 ? 'one' : 'two'} ` });
+    await client.post(`${files()}/edit`, { path: 'text', old_text: ' ', new_text: ' and' });
+    await client.post(`${files()}/copy`, { from: 'folder', to: 'twin', overwrite: true });
+  },
   async client => {
     await client.post(`${files()}/extract`, { path: 'many.tar', to: 'out' });
     await client.delete(`${files()}?path=out&recursive=true`);
@@ -114,7 +120,9 @@ function checkFiles(): void {
     if (name === 'many.tar' || name.includes('.atelier-tmp-')) continue;
     const bytes = readFileSync(on(name));
     const [, number] = /^out\/dir\d\/f(\d+)$/.exec(name) ?? [];
-    if (number !== undefined) expect([name, `${bytes}`]).toEqual([name, `content of ${number}\n`.repeat(50)]);
+    if (name === 'text') expect(`${bytes}`).toMatch(/^(one|two) (and)?$/);
+    else if (number !== undefined)
+      expect([name, `${bytes}`]).toEqual([name, `content of ${number}\n`.repeat(50)]);
     else expect([name, known.has(digest(bytes))]).toEqual([name, true]);
   }
   expect(['a', 'b'].filter(name => existsSync(on(`moved/${name}`)))).toHaveLength(1);
@@ -126,6 +134,7 @@ async function checkTidy(client: Client): Promise<void> {
     readdirSync(folderOf(id), { recursive: true, encoding: 'utf8' }),
   );
   expect(names.filter(name => name.includes('.atelier-tmp-'))).toEqual([]);
+  for (const id of [workspace, source]) expect(await filesUnlikeTheirLog(service, id)).toEqual([]);
   const held = everyFile(folderOf(workspace)).reduce((sum, name) => sum + statSync(on(name)).size, 0);
   const refused = await client.raw('PUT', `${files()}/upload?path=too-much`, { body: new Uint8Array(QUOTA) });
   expect([refused.status, await refused.json()]).toEqual([

@@ -91,7 +91,7 @@ it(
       await model.received(from + (deaths < 2 ? 1 + beside.length : 1));
       expect((await agent.run('other', place)).result.response).toBe('Fine.');
       await carrier.kill();
-      // What others find after eight seconds without a sign of life.
+      // What others find after fifteen seconds without a sign of life.
       await service.database.query('delete from process where id = (select holder from run where id = $1)', [
         poison.call_id,
       ]);

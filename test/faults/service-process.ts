@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Json } from '../harness/client.js';
 import type { TestService } from '../harness/service.js';
@@ -30,6 +31,13 @@ export class ServiceProcess {
     const started = new ServiceProcess(child);
     await started.ready();
     return started;
+  }
+
+  /** What it holds in memory, in bytes. */
+  get memory(): number {
+    const [, kibibytes] =
+      /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${this.child.pid}/status`, 'utf8')) ?? [];
+    return Number(kibibytes) * 1024;
   }
 
   /** Ends it as a crash or a power cut would. */

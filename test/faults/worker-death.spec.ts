@@ -5,7 +5,7 @@ import type { FakeOpenAi } from '../fakes/openai-server.js';
 import { type AgentClient, type AgentGround, messagesOf, startAgents, textOf } from '../harness/agent.js';
 import { Client, type Json } from '../harness/client.js';
 import type { Person, TestService } from '../harness/service.js';
-import { allGone, processesWith } from './processes.js';
+import { allGone, oneThere } from './processes.js';
 import { freePort, RedisProcess } from './redis-process.js';
 import { Workers } from './workers.js';
 
@@ -82,7 +82,7 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
       model.reply([{ text: 'Working.', tool }, { tool: after }, { tool: after }, { text: 'Recovered.' }]);
       const sent = await agent.send('go', { workspace_id });
       await agent.until(sent, ({ event }) => event === 'tool.output');
-      expect(processesWith(marker)).not.toEqual([]);
+      await oneThere(marker);
       await first.kill();
       await allGone(marker);
       await workers.start();

@@ -8,7 +8,8 @@ const FORMATS: Json = { 'date-time': '2030-01-01T00:00:00Z', email: 'a@example.c
  */
 export function sampleInput({ input_schema }: Json, ids: Record<string, string>): Json {
   const sample = (schema: Json, name: string): Json => {
-    const { type, format, enum: values, minimum, items, anyOf } = schema;
+    const { type: types, format, enum: values, minimum, items, anyOf } = schema;
+    const [type] = [types].flat();
     if (ids[name]) return ids[name];
     if (anyOf) return sample(anyOf[0], name);
     if (values) return values[0];

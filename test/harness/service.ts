@@ -53,13 +53,14 @@ export class TestService {
       DATABASE_POOL: '8',
       RATE_LIMIT_PER_MINUTE: '0',
       RATE_LIMIT_ANONYMOUS_PER_MINUTE: '0',
+      RATE_LIMIT_SHARED_PER_MINUTE: '0',
       ...environment,
     });
     const app = await createServer({
       ...parts,
       config,
       log: createLog(config),
-      database: { connectionString: database.url },
+      database: { connectionString: database.url, refusesSecondConnections: true },
     });
     await app.listen(config.port, '127.0.0.1');
     return new TestService(app, await app.getUrl(), database, dataDir);

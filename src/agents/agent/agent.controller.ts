@@ -2,9 +2,10 @@ import { Controller, Get, Inject, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
+import { EventStreams } from '../../platform/http/event-streams.js';
 import { Input } from '../../platform/http/input.js';
 import { Serves } from '../../platform/http/serves.js';
-import { EventStream, resumeAfter } from '../../platform/http/sse.js';
+import { resumeAfter } from '../../platform/http/sse.js';
 import { ChatEventsInput, RunEventsInput, RunStatusInput, SendMessage } from './agent.dto.js';
 import { AgentService } from './agent.service.js';
 import { ChatEventsService } from './chat-events.service.js';
@@ -16,6 +17,7 @@ export class AgentController {
     @Inject(AgentService) private readonly agent: AgentService,
     @Inject(RunsService) private readonly runs: RunsService,
     @Inject(ChatEventsService) private readonly chatWatch: ChatEventsService,
+    @Inject(EventStreams) private readonly streams: EventStreams,
   ) {}
 
   @Serves(AgentService, 'send')
@@ -39,7 +41,8 @@ export class AgentController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const open = await this.runs.events(actor, input);
-    await EventStream.carry(reply, signal => open(resumeAfter(request, input.after), signal));
+    const after = resumeAfter(request, input.after);
+    await this.streams.carry({ request, reply }, signal => open(after, signal));
   }
 
   @Serves(ChatEventsService, 'events', { produces: ['text/event-stream'] })
@@ -51,6 +54,7 @@ export class AgentController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const open = await this.chatWatch.events(actor, input);
-    await EventStream.carry(reply, signal => open(resumeAfter(request, input.after), signal));
+    const after = resumeAfter(request, input.after);
+    await this.streams.carry({ request, reply }, signal => open(after, signal));
   }
 }

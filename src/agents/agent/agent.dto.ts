@@ -43,7 +43,7 @@ export class SendMessage {
   @Field.id('The chat; one that does not exist is made under this id; absent: a new chat', { optional: true })
   chat_id?: string;
 
-  @Field.id('Workspace of a new chat', { optional: true })
+  @Field.id('Workspace of a new chat', { optional: true, shown: true })
   workspace_id?: string;
 
   @Field.id('Organization of a new chat', { optional: true })
@@ -245,7 +245,11 @@ export class RunStatusView {
   @Field.object('What went wrong, when status is error', () => RunFaultView, { nullable: true })
   error: RunFaultView | null;
 
-  @Field.object('What came out, when status is completed', () => RunResultView, { optional: true })
+  @Field.object(
+    'What came out, once it has ended; of one that failed, what there was by then',
+    () => RunResultView,
+    { optional: true },
+  )
   result?: RunResultView;
 
   @Field.object(

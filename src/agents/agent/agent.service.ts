@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Budgets } from '../../identity/index.js';
-import type { Actor } from '../../platform/access/actor.js';
+import type { ActingRun, Actor } from '../../platform/access/actor.js';
 import { requireScope } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
 import { Database, newId, type UnitOfWork } from '../../platform/database/database.js';
@@ -13,9 +13,10 @@ import { estimateUsd } from '../models/estimate.js';
 import { ModelCatalog } from '../models/model-catalog.js';
 import { ModelsService } from '../models/models.service.js';
 import { SubagentsService } from '../subagents/subagents.service.js';
+import { TaskIntake } from '../tasks/task-intake.js';
 import { SendMessage, SentView } from './agent.dto.js';
 import { Deliveries, type Placed } from './deliveries.js';
-import { requireUsableSchema } from './response-check.js';
+import { ResponseSchemas } from './response-check.js';
 import { type NewRun, RunIntake, type RunModels, type Target } from './run-intake.js';
 
 /** The place of a message for which nothing has to wait. */
@@ -35,6 +36,8 @@ export class AgentService {
     @Inject(SubagentsService) private readonly subagents: SubagentsService,
     @Inject(AttachmentsService) private readonly attachments: AttachmentsService,
     @Inject(Budgets) private readonly budgets: Budgets,
+    @Inject(TaskIntake) private readonly tasks: TaskIntake,
+    @Inject(ResponseSchemas) private readonly schemas: ResponseSchemas,
   ) {}
 
   @Action({
@@ -44,41 +47,55 @@ export class AgentService {
     permission: 'agent.run',
     input: SendMessage,
     output: SentView,
+    commitsAnswer: true,
     makes: 'chat_id',
     refuses: {
       402: 'A budget is reached, or has no room for one more model call',
       404: 'No such workspace, chat, agent or file',
-      409: 'A run is in flight and delivery is reject, or the chat belongs to a task',
+      409: 'A run is in flight and delivery is reject, the chat belongs to a task, or a run may start no more tasks',
       413: 'An attachment is too large',
+      429: 'A run has as many tasks at work as it may',
     },
   })
   async send(actor: Actor, input: SendMessage): Promise<SentView> {
     requireScope(actor, 'agent.run');
-    requireUsableSchema(input.response_schema);
-    const existing = input.chat_id ? await this.existing(actor, input) : undefined;
-    const draft = existing ? undefined : await this.chats.draft(actor, { ...input, model: undefined });
-    const expected = existing ?? draft;
-    const expectedRun = expected && (await this.newRun(actor, expected, input));
-    if (draft && expectedRun) {
-      if (await this.begin(draft, expectedRun)) return sentView(expectedRun, draft.id, NEXT);
-    } else if (expected && expectedRun) await this.requireRoom(expected, expectedRun);
-    return this.database.transaction(async unit => {
-      // Where somebody else made the chat since we looked, it is one like any other.
-      const target = existing ?? (await this.existing(actor, input, unit));
-      if (!target) throw new Conflict('chat_id is taken; leave it out to get a new one');
-      const isExpected = target === expected && expectedRun;
-      if (isExpected) return this.accept(unit, target, isExpected);
-      const run = await this.newRun(actor, target, input);
-      await this.requireRoom(target, run);
-      return this.accept(unit, target, run);
-    });
+    await this.schemas.requireUsable(input.response_schema);
+    const { run: sender } = actor.credential;
+    if (sender) return this.sendFrom(sender, actor, input);
+    const existing = await this.existing(actor, input);
+    if (existing) return this.sendTo(actor, existing, input);
+    const draft = await this.chats.draft(actor, { ...input, model: undefined });
+    const run = await this.newRun(actor, draft, input);
+    const sent = sentView(run, draft.id, NEXT);
+    if (await this.begin(draft, run, sent)) return sent;
+    // Somebody else made the chat since we looked: it is one like any other.
+    const made = await this.existing(actor, input);
+    if (!made) throw new Conflict('chat_id is taken; leave it out to get a new one');
+    return this.sendTo(actor, made, input);
+  }
+
+  private async sendTo(actor: Actor, chat: Target, input: SendMessage): Promise<SentView> {
+    const run = await this.newRun(actor, chat, input);
+    await this.requireRoom(chat, run);
+    return this.database.transaction(unit => this.accept(unit, chat, run));
+  }
+
+  /** A run that sends a message hands over a task: it has a chat of its own, and ends with the run at the latest. */
+  private async sendFrom(sender: ActingRun, actor: Actor, input: SendMessage): Promise<SentView> {
+    if (input.chat_id && (await this.existing(actor, input)))
+      throw new Conflict('A run starts tasks, each in a new chat; leave chat_id out');
+    const chat = await this.chats.draft(actor, { ...input, model: undefined });
+    const run = await this.newRun(actor, chat, input);
+    await this.requireRoom(chat, run);
+    await this.tasks.start(sender, chat, run);
+    return sentView(run, chat.id, NEXT);
   }
 
   /** With a new chat, in one statement where no hard stop stands over its place; false where the chat is there already. */
-  private async begin(draft: Chat, run: NewRun): Promise<boolean> {
-    if (await this.intake.begin(draft, run, { unlessStopped: true })) return true;
+  private async begin(draft: Chat, run: NewRun, sent: SentView): Promise<boolean> {
+    if (await this.intake.begin(draft, run, sent, { unlessStopped: true })) return true;
     await this.requireRoom(draft, run);
-    return this.intake.begin(draft, run);
+    return this.intake.begin(draft, run, sent);
   }
 
   /** Throws BudgetReached where a budget has no room for the first model call of the run. */
@@ -94,21 +111,21 @@ export class AgentService {
     const pending = await this.deliveries.hold(unit, chat.id, run.delivery);
     await this.intake.add(unit, chat, run);
     const placed = await this.deliveries.place(unit, { ...run, chatId: chat.id }, run.delivery, pending);
-    return sentView(run, chat.id, placed);
+    return unit.answers(sentView(run, chat.id, placed));
   }
 
   /** The chat that the message names, if it is there and the caller may send to it. */
-  private async existing(actor: Actor, input: SendMessage, unit?: UnitOfWork): Promise<Target | undefined> {
+  private async existing(actor: Actor, input: SendMessage): Promise<Target | undefined> {
     const id = input.chat_id;
     if (!id) return undefined;
-    const found = await (unit ?? this.database)
+    const found = await this.database
       .tables<{ chat: Chat }>()
       .selectFrom('chat')
       .select('id')
       .where('id', '=', id)
       .executeTakeFirst();
     if (!found) return undefined;
-    const row = await this.chatsStore.require(actor, 'agent.run', id, unit?.tables());
+    const row = await this.chatsStore.require(actor, 'agent.run', id);
     if (row.task_of)
       throw new Conflict('This chat belongs to a task of another run; send to the chat of that run');
     refuseOther('workspace_id', input.workspace_id?.toLowerCase(), row.workspace_id);

@@ -58,9 +58,12 @@ export class CallGate {
   verdict({ step, position }: PlannedCall, { name, effect, isNamed }: CallSubject): GateVerdict {
     const decision = this.decided.get(`${step}/${position}`);
     if (decision && decision.status !== 'pending') return outcomeOf(decision);
-    if (this.allowed.has(name)) return 'make';
     const verdict = this.policy[effect];
-    if (verdict === 'auto' || (isNamed && this.policy.is_default)) return 'make';
+    // What exposes is asked about each time, whatever was allowed before and whatever a file names.
+    if (effect !== 'expose') {
+      if (this.allowed.has(name)) return 'make';
+      if (verdict === 'auto' || (isNamed && this.policy.is_default)) return 'make';
+    }
     if (verdict === 'deny')
       return { refusal: `${name} is ${effect}, and the policy of the workspace denies that. ${ELSE}` };
     if (this.onApproval === 'refuse')
@@ -70,10 +73,6 @@ export class CallGate {
     return 'ask';
   }
 }
-
-/** Whether what has no way to ask may destroy what the agent's own file names in full. */
-export const mayDestroyUnasked = (policy: ApprovalPolicy): boolean =>
-  policy.is_default || policy.destructive === 'auto';
 
 const ELSE = 'Do not look for a way around it; do without, or say that it is left to do.';
 

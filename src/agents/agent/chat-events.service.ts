@@ -10,7 +10,7 @@ import { ChatsStore } from '../chats/chats.store.js';
 import { ChatEventsInput } from './agent.dto.js';
 import { ChatEvents } from './chat-events.js';
 import { ChatEventsStore } from './chat-events.store.js';
-import { RunsStore } from './runs.store.js';
+import { RunEvents } from './run-events.js';
 
 /** Opens the stream of a chat from after an event, until `signal` is aborted or the caller may watch no more. */
 type OpenStream = (after: number, signal: AbortSignal) => AsyncIterable<ServerEvent[]>;
@@ -21,7 +21,7 @@ export class ChatEventsService {
   constructor(
     @Inject(ChatsStore) private readonly chats: ChatsStore,
     @Inject(ChatEventsStore) private readonly store: ChatEventsStore,
-    @Inject(RunsStore) private readonly runs: RunsStore,
+    @Inject(RunEvents) private readonly runs: RunEvents,
     @Inject(ChatAccess) private readonly access: ChatAccess,
     @Inject(Signals) private readonly signals: Signals,
   ) {}
@@ -37,7 +37,8 @@ export class ChatEventsService {
   })
   async events(actor: Actor, { id }: ChatEventsInput): Promise<OpenStream> {
     const chat = await this.chats.require(actor, 'chat.read', id);
-    const events = new ChatEvents(this.store, this.runs, this.signals, id);
+    const whose = { organizationId: chat.organization_id, personId: actor.id };
+    const events = new ChatEvents({ chats: this.store, runs: this.runs, signals: this.signals }, id, whose);
     const watcher = this.access.watcher(actor, chat);
     return (after, signal) =>
       whileAllowed(this.signals, watcher, within => events.follow(after, within), signal);

@@ -1,32 +1,40 @@
 import type { ServerEvent } from '../../platform/http/sse.js';
+import type { TurnOf } from '../../platform/queue/fair-turns.js';
 import type { Signals } from '../../platform/signals/signals.js';
 import { WakeUp } from '../../platform/signals/wake-up.js';
 import { chatTopic } from '../chats/chat-topic.js';
 import type { ChatEventsStore, StreamedRun } from './chat-events.store.js';
-import { RunEvents } from './run-events.js';
-import type { RunsStore } from './runs.store.js';
+import type { RunEvents } from './run-events.js';
+
+/** Where the events of chats are found. */
+interface ChatEventParts {
+  readonly chats: ChatEventsStore;
+  readonly runs: RunEvents;
+  readonly signals: Signals;
+}
 
 /** Every event of every run of a chat, under numbers of the chat's own: from 1, rising by one. */
 export class ChatEvents {
   constructor(
-    private readonly chats: ChatEventsStore,
-    private readonly runs: RunsStore,
-    private readonly signals: Signals,
+    private readonly parts: ChatEventParts,
     private readonly chatId: string,
+    /** Who watches. */
+    private readonly whose: TurnOf,
   ) {}
 
   /** Those after number `after`, then each that follows, in batches, without end. */
   async *follow(after: number, signal: AbortSignal): AsyncGenerator<ServerEvent[]> {
-    const wakeUp = new WakeUp(this.signals, chatTopic(this.chatId));
+    const { chats, signals } = this.parts;
+    const wakeUp = new WakeUp(signals, chatTopic(this.chatId));
     try {
-      let next = await this.chats.at(this.chatId, after);
+      let next = await chats.at(this.chatId, after);
       let shown: StreamedRun | undefined;
       while (!signal.aborted) {
         if (next) {
           yield* this.eventsOf(next, after, signal);
           shown = next;
         }
-        next = await this.chats.after(this.chatId, shown);
+        next = await chats.after(this.chatId, shown);
         if (next) continue;
         // Whoever watches is asked for at each pause: the chat may be gone.
         yield [];
@@ -42,8 +50,8 @@ export class ChatEvents {
     after: number,
     signal: AbortSignal,
   ): AsyncGenerator<ServerEvent[]> {
-    const events = new RunEvents(this.runs, this.signals, call_id);
-    for await (const batch of events.follow(Math.max(0, after - base), signal))
+    const events = this.parts.runs.follow(call_id, this.whose, Math.max(0, after - base), signal);
+    for await (const batch of events)
       yield batch.map(({ id, event, data }) => ({
         id: base + id,
         event,

@@ -27,13 +27,17 @@ export class DeltaWriter {
 
   /** Adds text; `about` names what it belongs to (a step, a tool call). */
   add(type: StreamedType, text: string, about: Record<string, unknown>): void {
+    for (const piece of piecesOf(text)) this.addPiece(type, piece, about);
+    if (this.pause || this.writing) return;
+    if (this.isWatched()) this.soon ??= setImmediate(() => this.start());
+    else this.rest();
+  }
+
+  private addPiece(type: StreamedType, text: string, about: Record<string, unknown>): void {
     const last = this.pending.at(-1);
     if (last?.type === type && isAbout(last.data, about) && lengthOf(last) + text.length <= MOST_CHARACTERS)
       last.data.text = `${last.data.text}${text}`;
     else this.pending.push({ type, data: { ...about, text } });
-    if (this.pause || this.writing) return;
-    if (this.isWatched()) this.soon ??= setImmediate(() => this.start());
-    else this.rest();
   }
 
   /** Adds an event that is no text, at its place among the others. */
@@ -97,6 +101,16 @@ export class DeltaWriter {
       this.pause = undefined;
       this.start();
     }, PAUSE_MS).unref();
+  }
+}
+
+/** No event is large, however much comes at once; no letter that takes two units is cut apart. */
+function* piecesOf(text: string): Generator<string> {
+  for (let at = 0, end = 0; at < text.length || at === 0; at = end) {
+    end = Math.min(text.length, at + MOST_CHARACTERS);
+    if (end < text.length && /[\ud800-\udbff]/.test(text[end - 1] ?? '')) end--;
+    yield text.slice(at, end);
+    if (end === 0) return;
   }
 }
 

@@ -15,7 +15,7 @@ import {
   stepRestarted,
   stepWaiting,
 } from './new-events.js';
-import { buildPrompt, messagesOf, systemPrompt } from './prompt.js';
+import { buildPrompt, messagesOf, systemPrompt, textOf } from './prompt.js';
 import type { ResponseCheck } from './response-check.js';
 import type { RunJournal } from './run-journal.js';
 import { LimitReached, type RunLimits } from './run-limits.js';
@@ -110,6 +110,8 @@ export class ModelTurns {
     const rows = await this.parts.conversation.read();
     const instructions = systemPrompt(tools.guide, workspace_id !== null);
     const system = this.check ? `${instructions}\n\n${this.check.instructions}` : instructions;
+    for (const said of this.check ? rows.filter(row => row.role === 'assistant' && row.run_id === runId) : [])
+      await this.check?.read(textOf(said));
     const correction = (text: string) => this.check?.correction(text) ?? '';
     const prompt = buildPrompt(system, rows, { runId, model: this.model.id, correction });
     const input = { prompt, tools: [...tools.offered] };

@@ -51,10 +51,13 @@ function correctionOf(
   if (role !== 'assistant' || calls.length > 0) return [];
   const isRefused = next ? next.role === 'assistant' && next.run_id === run_id : run_id === runId;
   if (!isRefused) return [];
-  const said = content.map(part => (part.type === 'text' ? part.text : '')).join('');
-  const text = run_id === runId && correction ? correction(said) : CORRECTED;
+  const text = run_id === runId && correction ? correction(textOf({ content })) : CORRECTED;
   return [{ role: 'user', content: [{ type: 'text', text }] }];
 }
+
+/** What was said, as text. */
+export const textOf = ({ content }: Pick<Said, 'content'>): string =>
+  content.map(part => (part.type === 'text' ? part.text : '')).join('');
 
 /** A row as messages of a prompt. */
 export function messagesOf(row: Said, reader: Reader): LanguageModelV4Message[] {

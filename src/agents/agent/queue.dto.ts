@@ -19,6 +19,7 @@ export class EditQueuedMessage extends QueuedMessageId {
     pattern: /\S/,
     patternHint: 'must not be blank',
     optional: true,
+    shown: true,
     example: 'run date',
   })
   message?: string;

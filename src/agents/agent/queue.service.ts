@@ -6,7 +6,7 @@ import { Subject } from '../../platform/actions/subject.js';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import { iso, type Row } from '../../platform/database/rows.js';
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/http/page.js';
-import { Conflict, Invalid, NotFound } from '../../platform/http/problem.js';
+import { Conflict, Invalid, NotFound, unseenAs } from '../../platform/http/problem.js';
 import { ChatsStore } from '../chats/chats.store.js';
 import type { Message } from '../chats/message.entity.js';
 import { Deliveries } from './deliveries.js';
@@ -92,6 +92,7 @@ export class QueueService {
     name: 'queue_withdraw',
     summary: 'Withdraw a message that still waits',
     effect: 'destructive',
+    consequence: 'The message is not answered; it can be sent again.',
     permission: 'agent.run',
     input: QueuedMessageId,
     output: WithdrawnView,
@@ -116,6 +117,7 @@ export class QueueService {
     permission: 'agent.run',
     input: QueuedMessageId,
     output: QueuedMessageView,
+    commitsAnswer: true,
     refuses: { 409: 'Its run has begun, or none is in flight before it' },
   })
   async steer(actor: Actor, { message_id }: QueuedMessageId): Promise<QueuedMessageView> {
@@ -124,7 +126,7 @@ export class QueueService {
       if (!head) throw new Conflict('Its run is about to begin: no other is in flight');
       const accepted = { callId: message.run_id, messageId: message_id, chatId: message.chat_id };
       await this.deliveries.steer(unit, accepted, head, waiting);
-      return this.view(unit, found);
+      return unit.answers(await this.view(unit, found));
     });
   }
 
@@ -168,7 +170,7 @@ export class QueueService {
   ): Promise<Row<Message>> {
     const message = await this.queue.message(id);
     if (!message) throw new NotFound('No such message');
-    await this.chats.require(actor, permission, message.chat_id);
+    await unseenAs('No such message', this.chats.require(actor, permission, message.chat_id));
     return message;
   }
 }

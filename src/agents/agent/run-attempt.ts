@@ -1,17 +1,22 @@
 import type { StepResult } from '#libs/model-client/index.js';
 import type { Database, UnitOfWork } from '../../platform/database/database.js';
 import type { Row } from '../../platform/database/rows.js';
+import type { Log } from '../../platform/log/log.js';
+import type { Signals } from '../../platform/signals/signals.js';
 import type { AttachmentsStore } from '../attachments/attachments.store.js';
 import type { MessagesStore } from '../chats/messages.store.js';
 import type { Compactor } from '../context/compactor.js';
+import { Places } from '../tasks/places.js';
+import { RequestedTasks } from '../tasks/requested-tasks.js';
 import { type CarryTask, RunTasks, type TaskPause } from '../tasks/run-tasks.js';
 import type { TaskStarter } from '../tasks/task-starter.js';
 import { TASK } from '../tasks/task-tool.js';
+import type { TasksStore } from '../tasks/tasks.store.js';
 import type { Conversation } from './conversation.js';
 import { DeltaWriter } from './delta-writer.js';
 import { ModelTurns } from './model-turns.js';
 import { responseInvalid, stepFinished, stepRestarted, stepStarted, toolStarted } from './new-events.js';
-import { MOST_REPAIRS, ResponseCheck, schemaFailed } from './response-check.js';
+import { MOST_REPAIRS, type ResponseCheck, type ResponseSchemas, schemaFailed } from './response-check.js';
 import { RunWaits } from './run-fault.js';
 import type { FinishedStep, NewEvent, PlannedCall, RunEnd, RunJournal } from './run-journal.js';
 import { LimitReached, type ReachedLimit, RunLimits, type Spent } from './run-limits.js';
@@ -37,8 +42,12 @@ export interface RunParts {
   readonly tools: ToolGateway;
   readonly taskStarter: TaskStarter;
   readonly stopper: RunStopper;
+  readonly schemas: ResponseSchemas;
   readonly mostSteps: number;
   readonly tasksAtOnce: number;
+  readonly tasks: TasksStore;
+  readonly signals: Signals;
+  readonly log: Log;
 }
 
 /** What a task has of the attempt of the run above it, in whose place on the queue it is carried. */
@@ -90,7 +99,7 @@ export class RunAttempt {
       () => journal.isWatched(),
     );
     this.round = new ToolRound(journal, this.deltas, this.signal, reason => this.fault.abort(reason));
-    this.check = ResponseCheck.of(run.response_schema);
+    this.check = parts.schemas.checkOf(run.response_schema);
   }
 
   /** Returns when the end of the run is written down; throws what kept it from getting there. */
@@ -114,6 +123,16 @@ export class RunAttempt {
     const { conversation } = this.surroundings;
     const turns = new ModelTurns({ ...parts, conversation, journal, deltas, limits }, run, check, signal);
     const tasks = this.tasksWith(tools);
+    try {
+      await this.takeSteps(turns, tools, tasks);
+    } finally {
+      await tasks.close();
+    }
+  }
+
+  private async takeSteps(turns: ModelTurns, tools: RunTools, tasks: RunTasks): Promise<void> {
+    const { journal, limits } = this;
+    if (this.run.attempt > 1) tasks.lookForRequested();
     let calls = await this.openCalls(tools);
     this.mayRepeatStep = this.run.attempt > 1 && calls.length === 0;
     for (let step = this.run.step_count; ; step++) {
@@ -125,19 +144,30 @@ export class RunAttempt {
       if (late) return this.endAt(late);
       if (journal.steering.isInTheWay) return this.makeWay();
       if (journal.steering.waits) await this.takeIn(step + 1);
-      const asked = await this.step(step + 1, turns, tools);
+      const asked = await this.step(step + 1, turns, tools, tasks);
       if (asked === 'ended') return;
       calls = asked;
     }
   }
 
   private tasksWith(tools: RunTools): RunTasks {
-    const { runs, taskStarter: starter, tasksAtOnce: atOnce } = this.parts;
+    const { runs, taskStarter: starter, tasksAtOnce, tasks, signals, log } = this.parts;
     const { run, journal, limits } = this;
-    const above = { limits, signal: this.signal, steering: journal.steering };
-    const carry: CarryTask = (id, pause) => this.surroundings.carryTask(id, above, pause);
     const { allowlists } = tools.guide;
-    return new RunTasks({ starter, runs, carry, atOnce }, { run, journal, limits, allowlists });
+    const carryUntil =
+      (signal: AbortSignal): CarryTask =>
+      (id, pause) =>
+        this.surroundings.carryTask(id, { limits, signal, steering: journal.steering }, pause);
+    const places = new Places(tasksAtOnce);
+    const requested = new RequestedTasks(run.id, {
+      tasks,
+      signals,
+      log,
+      places,
+      carry: over => carryUntil(AbortSignal.any([this.signal, over])),
+    });
+    const parts = { starter, runs, carry: carryUntil(this.signal), places, requested };
+    return new RunTasks(parts, { run, journal, limits, allowlists });
   }
 
   /** Messages that came in since the last step go into the conversation before this one. */
@@ -159,7 +189,12 @@ export class RunAttempt {
   }
 
   /** One model call, written down with the calls it asks for; with none, that is the end of the run, unless a message came in meanwhile. */
-  private async step(number: number, turns: ModelTurns, tools: RunTools): Promise<PlannedCall[] | 'ended'> {
+  private async step(
+    number: number,
+    turns: ModelTurns,
+    tools: RunTools,
+    tasks: RunTasks,
+  ): Promise<PlannedCall[] | 'ended'> {
     const startedAt = new Date();
     if (this.isRepeated(number)) await this.journal.tell([takenUp(number), stepStarted(number)]);
     const { result, costUsd, model } = await turns.take(number, tools);
@@ -167,7 +202,11 @@ export class RunAttempt {
     await tools.heedPolicy();
     const calls = this.round.planned(plannedCalls(number, result), tools);
     const step = { number, result, costUsd, model, calls, startedAt };
-    if (calls.length === 0) return this.endWith(step, rest, tools);
+    if (calls.length === 0) {
+      await tasks.requestedAtRest(this.journal.steering.signal);
+      this.signal.throwIfAborted();
+      return this.endWith(step, rest, tools);
+    }
     const started = calls.filter(({ startsAtOnce }) => startsAtOnce).map(toolStarted);
     await this.journal.finishStep(step, [...rest, stepFinished(step), ...started]);
     return calls;
@@ -190,9 +229,9 @@ export class RunAttempt {
   ): Promise<'ended' | PlannedCall[]> {
     const { text: response, finish_reason } = step.result;
     const stopReason = STOP_REASONS[finish_reason] ?? 'end_turn';
-    const { json, faults } = this.check?.read(response) ?? {};
+    const { json, faults } = (await this.check?.read(response)) ?? {};
     const isRefused = finish_reason === 'content-filter';
-    const { database, runs, steers } = this.parts;
+    const { database, runs, steers, stopper } = this.parts;
     const { journal, limits } = this;
     const end: RunEnd = faults
       ? { status: 'error', fault: schemaFailed(faults), response }
@@ -215,6 +254,7 @@ export class RunAttempt {
         return [];
       }
       await runs.endIn(unit, journal, end);
+      await stopper.stopTasks(unit, this.run.id);
       return 'ended';
     });
   }

@@ -9,7 +9,7 @@ export class StopRuns {
   @Field.id('The run to stop; or name its chat', { optional: true })
   call_id?: string;
 
-  @Field.id('The chat whose run in flight is stopped', { optional: true })
+  @Field.id('The chat whose run in flight is stopped', { optional: true, shown: true })
   chat_id?: string;
 
   @Field.boolean('Also withdraw what waits in the chat', { optional: true, default: false, example: false })
@@ -25,7 +25,7 @@ export class ListRuns extends PageInput {
   @Field.id('Only those of this chat', { optional: true })
   chat_id?: string;
 
-  @Field.id('Only those of this workspace', { optional: true })
+  @Field.id('Only those of this workspace', { optional: true, shown: true })
   workspace_id?: string;
 
   @Field.id('Only the tasks that this run handed over', { optional: true })

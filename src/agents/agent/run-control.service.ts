@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
 import type { Row } from '../../platform/database/rows.js';
-import { Invalid, NotFound } from '../../platform/http/problem.js';
+import { Invalid, NotFound, unseenAs } from '../../platform/http/problem.js';
 import { ChatsStore } from '../chats/chats.store.js';
 import { QueueStore } from './queue.store.js';
 import type { Run } from './run.entity.js';
@@ -27,21 +27,21 @@ export class RunControlService {
     permission: 'agent.run',
     input: StopRuns,
     output: StoppedView,
+    commitsAnswer: true,
   })
   async stop(actor: Actor, { call_id, chat_id, clear_queue = false }: StopRuns): Promise<StoppedView> {
     if ((call_id === undefined) === (chat_id === undefined))
       throw new Invalid('Name the run as call_id, or its chat as chat_id');
     const run = call_id === undefined ? undefined : await this.find(call_id);
     const chatId = chat_id ?? run?.chat_id ?? '';
-    await this.chats.require(actor, 'agent.run', chatId);
+    await unseenAs(run ? 'No such run' : 'No such chat', this.chats.require(actor, 'agent.run', chatId));
     const [current, ...waiting] = (await this.queue.pending(chatId)).map(({ id }) => id);
     const first = run?.merged_into ?? call_id ?? current;
     const ids = clear_queue ? [first, current, ...waiting] : [first];
-    const stopped = await this.stopper.stop(
+    return this.stopper.stop(
       chatId,
       [...new Set(ids)].filter(id => id !== undefined),
     );
-    return { stopped };
   }
 
   /** The run of a message that has entered another one stops with that one. */

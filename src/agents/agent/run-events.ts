@@ -1,37 +1,54 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { ServerEvent } from '../../platform/http/sse.js';
-import type { Signals } from '../../platform/signals/signals.js';
+import type { TurnOf } from '../../platform/queue/fair-turns.js';
+import { Signals } from '../../platform/signals/signals.js';
 import { WakeUp } from '../../platform/signals/wake-up.js';
 import { LAST_EVENTS } from './run-event.entity.js';
+import { RunEventPages } from './run-event-pages.js';
 import { runTopic } from './run-journal.js';
-import type { RunsStore } from './runs.store.js';
+import { RunsStore } from './runs.store.js';
 
-const EVENTS_AT_ONCE = 500;
+/** Most rows that are looked at for a page of events. */
+const MAX_ROWS = 500;
+const MIN_ROWS = 8;
 
-/** The events of one run, as many times as they are asked for. */
+/** The events of runs, as many times as they are asked for. */
+@Injectable()
 export class RunEvents {
   constructor(
-    private readonly runs: RunsStore,
-    private readonly signals: Signals,
-    private readonly runId: string,
+    @Inject(RunsStore) private readonly runs: RunsStore,
+    @Inject(RunEventPages) private readonly pages: RunEventPages,
+    @Inject(Signals) private readonly signals: Signals,
   ) {}
 
-  /** Those after number `after`, then each that follows, in batches; ends with the run. */
-  async *follow(after: number, signal: AbortSignal): AsyncGenerator<ServerEvent[]> {
-    const wakeUp = new WakeUp(this.signals, runTopic(this.runId));
+  /** Those of a run after number `after`, then each that follows, in batches; ends with the run. */
+  async *follow(
+    runId: string,
+    whose: TurnOf,
+    after: number,
+    signal: AbortSignal,
+  ): AsyncGenerator<ServerEvent[]> {
+    const wakeUp = new WakeUp(this.signals, runTopic(runId));
     let seen = after;
+    let limit = 64;
     let isOver = false;
     try {
       while (!signal.aborted) {
-        const rows = await this.runs.events(this.runId, seen, EVENTS_AT_ONCE);
-        if (rows.length > 0) yield rows.map(({ id, type, data }) => ({ id, event: type, data }));
-        seen = rows.at(-1)?.id ?? seen;
-        if (rows.some(({ type }) => LAST_EVENTS.includes(type))) return;
-        if (rows.length > 0) continue;
+        const page = await this.pages.read({ runId, after: seen, limit }, whose, signal);
+        // A page is cut by its bytes: of large events there is no use in looking at many.
+        limit = Math.min(MAX_ROWS, Math.max(MIN_ROWS, page.length * 2));
+        if (page.length > 0) yield page;
+        seen = page.at(-1)?.id ?? seen;
+        if (page.some(({ event }) => LAST_EVENTS.some(last => last === event))) return;
+        if (page.length > 0) continue;
         // Ended, or gone, and still nothing to read after we knew it: nothing will follow.
         if (isOver) return;
-        isOver = (await this.runs.find(this.runId))?.status !== 'pending';
+        isOver = !(await this.runs.isPending(runId));
         if (!isOver) await wakeUp.wait(signal);
       }
+    } catch (error) {
+      // Who left while waiting for a turn misses nothing.
+      if (!signal.aborted) throw error;
     } finally {
       wakeUp.close();
     }

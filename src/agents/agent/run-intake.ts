@@ -3,6 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { hardStopOver } from '../../identity/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
+import { type KeyedRequest, keyedRequest } from '../../platform/database/keyed-request.js';
 import { storable } from '../../platform/database/storable.js';
 import type { NewAttachment } from '../attachments/attachments.service.js';
 import { keepAttachments } from '../attachments/attachments.store.js';
@@ -53,14 +54,16 @@ export class RunIntake {
   /**
    * The first run of a new chat, together with the chat and in one statement; where this process has room for it, it has
    * begun with that. False, and nothing is done, when a chat with that id is there; or, with `unlessStopped`, when a hard
-   * stop stands over its place.
+   * stop stands over its place. `answer` is kept for repetitions of the request, if that has an `Idempotency-Key`.
    */
-  async begin(chat: Chat, run: NewRun, { unlessStopped = false } = {}): Promise<boolean> {
+  async begin(chat: Chat, run: NewRun, answer: object, { unlessStopped = false } = {}): Promise<boolean> {
+    const request = keyedRequest();
     const place = this.queue.reserve();
     let begun: TakenRun | undefined;
     try {
       const { rows } = await sql<TakenRun>`
-        with place as (${newChat(chat, unlessStopped)}), ${this.written(chat, run, { isFirst: true, place })}
+        with place as (${newChat(chat, { unlessStopped, request })}), ${this.written(chat, run, { isFirst: true, place })}
+          ${request ? sql`, kept as (${request.keep(answer, sql`exists (select from accepted)`)})` : sql``}
         select ${takenColumns('accepted')}, said.content as said from accepted, said`.execute(
         this.database.tables(),
       );
@@ -69,6 +72,7 @@ export class RunIntake {
       if (!begun) place?.free();
     }
     if (!begun) return false;
+    request?.committed();
     if (place) place.begin(begun);
     else this.queue.tellDue();
     return true;
@@ -113,7 +117,10 @@ export class RunIntake {
   }
 }
 
-function newChat(chat: Chat, unlessStopped: boolean): RawBuilder<unknown> {
+function newChat(
+  chat: Chat,
+  { unlessStopped, request }: { unlessStopped: boolean; request: KeyedRequest | undefined },
+): RawBuilder<unknown> {
   const { id, title, organizationId, workspaceId, agentName, model, pinned, archived, createdBy } = chat;
   return sql`
     insert into chat (id, title, organization_id, workspace_id, agent_name, model, pinned, archived, created_by, created_at,
@@ -122,6 +129,6 @@ function newChat(chat: Chat, unlessStopped: boolean): RawBuilder<unknown> {
       ${archived}::boolean, ${createdBy}::uuid, ${chat.createdAt.toISOString()}::timestamptz,
       ${chat.updatedAt.toISOString()}::timestamptz, now()
     from (select ${organizationId}::uuid as organization_id, ${workspaceId}::uuid as workspace_id) x
-    ${unlessStopped ? sql`where not ${hardStopOver(sql`x`)}` : sql``}
+    where ${unlessStopped ? sql`not ${hardStopOver(sql`x`)}` : sql`true`} and ${request?.isHeld ?? sql`true`}
     on conflict do nothing returning id`;
 }

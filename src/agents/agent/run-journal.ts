@@ -12,6 +12,7 @@ import { keepSummary } from '../context/chat-summaries.store.js';
 import type { ChatSummary } from '../context/chat-summary.js';
 import { type NewTask, taskRows } from '../tasks/task-rows.js';
 import type { Conversation } from './conversation.js';
+import { withinBounds } from './event-size.js';
 import type { AskedCall } from './new-events.js';
 import type { RunFault } from './run.entity.js';
 import type { RunEventType } from './run-event.entity.js';
@@ -28,6 +29,8 @@ export interface NewEvent {
   type: RunEventType;
   data: Record<string, unknown>;
 }
+
+const bounded = ({ type, data }: NewEvent): NewEvent => ({ type, data: withinBounds(data) });
 
 /** A tool call as the model asked for it. */
 export interface PlannedCall {
@@ -64,6 +67,9 @@ export const runTopic = (runId: string): string => `run:${runId}`;
 
 /** The topic that is signalled when a run has ended. */
 export const endTopic = (runId: string): string => `end:${runId}`;
+
+/** The topic that is signalled when a run has started a task through an action. */
+export const tasksTopic = (runId: string): string => `run-tasks:${runId}`;
 
 /** The topic that is signalled when whoever carries a run should look whether it is still theirs. */
 export const holdTopic = (runId: string): string => `run-hold:${runId}`;
@@ -248,10 +254,10 @@ export class RunJournal {
   }
 
   /** A call hands over a task, whose run is pending from now on; it is told with the call's output. */
-  async startTask({ callId }: PlannedCall, task: NewTask): Promise<void> {
+  async startTask({ callId }: PlannedCall, task: NewTask, unit: UnitOfWork): Promise<void> {
     const text = `${task.agentName}: ${task.title}\n`;
     const data = { id: callId, text, task_call_id: task.id };
-    await this.record([{ type: 'tool.output', data }], { also: taskRows(FENCED, task) });
+    await this.record([{ type: 'tool.output', data }], { also: taskRows(FENCED, task), unit });
   }
 
   /** Messages that waited have entered the run. */
@@ -269,14 +275,14 @@ export class RunJournal {
 
   /**
    * The last step and the end in one: the tokens of the run are void, and the chat's next run may go. False, and nothing is
-   * done, where a message waits to enter the run; `unit` holds the chat.
+   * done, where a message waits to enter the run, or it has started tasks that end with it; `unit` holds the chat.
    */
   async finish(unit: UnitOfWork, step: FinishedStep, events: NewEvent[], end: RunEnd): Promise<boolean> {
     const { event, change, also } = this.ending(end);
     const finished = this.finishing(step);
     const done = await this.write([...events, event], {
       change: sql`${finished.change}, ${change}`,
-      where: sql`steers = 0`,
+      where: sql`steers = 0 and requested_tasks = 0`,
       also: [...finished.also, ...also, revokeTokensOf(FENCED), NEXT_DUE],
       letGo: sql`exists (select from next)`,
       unit,
@@ -296,7 +302,7 @@ export class RunJournal {
     const done = await this.write([...events, event], {
       change: sql`${finished.change}, ${change}`,
       first: this.chatHeldAlone(),
-      where: sql`steers = 0 and exists (select from held)`,
+      where: sql`steers = 0 and requested_tasks = 0 and exists (select from held)`,
       also: [...finished.also, revokeTokensOf(FENCED)],
     });
     if (done) this.signals.tell(endTopic(this.run.id));
@@ -334,7 +340,7 @@ export class RunJournal {
         pg_notify('atelier', 'run:' || r.id), pg_notify('atelier', 'end:' || r.id)
     ), merged_told as (
       insert into run_event (run_id, id, type, data, created_at)
-      select id, last_event, ${type}, jsonb_build_object('call_id', id) || ${storable(data)}::jsonb, now() from merged)`;
+      select id, last_event, ${type}, jsonb_build_object('call_id', id) || ${storable(withinBounds(data))}::jsonb, now() from merged)`;
     return { event: { type, data: { call_id: id, ...data } }, change, also: [merged] };
   }
 
@@ -358,7 +364,7 @@ export class RunJournal {
       ), told as (
         insert into run_event (run_id, id, type, data, created_at)
         select fenced.id, fenced.last_event - ${events.length} + e.ordinality, e.value ->> 'type', e.value -> 'data', now()
-        from fenced, jsonb_array_elements(${storable(events)}::jsonb) with ordinality as e
+        from fenced, jsonb_array_elements(${storable(events.map(bounded))}::jsonb) with ordinality as e
       ) ${sql.join(
         also.map(part => sql`, ${part}`),
         sql``,

@@ -29,7 +29,10 @@ export interface Spent {
 
 /** What a run's limits are made of. */
 interface LimitsParts {
-  readonly run: Pick<Row<Run>, 'id' | 'budget' | 'started_at' | 'waited_ms' | 'step_count' | 'cost_usd'>;
+  readonly run: Pick<Row<Run>, 'id' | 'budget' | 'waited_ms' | 'step_count' | 'cost_usd'> & {
+    /** How long ago a worker first took it up, by the clock of the database; in milliseconds. */
+    readonly ran_ms: number;
+  };
   /** The operator's limit. */
   readonly mostSteps: number;
   /** Those of the run that handed this one over as a task. */
@@ -114,14 +117,14 @@ export class RunLimits {
   }
 }
 
-type Timed = Pick<Row<Run>, 'budget' | 'started_at' | 'waited_ms'>;
+type Timed = Pick<LimitsParts['run'], 'budget' | 'ran_ms' | 'waited_ms'>;
 
 const sum = (a: number | null, b: number | null) => (a === null || b === null ? null : a + b);
 const count = (number: number, unit: string) => `${number} ${number === 1 ? unit : `${unit}s`}`;
 
 /** The time counts from when a worker first took the run up, over all its attempts, but not while it waited for people. */
-function expiry({ budget, started_at, waited_ms }: Timed): AbortSignal {
+function expiry({ budget, ran_ms, waited_ms }: Timed): AbortSignal {
   if (budget?.max_seconds === undefined) return new AbortController().signal;
-  const since = started_at === null ? Date.now() : Date.parse(started_at);
-  return AbortSignal.timeout(Math.max(0, since + Number(waited_ms) + budget.max_seconds * 1000 - Date.now()));
+  // A timer takes whole milliseconds only.
+  return AbortSignal.timeout(Math.max(0, Math.ceil(budget.max_seconds * 1000 + Number(waited_ms) - ran_ms)));
 }

@@ -13,6 +13,8 @@ import type { TaskPause } from '../tasks/run-tasks.js';
 import { TaskStarter } from '../tasks/task-starter.js';
 import { TasksStore } from '../tasks/tasks.store.js';
 import { Conversation } from './conversation.js';
+import { ResponseSchemas } from './response-check.js';
+import type { RunFault } from './run.entity.js';
 import { type Above, RunAttempt, RunParts } from './run-attempt.js';
 import { RunAuthority } from './run-authority.js';
 import { faultOf, RunWaits, TooManyLost } from './run-fault.js';
@@ -58,6 +60,7 @@ export class RunLoop {
     @Inject(TasksStore) private readonly tasks: TasksStore,
     @Inject(TaskStarter) taskStarter: TaskStarter,
     @Inject(RunStopper) stopper: RunStopper,
+    @Inject(ResponseSchemas) schemas: ResponseSchemas,
     @Inject(Signals) private readonly signals: Signals,
     @Inject(Config) config: Config,
     @Inject(Log) private readonly log: Log,
@@ -72,8 +75,12 @@ export class RunLoop {
       tools,
       taskStarter,
       stopper,
+      schemas,
       mostSteps,
       tasksAtOnce,
+      tasks,
+      signals,
+      log,
     };
   }
 
@@ -145,7 +152,7 @@ export class RunLoop {
       await this.authority.require(run);
       await new RunAttempt(this.parts, run, journal, {
         conversation,
-        hold: AbortSignal.any([above?.signal ?? stopping, hold.signal]),
+        hold: AbortSignal.any([above?.signal ?? stopping, hold.signal, this.queue.inTouch]),
         above: above?.limits,
         spentOnTasks: run.attempt > 1 ? await this.tasks.spent(run.id) : undefined,
         carryTask: (task, under, pause) => this.carryTask(task, { stopping, above: under }, pause),
@@ -176,10 +183,18 @@ export class RunLoop {
     if (fault.type === 'internal' && isOutage(error)) throw error;
     if (fault.type === 'internal') this.log.error({ err: error }, 'run: failed by a fault of ours');
     try {
-      const after = (unit: UnitOfWork) => this.parts.stopper.stopTasks(unit, run.id);
-      await this.runs.end(run.chat_id, journal, { status: 'error', fault, response: null }, after);
+      await this.parts.database.transaction(unit => this.fail(unit, run, journal, fault));
     } catch (failure) {
       if (!(failure instanceof RunLost)) throw failure;
     }
+  }
+
+  /** What it had said by then is kept, as that of a run that is stopped. */
+  private async fail(unit: UnitOfWork, run: CarriedRun, journal: RunJournal, fault: RunFault): Promise<void> {
+    const { stopper } = this.parts;
+    await this.runs.lockChat(unit, run.chat_id);
+    const response = (await stopper.saidSoFar(unit, run)) || null;
+    await this.runs.endIn(unit, journal, { status: 'error', fault, response });
+    await stopper.stopTasks(unit, run.id);
   }
 }

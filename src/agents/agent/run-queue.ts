@@ -8,12 +8,10 @@ import { Signals } from '../../platform/signals/signals.js';
 import type { MessagePart } from '../chats/message.entity.js';
 import type { Run } from './run.entity.js';
 import { holdTopic, RUNS_DUE, runTopic } from './run-journal.js';
+import { runsInTurn } from './run-turns.js';
 
-/**
- * A run over which so many workers were lost may be what ends them. A process carries one such run at a time, so that no
- * other is given up with it for having been there.
- */
-export const SUSPECT = 2;
+/** Organizations and people whose last turns a process remembers. */
+const TURNS_KNOWN = 1000;
 
 /** What carrying a run takes of its row. */
 const CARRIED = [
@@ -38,7 +36,6 @@ const CARRIED = [
   'authority_changed',
   'step_count',
   'cost_usd',
-  'started_at',
   'waited_ms',
 ] as const satisfies (keyof Row<Run>)[];
 
@@ -48,13 +45,16 @@ export type CarriedRun = Pick<Row<Run>, (typeof CARRIED)[number]>;
 export type TakenRun = CarriedRun & {
   /** Whether a hard stop stands over it. */
   hard_stop: boolean;
+  /** How long ago it was first taken up, by the clock of the database; in milliseconds. */
+  ran_ms: number;
   /** The content of its message, where that is the first of the chat and was accepted just now. */
   said?: MessagePart[];
 };
 
 /** The columns of {@link TakenRun}, but for what was said; `run` is the name of the run's row. */
 export const takenColumns = (run: string): RawBuilder<unknown> =>
-  sql`${sql.raw(CARRIED.map(column => `${run}.${column}`).join(', '))}, ${hardStopOver(sql.raw(run))} as hard_stop`;
+  sql`${sql.raw(CARRIED.map(column => `${run}.${column}`).join(', '))}, ${hardStopOver(sql.raw(run))} as hard_stop,
+    coalesce(extract(epoch from now() - ${sql.raw(run)}.started_at) * 1000, 0)::float8 as ran_ms`;
 
 /** Room for one run in a worker of this process, held until the run begins or does not. */
 export interface Place {
@@ -73,6 +73,10 @@ export class RunQueue {
   /** Room in a worker of this process, if it has one with room. */
   private room: () => Place | undefined = () => undefined;
 
+  /** When organizations, and people in them, last got a turn in this process, as a count of turns; of those who wait. */
+  private readonly lastTurns = new Map<string, number>();
+  private turns = 0;
+
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(Signals) private readonly signals: Signals,
@@ -89,6 +93,11 @@ export class RunQueue {
     return this.processes.isFresh ? this.room() : undefined;
   }
 
+  /** Aborted when this process may no longer take the runs that it has for its own. */
+  get inTouch(): AbortSignal {
+    return this.processes.inTouch;
+  }
+
   /** Wakes the workers, for a run that was made due. */
   tellDue(): void {
     this.signals.tell(RUNS_DUE);
@@ -102,18 +111,22 @@ export class RunQueue {
     unit.afterCommit(() => this.tellDue());
   }
 
-  /** Takes up to `limit` runs for new attempts, the oldest first. */
+  /** Takes up to `limit` runs for new attempts: organizations take turns, in each its people, and of each the oldest is first. */
   async take(limit: number): Promise<TakenRun[]> {
     await this.processes.requireFresh();
-    const isSuspect = sql`(lost + (state = 'running')::int >= ${SUSPECT})`;
-    const isDue = sql`due and status = 'pending' and state <> 'waiting' and merged_into is null`;
-    const firstSuspect = sql`select id from run where ${isDue} and ${isSuspect} and not exists (
-      select 1 from run where holder = ${this.processes.id} and status = 'pending' and lost >= ${SUSPECT} and parent_id is null)
-      order by number limit 1`;
-    return this.claim(
-      sql`select id from run where ${isDue} and (not ${isSuspect} or id = (${firstSuspect}))
-        order by number limit ${limit} for update skip locked`,
-    );
+    const runs = await this.claim(runsInTurn(this.processes.id, limit, this.lastTurns));
+    if (runs.length === 0) this.lastTurns.clear();
+    for (const { organization_id, actor } of runs)
+      for (const key of [organization_id, `${organization_id} ${actor.id}`]) this.noteTurn(key);
+    return runs;
+  }
+
+  private noteTurn(key: string): void {
+    this.lastTurns.delete(key);
+    this.lastTurns.set(key, ++this.turns);
+    for (const oldest of this.lastTurns.keys())
+      if (this.lastTurns.size > TURNS_KNOWN) this.lastTurns.delete(oldest);
+      else break;
   }
 
   /** Takes a run that this process has for a new attempt; undefined when it has ended, is gone, or another's by now. */

@@ -24,9 +24,12 @@ export class RunRollbackService {
     name: 'run_rollback',
     summary: 'Make the files that a run and its tasks changed what they were before it',
     effect: 'destructive',
+    consequence:
+      'What the run did to files is undone; the versions of before stay in the history and can be put back from there.',
     permission: 'file.write',
     input: RollbackRun,
     output: RolledBackView,
+    evidence: 'read the changes of the run; reverting again does what is left',
     refuses: {
       404: 'No such run',
       409: 'The run is in flight, or somebody changed files since: the detail names them',

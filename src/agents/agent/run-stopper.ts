@@ -18,6 +18,8 @@ interface TakenOver {
 }
 
 const STOPPED_CALL = 'Stopped before it had finished; it may have taken effect in part.';
+/** Of the output of a call that was stopped, the last characters. */
+const MOST_KEPT = 30_000;
 const PLANNED_CALL = 'Not run: the run was stopped.';
 
 /**
@@ -33,8 +35,8 @@ export class RunStopper {
     @Inject(Signals) private readonly signals: Signals,
   ) {}
 
-  /** Stops those of the runs that have not ended, and lets the chat's next waiting run go; returns which they were. */
-  stop(chatId: string, runIds: readonly string[]): Promise<string[]> {
+  /** Stops those of the runs that have not ended, and lets the chat's next waiting run go; answers which they were. */
+  stop(chatId: string, runIds: readonly string[]): Promise<{ stopped: string[] }> {
     return this.database.transaction(async unit => {
       await this.runs.lockChat(unit, chatId);
       const head = await this.runs.headOf(unit, chatId);
@@ -42,7 +44,7 @@ export class RunStopper {
       for (const id of runIds) await holdRunsAbove(unit, id);
       for (const id of runIds) if (await this.end(unit, id)) stopped.push(id);
       if (head && stopped.includes(head)) await this.runs.enqueueNext(unit, chatId);
-      return stopped;
+      return unit.answers({ stopped });
     });
   }
 
@@ -114,7 +116,7 @@ export class RunStopper {
   }
 
   /** The text of the step that was cut off, which is kept as part of the conversation; else what the last step said. */
-  private async saidSoFar(unit: UnitOfWork, { id, chat_id, number }: TakenOver): Promise<string> {
+  async saidSoFar(unit: UnitOfWork, { id, chat_id, number }: Omit<TakenOver, 'attempt'>): Promise<string> {
     const { rows: cut } = await sql<{ text: string | null }>`
       select string_agg(data ->> 'text', '' order by id) as text from run_event
       where run_id = ${id} and type = 'text.delta' and id > coalesce(
@@ -137,11 +139,17 @@ export class RunStopper {
     return last[0]?.text ?? '';
   }
 
-  /** Calls without a result get one, so that the next turn of the chat is whole. */
+  /** Calls without a result get one, so that the next turn of the chat is whole: what they gave before they were stopped. */
   private async closeCalls(unit: UnitOfWork, runId: string, ofPlanned: string): Promise<void> {
     await sql`
-      update tool_call set is_error = true, finished_at = now(), state = 'finished',
-        output = case state when 'started' then ${STOPPED_CALL} else ${ofPlanned} end
-      where run_id = ${runId} and state <> 'finished'`.execute(unit.tables());
+      update tool_call c set is_error = true, finished_at = now(), state = 'finished',
+        output = case c.state when 'started' then coalesce((
+          select case when length(text) > ${MOST_KEPT} then '…' else '' end || right(text, ${MOST_KEPT}) || E'\n\n' from (
+            select string_agg(e.data ->> 'text', '' order by e.id) as text from run_event e
+            where e.run_id = ${runId} and e.type = 'tool.output' and e.data ->> 'id' = c.call_id and e.id > (
+              select max(b.id) from run_event b
+              where b.run_id = ${runId} and b.type = 'tool.started' and b.data ->> 'id' = c.call_id)) given), '')
+          || ${STOPPED_CALL} else ${ofPlanned} end
+      where c.run_id = ${runId} and c.state <> 'finished'`.execute(unit.tables());
   }
 }

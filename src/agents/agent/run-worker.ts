@@ -2,12 +2,14 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BeforeApplicationShutdown, Inject, Injectable, OnApplicationBootstrap } from '@nestjs/common';
 import { Config } from '../../platform/config/config.js';
+import { QUERY_MS, withQueryDeadline } from '../../platform/database/deadline.js';
 import { Log, withLogContext } from '../../platform/log/log.js';
 import { LiveProcesses } from '../../platform/signals/live-processes.js';
 import { Signals } from '../../platform/signals/signals.js';
 import { RUNS_DUE } from './run-journal.js';
 import { RunLoop } from './run-loop.js';
-import { type Place, RunQueue, SUSPECT, type TakenRun } from './run-queue.js';
+import { type Place, RunQueue, type TakenRun } from './run-queue.js';
+import { SUSPECT } from './run-turns.js';
 
 /** Carries runs in this process, so many at once, and gives them back when the process is told to stop. */
 @Injectable()
@@ -120,7 +122,9 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
   }
 
   private carry(run: TakenRun): void {
-    const work = withLogContext({ run_id: run.id }, () => this.loop.carry(run, this.stopping.signal))
+    const work = withLogContext({ run_id: run.id }, () =>
+      withQueryDeadline(QUERY_MS, () => this.loop.carry(run, this.stopping.signal)),
+    )
       .catch((error: unknown) => this.log.error({ err: error }, 'a run could not be carried on'))
       .finally(() => {
         this.carried.delete(work);

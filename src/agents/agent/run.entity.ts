@@ -177,6 +177,10 @@ export class Run {
   @Property({ type: 'int', nullable: true })
   parentPosition: number | null = null;
 
+  /** How many tasks it has started through actions. */
+  @Property({ type: 'int' })
+  requestedTasks: number = 0;
+
   /** How many runs are above it. */
   @Property({ type: 'int' })
   depth: number = 0;

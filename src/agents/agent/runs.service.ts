@@ -13,7 +13,7 @@ import { ChatAccess } from '../chats/chat-access.js';
 import { RunEventsInput, RunResultView, RunStatusInput, RunStatusView, ToolOutputView } from './agent.dto.js';
 import { RunEvents } from './run-events.js';
 import { endTopic } from './run-journal.js';
-import { RunsStore, type RunWithCalls } from './runs.store.js';
+import { type RunPlace, RunsStore, type RunWithCalls } from './runs.store.js';
 import type { ToolCall } from './tool-call.entity.js';
 
 /** Opens the stream of a run from after an event, until `signal` is aborted or the caller may watch no more. */
@@ -26,6 +26,7 @@ export class RunsService implements BeforeApplicationShutdown {
 
   constructor(
     @Inject(RunsStore) private readonly runs: RunsStore,
+    @Inject(RunEvents) private readonly runEvents: RunEvents,
     @Inject(ChatAccess) private readonly access: ChatAccess,
     @Inject(Signals) private readonly signals: Signals,
   ) {}
@@ -41,8 +42,8 @@ export class RunsService implements BeforeApplicationShutdown {
   async status(actor: Actor, { call_id, chat_id, wait = 0 }: RunStatusInput): Promise<RunStatusView> {
     const wakeUp = new WakeUp(this.signals, endTopic(call_id));
     try {
-      const run = await this.require(actor, 'chat.read', call_id);
-      if (chat_id && chat_id.toLowerCase() !== run.chat_id) throw new NotFound('No such run in this chat');
+      const run = await this.runs.require(actor, 'chat.read', call_id);
+      if (chat_id && chat_id.toLowerCase() !== run.chat_id) throw new NotFound('No such run');
       return this.view(wait === 0 ? run : await this.atEnd(run, wakeUp, wait));
     } finally {
       wakeUp.close();
@@ -59,11 +60,17 @@ export class RunsService implements BeforeApplicationShutdown {
     restOnly: true,
   })
   async events(actor: Actor, { call_id }: RunEventsInput): Promise<OpenStream> {
-    const { chat_id: id, workspace_id } = await this.require(actor, 'chat.read', call_id);
-    const events = new RunEvents(this.runs, this.signals, call_id);
+    const place = await this.requirePlace(actor, 'chat.read', call_id);
+    const { chat_id: id, workspace_id, organization_id: organizationId } = place;
+    const whose = { organizationId, personId: actor.id };
     const watcher = this.access.watcher(actor, { id, workspace_id });
     return (after, signal) =>
-      whileAllowed(this.signals, watcher, within => events.follow(after, within), signal);
+      whileAllowed(
+        this.signals,
+        watcher,
+        within => this.runEvents.follow(call_id, whose, after, within),
+        signal,
+      );
   }
 
   /** Whoever waits for an end is told how the run stands now, and asks again elsewhere. */
@@ -71,12 +78,12 @@ export class RunsService implements BeforeApplicationShutdown {
     this.closing.abort();
   }
 
-  @Subject('call', 'workspace', ({ organization_id, workspace_id }: RunWithCalls) => ({
+  @Subject('call', 'workspace', ({ organization_id, workspace_id }: RunPlace) => ({
     organization_id,
     workspace_id,
   }))
-  private require(actor: Actor, permission: WorkspacePermission, id: string): Promise<RunWithCalls> {
-    return this.runs.require(actor, permission, id);
+  private requirePlace(actor: Actor, permission: WorkspacePermission, id: string): Promise<RunPlace> {
+    return this.runs.requirePlace(actor, permission, id);
   }
 
   /** The run at its end, or as it stands after `seconds`. */
@@ -101,7 +108,7 @@ export class RunsService implements BeforeApplicationShutdown {
       state,
       stop_reason,
       error,
-      ...(status === 'completed' ? { result: resultOf(run) } : {}),
+      ...(hasResult(run) ? { result: resultOf(run) } : {}),
       injected_into: merged_into && merged_step ? { call_id: merged_into, step: merged_step } : null,
       model,
       usage,
@@ -111,6 +118,11 @@ export class RunsService implements BeforeApplicationShutdown {
       finished_at: isoOrNull(run.finished_at),
     };
   }
+}
+
+/** One that failed has a result where there was anything before that. */
+function hasResult({ status, response, calls }: RunWithCalls): boolean {
+  return status === 'completed' || (status === 'error' && (!!response || (calls?.length ?? 0) > 0));
 }
 
 function resultOf({ response, response_json, calls }: RunWithCalls): RunResultView {

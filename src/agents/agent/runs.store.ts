@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Actor } from '../../platform/access/actor.js';
 import type { WorkspacePermission } from '../../platform/access/policy.js';
 import { ExecTokens } from '../../platform/actions/exec-tokens.js';
@@ -37,13 +37,18 @@ const SHOWN = [
   'finished_at',
 ] as const satisfies (keyof Row<Run>)[];
 
-/** How a run stands, and its tool calls in order where it has completed. */
+/** How a run stands, and its tool calls in order where it has ended. */
 export type RunWithCalls = Pick<Row<Run>, (typeof SHOWN)[number]> & { calls: Row<ToolCall>[] | null };
 
 const COLUMNS = sql.raw(SHOWN.map(column => `run.${column}`).join(', '));
 
-/** The tool calls of a run that has completed, as a column. */
-const CALLS = sql`case when run.status = 'completed' then (
+/** Where a run is. */
+export type RunPlace = Pick<Row<Run>, 'id' | 'chat_id' | 'organization_id' | 'workspace_id'>;
+
+const PLACE_COLUMNS = sql.raw('run.id, run.chat_id, run.organization_id, run.workspace_id');
+
+/** The tool calls of a run that has ended, as a column. */
+const CALLS = sql`case when run.status <> 'pending' then (
   select coalesce(json_agg(t order by t.step, t.position), '[]') from tool_call t where t.run_id = run.id) end as calls`;
 
 type WithUnit = (unit: UnitOfWork) => Promise<void>;
@@ -77,10 +82,34 @@ export class RunsStore {
    * As {@link findWithCalls}, if the caller may: 404 where they do not see its chat, 403 where their role there or their
    * key is too low. Asked about every run that somebody waits for, so it is one query.
    */
-  async require(actor: Actor, permission: WorkspacePermission, id: string): Promise<RunWithCalls> {
+  require(actor: Actor, permission: WorkspacePermission, id: string): Promise<RunWithCalls> {
+    return this.required<RunWithCalls>(actor, permission, id, sql`${COLUMNS}, ${CALLS}`);
+  }
+
+  /** As {@link require}, where its answer and its calls, which may be large, are not wanted. */
+  requirePlace(actor: Actor, permission: WorkspacePermission, id: string): Promise<RunPlace> {
+    return this.required<RunPlace>(actor, permission, id, PLACE_COLUMNS);
+  }
+
+  /** Whether a run is there and has not ended. */
+  async isPending(id: string): Promise<boolean> {
+    const row = await this.tables()
+      .selectFrom('run')
+      .select('status')
+      .where('id', '=', id)
+      .executeTakeFirst();
+    return row?.status === 'pending';
+  }
+
+  private async required<Found extends object>(
+    actor: Actor,
+    permission: WorkspacePermission,
+    id: string,
+    columns: RawBuilder<unknown>,
+  ): Promise<Found> {
     const { organization_id, workspace_ids } = actor.credential;
-    const { rows } = await sql<RunWithCalls & { standing: ChatStanding }>`
-      select ${COLUMNS}, ${CALLS}, jsonb_build_object('created_by', c.created_by, 'visibility', w.visibility,
+    const { rows } = await sql<Found & { standing: ChatStanding }>`
+      select ${columns}, jsonb_build_object('created_by', c.created_by, 'visibility', w.visibility,
         'workspace_created_by', w.created_by, 'organization_role', m.role, 'workspace_role', wm.role) as standing
       from run join chat c on c.id = run.chat_id
       join membership m on m.organization_id = c.organization_id and m.principal_id = ${actor.id}
@@ -94,7 +123,7 @@ export class RunsStore {
     if (!row) throw new NotFound('No such run');
     const { standing, ...run } = row;
     requireInChat(actor, permission, standing, 'No such run');
-    return run;
+    return run as unknown as Found;
   }
 
   /** All tool calls of a run, in order. */
@@ -130,21 +159,9 @@ export class RunsStore {
     return Number(rows[0]?.count ?? 0);
   }
 
-  /** Events of a run after event number `after`, in order. */
-  events(runId: string, after: number, limit: number): Promise<Row<RunEvent>[]> {
-    return this.tables()
-      .selectFrom('run_event')
-      .selectAll()
-      .where('run_id', '=', runId)
-      .where('id', '>', after)
-      .orderBy('id')
-      .limit(limit)
-      .execute();
-  }
-
   /** Holds the chat until the transaction ends: only one at a time adds a run to it or ends one. */
   async lockChat(unit: UnitOfWork, chatId: string): Promise<void> {
-    await sql`select 1 from chat where id = ${chatId} for update`.execute(unit.tables());
+    await sql`select 1 from chat where id = ${chatId} for no key update`.execute(unit.tables());
   }
 
   /** Lets a run go, which is the first of its chat that has not ended. */

@@ -7,6 +7,7 @@ import { Unavailable } from '../../platform/http/problem.js';
 import type { ModelInput } from '../context/context-window.js';
 import { estimateUsd } from '../models/estimate.js';
 import { type CallableModel, ModelCatalog } from '../models/model-catalog.js';
+import { ModelMetrics } from '../models/model-metrics.js';
 import { ModelSlots } from '../models/model-slots.js';
 import { ModelUnusable } from '../models/model-unusable.js';
 import { ModelsService } from '../models/models.service.js';
@@ -43,6 +44,7 @@ export class StepCaller {
     @Inject(ModelCatalog) private readonly catalog: ModelCatalog,
     @Inject(Budgets) private readonly budgets: Budgets,
     @Inject(ModelSlots) private readonly slots: ModelSlots,
+    @Inject(ModelMetrics) private readonly metrics: ModelMetrics,
     @Inject(Config) private readonly config: Config,
   ) {}
 
@@ -83,14 +85,16 @@ export class StepCaller {
     const silence = this.config.modelTimeoutSeconds * 1000;
     const estimate = estimateUsd(model.price, bytes);
     const stream = () =>
-      streamStep({
-        model: model.model,
-        ...input,
-        timeouts: { firstByteMs: silence, idleMs: silence },
-        cacheKey: run.chat_id,
-        enter: () => this.enter(model.id, run.organization_id, hooks.signal, onWait),
-        ...hooks,
-      });
+      this.metrics.during(model, () =>
+        streamStep({
+          model: model.model,
+          ...input,
+          timeouts: { firstByteMs: silence, idleMs: silence },
+          cacheKey: run.chat_id,
+          enter: () => this.enter(model.id, run.organization_id, hooks.signal, onWait),
+          ...hooks,
+        }),
+      );
     const result = mayBeStopped
       ? await this.withinBudget(spendOf(run, step, estimate), hooks.signal, stream)
       : await stream();

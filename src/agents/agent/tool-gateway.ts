@@ -2,12 +2,13 @@ import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import { Inject, Injectable } from '@nestjs/common';
 import type { ActionCaller } from '../../platform/actions/action-caller.js';
 import { type ActionTool, AgentActions, type RunActions } from '../../platform/actions/agent-actions.js';
-import { jsonSchemaOf } from '../../platform/actions/json-schema.js';
+import { inputSchemaOf } from '../../platform/actions/json-schema.js';
 import type { Row } from '../../platform/database/rows.js';
 import { assertValid, hydrate } from '../../platform/http/input.js';
 import { problemOf } from '../../platform/http/problem.js';
 import {
   BASH,
+  FileAuthors,
   failed,
   LongOutputs,
   SandboxesService,
@@ -15,6 +16,7 @@ import {
   shorten,
   Toolbox,
   type ToolResult,
+  WorkspacesStore,
 } from '../../workspaces/index.js';
 import { ApprovalPolicies, DEFAULT_POLICY } from '../approvals/approval-policies.js';
 import { ApprovalsStore } from '../approvals/approvals.store.js';
@@ -24,10 +26,11 @@ import { openSkill, SKILL, SKILL_TOOL, SkillInput } from '../subagents/skill-too
 import { requireAgent, SubagentsService } from '../subagents/subagents.service.js';
 import { TaskStarter } from '../tasks/task-starter.js';
 import { TASK, taskTool } from '../tasks/task-tool.js';
-import { CallGate, type CallSubject, type GateVerdict, mayDestroyUnasked } from './call-gate.js';
+import { CallGate, type CallSubject, type GateVerdict } from './call-gate.js';
 import type { Run } from './run.entity.js';
 import type { PlannedCall } from './run-journal.js';
 import type { CarriedRun } from './run-queue.js';
+import { limitOfScripts } from './script-limits.js';
 import type { ToolCall } from './tool-call.entity.js';
 
 /** Longest part of broken arguments that the model is shown again, in characters. */
@@ -96,6 +99,13 @@ export class RunTools {
     if (actions?.offers(tool)) return actions.subjectOf(tool, input);
     const known = this.guide.allows(tool) ? this.toolbox.find(tool) : undefined;
     return known && { name: tool, effect: known.effect, isNamed: false };
+  }
+
+  /** Writes down that a call was not let through, where it is one that is written down when it is made. */
+  async refused(call: PlannedCall, reason: string): Promise<void> {
+    const { actions } = this.means;
+    const isAction = call.tool === 'actions_run' && actions?.offers(call.tool) === true;
+    if (isAction && this.subjectOf(call)) await actions.refuse(call.input, reason);
   }
 
   /** What the calls of the run need. */
@@ -174,7 +184,7 @@ function offer(tool: Offer): LanguageModelV4FunctionTool {
   const known = offers.get(tool);
   if (known) return known;
   const { name, description, input } = tool;
-  const made = { type: 'function', name, description, inputSchema: jsonSchemaOf(input) } as const;
+  const made = { type: 'function', name, description, inputSchema: inputSchemaOf(input) } as const;
   offers.set(tool, made);
   return made;
 }
@@ -191,6 +201,8 @@ export class ToolGateway {
     @Inject(ApprovalPolicies) private readonly policies: ApprovalPolicies,
     @Inject(ApprovalsStore) private readonly approvals: ApprovalsStore,
     @Inject(LongOutputs) private readonly longOutputs: LongOutputs,
+    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
+    @Inject(FileAuthors) private readonly authors: FileAuthors,
   ) {}
 
   async open(run: CarriedRun): Promise<RunTools> {
@@ -208,7 +220,10 @@ export class ToolGateway {
     const [guide, gate] = await Promise.all([this.guide(run), this.gateOf(run, policy)]);
     const actions =
       workspaceId === null ? null : this.actions.open({ id, actor, workspaceId }, guide.allowlists);
-    const inSandbox = actions?.inSandbox(() => mayDestroyUnasked(policy?.latest ?? DEFAULT_POLICY));
+    const isFileTheirs = await this.isFileTheirs(run, guide);
+    const inSandbox = actions?.inSandbox(
+      limitOfScripts(run, guide, isFileTheirs, () => policy?.latest ?? DEFAULT_POLICY),
+    );
     const shell = this.sandboxes.openShell({ caller: { kind: 'run', id }, actions: inSandbox });
     const { longOutputs } = this;
     const mayHandOver = this.tasks.reaches(depth);
@@ -221,6 +236,16 @@ export class ToolGateway {
       mayHandOver,
       longOutputs,
     });
+  }
+
+  /** Whether a person saved the file that says what the agent may; only of interest where it names an action. */
+  private async isFileTheirs(
+    { actor, workspace_id }: CarriedRun,
+    { agent, file }: AgentGuide,
+  ): Promise<boolean> {
+    if (!workspace_id || !file || !agent?.tools.some(tool => tool.startsWith('action:'))) return false;
+    const workspace = await this.workspaces.require(actor, 'file.read', workspace_id);
+    return this.authors.isSavedByPerson(workspace, file);
   }
 
   private async gateOf(run: CarriedRun, watch: PolicyWatch | null): Promise<CallGate> {

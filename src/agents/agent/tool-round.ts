@@ -69,8 +69,14 @@ export class ToolRound {
     };
     for (let open = calls; ; ) {
       const { toAsk, waiting } = await this.finishAll(open, work, [then]);
+      if (toAsk.length + waiting.length === 0) return;
+      await tasks.requestedAtRest(this.journal.steering.signal);
+      this.signal.throwIfAborted();
+      if (toAsk.length > 0 && this.isPressed) {
+        open = [...toAsk, ...waiting];
+        continue;
+      }
       if (toAsk.length > 0) await this.ask(toAsk, tools);
-      if (waiting.length === 0) return;
       if (await this.journal.waitForTasks()) throw new RunWaits();
       open = waiting;
     }
@@ -171,7 +177,10 @@ export class ToolRound {
     if (this.isPressed && call.tool !== TASK) return { output: STEERED, isError: true };
     const verdict = tools.verdict(call);
     if (verdict === 'ask') return 'ask';
-    if (verdict !== 'make') return { output: verdict.refusal, isError: true };
+    if (verdict !== 'make') {
+      await tools.refused(call, verdict.refusal);
+      return { output: verdict.refusal, isError: true };
+    }
     if (!call.startsAtOnce && !this.started.has(call))
       await this.inTurn(() => this.journal.startCall(call, [toolStarted(call)]));
     return this.call(call, tools, () => tasks.run(call, this.signal, stillness));

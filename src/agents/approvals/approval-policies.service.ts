@@ -31,8 +31,10 @@ export class ApprovalPoliciesService {
     name: 'approval_policy_update',
     summary:
       'Set what agents of a workspace may do by themselves; runs in flight keep to it from their next call on',
-    effect: 'write',
+    effect: 'expose',
+    consequence: 'Agents of the workspace may then do more, or less, without asking a person.',
     permission: 'workspace.update',
+    personOnly: true,
     input: UpdateApprovalPolicy,
     output: ApprovalPolicyView,
   })
@@ -40,9 +42,10 @@ export class ApprovalPoliciesService {
     actor: Actor,
     { workspace_id, ...changes }: UpdateApprovalPolicy,
   ): Promise<ApprovalPolicyView> {
-    const { id } = await this.workspaces.require(actor, 'workspace.update', workspace_id);
+    const workspace = await this.workspaces.require(actor, 'workspace.update', workspace_id);
+    const { id } = workspace;
     requirePerson(actor, 'change what agents must ask for');
-    await this.policies.set(actor, id, changes);
+    await this.policies.set(actor, workspace, changes);
     return { workspace_id: id, ...(await this.policies.of(id)) };
   }
 }

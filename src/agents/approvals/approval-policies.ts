@@ -1,18 +1,21 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Actor } from '../../platform/access/actor.js';
 import { SharedLookups } from '../../platform/access/shared-lookups.js';
-import type { Effect } from '../../platform/actions/action.js';
+import type { Effect, Verdict } from '../../platform/actions/action.js';
+import { Audit } from '../../platform/audit/audit.js';
 import { Database } from '../../platform/database/database.js';
 import { Signals } from '../../platform/signals/signals.js';
+import { DuplicateService } from '../../workspaces/index.js';
 import { PolicyWatch, policyTopic } from './policy-watch.js';
 
-/** What becomes of a call: it is made, somebody is asked, or it is refused. */
-export const VERDICTS = ['auto', 'ask', 'deny'] as const;
-export type Verdict = (typeof VERDICTS)[number];
+/** What becomes of a call that would expose something: it is never made unasked. */
+export const EXPOSE_VERDICTS = ['ask', 'deny'] as const satisfies readonly Verdict[];
+export type ExposeVerdict = (typeof EXPOSE_VERDICTS)[number];
 
 /** What the agents of a workspace may do by themselves, by the effect of what they call. */
-export type ApprovalPolicy = Readonly<Record<Effect, Verdict>> & {
+export type ApprovalPolicy = Readonly<Record<Exclude<Effect, 'expose'>, Verdict>> & {
+  readonly expose: ExposeVerdict;
   /** How long a question stands. */
   readonly deadline_seconds: number;
   /** Nobody has set one: then what an agent's own file names in full is done without asking. */
@@ -23,19 +26,32 @@ export const DEFAULT_POLICY: ApprovalPolicy = {
   read: 'auto',
   write: 'auto',
   destructive: 'ask',
+  expose: 'ask',
   deadline_seconds: 3600,
   is_default: true,
 };
 
 /** Keeps the policies of workspaces. */
 @Injectable()
-export class ApprovalPolicies {
+export class ApprovalPolicies implements OnModuleInit {
   private readonly lookups = new SharedLookups<ApprovalPolicy>();
 
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(Signals) private readonly signals: Signals,
+    @Inject(DuplicateService) private readonly duplicates: DuplicateService,
+    @Inject(Audit) private readonly audit: Audit,
   ) {}
+
+  onModuleInit(): void {
+    this.duplicates.inheritWith(async (unit, from, to) => {
+      await sql`
+        insert into approval_policy
+          (workspace_id, read, write, destructive, expose, deadline_seconds, updated_by, updated_at)
+        select ${to.id}, read, write, destructive, expose, deadline_seconds, updated_by, now() from approval_policy
+        where workspace_id = ${from}`.execute(unit.tables());
+    });
+  }
 
   of(workspaceId: string): Promise<ApprovalPolicy> {
     return this.lookups.get(workspaceId, () => this.read(workspaceId));
@@ -47,22 +63,34 @@ export class ApprovalPolicies {
   }
 
   /** What is left out stays as it is. Runs in flight keep to it from their next call on. */
-  async set(actor: Actor, workspaceId: string, changes: Partial<ApprovalPolicy>): Promise<void> {
-    const { read, write, destructive, deadline_seconds } = { ...DEFAULT_POLICY, ...changes };
-    await sql`
-      insert into approval_policy as p (workspace_id, read, write, destructive, deadline_seconds, updated_by, updated_at)
-      values (${workspaceId}, ${read}, ${write}, ${destructive}, ${deadline_seconds}, ${actor.id}, now())
-      on conflict (workspace_id) do update set
-        read = coalesce(${changes.read ?? null}::text, p.read), write = coalesce(${changes.write ?? null}::text, p.write),
-        destructive = coalesce(${changes.destructive ?? null}::text, p.destructive),
-        deadline_seconds = coalesce(${changes.deadline_seconds ?? null}::int, p.deadline_seconds),
-        updated_by = excluded.updated_by, updated_at = now()`.execute(this.database.tables());
-    this.signals.tell(policyTopic(workspaceId));
+  async set(
+    actor: Actor,
+    { id, organization_id }: { id: string; organization_id: string },
+    changes: Partial<ApprovalPolicy>,
+  ): Promise<void> {
+    const { read, write, destructive, expose, deadline_seconds } = { ...DEFAULT_POLICY, ...changes };
+    await this.database.transaction(async unit => {
+      await sql`
+        insert into approval_policy as p
+          (workspace_id, read, write, destructive, expose, deadline_seconds, updated_by, updated_at)
+        values (${id}, ${read}, ${write}, ${destructive}, ${expose}, ${deadline_seconds}, ${actor.id}, now())
+        on conflict (workspace_id) do update set
+          read = coalesce(${changes.read ?? null}::text, p.read), write = coalesce(${changes.write ?? null}::text, p.write),
+          destructive = coalesce(${changes.destructive ?? null}::text, p.destructive),
+          expose = coalesce(${changes.expose ?? null}::text, p.expose),
+          deadline_seconds = coalesce(${changes.deadline_seconds ?? null}::int, p.deadline_seconds),
+          updated_by = excluded.updated_by, updated_at = now()`.execute(unit.tables());
+      await this.audit.record(unit, actor, {
+        ...{ action: 'approval_policy.update', target_type: 'workspace', target_id: id },
+        ...{ organization_id, workspace_id: id, details: { ...changes } },
+      });
+      await this.signals.notify(unit, policyTopic(id));
+    });
   }
 
   private async read(workspaceId: string): Promise<ApprovalPolicy> {
     const { rows } = await sql<Omit<ApprovalPolicy, 'is_default'>>`
-      select read, write, destructive, deadline_seconds from approval_policy where workspace_id = ${workspaceId}`.execute(
+      select read, write, destructive, expose, deadline_seconds from approval_policy where workspace_id = ${workspaceId}`.execute(
       this.database.tables(),
     );
     return rows[0] ? { ...rows[0], is_default: false } : DEFAULT_POLICY;

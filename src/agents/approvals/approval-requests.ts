@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import type { Effect } from '../../platform/actions/action.js';
+import { Audit } from '../../platform/audit/audit.js';
 import { Database } from '../../platform/database/database.js';
 import type { Row } from '../../platform/database/rows.js';
 import { Events } from '../../platform/events/events.js';
@@ -10,6 +11,7 @@ import { WakeUp } from '../../platform/signals/wake-up.js';
 import type { Approval } from './approval.entity.js';
 import { approvalResolved, approvalTopic } from './approvals.events.js';
 import { ApprovalsStore } from './approvals.store.js';
+import { auditEntryOf } from './audit-entry.js';
 
 const DEFAULT_SECONDS = 3600;
 
@@ -40,6 +42,7 @@ export class ApprovalRequests {
     @Inject(ApprovalsStore) private readonly approvals: ApprovalsStore,
     @Inject(Events) private readonly events: Events,
     @Inject(Signals) private readonly signals: Signals,
+    @Inject(Audit) private readonly audit: Audit,
   ) {}
 
   /** The question about this call: the one that is open, else a new one. */
@@ -55,11 +58,14 @@ export class ApprovalRequests {
   }
 
   /** Writes down what a person said, the first time only; says whether it was. */
-  resolve(id: string, status: 'allowed' | 'denied', by: string): Promise<boolean> {
+  resolve(id: string, status: 'allowed' | 'denied', by: Actor): Promise<boolean> {
     return this.database.transaction(async unit => {
-      const resolved = await this.approvals.resolve(unit, id, { status, scope: 'once', by });
-      if (resolved) await this.events.publish(unit, approvalResolved, { approval_id: id });
-      return resolved;
+      const row = await this.approvals.find(id, unit);
+      const resolution = { status, scope: 'once', by: by.id } as const;
+      if (!row || !(await this.approvals.resolve(unit, id, resolution))) return false;
+      await this.audit.record(unit, by, auditEntryOf(row, status === 'allowed' ? 'allow' : 'deny'));
+      await this.events.publish(unit, approvalResolved, { approval_id: id });
+      return true;
     });
   }
 
@@ -76,6 +82,11 @@ export class ApprovalRequests {
     } finally {
       wakeUp.close();
     }
+  }
+
+  /** The caller was told that it is denied: the same call asks a person again. */
+  async toldDenied(id: string): Promise<void> {
+    await this.approvals.closeDenied(id);
   }
 
   /** Lets the call be made that was allowed: throws Conflict for another one, for one not allowed, and the second time. */

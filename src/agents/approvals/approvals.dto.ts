@@ -1,9 +1,9 @@
+import { EFFECTS, VERDICTS, type Verdict } from '../../platform/actions/action.js';
 import { Field } from '../../platform/http/field.js';
 import { PageInput, PageOf } from '../../platform/http/page.js';
 import { APPROVAL_SCOPES, APPROVAL_STATUSES, APPROVAL_SUBJECTS } from './approval.entity.js';
-import { VERDICTS, type Verdict } from './approval-policies.js';
+import { EXPOSE_VERDICTS, type ExposeVerdict } from './approval-policies.js';
 
-const EFFECTS = ['read', 'write', 'destructive'] as const;
 const POLICY_TEXT = 'auto: done at once, ask: a person is asked, deny: refused';
 
 export class ListApprovals extends PageInput {
@@ -28,10 +28,11 @@ export class DecideApproval extends ApprovalId {
   @Field.choice('Whether the call may be made', ['allow', 'deny'])
   decision: 'allow' | 'deny';
 
-  @Field.choice('What is allowed: this call, or this tool until the run ends', APPROVAL_SCOPES, {
-    optional: true,
-    default: 'once',
-  })
+  @Field.choice(
+    'What is allowed: this call, or this tool until the run ends; what exposes is allowed once',
+    APPROVAL_SCOPES,
+    { optional: true, default: 'once' },
+  )
   scope?: (typeof APPROVAL_SCOPES)[number];
 
   @Field.text('What the model is told when the call is denied', {
@@ -69,6 +70,12 @@ export class ApprovalView {
 
   @Field.choice('What it does to the world', EFFECTS)
   effect: string;
+
+  @Field.text('What a person should know before they allow it; null where it is what the tool says', {
+    nullable: true,
+    example: 'Whoever has the link can then reach the file or folder, without an account.',
+  })
+  consequence: string | null;
 
   @Field.json('What it is called with', { example: { path: 'old' } })
   input: unknown;
@@ -108,12 +115,20 @@ export class UpdateApprovalPolicy extends ReadApprovalPolicy {
 
   @Field.choice(`What changes something, bash included. ${POLICY_TEXT}`, VERDICTS, {
     optional: true,
-    example: 'auto',
+    shown: true,
+    example: 'ask',
   })
   write?: Verdict;
 
-  @Field.choice(`What cannot be undone. ${POLICY_TEXT}`, VERDICTS, { optional: true, example: 'ask' })
+  @Field.choice(`What destroys. ${POLICY_TEXT}`, VERDICTS, { optional: true, example: 'ask' })
   destructive?: Verdict;
+
+  @Field.choice(
+    'What opens something to others, grants rights or loosens a guard. ask: a person is asked each time, deny: refused',
+    EXPOSE_VERDICTS,
+    { optional: true, example: 'ask' },
+  )
+  expose?: ExposeVerdict;
 
   @Field.integer('Seconds for which a question stands; then its run ends with the error approval_expired', {
     min: 1,
@@ -134,8 +149,11 @@ export class ApprovalPolicyView {
   @Field.choice('What changes something, bash included', VERDICTS)
   write: string;
 
-  @Field.choice('What cannot be undone', VERDICTS)
+  @Field.choice('What destroys', VERDICTS)
   destructive: string;
+
+  @Field.choice('What opens something to others, grants rights or loosens a guard', EXPOSE_VERDICTS)
+  expose: string;
 
   @Field.integer('Seconds for which a question stands', { example: 3600 })
   deadline_seconds: number;

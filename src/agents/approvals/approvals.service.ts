@@ -2,12 +2,14 @@ import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { requireScope, type WorkspacePermission } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
+import { ActionCatalog } from '../../platform/actions/action-catalog.js';
 import { Subject } from '../../platform/actions/subject.js';
-import { Database } from '../../platform/database/database.js';
+import { Audit } from '../../platform/audit/audit.js';
+import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import { iso, isoOrNull, type Row } from '../../platform/database/rows.js';
 import { Events } from '../../platform/events/events.js';
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/http/page.js';
-import { Conflict, NotFound } from '../../platform/http/problem.js';
+import { Conflict, Invalid, NotFound, unseenAs } from '../../platform/http/problem.js';
 import { Maintenance } from '../../platform/maintenance/maintenance.js';
 import { WorkspacesStore } from '../../workspaces/index.js';
 import { ChatsStore } from '../chats/chats.store.js';
@@ -15,6 +17,7 @@ import type { Approval } from './approval.entity.js';
 import { ApprovalId, ApprovalPage, ApprovalView, DecideApproval, ListApprovals } from './approvals.dto.js';
 import { approvalResolved } from './approvals.events.js';
 import { ApprovalsStore, type Resolution } from './approvals.store.js';
+import { auditEntryOf } from './audit-entry.js';
 import { requirePerson, requireSignIn } from './person.js';
 
 /** How late a question may be found to have stood long enough. */
@@ -31,6 +34,8 @@ export class ApprovalsService implements OnModuleInit {
     @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
     @Inject(Events) private readonly events: Events,
     @Inject(Maintenance) private readonly maintenance: Maintenance,
+    @Inject(ActionCatalog) private readonly catalog: ActionCatalog,
+    @Inject(Audit) private readonly audit: Audit,
   ) {}
 
   onModuleInit(): void {
@@ -53,10 +58,16 @@ export class ApprovalsService implements OnModuleInit {
     if (filter.chat_id) await this.chats.require(actor, 'approval.read', filter.chat_id);
     if (filter.workspace_id) await this.workspaces.require(actor, 'approval.read', filter.workspace_id);
     const isOwn = !filter.chat_id && !filter.workspace_id;
-    const own = isOwn ? { requested_by: actor.id, workspace_ids: actor.credential.workspace_ids } : {};
+    const { organization_id, workspace_ids } = actor.credential;
+    const own = isOwn ? { requested_by: actor.id, organization_id, workspace_ids } : {};
     const [before] = decodeCursor(cursor, 'id');
     const rows = await this.approvals.list({ ...filter, ...own, before, limit: limit + 1 });
-    return pageOf(rows, limit, approvalView, row => [row.id]);
+    return pageOf(
+      rows,
+      limit,
+      row => this.view(row),
+      row => [row.id],
+    );
   }
 
   @Action({
@@ -68,22 +79,29 @@ export class ApprovalsService implements OnModuleInit {
     output: ApprovalView,
   })
   async read(actor: Actor, { approval_id }: ApprovalId): Promise<ApprovalView> {
-    return approvalView(await this.require(actor, 'approval.read', approval_id));
+    return this.view(await this.require(actor, 'approval.read', approval_id));
   }
 
   @Action({
     name: 'approval_decide',
     summary: 'Allow or deny a call that waits for it; whatever waited goes on',
-    effect: 'write',
+    effect: 'expose',
+    consequence: 'An allowed call is made, with all that it does.',
     permission: 'approval.decide',
+    personOnly: true,
     input: DecideApproval,
     output: ApprovalView,
+    commitsAnswer: true,
     refuses: { 409: 'It was decided already, its time is over, or its run has ended' },
   })
   async decide(actor: Actor, { approval_id, decision, scope, note }: DecideApproval): Promise<ApprovalView> {
     const row = await this.require(actor, 'approval.decide', approval_id);
     if (row.subject_kind === 'mcp_call') requireSignIn(actor, 'decide about the call of a client');
     requirePerson(actor, 'decide about an approval');
+    if (row.effect === 'expose' && scope === 'run')
+      throw new Invalid(
+        `scope must be once: ${row.tool} exposes something, which is allowed one call at a time`,
+      );
     const isAllowed = decision === 'allow';
     const resolution: Resolution = {
       status: isAllowed ? 'allowed' : 'denied',
@@ -91,9 +109,10 @@ export class ApprovalsService implements OnModuleInit {
       note,
       by: actor.id,
     };
-    if (!(await this.resolve(row, resolution)))
-      throw new Conflict('It was decided already, its time is over, or its run has ended');
-    return this.read(actor, { approval_id });
+    const audited = (unit: UnitOfWork) => this.audit.record(unit, actor, auditEntryOf(row, decision));
+    const resolved = await this.resolve(row, resolution, audited);
+    if (!resolved) throw new Conflict('It was decided already, its time is over, or its run has ended');
+    return resolved;
   }
 
   /** Ends what nobody has decided in time. */
@@ -104,14 +123,24 @@ export class ApprovalsService implements OnModuleInit {
     }
   }
 
-  /** Says whether it was not yet resolved. */
-  private resolve(row: Row<Approval>, resolution: Resolution): Promise<boolean> {
+  /** Answers with what it is now; undefined where it was resolved already. */
+  private resolve(
+    row: Row<Approval>,
+    resolution: Resolution,
+    also?: (unit: UnitOfWork) => Promise<void>,
+  ): Promise<ApprovalView | undefined> {
     return this.database.transaction(async unit => {
       await this.approvals.lockChat(unit, row);
-      if (!(await this.approvals.resolve(unit, row.id, resolution))) return false;
+      if (!(await this.approvals.resolve(unit, row.id, resolution))) return undefined;
+      await also?.(unit);
       await this.events.publish(unit, approvalResolved, { approval_id: row.id });
-      return true;
+      const resolved = await this.approvals.find(row.id, unit);
+      return resolved && unit.answers(this.view(resolved));
     });
+  }
+
+  private view(row: Row<Approval>): ApprovalView {
+    return approvalView(row, this.catalog.get(row.tool)?.declaration.consequence);
   }
 
   /** What belongs to no workspace is for whoever asked. */
@@ -123,15 +152,16 @@ export class ApprovalsService implements OnModuleInit {
     const row = await this.approvals.find(id);
     if (!row) throw new NotFound('No such approval');
     const { chat_id, workspace_id, requested_by } = row;
-    if (chat_id) await this.chats.require(actor, permission, chat_id);
-    else if (workspace_id) await this.workspaces.require(actor, permission, workspace_id);
+    const none = 'No such approval';
+    if (chat_id) await unseenAs(none, this.chats.require(actor, permission, chat_id));
+    else if (workspace_id) await unseenAs(none, this.workspaces.require(actor, permission, workspace_id));
     else if (requested_by !== actor.id) throw new NotFound('No such approval');
     requireScope(actor, permission);
     return row;
   }
 }
 
-function approvalView(row: Row<Approval>): ApprovalView {
+function approvalView(row: Row<Approval>, consequence: string | undefined): ApprovalView {
   const {
     id,
     subject_kind: subject,
@@ -152,6 +182,7 @@ function approvalView(row: Row<Approval>): ApprovalView {
     tool_call_id,
     tool,
     effect,
+    consequence: consequence ?? null,
     input,
     requested_by,
     scope,

@@ -15,6 +15,7 @@ export interface ApprovalFilter {
   workspace_id?: string;
   requested_by?: string;
   workspace_ids?: readonly string[] | null;
+  organization_id?: string | null;
   status?: ApprovalStatus;
   before?: string;
   limit: number;
@@ -58,6 +59,7 @@ export class ApprovalsStore {
     before,
     limit,
     workspace_ids,
+    organization_id,
     requested_by,
     chat_id,
     workspace_id,
@@ -73,6 +75,7 @@ export class ApprovalsStore {
     if (chat_id) query = query.where('chat_id', '=', chat_id);
     if (workspace_id) query = query.where('workspace_id', '=', workspace_id);
     if (workspace_ids) query = query.where('workspace_id', 'in', [...workspace_ids]);
+    if (organization_id) query = query.where('organization_id', '=', organization_id);
     if (requested_by) query = query.where('requested_by', '=', requested_by);
     if (status) query = query.where('status', '=', status);
     return query.execute();
@@ -120,7 +123,7 @@ export class ApprovalsStore {
 
   /** Only one at a time decides about the calls of a chat, or ends its run. */
   async lockChat(unit: UnitOfWork, { chat_id, run_id }: Row<Approval>): Promise<void> {
-    if (chat_id) await sql`select 1 from chat where id = ${chat_id} for update`.execute(unit.tables());
+    if (chat_id) await sql`select 1 from chat where id = ${chat_id} for no key update`.execute(unit.tables());
     if (run_id) await holdRunsAbove(unit, run_id);
   }
 
@@ -153,6 +156,13 @@ export class ApprovalsStore {
         and input is not distinct from ${storable(input ?? null)}::jsonb
       returning id`.execute(this.database.tables());
     return rows.length > 0;
+  }
+
+  /** The answer no was told; it is not the answer to the same question the next time. */
+  async closeDenied(id: string): Promise<void> {
+    await sql`update approval set used_at = now() where id = ${id} and status = 'denied' and used_at is null`.execute(
+      this.database.tables(),
+    );
   }
 
   /** Ends every question about a run's calls; returns which they were. */

@@ -75,7 +75,7 @@ export class AttachmentsService {
     try {
       if (file.entry.size > MOST_BYTES.pdf)
         throw new TooLarge(
-          `attachments: ${path} has ${file.entry.size} bytes, and may have ${MOST_BYTES.pdf}`,
+          `attachments: ${path} has ${file.entry.size} bytes, and may have ${MOST_BYTES.pdf}; the agent can read it with its tools`,
         );
       return await file.bytes();
     } finally {

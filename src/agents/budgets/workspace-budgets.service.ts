@@ -1,19 +1,26 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
 import { Budgets, BudgetView } from '../../identity/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
 import { Database } from '../../platform/database/database.js';
-import { WorkspacesStore } from '../../workspaces/index.js';
+import { DuplicateService, WorkspacesStore } from '../../workspaces/index.js';
 import { ReadWorkspaceBudget, SetWorkspaceBudget } from './budgets.dto.js';
 
 /** What the agents of a workspace may spend, within what its organization may. */
 @Injectable()
-export class WorkspaceBudgetsService {
+export class WorkspaceBudgetsService implements OnModuleInit {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
     @Inject(Budgets) private readonly budgets: Budgets,
+    @Inject(DuplicateService) private readonly duplicates: DuplicateService,
   ) {}
+
+  onModuleInit(): void {
+    this.duplicates.inheritWith((unit, from, { id: workspaceId, organizationId }) =>
+      this.budgets.copy(unit, from, { organizationId, workspaceId }),
+    );
+  }
 
   @Action({
     name: 'workspace_budget_read',
@@ -31,7 +38,8 @@ export class WorkspaceBudgetsService {
   @Action({
     name: 'workspace_budget_set',
     summary: 'Set what the agents of a workspace may spend in a month',
-    effect: 'write',
+    effect: 'expose',
+    consequence: 'The agents of the workspace may then spend more, or less, of the organization’s money.',
     permission: 'budget.update',
     input: SetWorkspaceBudget,
     output: BudgetView,

@@ -7,7 +7,7 @@ export const MODEL = { max: 200, example: 'atelier/demo' };
 export const RUN_STATUSES = ['pending', 'completed', 'error'] as const;
 
 export class CreateChat {
-  @Field.text('Title; absent: New Chat', { ...TITLE, optional: true })
+  @Field.text('Title; absent: New Chat', { ...TITLE, optional: true, shown: true })
   title?: string;
 
   @Field.id(
@@ -19,7 +19,7 @@ export class CreateChat {
   @Field.id('A UUID of yours under which it is made', { optional: true })
   chat_id?: string;
 
-  @Field.id('The workspace it works in; required with agent_name', { optional: true })
+  @Field.id('The workspace it works in; required with agent_name', { optional: true, shown: true })
   workspace_id?: string;
 
   @Field.text(
@@ -63,7 +63,7 @@ export class ListMessages extends PageInput {
 }
 
 export class UpdateChat extends ChatId {
-  @Field.text('Its new title', { ...TITLE, min: 1, optional: true })
+  @Field.text('Its new title', { ...TITLE, min: 1, optional: true, shown: true })
   title?: string;
 
   @Field.boolean('Keep it on top', { optional: true })

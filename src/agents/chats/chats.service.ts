@@ -49,14 +49,18 @@ export class ChatsService {
     permission: 'chat.write',
     input: CreateChat,
     output: ChatView,
+    commitsAnswer: true,
     makes: 'chat_id',
     refuses: { 404: 'No such organization, workspace or agent', 409: 'The chat_id is taken' },
   })
   async create(actor: Actor, input: CreateChat): Promise<ChatView> {
     const chat = await this.draft(actor, input);
-    const created = await this.database.transaction(unit => this.insert(unit, chat));
-    if (!created) throw new Conflict('chat_id is taken; leave it out to get a new one');
-    return this.read(actor, { id: chat.id });
+    return this.database.transaction(async unit => {
+      if (!(await this.insert(unit, chat)))
+        throw new Conflict('chat_id is taken; leave it out to get a new one');
+      const row = await this.chats.require(actor, 'chat.read', chat.id, unit.tables());
+      return unit.answers(chatView({ ...row, run_id: null, run_status: null }));
+    });
   }
 
   /** The chat that the input describes, all of it checked, not yet stored. */
@@ -191,6 +195,7 @@ export class ChatsService {
     name: 'chat_delete',
     summary: 'Delete a chat with its messages and runs; a run in flight ends',
     effect: 'destructive',
+    consequence: 'Its messages and the records of its runs are gone for good.',
     permission: 'chat.write',
     input: ChatId,
     output: DeletedView,

@@ -83,6 +83,14 @@ function providerSettings(config: Config): ProviderSettings {
     compatibleApiKey: apiKey,
     compatibleModels: models,
   } = config;
+  if (compatibleBaseUrl && models.length === 0)
+    throw new Error(
+      'OPENAI_COMPATIBLE_BASE_URL needs OPENAI_COMPATIBLE_MODELS, its models, e.g. llama4,qwen3.',
+    );
+  if (!compatibleBaseUrl && models.length > 0)
+    throw new Error(
+      'OPENAI_COMPATIBLE_MODELS needs OPENAI_COMPATIBLE_BASE_URL, the address of their server, e.g. http://127.0.0.1:11434/v1.',
+    );
   const provider = (apiKey: string | undefined, baseUrl: string | undefined) =>
     apiKey ? { apiKey, baseUrl } : undefined;
   return {

@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { Config } from '../../platform/config/config.js';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import { Signals } from '../../platform/signals/signals.js';
 import { ModelSettings, type ModelSettingsFields } from './model-settings.js';
@@ -22,12 +23,16 @@ const MOST_KNOWN = 10_000;
 /** Where organizations' decisions about models are kept. Asked for at every run, so what was read is kept until it changes. */
 @Injectable()
 export class ModelSettingsStore {
+  /** Of organizations whose admins have decided nothing. */
+  private readonly undecided: ModelSettings;
   private known = new Map<string, { settings: ModelSettings; until: number }>();
 
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(Signals) private readonly signals: Signals,
+    @Inject(Config) { organizationModels }: Config,
   ) {
+    this.undecided = ModelSettings.undecided(organizationModels);
     signals.subscribe(TOPIC, () => {
       this.known = new Map();
     });
@@ -51,7 +56,7 @@ export class ModelSettingsStore {
       .select(['enabled', 'disabled', 'default_model', 'fallback', 'new_models'])
       .where('organization_id', '=', organizationId)
       .executeTakeFirst();
-    if (!row) return ModelSettings.FRESH;
+    if (!row) return this.undecided;
     const { enabled, disabled, default_model: defaultModel, fallback, new_models: newModels } = row;
     return new ModelSettings({ enabled, disabled, defaultModel, fallback, newModels });
   }

@@ -15,14 +15,11 @@ export interface ModelSettingsFields {
 
 /** Which models an organization may use. */
 export class ModelSettings {
-  /** Those of an organization whose admins have decided nothing: all models. */
-  static readonly FRESH = new ModelSettings({
-    enabled: [],
-    disabled: [],
-    defaultModel: null,
-    fallback: [],
-    newModels: 'enabled',
-  });
+  /** Those of an organization whose admins have decided nothing: the models that the operator gives such, or all. */
+  static undecided(given: readonly string[]): ModelSettings {
+    const newModels = given.length > 0 ? 'disabled' : 'enabled';
+    return new ModelSettings({ enabled: given, disabled: [], defaultModel: null, fallback: [], newModels });
+  }
 
   constructor(readonly fields: ModelSettingsFields) {}
 

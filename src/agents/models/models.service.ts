@@ -45,7 +45,7 @@ export class ModelsService {
     requireScope(actor, 'model.list');
     const id = organization_id ?? (await this.organizations.list(actor, 1, undefined))[0]?.id;
     if (organization_id) await this.organizations.requireMember(actor, organization_id);
-    const settings = id ? await this.settings.of(id) : ModelSettings.FRESH;
+    const settings = id ? await this.settings.of(id) : ModelSettings.undecided([]);
     return { items: this.viewsFor(settings), next_cursor: null };
   }
 
@@ -73,7 +73,9 @@ export class ModelsService {
   @Action({
     name: 'model_settings_update',
     summary: 'Decide which models an organization may use; replaces all that was decided before',
-    effect: 'write',
+    effect: 'expose',
+    consequence:
+      'Prompts and files that agents read are then sent to these models, at the organization’s cost.',
     permission: 'model.configure',
     input: UpdateModelSettings,
     output: ModelSettingsView,

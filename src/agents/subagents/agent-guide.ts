@@ -8,6 +8,8 @@ import type { Subagent } from './subagent.js';
 export class AgentGuide {
   /** Each of these lists must allow a tool: those of the agents above, and the agent's own. None: every tool may be used. */
   readonly allowlists: readonly (readonly string[])[];
+  /** Where the agent is defined; null for the default assistant. */
+  readonly file: string | null;
   readonly instructions: WorkspaceInstructions | null;
   /** The skills that the agent may read. */
   readonly skills: readonly Skill[];
@@ -25,6 +27,7 @@ export class AgentGuide {
     readonly isTask: boolean,
   ) {
     this.allowlists = agent ? [...toolsAbove, agent.tools] : toolsAbove;
+    this.file = contents?.agents.find(({ value }) => value !== null && value === agent)?.path ?? null;
     this.instructions = contents?.instructions ?? null;
     this.colleagues = valuesOf(contents?.agents);
     const skills = valuesOf(contents?.skills);

@@ -1,10 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { didYouMean } from '#libs/did-you-mean/index.js';
 import { ActionCatalog } from '../../platform/actions/action-catalog.js';
 import { allows } from '../../platform/actions/allowlist.js';
 import { Toolbox } from '../../workspaces/index.js';
 import { ModelUnusable } from '../models/model-unusable.js';
 import { ModelsService } from '../models/models.service.js';
-import { didYouMean } from './did-you-mean.js';
 import { type Finding, Findings, type Reading } from './finding.js';
 import type { Subagent } from './subagent.js';
 

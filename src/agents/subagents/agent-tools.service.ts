@@ -3,7 +3,7 @@ import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
 import { ACTION_TOOLS } from '../../platform/actions/agent-actions.js';
 import { ActionAllowlist, allows } from '../../platform/actions/allowlist.js';
-import { jsonSchemaOf } from '../../platform/actions/json-schema.js';
+import { inputSchemaOf } from '../../platform/actions/json-schema.js';
 import { ToolsService, type ToolView, WorkspacesStore } from '../../workspaces/index.js';
 import { taskTool } from '../tasks/task-tool.js';
 import { AgentGuide } from './agent-guide.js';
@@ -12,7 +12,7 @@ import { SKILL_TOOL } from './skill-tool.js';
 import type { Subagent } from './subagent.js';
 import { requireAgent, SubagentsService } from './subagents.service.js';
 
-type ToolShape = Parameters<typeof jsonSchemaOf>[0];
+type ToolShape = Parameters<typeof inputSchemaOf>[0];
 
 /** What agents can use in a workspace, and why not the rest. */
 @Injectable()
@@ -58,7 +58,7 @@ function ofAgent(
   effect: string,
   reason: string | null,
 ) {
-  const input_schema = jsonSchemaOf(input);
+  const input_schema = inputSchemaOf(input);
   return { name, description, effect, input_schema, available: reason === null, reason, agents_only: true };
 }
 

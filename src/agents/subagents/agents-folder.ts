@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { type Entry, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { SharedLookups } from '../../platform/access/shared-lookups.js';
@@ -48,6 +49,8 @@ export interface AgentsFolderContents {
 export class AgentsFolder {
   private readonly cache = new ReadingCache();
   private readonly readings = new SharedLookups<AgentsFolderContents>();
+  /** Settled when the parsing that was asked for so far is done. */
+  private parsed: Promise<unknown> = Promise.resolve();
 
   constructor(@Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders) {}
 
@@ -148,12 +151,23 @@ export class AgentsFolder {
     return this.cache.of(workspace.id, entry, async () => {
       try {
         const { content } = await files.readText(path, { max_bytes: MOST_FILE_BYTES });
-        return { value: parse(path, content), weight: OVERHEAD + content.length };
+        const value = await this.inTurn(() => parse(path, content));
+        return { value, weight: OVERHEAD + content.length };
       } catch (error) {
         if (!(error instanceof WorkspaceFsError)) throw error;
         return { value: refused<T>(path, error.message), weight: OVERHEAD };
       }
     });
+  }
+
+  /** One file in each turn of the event loop: some take milliseconds, and there may be hundreds. */
+  private inTurn<T>(parse: () => T): Promise<T> {
+    const result = this.parsed.then(async () => {
+      await setImmediate();
+      return parse();
+    });
+    this.parsed = result.catch(() => undefined);
+    return result;
   }
 }
 

@@ -1,8 +1,10 @@
 import { isMap, isScalar, LineCounter, parseDocument } from 'yaml';
-import { didYouMean } from './did-you-mean.js';
+import { didYouMean } from '#libs/did-you-mean/index.js';
 import type { Findings } from './finding.js';
 
 const WHOLE = /^\uFEFF?---[ \t]*\r?\n(?:([\s\S]*?)\r?\n)?---[ \t]*(?:\r?\n|$)([\s\S]*)$/;
+/** Longest front matter that is parsed, in characters: much more than fields need, and done in milliseconds however it is written. */
+const MAX_CHARACTERS = 8 * 1024;
 const OPENED = /^\uFEFF?---[ \t]*(?:\r?\n|$)/;
 
 /** The fields that a Markdown file begins with, and the line of each. What is wrong with one goes to the findings. */
@@ -22,6 +24,14 @@ export class FrontMatter {
     if (!match && OPENED.test(text)) findings.error('The front matter is not closed by a line of ---', 1);
     const [, yaml = '', body = text] = match ?? [];
     const matter = new FrontMatter(findings, body.trim());
+    if (yaml.length > MAX_CHARACTERS) {
+      findings.error(
+        `The front matter has ${yaml.length} characters; at most ${MAX_CHARACTERS} are read`,
+        1,
+        'Put what is long below it',
+      );
+      return matter;
+    }
     try {
       matter.parse(yaml);
     } catch (error) {

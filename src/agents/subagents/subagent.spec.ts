@@ -104,4 +104,14 @@ describe('an agent file', () => {
       { severity: 'warning', message: expect.stringMatching(/no description/) },
     ]);
   });
+
+  it('is refused where its front matter is longer than it may be, which its instructions are not', () => {
+    const long = file(`description: ${'x'.repeat(9000)}`);
+    expect(errorsOf(long)).toMatchObject([
+      { message: expect.stringContaining('at most 8192'), suggestion: 'Put what is long below it' },
+    ]);
+    expect(
+      agentOf('a.md', file('description: short') + 'x'.repeat(9000)).instructions.length,
+    ).toBeGreaterThan(9000);
+  });
 });

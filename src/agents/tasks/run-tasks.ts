@@ -4,6 +4,8 @@ import { failed, type ToolResult } from '../../workspaces/index.js';
 import type { Run } from '../agent/run.entity.js';
 import type { PlannedCall } from '../agent/run-journal.js';
 import type { RunsStore } from '../agent/runs.store.js';
+import type { Places } from './places.js';
+import type { RequestedTasks } from './requested-tasks.js';
 import type { Stillness } from './stillness.js';
 import type { TaskGiver, TaskStarter } from './task-starter.js';
 
@@ -25,16 +27,16 @@ interface Parts {
   readonly starter: TaskStarter;
   readonly runs: RunsStore;
   readonly carry: CarryTask;
-  /** How many are carried at once. */
-  readonly atOnce: number;
+  /** For those that are carried at once. */
+  readonly places: Places;
+  /** Those that the run started through actions. */
+  readonly requested: RequestedTasks;
 }
 
 /** The tasks that one attempt at a run hands over. They are carried in its place on the queue, so they cannot wait for one. */
 export class RunTasks {
-  private busy = 0;
   /** Ids of the tasks that were handed over, by the places of their calls. */
   private readonly begun = new Map<string, string>();
-  private readonly waiting: (() => void)[] = [];
 
   constructor(
     private readonly parts: Parts,
@@ -46,18 +48,18 @@ export class RunTasks {
    * the task waits for a person, and `stillness` says that all others of its round do.
    */
   async run(call: PlannedCall, signal: AbortSignal, stillness: Stillness): Promise<ToolResult | 'waits'> {
-    await this.enter();
+    await this.parts.places.enter();
     let isIn = true;
     const pause: TaskPause = {
       signal: stillness.signal,
       rest: () => {
         isIn = false;
-        this.leave();
+        this.parts.places.leave();
         stillness.rest();
       },
       resume: async () => {
         stillness.resume();
-        await this.enter();
+        await this.parts.places.enter();
         isIn = true;
       },
     };
@@ -72,8 +74,23 @@ export class RunTasks {
       if (!problem || signal.aborted) throw error;
       return failed(problem.detail);
     } finally {
-      if (isIn) this.leave();
+      if (isIn) this.parts.places.leave();
     }
+  }
+
+  /** Resolves when no task that was started through an action is at work, or a message waits that the run is to read first. */
+  requestedAtRest(steered: AbortSignal): Promise<void> {
+    return this.parts.requested.atRest(steered);
+  }
+
+  /** Takes up those that an earlier attempt left. */
+  lookForRequested(): void {
+    this.parts.requested.look();
+  }
+
+  /** What the run started through actions is carried no further. */
+  close(): Promise<void> {
+    return this.parts.requested.close();
   }
 
   private async start(call: PlannedCall): Promise<string> {
@@ -81,21 +98,6 @@ export class RunTasks {
     const id = this.begun.get(place) ?? (await this.parts.starter.start(this.giver, call));
     this.begun.set(place, id);
     return id;
-  }
-
-  private async enter(): Promise<void> {
-    if (this.busy >= this.parts.atOnce)
-      await new Promise<void>(resolve => {
-        this.waiting.push(resolve);
-      });
-    else this.busy++;
-  }
-
-  /** Hands its place to the next that waits. */
-  private leave(): void {
-    const next = this.waiting.shift();
-    if (next) next();
-    else this.busy--;
   }
 }
 

@@ -1,6 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Config } from '../../platform/config/config.js';
-import { newId } from '../../platform/database/database.js';
+import { Database, newId } from '../../platform/database/database.js';
 import { storable } from '../../platform/database/storable.js';
 import { assertValid, hydrate } from '../../platform/http/input.js';
 import { Invalid } from '../../platform/http/problem.js';
@@ -11,6 +10,8 @@ import { ModelCatalog } from '../models/model-catalog.js';
 import { ModelsService } from '../models/models.service.js';
 import type { Subagent } from '../subagents/subagent.js';
 import { SubagentsService } from '../subagents/subagents.service.js';
+import { TaskRoom } from './task-room.js';
+import type { NewTask } from './task-rows.js';
 import { TaskInput } from './task-tool.js';
 import { TasksStore } from './tasks.store.js';
 
@@ -31,12 +32,13 @@ export class TaskStarter {
     @Inject(SubagentsService) private readonly subagents: SubagentsService,
     @Inject(ModelsService) private readonly models: ModelsService,
     @Inject(ModelCatalog) private readonly catalog: ModelCatalog,
-    @Inject(Config) private readonly config: Config,
+    @Inject(TaskRoom) private readonly room: TaskRoom,
+    @Inject(Database) private readonly database: Database,
   ) {}
 
   /** Whether a run so many levels down may hand over tasks. */
   reaches(depth: number): boolean {
-    return depth < this.config.runTaskDepth;
+    return this.room.reaches(depth);
   }
 
   /** The id of the task's run, made now unless an earlier attempt made it. A Problem says why there cannot be one. */
@@ -50,7 +52,7 @@ export class TaskStarter {
     const agent = await this.agentFor(run, name);
     const model = await this.modelFor(giver, agent);
     const [id, chatId, messageId] = [newId(), newId(), newId()];
-    await journal.startTask(call, {
+    const task: NewTask = {
       id,
       chatId,
       messageId,
@@ -64,16 +66,16 @@ export class TaskStarter {
       toolsAbove: giver.allowlists,
       content: storable([{ type: 'text', text: prompt }]),
       queued: storable({ call_id: id, chat_id: chatId, message_id: messageId, parent_call_id: run.id }),
+    };
+    await this.database.transaction(async unit => {
+      await this.room.hold(unit, run.id);
+      await journal.startTask(call, task, unit);
     });
     return id;
   }
 
-  private async agentFor({ actor, workspace_id, depth }: CarriedRun, name: string): Promise<Subagent> {
+  private async agentFor({ actor, workspace_id }: CarriedRun, name: string): Promise<Subagent> {
     if (workspace_id === null) throw new Invalid('This chat has no workspace, so there are no agents');
-    if (!this.reaches(depth))
-      throw new Invalid(
-        `Tasks are handed on ${this.config.runTaskDepth} levels deep at most; do this one yourself`,
-      );
     return this.subagents.require(actor, workspace_id, name);
   }
 

@@ -10,10 +10,16 @@ export class TaskView {
   @Field.id('The chat that it has to itself')
   chat_id: string;
 
-  @Field.text("The model's id of the tool call whose result it is", { example: 'call_1' })
-  tool_call_id: string;
+  @Field.text(
+    "The model's id of the tool call whose result it is; null: the run started it through an action",
+    {
+      nullable: true,
+      example: 'call_1',
+    },
+  )
+  tool_call_id: string | null;
 
-  @Field.text('The agent that works on it', AGENT_NAME)
+  @Field.text('The agent that works on it; empty: the default assistant', AGENT_NAME)
   agent_name: string;
 
   @Field.text('The task in a few words', { ...TITLE, example: 'Check dates' })

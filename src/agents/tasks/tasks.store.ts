@@ -30,7 +30,7 @@ export type TaskRow = Pick<
   | 'cost_usd'
   | 'created_at'
   | 'finished_at'
-> & { tool_call_id: string; title: string };
+> & { tool_call_id: string | null; title: string };
 
 /** Questions about the tasks of runs. */
 @Injectable()
@@ -56,9 +56,20 @@ export class TasksStore {
       select r.id, r.chat_id, r.agent_name, r.status, r.state, r.stop_reason, r.model, r.step_count, r.cost_usd,
         r.created_at, r.finished_at, t.call_id as tool_call_id, c.title
       from run r join chat c on c.id = r.chat_id
-      join tool_call t on t.run_id = r.parent_id and t.step = r.parent_step and t.position = r.parent_position
-      where r.parent_id = ${runId} order by r.parent_step, r.parent_position`.execute(this.database.tables());
+      left join tool_call t on t.run_id = r.parent_id and t.step = r.parent_step and t.position = r.parent_position
+      where r.parent_id = ${runId} order by r.parent_step, r.parent_position, r.number`.execute(
+      this.database.tables(),
+    );
     return rows;
+  }
+
+  /** Ids of the tasks that a run started through actions and that have not ended, oldest first. */
+  async requested(runId: string): Promise<string[]> {
+    const { rows } = await sql<{ id: string }>`
+      select id from run where parent_id = ${runId} and parent_step is null and status = 'pending' order by number`.execute(
+      this.database.tables(),
+    );
+    return rows.map(({ id }) => id);
   }
 
   /** A run, its tasks, those below them, and so on; whether all have ended. */

@@ -43,6 +43,11 @@ export class User {
     this.emailVerifiedAt ??= new Date();
   }
 
+  moveTo(email: string, verified: boolean): void {
+    this.email = User.normalizeEmail(email);
+    this.emailVerifiedAt = verified ? new Date() : null;
+  }
+
   static normalizeEmail(email: string): string {
     return email.trim().toLowerCase();
   }

@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
 import type { AuditRow } from '../../platform/audit/audit-entry.js';
@@ -31,7 +32,7 @@ export class AuditLogService {
     const { limit = DEFAULT_LIMIT, cursor, organization_id } = input;
     await this.organizations.require(actor, 'audit.read', organization_id);
     const [time, id] = decodeCursor(cursor, 'time', 'id');
-    const query = this.matching(input)
+    const query = this.matching(actor, input)
       .orderBy('time', 'desc')
       .orderBy('id', 'desc')
       .limit(limit + 1);
@@ -42,7 +43,8 @@ export class AuditLogService {
     return pageOf(await page.execute(), limit, entryView, row => [iso(row.time), row.id]);
   }
 
-  private matching(input: ListAudit) {
+  /** A credential that is limited to workspaces is told of these alone, and of nothing that belongs to none. */
+  private matching({ credential }: Actor, input: ListAudit) {
     const { organization_id, from, to } = input;
     let query = this.database
       .tables<{ audit_entry: AuditRow }>()
@@ -53,6 +55,8 @@ export class AuditLogService {
       const value = input[name];
       if (value !== undefined) query = query.where(name, '=', value);
     }
+    const { workspace_ids } = credential;
+    if (workspace_ids) query = query.where(sql<boolean>`workspace_id = any(${[...workspace_ids]}::uuid[])`);
     if (from) query = query.where('time', '>=', instant('from', from));
     if (to) query = query.where('time', '<', instant('to', to));
     return query;

@@ -1,6 +1,6 @@
 import { Controller, Get, Inject, Patch, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { Caller, Public } from '../../platform/access/access.js';
+import { Caller, OptionalCaller, Public } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Input } from '../../platform/http/input.js';
 import { Documents, Serves } from '../../platform/http/serves.js';
@@ -8,7 +8,7 @@ import { UpdateAccount } from '../accounts/accounts.dto.js';
 import { AccountsService, userView } from '../accounts/accounts.service.js';
 import type { SignInSource } from '../sessions/session.entity.js';
 import { IssuedTokens, SessionsService } from '../sessions/sessions.service.js';
-import { Login, RefreshTokenInput, Register, SignedOutView, TokensView } from './auth.dto.js';
+import { Login, Logout, RefreshTokenInput, Register, SignedOutView, TokensView } from './auth.dto.js';
 import { AuthService } from './auth.service.js';
 
 @Controller()
@@ -63,14 +63,19 @@ export class AuthController {
   }
 
   @Documents({
-    summary: 'End the session of a refresh token',
-    input: RefreshTokenInput,
+    summary: 'Sign out: ends the session that asks, or that of a refresh token',
+    input: Logout,
     output: SignedOutView,
+    refuses: { 401: 'Neither a session nor a refresh token', 403: 'A key or a program has no session' },
   })
-  @Public()
+  @Public({ orSignedIn: true })
   @Post('/api/auth/logout')
-  async logout(@Input() { refresh_token }: RefreshTokenInput): Promise<SignedOutView> {
-    await this.sessions.end(refresh_token);
+  async logout(
+    @OptionalCaller() actor: Actor | undefined,
+    @Input() { refresh_token }: Logout,
+  ): Promise<SignedOutView> {
+    if (refresh_token !== undefined) await this.sessions.end(refresh_token);
+    else await this.sessions.endOf(actor);
     return { signed_out: true };
   }
 

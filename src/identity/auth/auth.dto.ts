@@ -35,6 +35,15 @@ export class RefreshTokenInput {
   refresh_token: string;
 }
 
+export class Logout {
+  @Field.text('A refresh token of the session to end; absent: the session that asks', {
+    max: 200,
+    optional: true,
+    example: 'Zr0…',
+  })
+  refresh_token?: string;
+}
+
 export class TokensView {
   @Field.text('Send as `Authorization: Bearer`', { max: 4000, example: 'eyJhbGciOiJIUzI1NiJ9…' })
   access_token: string;
@@ -83,6 +92,19 @@ export class ConfirmPasswordReset {
 }
 
 export class VerifyEmail {
+  @Field.text('The token in the link that was sent', LINK_TOKEN)
+  token: string;
+}
+
+export class ChangeEmail {
+  @Field.text('The new address; a link is sent there', { ...EMAIL, example: 'ada@lovelace.example' })
+  email: string;
+
+  @Field.text('Your password', { ...PASSWORD, min: 0 })
+  password: string;
+}
+
+export class ConfirmEmailChange {
   @Field.text('The token in the link that was sent', LINK_TOKEN)
   token: string;
 }

@@ -2,6 +2,7 @@ import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
 import { JwtModule } from '@nestjs/jwt';
 import { AccountsService } from '../accounts/accounts.service.js';
+import { InvitedAccounts } from '../accounts/invited-accounts.js';
 import { OrganizationsModule } from '../organizations/index.js';
 import { OwnSessionsService } from '../sessions/own-sessions.service.js';
 import { SessionsController } from '../sessions/sessions.controller.js';
@@ -11,6 +12,7 @@ import { AuthController } from './auth.controller.js';
 import { AuthService } from './auth.service.js';
 import { AccountMail } from './email/account-mail.js';
 import { EmailController } from './email/email.controller.js';
+import { EmailChangeService } from './email/email-change.service.js';
 import { EmailTokens } from './email/email-tokens.js';
 import { EmailVerificationService } from './email/email-verification.service.js';
 import { AuthPagesController } from './pages/auth-pages.controller.js';
@@ -23,6 +25,9 @@ import { Attempts } from './protection/attempts.js';
 import { LoginProtection } from './protection/login-protection.js';
 import { Quotas } from './protection/quotas.js';
 import { SetupToken } from './setup-token.js';
+import { Fronts } from './visits/front.js';
+import { PageVisits } from './visits/page-visits.js';
+import { SignIns } from './visits/sign-ins.js';
 
 /** Accounts, and how people sign in to them. */
 @Module({
@@ -36,6 +41,7 @@ import { SetupToken } from './setup-token.js';
   ],
   providers: [
     AccountsService,
+    InvitedAccounts,
     AuthService,
     SetupToken,
     SessionsService,
@@ -46,11 +52,28 @@ import { SetupToken } from './setup-token.js';
     PasswordResetProcessor,
     EmailVerificationService,
     EmailTokens,
+    EmailChangeService,
     AccountMail,
     Attempts,
     LoginProtection,
     Quotas,
+    SignIns,
+    PageVisits,
+    Fronts,
   ],
-  exports: [AccountsService, AuthService, SetupToken, TokenKey, Quotas, LoginProtection],
+  exports: [
+    AccountsService,
+    InvitedAccounts,
+    AuthService,
+    PasswordsService,
+    EmailChangeService,
+    SetupToken,
+    TokenKey,
+    Quotas,
+    LoginProtection,
+    SignIns,
+    PageVisits,
+    Fronts,
+  ],
 })
 export class AuthModule {}

@@ -17,6 +17,10 @@ import { SetupToken } from './setup-token.js';
 
 const wrongCredentials = () => new Unauthorized('E-mail address or password is wrong');
 
+const CLOSED = 'Registration is closed: this installation takes no new accounts; ask whoever runs it';
+const BY_INVITATION =
+  'Registration is by invitation: open the link of an invitation to make your account, or ask an owner or admin of an organization here for one';
+
 /** Registration and sign-in. */
 @Injectable()
 export class AuthService {
@@ -42,7 +46,7 @@ export class AuthService {
       await this.admit(unit, input, installationOwner);
       const user = unit.add(new User({ ...input, name: input.name.trim(), passwordHash, installationOwner }));
       await unit.flush();
-      this.organizations.found(unit, `${user.name}'s organization`, user.id);
+      await this.organizations.found(unit, `${user.name}'s organization`, user.id);
       await this.verification.begin(unit, user);
       return this.sessions.open(unit, user, from);
     });
@@ -61,8 +65,8 @@ export class AuthService {
 
   private async admit(unit: UnitOfWork, input: Register, isFirst: boolean): Promise<void> {
     if (isFirst) await this.setupToken.redeem(unit, input.setup_token);
-    else if (this.config.registration === 'closed') throw new Forbidden('Registration is closed');
-    else if (this.config.registration === 'invite') throw new Forbidden('Registration is by invitation');
+    else if (this.config.registration === 'closed') throw new Forbidden(CLOSED);
+    else if (this.config.registration === 'invite') throw new Forbidden(BY_INVITATION);
     if (await unit.entities.findOne(User, { email: User.normalizeEmail(input.email) }))
       throw new Conflict('An account with this e-mail address exists; sign in instead');
   }

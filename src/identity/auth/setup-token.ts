@@ -1,21 +1,25 @@
+import { createHmac } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { Database, UnitOfWork } from '../../platform/database/database.js';
 import { Forbidden } from '../../platform/http/problem.js';
 import { Installation } from '../accounts/installation.entity.js';
 import { User } from '../accounts/user.entity.js';
-import { hashSecret, randomSecret } from '../secrets.js';
+import { hashSecret } from '../secrets.js';
 
 /** Proof of being the operator, for the registration that comes to own the installation. */
 @Injectable()
 export class SetupToken {
   constructor(@Inject(Database) private readonly database: Database) {}
 
-  /** Makes a fresh token while the installation has no owner, for the operator to read in the log. */
+  /**
+   * The token for the operator to read in the log, while the installation has no owner. Every process that starts has the
+   * same one, derived from the installation's own key: whichever log is read, it works.
+   */
   renew(): Promise<string | undefined> {
     return this.database.transaction(async unit => {
       if (await unit.entities.findOne(User, { installationOwner: true })) return undefined;
-      const token = randomSecret();
       const installation = await unit.entities.findOneOrFail(Installation, 1);
+      const token = createHmac('sha256', installation.tokenKey).update('setup_token').digest('base64url');
       installation.setupTokenHash = hashSecret(token);
       return token;
     });

@@ -7,6 +7,7 @@ import { writeLetter } from '../../platform/mail/letter.js';
 import { Mailer } from '../../platform/mail/mailer.js';
 import { Drain } from '../../platform/signals/drain.js';
 import { Signals } from '../../platform/signals/signals.js';
+import { shortName } from '../../platform/text/plain-text.js';
 
 interface AlertRow {
   scope_id: string;
@@ -77,7 +78,7 @@ export class AlertMails implements OnApplicationBootstrap, OnApplicationShutdown
 }
 
 const nameOf = ({ organization, workspace }: AlertRow) =>
-  workspace === null ? organization : `${workspace} (${organization})`;
+  workspace === null ? shortName(organization) : `${shortName(workspace)} (${shortName(organization)})`;
 
 const subjectOf = (alert: AlertRow) =>
   `${nameOf(alert)} has spent ${alert.percent}% of its budget for ${alert.period}`;

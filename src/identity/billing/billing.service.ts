@@ -14,6 +14,7 @@ import {
   UsageReportView,
 } from './billing.dto.js';
 import { Budgets } from './budgets.js';
+import { DefaultBudgets } from './default-budgets.js';
 import { monthOf, type Period, periodOf } from './period.js';
 import { NOTHING_USED, UsageStore } from './usage.store.js';
 
@@ -25,6 +26,7 @@ export class BillingService {
     @Inject(OrganizationsStore) private readonly organizations: OrganizationsStore,
     @Inject(UsageStore) private readonly usage: UsageStore,
     @Inject(Budgets) private readonly budgets: Budgets,
+    @Inject(DefaultBudgets) private readonly defaults: DefaultBudgets,
     @Inject(Config) private readonly config: Config,
   ) {}
 
@@ -40,7 +42,7 @@ export class BillingService {
     const { id } = await this.organizations.require(actor, 'billing.read', organization_id);
     const month = monthOf(new Date());
     const [{ total: usage }, budget] = await Promise.all([
-      this.usage.sums(id, month),
+      this.usage.sums(reachOf(actor, id), month),
       this.budgets.view({ organizationId: id, workspaceId: null }),
     ]);
     const { spend_usd, unpriced_calls } = usage;
@@ -63,19 +65,22 @@ export class BillingService {
     const sums =
       group_by === 'automation'
         ? { items: [], total: NOTHING_USED }
-        : await this.usage.sums(id, period, group_by);
+        : await this.usage.sums(reachOf(actor, id), period, group_by);
     return { ...periodView(period), group_by, ...sums };
   }
 
   @Action({
     name: 'billing_set_budget',
     summary: 'Set what an organization may spend in a month',
-    effect: 'write',
+    effect: 'expose',
+    consequence: 'The organization may then spend more, or less, of its money.',
     permission: 'billing.update',
     input: SetBudget,
     output: BudgetView,
   })
   async setBudget(actor: Actor, { organization_id, ...fields }: SetBudget): Promise<BudgetView> {
+    await this.organizations.require(actor, 'billing.update', organization_id);
+    await this.defaults.requireWithin(actor, fields);
     const scope = await this.database.transaction(async unit => {
       const { id } = await this.organizations.requireEntity(unit, actor, 'billing.update', organization_id);
       const scope = { organizationId: id, workspaceId: null };
@@ -97,3 +102,9 @@ export class BillingService {
 }
 
 const periodView = ({ from, to }: Period) => ({ from: iso(from), to: iso(to) });
+
+/** A credential that is limited to workspaces is told what these used. */
+const reachOf = ({ credential }: Actor, organizationId: string) => ({
+  organizationId,
+  workspaceIds: credential.workspace_ids,
+});

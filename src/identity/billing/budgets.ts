@@ -10,7 +10,7 @@ import { Signals } from '../../platform/signals/signals.js';
 import { WakeUp } from '../../platform/signals/wake-up.js';
 import { type BudgetFields, BudgetView, DEFAULT_ALERTS } from './billing.dto.js';
 import { BudgetReached } from './budget-reached.js';
-import { alertOnChange } from './ledger.js';
+import { alertOnChange, rearmAlerts } from './ledger.js';
 
 /** Whose budget: an organization's, or that of one of its workspaces. */
 export interface Scope {
@@ -115,7 +115,10 @@ export class Budgets implements OnModuleInit {
       insert into budget (scope_id, organization_id, workspace_id, monthly_usd, hard_stop, alerts, updated_at)
       values (${scopeId}, ${scope.organizationId}, ${scope.workspaceId}, ${monthly_usd}::numeric, ${hard_stop}, ${percents}::int[], now())
       on conflict (scope_id) do update set monthly_usd = excluded.monthly_usd, hard_stop = excluded.hard_stop,
-        alerts = excluded.alerts, updated_at = excluded.updated_at`.execute(unit.tables());
+        alerts = excluded.alerts, updated_at = excluded.updated_at, is_default = false`.execute(
+      unit.tables(),
+    );
+    await rearmAlerts(unit, scopeId);
     await alertOnChange(unit, scopeId);
     await this.audit.record(unit, actor, {
       action: scope.workspaceId ? 'workspace_budget_set' : 'billing_budget_set',
@@ -125,6 +128,14 @@ export class Budgets implements OnModuleInit {
       workspace_id: scope.workspaceId ?? undefined,
       details: { monthly_usd, hard_stop, alerts: percents },
     });
+  }
+
+  /** Gives a new scope the budget that another has, if it has one; nothing is spent of it. */
+  async copy(unit: UnitOfWork, fromScopeId: string, { organizationId, workspaceId }: Scope): Promise<void> {
+    await sql`
+      insert into budget (scope_id, organization_id, workspace_id, monthly_usd, hard_stop, alerts, updated_at)
+      select ${idOf({ organizationId, workspaceId })}, ${organizationId}, ${workspaceId}, monthly_usd, hard_stop, alerts, now()
+      from budget where scope_id = ${fromScopeId}`.execute(unit.tables());
   }
 
   /** The budget of a scope and how it stands this month. */

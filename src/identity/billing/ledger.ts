@@ -83,6 +83,16 @@ const ALERTED = sql`alerted as (
   where spent.spent_usd > 0 and spent.spent_usd >= b.monthly_usd * percent / 100
   on conflict do nothing)`;
 
+/** Forgets the thresholds that a changed budget finds not passed any more, so that they are noted when they are passed again; null: of every budget. */
+export async function rearmAlerts(unit: UnitOfWork, scopeId: string | null): Promise<void> {
+  await sql`
+    delete from budget_alert a using budget b
+    where (${scopeId}::uuid is null or a.scope_id = ${scopeId}) and a.period = this_month() and b.scope_id = a.scope_id
+      and (b.monthly_usd is null or not exists (
+        select from spend s where s.scope_id = a.scope_id and s.period = a.period and s.spent_usd > 0
+          and s.spent_usd >= b.monthly_usd * a.percent / 100))`.execute(unit.tables());
+}
+
 /** Notes the thresholds that a changed budget finds passed already. */
 export async function alertOnChange(unit: UnitOfWork, scopeId: string): Promise<void> {
   await sql`

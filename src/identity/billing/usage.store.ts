@@ -43,9 +43,12 @@ export const NOTHING_USED: UsageSumView = {
 export class UsageStore {
   constructor(@Inject(Database) private readonly database: Database) {}
 
-  /** What an organization used from `from` until before `to`, in groups and in all: one look at the ledger. */
+  /**
+   * What an organization used from `from` until before `to`, in groups and in all: one look at the ledger. With
+   * `workspaceIds`, what these used alone.
+   */
   async sums(
-    organizationId: string,
+    { organizationId, workspaceIds }: { organizationId: string; workspaceIds: readonly string[] | null },
     { from, to }: { from: Date; to: Date },
     grouping: Grouping = 'day',
   ): Promise<{ items: UsageGroupView[]; total: UsageSumView }> {
@@ -53,7 +56,8 @@ export class UsageStore {
       select key, grouping(key) as is_total, ${SUMS}
       from (
         select *, ${KEYS[grouping]} as key from usage_entry
-        where organization_id = ${organizationId} and time >= ${from.toISOString()}::timestamptz and time < ${to.toISOString()}::timestamptz
+        where organization_id = ${organizationId}
+          and (${workspaceIds}::uuid[] is null or workspace_id = any(${workspaceIds}::uuid[])) and time >= ${from.toISOString()}::timestamptz and time < ${to.toISOString()}::timestamptz
       ) entry
       group by grouping sets ((key), ()) order by key`.execute(this.database.tables());
     const total = rows.find(({ is_total }) => is_total === 1);

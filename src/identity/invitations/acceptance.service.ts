@@ -2,8 +2,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { Audit } from '../../platform/audit/audit.js';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
-import { Conflict, Forbidden, Invalid } from '../../platform/http/problem.js';
-import { hashPassword } from '../accounts/passwords.js';
+import { Conflict, Forbidden } from '../../platform/http/problem.js';
+import { InvitedAccounts } from '../accounts/invited-accounts.js';
 import { User } from '../accounts/user.entity.js';
 import { OrganizationMember, OrganizationsStore } from '../organizations/index.js';
 import type { Invitation } from './invitation.entity.js';
@@ -23,6 +23,7 @@ export class AcceptanceService {
     @Inject(Database) private readonly database: Database,
     @Inject(InvitationsStore) private readonly invitations: InvitationsStore,
     @Inject(OrganizationsStore) private readonly organizations: OrganizationsStore,
+    @Inject(InvitedAccounts) private readonly accounts: InvitedAccounts,
     @Inject(Audit) private readonly audit: Audit,
   ) {}
 
@@ -32,14 +33,16 @@ export class AcceptanceService {
 
   /** Joins, once. A signed-in caller joins with their account; without one, an account is made for the invited address. */
   async accept(actor: Actor | undefined, { token, name, password }: AcceptInvitation): Promise<AcceptedView> {
-    const passwordHash = !actor && password ? await hashPassword(password) : undefined;
+    const newcomer = actor
+      ? undefined
+      : await this.accounts.prepare(name, password, (await this.preview({ token })).email);
     return this.database.transaction(async unit => {
       const invitation = await this.invitations.holdByToken(unit, token);
       invitation.requireOpen();
       const user = actor
         ? await this.invitee(unit, actor, invitation)
-        : await this.newAccount(unit, invitation, name, passwordHash);
-      await this.requireInviterStanding(invitation);
+        : await this.accounts.make(unit, invitation.email, newcomer);
+      await this.requireInviterStanding(unit, invitation);
       const { organizationId, role } = invitation;
       if (await unit.entities.findOne(OrganizationMember, { organizationId, userId: user.id }))
         throw new Conflict('You are a member already');
@@ -74,24 +77,12 @@ export class AcceptanceService {
     return user;
   }
 
-  private async newAccount(
-    unit: UnitOfWork,
-    { email }: Invitation,
-    name?: string,
-    passwordHash?: string,
-  ): Promise<User> {
-    if (await unit.entities.findOne(User, { email }))
-      throw new Forbidden('This address has an account; sign in with it to accept');
-    if (!name || !passwordHash)
-      throw new Invalid('name and password are needed to make an account; or sign in with the one you have');
-    const user = unit.add(new User({ email, name: name.trim(), passwordHash, installationOwner: false }));
-    await unit.flush();
-    return user;
-  }
-
   /** An invitation is worth no more than the standing of who made it, at the moment it is accepted. */
-  private async requireInviterStanding({ organizationId, invitedBy, role }: Invitation): Promise<void> {
-    const standing = await this.organizations.roleOf(organizationId, invitedBy);
+  private async requireInviterStanding(
+    unit: UnitOfWork,
+    { organizationId, invitedBy, role }: Invitation,
+  ): Promise<void> {
+    const standing = await this.organizations.roleOf(organizationId, invitedBy, unit);
     if (!standing || !mayGive(standing, role))
       throw new Conflict('Whoever invited you may no longer invite into this role; ask for a new invitation');
   }

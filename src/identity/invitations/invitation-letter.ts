@@ -4,6 +4,7 @@ import { Config } from '../../platform/config/config.js';
 import type { UnitOfWork } from '../../platform/database/database.js';
 import { writeLetter } from '../../platform/mail/letter.js';
 import { Mailer } from '../../platform/mail/mailer.js';
+import { shortName } from '../../platform/text/plain-text.js';
 import type { Invitation } from './invitation.entity.js';
 import { MailAllowance } from './mail-allowance.js';
 
@@ -28,10 +29,11 @@ export class InvitationLetter {
   /** Answers the link. */
   async send(
     unit: UnitOfWork,
-    { name }: Actor,
+    actor: Actor,
     { email, role }: Invitation,
-    { token, organization }: { token: string; organization: string },
+    { token, ...words }: { token: string; organization: string },
   ): Promise<string> {
+    const [name, organization] = [shortName(actor.name), shortName(words.organization)];
     const link = `${this.config.baseUrl}/invitations/${token}`;
     await this.mailer.send(unit, {
       to: email,

@@ -54,10 +54,12 @@ export class InvitationsService {
   @Action({
     name: 'invitation_create',
     summary: 'Invite somebody into an organization, with a role not above that of the caller',
-    effect: 'write',
+    effect: 'expose',
+    consequence: 'Somebody new can then join the organization, with this role.',
     permission: 'invitation.manage',
     input: CreateInvitation,
     output: SentInvitationView,
+    commitsAnswer: true,
     refuses: {
       409: 'They are a member already, or have an open invitation',
       429: 'Too many mails in this hour',
@@ -86,10 +88,12 @@ export class InvitationsService {
   @Action({
     name: 'invitation_resend',
     summary: 'Send an invitation again, with a new link; the old one is void',
-    effect: 'write',
+    effect: 'expose',
+    consequence: 'The invitation is open again for its whole time, and its link is sent to this address.',
     permission: 'invitation.manage',
     input: InvitationId,
     output: SentInvitationView,
+    commitsAnswer: true,
     refuses: { 409: 'It is no longer open', 410: 'It was withdrawn', 429: 'Too many mails in this hour' },
   })
   async resend(actor: Actor, { organization_id, id }: InvitationId): Promise<SentInvitationView> {
@@ -107,6 +111,7 @@ export class InvitationsService {
     name: 'invitation_revoke',
     summary: 'Withdraw an invitation',
     effect: 'destructive',
+    consequence: 'The link in the invitation is dead; another invitation can be sent.',
     permission: 'invitation.manage',
     input: InvitationId,
     output: DeletedView,
@@ -136,7 +141,7 @@ export class InvitationsService {
   ): Promise<SentInvitationView> {
     const link = await this.letter.send(unit, actor, invitation, words);
     await this.record(unit, actor, action, invitation);
-    return { ...entityView(invitation), link, mailed: this.letter.isMailed };
+    return unit.answers({ ...entityView(invitation), link, mailed: this.letter.isMailed });
   }
 
   private record(unit: UnitOfWork, actor: Actor, action: string, invitation: Invitation): Promise<void> {

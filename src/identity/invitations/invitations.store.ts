@@ -59,12 +59,24 @@ export class InvitationsStore {
   }
 
   async preview(token: string): Promise<InvitationPreview> {
+    const { organization_name, invited_by_name, email, role, status, expires_at } = await this.look(token);
+    return { organization_name, invited_by_name, email, role, status, expires_at };
+  }
+
+  /** What there is to say of the invitation that a link belongs to. */
+  async look(token: string): Promise<LookedAtInvitation> {
+    return required(await this.find(token));
+  }
+
+  async find(token: string): Promise<LookedAtInvitation | undefined> {
     const row = await this.database
       .tables<InvitationTables>()
       .selectFrom('invitation as i')
       .innerJoin('organization as o', 'o.id', 'i.organization_id')
       .leftJoin('user as u', 'u.id', 'i.invited_by')
       .select([
+        'i.organization_id',
+        'i.accepted_by',
         'i.email',
         'i.role',
         'i.status',
@@ -74,10 +86,17 @@ export class InvitationsStore {
       ])
       .where('i.token_hash', '=', hashSecret(token))
       .executeTakeFirst();
-    const { expires_at, status, ...rest } = required(row);
+    if (!row) return undefined;
+    const { expires_at, status, ...rest } = row;
     const isOver = status === 'pending' && new Date(expires_at) <= new Date();
     return { ...rest, status: isOver ? 'expired' : status, expires_at: iso(expires_at) };
   }
+}
+
+export interface LookedAtInvitation extends InvitationPreview {
+  organization_id: string;
+  /** The account that joined by it. */
+  accepted_by: string | null;
 }
 
 function required<T>(found: T | null | undefined): T {

@@ -45,11 +45,11 @@ export class Keyring {
     refuseBroader(actor, limits);
     const made = makeKey();
     const key = new ApiKey(owner, actor.id, name.trim(), made).limit(limits);
-    await this.database.transaction(async unit => {
+    return this.database.transaction(async unit => {
       unit.add(key);
       await this.record(unit, actor, 'key.create', key);
+      return unit.answers({ ...entityView(key), api_key: made.secret });
     });
-    return { ...entityView(key), api_key: made.secret };
   }
 
   async change(actor: Actor, owner: KeyOwner, id: string, changes: KeyChanges): Promise<KeyView> {
@@ -80,7 +80,7 @@ export class Keyring {
       old.giveWayTo(key, overlapSeconds);
       await this.record(unit, actor, 'key.rotate', key, { replaces: old.id });
       await unit.flush();
-      return { ...entityView(key), api_key: made.secret };
+      return unit.answers({ ...entityView(key), api_key: made.secret });
     });
   }
 

@@ -35,7 +35,7 @@ export class CreateKey extends KeyRestrictions {
 
 /** What can be changed of a key; what is absent stays. */
 export class KeyChanges {
-  @Field.text('What the key is for', { ...NAME, optional: true })
+  @Field.text('What the key is for', { ...NAME, optional: true, shown: true })
   name?: string;
 
   @Field.choice('What it may do; null: all that its owner may', SCOPES, {

@@ -45,11 +45,13 @@ export class KeysService {
   @Action({
     name: 'key_create',
     summary: 'Create an API key; its secret is in the answer and nowhere else',
-    effect: 'write',
+    effect: 'expose',
+    consequence: 'Whoever holds the key can then act as you, within its limits.',
     permission: 'key.write',
     sessionOnly: true,
     input: CreateKey,
     output: CreatedKeyView,
+    commitsAnswer: true,
   })
   async create(actor: Actor, input: CreateKey): Promise<CreatedKeyView> {
     const { name, organization_id = null, scopes = null, workspace_ids = null, expires_at } = input;
@@ -80,7 +82,8 @@ export class KeysService {
   @Action({
     name: 'key_update',
     summary: 'Rename an API key, or change what limits it',
-    effect: 'write',
+    effect: 'expose',
+    consequence: 'Whoever holds the key may then do what its new limits say.',
     permission: 'key.write',
     sessionOnly: true,
     input: UpdateKey,
@@ -93,11 +96,13 @@ export class KeysService {
   @Action({
     name: 'key_rotate',
     summary: 'Replace an API key by a new one with the same limits; the old one may work on for a while',
-    effect: 'write',
+    effect: 'expose',
+    consequence: 'There is a new key to act as you, with the limits of the old one.',
     permission: 'key.write',
     sessionOnly: true,
     input: RotateKey,
     output: CreatedKeyView,
+    commitsAnswer: true,
     refuses: { 409: 'It has been rotated already' },
   })
   async rotate(actor: Actor, { id, overlap_seconds = 0 }: RotateKey): Promise<CreatedKeyView> {
@@ -108,6 +113,7 @@ export class KeysService {
     name: 'key_revoke',
     summary: 'Revoke an API key, at once and for good',
     effect: 'destructive',
+    consequence: 'The key never works again; programs that use it need a new one.',
     permission: 'key.write',
     input: KeyId,
     output: DeletedView,

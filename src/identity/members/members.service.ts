@@ -70,7 +70,8 @@ export class MembersService {
   @Action({
     name: 'member_set_role',
     summary: 'Change the role of a member',
-    effect: 'write',
+    effect: 'expose',
+    consequence: 'They may then do whatever this role may in the organization.',
     permission: 'member.manage',
     input: SetMemberRole,
     output: MemberView,
@@ -92,6 +93,8 @@ export class MembersService {
     name: 'member_remove',
     summary: 'Remove a member; their access, and their keys bound to the organization, end at once',
     effect: 'destructive',
+    consequence:
+      'They can be invited again; their keys that were bound to the organization are gone for good.',
     permission: 'member.manage',
     input: MemberId,
     output: RemovedView,
@@ -110,34 +113,39 @@ export class MembersService {
     name: 'organization_leave',
     summary: 'Leave an organization',
     effect: 'destructive',
+    consequence:
+      'You come back only if somebody invites you; your keys that were bound to it are gone for good.',
     permission: 'organization.leave',
     input: OrganizationId,
     output: RemovedView,
+    commitsAnswer: true,
     refuses: LAST_OWNER,
   })
   async leave(actor: Actor, { organization_id }: OrganizationId): Promise<RemovedView> {
     await this.organizations.require(actor, 'organization.leave', organization_id);
     if (actor.type !== 'user') throw new Forbidden('A service account cannot leave; delete it instead');
-    await this.database.transaction(async unit => {
+    return this.database.transaction(async unit => {
       const member = await this.members.hold(unit, organization_id, actor.id);
       await this.dismiss(unit, actor, 'member.leave', member);
+      return unit.answers({ user_id: actor.id, removed: true });
     });
-    return { user_id: actor.id, removed: true };
   }
 
   @Action({
     name: 'organization_transfer',
     summary: 'Hand an organization over: another member becomes owner, the caller an admin',
-    effect: 'write',
+    effect: 'expose',
+    consequence: 'Another member then owns the organization; only they can give it back.',
     permission: 'organization.transfer',
     input: TransferOwnership,
     output: MemberView,
+    commitsAnswer: true,
   })
   async transfer(actor: Actor, { organization_id, user_id }: TransferOwnership): Promise<MemberView> {
     await this.organizations.require(actor, 'organization.transfer', organization_id);
     if (actor.type !== 'user') throw new Forbidden('Only a person can hand an organization over');
     if (user_id === actor.id) throw new Invalid('user_id must be another member');
-    await this.database.transaction(async unit => {
+    return this.database.transaction(async unit => {
       const self = await this.members.hold(unit, organization_id, actor.id);
       // The role may have changed before the membership was held.
       if (self.role !== 'owner') throw new Forbidden('Only an owner can hand an organization over');
@@ -145,8 +153,9 @@ export class MembersService {
       successor.role = 'owner';
       self.role = 'admin';
       await this.record(unit, actor, 'organization.transfer', successor, { from: actor.id });
+      await unit.flush();
+      return unit.answers(memberView(await this.members.read(organization_id, user_id, unit)));
     });
-    return memberView(await this.members.read(organization_id, user_id));
   }
 
   /** The member, if they do not stand above the caller. */

@@ -9,6 +9,7 @@ import { OrganizationMember } from '../organizations/index.js';
 import type { MemberView } from './members.dto.js';
 
 type MemberTables = { organization_member: OrganizationMember; user: User };
+type Queries = Pick<Database, 'tables'>;
 type MemberRow = Row<OrganizationMember> & Pick<Row<User>, 'name' | 'email'>;
 
 /** Who is in an organization, and the rule that it always has an owner. */
@@ -17,15 +18,15 @@ export class MembersStore {
   constructor(@Inject(Database) private readonly database: Database) {}
 
   list(organizationId: string, limit: number, after: string | undefined): Promise<MemberRow[]> {
-    const query = this.members()
+    const query = this.members(this.database)
       .where('m.organization_id', '=', organizationId)
       .orderBy('m.user_id')
       .limit(limit);
     return (after ? query.where('m.user_id', '>', after) : query).execute();
   }
 
-  async read(organizationId: string, userId: string): Promise<MemberRow> {
-    const row = await this.members()
+  async read(organizationId: string, userId: string, within: Queries = this.database): Promise<MemberRow> {
+    const row = await this.members(within)
       .where('m.organization_id', '=', organizationId)
       .where('m.user_id', '=', userId)
       .executeTakeFirst();
@@ -55,8 +56,8 @@ export class MembersStore {
     if (owners < 2) throw new Conflict('An organization needs an owner; make somebody else owner first');
   }
 
-  private members() {
-    return this.database
+  private members(within: Queries) {
+    return within
       .tables<MemberTables>()
       .selectFrom('organization_member as m')
       .innerJoin('user as u', 'u.id', 'm.user_id')

@@ -18,12 +18,10 @@ import { SigningKeys } from './keys/signing-keys.js';
 import { OAuthStrategy } from './oauth.strategy.js';
 import { InteractionController } from './pages/interaction.controller.js';
 import { LoginPages } from './pages/login-pages.js';
-import { PageVisits } from './pages/page-visits.js';
 import { DocumentQuota } from './provider/document-quota.js';
 import { OAuthController } from './provider/oauth.controller.js';
 import { OAuthProvider } from './provider/oauth-provider.js';
 import { OAuthResources } from './resources.js';
-import { SignIns } from './sign-ins.js';
 import { OAuthAdapters } from './store/adapters.js';
 import { ArtifactsStore } from './store/artifacts.store.js';
 import { DpopProofs } from './tokens/dpop.js';
@@ -48,13 +46,11 @@ import { WellKnownController } from './well-known.controller.js';
     GrantsStore,
     GrantsService,
     OAuthAdapters,
-    SignIns,
     DocumentQuota,
     OAuthProvider,
     ConsentService,
     ConsentPages,
     LoginPages,
-    PageVisits,
     WorkspaceChoices,
     TokenHandles,
     TokenOwners,
@@ -63,6 +59,6 @@ import { WellKnownController } from './well-known.controller.js';
     OAuthStrategy,
     OAuthTokenGuard,
   ],
-  exports: [OAuthTokens, OAuthResources, PageVisits, WorkspaceChoices, OAuthTokenGuard],
+  exports: [OAuthTokens, OAuthResources, WorkspaceChoices, OAuthTokenGuard],
 })
 export class OAuthModule {}

@@ -6,7 +6,10 @@ const BUNDLES = ['read', 'write'] as const;
 /** What changes who may do what, or what is paid: a client has to name these one by one, no bundle holds them. */
 const ADMINISTRATION = /^(account|billing|grants|keys|members|models|organizations|service_accounts):write$/;
 
-const isRead = (scope: string) => scope.endsWith(':read');
+export const isRead = (scope: string): boolean => scope.endsWith(':read');
+
+/** Whether a scope is about who may do what, or what is paid. */
+export const isAdministration = (scope: string): boolean => ADMINISTRATION.test(scope);
 
 const READ = SCOPES.filter(isRead);
 const WRITE = SCOPES.filter(scope => !ADMINISTRATION.test(scope));
@@ -45,15 +48,4 @@ export function stepUp(held: readonly string[], lacking: string): string[] {
 /** Those that change nothing. */
 export function readOnly(scopes: readonly string[]): string[] {
   return scopes.filter(scope => scope === 'read' || isRead(scope));
-}
-
-const VERBS: Record<string, string> = { read: 'See', write: 'Change', run: 'Run' };
-
-/** A scope in words, for the person who is asked. */
-export function describeScope(scope: string): string {
-  if (scope === 'read') return 'See all that you can see';
-  if (scope === 'write')
-    return 'Change files, chats and workspaces; run code and agents; nothing about accounts, keys, members or billing';
-  const [what = '', verb = ''] = scope.split(':');
-  return `${VERBS[verb] ?? verb} ${what.replaceAll('_', ' ')}`;
 }

@@ -2,3 +2,6 @@ import { defineEvent } from '../../platform/events/events.js';
 
 /** An organization is about to be deleted; its rows are still there. */
 export const organizationDeleting = defineEvent<{ organization_id: string }>('organization.deleting');
+
+/** An organization is being made, with its owner. */
+export const organizationFounded = defineEvent<{ organization_id: string }>('organization.founded');

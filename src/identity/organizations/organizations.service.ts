@@ -3,6 +3,7 @@ import type { Actor } from '../../platform/access/actor.js';
 import { requireScope } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
 import { Audit } from '../../platform/audit/audit.js';
+import { Config } from '../../platform/config/config.js';
 import { Database, UnitOfWork } from '../../platform/database/database.js';
 import { iso } from '../../platform/database/rows.js';
 import { Events } from '../../platform/events/events.js';
@@ -19,7 +20,7 @@ import {
   OrganizationView,
   UpdateOrganization,
 } from './organizations.dto.js';
-import { organizationDeleting } from './organizations.events.js';
+import { organizationDeleting, organizationFounded } from './organizations.events.js';
 import { OrganizationsStore, organizationView } from './organizations.store.js';
 
 @Injectable()
@@ -29,6 +30,7 @@ export class OrganizationsService {
     @Inject(OrganizationsStore) private readonly organizations: OrganizationsStore,
     @Inject(Events) private readonly events: Events,
     @Inject(Audit) private readonly audit: Audit,
+    @Inject(Config) private readonly config: Config,
   ) {}
 
   @Action({
@@ -56,23 +58,32 @@ export class OrganizationsService {
     permission: 'organization.create',
     input: CreateOrganization,
     output: OrganizationView,
+    commitsAnswer: true,
   })
   async create(actor: Actor, { name }: CreateOrganization): Promise<OrganizationView> {
     requireScope(actor, 'organization.create');
     if (actor.credential.organization_id)
       throw new Forbidden('A key bound to one organization cannot create another');
-    const organization = await this.database.transaction(async unit => {
-      const organization = this.found(unit, name, actor.id);
+    if (
+      this.config.organizationCreation === 'owners' &&
+      !(await this.organizations.isInstallationOwner(actor))
+    )
+      throw new Forbidden(
+        'Only an owner of this installation may create organizations; ask for an invitation into one',
+      );
+    return this.database.transaction(async unit => {
+      const organization = await this.found(unit, name, actor.id);
       await this.record(unit, actor, 'organization.create', organization, { name: organization.name });
-      return organization;
+      return unit.answers(ownedView(organization));
     });
-    return ownedView(organization);
   }
 
   /** Adds an organization and its owner in the caller's transaction. */
-  found(unit: UnitOfWork, name: string, ownerId: string): Organization {
+  async found(unit: UnitOfWork, name: string, ownerId: string): Promise<Organization> {
     const organization = unit.add(new Organization(name.trim(), ownerId));
     unit.add(new OrganizationMember(organization.id, ownerId, 'owner'));
+    await unit.flush();
+    await this.events.publish(unit, organizationFounded, { organization_id: organization.id });
     return organization;
   }
 
@@ -116,6 +127,7 @@ export class OrganizationsService {
     name: 'organization_delete',
     summary: 'Delete an organization with its workspaces, files and chats',
     effect: 'destructive',
+    consequence: 'Its workspaces, files, chats and members are gone for good.',
     permission: 'organization.delete',
     input: OrganizationId,
     output: DeletedView,

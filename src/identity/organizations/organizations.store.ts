@@ -1,5 +1,6 @@
 import { LockMode } from '@mikro-orm/core';
 import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
 import type { Actor } from '../../platform/access/actor.js';
 import {
   type OrganizationPermission,
@@ -77,15 +78,26 @@ export class OrganizationsStore {
     if (!(await query.forKeyShare().executeTakeFirst())) throw noSuchOrganization();
   }
 
-  async isMember(actor: Actor, id: string): Promise<boolean> {
-    return (
-      (await this.visibleTo(actor, this.database).where('o.id', '=', id).executeTakeFirst()) !== undefined
+  /** Whether the caller is a person who owns the installation. */
+  async isInstallationOwner({ type, id }: Actor): Promise<boolean> {
+    if (type !== 'user') return false;
+    const { rows } = await sql`select from "user" where id = ${id} and installation_owner`.execute(
+      this.database.tables(),
     );
+    return rows.length > 0;
+  }
+
+  async isMember(actor: Actor, id: string, within: Queries = this.database): Promise<boolean> {
+    return (await this.visibleTo(actor, within).where('o.id', '=', id).executeTakeFirst()) !== undefined;
   }
 
   /** The role of anybody, person or service account, in an organization; undefined where they are not in it. */
-  async roleOf(organizationId: string, principalId: string): Promise<OrganizationRole | undefined> {
-    const row = await this.database
+  async roleOf(
+    organizationId: string,
+    principalId: string,
+    within: Pick<Database, 'tables'> = this.database,
+  ): Promise<OrganizationRole | undefined> {
+    const row = await within
       .tables<OrganizationTables>()
       .selectFrom('membership')
       .select('role')

@@ -40,10 +40,12 @@ export class ServiceAccountKeysService {
   @Action({
     name: 'service_account_key_create',
     summary: 'Create a key of a service account; its secret is in the answer and nowhere else',
-    effect: 'write',
+    effect: 'expose',
+    consequence: 'Whoever holds the key can then act as this service account.',
     permission: 'service_account.manage',
     input: CreateServiceAccountKey,
     output: CreatedKeyView,
+    commitsAnswer: true,
   })
   async create(actor: Actor, input: CreateServiceAccountKey): Promise<CreatedKeyView> {
     const { id, name, scopes = null, workspace_ids: workspaceIds = null, expires_at } = input;
@@ -60,10 +62,12 @@ export class ServiceAccountKeysService {
   @Action({
     name: 'service_account_key_rotate',
     summary: 'Replace a key of a service account; the old one may work on for a while',
-    effect: 'write',
+    effect: 'expose',
+    consequence: 'There is a new key to act as this service account.',
     permission: 'service_account.manage',
     input: RotateServiceAccountKey,
     output: CreatedKeyView,
+    commitsAnswer: true,
     refuses: { 409: 'It has been rotated already' },
   })
   async rotate(
@@ -78,6 +82,7 @@ export class ServiceAccountKeysService {
     name: 'service_account_key_revoke',
     summary: 'Revoke a key of a service account, at once and for good',
     effect: 'destructive',
+    consequence: 'The key never works again; programs that use it need a new one.',
     permission: 'service_account.manage',
     input: ServiceAccountKeyId,
     output: DeletedView,

@@ -31,7 +31,7 @@ export class ServiceAccountId {
 }
 
 export class UpdateServiceAccount extends ServiceAccountId {
-  @Field.text('Its new name', { ...NAME, optional: true })
+  @Field.text('Its new name', { ...NAME, optional: true, shown: true })
   name?: string;
 
   @Field.choice('Its new role, not above yours', ORGANIZATION_ROLES, { optional: true, example: 'member' })

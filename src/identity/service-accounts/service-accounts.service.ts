@@ -51,10 +51,12 @@ export class ServiceAccountsService {
   @Action({
     name: 'service_account_create',
     summary: 'Create a service account, with a role not above that of the caller',
-    effect: 'write',
+    effect: 'expose',
+    consequence: 'There is a new account for programs, with this role.',
     permission: 'service_account.manage',
     input: CreateServiceAccount,
     output: ServiceAccountView,
+    commitsAnswer: true,
   })
   async create(actor: Actor, input: CreateServiceAccount): Promise<ServiceAccountView> {
     const { organization_id: organizationId, name, role = 'member' } = input;
@@ -68,11 +70,11 @@ export class ServiceAccountsService {
       sponsorId,
       createdBy: actor.id,
     });
-    await this.database.transaction(async unit => {
+    return this.database.transaction(async unit => {
       unit.add(account);
       await this.record(unit, actor, 'service_account.create', account, { name, role });
+      return this.answer(unit, actor, account.id);
     });
-    return this.read(actor, { id: account.id });
   }
 
   @Action({
@@ -91,7 +93,8 @@ export class ServiceAccountsService {
   @Action({
     name: 'service_account_update',
     summary: 'Rename a service account or change its role',
-    effect: 'write',
+    effect: 'expose',
+    consequence: 'Programs with keys of this account may then do whatever this role may.',
     permission: 'service_account.manage',
     input: UpdateServiceAccount,
     output: ServiceAccountView,
@@ -109,24 +112,27 @@ export class ServiceAccountsService {
   @Action({
     name: 'service_account_adopt',
     summary: 'Become the person who answers for a service account; it then has at most your role',
-    effect: 'write',
+    effect: 'expose',
+    consequence: 'The service account then acts in your name, with at most your role.',
     permission: 'service_account.manage',
     input: ServiceAccountId,
     output: ServiceAccountView,
+    commitsAnswer: true,
   })
   async adopt(actor: Actor, { id }: ServiceAccountId): Promise<ServiceAccountView> {
     await this.requireManageable(actor, id);
     if (actor.type !== 'user') throw new Forbidden('Only a person can answer for a service account');
-    await this.change(actor, id, 'service_account.adopt', {}, account => {
+    return this.change(actor, id, 'service_account.adopt', {}, (account, unit) => {
       account.sponsorId = actor.id;
+      return this.answer(unit, actor, id);
     });
-    return this.read(actor, { id });
   }
 
   @Action({
     name: 'service_account_delete',
     summary: 'Delete a service account; its keys end at once',
     effect: 'destructive',
+    consequence: 'The account and its keys are gone for good; programs that use them stop working.',
     permission: 'service_account.manage',
     input: ServiceAccountId,
     output: DeletedView,
@@ -148,18 +154,25 @@ export class ServiceAccountsService {
     return found;
   }
 
-  private async change(
+  private async change<T>(
     actor: Actor,
     id: string,
     action: string,
     details: object,
-    apply: (account: ServiceAccount, unit: UnitOfWork) => Promise<void> | void,
-  ): Promise<void> {
-    await this.database.transaction(async unit => {
+    apply: (account: ServiceAccount, unit: UnitOfWork) => Promise<T> | T,
+  ): Promise<T> {
+    return this.database.transaction(async unit => {
       const account = await unit.entities.findOneOrFail(ServiceAccount, { id });
-      await apply(account, unit);
+      const result = await apply(account, unit);
       await this.record(unit, actor, action, account, details);
+      return result;
     });
+  }
+
+  private async answer(unit: UnitOfWork, actor: Actor, id: string): Promise<ServiceAccountView> {
+    await unit.flush();
+    const { account } = await this.accounts.require(actor, 'service_account.read', id, unit);
+    return unit.answers(serviceAccountView(account));
   }
 
   /** A service account that makes another one passes on the person who answers for it. */

@@ -10,6 +10,7 @@ import type { ServiceAccount } from './service-account.entity.js';
 import type { ServiceAccountView } from './service-accounts.dto.js';
 
 type ServiceAccountTables = { service_account: ServiceAccount; membership: Membership };
+type Queries = Pick<Database, 'tables'>;
 type ServiceAccountRow = Row<ServiceAccount> & { effective_role: OrganizationRole | null };
 
 /** Questions about service accounts, each asked together with who asks. */
@@ -29,24 +30,31 @@ export class ServiceAccountsStore {
     actor: Actor,
     permission: OrganizationPermission,
     id: string,
+    within: Queries = this.database,
   ): Promise<{ account: ServiceAccountRow; ownRole: OrganizationRole }> {
-    const account = await this.accounts().where('s.id', '=', id).executeTakeFirst();
+    const account = await this.accounts(within).where('s.id', '=', id).executeTakeFirst();
     const noSuchAccount = new NotFound('No such service account');
-    if (!account || !(await this.organizations.isMember(actor, account.organization_id))) throw noSuchAccount;
-    const { role: ownRole } = await this.organizations.require(actor, permission, account.organization_id);
+    if (!account || !(await this.organizations.isMember(actor, account.organization_id, within)))
+      throw noSuchAccount;
+    const { role: ownRole } = await this.organizations.require(
+      actor,
+      permission,
+      account.organization_id,
+      within,
+    );
     return { account, ownRole };
   }
 
   list(organizationId: string, limit: number, after: string | undefined): Promise<ServiceAccountRow[]> {
-    const query = this.accounts()
+    const query = this.accounts(this.database)
       .where('s.organization_id', '=', organizationId)
       .orderBy('s.id')
       .limit(limit);
     return (after ? query.where('s.id', '>', after) : query).execute();
   }
 
-  private accounts() {
-    return this.database
+  private accounts(within: Queries) {
+    return within
       .tables<ServiceAccountTables>()
       .selectFrom('service_account as s')
       .leftJoin('membership as m', join =>

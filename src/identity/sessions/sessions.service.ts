@@ -1,9 +1,10 @@
 import { LockMode } from '@mikro-orm/core';
 import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
 import { JwtService } from '@nestjs/jwt';
+import type { Actor } from '../../platform/access/actor.js';
 import { Config } from '../../platform/config/config.js';
 import { Database, UnitOfWork } from '../../platform/database/database.js';
-import { Unauthorized } from '../../platform/http/problem.js';
+import { Forbidden, Unauthorized } from '../../platform/http/problem.js';
 import { Maintenance } from '../../platform/maintenance/maintenance.js';
 import { User } from '../accounts/user.entity.js';
 import { hashSecret, randomSecret } from '../secrets.js';
@@ -60,6 +61,17 @@ export class SessionsService implements OnModuleInit {
     await this.database.transaction(async unit => {
       const used = await unit.entities.findOne(RefreshToken, { hash: hashSecret(token) });
       const session = used && (await unit.entities.findOne(Session, { id: used.sessionId }));
+      session?.revoke();
+    });
+  }
+
+  /** Ends the session that asks. */
+  async endOf(actor: Actor | undefined): Promise<void> {
+    if (!actor) throw new Unauthorized('Send the access token of the session to end, or its refresh_token');
+    const { type, id } = actor.credential;
+    if (type !== 'session') throw new Forbidden('Only a sign-in can sign out; revoke a key or grant instead');
+    await this.database.transaction(async unit => {
+      const session = await unit.entities.findOne(Session, { id, userId: actor.id });
       session?.revoke();
     });
   }

@@ -9,6 +9,15 @@ export interface Credential {
   readonly organization_id: string | null;
   /** The workspaces it is limited to; null for all. */
   readonly workspace_ids: readonly string[] | null;
+  /** The agent run that acts through it: runs that it starts are its tasks. */
+  readonly run?: ActingRun;
+}
+
+/** An agent run that uses the service on the authority of whoever started it. */
+export interface ActingRun {
+  readonly id: string;
+  /** The lists of tools that limit it; null where they are not known here, and are to be looked up. */
+  readonly tools: readonly (readonly string[])[] | null;
 }
 
 /** Who acts: a person or a service account, through one credential. Every capability takes one. */
@@ -19,3 +28,7 @@ export interface Actor {
   readonly email: string | null;
   readonly credential: Credential;
 }
+
+/** Whether it is an application that a person let in: what it does, nobody may have asked it for. */
+export const isApplication = ({ type, credential }: Actor): boolean =>
+  type === 'user' && credential.type === 'oauth';

@@ -3,12 +3,13 @@ import { ExecutionContext, Inject, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { AuthGuard } from '@nestjs/passport';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { forApplications } from '../actions/action-caller.js';
 import { ExecTokenGuard } from '../actions/exec-token.guard.js';
 import { EXEC_TOKEN_PREFIX } from '../actions/exec-tokens.js';
 import { BadRequest, Forbidden, Unauthorized } from '../http/problem.js';
 import { RateLimits } from '../http/rate-limit.js';
-import { EXEC_TOKEN_ONLY, PUBLIC, SESSION_ONLY } from './access.js';
-import type { Actor } from './actor.js';
+import { EXEC_TOKEN_ONLY, EXPOSES, PUBLIC, SESSION_ONLY } from './access.js';
+import { type Actor, isApplication } from './actor.js';
 import { isOAuthToken } from './token-kind.js';
 
 /** Hands a rejected credential over as our own problem, whatever passport made of it. */
@@ -61,6 +62,8 @@ export class CredentialGuard implements CanActivate {
     const admitted = await guard.canActivate(context);
     this.limits.recognise(request, context.switchToHttp().getResponse<FastifyReply>(), request.user);
     if (this.reflector.getAllAndOverride<boolean>(SESSION_ONLY, route)) requireSession(request.user);
+    const exposes = this.reflector.getAllAndOverride<string | undefined>(EXPOSES, route);
+    if (exposes && isApplication(request.user)) throw new Forbidden(forApplications(exposes));
     return admitted as boolean;
   }
 

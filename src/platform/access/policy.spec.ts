@@ -1,12 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Actor } from './actor.js';
 import {
+  ORGANIZATION_POLICY,
   ORGANIZATION_ROLES,
   requireNotAbove,
   requireOrganizationRole,
   requireScope,
   requireWorkspaceRole,
   VISIBILITIES,
+  WORKSPACE_POLICY,
   WORKSPACE_ROLES,
   workspaceRole,
 } from './policy.js';
@@ -73,5 +75,54 @@ describe('what is required', () => {
   it("is a role not above one's own", () => {
     expect(() => requireNotAbove('admin', 'admin')).not.toThrow();
     expect(() => requireNotAbove('admin', 'owner')).toThrow('above yours');
+  });
+});
+
+/** Written down a second time: a slip in the table is a hole that nothing else would show. */
+describe('the least role and the scope of each permission', () => {
+  const inWords = (policy: Record<string, { least: string; scope: string }>) =>
+    Object.fromEntries(Object.entries(policy).map(([name, { least, scope }]) => [name, `${least} ${scope}`]));
+
+  it('are these in an organization', () => {
+    expect(inWords(ORGANIZATION_POLICY)).toEqual({
+      'organization.read': 'guest organizations:read',
+      'organization.update': 'admin organizations:write',
+      'organization.delete': 'owner organizations:write',
+      'audit.read': 'admin audit:read',
+      'member.list': 'member members:read',
+      'member.manage': 'admin members:write',
+      'organization.leave': 'guest members:write',
+      'organization.transfer': 'owner members:write',
+      'invitation.manage': 'admin members:write',
+      'service_account.read': 'admin service_accounts:read',
+      'service_account.manage': 'admin service_accounts:write',
+      'model.configure': 'admin models:write',
+      'billing.read': 'admin billing:read',
+      'billing.update': 'admin billing:write',
+      'workspace.create': 'member workspaces:write',
+      'exposure.list': 'guest shares:read',
+      'exposure.manage': 'admin shares:write',
+    });
+  });
+
+  it('are these in a workspace', () => {
+    expect(inWords(WORKSPACE_POLICY)).toEqual({
+      'workspace.read': 'viewer workspaces:read',
+      'workspace.update': 'admin workspaces:write',
+      'workspace.delete': 'admin workspaces:write',
+      'workspace.members': 'admin members:write',
+      'budget.read': 'viewer billing:read',
+      'budget.update': 'admin billing:write',
+      'file.read': 'viewer files:read',
+      'file.write': 'editor files:write',
+      'share.read': 'viewer shares:read',
+      'share.manage': 'editor shares:write',
+      'code.run': 'editor code:run',
+      'chat.read': 'viewer chats:read',
+      'chat.write': 'editor chats:write',
+      'agent.run': 'editor agent:run',
+      'approval.read': 'viewer approvals:read',
+      'approval.decide': 'editor approvals:write',
+    });
   });
 });

@@ -1,7 +1,7 @@
-import type { Actor, Credential } from '../access/actor.js';
+import { type ActingRun, type Actor, type Credential, isApplication } from '../access/actor.js';
 import { isWorkspacePermission } from '../access/policy.js';
 import { Forbidden, NotFound } from '../http/problem.js';
-import type { ActionDeclaration } from './action.js';
+import type { ActionDeclaration, Effect } from './action.js';
 import type { ActionAllowlist } from './allowlist.js';
 
 /** By which way an action is called. */
@@ -17,6 +17,9 @@ export interface CallingProgram {
   readonly id: string;
 }
 
+/** Says why something may not be done after all, in a sentence; undefined where it may. It is asked at each call. */
+export type Limit = (action: Pick<ActionDeclaration, 'name' | 'effect'>) => string | undefined;
+
 interface Parts {
   actor: Actor;
   surface: ActionSurface;
@@ -24,7 +27,8 @@ interface Parts {
   id: string;
   workspaceId: string | null;
   allowlist: ActionAllowlist | null;
-  mayDestroy?: () => boolean;
+  limit?: Limit;
+  allowed?: string;
 }
 
 /** Who calls an action, by which way, and within which limits besides what the actor may. */
@@ -37,7 +41,9 @@ export class ActionCaller {
   /** The one workspace that it acts in; null for wherever the actor may. */
   readonly workspaceId: string | null;
   private readonly allowlist: ActionAllowlist | null;
-  private readonly mayDestroy: () => boolean;
+  private readonly limit: Limit;
+  /** The action that its person has just allowed. */
+  private readonly allowed: string | undefined;
 
   private constructor(parts: Parts) {
     this.actor = parts.actor;
@@ -46,18 +52,19 @@ export class ActionCaller {
     this.id = parts.id;
     this.workspaceId = parts.workspaceId;
     this.allowlist = parts.allowlist;
-    this.mayDestroy = parts.mayDestroy ?? (() => true);
+    this.limit = parts.limit ?? (() => undefined);
+    this.allowed = parts.allowed;
   }
 
-  /** Somebody who calls with a credential of their own. */
-  static direct(actor: Actor, surface: ActionSurface): ActionCaller {
+  /** Somebody who calls with a credential of their own; `allowed` names the action that their person was asked about. */
+  static direct(actor: Actor, surface: ActionSurface, allowed?: string): ActionCaller {
     const { type: kind, id } = actor.credential;
-    return new ActionCaller({ actor, surface, kind, id, workspaceId: null, allowlist: null });
+    return new ActionCaller({ actor, surface, kind, id, workspaceId: null, allowlist: null, allowed });
   }
 
   /**
-   * A program that acts for `actor`, in one workspace and with the actions of its allowlist; `mayDestroy` is asked before
-   * each that is destructive. 404 where the actor's own key does not reach there.
+   * A program that acts for `actor`, in one workspace and with the actions of its allowlist, within a further limit. 404
+   * where the actor's own key does not reach there.
    */
   static program(
     { kind, id }: CallingProgram,
@@ -67,12 +74,15 @@ export class ActionCaller {
       workspaceId: string;
       allowlist: ActionAllowlist;
       tokenId?: string;
-      mayDestroy?: () => boolean;
+      limit?: Limit;
+      /** The lists of tools that limit a run, where they are known. */
+      tools?: ActingRun['tools'];
     },
   ): ActionCaller {
-    const actor = narrowed(limits.actor, limits.workspaceId, limits.tokenId ?? id);
-    const { workspaceId, allowlist, mayDestroy } = limits;
-    return new ActionCaller({ actor, surface, kind, id, workspaceId, allowlist, mayDestroy });
+    const run = kind === 'run' ? { id, tools: limits.tools ?? null } : undefined;
+    const actor = narrowed(limits.actor, limits.workspaceId, limits.tokenId ?? id, run);
+    const { workspaceId, allowlist, limit } = limits;
+    return new ActionCaller({ actor, surface, kind, id, workspaceId, allowlist, limit });
   }
 
   /** Whether it is a program, not a credential of the actor. */
@@ -80,31 +90,56 @@ export class ActionCaller {
     return this.workspaceId !== null;
   }
 
-  /** Why it may not run the action, whatever the actor may; undefined where it may. */
-  objection({ name, effect, permission, sessionOnly }: ActionDeclaration): string | undefined {
+  /** Why it may not run the action, whatever the actor may; undefined where it may, or may once its person was asked. */
+  objection(declaration: ActionDeclaration): string | undefined {
+    const { name, effect, permission, sessionOnly, personOnly } = declaration;
     if (sessionOnly && this.kind !== 'session')
       return `${name} takes your own sign-in; no key, service account, run or token can do it`;
-    if (this.allowlist && !this.allowlist.allows({ name, effect }))
-      return effect === 'destructive'
-        ? `${name} is destructive: this ${this.kind} may run it only where its allowlist names it in full`
-        : `This ${this.kind} may not run ${name}; its allowlist does not name it`;
-    if (effect === 'destructive' && !this.mayDestroy())
-      return `${name} is destructive and needs an approval, for which nobody can be asked from here`;
+    if (personOnly && ['exec', 'oauth'].includes(this.actor.credential.type))
+      return `Only a person, signed in or by an API key, can run ${name}; no run, token or application can`;
+    if (this.allowlist && !this.allowlist.allows({ name, effect })) return this.notNamed(name, effect);
+    const limit = this.limit({ name, effect });
+    if (limit !== undefined) return limit;
     if (this.workspaceId !== null && !isWorkspacePermission(permission))
       return `This ${this.kind} acts in its workspace, and ${name} reaches beyond it`;
-    return undefined;
+    return this.surface !== 'mcp' && this.isToAsk(declaration) ? forApplications(name) : undefined;
+  }
+
+  /** Whether its person is asked before it may: always, where an application would expose something. */
+  isToAsk({ name, effect }: Pick<ActionDeclaration, 'name' | 'effect'>): boolean {
+    return effect === 'expose' && isApplication(this.actor) && this.allowed !== name;
   }
 
   /** Throws Forbidden with the objection, where there is one. */
   requireMayRun(declaration: ActionDeclaration): void {
-    const objection = this.objection(declaration);
+    const { name } = declaration;
+    const objection =
+      this.objection(declaration) ?? (this.isToAsk(declaration) ? forApplications(name) : undefined);
     if (objection) throw new Forbidden(objection);
+  }
+
+  private notNamed(name: string, effect: Effect): string {
+    const only = `this ${this.kind} may run it only where its allowlist names it in full`;
+    if (effect === 'destructive') return `${name} is destructive: ${only}`;
+    if (effect !== 'expose') return `This ${this.kind} may not run ${name}; its allowlist does not name it`;
+    return this.surface === 'sandbox' ? `${name} ${EXPOSES}. ${ASK_A_PERSON}` : `${name} ${EXPOSES}: ${only}`;
   }
 }
 
+const EXPOSES = 'opens something to others or grants rights';
+
+/** What a script is told that would do what a person has to be asked about. */
+export const ASK_A_PERSON =
+  'A script cannot ask a person: let the agent call it with actions_run, so that one is asked';
+
+/** What an application is told that would expose something where its person cannot be asked. */
+export const forApplications = (name: string): string =>
+  `${name} ${EXPOSES}: an application does that only through actions_write of /mcp, which asks its person first; or they do it themselves`;
+
 /** The actor through a credential that sees one workspace alone, and has the scopes of the credential it comes from. */
-function narrowed(actor: Actor, workspaceId: string, id: string): Actor {
+function narrowed(actor: Actor, workspaceId: string, id: string, run: ActingRun | undefined): Actor {
   const { workspace_ids } = actor.credential;
   if (workspace_ids && !workspace_ids.includes(workspaceId)) throw new NotFound('No such workspace');
-  return { ...actor, credential: { ...actor.credential, type: 'exec', id, workspace_ids: [workspaceId] } };
+  const credential = { ...actor.credential, type: 'exec', id, workspace_ids: [workspaceId], run } as const;
+  return { ...actor, credential };
 }

@@ -35,6 +35,10 @@ export class ActionCatalog implements OnModuleInit {
     return words?.trim() ? this.search.find(words) : this.list();
   }
 
+  get(name: string): CatalogAction | undefined {
+    return this.actions.get(name);
+  }
+
   require(name: string): CatalogAction {
     const action = this.actions.get(name);
     if (!action) throw new NotFound(`There is no action ${name.slice(0, 64)}`);

@@ -11,7 +11,8 @@ import type { ActionCaller } from './action-caller.js';
 import { redact, storable } from './redaction.js';
 import type { Place } from './subject.js';
 
-export const ACTION_RUN_STATUSES = ['running', 'completed', 'error', 'validated'] as const;
+/** refused: it was not done, for the reason that is told with it; error: it failed. */
+export const ACTION_RUN_STATUSES = ['running', 'completed', 'refused', 'error', 'validated'] as const;
 export type ActionRunStatus = (typeof ACTION_RUN_STATUSES)[number];
 
 /** An action in no more than this many hours has ended; one that is open longer was left by a process that died. */
@@ -154,7 +155,8 @@ function rowOf({ action, caller, dryRun, place, input }: BegunRun, id: string): 
 function endOf({ declaration }: Recorded, ending: Ending) {
   const output = ending.status === 'completed' ? redact(declaration.output, ending.output) : null;
   const error = ending.status === 'error' ? errorOf(ending.error) : null;
-  return { status: ending.status, output, error };
+  const isRefusal = error !== null && error.status < 500;
+  return { status: isRefusal ? ('refused' as const) : ending.status, output, error };
 }
 
 function errorOf(error: unknown): ActionRunError {

@@ -1,21 +1,58 @@
-import type { Effect } from './action.js';
+import { Inject, Injectable } from '@nestjs/common';
+import type { Actor } from '../access/actor.js';
+import { isWorkspacePermission, scopeOf } from '../access/policy.js';
+import { type ActionDeclaration, type Effect, permissionToRun } from './action.js';
 import type { ActionCaller } from './action-caller.js';
-import type { ActionCatalog } from './action-catalog.js';
+import { ActionCatalog } from './action-catalog.js';
+import { anyAllows, CallerRoles } from './caller-roles.js';
 import type { CatalogAction } from './catalog-action.js';
 
 export interface ActionQuery {
   readonly q?: string;
   readonly effect?: Effect;
+  /** Only what changes nothing. */
+  readonly readonly?: boolean;
+  /** Only what is in this workspace. */
+  readonly workspaceId?: string;
 }
 
-/** The actions that suit a question and that the caller may run, as far as its kind and its allowlist go. */
-export function actionsFor(
-  caller: ActionCaller,
-  catalog: ActionCatalog,
-  query: ActionQuery,
-): CatalogAction[] {
-  return catalog
-    .find(query.q)
-    .filter(({ declaration }) => query.effect === undefined || declaration.effect === query.effect)
-    .filter(({ declaration }) => caller.objection(declaration) === undefined);
+/** Lists actions to those who could run them. */
+@Injectable()
+export class ActionListing {
+  constructor(
+    @Inject(ActionCatalog) private readonly catalog: ActionCatalog,
+    @Inject(CallerRoles) private readonly roles: CallerRoles,
+  ) {}
+
+  /**
+   * The actions that suit a question and that the caller could run, the best match first: as far as its kind, its
+   * allowlist and its scopes go, and its role in the workspace; where none is meant, its role in any.
+   */
+  async of(caller: ActionCaller, query: ActionQuery): Promise<CatalogAction[]> {
+    const { q, effect, readonly, workspaceId } = query;
+    const { actor } = caller;
+    const place = caller.workspaceId ?? workspaceId ?? null;
+    const roles = await this.roles.of(actor, place);
+    return this.catalog.find(q).filter(({ declaration }) => {
+      if (effect !== undefined && declaration.effect !== effect) return false;
+      if (readonly && declaration.effect !== 'read') return false;
+      if (place !== null && !isWorkspacePermission(declaration.permission)) return false;
+      return (
+        caller.objection(declaration) === undefined &&
+        hasScopes(actor, declaration, caller.isProgram) &&
+        anyAllows(roles, declaration.permission)
+      );
+    });
+  }
+}
+
+/** Whether the credential holds what the action takes, and what running actions takes. */
+function hasScopes(
+  { credential: { scopes } }: Actor,
+  { permission, effect }: ActionDeclaration,
+  isProgram: boolean,
+) {
+  if (scopes === null) return true;
+  const needed = [permission, isProgram ? null : permissionToRun(effect)];
+  return needed.every(each => each === null || scopes.includes(scopeOf(each)));
 }

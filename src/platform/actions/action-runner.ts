@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { answeringWith } from '../database/keyed-request.js';
 import { Problem, problemOf } from '../http/problem.js';
 import type { ActionCaller } from './action-caller.js';
 import { ActionCatalog } from './action-catalog.js';
@@ -65,18 +66,31 @@ export class ActionRunner {
   /** Does something that is no action of the catalog, like a tool, and writes it down as if it were one. */
   async recorded<Output>(
     caller: ActionCaller,
-    what: { action: Recorded; input: unknown; placeOf: () => Promise<Place> },
+    what: { action: Recorded; input: unknown; workspaceId: string; placeOf: () => Promise<Place> },
     work: () => Promise<Output>,
   ): Promise<Output> {
-    const { action, input, placeOf } = what;
+    const { action, input, workspaceId, placeOf } = what;
     const begun = { action, caller, dryRun: false, place: NOWHERE, input };
     let place: Place;
     try {
       place = await placeOf();
     } catch (error) {
-      throw named(error, await this.ledger.note(begun, { status: 'error', error }));
+      const seenAt = await this.subjects.placeIn(caller.actor, workspaceId);
+      throw named(error, await this.ledger.note({ ...begun, place: seenAt }, { status: 'error', error }));
     }
     return (await this.noted({ ...begun, place }, work)).output;
+  }
+
+  /**
+   * Writes down that a call was not made, by whoever did not let it through, with what it names and the reason; returns
+   * the error, with the run's name on it.
+   */
+  async refuse(caller: ActionCaller, call: ActionCall, error: unknown): Promise<unknown> {
+    const action = this.catalog.require(call.name);
+    const names = action.namesIn(call.input, call.workspaceId ?? caller.workspaceId);
+    const place = await this.subjects.place(caller.actor, action.declaration, names);
+    const refused = { action, caller, dryRun: call.dryRun ?? false, place, input: call.input };
+    return named(error, await this.ledger.note(refused, { status: 'error', error }));
   }
 
   private async prepare(
@@ -89,7 +103,7 @@ export class ActionRunner {
       const input = action.readInput(call.input, call.workspaceId ?? caller.workspaceId);
       return { input, place: await this.placeOf(action, caller, input, dryRun) };
     } catch (error) {
-      throw named(error, await this.ledger.note(begun, { status: 'error', error }));
+      throw await this.refuse(caller, call, error);
     }
   }
 
@@ -117,7 +131,7 @@ export class ActionRunner {
   ): Promise<{ run_id: string; output: Output }> {
     const run_id = await this.ledger.begin(begun);
     try {
-      const output = await work();
+      const output = await answeringWith(part => ({ run_id, status: 'completed', output: part }), work);
       await this.ledger.end(run_id, begun.action, { status: 'completed', output });
       return { run_id, output };
     } catch (error) {

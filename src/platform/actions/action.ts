@@ -1,8 +1,20 @@
 import type { Permission } from '../access/policy.js';
 import { Shape } from '../http/field.js';
 
-/** What a capability does to the world: drives approvals, read-only modes and annotations. */
-export type Effect = 'read' | 'write' | 'destructive';
+/**
+ * What a capability does to the world: drives approvals, read-only modes and annotations. `expose` opens something to
+ * others, grants rights or loosens a guard, and comes before all else: what exposes and also writes is `expose`. Closing
+ * and taking back is not.
+ */
+export const EFFECTS = ['read', 'write', 'destructive', 'expose'] as const;
+export type Effect = (typeof EFFECTS)[number];
+
+/** What becomes of a call: it is made, a person is asked, or it is refused. */
+export const VERDICTS = ['auto', 'ask', 'deny'] as const;
+export type Verdict = (typeof VERDICTS)[number];
+
+/** The effects that have to be named in full, and that a person is asked about. */
+export const isGrave = (effect: Effect): boolean => effect === 'destructive' || effect === 'expose';
 
 /**
  * One capability, declared once beside the method that does it. Every surface (REST, agent tools, MCP, exec tokens)
@@ -18,6 +30,8 @@ export interface ActionDeclaration {
   /** What people call it; absent: its name in words. */
   readonly title?: string;
   readonly effect: Effect;
+  /** What a person should know before they allow it, one or two sentences; for what is destructive or exposes. */
+  readonly consequence?: string;
   /** What the caller must be allowed; null for what any signed-in caller may do to what is theirs. */
   readonly permission: Permission | null;
   readonly input: Shape | null;
@@ -26,18 +40,37 @@ export interface ActionDeclaration {
   readonly restOnly?: true;
   /** For a person's own sign-in alone: no key, service account, run or token can do it. */
   readonly sessionOnly?: true;
+  /** For a person, signed in or by a key: no run, exec token or application can do it, whoever was asked. */
+  readonly personOnly?: true;
   /** The field that names what it makes, by an id of the caller's choice: nothing has that id yet. */
   readonly makes?: string;
+  /** A POST of it commits its answer with its work, by `unit.answers`: after a crash there are both or neither. */
+  readonly commitsAnswer?: true;
+  /** For a POST that works outside the database: what to do to see whether one that was cut off was carried out. */
+  readonly evidence?: string;
   /** What it can refuse beyond validation and access: status → when. */
   readonly refuses?: Readonly<Record<number, string>>;
 }
+
+/** What running an action takes, besides what the action takes itself. */
+export const permissionToRun = (effect: Effect): 'action.read' | 'action.run' =>
+  effect === 'read' ? 'action.read' : 'action.run';
+
+/** What a person should know before they allow it. */
+export const consequenceOf = ({ name, consequence }: ActionDeclaration): string => {
+  if (consequence === undefined) throw new Error(`Nobody is asked about ${name}`);
+  return consequence;
+};
 
 const DECLARATION = Symbol('action');
 const NAME = /^[a-z][a-z0-9_]{2,63}$/;
 
 /** Declares a service method as a capability: `(actor, input) => Promise<output>`. */
 export function Action(declaration: ActionDeclaration): MethodDecorator {
-  if (!NAME.test(declaration.name)) throw new Error(`Action name ${declaration.name} does not match ${NAME}`);
+  const { name, effect, consequence } = declaration;
+  if (!NAME.test(name)) throw new Error(`Action name ${name} does not match ${NAME}`);
+  if (isGrave(effect) !== (consequence !== undefined))
+    throw new Error(`The action ${name} is ${effect}: only what is destructive or exposes has a consequence`);
   return (_target, _key, descriptor) => {
     if (descriptor.value) Reflect.defineMetadata(DECLARATION, declaration, descriptor.value as object);
   };

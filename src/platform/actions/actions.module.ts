@@ -3,8 +3,10 @@ import { DiscoveryModule } from '@nestjs/core';
 import { Maintenance } from '../maintenance/maintenance.js';
 import { ActionCatalog } from './action-catalog.js';
 import { ActionLedger } from './action-ledger.js';
+import { ActionListing } from './action-listing.js';
 import { ActionRunner } from './action-runner.js';
 import { AgentActions } from './agent-actions.js';
+import { CallerRoles } from './caller-roles.js';
 import { ExecTokenGuard } from './exec-token.guard.js';
 import { ExecTokens } from './exec-tokens.js';
 import { ActionSockets } from './sandbox/action-sockets.js';
@@ -19,14 +21,25 @@ const HOUR_MS = 3_600_000;
   providers: [
     ActionCatalog,
     ActionLedger,
+    ActionListing,
     ActionRunner,
     ActionSockets,
     AgentActions,
+    CallerRoles,
     ExecTokenGuard,
     ExecTokens,
     Subjects,
   ],
-  exports: [ActionCatalog, ActionRunner, ActionSockets, AgentActions, ExecTokenGuard, ExecTokens],
+  exports: [
+    ActionCatalog,
+    ActionListing,
+    ActionRunner,
+    ActionSockets,
+    AgentActions,
+    CallerRoles,
+    ExecTokenGuard,
+    ExecTokens,
+  ],
 })
 export class ActionsModule implements OnModuleInit {
   constructor(

@@ -2,15 +2,14 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Actor } from '../access/actor.js';
 import { Field, type Shape } from '../http/field.js';
 import { assertValid, hydrate } from '../http/input.js';
-import { problemOf } from '../http/problem.js';
-import type { Effect } from './action.js';
-import { ActionCaller } from './action-caller.js';
+import { Forbidden, problemOf } from '../http/problem.js';
+import { EFFECTS, type Effect } from './action.js';
+import { ActionCaller, type Limit } from './action-caller.js';
 import { ActionCatalog } from './action-catalog.js';
-import { actionsFor } from './action-listing.js';
+import { ActionListing } from './action-listing.js';
 import { ActionRunner } from './action-runner.js';
 import { ActionAllowlist } from './allowlist.js';
 
-const EFFECTS = ['read', 'write', 'destructive'];
 const FEWEST_FOUND = 10;
 /** Longest result that a model is given, in characters. */
 const MOST_OUTPUT = 50_000;
@@ -81,11 +80,12 @@ export class RunActions {
 
   constructor(
     private readonly catalog: ActionCatalog,
+    private readonly listing: ActionListing,
     private readonly runner: ActionRunner,
     private readonly run: AgentRun,
     private readonly allowlist: ActionAllowlist,
-    /** Whether the agent has no list of its own: then it may also destroy, where that was approved. */
-    private readonly isUnlimited: boolean,
+    /** The lists of tools of the agent and of those it works for. */
+    private readonly lists: readonly (readonly string[])[],
   ) {
     this.tools = allowlist.isEmpty ? [] : ACTION_TOOLS;
   }
@@ -96,17 +96,17 @@ export class RunActions {
 
   /**
    * Who the `actions` command acts as in this run's sandboxes; undefined where there is no such command. Nobody can be asked
-   * there, so `mayDestroy` is asked at each call of what destroys, though the agent's file names it.
+   * there, so `limit` says of each call whether it may be made unasked.
    */
-  inSandbox(mayDestroy: () => boolean): ActionCaller | undefined {
-    return this.allowlist.isEmpty ? undefined : this.caller('sandbox', { mayDestroy });
+  inSandbox(limit: Limit): ActionCaller | undefined {
+    return this.allowlist.isEmpty ? undefined : this.caller('sandbox', { limit });
   }
 
   /** What a call does, for which action; undefined where it cannot be made at all. */
   subjectOf(tool: string, input: unknown): { name: string; effect: Effect; isNamed: boolean } | undefined {
     if (tool !== 'actions_run') return { name: tool, effect: 'read', isNamed: false };
     const { name, dry_run } = input as RunAction;
-    const declaration = this.catalog.list().find(action => action.name === name)?.declaration;
+    const declaration = this.catalog.get(name)?.declaration;
     if (!declaration || this.approvedCaller(name).objection(declaration)) return undefined;
     const effect = dry_run === true ? 'read' : declaration.effect;
     return { name, effect, isNamed: this.allowlist.patterns.includes(name) };
@@ -125,6 +125,13 @@ export class RunActions {
     }
   }
 
+  /** Writes down that a call of an action was not let through, and why. */
+  async refuse(input: unknown, reason: string): Promise<void> {
+    const { name, input: given, dry_run: dryRun } = input as RunAction;
+    const call = { name, input: given, dryRun: dryRun === true };
+    await this.runner.refuse(this.caller('agent'), call, new Forbidden(reason));
+  }
+
   private answer(tool: string, input: unknown): unknown {
     if (tool === 'actions_search') return this.search(checked(SearchActions, input));
     if (tool === 'actions_describe') return this.describe(checked(DescribeAction, input));
@@ -132,8 +139,8 @@ export class RunActions {
     return this.runner.run(this.approvedCaller(name), { name, input: given, dryRun: dry_run });
   }
 
-  private search({ query, effect, limit = FEWEST_FOUND }: SearchActions): unknown {
-    const found = actionsFor(this.caller('agent'), this.catalog, { q: query, effect });
+  private async search({ query, effect, limit = FEWEST_FOUND }: SearchActions): Promise<unknown> {
+    const found = await this.listing.of(this.caller('agent'), { q: query, effect });
     const actions = found
       .slice(0, limit)
       .map(({ name, declaration }) => ({ name, effect: declaration.effect, summary: declaration.summary }));
@@ -146,20 +153,17 @@ export class RunActions {
     return action.describe();
   }
 
-  /** Whether it may be done without asking was settled before the call. */
+  /** Whether it may be done without asking was settled before the call: so an agent without a list may also destroy. */
   private approvedCaller(name: string): ActionCaller {
-    return this.caller('agent', this.isUnlimited ? { allowlist: this.allowlist.with(name) } : {});
+    return this.caller('agent', this.lists.length === 0 ? { allowlist: this.allowlist.with(name) } : {});
   }
 
   private caller(
     surface: 'agent' | 'sandbox',
-    {
-      allowlist = this.allowlist,
-      mayDestroy,
-    }: { allowlist?: ActionAllowlist; mayDestroy?: () => boolean } = {},
+    { allowlist = this.allowlist, limit }: { allowlist?: ActionAllowlist; limit?: Limit } = {},
   ): ActionCaller {
     const { id, actor, workspaceId } = this.run;
-    const limits = { actor, workspaceId, allowlist, mayDestroy };
+    const limits = { actor, workspaceId, allowlist, limit, tools: this.lists };
     return ActionCaller.program({ kind: 'run', id }, surface, limits);
   }
 }
@@ -169,6 +173,7 @@ export class RunActions {
 export class AgentActions {
   constructor(
     @Inject(ActionCatalog) private readonly catalog: ActionCatalog,
+    @Inject(ActionListing) private readonly listing: ActionListing,
     @Inject(ActionRunner) private readonly runner: ActionRunner,
   ) {}
 
@@ -176,10 +181,11 @@ export class AgentActions {
   open(run: AgentRun, allowlists: readonly (readonly string[])[]): RunActions {
     return new RunActions(
       this.catalog,
+      this.listing,
       this.runner,
       run,
       ActionAllowlist.ofAllTools(allowlists),
-      allowlists.length === 0,
+      allowlists,
     );
   }
 }

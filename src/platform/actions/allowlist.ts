@@ -1,4 +1,4 @@
-import type { ActionDeclaration } from './action.js';
+import { type ActionDeclaration, isGrave } from './action.js';
 
 /** Prefix of what names an action, rather than a tool, in an agent's allowlist. */
 const ACTION = 'action:';
@@ -26,8 +26,8 @@ function matches(pattern: string, name: string): boolean {
 }
 
 /**
- * The actions that a program may run: names and globs. A glob never covers what is destructive; that has to be named in
- * full.
+ * The actions that a program may run: names and globs. A glob never covers what is destructive or exposes; that has to be
+ * named in full.
  */
 export class ActionAllowlist {
   /** `above` is a list that must allow it, too. */
@@ -38,7 +38,7 @@ export class ActionAllowlist {
 
   /**
    * What an agent's list of tools says about actions: `actions_run`, or a glob that covers it, allows those that destroy
-   * nothing; `action:NAME` allows that one. null is the list of an agent that may use every tool.
+   * nothing and expose nothing; `action:NAME` allows that one. null is the list of an agent that may use every tool.
    */
   static ofTools(tools: readonly string[] | null): ActionAllowlist {
     if (tools === null) return new ActionAllowlist(['*']);
@@ -67,6 +67,6 @@ export class ActionAllowlist {
 
   allows({ name, effect }: Pick<ActionDeclaration, 'name' | 'effect'>): boolean {
     if (this.above && !this.above.allows({ name, effect })) return false;
-    return effect === 'destructive' ? this.patterns.includes(name) : allows(this.patterns, name);
+    return isGrave(effect) ? this.patterns.includes(name) : allows(this.patterns, name);
   }
 }

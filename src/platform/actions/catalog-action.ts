@@ -4,7 +4,7 @@ import { fieldsOf, type Shape } from '../http/field.js';
 import { assertValid, hydrate } from '../http/input.js';
 import { Invalid } from '../http/problem.js';
 import type { ActionDeclaration, Effect } from './action.js';
-import { jsonSchemaOf } from './json-schema.js';
+import { inputSchemaOf, outputSchemaOf } from './json-schema.js';
 
 /** An action as callers read it. */
 export interface ActionDescription {
@@ -52,12 +52,16 @@ export class CatalogAction {
     const { input } = this.declaration;
     if (!input && Object.keys(given).length > 0) throw new Invalid(`${this.name} takes no input`);
     if (!input) return {};
-    const checked = hydrate(
-      input,
-      fillsIn(input, workspaceId) ? { workspace_id: workspaceId, ...given } : given,
-    );
+    const checked = hydrate(input, filledIn(input, given, workspaceId));
     assertValid(checked);
     return checked;
+  }
+
+  /** What the input names, as it was given: for what is written down about a call that is refused. */
+  namesIn(plain: unknown, workspaceId: string | null): object {
+    const { input } = this.declaration;
+    const given = typeof plain === 'object' && plain !== null && !Array.isArray(plain) ? plain : {};
+    return input ? filledIn(input, given, workspaceId) : given;
   }
 
   /** Does it, on the actor's authority. */
@@ -72,15 +76,18 @@ export class CatalogAction {
       title: this.title,
       summary,
       effect,
-      input_schema: input ? jsonSchemaOf(input) : NOTHING,
-      output_schema: jsonSchemaOf(output),
+      input_schema: input ? inputSchemaOf(input) : NOTHING,
+      output_schema: outputSchemaOf(output),
       permission,
       scopes: permission ? [scopeOf(permission)] : [],
     };
   }
 }
 
-const fillsIn = (input: Shape, workspaceId: string | null) =>
-  workspaceId !== null && fieldsOf(input).has('workspace_id');
+function filledIn(input: Shape, given: object, workspaceId: string | null): object {
+  if (workspaceId === null || !fieldsOf(input).has('workspace_id')) return given;
+  const { workspace_id } = given as { workspace_id?: unknown };
+  return { ...given, workspace_id: workspace_id ?? workspaceId };
+}
 
 const NOTHING = { type: 'object', properties: {}, additionalProperties: false };

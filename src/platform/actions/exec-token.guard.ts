@@ -19,7 +19,9 @@ export class ExecTokenGuard implements CanActivate {
       throw new BadRequest('Send X-API-Key or Authorization, not both');
     const [, token] = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '') ?? [];
     if (!token?.startsWith(EXEC_TOKEN_PREFIX))
-      throw new Unauthorized(`This takes an exec token, in Authorization: Bearer ${EXEC_TOKEN_PREFIX}…`);
+      throw new Unauthorized(
+        `This takes an exec token (Bearer ${EXEC_TOKEN_PREFIX}…), which only sandboxes of runs have; use /api/actions with a key or session`,
+      );
     const caller = await this.tokens.callerOf(token);
     if (!caller)
       throw new Unauthorized(

@@ -18,7 +18,7 @@ export interface ExecGrant {
   readonly workspaceId: string;
   /** What holds it, and with whose end it ends. */
   readonly caller: CallingProgram;
-  /** Names and globs of actions; what is destructive has to be named in full. */
+  /** Names and globs of actions; what is destructive or exposes has to be named in full. */
   readonly actions: readonly string[];
   readonly expiresAt: Date;
 }

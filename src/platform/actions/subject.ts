@@ -1,5 +1,6 @@
 import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
+import { validate as isUuid } from 'uuid';
 import type { Actor } from '../access/actor.js';
 import {
   isOrganizationPermission,
@@ -53,6 +54,8 @@ interface Named {
 }
 
 const NOWHERE: Place = { organization_id: null, workspace_id: null };
+/** What shows that somebody sees a thing, whatever else they may. */
+const SIGHT = { workspace: 'workspace.read', organization: 'organization.read' } as const;
 
 /** Finds out what an input is about, and whether the caller may, without doing anything. */
 @Injectable()
@@ -87,17 +90,20 @@ export class Subjects implements OnModuleInit {
     return place;
   }
 
-  /** Where it takes place, as far as the caller's own sight and permission tell. */
+  /** Where it takes place, or would where it is refused, as far as the caller sees it: also what they may not touch. */
   async place(actor: Actor, declaration: ActionDeclaration, input: object): Promise<Place> {
     const { permission } = declaration;
     if (!permission) return NOWHERE;
     let place = NOWHERE;
     for (const { subject, id } of this.namedBy(declaration, input))
-      place = joined(
-        place,
-        await find(subject, actor, permission, id, error => problemOf(error) !== undefined),
-      );
+      place = joined(place, await seenPlace(subject, actor, id));
     return place;
+  }
+
+  /** A workspace as a place, as far as the caller sees it. */
+  async placeIn(actor: Actor, workspaceId: string): Promise<Place> {
+    const workspace = this.subjects.get('workspace');
+    return workspace ? seenPlace(workspace, actor, workspaceId) : NOWHERE;
   }
 
   /** The things that the input names and about which the action's permission can be asked. */
@@ -118,6 +124,13 @@ export class Subjects implements OnModuleInit {
     const [longest = ''] = nouns.sort((a, b) => b.length - a.length);
     return this.subjects.get(longest);
   }
+}
+
+/** Where the thing is, for who sees it, whatever their role and the scopes of their credential. */
+async function seenPlace(subject: Asked, actor: Actor, id: string): Promise<Place> {
+  if (!isUuid(id)) return NOWHERE;
+  const onlooker = { ...actor, credential: { ...actor.credential, scopes: null } };
+  return find(subject, onlooker, SIGHT[subject.policy], id, error => problemOf(error) !== undefined);
 }
 
 /** Where the thing is; nowhere where the answer is an error that may be. */

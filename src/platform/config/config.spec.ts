@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Config } from './config.js';
 import { envExample } from './env-example.js';
+import { mistypedSettings } from './mistyped-settings.js';
 import { settings } from './settings.js';
 
 describe('Config', () => {
@@ -27,6 +28,31 @@ describe('Config', () => {
     [{ SANDBOX_DRIVER: 'none' }, 'SANDBOX_DRIVER must be one of bubblewrap, docker, unsafe-local'],
   ])('refuses %j in a sentence', (environment, sentence) => {
     expect(() => Config.from(environment)).toThrow(sentence);
+  });
+});
+
+describe('mistypedSettings', () => {
+  it.each([
+    ['REGISTATION', 'REGISTRATION'],
+    ['DATABASE_ULR', 'DATABASE_URL'],
+    ['PROT', 'PORT'],
+    ['port', 'PORT'],
+    ['OPEN_API_KEY', 'OPENAI_API_KEY'],
+  ])('finds what %s was meant to be', (name, meant) => {
+    expect(mistypedSettings({ [name]: 'x' })).toEqual(new Map([[name, meant]]));
+  });
+
+  it('leaves alone what belongs to other programs', () => {
+    const others = {
+      HOME: '/',
+      PATH: '/bin',
+      HOSTNAME: 'box',
+      USER: 'ada',
+      TERM: 'xterm',
+      LOGNAME: 'ada',
+      SHELL: 'sh',
+    };
+    expect(mistypedSettings({ ...others, PORT: '1', PORTS: '2' }).size).toBe(0);
   });
 });
 

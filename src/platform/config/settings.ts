@@ -27,6 +27,13 @@ const asInteger =
     return value;
   };
 
+const asUsd: Parse<number> = (raw, name) => {
+  const value = Number(raw);
+  if (!Number.isFinite(value) || value < 0)
+    throw new InvalidSetting(`${name} must be an amount of USD such as 25 or 0.5, not "${raw}".`);
+  return value;
+};
+
 const asChoice =
   <const V extends string>(values: readonly V[]): Parse<V> =>
   (raw, name) => {
@@ -93,16 +100,56 @@ const asLimits: Parse<ReadonlyMap<string, number>> = (raw, name) =>
     }),
   );
 
+/** An address of one of `protocols`; `example` shows what is meant. The message never repeats it: it may hold a password. */
+const asAddress =
+  (protocols: readonly string[], example: string): Parse<string> =>
+  (raw, name) => {
+    if (!protocols.includes(URL.parse(raw)?.protocol ?? ''))
+      throw new InvalidSetting(`${name} must be an address such as ${example}.`);
+    return raw;
+  };
+
+const asWebAddress = (example: string) => asAddress(['http:', 'https:'], example);
+
+const asPublicUrl: Parse<string> = (raw, name) => {
+  const parsed = URL.parse(raw);
+  const isOrigin = parsed && /^https?:$/.test(parsed.protocol) && parsed.href === `${parsed.origin}/`;
+  if (!isOrigin)
+    throw new InvalidSetting(
+      `${name} must be the address of the service without a path, such as https://atelier.example.com, not "${raw}".`,
+    );
+  return raw;
+};
+
+const LABEL = /^[a-z\d_]([a-z\d_-]{0,61}[a-z\d_])?$/i;
+
+/** An IP address, or a host name: whose last label is not all digits, which would be a mistyped address (RFC 1123, 2.1). */
+const asHost: Parse<string> = (raw, name) => {
+  const labels = raw.split('.');
+  const isName = labels.every(label => LABEL.test(label)) && !/^\d+$/.test(labels.at(-1) ?? '');
+  if (isIP(raw) === 0 && !isName)
+    throw new InvalidSetting(
+      `${name} must be an address of this machine, such as 127.0.0.1 or 0.0.0.0 for all, not "${raw}".`,
+    );
+  return raw;
+};
+
+const asNames: Parse<string[]> = raw =>
+  raw
+    .split(',')
+    .map(name => name.trim())
+    .filter(Boolean);
+
 const MEBIBYTE = 1024 * 1024;
 
 /** Every environment variable the service reads, in the order `.env.example` lists them. */
 export const settings = {
   port: setting('PORT', 'Port the service listens on.', asInteger(0, 65535), 3000),
-  host: setting('HOST', 'Address the service listens on.', asText, '0.0.0.0'),
+  host: setting('HOST', 'Address the service listens on.', asHost, '0.0.0.0'),
   publicUrl: setting<string | undefined>(
     'PUBLIC_URL',
     'Address under which people reach the service, e.g. https://atelier.example.com.',
-    asText,
+    asPublicUrl,
     undefined,
   ),
   trustedProxies: setting(
@@ -121,7 +168,7 @@ export const settings = {
   databaseUrl: setting<string | undefined>(
     'DATABASE_URL',
     'PostgreSQL 14 or newer, e.g. postgresql://user:password@host/atelier. Unset: the embedded PostgreSQL.',
-    asText,
+    asAddress(['postgres:', 'postgresql:'], 'postgresql://user:password@host:5432/atelier'),
     undefined,
     true,
   ),
@@ -134,7 +181,7 @@ export const settings = {
   redisUrl: setting<string | undefined>(
     'REDIS_URL',
     'Redis for the queue, e.g. redis://host:6379. Unset: the queue lives in PostgreSQL.',
-    asText,
+    asAddress(['redis:', 'rediss:'], 'redis://host:6379'),
     undefined,
     true,
   ),
@@ -148,9 +195,15 @@ export const settings = {
     undefined,
     true,
   ),
+  sandboxUidBase: setting(
+    'SANDBOX_UID_BASE',
+    'Where the host user ids of sandboxes begin, for a service that is root; kept from the first start on. Unset: a range chosen by chance.',
+    asInteger(200_000, 2_146_483_647),
+    undefined,
+  ),
   registration: setting(
     'REGISTRATION',
-    'Who may register after the first account: invite, open or closed.',
+    'Who gets an account after the first: invite (those who are invited), open (all), closed (nobody, also not by invitation).',
     asChoice(['invite', 'open', 'closed']),
     'invite',
   ),
@@ -159,6 +212,24 @@ export const settings = {
     'Most attempts to register from one address in an hour.',
     asInteger(1, 1_000_000),
     200,
+  ),
+  organizationCreation: setting(
+    'ORGANIZATION_CREATION',
+    'Who may create organizations: owners (of the installation) or anyone. With open registration, each new account gets one all the same.',
+    asChoice(['owners', 'anyone']),
+    'owners',
+  ),
+  organizationBudgetUsd: setting<number | undefined>(
+    'ORGANIZATION_MONTHLY_BUDGET_USD',
+    'Monthly budget, with a hard stop, of each organization that has none of its own; only owners of the installation may set more. Unset: none.',
+    asUsd,
+    undefined,
+  ),
+  organizationModels: setting(
+    'ORGANIZATION_MODELS',
+    'Models of organizations whose admins have decided nothing yet, separated by commas, e.g. anthropic/claude-haiku-4-5. Unset: all.',
+    asNames,
+    [] as string[],
   ),
   oauthRegistrationsPerHour: setting(
     'OAUTH_REGISTRATIONS_PER_HOUR',
@@ -292,6 +363,18 @@ export const settings = {
     asInteger(1, 86400),
     120,
   ),
+  sandboxesPerWorkspace: setting(
+    'SANDBOXES_PER_WORKSPACE',
+    'Most commands and sessions that one process runs at once in a workspace; others wait, and are refused after a while.',
+    asInteger(1, 100_000),
+    32,
+  ),
+  sandboxesPerOrganization: setting(
+    'SANDBOXES_PER_ORGANIZATION',
+    'Most commands and sessions that one process runs at once for all workspaces of an organization.',
+    asInteger(1, 100_000),
+    96,
+  ),
   sandboxSessionIdleSeconds: setting(
     'SANDBOX_SESSION_IDLE_SECONDS',
     'How long a named session of the tool bash stays when nothing is run in it.',
@@ -322,6 +405,12 @@ export const settings = {
     asInteger(1, 100),
     8,
   ),
+  runMaxTasks: setting(
+    'RUN_MAX_TASKS',
+    'Most tasks that one run may start in all, those of its tasks included.',
+    asInteger(0, 1_000_000),
+    200,
+  ),
   drainSeconds: setting(
     'DRAIN_SECONDS',
     'How long SIGTERM waits for work in flight before it is handed back.',
@@ -332,7 +421,7 @@ export const settings = {
   openaiBaseUrl: setting<string | undefined>(
     'OPENAI_BASE_URL',
     'Another address of the OpenAI API.',
-    asText,
+    asWebAddress('https://api.openai.com/v1'),
     undefined,
   ),
   anthropicApiKey: setting<string | undefined>(
@@ -345,7 +434,7 @@ export const settings = {
   anthropicBaseUrl: setting<string | undefined>(
     'ANTHROPIC_BASE_URL',
     'Another address of the Anthropic API.',
-    asText,
+    asWebAddress('https://api.anthropic.com/v1'),
     undefined,
   ),
   googleApiKey: setting<string | undefined>(
@@ -358,13 +447,13 @@ export const settings = {
   googleBaseUrl: setting<string | undefined>(
     'GOOGLE_BASE_URL',
     'Another address of the Gemini API.',
-    asText,
+    asWebAddress('https://generativelanguage.googleapis.com/v1beta'),
     undefined,
   ),
   compatibleBaseUrl: setting<string | undefined>(
     'OPENAI_COMPATIBLE_BASE_URL',
     'An OpenAI-compatible server (Ollama, vLLM …), e.g. http://127.0.0.1:11434/v1.',
-    asText,
+    asWebAddress('http://127.0.0.1:11434/v1'),
     undefined,
   ),
   compatibleName: setting('OPENAI_COMPATIBLE_NAME', 'Provider part of its model ids.', asText, 'local'),
@@ -378,11 +467,7 @@ export const settings = {
   compatibleModels: setting(
     'OPENAI_COMPATIBLE_MODELS',
     'Its models, separated by commas, e.g. llama4,qwen3.',
-    raw =>
-      raw
-        .split(',')
-        .map(name => name.trim())
-        .filter(Boolean),
+    asNames,
     [] as string[],
   ),
   defaultModel: setting<string | undefined>(
@@ -420,6 +505,53 @@ export const settings = {
     'Requests a minute without a valid credential from one address (behind a proxy, see TRUSTED_PROXIES); 0 for any number.',
     asInteger(0, 10_000_000),
     120,
+  ),
+  rateLimitSharedPerMinute: setting(
+    'RATE_LIMIT_SHARED_PER_MINUTE',
+    'Requests a minute that one address may make to share links; 0 for any number.',
+    asInteger(0, 10_000_000),
+    1200,
+  ),
+  streamsPerCredential: setting(
+    'STREAMS_PER_CREDENTIAL',
+    'Event streams that one credential may have open in one process; 0 for any number.',
+    asInteger(0, 1_000_000),
+    100,
+  ),
+  streamsPerOwner: setting(
+    'STREAMS_PER_OWNER',
+    'Event streams that one person or service account may have open in one process, with all credentials; 0 for any number.',
+    asInteger(0, 1_000_000),
+    200,
+  ),
+  streamsPerProcess: setting(
+    'STREAMS_PER_PROCESS',
+    'Event streams that may be open in one process; 0 for any number.',
+    asInteger(0, 1_000_000),
+    2000,
+  ),
+  slowReaderSeconds: setting(
+    'SLOW_READER_SECONDS',
+    'How long a client may read nothing of an answer that waits for it, before its connection is closed.',
+    asInteger(1, 3600),
+    30,
+  ),
+  metricsToken: setting<string | undefined>(
+    'METRICS_TOKEN',
+    'What GET /metrics must be shown as Authorization: Bearer, 16 characters or more. Unset: it answers programs on this machine alone.',
+    (raw, name) => {
+      if (!/^[\x21-\x7e]{16,}$/.test(raw))
+        throw new InvalidSetting(`${name} must have at least 16 characters, none of them a space.`);
+      return raw;
+    },
+    undefined,
+    true,
+  ),
+  metricsPort: setting<number | undefined>(
+    'METRICS_PORT',
+    'Port on which a process with ROLE=worker serves GET /metrics, at HOST where METRICS_TOKEN is set, else at 127.0.0.1. Unset: none.',
+    asInteger(0, 65535),
+    undefined,
   ),
   logLevel: setting(
     'LOG_LEVEL',

@@ -1,7 +1,9 @@
 import { EntityManager, Kysely } from '@mikro-orm/postgresql';
 import { Inject, Injectable } from '@nestjs/common';
 import { v7 } from 'uuid';
+import { keyedRequest } from './keyed-request.js';
 import type { Tables } from './rows.js';
+import { inTransaction } from './transaction-scope.js';
 
 /** A new id: UUID version 7 (RFC 9562 section 5.7), so that ids sort by the time they were made. */
 export const newId = (): string => v7();
@@ -28,13 +30,14 @@ export class Database {
 
   /**
    * Runs `work` in one transaction with an identity map of its own. What it persisted is flushed and committed when it
-   * returns, undone when it throws.
+   * returns, undone when it throws. Inside, all queries go through the unit: one that takes a second connection is
+   * refused by tests and logged by the service.
    */
   async transaction<T>(work: (unit: UnitOfWork) => Promise<T>): Promise<T> {
     const afterwards: (() => void)[] = [];
     const result = await this.entities
       .fork({ useContext: false })
-      .transactional(async em => work(new UnitOfWork(em as EntityManager, afterwards)));
+      .transactional(em => inTransaction(() => work(new UnitOfWork(em as EntityManager, afterwards))));
     for (const act of afterwards) act();
     return result;
   }
@@ -61,8 +64,28 @@ export class UnitOfWork {
     return entity;
   }
 
+  /**
+   * Says that `view` is the answer to the request in which this happens: where it has an `Idempotency-Key`, the answer is
+   * committed with the work. Throws where another process has taken the request over.
+   */
+  async answers<T>(view: T): Promise<T> {
+    const request = keyedRequest();
+    if (!request) return view;
+    const { rows } = await request.keep(view).execute(this.tables());
+    if (rows.length === 0) throw new RequestLost();
+    this.afterCommit(() => request.committed());
+    return view;
+  }
+
   /** Writes what is pending now, so that the queries that follow see it. */
   flush(): Promise<void> {
     return this.entities.flush();
+  }
+}
+
+/** A request whose process was taken for dead is carried out by another; this one undoes what it did. */
+export class RequestLost extends Error {
+  constructor() {
+    super('Another process carries this request out');
   }
 }

@@ -1,6 +1,8 @@
 import { MikroORM } from '@mikro-orm/postgresql';
 import { runMigrations } from 'bullmq';
-import pg from 'pg';
+import type pg from 'pg';
+import { CONNECTION_SETTINGS, DatabaseClient } from './client.js';
+import { withQueryDeadline } from './deadline.js';
 import { migrationsList } from './migrations/index.js';
 import { ormOptions } from './orm.js';
 
@@ -12,7 +14,7 @@ const MIGRATION_LOCK = 0x41544c52;
 
 /** Brings the schema of the service and of its queue up to date. */
 export async function migrate(connectionString: string): Promise<void> {
-  const client = new pg.Client({ connectionString });
+  const client = new DatabaseClient({ connectionString, ...CONNECTION_SETTINGS });
   await client.connect();
   try {
     await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
@@ -27,7 +29,8 @@ export async function migrate(connectionString: string): Promise<void> {
 async function migrateService(connectionString: string): Promise<void> {
   const orm = await MikroORM.init(ormOptions(connectionString, [], 2));
   try {
-    await orm.migrator.up();
+    // A migration takes as long as it takes.
+    await withQueryDeadline(0, () => orm.migrator.up());
   } finally {
     await orm.close(true);
   }

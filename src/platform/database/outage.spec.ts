@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { isOutage } from './outage.js';
+import { isDatabaseFull, isOutage } from './outage.js';
 
 const coded = (code: string, message = 'x') => Object.assign(new Error(message), { code });
 
@@ -12,6 +12,9 @@ describe('an outage', () => {
     ['nobody listening', coded('ECONNREFUSED')],
     ['a Unix socket that is missing', Object.assign(coded('ENOENT'), { syscall: 'connect' })],
     ['a connection that broke', new Error('Connection terminated unexpectedly')],
+    ['a query that was not answered', new Error('Query read timeout')],
+    ['a lock that was not to be had', coded('55P03')],
+    ['connections that are all taken', new Error('timeout exceeded when trying to connect')],
     ['a cause further down', new Error('x', { cause: coded('ECONNRESET') })],
     ['one of several addresses', new AggregateError([coded('ECONNREFUSED')])],
   ])('is %s', (_, error) => expect(isOutage(error)).toBe(true));
@@ -24,4 +27,9 @@ describe('an outage', () => {
     ['a bug', new TypeError('x is not a function')],
     ['no error', undefined],
   ])('is not %s', (_, error) => expect(isOutage(error)).toBe(false));
+});
+
+it('tells a full disk of the database from other outages', () => {
+  expect(isDatabaseFull(new Error('x', { cause: coded('53100') }))).toBe(true);
+  expect(isDatabaseFull(coded('53300'))).toBe(false);
 });

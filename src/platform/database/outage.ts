@@ -1,12 +1,12 @@
 /** SQLSTATE classes (PostgreSQL, appendix A) of faults that are not the statement's: connection, resources, operator, system. */
 const CLASSES = ['08', '53', '57', '58'];
-/** A serialization failure and a deadlock: the same transaction may succeed when it is tried again. */
-const STATES = ['40001', '40P01', '25006'];
+/** A serialization failure, a deadlock, a time-out: the same transaction may succeed when it is tried again. */
+const STATES = ['40001', '40P01', '25006', '25P03', '25P04', '55P03'];
 /** Node's own codes of a connection that cannot be had or was lost. */
 const SYSTEM = /^(ECONN|EPIPE$|ETIMEDOUT$|EAI_AGAIN$|ENOTFOUND$|EHOSTUNREACH$|ENETUNREACH$)/;
 /** What the driver says without a code. */
 const LOST =
-  /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Client was closed)/;
+  /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|timeout expired$|Query read timeout$|Client was closed)/;
 
 /** Whether a statement failed because the database could not be reached or was busy ending, so that it may succeed later. */
 export function isOutage(error: unknown): boolean {
@@ -20,4 +20,11 @@ export function isOutage(error: unknown): boolean {
   return error instanceof AggregateError
     ? error.errors.some(isOutage)
     : cause !== undefined && isOutage(cause);
+}
+
+/** Whether the database could not write because its disk is full. */
+export function isDatabaseFull(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code, cause } = error as Error & { code?: unknown };
+  return code === '53100' || (cause !== undefined && isDatabaseFull(cause));
 }

@@ -1,11 +1,18 @@
 import type { ClientBase, QueryResult } from 'pg';
+import { queryDeadline } from './deadline.js';
 
 /** Statements that one connection keeps prepared at most; ours are far fewer, but those with lists have many lengths. */
 const MOST = 500;
 /** SQLSTATE of a prepared statement whose tables were changed by a newer version of the service. */
 const PLAN_CHANGED = '0A000';
 
-type PlainQuery = (query: { name?: string; text: string; values: unknown[] }) => Promise<QueryResult>;
+interface Statement {
+  readonly name?: string;
+  readonly text: string;
+  readonly values?: unknown[];
+  readonly query_timeout: number;
+}
+type PlainQuery = (query: Statement) => Promise<QueryResult>;
 
 /**
  * Names for statements by their text. PostgreSQL plans a named statement a few times per connection and then keeps the
@@ -14,14 +21,15 @@ type PlainQuery = (query: { name?: string; text: string; values: unknown[] }) =>
 export class PreparedStatements {
   private readonly names = new Map<string, string | undefined>();
 
-  /** Makes `client` prepare what it is asked with parameters; everything else it does as before. */
+  /** Makes `client` prepare what it is asked with parameters, and keep to the deadline of who asks. */
   attach(client: ClientBase): void {
     const plain = client.query.bind(client) as unknown as PlainQuery & ((...args: unknown[]) => unknown);
     const query = (...args: unknown[]): unknown => {
       const [text, values, callback] = args;
-      const hasParameters = Array.isArray(values) && values.length > 0;
+      if (typeof text !== 'string' || callback !== undefined) return plain(...args);
       // Without parameters it may be several statements, which cannot be prepared.
-      if (typeof text !== 'string' || !hasParameters || callback !== undefined) return plain(...args);
+      if (!Array.isArray(values) || values.length === 0)
+        return plain({ text, query_timeout: queryDeadline() });
       return this.run(plain, text, values);
     };
     Object.assign(client, { query });
@@ -29,7 +37,7 @@ export class PreparedStatements {
 
   private async run(plain: PlainQuery, text: string, values: unknown[]): Promise<QueryResult> {
     try {
-      return await plain({ name: this.nameOf(text), text, values });
+      return await plain({ name: this.nameOf(text), text, values, query_timeout: queryDeadline() });
     } catch (error) {
       // From now on it is planned each time: the connections that hold the old plan live on.
       if ((error as { code?: unknown }).code === PLAN_CHANGED) this.names.set(text, undefined);

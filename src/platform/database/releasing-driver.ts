@@ -1,7 +1,23 @@
 import { type Configuration, PostgreSqlConnection, PostgreSqlDriver } from '@mikro-orm/postgresql';
 import type { Dialect, Driver } from 'kysely';
 import type { Pool } from 'pg';
+import { queryDeadline } from './deadline.js';
+import type { PoolWatch } from './pool-watch.js';
 import { PreparedStatements } from './prepared-statements.js';
+import { isInTransaction, SecondConnection } from './transaction-scope.js';
+
+/** How the connections of a pool may be used. */
+export interface PoolRules {
+  /** Called when a transaction is about to wait for a second connection; what it throws keeps it from that. */
+  readonly onSecondConnection?: (error: SecondConnection) => void;
+  /** What is told of the connections; a function, because the options that hold it are copied. */
+  readonly watch?: () => PoolWatch;
+  /** Called with the pool once it is opened. */
+  readonly onPool?: (pool: Pool) => void;
+}
+
+/** What the pool says when all connections were taken for as long as it lets anybody wait. */
+const ALL_TAKEN = 'timeout exceeded when trying to connect';
 
 /**
  * Kysely never gives a connection back to the pool whose `begin` or `rollback` failed, as they do when it was lost. With
@@ -27,13 +43,50 @@ function releasing(driver: Driver): Driver {
   });
 }
 
+/** Waits for a connection as long as the caller may: requests for one turn of the pool's patience, other work for longer. */
+function guarded(driver: Driver, { onSecondConnection, watch: watchOf }: PoolRules): Driver {
+  const watch = watchOf?.();
+  const give = driver.acquireConnection.bind(driver);
+  const release = driver.releaseConnection.bind(driver);
+  const acquire = async (...options: Parameters<Driver['acquireConnection']>) => {
+    const end = performance.now() + queryDeadline();
+    for (;;)
+      try {
+        watch?.asked();
+        const connection = await give(...options);
+        watch?.moved();
+        return connection;
+      } catch (error) {
+        const areAllTaken = (error as Error).message === ALL_TAKEN;
+        if (!areAllTaken) watch?.moved();
+        if (!areAllTaken || performance.now() >= end) throw error;
+      }
+  };
+  return Object.assign(driver, {
+    releaseConnection: (connection: Parameters<Driver['releaseConnection']>[0]) => {
+      watch?.moved();
+      return release(connection);
+    },
+    acquireConnection: async (...options: Parameters<Driver['acquireConnection']>) => {
+      if (isInTransaction()) onSecondConnection?.(new SecondConnection());
+      return acquire(...options);
+    },
+  });
+}
+
 class ReleasingConnection extends PostgreSqlConnection {
-  override createKyselyDialect(overrides: Parameters<PostgreSqlConnection['createKyselyDialect']>[0]) {
+  override createKyselyDialect(given: Parameters<PostgreSqlConnection['createKyselyDialect']>[0]) {
+    const { onSecondConnection, watch, onPool, ...overrides } = given as typeof given & PoolRules;
     const statements = new PreparedStatements();
-    const onPoolCreated = (pool: Pool) => void pool.on('connect', client => statements.attach(client));
+    const onPoolCreated = (pool: Pool) => {
+      pool.on('connect', client => statements.attach(client));
+      onPool?.(pool);
+    };
     const dialect = super.createKyselyDialect({ ...overrides, onPoolCreated } as typeof overrides);
     const createDriver: Dialect['createDriver'] = dialect.createDriver.bind(dialect);
-    return Object.assign(dialect, { createDriver: () => releasing(createDriver()) });
+    return Object.assign(dialect, {
+      createDriver: () => guarded(releasing(createDriver()), { onSecondConnection, watch }),
+    });
   }
 }
 

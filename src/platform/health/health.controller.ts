@@ -1,26 +1,45 @@
+import { statfs } from 'node:fs/promises';
+import path from 'node:path';
 import { Controller, Get, Inject } from '@nestjs/common';
 import { Public } from '../access/access.js';
 import { Config } from '../config/config.js';
 import { Database } from '../database/database.js';
+import { within, withQueryDeadline } from '../database/deadline.js';
+import { isDatabaseFull } from '../database/outage.js';
+import { PoolWatch } from '../database/pool-watch.js';
 import { Unavailable } from '../http/problem.js';
 import { Documents } from '../http/serves.js';
 import { Log } from '../log/log.js';
+import { LiveProcesses } from '../signals/live-processes.js';
+import { VERSION } from '../version.js';
 import { HealthView, MetadataView, ReadinessView } from './health.dto.js';
 
-export const VERSION = '0.1.0';
+/** How long the database may take to answer where requests can be served. */
+const READY_MS = 2_500;
+/** With less than this on the disk of the workspaces, hardly anything can be written. */
+const LEAST_FREE_BYTES = 1024 * 1024;
 
 @Controller()
 export class HealthController {
   constructor(
     @Inject(Config) private readonly config: Config,
     @Inject(Database) private readonly database: Database,
+    @Inject(PoolWatch) private readonly pool: PoolWatch,
+    @Inject(LiveProcesses) private readonly processes: LiveProcesses,
     @Inject(Log) private readonly log: Log,
   ) {}
 
-  @Documents({ summary: 'Tell that the process is alive', input: null, output: HealthView })
+  @Documents({
+    summary: 'Tell that the process is alive',
+    input: null,
+    output: HealthView,
+    refuses: { 503: 'The process is stuck and has to be restarted' },
+  })
   @Public()
   @Get('/api/health')
   health(): HealthView {
+    if (this.pool.isStuck)
+      throw new Unavailable('No database connection was free for too long; restart this process');
     return { status: 'ok' };
   }
 
@@ -28,19 +47,36 @@ export class HealthController {
     summary: 'Tell that requests can be served',
     input: null,
     output: ReadinessView,
-    refuses: { 503: 'The database does not answer' },
+    refuses: { 503: 'The database does not answer, or a disk is full' },
   })
   @Public()
   @Get('/api/health/ready')
   async ready(): Promise<ReadinessView> {
     const start = performance.now();
     try {
-      await this.database.transaction(unit => unit.entities.execute('select 1'));
+      await within(
+        READY_MS,
+        withQueryDeadline(READY_MS, async () => {
+          await this.database.transaction(unit => unit.entities.execute('select 1'));
+          // A database whose disk is full answers, and writes nothing.
+          await this.processes.requireFresh();
+        }),
+      );
     } catch (error) {
-      this.log.error({ err: error }, 'not ready: the database does not answer');
-      throw new Unavailable('The database does not answer');
+      const what = isDatabaseFull(error)
+        ? 'The disk of the database is full; free some space there'
+        : 'The database does not answer';
+      this.log.error({ err: error }, `not ready: ${what}`);
+      throw new Unavailable(what);
     }
+    await this.requireDisk();
     return { status: 'ready', database_ms: Math.round(performance.now() - start) };
+  }
+
+  private async requireDisk(): Promise<void> {
+    const free = await freeBytes(path.resolve(this.config.dataDir, 'workspaces'));
+    if (free !== null && free < LEAST_FREE_BYTES)
+      throw new Unavailable('The disk of the workspaces is full; free some space there');
   }
 
   @Documents({ summary: 'Describe the service', input: null, output: MetadataView })
@@ -49,5 +85,16 @@ export class HealthController {
   metadata(): MetadataView {
     const { role, registration } = this.config;
     return { name: 'Atelier', version: VERSION, role, registration, openapi: '/api/openapi.json' };
+  }
+}
+
+/** On the disk that has a folder; null: no workspace was made yet. */
+async function freeBytes(folder: string): Promise<number | null> {
+  try {
+    const { bavail, bsize } = await statfs(folder);
+    return bavail * bsize;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
   }
 }

@@ -1,5 +1,6 @@
 import { ApiProperty, ApiPropertyOptions } from '@nestjs/swagger';
 import * as check from 'class-validator';
+import { sampleIdOf } from './sample-ids.js';
 
 type Kind =
   | 'text'
@@ -21,22 +22,34 @@ export interface FieldSpec {
   readonly optional: boolean;
   readonly nullable: boolean;
   readonly list: boolean;
+  /** Of a list. */
+  readonly maxItems: number;
   /** Never shown where others than its owner read: records of what was done leave it out. */
   readonly secret: boolean;
   readonly values?: readonly string[];
   readonly shape?: () => Shape;
   /** The rest of its JSON Schema: bounds, format, pattern. */
   readonly schema: Readonly<Record<string, unknown>>;
+  /** A value that it may have. */
+  readonly example?: unknown;
+  /** Whether the example of a request has it although it may be left out. */
+  readonly shown: boolean;
 }
 
+/** Whether null for it is the same as leaving it out. Of a nullable field it is a value. */
+export const nullMeansAbsent = ({ optional, nullable }: FieldSpec): boolean => optional && !nullable;
+
 interface Common {
-  /** The caller may leave it out. */
+  /** The caller may leave it out; null says the same, unless it is `nullable`. */
   optional?: boolean;
+  /** Null is a value of it: in what changes something, the one that clears it. */
   nullable?: boolean;
   /** An array of it; at most `maxItems` (100). */
   list?: boolean;
   maxItems?: number;
   example?: unknown;
+  /** An optional field that the example of its request has all the same. */
+  shown?: true;
   default?: unknown;
   /** A password, a token, a key: left out of every record. */
   secret?: boolean;
@@ -82,14 +95,14 @@ function field(
 ): PropertyDecorator {
   const { optional = false, nullable = false, list = false, maxItems = 100 } = options;
   const required: ApiPropertyOptions = { description, required: !optional, nullable } as ApiPropertyOptions;
-  const extras = Object.fromEntries(
-    Object.entries({ example: options.example, default: options.default, isArray: list || undefined }).filter(
-      ([, value]) => value !== undefined,
-    ),
-  );
+  const extras = (example: unknown) =>
+    Object.fromEntries(
+      Object.entries({ example, default: options.default, isArray: list || undefined }).filter(
+        ([, value]) => value !== undefined,
+      ),
+    );
   const decorators = [
     ...checks,
-    ApiProperty({ ...required, ...schema, ...extras } as ApiPropertyOptions),
     ...(list ? [check.IsArray({ message: '$property must be a list' }), check.ArrayMaxSize(maxItems)] : []),
     ...(optional
       ? [check.ValidateIf((_, value) => value !== undefined && !(nullable && value === null))]
@@ -98,22 +111,27 @@ function field(
   ];
   return (target, name) => {
     const { type: _class, enum: _values, ...bounds } = schema as Record<string, unknown>;
+    const sampleId = list ? [sampleIdOf(String(name))] : sampleIdOf(String(name));
+    const example = options.example ?? (kind === 'id' ? sampleId : undefined);
     register(target, String(name), {
       kind,
       description,
       optional,
       nullable,
       list,
+      maxItems,
       secret: options.secret ?? bounds.format === 'password',
       values,
       shape,
       schema: bounds,
+      example,
+      shown: options.shown ?? !optional,
     });
+    ApiProperty({ ...required, ...schema, ...extras(example) } as ApiPropertyOptions)(target, name);
     for (const decorate of decorators) decorate(target, name);
   };
 }
 
-const SAMPLE_ID = '0192f3a1-7c1e-7d4a-9b7e-3f2a5c6d7e8f';
 const SAMPLE_TIME = '2026-11-21T09:30:00.000Z';
 const each = (options: Common) => ({ each: options.list === true });
 const message = (text: string, options: Common) => ({ ...each(options), message: `$property ${text}` });
@@ -131,6 +149,35 @@ const IsStorableText = (options: Common): PropertyDecorator =>
     each(options),
   );
 
+/**
+ * Whether a text has `min` to `max` characters (code points). Looks at no more of it than it takes: it may have millions,
+ * whether that is allowed or not.
+ */
+function hasCharacters(text: string, min: number, max: number): boolean {
+  if (text.length < min || text.length > 2 * max) return false;
+  if (text.length >= 2 * min && text.length <= max) return true;
+  let characters = text.length;
+  for (let at = 1; at < text.length; at++) {
+    const isLow = (text.charCodeAt(at) & 0xfc00) === 0xdc00;
+    if (isLow && (text.charCodeAt(at - 1) & 0xfc00) === 0xd800) characters--;
+  }
+  return characters >= min && characters <= max;
+}
+
+function HasCharacters(min: number, max: number, options: Common): PropertyDecorator {
+  const bounds = min > 0 ? `${min} to ${max}` : `at most ${max}`;
+  return check.ValidateBy(
+    {
+      name: 'hasCharacters',
+      validator: {
+        validate: value => typeof value === 'string' && hasCharacters(value, min, max),
+        defaultMessage: () => `$property must have ${bounds} characters`,
+      },
+    },
+    each(options),
+  );
+}
+
 /** The fields that shapes are made of. Each names what it means; the rest is in its options. */
 export const Field = {
   id: (description: string, options: Common = {}) =>
@@ -141,7 +188,7 @@ export const Field = {
         checks: [check.IsUUID('all', message('must be a UUID', options))],
         schema: { type: String, format: 'uuid' },
       },
-      { example: options.list ? [SAMPLE_ID] : SAMPLE_ID, ...options },
+      options,
     ),
 
   text: (description: string, options: TextOptions = {}) => {
@@ -149,14 +196,7 @@ export const Field = {
     const checks = [
       check.IsString(message('must be text', options)),
       IsStorableText(options),
-      check.Length(
-        min,
-        max,
-        message(
-          min > 0 ? `must have ${min} to ${max} characters` : `must have at most ${max} characters`,
-          options,
-        ),
-      ),
+      HasCharacters(min, max, options),
     ];
     if (pattern)
       checks.push(check.Matches(pattern, message(patternHint ?? `must match ${pattern}`, options)));

@@ -1,7 +1,9 @@
 import { Global, Inject, Module, OnModuleInit } from '@nestjs/common';
 import { Maintenance } from '../maintenance/maintenance.js';
+import { EventStreams } from './event-streams.js';
 import { Idempotency } from './idempotency.js';
 import { IdempotencyLedger } from './idempotency-ledger.js';
+import { IdempotencyRoom } from './idempotency-room.js';
 import { IdempotencyVault } from './idempotency-vault.js';
 import { RateLimits } from './rate-limit.js';
 import { RateLimitShare } from './rate-limit-share.js';
@@ -12,8 +14,16 @@ const FIVE_MINUTES_MS = 300_000;
 /** What stands between a request and the routes, whichever it is for. */
 @Global()
 @Module({
-  providers: [Idempotency, IdempotencyLedger, IdempotencyVault, RateLimits, RateLimitShare],
-  exports: [Idempotency, RateLimits],
+  providers: [
+    EventStreams,
+    Idempotency,
+    IdempotencyLedger,
+    IdempotencyRoom,
+    IdempotencyVault,
+    RateLimits,
+    RateLimitShare,
+  ],
+  exports: [EventStreams, Idempotency, RateLimits],
 })
 export class HttpModule implements OnModuleInit {
   constructor(

@@ -2,7 +2,13 @@ import { CallHandler, ExecutionContext, Inject, Injectable, NestInterceptor } fr
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { finalize, Observable, of } from 'rxjs';
 import type { Actor } from '../access/actor.js';
+import { inKeyedRequest } from '../database/keyed-request.js';
+import { readBody } from './body-parsers.js';
 import { Idempotency, idempotencyKeyOf } from './idempotency.js';
+import type { Outcome } from './idempotency-exchange.js';
+
+/** Metadata of a route: its {@link Outcome}. */
+export const OUTCOME = Symbol('outcome');
 
 /** Stands before every POST that takes JSON: runs a request with an `Idempotency-Key` unless it was answered before. */
 @Injectable()
@@ -17,17 +23,21 @@ export class IdempotencyInterceptor implements NestInterceptor {
     const request = http.getRequest<FastifyRequest & { user?: Actor }>();
     const key = idempotencyKeyOf(request);
     if (key === undefined || !request.user) return next.handle();
-    return this.once(request, http.getResponse<FastifyReply>(), request.user, key, next);
+    const outcome: Outcome = Reflect.getMetadata(OUTCOME, context.getHandler());
+    return this.once(request, http.getResponse<FastifyReply>(), { actor: request.user, key, outcome }, next);
   }
 
   private async once(
     request: FastifyRequest,
     reply: FastifyReply,
-    actor: Actor,
-    key: string,
+    keyed: { actor: Actor; key: string; outcome: Outcome },
     next: CallHandler,
   ): Promise<Observable<unknown>> {
-    if (!(await this.idempotency.admit(request, reply, actor, key))) return of(undefined);
-    return next.handle().pipe(finalize(() => this.idempotency.abandonIfOver(request, reply)));
+    await readBody(request);
+    const exchange = await this.idempotency.admit(request, reply, keyed);
+    if (!exchange) return of(undefined);
+    return inKeyedRequest(exchange, () => next.handle()).pipe(
+      finalize(() => this.idempotency.abandonIfOver(request, reply)),
+    );
   }
 }

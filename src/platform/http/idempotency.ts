@@ -1,14 +1,24 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Actor } from '../access/actor.js';
+import { RequestLost } from '../database/database.js';
 import { Log } from '../log/log.js';
+import { Exchange, MAX_ANSWER_BYTES, type Outcome, unknownOutcome } from './idempotency-exchange.js';
 import { IdempotencyLedger } from './idempotency-ledger.js';
-import { IdempotencySeal, IdempotencyVault, StoredAnswer } from './idempotency-vault.js';
-import { BadRequest, Conflict, Invalid } from './problem.js';
+import { IdempotencyVault, StoredAnswer } from './idempotency-vault.js';
+import { BadRequest, Conflict, Invalid, translateErrors } from './problem.js';
+import { targetOf } from './request-target.js';
 
 export const IDEMPOTENCY_KEY = 'Idempotency-Key';
-export const MOST_ANSWER_BYTES = 1024 * 1024;
 const KEY = /^[\x20-\x7e]{1,255}$/;
+
+translateErrors(
+  RequestLost,
+  () =>
+    new Conflict('A repetition of this request is being carried out; send it again to get its answer', {
+      'retry-after': '1',
+    }),
+);
 
 /** What an answer says besides its body; the rest belongs to the connection or to the one request. */
 const KEPT_HEADERS = [
@@ -24,19 +34,10 @@ const KEPT_HEADERS = [
   'www-authenticate',
 ];
 
-/** A request that entered with a key: either it runs and we hold its row, or it gets an answer again. */
-interface Exchange {
-  readonly seal: IdempotencySeal;
-  readonly holder: string | undefined;
-  readonly replay: StoredAnswer | undefined;
-  /** Whether the row's fate is decided, or there is none. */
-  settled: boolean;
-  streamed: boolean;
-}
-
 /**
  * `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header): a request that is sent twice runs once. The interceptor
- * brings requests in; hooks of the server, which see every answer as it leaves, keep it.
+ * brings requests in; their answer is committed with their work, or kept by hooks of the server, which see every answer
+ * as it leaves.
  */
 @Injectable()
 export class Idempotency {
@@ -48,33 +49,46 @@ export class Idempotency {
     @Inject(Log) private readonly log: Log,
   ) {}
 
-  /** Whether the request is to run; else its answer is at hand, and the hook sends it. */
-  async admit(request: FastifyRequest, reply: FastifyReply, actor: Actor, key: string): Promise<boolean> {
+  /** The exchange of a request that is to run; undefined where its answer is at hand, and the hook sends it. */
+  async admit(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { actor, key, outcome }: { actor: Actor; key: string; outcome: Outcome },
+  ): Promise<Exchange | undefined> {
     const credentialId = actor.credential.id;
     const seal = await this.vault.sealFor(credentialId, key);
-    const fingerprint = seal.fingerprint(request.method, request.url, request.body);
-    const standing = await this.ledger.enter({ credentialId, lookup: seal.lookup, fingerprint });
+    const fingerprint = seal.fingerprint(request.method, targetOf(request.url).address, request.body);
+    const { commitsAnswer } = outcome;
+    const standing = await this.ledger.enter({
+      credentialId,
+      lookup: seal.lookup,
+      fingerprint,
+      commitsAnswer,
+    });
     if (standing.state === 'other-request')
       throw new Invalid(`This ${IDEMPOTENCY_KEY} was used for another request; send a new one`);
     if (standing.state === 'running')
       throw new Conflict('The first request with this key is still running', { 'retry-after': '1' });
-    const ours = standing.state === 'ours';
-    this.exchanges.set(request, {
+    if (standing.state === 'unknown') throw new Conflict(unknownOutcome('was cut off', outcome));
+    const isOurs = standing.state === 'ours';
+    const exchange = new Exchange(
       seal,
-      holder: ours ? standing.holder : undefined,
-      replay: ours ? undefined : seal.open(standing.answer),
-      settled: !ours,
-      streamed: false,
-    });
+      outcome,
+      isOurs ? standing.holder : undefined,
+      isOurs ? undefined : seal.open(standing.answer),
+      body => ({ status: reply.statusCode, headers: { ...JSON_TYPE, ...keptHeaders(reply) }, body }),
+    );
+    this.exchanges.set(request, exchange);
     reply.raw.once('close', () => this.abandonIfOver(request, reply));
-    return ours;
+    return isOurs ? exchange : undefined;
   }
 
-  /** Forgets a request whose answer went past the hooks, or is a stream: it cannot be given again. */
+  /** Settles a request whose answer went past the hooks, or is a stream: it cannot be given again. */
   abandonIfOver(request: FastifyRequest, reply: FastifyReply): void {
     const exchange = this.exchanges.get(request);
     if (!exchange || exchange.settled || !reply.raw.closed) return;
-    if (exchange.streamed || reply.sent) void this.settle(exchange, undefined);
+    if (!exchange.streamed && !reply.sent) return;
+    void this.settle(exchange, exchange.committedAnswer ?? exchange.withoutAnswer('a stream'));
   }
 
   /** Keeps the answers that leave, and gives those that are kept. */
@@ -82,33 +96,67 @@ export class Idempotency {
     fastify.addHook('onSend', (request, reply, payload, done) => {
       const exchange = this.exchanges.get(request);
       if (!exchange) done(null, payload);
-      else if (exchange.replay) done(null, replayed(reply, exchange.replay));
-      else void this.keep(exchange, reply, payload).then(() => done(null, payload));
+      else if (exchange.replay) {
+        void reply.header('idempotent-replayed', 'true');
+        done(null, given(reply, exchange.replay));
+      } else
+        void this.keep(exchange, reply, payload).then(other =>
+          done(null, other ? given(reply, other) : payload),
+        );
     });
   }
 
-  private async keep(exchange: Exchange, reply: FastifyReply, payload: unknown): Promise<void> {
-    if (exchange.settled) return;
+  /** Returns the true answer where it is another than the one that is about to leave. */
+  private async keep(
+    exchange: Exchange,
+    reply: FastifyReply,
+    payload: unknown,
+  ): Promise<StoredAnswer | undefined> {
+    if (exchange.settled) return undefined;
+    const { statusCode: status } = reply;
+    const { committedAnswer, outcome } = exchange;
+    if (committedAnswer) {
+      await this.settle(exchange, committedAnswer);
+      return status < 300 ? undefined : committedAnswer;
+    }
     const body = bytesOf(payload);
     exchange.streamed = body === undefined;
-    if (!body) return;
-    const { statusCode: status } = reply;
-    const kept = status < 500 && status !== 429 && body.length <= MOST_ANSWER_BYTES;
-    await this.settle(exchange, kept ? { status, headers: keptHeaders(reply), body } : undefined);
+    if (!body) return undefined;
+    if (status === 429) return this.settle(exchange, undefined);
+    if (status >= 500)
+      return this.settle(exchange, outcome.commitsAnswer ? undefined : exchange.failedMidway());
+    const isKept = body.length <= MAX_ANSWER_BYTES;
+    const answer = isKept
+      ? { status, headers: keptHeaders(reply), body }
+      : exchange.withoutAnswer('too large to keep');
+    return this.settle(exchange, answer);
   }
 
-  /** A failure here costs the caller no answer: the row's lease runs out. */
-  private async settle(exchange: Exchange, answer: StoredAnswer | undefined): Promise<void> {
+  /**
+   * Keeps the answer, or without one forgets the request; returns the answer that was committed although the work seems to
+   * have failed: the connection was lost when the commit was on its way. A failure here costs the caller no answer.
+   */
+  private async settle(
+    exchange: Exchange,
+    answer: StoredAnswer | undefined,
+  ): Promise<StoredAnswer | undefined> {
     exchange.settled = true;
-    if (!exchange.holder) return;
+    const { holder, seal } = exchange;
+    if (!holder) return undefined;
     try {
-      if (answer) await this.ledger.answer(exchange.holder, exchange.seal.close(answer));
-      else await this.ledger.release(exchange.holder);
+      if (exchange.committedAnswer) return void this.ledger.drop(holder);
+      const committed = answer
+        ? await this.ledger.answer(holder, seal.close(answer))
+        : await this.ledger.release(holder);
+      return committed && seal.open(committed);
     } catch (error) {
       this.log.error({ err: error }, 'the answer to a request with an Idempotency-Key could not be kept');
     }
+    return undefined;
   }
 }
+
+const JSON_TYPE = { 'content-type': 'application/json; charset=utf-8' };
 
 /** The key that a request brings, if it brings one that counts: from a caller with a credential, with a body that is no stream. */
 export function idempotencyKeyOf({ headers, body }: FastifyRequest): string | undefined {
@@ -121,8 +169,8 @@ export function idempotencyKeyOf({ headers, body }: FastifyRequest): string | un
   return isStream ? undefined : key;
 }
 
-function replayed(reply: FastifyReply, { status, headers, body }: StoredAnswer): Buffer {
-  void reply.status(status).headers(headers).header('idempotent-replayed', 'true');
+function given(reply: FastifyReply, { status, headers, body }: StoredAnswer): Buffer {
+  void reply.status(status).headers(headers);
   reply.removeHeader('content-length');
   return body;
 }

@@ -82,10 +82,19 @@ describe('InputPipe', () => {
     expect(() => read({ body: { inner: { name: nested(10_000) } } })).toThrow('inner.name must be text');
   });
 
-  it('leaves null and absent apart', () => {
+  it('leaves null and absent of a nullable field apart', () => {
     expect(read({ body: { note: null } }).note).toBeNull();
     expect('note' in read({ body: {} })).toBe(false);
-    expect(() => read({ body: { limit: null } })).toThrow('limit');
+  });
+
+  it('takes null for an optional field as absence, nested ones too, and not for a required one', () => {
+    const input = read({
+      body: { limit: null, anything: null, tags: null, inner: null, many: null, recursive: null },
+    });
+    expect(Object.keys(input)).toEqual(['workspace_id']);
+    expect(() => read({ body: { inner: { name: null } } })).toThrow('inner.name must be text');
+    expect(() => read({ body: { tags: [null] } })).toThrow('tags');
+    expect(() => read({ query: { limit: 'null' } })).toThrow('limit must be a whole number');
   });
 
   it('treats an id in the address that is none as one that nothing has', () => {

@@ -7,7 +7,8 @@ import {
 } from '@nestjs/common';
 import type { ValidationError } from 'class-validator';
 import type { FastifyRequest } from 'fastify';
-import { FieldSpec, fieldsOf, Shape } from './field.js';
+import { readBody } from './body-parsers.js';
+import { FieldSpec, fieldsOf, nullMeansAbsent, Shape } from './field.js';
 import { Invalid, NotFound, UnsupportedMediaType } from './problem.js';
 import { faultsOf } from './rules.js';
 
@@ -27,7 +28,10 @@ export function fieldOfParam(param: string): string {
   return param === 'orgId' ? 'organization_id' : snakeCase(param);
 }
 
-/** Makes an instance of `shape` of untrusted JSON: known fields only, nested shapes too, nothing else touched. */
+/**
+ * Makes an instance of `shape` of untrusted JSON: known fields only, nested shapes too, nothing else touched. Null leaves
+ * an optional field out, as models and typed clients mean it, unless null is one of its values.
+ */
 export function hydrate(shape: Shape, plain: unknown, path = ''): object {
   if (typeof plain !== 'object' || plain === null || Array.isArray(plain))
     throw new Invalid(`${path ? path.slice(0, -1) : 'The body'} must be a JSON object`);
@@ -36,12 +40,16 @@ export function hydrate(shape: Shape, plain: unknown, path = ''): object {
   for (const [name, value] of Object.entries(plain)) {
     const spec = fields.get(name);
     if (!spec) throw new Invalid(`${path}${name.slice(0, 100)} is not a field of this request`);
-    instance[name] = hydrateField(spec, value, `${path}${name}`);
+    if (value !== null || !nullMeansAbsent(spec))
+      instance[name] = hydrateField(spec, value, `${path}${name}`);
   }
   return instance;
 }
 
 function hydrateField(spec: FieldSpec, value: unknown, path: string): unknown {
+  // Before its items are looked at, each of which costs something.
+  if (spec.list && Array.isArray(value) && value.length > spec.maxItems)
+    throw new Invalid(`${path} must contain no more than ${spec.maxItems} elements`);
   if (spec.kind === 'json' || spec.kind === 'record') return shallowEnough(value, path);
   const { shape } = spec;
   if (!shape || value === null || value === undefined) return value;
@@ -123,14 +131,17 @@ export class InputPipe implements PipeTransform<RawInput, object> {
   }
 }
 
-const rawInput = createParamDecorator((withBody: boolean, context: ExecutionContext): RawInput => {
-  const request = context.switchToHttp().getRequest<FastifyRequest>();
-  return {
-    params: request.params as Record<string, string>,
-    query: request.query as Record<string, unknown>,
-    body: withBody ? request.body : undefined,
-  };
-});
+/** The pipe awaits it. */
+const rawInput = createParamDecorator(
+  async (withBody: boolean, context: ExecutionContext): Promise<RawInput> => {
+    const request = context.switchToHttp().getRequest<FastifyRequest>();
+    return {
+      params: request.params as Record<string, string>,
+      query: request.query as Record<string, unknown>,
+      body: withBody ? await readBody(request) : undefined,
+    };
+  },
+);
 
 /** The capability's whole input, from wherever the request holds it; its class is the parameter's type. */
 export const Input = () => rawInput(true, InputPipe);

@@ -1,6 +1,8 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
-import { IDEMPOTENCY_KEY, MOST_ANSWER_BYTES } from './idempotency.js';
+import { describeTags } from './api-tags.js';
+import { IDEMPOTENCY_KEY } from './idempotency.js';
+import { describeNulls } from './openapi-null.js';
 
 type Operation = NonNullable<OpenAPIObject['paths'][string]['get']>;
 type Schemas = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;
@@ -8,12 +10,19 @@ const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
 /** What holds for every route. */
 const ABOUT = [
-  'A workspace for teams and agents. Errors are `{"detail": "<one sentence>"}`.',
+  'A workspace for teams and agents: files that people, programs and agents work on together, a sandbox in which code runs ' +
+    'on them, and agents that use both.',
+  '**Try it here**: press *Authorize*, paste an API key (after a first start: `api_key` in `.atelier/credentials.json`), open ' +
+    '`POST /api/agent/message` and press *Execute*. The examples then use ids of your own: the workspace Welcome, where you ' +
+    'have one.',
+  'Success is 200 with a JSON object. Errors are `{"detail": "<one sentence that says what to do>"}` with the matching status.',
+  'In a body, null for an optional field is the same as leaving it out; where null is a value, the field says what it means.',
   'Requests a minute are limited for each credential, and for each address (IPv6: each /64) without a valid one. The ' +
     'headers `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers) tell the limit `q`, what is left ' +
     'of it `r`, and the seconds `t` until the minute is over; beyond it comes 429 with `Retry-After`. Where several ' +
     'processes serve, each of them may let through a tenth of the limit, and what reaches it within 0.2 seconds, before ' +
     'it knows of the others.',
+  'A path that is known answers 405 with `Allow` to a method that it does not take, and 204 with it to OPTIONS.',
 ].join('\n\n');
 
 const IDEMPOTENCY_HEADER = {
@@ -22,12 +31,12 @@ const IDEMPOTENCY_HEADER = {
   required: false,
   description:
     'Any text of your own, best a random UUID, that names this request: sent twice, it runs once. For 24 hours the same ' +
-    'credential, key and request get the first answer again, with `Idempotent-Replayed: true`; another request with the ' +
-    'same key gets 422, and one that comes while the first still runs 409. Not kept, so that a repetition runs again: ' +
-    `answers of 5xx and 429, streams, and bodies above ${MOST_ANSWER_BYTES / 1024} KiB. Kept answers are encrypted with ` +
-    'the key.',
+    'credential, key and request get the first answer again, with `Idempotent-Replayed: true`, also where the service ' +
+    'was killed before it could answer; another request with the same key gets 422, one that comes while the first still ' +
+    'runs 409, and so does one whose first answer cannot be given again, with a sentence that says why. A repetition ' +
+    'runs again after 429, and after 5xx where nothing was done. Kept answers are encrypted with the key. See ' +
+    'docs/idempotency.md.',
   schema: { type: 'string' as const, minLength: 1, maxLength: 255, pattern: '^[\\x20-\\x7e]+$' },
-  example: '5f0c6a3e-8f0b-4c8e-9d5e-2f6f1f6f4a11',
 };
 
 const DETAILS: Record<number, string> = {
@@ -41,7 +50,11 @@ const DETAILS: Record<number, string> = {
   429: 'More requests a minute than allowed; Retry-After says when to come back',
   500: 'A fault of ours',
   503: 'The database, or what the request needs, cannot be had right now; Retry-After says when to come back',
+  507: 'A disk is full: that of the workspaces, or of the database; the detail says which',
 };
+
+const EXEC_TOKEN =
+  'A token (atx_…) that the service issues to what it runs. Only the sandboxes of runs have one so far, behind their command `actions`; there is no call that gives you one. Use /api/actions with a key or session instead.';
 
 /** The whole interface description: what the routes say, and the failures that follow from what each takes. */
 export function describeApi(app: NestFastifyApplication): OpenAPIObject {
@@ -51,10 +64,7 @@ export function describeApi(app: NestFastifyApplication): OpenAPIObject {
     .setVersion('0.1.0')
     .addApiKey({ type: 'apiKey', in: 'header', name: 'X-API-Key' }, 'api_key')
     .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT' }, 'access_token')
-    .addBearerAuth(
-      { type: 'http', scheme: 'bearer', description: 'Given to sandboxes, sites, servers and automations' },
-      'exec_token',
-    )
+    .addBearerAuth({ type: 'http', scheme: 'bearer', description: EXEC_TOKEN }, 'exec_token')
     .addSecurityRequirements('api_key')
     .addSecurityRequirements('access_token')
     .build();
@@ -62,6 +72,11 @@ export function describeApi(app: NestFastifyApplication): OpenAPIObject {
   for (const [path, item] of Object.entries(document.paths))
     for (const method of METHODS)
       if (item[method]) completeOperation(path, method, item[method], document.components?.schemas ?? {});
+  describeNulls(document);
+  const operations = Object.values(document.paths).flatMap(item =>
+    METHODS.flatMap(method => item[method] ?? []),
+  );
+  document.tags = describeTags(new Set(operations.flatMap(({ tags = [] }) => tags)));
   document.paths = Object.fromEntries(Object.entries(document.paths).sort(([a], [b]) => (a < b ? -1 : 1)));
   return document;
 }
@@ -91,7 +106,7 @@ const takesBytes = (operation: Operation) =>
 function describeIdempotency(operation: Operation): void {
   operation.parameters = [...(operation.parameters ?? []), IDEMPOTENCY_HEADER];
   for (const [status, description] of [
-    ['409', 'The first request with this Idempotency-Key is still running'],
+    ['409', 'The first request with this Idempotency-Key is still running, or how it ended is not known'],
     ['422', 'This Idempotency-Key was used for another request'],
   ] as const) {
     const known = operation.responses[status];
@@ -109,7 +124,7 @@ const problemResponse = (description: string) => ({
 });
 
 function failuresOf(path: string, operation: Operation, isPublic: boolean, schemas: Schemas): number[] {
-  const statuses = [400, 500, 503];
+  const statuses = [400, 500, 503, 507];
   if (!isPublic) statuses.push(401, 403);
   if (!path.startsWith('/api/health')) statuses.push(429);
   if (path.includes('{') || namesOthers(operation, schemas)) statuses.push(404);

@@ -1,8 +1,9 @@
 import { ArgumentsHost, Catch, ExceptionFilter, HttpException, Inject } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { isOutage } from '../database/outage.js';
+import { isDatabaseFull, isOutage } from '../database/outage.js';
 import { Log } from '../log/log.js';
-import { Problem, problemOf, Unavailable } from './problem.js';
+import { InsufficientStorage, Problem, problemOf, Unavailable } from './problem.js';
+import { DATA_POLICY } from './security-headers.js';
 
 /** Fastify's own errors (a body too large, a malformed address) in our words. */
 const FASTIFY_DETAILS: Record<string, string> = {
@@ -45,6 +46,8 @@ export class ProblemFilter implements ExceptionFilter {
       return;
     }
     void reply.header('x-request-id', request.id);
+    // Also of what never came to the hooks that say so for every answer.
+    void reply.header('x-content-type-options', 'nosniff').header('content-security-policy', DATA_POLICY);
     void reply.status(problem.status).headers(problem.headers).type('application/json; charset=utf-8');
     void reply.send({ detail: problem.detail });
   }
@@ -55,6 +58,10 @@ export class ProblemFilter implements ExceptionFilter {
       { err: error, method: request.method, route: request.routeOptions?.url },
       'request failed',
     );
+    if (isDatabaseFull(error))
+      return new InsufficientStorage(
+        'The disk of the database is full; free some space there, and try again',
+      );
     if (isOutage(error))
       return new Unavailable('The database does not answer; try again in a moment', { 'retry-after': '2' });
     return new Problem(500, 'Internal server error');

@@ -37,6 +37,8 @@ export class RangeNotSatisfiable extends statusClass(416) {}
 export class Invalid extends statusClass(422) {}
 export class TooManyRequests extends statusClass(429) {}
 export class Unavailable extends statusClass(503) {}
+/** A disk is full (RFC 4918 section 11.5). */
+export class InsufficientStorage extends statusClass(507) {}
 
 type Translation = (error: Error) => Problem;
 const translations = new Map<abstract new (...args: never[]) => Error, Translation>();
@@ -54,4 +56,14 @@ export function problemOf(error: unknown): Problem | undefined {
   if (error instanceof Problem) return error;
   for (const [type, translate] of translations) if (error instanceof type) return translate(error);
   return undefined;
+}
+
+/** Says of what cannot be seen the same as of what is not there, whatever it is that keeps it from being seen. */
+export async function unseenAs<T>(detail: string, look: Promise<T>): Promise<T> {
+  try {
+    return await look;
+  } catch (error) {
+    if (problemOf(error)?.status === 404) throw new NotFound(detail);
+    throw error;
+  }
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Actor } from '../access/actor.js';
+import { REQUEST_QUERY_MS, withQueryDeadline } from '../database/deadline.js';
 import { Log, withLogContext } from '../log/log.js';
 import { withRequestOrigin } from './request-origin.js';
 
@@ -13,13 +14,15 @@ export function requestId({ headers }: Pick<IncomingMessage, 'headers'>): string
   return typeof given === 'string' && ACCEPTED_ID.test(given) ? given : randomUUID();
 }
 
-/** Gives every request its id, in the log, the audit and the answer, and logs one line when it is answered. */
+/** Gives every request its id, in the log, the audit and the answer, and its queries a deadline; logs one line when it is answered. */
 export function registerRequestLog(fastify: FastifyInstance, log: Log): void {
   fastify.addHook('onRequest', (request, reply, done) => {
     void reply.header('x-request-id', request.id);
     const { ip, headers } = request;
     const origin = { request_id: request.id, address: ip, user_agent: headers['user-agent'] ?? null };
-    withRequestOrigin(origin, () => withLogContext({ request_id: request.id }, done));
+    withRequestOrigin(origin, () =>
+      withLogContext({ request_id: request.id }, () => withQueryDeadline(REQUEST_QUERY_MS, done)),
+    );
   });
   fastify.addHook('onResponse', (request, reply, done) => {
     log.info(

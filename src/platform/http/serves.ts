@@ -10,10 +10,11 @@ import {
   ApiResponse,
   OmitType,
 } from '@nestjs/swagger';
-import { SESSION_ONLY } from '../access/access.js';
+import { EXPOSES, SESSION_ONLY } from '../access/access.js';
 import { ActionDeclaration, actionOf } from '../actions/action.js';
 import { FieldSpec, fieldsOf, Shape } from './field.js';
-import { IdempotencyInterceptor } from './idempotency.interceptor.js';
+import { IdempotencyInterceptor, OUTCOME } from './idempotency.interceptor.js';
+import type { Outcome } from './idempotency-exchange.js';
 import { fieldOfParam } from './input.js';
 import { ProblemView } from './problem.view.js';
 
@@ -63,7 +64,11 @@ function document(action: ActionDeclaration, options: RouteOptions): MethodDecor
       }),
       ApiExtension('x-action', action.name),
       ...(action.sessionOnly ? [SetMetadata(SESSION_ONLY, true), ApiExtension('x-session-only', true)] : []),
-      ...(method === 'POST' && !options.takesBytes ? [UseInterceptors(IdempotencyInterceptor)] : []),
+      ApiExtension('x-effect', action.effect),
+      ...(action.effect === 'expose' ? [SetMetadata(EXPOSES, action.name)] : []),
+      ...(method === 'POST' && !options.takesBytes
+        ? [UseInterceptors(IdempotencyInterceptor), SetMetadata(OUTCOME, outcomeOf(action))]
+        : []),
       ...inputDocs(action, path, method, options),
       successDocs(action, options),
       ...Object.entries(action.refuses ?? {}).map(([status, description]) =>
@@ -73,6 +78,11 @@ function document(action: ActionDeclaration, options: RouteOptions): MethodDecor
     applyDecorators(...decorators)(target, key, descriptor);
   };
 }
+
+const outcomeOf = ({ commitsAnswer, evidence }: ActionDeclaration): Outcome => ({
+  commitsAnswer: commitsAnswer === true,
+  evidence: evidence ?? 'read what it was to change',
+});
 
 function successDocs(
   { output }: ActionDeclaration,
@@ -106,7 +116,11 @@ function inputDocs(
     docs.push(...rest.map(([name, spec]) => ApiQuery({ name, required: !spec.optional, ...schemaOf(spec) })));
   else if (action.input && rest.length > 0)
     docs.push(
-      ApiBody({ type: bodyShape(action.input, inPath), required: rest.some(([, spec]) => !spec.optional) }),
+      ApiBody({
+        type: bodyShape(action.input, inPath),
+        required: rest.some(([, spec]) => !spec.optional),
+        examples: { minimal: { summary: 'The least that it takes', value: exampleOf(rest) } },
+      }),
     );
   if (options.takesBytes)
     docs.push(
@@ -114,6 +128,18 @@ function inputDocs(
       ApiBody({ schema: { type: 'string', format: 'binary' } }),
     );
   return docs;
+}
+
+/** The least that a request takes: what is required, and what is worth showing. */
+function exampleOf(fields: Iterable<readonly [string, FieldSpec]>): Record<string, unknown> {
+  return Object.fromEntries(
+    [...fields]
+      .filter(([, spec]) => spec.shown)
+      .map(([name, spec]) => [
+        name,
+        spec.shape && !spec.list ? exampleOf(fieldsOf(spec.shape())) : spec.example,
+      ]),
+  );
 }
 
 function schemaOf(spec: FieldSpec | undefined) {
@@ -128,6 +154,8 @@ function schemaOf(spec: FieldSpec | undefined) {
     type: types[kind] ?? 'string',
     format: formats[kind],
     enum: spec?.values && [...spec.values],
+    // The page at /docs prefills what has an example: only what a call must have.
+    ...(spec?.shown && spec.example !== undefined ? { example: spec.example } : {}),
   };
   return { description: spec?.description, schema: spec?.list ? { type: 'array', items: schema } : schema };
 }

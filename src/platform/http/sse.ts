@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /** One event as the HTML standard has it (section 9.2, server-sent events). */
@@ -14,27 +13,66 @@ type SentEvent = Omit<ServerEvent, 'id'> & Partial<Pick<ServerEvent, 'id'>>;
 const HEARTBEAT_MS = 15_000;
 /** What a client waits before it comes back, when we end a stream that is not over. */
 const RETRY_MS = 1_000;
+/** What is given to the connection at once. */
+const PIECE_BYTES = 64 * 1024;
+/** What may wait in a stream, besides one event, however large. */
+const MAX_PENDING_BYTES = 1024 * 1024;
+/** How long a client that was too slow may take to read the hint to come back. */
+const HINT_MS = 5_000;
 
-/** Streams open in this process, so that a shutdown can end them. */
-const open = new Set<EventStream>();
+/** What batches look like as they are sent, for as long as there is the batch: several streams may send the same one. */
+const written = new WeakMap<readonly SentEvent[], Buffer>();
 
-/** One client that watches. Writes wait for a client that reads slowly; a client that is gone ends the stream. */
+function bytesOf(events: readonly SentEvent[]): Buffer {
+  const known = written.get(events);
+  if (known) return known;
+  const text = events
+    .map(
+      ({ id, event, data }) =>
+        `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`,
+    )
+    .join('');
+  const bytes = Buffer.from(text);
+  written.set(events, bytes);
+  return bytes;
+}
+
+/** What a stream needs to know of those that it is one of. */
+export interface StreamRules {
+  /** How long a client may read nothing of what waits for it. */
+  readonly slowReaderMs: number;
+  /** Is told how much more, or less, waits in memory. */
+  readonly onPending: (bytes: number) => void;
+}
+
+/**
+ * One client that watches. Writes wait for a client that reads slowly; one that reads nothing for too long, or lets too
+ * much pile up, is told to come back, and let go. A client that is gone ends the stream.
+ */
 export class EventStream {
   private readonly heartbeat: NodeJS.Timeout;
   private readonly gone = new AbortController();
+  private readonly queue: Buffer[] = [];
+  private pending = 0;
+  /** What goes out now; a pump that need not wait for the client is over before its promise is kept here. */
+  private pumping: Promise<void> | undefined;
+  private isPumping = false;
+  private stalled: number | undefined;
 
-  private constructor(private readonly reply: FastifyReply) {
+  private constructor(
+    private readonly reply: FastifyReply,
+    private readonly rules: StreamRules,
+  ) {
     // A client that does not read what it was sent needs no sign of life on top of it.
     const beat = () => reply.raw.writableNeedDrain || reply.raw.write(':\n\n');
     this.heartbeat = setInterval(beat, HEARTBEAT_MS).unref();
     // Who left before the stream began tells nobody again.
-    if (reply.raw.destroyed) this.gone.abort();
-    else reply.raw.once('close', () => this.gone.abort());
-    open.add(this);
+    if (reply.raw.destroyed) this.close();
+    else reply.raw.once('close', () => this.close());
   }
 
-  /** Takes the answer over from the framework and sends its head. */
-  static start(reply: FastifyReply): EventStream {
+  /** Takes the answer over from the framework and sends its head; for {@link EventStreams}, which counts them. */
+  static start(reply: FastifyReply, rules: StreamRules): EventStream {
     reply.hijack();
     reply.raw.writeHead(200, {
       ...(reply.getHeaders() as Record<string, string>),
@@ -45,28 +83,7 @@ export class EventStream {
       connection: 'close',
     });
     reply.raw.flushHeaders();
-    return new EventStream(reply);
-  }
-
-  /** Sends one client the batches that `follow` gives, until they end or the client has gone. */
-  static async carry(
-    reply: FastifyReply,
-    follow: (signal: AbortSignal) => AsyncIterable<ServerEvent[]>,
-  ): Promise<void> {
-    const stream = EventStream.start(reply);
-    try {
-      for await (const batch of follow(stream.signal)) await stream.send(batch);
-    } finally {
-      stream.end();
-    }
-  }
-
-  /** Ends every open stream with the hint to come back: another process, or the next, carries it on. */
-  static endAll(): void {
-    for (const stream of open) {
-      stream.reply.raw.write(`retry: ${RETRY_MS}\n\n`);
-      stream.end();
-    }
+    return new EventStream(reply, rules);
   }
 
   /** Aborted when the client has gone, or the stream has ended. */
@@ -74,22 +91,86 @@ export class EventStream {
     return this.gone.signal;
   }
 
+  /** Whether so much waits for the client that more of it would end the stream. */
+  get isFull(): boolean {
+    return this.pending > MAX_PENDING_BYTES;
+  }
+
+  /** Since when the client has not read on (milliseconds since 1970); undefined while it does. */
+  get stalledSince(): number | undefined {
+    return this.stalled;
+  }
+
+  /** Sends events, which are not changed afterwards; resolves when they have left for the client, or never will. */
   async send(events: readonly SentEvent[]): Promise<void> {
-    const text = events
-      .map(
-        ({ id, event, data }) =>
-          `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`,
-      )
-      .join('');
-    if (this.signal.aborted || this.reply.raw.write(text)) return;
-    await once(this.reply.raw, 'drain', { signal: this.signal }).catch(() => undefined);
+    if (this.signal.aborted) return;
+    // Who sends without waiting for the client must not fill the memory.
+    if (this.isFull) return this.endAsTooSlow();
+    const bytes = bytesOf(events);
+    this.queue.push(bytes);
+    this.note(bytes.length);
+    if (!this.isPumping) this.pumping = this.pump();
+    await this.pumping;
+  }
+
+  /** Ends it with the hint to come back. */
+  endWithHint(): void {
+    if (!this.reply.raw.writableEnded) this.reply.raw.write(`retry: ${RETRY_MS}\n\n`);
+    this.end();
+  }
+
+  /** Ends it with that hint for a client that may never read it. */
+  endAsTooSlow(): void {
+    if (this.signal.aborted) return;
+    const { raw } = this.reply;
+    raw.write(': ended, as what was sent is not read; come back with Last-Event-ID\n');
+    this.endWithHint();
+    setTimeout(() => raw.destroy(), HINT_MS).unref();
   }
 
   end(): void {
-    clearInterval(this.heartbeat);
-    open.delete(this);
-    this.gone.abort();
+    this.close();
     this.reply.raw.end();
+  }
+
+  private close(): void {
+    clearInterval(this.heartbeat);
+    this.gone.abort();
+    this.note(-this.pending);
+    this.queue.length = 0;
+  }
+
+  private async pump(): Promise<void> {
+    this.isPumping = true;
+    for (let bytes = this.queue.shift(); bytes; bytes = this.queue.shift())
+      for (let at = 0; at < bytes.length && !this.signal.aborted; at += PIECE_BYTES) {
+        const piece = bytes.subarray(at, at + PIECE_BYTES);
+        if (!this.reply.raw.write(piece)) await this.drained();
+        if (!this.signal.aborted) this.note(-piece.length);
+      }
+    this.isPumping = false;
+  }
+
+  private drained(): Promise<void> {
+    const { raw } = this.reply;
+    this.stalled = Date.now();
+    return new Promise(resolve => {
+      const patience = setTimeout(() => this.endAsTooSlow(), this.rules.slowReaderMs).unref();
+      const settle = () => {
+        clearTimeout(patience);
+        raw.off('drain', settle);
+        this.signal.removeEventListener('abort', settle);
+        this.stalled = undefined;
+        resolve();
+      };
+      raw.once('drain', settle);
+      this.signal.addEventListener('abort', settle, { once: true });
+    });
+  }
+
+  private note(change: number): void {
+    this.pending += change;
+    if (change !== 0) this.rules.onPending(change);
   }
 }
 

@@ -3,10 +3,15 @@ import { BadRequest, TooLarge } from './problem.js';
 
 /**
  * The bytes of a request, all of them. Throws TooLarge as soon as it is known that there are more than `limit`, and leaves
- * the connection open, so that this can still be answered; BadRequest when the sender goes away before the end. By the
- * events of the stream, since its iterator costs as much as all else that is done about a short body.
+ * the connection open, so that this can still be answered; BadRequest when the sender goes away before the end; and what
+ * `inspect` throws, which sees each piece as it arrives. By the events of the stream, since its iterator costs as much as
+ * all else that is done about a short body.
  */
-export async function wholeBody(request: IncomingMessage, limit: number): Promise<Buffer> {
+export async function wholeBody(
+  request: IncomingMessage,
+  limit: number,
+  inspect?: (piece: Buffer) => void,
+): Promise<Buffer> {
   // Made when it is needed: an error takes its stack along, which costs more than the body.
   const refusal = () => new TooLarge(`The body is larger than ${limit} bytes`);
   if (Number(request.headers['content-length']) > limit) throw refusal();
@@ -18,7 +23,12 @@ export async function wholeBody(request: IncomingMessage, limit: number): Promis
     const take = (chunk: Buffer) => {
       chunks.push(chunk);
       size += chunk.length;
-      if (size > limit) settle(() => reject(refusal()));
+      if (size > limit) return settle(() => reject(refusal()));
+      try {
+        inspect?.(chunk);
+      } catch (error) {
+        settle(() => reject(error));
+      }
     };
     const end = () =>
       settle(() => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size)));

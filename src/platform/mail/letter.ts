@@ -1,4 +1,5 @@
-import { escapeHtml } from '../http/html.js';
+import { escapeHtml } from '../pages/html.js';
+import { plainLine } from '../text/plain-text.js';
 
 /** What a mail says: a heading, a few sentences, at most one thing to do. */
 export interface Letter {
@@ -9,8 +10,17 @@ export interface Letter {
   readonly footer?: string;
 }
 
-/** The letter as plain text and as HTML; both say the same. */
-export function writeLetter(letter: Letter): { text: string; html: string } {
+/**
+ * The letter as plain text and as HTML; both say the same. Each part is one line, whatever names stand in it: a line break
+ * in a name must not become a paragraph of ours.
+ */
+export function writeLetter({ heading, paragraphs, action, footer }: Letter): { text: string; html: string } {
+  const letter = {
+    heading: plainLine(heading),
+    paragraphs: paragraphs.map(plainLine),
+    action: action && { label: plainLine(action.label), url: action.url },
+    footer: footer === undefined ? undefined : plainLine(footer),
+  };
   return { text: asText(letter), html: asHtml(letter) };
 }
 

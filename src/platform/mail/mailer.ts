@@ -3,13 +3,17 @@ import { Config } from '../config/config.js';
 import { newId, UnitOfWork } from '../database/database.js';
 import { Log } from '../log/log.js';
 import { JobQueue } from '../queue/job-queue.js';
+import { shortName } from '../text/plain-text.js';
 import { deliverMail } from './mail.jobs.js';
 import type { MailTables } from './mail-row.js';
+
+const MAX_SUBJECT = 200;
 
 /** One mail to one address. */
 export interface Mail {
   /** A bare address: `ada@example.com`. */
   readonly to: string;
+  /** Sent as one line of at most 200 characters. */
   readonly subject: string;
   readonly text: string;
   readonly html?: string;
@@ -29,7 +33,8 @@ export class Mailer {
     return this.config.smtpUrl !== undefined;
   }
 
-  async send(unit: UnitOfWork, { to, subject, text, html }: Mail): Promise<void> {
+  async send(unit: UnitOfWork, { to, text, html, ...mail }: Mail): Promise<void> {
+    const subject = shortName(mail.subject, MAX_SUBJECT);
     if (!this.isConfigured) {
       this.log.info({ subject }, 'a mail was not sent, as SMTP_URL is not set');
       return;

@@ -1,11 +1,9 @@
-import { BullModule } from '@nestjs/bullmq';
 import { Global, Module } from '@nestjs/common';
-import { MAINTENANCE_QUEUE, Maintenance, MaintenanceProcessor } from './maintenance.js';
+import { Maintenance } from './maintenance.js';
 
 @Global()
 @Module({
-  imports: [BullModule.registerQueue({ name: MAINTENANCE_QUEUE })],
-  providers: [Maintenance, MaintenanceProcessor],
+  providers: [Maintenance],
   exports: [Maintenance],
 })
 export class MaintenanceModule {}

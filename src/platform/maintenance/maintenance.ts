@@ -1,10 +1,17 @@
-import { InjectQueue, OnWorkerEvent, Processor, WorkerHost } from '@nestjs/bullmq';
-import { Inject, Injectable, OnApplicationBootstrap } from '@nestjs/common';
-import type { Job, Queue } from 'bullmq';
+import { BeforeApplicationShutdown, Inject, Injectable, OnApplicationBootstrap } from '@nestjs/common';
+import { sql } from 'kysely';
 import { Config } from '../config/config.js';
+import { Database } from '../database/database.js';
+import { CHORE_QUERY_MS, withQueryDeadline } from '../database/deadline.js';
 import { Log } from '../log/log.js';
 
-export const MAINTENANCE_QUEUE = 'maintenance';
+/** How often it is looked what is due. */
+const LOOK_MS = 2_000;
+/** How soon a chore that is new to an installation runs, at the latest. */
+const FIRST_SECONDS = 60;
+/** After so long without an end, a chore counts as lost with its process. */
+const LEASE_MS = 15 * 60_000;
+const MAX_AT_ONCE = 2;
 
 interface Chore {
   name: string;
@@ -12,57 +19,102 @@ interface Chore {
   work: () => Promise<void>;
 }
 
-/** What is to be done every so often, by one process of all: tidying up, mostly. Running a chore twice is harmless. */
+/**
+ * What is to be done every so often, by one process of all: tidying up, mostly. Running a chore twice is harmless.
+ *
+ * When each is due stands in the database and is compared with the clock of the database alone. A time further away than
+ * the chore's interval was written while that clock was wrong: such a chore is due at once.
+ */
 @Injectable()
-export class Maintenance implements OnApplicationBootstrap {
+export class Maintenance implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly chores = new Map<string, Chore>();
+  private readonly running = new Map<string, Promise<void>>();
+  private timer: NodeJS.Timeout | undefined;
+  private looking: Promise<void> | undefined;
 
   constructor(
     @Inject(Config) private readonly config: Config,
-    @InjectQueue(MAINTENANCE_QUEUE) private readonly queue: Queue,
+    @Inject(Database) private readonly database: Database,
+    @Inject(Log) private readonly log: Log,
   ) {}
 
-  /** Called while modules start; the name is what the queue remembers. */
+  /** Called while modules start; the name is what the database remembers. */
   every(everyMs: number, name: string, work: () => Promise<void>): void {
     this.chores.set(name, { name, everyMs, work });
   }
 
   async onApplicationBootstrap(): Promise<void> {
     if (!this.config.runsJobs) return;
-    for (const { name, everyMs } of this.chores.values())
-      await this.queue.upsertJobScheduler(
-        name,
-        { every: everyMs },
-        { name, opts: { removeOnComplete: true, removeOnFail: { age: 86_400 } } },
-      );
+    await sql`
+      insert into chore (name, due_at)
+      select name, now() + least(every_ms, ${FIRST_SECONDS * 1000}) * interval '1 millisecond' from ${this.listed()}
+      on conflict do nothing`.execute(this.database.tables());
+    this.timer = setInterval(() => {
+      this.looking ??= this.look().finally(() => {
+        this.looking = undefined;
+      });
+    }, LOOK_MS).unref();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    clearInterval(this.timer);
+    await this.looking;
+    await Promise.all(this.running.values());
   }
 
   async run(name: string): Promise<void> {
-    // A chore that only a later version knows, or an earlier one knew.
-    await this.chores.get(name)?.work();
-  }
-}
-
-@Processor(MAINTENANCE_QUEUE)
-export class MaintenanceProcessor extends WorkerHost {
-  constructor(
-    @Inject(Maintenance) private readonly maintenance: Maintenance,
-    @Inject(Log) private readonly log: Log,
-  ) {
-    super();
+    await withQueryDeadline(CHORE_QUERY_MS, async () => this.chores.get(name)?.work());
   }
 
-  async process({ name }: Job): Promise<void> {
-    await this.maintenance.run(name);
+  private async look(): Promise<void> {
+    try {
+      for (const name of await this.takeDue())
+        this.running.set(
+          name,
+          this.perform(name).finally(() => this.running.delete(name)),
+        );
+    } catch (error) {
+      this.log.warn({ err: error }, 'chores that are due cannot be looked for');
+    }
   }
 
-  @OnWorkerEvent('failed')
-  onFailed(job: Job | undefined, error: Error): void {
-    this.log.error({ err: error, chore: job?.name }, 'a chore failed; it runs again when its time comes');
+  /** Names of chores that this process is to do now. */
+  private async takeDue(): Promise<string[]> {
+    const room = MAX_AT_ONCE - this.running.size;
+    if (room <= 0) return [];
+    const { rows } = await sql<{ name: string }>`
+      with due as (
+        select chore.name, every_ms from chore join ${this.listed()} using (name)
+        where chore.name <> all(${[...this.running.keys()]}::text[])
+          and (due_at <= now() or due_at > now() + greatest(every_ms, ${LEASE_MS}) * interval '1 millisecond')
+        order by due_at limit ${room} for update of chore skip locked
+      )
+      update chore set due_at = now() + ${LEASE_MS} * interval '1 millisecond'
+      from due where chore.name = due.name returning chore.name`.execute(this.database.tables());
+    return rows.map(({ name }) => name);
   }
 
-  @OnWorkerEvent('error')
-  onError(error: Error): void {
-    this.log.warn({ err: error }, 'the maintenance queue has a fault; the worker goes on');
+  private async perform(name: string): Promise<void> {
+    try {
+      await this.run(name);
+    } catch (error) {
+      this.log.error({ err: error, chore: name }, 'a chore failed; it runs again when its time comes');
+    }
+    try {
+      await sql`
+        update chore set due_at = now() + every_ms * interval '1 millisecond'
+        from ${this.listed()} where chore.name = listed.name and chore.name = ${name}`.execute(
+        this.database.tables(),
+      );
+    } catch (error) {
+      this.log.warn({ err: error, chore: name }, 'a chore runs again sooner: its end could not be noted');
+    }
+  }
+
+  private listed() {
+    const chores = [...this.chores.values()];
+    const names = chores.map(({ name }) => name);
+    const intervals = chores.map(({ everyMs }) => everyMs);
+    return sql`unnest(${names}::text[], ${intervals}::float8[]) as listed (name, every_ms)`;
   }
 }

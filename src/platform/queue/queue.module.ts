@@ -5,9 +5,13 @@ import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
 import { ConnectionOptions, createPostgresBackend, Queue, setDefaultBackendFactory, Worker } from 'bullmq';
 import { Config } from '../config/config.js';
 import { Log } from '../log/log.js';
+import { Metrics } from '../metrics/metrics.js';
 import { JobQueue } from './job-queue.js';
 import { Outbox } from './outbox.js';
 import { QueuePool } from './queue-pool.js';
+
+/** In which jobs are counted. */
+const STATES = ['waiting', 'active', 'delayed', 'failed'] as const;
 
 /** Redis where one is configured, else the database itself. */
 function queueConnection(config: Config, pool: QueuePool): ConnectionOptions {
@@ -43,7 +47,17 @@ export class QueueModule implements OnApplicationBootstrap, OnApplicationShutdow
     @Inject(DiscoveryService) private readonly discovery: DiscoveryService,
     @Inject(QueuePool) private readonly pool: QueuePool,
     @Inject(Log) private readonly log: Log,
-  ) {}
+    @Inject(Metrics) metrics: Metrics,
+  ) {
+    metrics.slowGauge(
+      {
+        name: 'atelier_queue_jobs',
+        help: 'Jobs in a queue, of all processes together, by state.',
+        labels: ['queue', 'state'],
+      },
+      () => this.depths(),
+    );
+  }
 
   onApplicationBootstrap(): void {
     if (this.config.runsJobs) this.registrar.register();
@@ -54,6 +68,17 @@ export class QueueModule implements OnApplicationBootstrap, OnApplicationShutdow
   async onApplicationShutdown(): Promise<void> {
     await Promise.all(this.parts().map(part => part.close()));
     await this.pool.connections.end();
+  }
+
+  private async depths() {
+    const queues = this.parts().filter(part => part instanceof Queue);
+    const depths = await Promise.all(
+      queues.map(async queue => {
+        const counts = await queue.getJobCounts(...STATES);
+        return STATES.map(state => ({ labels: { queue: queue.name, state }, value: counts[state] ?? 0 }));
+      }),
+    );
+    return depths.flat();
   }
 
   private parts(): (Queue | Worker)[] {

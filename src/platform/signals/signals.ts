@@ -1,7 +1,8 @@
 import { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
-import pg from 'pg';
+import type pg from 'pg';
+import { CONNECTION_SETTINGS, DatabaseClient } from '../database/client.js';
 import { DatabaseConnection } from '../database/connection.js';
 import type { UnitOfWork } from '../database/database.js';
 import { Log } from '../log/log.js';
@@ -13,6 +14,9 @@ const EVERYONE = '*';
 const HELLO = '?';
 const RECONNECT_MS = 250;
 const MOST_RECONNECT_MS = 10_000;
+/** How often it is looked whether the connection still answers, and how long the answer may take. */
+const CHECK_MS = 15_000;
+const ANSWER_MS = 10_000;
 /** Other processes hear at most this often what this one tells, all of it at once. */
 const TELLING_PAUSE_MS = 3;
 
@@ -30,6 +34,7 @@ export class Signals implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly untold = new Set<string>();
   private telling: Promise<void> | undefined;
   private client: pg.Client | undefined;
+  private checking: NodeJS.Timeout | undefined;
   private closed = false;
   /** Whether others may listen. */
   private hasOthers = true;
@@ -42,10 +47,16 @@ export class Signals implements OnApplicationBootstrap, OnApplicationShutdown {
 
   async onApplicationBootstrap(): Promise<void> {
     await this.listen();
+    // A connection may stay open over which nothing comes any more. One that does not answer is closed, and replaced.
+    this.checking = setInterval(
+      () => void this.client?.query('select').catch(() => undefined),
+      CHECK_MS,
+    ).unref();
   }
 
   async onApplicationShutdown(): Promise<void> {
     this.closed = true;
+    clearInterval(this.checking);
     await this.telling;
     if (this.client && this.untold.size > 0) await this.spread(this.client);
     await this.client?.end();
@@ -105,10 +116,11 @@ export class Signals implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   private async listen(): Promise<void> {
-    const client = new pg.Client({
+    const client = new DatabaseClient({
       connectionString: this.connection.connectionString,
       application_name: 'atelier-signals',
-      keepAlive: true,
+      ...CONNECTION_SETTINGS,
+      query_timeout: ANSWER_MS,
     });
     let own: number | undefined;
     client.on('notification', ({ payload = '', processId }) => {

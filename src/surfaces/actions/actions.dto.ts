@@ -1,8 +1,7 @@
-import type { Effect } from '../../platform/actions/action.js';
+import { EFFECTS, type Effect } from '../../platform/actions/action.js';
 import { Field } from '../../platform/http/field.js';
 import { PageInput, PageOf } from '../../platform/http/page.js';
 
-export const EFFECTS: readonly Effect[] = ['read', 'write', 'destructive'];
 const NAME = { max: 64, example: 'file_write' };
 
 /** What narrows the catalog. */
@@ -28,7 +27,11 @@ export class ActionName {
   name: string;
 }
 
-const INPUT = { optional: true, example: { path: 'notes/plan.md', content: 'The plan' } };
+const INPUT = {
+  optional: true,
+  shown: true,
+  example: { path: 'notes/plan.md', content: 'The plan' },
+} as const;
 
 /** What an exec token sends; its workspace is known. */
 export class ExecuteAction extends ActionName {
@@ -40,7 +43,10 @@ export class ExecuteAction extends ActionName {
 }
 
 export class RunAction extends ExecuteAction {
-  @Field.id('The workspace, where the action takes one and the input does not name it', { optional: true })
+  @Field.id('The workspace, where the action takes one and the input does not name it', {
+    optional: true,
+    shown: true,
+  })
   workspace_id?: string;
 }
 

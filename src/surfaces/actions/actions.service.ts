@@ -1,14 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
-import { isWorkspacePermission, requireScope, roleAllows, scopeOf } from '../../platform/access/policy.js';
-import { Action } from '../../platform/actions/action.js';
+import { requireScope } from '../../platform/access/policy.js';
+import { Action, permissionToRun } from '../../platform/actions/action.js';
 import { ActionCaller } from '../../platform/actions/action-caller.js';
 import { ActionCatalog } from '../../platform/actions/action-catalog.js';
-import { actionsFor } from '../../platform/actions/action-listing.js';
+import { ActionListing } from '../../platform/actions/action-listing.js';
 import { ActionRunner } from '../../platform/actions/action-runner.js';
 import type { CatalogAction } from '../../platform/actions/catalog-action.js';
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/http/page.js';
-import { WorkspacesStore } from '../../workspaces/index.js';
 import {
   ActionName,
   ActionPage,
@@ -34,12 +33,14 @@ export class ActionsService {
   constructor(
     @Inject(ActionCatalog) private readonly catalog: ActionCatalog,
     @Inject(ActionRunner) private readonly runner: ActionRunner,
-    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
+    @Inject(ActionListing) private readonly listing: ActionListing,
   ) {}
 
   @Action({
     name: 'action_search',
-    summary: 'Find actions by words, the best match first; all of them without words',
+    summary: 'Find actions that you could run by words, the best match first; all of them without words',
+    description:
+      'Those that your credential and your role in the workspace allow; without a workspace_id, your role in any place.',
     effect: 'read',
     permission: 'action.read',
     input: SearchActions,
@@ -49,9 +50,11 @@ export class ActionsService {
   })
   async search(actor: Actor, { workspace_id, ...query }: SearchActions): Promise<Page<ActionView>> {
     requireScope(actor, 'action.read');
-    const found = actionsFor(ActionCaller.direct(actor, 'rest'), this.catalog, query);
-    const usable = workspace_id ? await this.usableIn(actor, workspace_id, found) : found;
-    return page(usable, query);
+    const found = await this.listing.of(ActionCaller.direct(actor, 'rest'), {
+      ...query,
+      workspaceId: workspace_id,
+    });
+    return page(found, query);
   }
 
   @Action({
@@ -75,13 +78,20 @@ export class ActionsService {
     permission: 'action.run',
     input: RunAction,
     output: ActionResultView,
+    evidence: 'look at GET /api/action-runs and at what it was to change',
     restOnly: true,
     refuses: RUNS,
   })
   async run(actor: Actor, { name, input, workspace_id, dry_run }: RunAction): Promise<ActionResultView> {
-    requireScope(actor, 'action.run');
     const call = { name, input, workspaceId: workspace_id, dryRun: dry_run };
-    return this.runner.run(ActionCaller.direct(actor, 'rest'), call);
+    const caller = ActionCaller.direct(actor, 'rest');
+    const { effect } = this.catalog.require(name).declaration;
+    try {
+      requireScope(actor, permissionToRun(effect));
+    } catch (error) {
+      throw await this.runner.refuse(caller, call, error);
+    }
+    return this.runner.run(caller, call);
   }
 
   @Action({
@@ -94,7 +104,7 @@ export class ActionsService {
     restOnly: true,
   })
   async listFor(caller: ActionCaller, query: FindActions): Promise<Page<ActionView>> {
-    return page(actionsFor(caller, this.catalog, query), query);
+    return page(await this.listing.of(caller, query), query);
   }
 
   @Action({
@@ -119,21 +129,12 @@ export class ActionsService {
     permission: null,
     input: ExecuteAction,
     output: ActionResultView,
+    evidence: 'look at GET /api/action-runs and at what it was to change',
     restOnly: true,
     refuses: RUNS,
   })
   async runFor(caller: ActionCaller, { name, input, dry_run }: ExecuteAction): Promise<ActionResultView> {
     return this.runner.run(caller, { name, input, dryRun: dry_run });
-  }
-
-  /** Those whose permission the caller has in the workspace. */
-  private async usableIn(actor: Actor, id: string, actions: CatalogAction[]): Promise<CatalogAction[]> {
-    const { role } = await this.workspaces.require(actor, 'workspace.read', id);
-    const { scopes } = actor.credential;
-    return actions.filter(({ declaration: { permission } }) => {
-      if (!isWorkspacePermission(permission)) return false;
-      return roleAllows(role, permission) && (scopes === null || scopes.includes(scopeOf(permission)));
-    });
   }
 }
 

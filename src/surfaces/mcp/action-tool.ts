@@ -1,10 +1,11 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import { ActionCaller } from '../../platform/actions/action-caller.js';
-import type { ActionRunner } from '../../platform/actions/action-runner.js';
+import type { ActionCall, ActionRunner } from '../../platform/actions/action-runner.js';
 import type { CatalogAction } from '../../platform/actions/catalog-action.js';
 import type { McpCall, Toolset } from './mcp-call.js';
 import { HINTS, type Hint, type McpTool, structured } from './mcp-tool.js';
 import { undescribed } from './output-schema.js';
+import { patient } from './patience.js';
 import { fitted, MOST_CHARACTERS } from './result-limit.js';
 
 export type Output = Record<string, unknown>;
@@ -66,10 +67,14 @@ export class ActionTool implements McpTool {
     return [this.action.declaration.permission];
   }
 
+  actionCall(input: Input): ActionCall {
+    return { name: this.action.name, input };
+  }
+
   async call({ actor }: McpCall, input: Input): Promise<CallToolResult> {
     const run = async (given: Input): Promise<Output> => {
       const caller = ActionCaller.direct(actor, 'mcp');
-      const { output } = await this.runner.run(caller, { name: this.action.name, input: given });
+      const { output } = await this.runner.run(caller, { name: this.action.name, input: patient(given) });
       return output as Output;
     };
     const output = await run(input);

@@ -1,6 +1,5 @@
-import type { Effect } from '../../platform/actions/action.js';
+import { EFFECTS, type Effect } from '../../platform/actions/action.js';
 import { Field } from '../../platform/http/field.js';
-import { EFFECTS } from '../actions/actions.dto.js';
 
 const NAME = { max: 64, example: 'file_move' };
 
@@ -10,6 +9,9 @@ export class SearchActions {
 
   @Field.choice('Only actions with this effect', EFFECTS, { optional: true })
   effect?: Effect;
+
+  @Field.id('Only what you could do in this workspace', { optional: true })
+  workspace_id?: string;
 
   @Field.integer('Most actions to list', { min: 1, max: 100, optional: true })
   limit?: number;

@@ -1,12 +1,12 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import type { Actor } from '../../platform/access/actor.js';
 import { type Permission, requireScope } from '../../platform/access/policy.js';
-import type { Effect } from '../../platform/actions/action.js';
+import { EFFECTS, type Effect, permissionToRun } from '../../platform/actions/action.js';
 import { ActionCaller } from '../../platform/actions/action-caller.js';
 import type { ActionCatalog } from '../../platform/actions/action-catalog.js';
-import { actionsFor } from '../../platform/actions/action-listing.js';
-import type { ActionRunner } from '../../platform/actions/action-runner.js';
-import { jsonSchemaOf } from '../../platform/actions/json-schema.js';
+import type { ActionListing } from '../../platform/actions/action-listing.js';
+import type { ActionCall, ActionRunner } from '../../platform/actions/action-runner.js';
+import { inputSchemaOf, outputSchemaOf } from '../../platform/actions/json-schema.js';
 import type { Shape } from '../../platform/http/field.js';
 import { assertValid, hydrate } from '../../platform/http/input.js';
 import { Invalid } from '../../platform/http/problem.js';
@@ -22,9 +22,11 @@ import {
 import type { Dialogue, McpCall } from './mcp-call.js';
 import { HINTS, type Hint, type McpTool, structured, type ToolAnswer } from './mcp-tool.js';
 import { undescribed } from './output-schema.js';
+import { patient } from './patience.js';
 import { cutText, lengthOf, MOST_CHARACTERS } from './result-limit.js';
 
 const FEWEST_FOUND = 10;
+const CHANGING = EFFECTS.filter(effect => effect !== 'read');
 
 interface Definition<Input extends object> {
   readonly name: string;
@@ -35,6 +37,7 @@ interface Definition<Input extends object> {
   readonly output: Shape;
   readonly converses?: boolean;
   readonly permissions: NonNullable<McpTool['permissions']>;
+  readonly actionCall?: McpTool['actionCall'];
   readonly answer: (
     call: McpCall,
     input: Input,
@@ -51,6 +54,7 @@ class Instead {
 export class CatalogTools {
   constructor(
     private readonly catalog: ActionCatalog,
+    private readonly listing: ActionListing,
     private readonly runner: ActionRunner,
     private readonly approvals: Approvals,
   ) {}
@@ -61,7 +65,7 @@ export class CatalogTools {
         name: 'actions_search',
         title: 'Search actions',
         description:
-          'Find what the service can do besides these tools, in words: workspaces, members, keys, chats, usage and more.',
+          'Find what you could do besides these tools, in words: workspaces, members, keys, chats, usage and more.',
         hint: 'read',
         permissions: () => ['action.read'],
         input: SearchActions,
@@ -84,18 +88,20 @@ export class CatalogTools {
         description: 'Run an action whose effect is read.',
         hint: 'read',
         permissions: ({ name }) => this.permissionsToRun(name),
+        actionCall: callNamedBy,
         input: RunAction,
         output: ActionOutcome,
-        answer: ({ actor }, input) => this.run(actor, input, ['read']),
+        answer: ({ actor }, input) => this.read(actor, input),
       }),
       catalogTool({
         name: 'actions_write',
         title: 'Run a changing action',
         description:
-          'Run an action whose effect is write or destructive. Before a destructive one the person is asked.',
-        hint: 'change',
+          'Run an action whose effect is write, destructive or expose. Before it destroys, or opens something to others, the person is asked.',
+        hint: 'anything',
         converses: true,
         permissions: ({ name }) => this.permissionsToRun(name),
+        actionCall: callNamedBy,
         input: RunAction,
         output: ActionOutcome,
         answer: (call, input, dialogue) => this.write(call, input, dialogue),
@@ -104,13 +110,16 @@ export class CatalogTools {
   }
 
   private permissionsToRun(name: unknown): (Permission | null)[] {
-    const action = this.catalog.list().find(each => each.name === name);
-    return ['action.run', action?.declaration.permission ?? null];
+    const { effect = 'read', permission = null } = this.catalog.get(String(name))?.declaration ?? {};
+    return [permissionToRun(effect), permission];
   }
 
-  private async search({ actor }: McpCall, { query, effect, limit = FEWEST_FOUND }: SearchActions) {
+  private async search({ actor, view }: McpCall, { query, workspace_id, ...asked }: SearchActions) {
     requireScope(actor, 'action.read');
-    const found = actionsFor(ActionCaller.direct(actor, 'mcp'), this.catalog, { q: query, effect });
+    const { effect, limit = FEWEST_FOUND } = asked;
+    const found = await this.listing.of(ActionCaller.direct(actor, 'mcp'), {
+      ...{ q: query, effect, workspaceId: workspace_id, readonly: view.readonly },
+    });
     const actions = found
       .slice(0, limit)
       .map(({ name, declaration }) => ({ name, effect: declaration.effect, summary: declaration.summary }));
@@ -120,52 +129,90 @@ export class CatalogTools {
   private async describe({ actor }: McpCall, { name }: ActionName) {
     requireScope(actor, 'action.read');
     const action = this.catalog.require(name);
-    ActionCaller.direct(actor, 'mcp').requireMayRun(action.declaration);
+    this.caller(actor, name).requireMayRun(action.declaration);
     return { ...action.describe() };
   }
 
   private async write(call: McpCall, asked: RunAction, dialogue: Dialogue) {
     const { actor } = call;
-    requireScope(actor, 'action.run');
-    const { effect } = this.catalog.require(asked.name).declaration;
-    if (effect === 'destructive' && !asked.dry_run) {
-      const { name, input, workspace_id: workspaceId } = asked;
-      const checked = await this.runner.check(ActionCaller.direct(actor, 'mcp'), {
-        name,
-        input,
-        workspaceId,
-      });
-      const question = await this.approvals.ask(call, checked, dialogue);
+    await this.requireLetIn(actor, asked, CHANGING);
+    const { declaration } = this.catalog.require(asked.name);
+    const isAsked =
+      declaration.effect === 'destructive' || ActionCaller.direct(actor, 'mcp').isToAsk(declaration);
+    if (isAsked && !asked.dry_run) {
+      const checked = await this.runner.check(this.caller(actor, asked.name), callOf(asked));
+      const question = await this.unlessRefused(actor, asked, () =>
+        this.approvals.ask(call, checked, dialogue),
+      );
       if (question) return new Instead(question);
     }
-    return this.run(actor, asked, ['write', 'destructive']);
+    return this.run(actor, asked);
   }
 
-  private async run(actor: Actor, asked: RunAction, effects: readonly Effect[]) {
-    requireScope(actor, 'action.run');
+  private async read(actor: Actor, asked: RunAction) {
+    await this.requireLetIn(actor, asked, ['read']);
+    return this.run(actor, asked);
+  }
+
+  private async run(actor: Actor, asked: RunAction) {
+    return { ...(await this.runner.run(this.caller(actor, asked.name), callOf(asked))) };
+  }
+
+  private requireLetIn(actor: Actor, asked: RunAction, effects: readonly Effect[]): Promise<void> {
     const { effect } = this.catalog.require(asked.name).declaration;
-    if (!effects.includes(effect))
-      throw new Invalid(`The effect of ${asked.name} is ${effect}: use ${toolFor(effect)}`);
-    const { name, input, workspace_id: workspaceId, dry_run: dryRun } = asked;
-    const call = { name, input, workspaceId, dryRun };
-    return { ...(await this.runner.run(ActionCaller.direct(actor, 'mcp'), call)) };
+    return this.unlessRefused(actor, asked, async () => {
+      requireScope(actor, permissionToRun(effect));
+      if (!effects.includes(effect))
+        throw new Invalid(`The effect of ${asked.name} is ${effect}: use ${toolFor(effect)}`);
+    });
+  }
+
+  /** What is refused before the action is looked at is written down, too. */
+  private async unlessRefused<T>(actor: Actor, asked: RunAction, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw await this.runner.refuse(this.caller(actor, asked.name), callOf(asked), error);
+    }
+  }
+
+  /** The caller as which `name` is run, or rehearsed: its person is asked before it gets here. */
+  private caller(actor: Actor, name: string): ActionCaller {
+    return ActionCaller.direct(actor, 'mcp', name);
   }
 }
+
+const callOf = ({ name, input, workspace_id: workspaceId, dry_run: dryRun }: RunAction): ActionCall => ({
+  name,
+  input: patient(input),
+  workspaceId,
+  dryRun,
+});
+
+/** As {@link callOf}, of an input that nothing has checked yet. */
+const callNamedBy = ({ name, input, workspace_id, dry_run }: Record<string, unknown>): ActionCall => ({
+  name: String(name),
+  input,
+  workspaceId: typeof workspace_id === 'string' ? workspace_id : undefined,
+  dryRun: dry_run === true,
+});
 
 const toolFor = (effect: Effect) => (effect === 'read' ? 'actions_read' : 'actions_write');
 
 function catalogTool<Input extends object>(definition: Definition<Input>): McpTool {
-  const { name, title, description, hint, converses, permissions, input: shape, output, answer } = definition;
+  const { name, title, description, hint, converses, permissions, actionCall } = definition;
+  const { input: shape, output, answer } = definition;
   return {
     toolset: 'actions',
     converses,
     permissions,
+    actionCall,
     definition: {
       name,
       title,
       description,
-      inputSchema: jsonSchemaOf(shape) as Tool['inputSchema'],
-      outputSchema: undescribed(jsonSchemaOf(output)) as Tool['outputSchema'],
+      inputSchema: inputSchemaOf(shape) as Tool['inputSchema'],
+      outputSchema: undescribed(outputSchemaOf(output)) as Tool['outputSchema'],
       annotations: { title, ...HINTS[hint] },
     },
     call: async (call, given, dialogue) => {

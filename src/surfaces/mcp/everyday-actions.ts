@@ -20,7 +20,7 @@ const fewerLines: Show = async (output, { workspace_id }) => {
   const path = String(output.path);
   return {
     output: { ...output, content: text, end_line, truncated: true },
-    text: `${text}\n… up to line ${end_line} of ${output.total_lines}; ask for the lines after it with start_line`,
+    text: `${text}\n… up to line ${end_line}${output.total_lines === null ? '' : ` of ${output.total_lines}`}; ask for the lines after it with start_line`,
     rest: { uri: fileUri(String(workspace_id), path), name: path },
   };
 };
@@ -92,7 +92,7 @@ export const EVERYDAY_ACTIONS: readonly EverydayAction[] = [
     hint: 'read',
     title: 'Status of an agent run',
     description:
-      'Tell how a run stands, and its result once it has ended. wait=30 waits for its end that long.',
+      'Tell how a run stands, and its result once it has ended. wait=30 waits for its end that long, 45 seconds at most.',
     show: shorterTexts,
   },
 ];

@@ -45,7 +45,7 @@ export class McpEndpoint implements BeforeApplicationShutdown {
     { request, reply }: { request: FastifyRequest; reply: FastifyReply },
   ): Promise<void> {
     const call = new HttpCall(actor, view, reply);
-    this.scopes.requireEnough(call, request.body);
+    await this.scopes.requireEnough(call, request.body);
     const answer = await this.shortcut.answer(call, request);
     if (answer === null) {
       await reply.status(202).send();

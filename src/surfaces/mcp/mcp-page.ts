@@ -1,5 +1,5 @@
-import { escapeHtml } from '../../platform/http/html.js';
-import type { HtmlPage } from '../../platform/http/html-page.js';
+import { escapeHtml } from '../../platform/pages/html.js';
+import type { HtmlPage } from '../../platform/pages/page.js';
 
 const block = (text: string) => `<pre class="facts copy"><code>${escapeHtml(text)}</code></pre>`;
 const json = (value: unknown) => block(JSON.stringify(value, null, 2));

@@ -5,6 +5,7 @@ import type {
   ToolAnnotations,
 } from '@modelcontextprotocol/server';
 import type { Permission } from '../../platform/access/policy.js';
+import type { ActionCall } from '../../platform/actions/action-runner.js';
 import type { Dialogue, McpCall, Toolset } from './mcp-call.js';
 
 /** What a tool answers: its result, or what the client is asked before there is one. */
@@ -17,6 +18,8 @@ export interface McpTool {
   readonly converses?: boolean;
   /** What a call with this input takes, as far as it is known beforehand. */
   permissions?(input: Record<string, unknown>): (Permission | null)[];
+  /** The call of an action that one with this input comes to, where it comes to one. */
+  actionCall?(input: Record<string, unknown>): ActionCall;
   readonly definition: Tool & { annotations: Required<Omit<ToolAnnotations, 'title'>> & { title: string } };
   call(call: McpCall, input: Record<string, unknown>, dialogue: Dialogue): Promise<ToolAnswer>;
 }
@@ -27,6 +30,8 @@ export const HINTS = {
   /** Sets what is there to what is given: twice is once. */
   replace: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
   change: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+  /** Whatever the service can do, opening things to the world included. */
+  anything: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   /** Sets an agent to work, which reaches a model elsewhere. */
   delegate: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
 } as const;

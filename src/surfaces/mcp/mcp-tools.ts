@@ -1,7 +1,9 @@
 import type { Tool } from '@modelcontextprotocol/server';
 import { Inject, Injectable, OnApplicationBootstrap } from '@nestjs/common';
 import type { Permission } from '../../platform/access/policy.js';
+import { ActionCaller } from '../../platform/actions/action-caller.js';
 import { ActionCatalog } from '../../platform/actions/action-catalog.js';
+import { ActionListing } from '../../platform/actions/action-listing.js';
 import { ActionRunner } from '../../platform/actions/action-runner.js';
 import { problemOf } from '../../platform/http/problem.js';
 import { Toolbox, WorkspacesStore } from '../../workspaces/index.js';
@@ -21,6 +23,7 @@ export class McpTools implements OnApplicationBootstrap {
 
   constructor(
     @Inject(ActionCatalog) private readonly catalog: ActionCatalog,
+    @Inject(ActionListing) private readonly listing: ActionListing,
     @Inject(ActionRunner) private readonly runner: ActionRunner,
     @Inject(Toolbox) private readonly toolbox: Toolbox,
     @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
@@ -40,7 +43,7 @@ export class McpTools implements OnApplicationBootstrap {
         const everyday = EVERYDAY_TOOLS.find(({ tool: name }) => name === tool.name);
         return everyday ? [new ToolboxTool(parts, tool, everyday)] : [];
       }),
-      ...new CatalogTools(this.catalog, this.runner, this.approvals).list(),
+      ...new CatalogTools(this.catalog, this.listing, this.runner, this.approvals).list(),
       ...this.extension.tools,
     ];
     const byName = all.map((tool): [string, McpTool] => [tool.definition.name, tool]);
@@ -62,6 +65,21 @@ export class McpTools implements OnApplicationBootstrap {
     const tool = this.tools.get(name);
     if (!tool || !isIn(view, tool)) return [];
     return (tool.permissions?.(input) ?? []).filter(permission => permission !== null);
+  }
+
+  /**
+   * Writes down that a call of an action was refused before its tool saw it; returns the error, with the name of the entry.
+   * What names no action of ours has none.
+   */
+  async refuse(
+    { actor, view }: McpCall,
+    { name, input }: { name: string; input: Record<string, unknown> },
+    error: unknown,
+  ): Promise<unknown> {
+    const tool = this.tools.get(name);
+    const asked = tool && isIn(view, tool) ? tool.actionCall?.(input) : undefined;
+    if (!asked || !this.catalog.get(asked.name)) return error;
+    return this.runner.refuse(ActionCaller.direct(actor, 'mcp'), asked, error);
   }
 
   /** Undefined where the view has no such tool. What the tool refuses is a result; faults of ours are thrown. */

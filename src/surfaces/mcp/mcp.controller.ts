@@ -4,8 +4,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { OAuthResources } from '../../identity/index.js';
 import { Public } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
-import { htmlDocument, htmlHeaders } from '../../platform/http/html-page.js';
+import { readBody } from '../../platform/http/body-parsers.js';
 import { BadRequest, UnsupportedMediaType } from '../../platform/http/problem.js';
+import { sendPage } from '../../platform/pages/page.js';
 import { McpGuard, wantsPage } from './mcp.guard.js';
 import { toolViewOf } from './mcp-call.js';
 import { McpEndpoint } from './mcp-endpoint.js';
@@ -27,8 +28,7 @@ export class McpController {
   @All('/mcp')
   async serve(@Req() request: FastifyRequest & { user: Actor }, @Res() reply: FastifyReply): Promise<void> {
     if (wantsPage(request)) {
-      const page = mcpPage(this.resources.mcp);
-      await reply.headers(htmlHeaders(page)).send(htmlDocument(page));
+      sendPage(reply, mcpPage(this.resources.mcp));
       return;
     }
     this.allowOrigin(request, reply);
@@ -36,10 +36,11 @@ export class McpController {
       await reply.status(204).send();
       return;
     }
-    if (isStream(request.body))
+    const body = await readBody(request);
+    if (isStream(body))
       throw new UnsupportedMediaType('Send the body as JSON, with Content-Type: application/json');
     // Later revisions know no batches; each message counts as the request that it is.
-    if (Array.isArray(request.body)) throw new BadRequest('Send one message at a time, not a batch');
+    if (Array.isArray(body)) throw new BadRequest('Send one message at a time, not a batch');
     const view = toolViewOf(request.query as Record<string, unknown>);
     await this.endpoint.answer(request.user, view, { request, reply });
   }

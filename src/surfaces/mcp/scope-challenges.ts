@@ -19,8 +19,9 @@ export class ScopeChallenges {
     @Inject(OAuthResources) private readonly resources: OAuthResources,
   ) {}
 
-  /** Throws a challenge (403) where the access token lacks a scope that the request takes. */
-  requireEnough({ actor, view }: McpCall, body: unknown): void {
+  /** Throws a challenge (403) where the access token lacks a scope that the request takes; of an action, that is in the ledger. */
+  async requireEnough(call: McpCall, body: unknown): Promise<void> {
+    const { actor, view } = call;
     const { type, scopes } = actor.credential;
     if (type !== 'oauth' || scopes === null) return;
     const { method, params } = fieldsOf(body);
@@ -28,7 +29,11 @@ export class ScopeChallenges {
     const lacking = needed.find(scope => !scopes.includes(scope));
     if (lacking === undefined) return;
     const challenge = `Bearer error="insufficient_scope", scope="${stepUp(scopes, lacking).join(' ')}", resource_metadata="${this.resources.mcpMetadata}"`;
-    throw new Problem(403, `This access token lacks the scope ${lacking}`, { 'www-authenticate': challenge });
+    const headers = { 'www-authenticate': challenge };
+    const refusal = new Problem(403, `This access token lacks the scope ${lacking}`, headers);
+    if (method !== 'tools/call') throw refusal;
+    const { name, arguments: input } = fieldsOf(params);
+    throw await this.tools.refuse(call, { name: String(name), input: fieldsOf(input) }, refusal);
   }
 
   private permissions(view: ToolView, method: unknown, params: Fields): Permission[] {

@@ -2,7 +2,7 @@ import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import { validate as isUuid } from 'uuid';
 import { ActionCaller } from '../../platform/actions/action-caller.js';
 import type { ActionRunner } from '../../platform/actions/action-runner.js';
-import { jsonSchemaOf } from '../../platform/actions/json-schema.js';
+import { inputSchemaOf, outputSchemaOf } from '../../platform/actions/json-schema.js';
 import { Field } from '../../platform/http/field.js';
 import { Invalid } from '../../platform/http/problem.js';
 import type { Toolbox, WorkspacesStore, Tool as WorkspaceTool } from '../../workspaces/index.js';
@@ -54,8 +54,8 @@ export class ToolboxTool implements McpTool {
     { toolset, hint, title }: EverydayTool,
   ) {
     const { name, description, input } = tool;
-    const place = jsonSchemaOf(Place);
-    const own = jsonSchemaOf(input);
+    const place = inputSchemaOf(Place);
+    const own = inputSchemaOf(input);
     this.toolset = toolset;
     this.definition = {
       name,
@@ -66,7 +66,7 @@ export class ToolboxTool implements McpTool {
         properties: { ...(place.properties as object), ...(own.properties as object) },
         required: ['workspace_id', ...(own.required as string[])],
       } as Tool['inputSchema'],
-      outputSchema: undescribed(jsonSchemaOf(ToolOutput)) as Tool['outputSchema'],
+      outputSchema: undescribed(outputSchemaOf(ToolOutput)) as Tool['outputSchema'],
       annotations: { title, ...HINTS[hint] },
     };
   }
@@ -81,7 +81,6 @@ export class ToolboxTool implements McpTool {
     { progressToken, notify }: Dialogue,
   ): Promise<CallToolResult> {
     const { workspace_id, ...input } = given;
-    if (!isUuid(workspace_id)) throw new Invalid('workspace_id must be a UUID');
     const workspaceId = String(workspace_id);
     const onOutput = progressToken === undefined ? undefined : progressOf(progressToken, notify);
     const { toolbox, runner, workspaces } = this.parts;
@@ -89,7 +88,10 @@ export class ToolboxTool implements McpTool {
     const what = {
       action: { name, declaration: { effect, input: shape, output: ToolOutput } },
       input: given,
+      workspaceId,
       placeOf: async () => {
+        if (!isUuid(workspace_id)) throw new Invalid('workspace_id must be a UUID');
+        toolbox.check(this.tool, input);
         const { id, organization_id } = await workspaces.require(actor, permission, workspaceId);
         return { organization_id, workspace_id: id };
       },

@@ -1,9 +1,10 @@
 import type { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
 import tar from 'tar-stream';
 import yauzl from 'yauzl';
 import type { OpenFile } from '#libs/workspace-fs/index.js';
-import { Invalid } from '../../platform/http/problem.js';
+import { Invalid, TooLarge } from '../../platform/http/problem.js';
 
 /** One entry of an archive. Its content is read before the next entry is asked for, or not at all. */
 export interface ArchiveEntry {
@@ -15,8 +16,17 @@ export interface ArchiveEntry {
   open(): Promise<AsyncIterable<Uint8Array>>;
 }
 
+export const MAX_ENTRIES = 50_000;
+
+export function refuseIfTooMany(entries: number): void {
+  if (entries > MAX_ENTRIES) throw new TooLarge(`The archive has more than ${MAX_ENTRIES} entries`);
+}
+
 /** Counts what an archive unpacks to while it is read; throws when that is too much. */
 export type Meter = (bytes: number) => void;
+
+/** Read one after the other before it is the turn of others. */
+const ENTRIES_IN_A_TURN = 200;
 
 const S_IFMT = 0o170000;
 const S_IFREG = 0o100000;
@@ -65,7 +75,10 @@ async function* zipEntries(file: OpenFile, meter: Meter): AsyncGenerator<Archive
     lazyEntries: true,
     strictFileNames: true,
   });
+  refuseIfTooMany(zip.entryCount);
+  let entries = 0;
   for await (const entry of zip.eachEntry()) {
+    if (++entries % ENTRIES_IN_A_TURN === 0) await setImmediate();
     meter(entry.uncompressedSize);
     yield {
       name: entry.fileName,
@@ -84,9 +97,36 @@ function typeOf({ fileName, externalFileAttributes, versionMadeBy }: yauzl.Entry
   return mode === 0 || mode === S_IFREG ? 'file' : 'other';
 }
 
+/** Read at once: the reader of the archive asks for less than a hundred bytes at a time. */
+const WINDOW_BYTES = 64 * 1024;
+const EMPTY: Buffer = Buffer.alloc(0);
+
 class FileReader extends yauzl.RandomAccessReader {
+  private window: Buffer = EMPTY;
+  private windowAt = 0;
+
   constructor(private readonly file: OpenFile) {
     super();
+  }
+
+  override read(
+    target: Buffer,
+    offset: number,
+    length: number,
+    position: number,
+    done: (error: Error | null, bytesRead?: number) => void,
+  ): void {
+    this.fill(target, offset, length, position).then(bytesRead => done(null, bytesRead), done);
+  }
+
+  private async fill(target: Buffer, offset: number, length: number, position: number): Promise<number> {
+    const isInside = position >= this.windowAt && position + length <= this.windowAt + this.window.length;
+    if (!isInside) {
+      this.window = await this.file.readAt(position, Math.max(length, WINDOW_BYTES));
+      this.windowAt = position;
+    }
+    const from = position - this.windowAt;
+    return this.window.copy(target, offset, from, from + length);
   }
 
   override _readStreamForRange(start: number, end: number): Readable {
@@ -109,8 +149,11 @@ async function* tarEntries(file: OpenFile, isGzip: boolean, meter: Meter): Async
   });
   plain.pipe(extract as unknown as NodeJS.WritableStream);
   let taken = false;
+  let entries = 0;
   try {
     for await (const entry of extract) {
+      refuseIfTooMany(++entries);
+      if (entries % ENTRIES_IN_A_TURN === 0) await setImmediate();
       const { name, type, size = 0 } = entry.header;
       taken = false;
       yield {

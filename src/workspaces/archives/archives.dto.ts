@@ -2,7 +2,7 @@ import { Field } from '../../platform/http/field.js';
 import { WorkspaceId } from '../workspaces/workspaces.dto.js';
 
 export class ExtractArchive extends WorkspaceId {
-  @Field.text('The archive: zip, tar or tar.gz', { min: 1, max: 4096, example: 'notes/plan.md' })
+  @Field.text('The archive: zip, tar or tar.gz', { min: 1, max: 4096, example: 'downloads/archive.zip' })
   path: string;
 
   @Field.text('The folder to unpack into; empty: the whole workspace', { max: 4096, example: 'unpacked' })
@@ -18,6 +18,9 @@ export class ExtractedView {
 
   @Field.integer('Their bytes', { example: 34567 })
   bytes: number;
+
+  @Field.integer('Files that were there already, as the archive has them', { example: 0 })
+  unchanged: number;
 
   @Field.text('Entries that were left out: links and special files', { list: true, example: [] })
   skipped: string[];

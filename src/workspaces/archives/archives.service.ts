@@ -1,33 +1,40 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { normalizePath } from '#libs/workspace-fs/index.js';
+import { normalizePath, type WorkspaceFs } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
 import { Config } from '../../platform/config/config.js';
-import { ChangeLog } from '../changes/change-log.js';
+import { RecordedWrites } from '../changes/recorded-writes.js';
 import { WorkspaceQuota } from '../changes/workspace-quota.js';
 import { writerFor } from '../changes/writer.js';
+import { WorkSlots } from '../sandboxes/work-slots.js';
 import { WorkspaceFolders, WorkspacesStore } from '../workspaces/index.js';
 import { ExtractArchive, ExtractedView } from './archives.dto.js';
 import { Extraction } from './extraction.js';
 
+const MOST_AT_ONCE = 4;
+
 /** Unpacking archives. */
 @Injectable()
 export class ArchivesService {
+  private readonly slots = new WorkSlots(MOST_AT_ONCE, 'archives are unpacked in this workspace');
+
   constructor(
     @Inject(Config) private readonly config: Config,
     @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
     @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
     @Inject(WorkspaceQuota) private readonly quota: WorkspaceQuota,
-    @Inject(ChangeLog) private readonly changes: ChangeLog,
+    @Inject(RecordedWrites) private readonly writes: RecordedWrites,
   ) {}
 
   @Action({
     name: 'file_extract',
-    summary: 'Unpack a zip, tar or tar.gz archive; files that are there are never replaced',
+    summary:
+      'Unpack a zip, tar or tar.gz archive; files that are there are never replaced, and the same ones left alone: it may be repeated',
     effect: 'write',
     permission: 'file.write',
     input: ExtractArchive,
     output: ExtractedView,
+    evidence: 'read the path, or its history',
     refuses: {
       404: 'No such workspace or path',
       409: 'A file is in the way, or the workspace may not have that many files',
@@ -35,20 +42,30 @@ export class ArchivesService {
       503: 'The file changes meanwhile',
     },
   })
-  async extract(actor: Actor, { workspace_id, path, to }: ExtractArchive): Promise<ExtractedView> {
-    const files = this.folders.open(await this.workspaces.require(actor, 'file.write', workspace_id));
+  async extract(actor: Actor, input: ExtractArchive): Promise<ExtractedView> {
+    const files = this.folders.open(await this.workspaces.require(actor, 'file.write', input.workspace_id));
+    return this.slots.use(input.workspace_id, () => this.extractNow(actor, files, input));
+  }
+
+  private async extractNow(
+    actor: Actor,
+    files: WorkspaceFs,
+    { workspace_id, path, to }: ExtractArchive,
+  ): Promise<ExtractedView> {
     const folder = normalizePath(to);
     const archive = await files.openRead(path);
     try {
       const extraction = new Extraction(files, archive, folder, this.config.maxFileBytes);
       const plan = await extraction.plan(await this.quota.room(workspace_id));
-      const { files: count, folders, bytes, skipped } = plan;
-      try {
-        await this.quota.during(workspace_id, { bytes, files: count + folders }, () => extraction.run(plan));
-      } finally {
-        await this.changes.record(workspace_id, writerFor(actor), extraction.changes);
-      }
-      return { path: folder, files: count, bytes, skipped };
+      const { files: count, folders, bytes, unchanged, skipped } = plan;
+      await this.quota.during(workspace_id, { bytes, files: count + folders }, () =>
+        this.writes.run(workspace_id, writerFor(actor), async ({ begin }) => {
+          await begin([{ path: folder }]);
+          await extraction.run(plan);
+          return { result: undefined, changes: extraction.changes };
+        }),
+      );
+      return { path: folder, files: count, bytes, unchanged, skipped };
     } finally {
       await archive.close();
     }

@@ -7,9 +7,8 @@ import {
 } from '#libs/workspace-fs/index.js';
 import { Conflict, Invalid, TooLarge } from '../../platform/http/problem.js';
 import type { Change } from '../changes/change-log.js';
-import { type ArchiveEntry, entriesOf, type Meter } from './archive.js';
+import { type ArchiveEntry, entriesOf, type Meter, refuseIfTooMany } from './archive.js';
 
-const MOST_ENTRIES = 50_000;
 /** An archive that unpacks to more than this many times its size is taken for a bomb … */
 const MOST_RATIO = 200;
 /** … where it comes to more than this. */
@@ -21,12 +20,15 @@ export interface Plan {
   /** Those that are not there yet. */
   folders: number;
   bytes: number;
+  /** Files that are there already as the archive has them, as after an extraction that was cut short. */
+  unchanged: number;
   skipped: string[];
 }
 
 /** Unpacks one archive into a folder: first looks through all of it, then writes, so that what is refused leaves nothing. */
 export class Extraction {
   readonly changes: Change[] = [];
+  private readonly unchanged = new Set<string>();
 
   constructor(
     private readonly files: WorkspaceFs,
@@ -37,20 +39,24 @@ export class Extraction {
 
   /** What there is to do, in this much room; throws for paths that lead outside, for bombs, and for what is in the way. */
   async plan(room: { bytes: number; files: number }): Promise<Plan> {
-    const plan: Plan = { entries: 0, files: 0, folders: 0, bytes: 0, skipped: [] };
+    const plan: Plan = { entries: 0, files: 0, folders: 0, bytes: 0, unchanged: 0, skipped: [] };
     const folders = new Set<string>();
     for await (const entry of entriesOf(this.archive, this.meter(room.bytes))) {
       const path = this.pathOf(entry);
       if (entry.type !== 'other') addFolders(folders, entry.type === 'file' ? parentOf(path) : path);
-      if (++plan.entries > MOST_ENTRIES || folders.size > MOST_ENTRIES)
-        throw new TooLarge(`The archive has more than ${MOST_ENTRIES} entries`);
+      plan.entries++;
+      refuseIfTooMany(folders.size);
       if (entry.type === 'other') plan.skipped.push(entry.name);
       if (entry.type !== 'file') continue;
       if (entry.size > this.maxFileBytes)
         throw new TooLarge(
           `${quotePath(entry.name)} has ${entry.size} bytes; a file may have ${this.maxFileBytes} here`,
         );
-      await this.refuseIfTaken(path);
+      if (await this.isUnchanged(path, entry)) {
+        this.unchanged.add(path);
+        plan.unchanged++;
+        continue;
+      }
       plan.files++;
       plan.bytes += entry.size;
     }
@@ -68,6 +74,7 @@ export class Extraction {
     for await (const entry of entriesOf(this.archive, this.meter(bytes))) {
       const path = this.pathOf(entry);
       left.entries--;
+      if (this.unchanged.has(path)) continue;
       if (entry.type === 'file') left.bytes -= entry.size;
       if (left.entries < 0 || left.bytes < 0) throw new WorkspaceFsError('busy', this.archive.entry.path);
       if (entry.type === 'directory' && path !== '') await this.files.mkdir(path);
@@ -99,9 +106,29 @@ export class Extraction {
     return normalizePath(`${this.folder}/${name}`);
   }
 
-  private async refuseIfTaken(path: string): Promise<void> {
-    if (!(await this.isFree(path)))
-      throw new Conflict(`${quotePath(path)} is there already; nothing was unpacked`);
+  /** Whether a file is there as the archive has it; throws where something else is in its place. */
+  private async isUnchanged(path: string, entry: ArchiveEntry): Promise<boolean> {
+    if (await this.isFree(path)) return false;
+    if (await this.holdsSame(path, entry)) return true;
+    throw new Conflict(
+      `${quotePath(path)} is there already, and is not as in the archive; nothing was unpacked`,
+    );
+  }
+
+  private async holdsSame(path: string, entry: ArchiveEntry): Promise<boolean> {
+    try {
+      await using there = await this.files.openRead(path);
+      if (there.entry.size !== entry.size) return false;
+      let at = 0;
+      for await (const chunk of await entry.open()) {
+        if (!(await there.readAt(at, chunk.byteLength)).equals(chunk)) return false;
+        at += chunk.byteLength;
+      }
+      return at === there.entry.size;
+    } catch (error) {
+      if (error instanceof WorkspaceFsError) return false;
+      throw error;
+    }
   }
 
   private async isFree(path: string): Promise<boolean> {

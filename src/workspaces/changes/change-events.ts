@@ -5,7 +5,8 @@ import { WakeUp } from '../../platform/signals/wake-up.js';
 import { type ChangeLog, changesTopic, type LoggedChange } from './change-log.js';
 import type { ChangeView } from './changes.dto.js';
 
-const EVENTS_AT_ONCE = 500;
+/** Of at most some kilobytes each, as long as two paths are. */
+const EVENTS_AT_ONCE = 100;
 
 /** The changes of one workspace as a stream. */
 export class ChangeEvents {

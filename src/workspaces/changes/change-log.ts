@@ -1,8 +1,9 @@
 import { EventEmitter } from 'node:events';
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { Database } from '../../platform/database/database.js';
 import { Signals } from '../../platform/signals/signals.js';
+import type { Intent } from './intent.js';
 import type { Writer } from './writer.js';
 
 export const CHANGE_KINDS = ['created', 'modified', 'deleted', 'moved'] as const;
@@ -48,8 +49,15 @@ const AT_ONCE = 5000;
 
 export const changesTopic = (workspaceId: string): string => `changes:${workspaceId}`;
 
-/** Sees to it that nothing which `writer` is about to overwrite gets lost; `path` absent: anywhere in the workspace. */
-type Keeper = (workspaceId: string, writer: Writer, path?: string) => Promise<void>;
+/** Sees to it that nothing which is about to be overwritten gets lost. */
+export interface Keeper {
+  /** A condition on the database: whether `writer`, at these paths (none: anywhere), could overwrite what is not kept yet. */
+  risk(workspaceId: string, writer: Writer, paths: readonly string[]): Promise<RawBuilder<boolean>>;
+  keep(workspaceId: string): Promise<void>;
+}
+
+/** A write that is known to be under way, as far as its record goes. */
+type Begun = Pick<Intent, 'id' | 'recorded'>;
 
 /** What happened to the files of a workspace, whoever did it, in one order. */
 @Injectable()
@@ -72,25 +80,55 @@ export class ChangeLog {
     this.keepers.push(keeper);
   }
 
-  /** To be called before anything writes: to one path (a folder: and below it), or anywhere. */
-  async beforeWriting(workspaceId: string, writer: Writer, path?: string): Promise<void> {
-    for (const keep of this.keepers) await keep(workspaceId, writer, path);
+  /** To be called before a command runs, which may write anywhere. */
+  async beforeCommand(workspaceId: string, writer: Writer): Promise<void> {
+    const { rows } = await sql<{ risk: boolean }>`
+      select ${await this.risk(workspaceId, writer, [])} as risk`.execute(this.database.tables());
+    if (rows[0]?.risk !== false) await this.keep(workspaceId);
   }
 
-  /** Writes changes down that have happened; those of a workspace that is gone are passed over. */
-  async record(workspaceId: string, writer: Writer, changes: readonly Change[]): Promise<void> {
-    for (let at = 0; at < changes.length; at += AT_ONCE)
-      await this.recordSome(workspaceId, writer, changes.slice(at, at + AT_ONCE));
+  /** A condition on the database: whether {@link keep} is called for before something is written. */
+  async risk(workspaceId: string, writer: Writer, paths: readonly string[]): Promise<RawBuilder<boolean>> {
+    const risks = await Promise.all(this.keepers.map(keeper => keeper.risk(workspaceId, writer, paths)));
+    return sql<boolean>`(${sql.join([sql`false`, ...risks], sql` or `)})`;
+  }
+
+  async keep(workspaceId: string): Promise<void> {
+    for (const keeper of this.keepers) await keeper.keep(workspaceId);
+  }
+
+  /**
+   * Writes changes down that have happened; those of a workspace that is gone are passed over. With `begun`, only as long as
+   * that is under way, which it is not afterwards: else false.
+   */
+  async record(
+    workspaceId: string,
+    writer: Writer,
+    changes: readonly Change[],
+    begun?: Begun,
+  ): Promise<boolean> {
+    for (let at = 0; at === 0 || at < changes.length; at += AT_ONCE) {
+      const some = changes.slice(at, at + AT_ONCE);
+      if (some.length === 0 && !begun) break;
+      const step = stepOf(begun, at, at + some.length === changes.length ? null : at + some.length);
+      if (!(await this.recordSome(workspaceId, writer, some, step))) return false;
+    }
     if (changes.length > 0) this.recorded.emit('recorded', workspaceId);
+    return true;
   }
 
-  private async recordSome(workspaceId: string, writer: Writer, changes: readonly Change[]): Promise<void> {
+  private async recordSome(
+    workspaceId: string,
+    writer: Writer,
+    changes: readonly Change[],
+    step: RawBuilder<unknown>,
+  ): Promise<boolean> {
     const runId = writer.type === 'run' ? writer.id : null;
-    await sql`
-      with given as (
+    const { rows } = await sql`
+      with step as (${step}), given as materialized (
         select n, g ->> 'path' as path, g ->> 'kind' as kind, g ->> 'from' as from_path,
           (g ->> 'size')::bigint as size, g ->> 'etag' as etag
-        from jsonb_array_elements(${JSON.stringify(changes)}::jsonb) with ordinality as e(g, n)
+        from step, jsonb_array_elements(${JSON.stringify(changes)}::jsonb) with ordinality as e(g, n)
       ), newest as materialized (
         select g.*, c.seq, c.kind as old_kind from given g, lateral (
           select * from workspace_change c
@@ -106,7 +144,7 @@ export class ChangeLog {
           when c.kind = 'created' and n.kind = 'modified' then 'created'
           when c.kind = 'deleted' and n.kind = 'created' then 'modified'
           else n.kind end
-        from newest n where c.seq = n.seq and coalesce(c.id, 0) = 0 and not c.captured -- not by the index of open changes, which are many
+        from newest n where c.seq = n.seq and coalesce(c.id, 0) = 0 and c.captured::int = 0 -- not by an index of open changes, which are many
         returning n.n
       ), present as (
         select id from workspace where id = ${workspaceId} for key share
@@ -116,8 +154,9 @@ export class ChangeLog {
         select present.id, g.path, g.kind, g.from_path, g.size, g.etag, ${writer.type}, ${writer.id}, ${runId}::uuid, now(), now()
         from given g, present where g.n not in (select n from melted) order by g.n
       )
-      select 1`.execute(this.database.tables());
+      select from step`.execute(this.database.tables());
     this.signals.tell(changesTopic(workspaceId));
+    return rows.length > 0;
   }
 
   /**
@@ -205,4 +244,13 @@ export class ChangeLog {
     const wait = rows[0]?.wait ?? null;
     return wait === null ? null : Math.max(0, wait);
   }
+}
+
+/** Takes what is under way one step further, to `through` (null: to its end), if it is as far as it was left. */
+function stepOf(begun: Begun | undefined, at: number, through: number | null): RawBuilder<unknown> {
+  if (!begun) return sql`select 1 as done`;
+  const { id, recorded } = begun;
+  const here = sql`id = ${id}::uuid and recorded = ${recorded + at}`;
+  if (through === null) return sql`delete from workspace_write where ${here} returning 1 as done`;
+  return sql`update workspace_write set recorded = ${recorded + through} where ${here} returning 1 as done`;
 }

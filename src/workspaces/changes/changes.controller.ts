@@ -2,15 +2,19 @@ import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
+import { EventStreams } from '../../platform/http/event-streams.js';
 import { Input } from '../../platform/http/input.js';
 import { Serves } from '../../platform/http/serves.js';
-import { EventStream, resumeAfter } from '../../platform/http/sse.js';
+import { resumeAfter } from '../../platform/http/sse.js';
 import { WatchChanges } from './changes.dto.js';
 import { ChangesService } from './changes.service.js';
 
 @Controller()
 export class ChangesController {
-  constructor(@Inject(ChangesService) private readonly changes: ChangesService) {}
+  constructor(
+    @Inject(ChangesService) private readonly changes: ChangesService,
+    @Inject(EventStreams) private readonly streams: EventStreams,
+  ) {}
 
   @Serves(ChangesService, 'events', { produces: ['text/event-stream'] })
   @Get('/api/workspaces/:workspaceId/events')
@@ -21,6 +25,7 @@ export class ChangesController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const events = await this.changes.events(actor, input);
-    await EventStream.carry(reply, signal => events.follow(resumeAfter(request, input.after), signal));
+    const after = resumeAfter(request, input.after);
+    await this.streams.carry({ request, reply }, signal => events.follow(after, signal));
   }
 }

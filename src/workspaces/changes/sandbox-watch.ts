@@ -9,6 +9,7 @@ import { Maintenance } from '../../platform/maintenance/maintenance.js';
 import { WorkspaceFolders } from '../workspaces/index.js';
 import { BackgroundWatch } from './background-watch.js';
 import { type Change, ChangeLog } from './change-log.js';
+import { RecordedWrites } from './recorded-writes.js';
 import { type Scan, Scans, type Settled } from './scans.js';
 import { WorkspaceQuota } from './workspace-quota.js';
 import type { Writer } from './writer.js';
@@ -50,6 +51,7 @@ export class SandboxWatch implements OnModuleInit, OnApplicationBootstrap {
     @Inject(Database) private readonly database: Database,
     @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
     @Inject(ChangeLog) private readonly changes: ChangeLog,
+    @Inject(RecordedWrites) private readonly writes: RecordedWrites,
     @Inject(Scans) private readonly scans: Scans,
     @Inject(WorkspaceQuota) private readonly quota: WorkspaceQuota,
     @Inject(Maintenance) private readonly maintenance: Maintenance,
@@ -81,7 +83,8 @@ export class SandboxWatch implements OnModuleInit, OnApplicationBootstrap {
   ): Promise<{ result: T; changes: Change[] }> {
     if (writer.type === 'run')
       await this.scans.recover(sql`workspace_id = ${workspaceId} and run_id = ${writer.id}::uuid`);
-    await this.changes.beforeWriting(workspaceId, writer);
+    await this.writes.catchUp(workspaceId);
+    await this.changes.beforeCommand(workspaceId, writer);
     const scan =
       (sandbox && (await this.takeOver(sandbox, seconds))) ??
       (await this.scans.begin(workspaceId, writer, seconds));

@@ -9,6 +9,7 @@ import { Database, newId } from '../../platform/database/database.js';
 import { Log } from '../../platform/log/log.js';
 import { WorkspaceFolders } from '../workspaces/index.js';
 import { type Change, ChangeLog } from './change-log.js';
+import { NewestLogged } from './newest-logged.js';
 import type { Writer } from './writer.js';
 
 /** A comparison that has begun: what was there before lies in a file. */
@@ -48,6 +49,7 @@ export class Scans {
     @Inject(Database) private readonly database: Database,
     @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
     @Inject(ChangeLog) private readonly changes: ChangeLog,
+    @Inject(NewestLogged) private readonly logged: NewestLogged,
     @Inject(Log) private readonly log: Log,
   ) {}
 
@@ -93,7 +95,8 @@ export class Scans {
     try {
       const differences = await this.compare(scan, seen);
       const changes = await this.recording.run(workspace_id, async () => {
-        const own = await this.withoutOthers(scan, differences);
+        // What others wrote meanwhile is in the log.
+        const own = await this.logged.missing(workspace_id, differences, scan);
         await this.changes.record(workspace_id, { type: writer_type, id: writer_id }, own);
         return own;
       });
@@ -108,22 +111,9 @@ export class Scans {
   private async compare({ id, workspace_id, started_at }: Scan, seen?: Snapshot): Promise<Difference[]> {
     const root = this.folders.pathOf({ id: workspace_id });
     const before = await Snapshot.read(this.fileOf(id));
-    if (before.count <= MOST_COMPARED) return before.changesTo(seen ?? (await Snapshot.take(root)));
+    if (before.count <= MOST_COMPARED) return await before.changesTo(seen ?? (await Snapshot.take(root)));
     const changed = await Snapshot.take(root, Date.parse(started_at));
     return changed.all().map(change => ({ ...change, kind: 'modified' }));
-  }
-
-  /** Leaves out what the log says that others wrote meanwhile. */
-  private async withoutOthers({ workspace_id, from_seq }: Scan, found: Difference[]): Promise<Change[]> {
-    const { rows } = await sql<{ path: string; etag: string | null; from_path: string | null }>`
-      select distinct on (path) path, etag, from_path from workspace_change
-      where workspace_id = ${workspace_id} and seq > ${from_seq}::bigint
-      order by path, seq desc`.execute(this.database.tables());
-    const known = new Map(rows.map(({ path, etag }) => [path, etag]));
-    const left = new Set(rows.map(({ from_path }) => from_path));
-    return found.filter(
-      ({ path, etag, kind }) => known.get(path) !== etag && !(kind === 'deleted' && left.has(path)),
-    );
   }
 
   async recover(

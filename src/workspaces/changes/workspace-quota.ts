@@ -1,9 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Snapshot } from '#libs/workspace-fs/index.js';
+import { Snapshot, TEMPORARY_MAKER } from '#libs/workspace-fs/index.js';
 import { Config } from '../../platform/config/config.js';
 import { Problem } from '../../platform/http/problem.js';
 import { StoredElsewhere } from '../metering/stored-elsewhere.js';
-import { WorkspaceFolders } from '../workspaces/index.js';
+import { UnfinishedWrites, WorkspaceFolders } from '../workspaces/index.js';
 import { ChangeLog } from './change-log.js';
 
 /** There is no room for a write: 413 for bytes, 409 for the number of files. Says how much the workspace holds. */
@@ -45,6 +45,7 @@ export class WorkspaceQuota {
     @Inject(Config) private readonly config: Config,
     @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
     @Inject(StoredElsewhere) private readonly elsewhere: StoredElsewhere,
+    @Inject(UnfinishedWrites) private readonly unfinished: UnfinishedWrites,
     @Inject(ChangeLog) changes: ChangeLog,
   ) {
     // Something was done to it: what is believed holds no longer than it takes to ask.
@@ -139,21 +140,42 @@ export class WorkspaceQuota {
   private async measure(workspaceId: string): Promise<Usage> {
     const started = Date.now();
     const [snapshot, elsewhere] = await Promise.all([
-      Snapshot.take(this.folders.pathOf({ id: workspaceId })),
+      this.look(workspaceId),
       this.elsewhere.bytesOf(workspaceId),
     ]);
     const { bytes, files, folders } = snapshot.totals();
+    const hidden = snapshot.allHidden();
     const now = Date.now();
-    const soon = [...(this.underWay.get(workspaceId) ?? [])];
+    const soon = this.keptFor(workspaceId, snapshot.hiddenBy(TEMPORARY_MAKER));
     const usage = {
-      bytes: soon.reduce((sum, amount) => sum + amount.bytes, bytes + elsewhere),
-      files: soon.reduce((sum, amount) => sum + amount.files, files + folders),
+      bytes: bytes + elsewhere + hidden.bytes + soon.bytes,
+      files: files + folders + hidden.files + soon.files,
       elsewhere,
       freshUntil: now + Math.max(FRESH_MS, 50 * (now - started)),
     };
     this.forgetStale(now);
     this.known.set(workspaceId, usage);
     return usage;
+  }
+
+  private async look(workspaceId: string): Promise<Snapshot> {
+    const root = this.folders.pathOf({ id: workspaceId });
+    const seen = await Snapshot.take(root);
+    const removed = await this.unfinished.sweepForged(workspaceId, seen.makers());
+    return removed > 0 ? Snapshot.take(root) : seen;
+  }
+
+  /**
+   * The room that is kept for what is under way, besides what lies in temporary files of this process already. Of those
+   * that are to replace a file none is kept: fewer than no files, as the temporary ones will be gone.
+   */
+  private keptFor(workspaceId: string, begun: Amount): Amount {
+    const kept = { bytes: -begun.bytes, files: -begun.files };
+    for (const { bytes, files } of this.underWay.get(workspaceId) ?? []) {
+      kept.bytes += bytes;
+      kept.files += files;
+    }
+    return { bytes: Math.max(0, kept.bytes), files: kept.files };
   }
 
   private expire(workspaceId: string): void {

@@ -4,6 +4,7 @@ import type { Job } from 'bullmq';
 import { sql } from 'kysely';
 import { batchesOf, type Entry, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Database, newId } from '../../platform/database/database.js';
+import { FairTurns } from '../../platform/queue/fair-turns.js';
 import { JobQueue } from '../../platform/queue/job-queue.js';
 import { captureHistory } from '../history/index.js';
 import { isOver, type OperationRow, OperationsStore } from '../operations/operations.store.js';
@@ -12,12 +13,23 @@ import { removeFolder } from '../workspaces/workspaces.jobs.js';
 import { OPERATION_QUEUE } from './duplicate.service.js';
 
 /** What never comes along, whether the workspace has it or not. */
-const LEFT_BEHIND = ['members', 'secrets', 'tokens', 'live deployments', 'earlier versions of files'];
+const LEFT_BEHIND = [
+  'members',
+  'chats and their runs',
+  'share links',
+  'file invitations',
+  'hosts that sandboxes may connect to',
+  'earlier versions of files',
+];
 const MOST_SKIPPED = 1000;
 const PROGRESS_MS = 500;
 /** Copied between two looks at whether to go on. */
 const AT_ONCE = { files: 128, bytes: 16 * 1024 * 1024 };
 const ATTEMPTS = 5;
+/** Copies that one process makes at a time. */
+const COPIES_AT_ONCE = 2;
+/** Jobs that wait here for their turns, rather than in the queue, which knows no turns. */
+const MOST_WAITING = 500;
 
 /** Somebody wants it to end. */
 class Cancelled extends Error {}
@@ -30,9 +42,15 @@ interface Progress {
 }
 
 /** Copies the files of one workspace into another; begun again after a crash, it goes on where it was. */
-@Processor(OPERATION_QUEUE, { lockDuration: 10_000, stalledInterval: 10_000, maxStalledCount: 100 })
+@Processor(OPERATION_QUEUE, {
+  concurrency: MOST_WAITING,
+  lockDuration: 10_000,
+  stalledInterval: 10_000,
+  maxStalledCount: 100,
+})
 export class DuplicateJobs extends WorkerHost implements BeforeApplicationShutdown {
   private readonly stopping = new AbortController();
+  private readonly turns = new FairTurns(COPIES_AT_ONCE);
 
   constructor(
     @Inject(Database) private readonly database: Database,
@@ -50,8 +68,9 @@ export class DuplicateJobs extends WorkerHost implements BeforeApplicationShutdo
   async process({ data, attemptsMade }: Job<{ operation_id: string }>): Promise<void> {
     const operation = await this.operations.find(data.operation_id);
     if (!operation || isOver(operation)) return;
+    const whose = { organizationId: operation.organization_id, personId: operation.actor_id };
     try {
-      await this.copyAll(operation);
+      await this.turns.take(whose, this.stopping.signal, () => this.copyAll(operation));
     } catch (error) {
       if (error instanceof Cancelled) return this.abandon(operation, sql`status = 'cancelled'`);
       // A full disk, a workspace that was deleted: no more tries will help.

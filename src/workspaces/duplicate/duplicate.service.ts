@@ -3,19 +3,26 @@ import { OrganizationsStore } from '../../identity/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
 import { Audit } from '../../platform/audit/audit.js';
-import { Database, newId } from '../../platform/database/database.js';
-import { Forbidden } from '../../platform/http/problem.js';
+import { Database, newId, type UnitOfWork } from '../../platform/database/database.js';
+import { Forbidden, TooManyRequests } from '../../platform/http/problem.js';
 import { defineJob, JobQueue } from '../../platform/queue/job-queue.js';
 import { OperationsStore } from '../operations/operations.store.js';
 import { Workspace, WorkspaceFolders, WorkspacesStore } from '../workspaces/index.js';
 import { DuplicateWorkspace, StartedOperationView } from './duplicate.dto.js';
 
 export const OPERATION_QUEUE = 'operations';
+/** Copies of one organization that may be under way, or wait. */
+const MOST_UNDER_WAY = 100;
 const duplicateFiles = defineJob<{ operation_id: string }>(OPERATION_QUEUE, 'duplicate_files');
+
+/** Gives a new workspace something of the one that it is made like. */
+type Inherit = (unit: UnitOfWork, from: string, to: Workspace) => Promise<void>;
 
 /** Making a workspace like another. */
 @Injectable()
 export class DuplicateService {
+  private readonly inheritances: Inherit[] = [];
+
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
@@ -26,17 +33,27 @@ export class DuplicateService {
     @Inject(Audit) private readonly audit: Audit,
   ) {}
 
+  /** Has `inherit` bring along what restricts a workspace, so that the copy never allows more than what it was made like. */
+  inheritWith(inherit: Inherit): void {
+    this.inheritances.push(inherit);
+  }
+
   @Action({
     name: 'workspace_duplicate',
-    summary: 'Copy a workspace’s files into a new one, in the background',
+    summary: 'Copy a workspace’s files, approval policy and budget into a new one, in the background',
     description:
       'The copy has what was there when it began, each file whole and as it is when its turn comes: what changes ' +
       'meanwhile comes in its old or its new version, never in a mixture; what is added later is not copied; what is ' +
-      'removed before its turn, never rests, or is larger than a file may be, is listed under `skipped`.',
-    effect: 'write',
+      'removed before its turn, never rests, or is larger than a file may be, is listed under `skipped`, and so is what ' +
+      'does not come along: members, chats, share links, invitations, and the hosts that sandboxes may connect to.',
+    effect: 'expose',
+    consequence:
+      'The copy is open to whoever its visibility lets in, in the organization that it is made in.',
     permission: 'workspace.read',
     input: DuplicateWorkspace,
     output: StartedOperationView,
+    refuses: { 429: 'Too many copies of the organization are under way or wait' },
+    commitsAnswer: true,
   })
   async duplicate(actor: Actor, input: DuplicateWorkspace): Promise<StartedOperationView> {
     const source = await this.workspaces.require(actor, 'file.read', input.workspace_id);
@@ -48,10 +65,12 @@ export class DuplicateService {
     const name = input.name.trim();
     // Nobody else sees it before it is complete.
     const target = new Workspace({ organizationId, name, visibility: 'private', createdBy: actor.id });
-    await this.database.transaction(async unit => {
+    await this.requireFewWaiting(organizationId);
+    return this.database.transaction(async unit => {
       await this.organizations.keep(unit, organizationId);
       unit.add(target);
       await unit.flush();
+      for (const inherit of this.inheritances) await inherit(unit, source.id, target);
       await this.operations.add(unit, {
         id,
         kind: 'workspace_duplicate',
@@ -71,7 +90,14 @@ export class DuplicateService {
       });
       await this.folders.create(target);
       await this.jobs.enqueue(unit, duplicateFiles, newId(), { operation_id: id });
+      return unit.answers({ operation_id: id });
     });
-    return { operation_id: id };
+  }
+
+  private async requireFewWaiting(organizationId: string): Promise<void> {
+    if ((await this.operations.underWayIn(organizationId)) >= MOST_UNDER_WAY)
+      throw new TooManyRequests(
+        `${MOST_UNDER_WAY} copies of this organization are under way or wait; try again when some are done`,
+      );
   }
 }

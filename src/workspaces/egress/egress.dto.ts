@@ -15,9 +15,7 @@ export class UpdateEgress extends ReadEgress {
   @Field.choice(
     'none: sandboxes reach no network; allow: they reach the hosts below, over HTTP and HTTPS',
     EGRESS_MODES,
-    {
-      optional: true,
-    },
+    { optional: true, shown: true, example: 'none' },
   )
   mode?: (typeof EGRESS_MODES)[number];
 

@@ -41,7 +41,8 @@ export class EgressService {
   @Action({
     name: 'egress_update',
     summary: 'Set which hosts the sandboxes of a workspace may connect to',
-    effect: 'write',
+    effect: 'expose',
+    consequence: 'Code in the sandboxes, agents included, can then send what it reads to these hosts.',
     permission: 'workspace.update',
     input: UpdateEgress,
     output: EgressView,

@@ -2,6 +2,7 @@ import { WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import {
   BadRequest,
   Conflict,
+  InsufficientStorage,
   Invalid,
   NotFound,
   PreconditionFailed,
@@ -25,10 +26,16 @@ const ANSWERS: Record<WorkspaceFsError['code'], new (detail: string) => Problem>
   not_text: Conflict,
   no_match: Conflict,
   ambiguous: Conflict,
-  no_space: Unavailable,
+  no_space: InsufficientStorage,
   denied: Conflict,
   busy: Unavailable,
   aborted: BadRequest,
 };
 
-translateErrors(WorkspaceFsError, error => new (ANSWERS[error.code] ?? Conflict)(error.message));
+const DISK_FULL = 'The disk of the workspaces is full, and nothing was written; free some space there';
+
+translateErrors(WorkspaceFsError, error =>
+  error.code === 'no_space'
+    ? new InsufficientStorage(DISK_FULL)
+    : new (ANSWERS[error.code] ?? Conflict)(error.message),
+);

@@ -1,11 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type Entry, normalizePath, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { type Entry, normalizePath, type WorkspaceFs } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
+import { countMissing, entriesAt, find, parentOf } from '../changes/entries.js';
+import { changesTo, deletionsOf, manifestOf, movesOf } from '../changes/intent.js';
 import { WorkspaceQuota } from '../changes/workspace-quota.js';
 import './file-problems.js';
 import { FileWriting, written } from './file-writing.js';
-import { CopiedView, DeletedPathView, DeleteFile, EntryView, FilePath, MoveFile } from './files.dto.js';
+import { CopiedView, DeletedPathView, DeleteFile, EntryView, MakeFolder, MoveFile } from './files.dto.js';
 
 const ABSENT = { 404: 'No such workspace or path' };
 
@@ -24,6 +26,7 @@ export class FileTreeService {
     permission: 'file.write',
     input: MoveFile,
     output: EntryView,
+    evidence: 'read the path, or its history',
     refuses: {
       ...ABSENT,
       409: 'Something is at the destination, or the workspace may not have more folders',
@@ -31,18 +34,16 @@ export class FileTreeService {
   })
   async move(actor: Actor, { workspace_id, from, to, overwrite }: MoveFile): Promise<EntryView> {
     const files = await this.writing.open(actor, workspace_id);
+    const { etag } = await files.stat(from);
     await this.requireFolders(workspace_id, files, parentOf(to));
-    await this.writing.begin(actor, workspace_id, from, to);
-    const moved = await files.move(from, to, { overwrite });
-    const origin = normalizePath(from);
-    const entries = await entriesAt(files, moved);
-    const changes = entries.map(entry => ({
-      ...written(entry, true),
-      kind: 'moved' as const,
-      from: origin + entry.path.slice(moved.path.length),
-    }));
-    await this.writing.record(actor, workspace_id, changes);
-    return moved;
+    return this.writing.run(actor, workspace_id, async ({ begin }) => {
+      const [origin, path] = [normalizePath(from), normalizePath(to)];
+      const before = manifestOf(await everythingAt(files, path));
+      await begin([{ path, from: origin, etag: etag ?? undefined, before }]);
+      const moved = await files.move(from, to, { overwrite });
+      const now = await entriesAt(files, moved);
+      return { result: moved, changes: [...deletionsOf(before, now), ...movesOf(now, origin, path)] };
+    });
   }
 
   @Action({
@@ -52,26 +53,28 @@ export class FileTreeService {
     permission: 'file.write',
     input: MoveFile,
     output: CopiedView,
+    evidence: 'read the path, or its history',
     refuses: { ...ABSENT, 409: 'Something is at the destination' },
   })
   async copy(actor: Actor, { workspace_id, from, to, overwrite }: MoveFile): Promise<CopiedView> {
     const files = await this.writing.open(actor, workspace_id);
     const originals = await entriesAt(files, await files.stat(from));
+    const replaced = overwrite ? await everythingAt(files, to) : [];
+    const missing = await countMissing(files, parentOf(to));
     const room = {
       bytes: originals.reduce((sum, { size }) => sum + size, 0),
-      files: originals.filter(isKept).length,
+      files: Math.max(0, missing + originals.filter(isKept).length - replaced.length),
     };
-    const copied = await this.quota.during(workspace_id, room, async () => {
-      await this.writing.begin(actor, workspace_id, to);
-      return files.copy(from, to, { overwrite });
-    });
-    const entries = await entriesAt(files, copied);
-    await this.writing.record(
-      actor,
-      workspace_id,
-      entries.map(entry => written(entry, true)),
+    return this.quota.during(workspace_id, room, () =>
+      this.writing.run(actor, workspace_id, async ({ begin }) => {
+        const path = normalizePath(to);
+        const before = manifestOf(await everythingAt(files, path));
+        await begin([{ path, before }]);
+        const copied = await files.copy(from, to, { overwrite });
+        const now = await entriesAt(files, copied);
+        return { result: copied, changes: [...deletionsOf(before, now), ...changesTo(now, before)] };
+      }),
     );
-    return copied;
   }
 
   @Action({
@@ -79,23 +82,28 @@ export class FileTreeService {
     summary: 'Make a folder and those above it; one that is there is fine',
     effect: 'write',
     permission: 'file.write',
-    input: FilePath,
+    input: MakeFolder,
     output: EntryView,
+    evidence: 'read the path, or its history',
     refuses: { ...ABSENT, 409: 'A file is at the path, or the workspace may not have more folders' },
   })
-  async mkdir(actor: Actor, { workspace_id, path }: FilePath): Promise<EntryView> {
+  async mkdir(actor: Actor, { workspace_id, path }: MakeFolder): Promise<EntryView> {
     const files = await this.writing.open(actor, workspace_id);
-    const isThere = await exists(files, path);
-    if (!isThere) await this.requireFolders(workspace_id, files, path);
-    const made = await files.mkdir(path);
-    if (!isThere) await this.writing.record(actor, workspace_id, [written(made, true)]);
-    return made;
+    if (await find(files, path)) return files.mkdir(path);
+    await this.requireFolders(workspace_id, files, path);
+    return this.writing.run(actor, workspace_id, async ({ begin }) => {
+      await begin([{ path: normalizePath(path), before: [] }]);
+      const made = await files.mkdir(path);
+      return { result: made, changes: [written(made, true)] };
+    });
   }
 
   @Action({
     name: 'file_delete',
     summary: 'Delete a file or folder',
     effect: 'destructive',
+    consequence:
+      'The history keeps the contents of most files for a while, and they can be put back from there; empty folders, links and what the history leaves out are gone for good.',
     permission: 'file.write',
     input: DeleteFile,
     output: DeletedPathView,
@@ -104,21 +112,17 @@ export class FileTreeService {
   async remove(actor: Actor, { workspace_id, path, recursive }: DeleteFile): Promise<DeletedPathView> {
     const files = await this.writing.open(actor, workspace_id);
     const entries = await entriesAt(files, await files.stat(path));
-    await this.writing.begin(actor, workspace_id, path);
-    await files.remove(path, { recursive });
-    await this.writing.record(
-      actor,
-      workspace_id,
-      entries.map(entry => ({ path: entry.path, kind: 'deleted' })),
-    );
-    return { path: normalizePath(path), deleted: true };
+    return this.writing.run(actor, workspace_id, async ({ begin }) => {
+      const before = manifestOf(entries);
+      await begin([{ path: normalizePath(path), before }]);
+      await files.remove(path, { recursive });
+      return { result: { path: normalizePath(path), deleted: true }, changes: deletionsOf(before, []) };
+    });
   }
 
   /** Room for a folder and those above it, as far as they are missing. */
   private async requireFolders(workspaceId: string, files: WorkspaceFs, folder: string): Promise<void> {
-    let missing = 0;
-    for (let at = normalizePath(folder); at !== '' && !(await exists(files, at)); at = parentOf(at))
-      missing++;
+    const missing = await countMissing(files, folder);
     if (missing > 0) await this.quota.require(workspaceId, { bytes: 0, files: missing });
   }
 }
@@ -126,31 +130,8 @@ export class FileTreeService {
 /** Links and special files are not copied. */
 const isKept = ({ type }: Entry): boolean => type === 'file' || type === 'directory';
 
-/** The folder that holds a path; '' is the workspace itself. */
-function parentOf(path: string): string {
-  const normal = normalizePath(path);
-  return normal.slice(0, Math.max(0, normal.lastIndexOf('/')));
-}
-
-/** An entry and, of a folder, what it holds. */
-async function entriesAt(files: WorkspaceFs, entry: Entry): Promise<Entry[]> {
-  const entries = [entry];
-  if (entry.type !== 'directory') return entries;
-  let after: string | undefined;
-  do {
-    const listing = await files.list(entry.path, { recursive: true, after });
-    entries.push(...listing.entries);
-    after = listing.next ?? undefined;
-  } while (after !== undefined);
-  return entries;
-}
-
-async function exists(files: WorkspaceFs, path: string): Promise<boolean> {
-  try {
-    await files.stat(path);
-    return true;
-  } catch (error) {
-    if (error instanceof WorkspaceFsError && error.code === 'not_found') return false;
-    throw error;
-  }
+/** What is at a path and, of a folder, what it holds; nothing where nothing is. */
+async function everythingAt(files: WorkspaceFs, path: string): Promise<Entry[]> {
+  const there = await find(files, path);
+  return there ? entriesAt(files, there) : [];
 }

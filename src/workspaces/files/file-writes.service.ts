@@ -1,7 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
+import type { Written } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
 import { Invalid } from '../../platform/http/problem.js';
+import { countMissing } from '../changes/entries.js';
+import type { Done } from '../changes/recorded-writes.js';
 import { WorkspaceQuota } from '../changes/workspace-quota.js';
 import './file-problems.js';
 import { FileWriting, written } from './file-writing.js';
@@ -36,13 +39,12 @@ export class FileWritesService {
   async write(actor: Actor, input: WriteContent, preconditions: Preconditions = {}): Promise<WrittenView> {
     const files = await this.writing.open(actor, input.workspace_id);
     const content = decodeContent(input);
-    const room = { bytes: Buffer.byteLength(content), files: 1 };
-    const { entry, created } = await this.quota.during(input.workspace_id, room, async () => {
-      await this.writing.begin(actor, input.workspace_id, input.path);
-      return files.write(input.path, content, preconditions);
-    });
-    await this.writing.record(actor, input.workspace_id, [written(entry, created)]);
-    return { ...entry, created };
+    const room = { bytes: Buffer.byteLength(content), files: await countMissing(files, input.path) };
+    return this.quota.during(input.workspace_id, room, () =>
+      this.writing.run(actor, input.workspace_id, async ({ beforePlacing }) => {
+        return resultOf(await files.write(input.path, content, { ...preconditions, beforePlacing }));
+      }),
+    );
   }
 
   @Action({
@@ -62,14 +64,13 @@ export class FileWritesService {
     preconditions: Preconditions = {},
   ): Promise<WrittenView> {
     const files = await this.writing.open(actor, workspace_id);
-    const room = { bytes: facts.expectedBytes ?? 0, files: 1 };
-    const { entry, created } = await this.quota.during(workspace_id, room, async kept => {
-      const source = facts.expectedBytes === undefined ? kept.within(bytes) : bytes;
-      await this.writing.begin(actor, workspace_id, path);
-      return files.write(path, source, { ...facts, ...preconditions });
-    });
-    await this.writing.record(actor, workspace_id, [written(entry, created)]);
-    return { ...entry, created };
+    const room = { bytes: facts.expectedBytes ?? 0, files: await countMissing(files, path) };
+    return this.quota.during(workspace_id, room, kept =>
+      this.writing.run(actor, workspace_id, async ({ beforePlacing }) => {
+        const source = facts.expectedBytes === undefined ? kept.within(bytes) : bytes;
+        return resultOf(await files.write(path, source, { ...facts, ...preconditions, beforePlacing }));
+      }),
+    );
   }
 
   @Action({
@@ -79,17 +80,24 @@ export class FileWritesService {
     permission: 'file.write',
     input: EditFile,
     output: EditedView,
+    evidence: 'read the path, or its history',
     refuses: { ...WRITES, 409: 'The text does not occur, or occurs more than once' },
   })
   async edit(actor: Actor, input: EditFile, { ifMatch }: Preconditions = {}): Promise<EditedView> {
     const { workspace_id, path, old_text, new_text, replace_all } = input;
     const files = await this.writing.open(actor, workspace_id);
-    await this.quota.require(workspace_id, { bytes: Buffer.byteLength(new_text), files: 0 });
-    await this.writing.begin(actor, workspace_id, path);
-    const { entry, replacements } = await files.edit(path, { old_text, new_text, replace_all, ifMatch });
-    await this.writing.record(actor, workspace_id, [written(entry, false)]);
-    return { ...entry, replacements };
+    const around = <T>(growth: number, write: () => Promise<T>): Promise<T> =>
+      this.quota.during(workspace_id, { bytes: Math.max(0, growth), files: 0 }, write);
+    return this.writing.run(actor, workspace_id, async ({ beforePlacing }) => {
+      const options = { old_text, new_text, replace_all, ifMatch, beforePlacing, around };
+      const { entry, replacements } = await files.edit(path, options);
+      return { result: { ...entry, replacements }, changes: [written(entry, false)] };
+    });
   }
+}
+
+function resultOf({ entry, created }: Written): Done<WrittenView> {
+  return { result: { ...entry, created }, changes: [written(entry, created)] };
 }
 
 function decodeContent({ content, encoding }: WriteContent): string | Buffer {

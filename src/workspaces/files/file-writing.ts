@@ -1,7 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type Entry, normalizePath, type WorkspaceFs } from '#libs/workspace-fs/index.js';
+import type { Entry, WorkspaceFs } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/actor.js';
-import { type Change, ChangeLog } from '../changes/change-log.js';
+import type { Change } from '../changes/change-log.js';
+import { type Beginning, type Done, RecordedWrites } from '../changes/recorded-writes.js';
 import { writerFor } from '../changes/writer.js';
 import { WorkspaceFolders, WorkspacesStore } from '../workspaces/index.js';
 
@@ -11,21 +12,16 @@ export class FileWriting {
   constructor(
     @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
     @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
-    @Inject(ChangeLog) private readonly changes: ChangeLog,
+    @Inject(RecordedWrites) private readonly writes: RecordedWrites,
   ) {}
 
   async open(actor: Actor, id: string): Promise<WorkspaceFs> {
     return this.folders.open(await this.workspaces.require(actor, 'file.write', id));
   }
 
-  /** What is at these paths is in the history before anything else is. */
-  async begin(actor: Actor, workspaceId: string, ...paths: string[]): Promise<void> {
-    for (const path of paths)
-      await this.changes.beforeWriting(workspaceId, writerFor(actor), normalizePath(path));
-  }
-
-  record(actor: Actor, workspaceId: string, changes: readonly Change[]): Promise<void> {
-    return this.changes.record(workspaceId, writerFor(actor), changes);
+  /** As {@link RecordedWrites.run}, in the actor's name. */
+  run<T>(actor: Actor, workspaceId: string, write: (beginning: Beginning) => Promise<Done<T>>): Promise<T> {
+    return this.writes.run(workspaceId, writerFor(actor), write);
   }
 }
 

@@ -14,6 +14,7 @@ import {
   EditFile,
   FilePath,
   ListFiles,
+  MakeFolder,
   MoveFile,
   ReadContent,
   StatFile,
@@ -99,7 +100,7 @@ export class FilesController {
 
   @Serves(FileTreeService, 'mkdir')
   @Post(`${FILES}/mkdir`)
-  mkdir(@Caller() actor: Actor, @Input() input: FilePath) {
+  mkdir(@Caller() actor: Actor, @Input() input: MakeFolder) {
     return this.tree.mkdir(actor, input);
   }
 

@@ -56,6 +56,14 @@ export class DownloadFile extends StatFile {
   inline?: boolean;
 }
 
+export class MakeFolder {
+  @Field.id('The workspace')
+  workspace_id: string;
+
+  @Field.text('Path in the workspace', { ...PATH, min: 1, example: 'notes/drafts' })
+  path: string;
+}
+
 export class EditFile extends FilePath {
   @Field.text('Text to replace; must occur exactly once unless replace_all', {
     min: 1,
@@ -131,8 +139,14 @@ export class ContentView {
   @Field.integer('Last line returned', { example: 20 })
   end_line: number;
 
-  @Field.integer('Lines in the whole file', { example: 20 })
-  total_lines: number;
+  @Field.integer(
+    'Lines in the whole file; null for one of more than 32 MiB, which is read only as far as needed',
+    {
+      nullable: true,
+      example: 20,
+    },
+  )
+  total_lines: number | null;
 
   @Field.boolean('Whether lines that were asked for are left out because there are too many')
   truncated: boolean;

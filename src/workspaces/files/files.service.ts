@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import { Inject, Injectable } from '@nestjs/common';
 import {
   normalizePath,
@@ -9,6 +10,7 @@ import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
 import { DEFAULT_LIMIT, Page } from '../../platform/http/page.js';
 import { type ZippedFolder, zipFolder } from '../archives/zip-folder.js';
+import { WorkSlots } from '../sandboxes/work-slots.js';
 import { WorkspaceFolders, WorkspacesStore } from '../workspaces/index.js';
 import { cursorAfter, pathOfCursor } from './cursor.js';
 import './file-problems.js';
@@ -24,9 +26,14 @@ import {
 
 const ABSENT = { 404: 'No such workspace or path' };
 
+/** Folders that are packed at once for one workspace. */
+const MOST_ZIPS = 8;
+
 /** What is in a workspace. The folder on disk is the truth; nothing is cached. */
 @Injectable()
 export class FilesService {
+  private readonly zips = new WorkSlots(MOST_ZIPS, 'folders of this workspace are downloaded');
+
   constructor(
     @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
     @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
@@ -69,7 +76,7 @@ export class FilesService {
     permission: 'file.read',
     input: ReadContent,
     output: ContentView,
-    refuses: { ...ABSENT, 409: 'Not a text file' },
+    refuses: { ...ABSENT, 409: 'Not a text file', 413: 'The lines lie beyond the first 32 MiB' },
   })
   async read(actor: Actor, { workspace_id, path, start_line, end_line }: ReadContent): Promise<ContentView> {
     return (await this.open(actor, workspace_id)).readText(path, { start_line, end_line });
@@ -102,7 +109,20 @@ export class FilesService {
         if (!(error instanceof WorkspaceFsError && error.code === 'is_directory')) throw error;
       }
     }
-    return { name: at.slice(at.lastIndexOf('/') + 1) || workspace.name, zip: () => zipFolder(files, at) };
+    return {
+      name: at.slice(at.lastIndexOf('/') + 1) || workspace.name,
+      zip: () => this.zip(workspace.id, files, at),
+    };
+  }
+
+  private async zip(workspaceId: string, files: WorkspaceFs, path: string): Promise<Readable> {
+    const release = await this.zips.acquire(workspaceId);
+    try {
+      return (await zipFolder(files, path)).once('close', release);
+    } catch (error) {
+      release();
+      throw error;
+    }
   }
 
   private async open(actor: Actor, id: string): Promise<WorkspaceFs> {

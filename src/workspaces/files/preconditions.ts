@@ -9,9 +9,12 @@ export interface Preconditions {
 
 const ONE_ETAG = /^(\*|(W\/)?"[^"]*")$/;
 
-/** What a request asks for; a condition that cannot be kept is refused, never passed over. */
+/** What a request asks for; what cannot be kept to is refused, never passed over. */
 export function preconditionsOf(headers: IncomingHttpHeaders): Preconditions {
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers;
+  // RFC 9110 section 14.5: who sends a part must not have it taken for the whole.
+  if (headers['content-range'] !== undefined)
+    throw new BadRequest('Content-Range is not taken: send the whole file without it');
   if (ifMatch !== undefined && !ONE_ETAG.test(ifMatch))
     throw new BadRequest('If-Match takes one ETag, in its quotes, or *');
   if (ifNoneMatch !== undefined && ifNoneMatch !== '*')

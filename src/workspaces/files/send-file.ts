@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import mime from 'mime';
 import type { OpenFile } from '#libs/workspace-fs/index.js';
 import { type ByteRange, rangeOf } from './byte-range.js';
-import { contentDisposition, isHarmless } from './content-disposition.js';
+import { contentDisposition, isHarmless, isShownAsText } from './content-disposition.js';
 
 /** What is read at once: a stream costs more than the bytes do. */
 const SMALL_BYTES = 256 * 1024;
@@ -39,7 +39,8 @@ export async function sendFile(
 
 function headersOf({ entry: { path, size } }: OpenFile, range: ByteRange | undefined, inline: boolean) {
   // With a slash before it: a bare name without a dot would be taken for an extension.
-  const type = mime.getType(`/${path}`) ?? 'application/octet-stream';
+  const known = mime.getType(`/${path}`) ?? 'application/octet-stream';
+  const type = inline && isShownAsText(known) ? 'text/plain' : known;
   const kind = inline && isHarmless(type) ? 'inline' : 'attachment';
   return {
     'content-type': type.startsWith('text/') ? `${type}; charset=utf-8` : type,

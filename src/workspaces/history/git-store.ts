@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { SandboxRequest, SandboxResult } from '#libs/sandbox/index.js';
+import { SandboxFailure, type SandboxRequest, type SandboxResult } from '#libs/sandbox/index.js';
 import { Config } from '../../platform/config/config.js';
 import { newId } from '../../platform/database/database.js';
 import { Gone, Unavailable } from '../../platform/http/problem.js';
@@ -42,7 +42,7 @@ export class GitStore {
   async fault(): Promise<string | null> {
     if (this.config.historyDays === 0) return 'The history of files is switched off here (HISTORY_DAYS=0)';
     if (this.known && (this.known.fault === null || this.known.until > Date.now())) return this.known.fault;
-    const fault = await this.look();
+    const fault = await this.look().catch(faultOf);
     this.known = { fault, until: Date.now() + FAULT_MS };
     return fault;
   }
@@ -147,6 +147,12 @@ export class GitStore {
     if (exit_code === 0) return null;
     return exit_code === NOT_FOUND ? GIT_MISSING : `git does not work here: it ended with code ${exit_code}`;
   }
+}
+
+/** Where no sandbox can be had there is no history, and that is no reason to refuse anything else. */
+function faultOf(error: unknown): string {
+  if (error instanceof SandboxFailure) return `There is no history of files here: ${error.message}`;
+  throw error;
 }
 
 /** The beginning of a stream, and what follows it where that is not all. */

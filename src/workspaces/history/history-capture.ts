@@ -4,6 +4,7 @@ import { Config } from '../../platform/config/config.js';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import { Log } from '../../platform/log/log.js';
 import type { LoggedChange } from '../changes/change-log.js';
+import { RecordedWrites } from '../changes/recorded-writes.js';
 import { WorkspaceFolders } from '../workspaces/index.js';
 import { commitCommand } from './commit-stream.js';
 import { type Draft, draftsOf, treeChanges } from './draft.js';
@@ -37,6 +38,7 @@ export class HistoryCapture {
     @Inject(Database) private readonly database: Database,
     @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
     @Inject(VersionsStore) private readonly versions: VersionsStore,
+    @Inject(RecordedWrites) private readonly writes: RecordedWrites,
     @Inject(GitStore) private readonly git: GitStore,
     @Inject(Log) private readonly log: Log,
   ) {}
@@ -44,6 +46,7 @@ export class HistoryCapture {
   /** When it returns, all that the log has now is in the history; 503 where there is none. */
   async upToDate(workspaceId: string): Promise<void> {
     await this.git.require();
+    await this.writes.catchUp(workspaceId);
     const newest = await this.versions.newestPending(workspaceId);
     while (await this.versions.isBehind(workspaceId, newest)) await this.oneRound(workspaceId);
   }

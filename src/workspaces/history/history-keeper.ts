@@ -1,8 +1,10 @@
 import { BeforeApplicationShutdown, Inject, Injectable, OnModuleInit } from '@nestjs/common';
+import { type RawBuilder, sql } from 'kysely';
 import { Database, newId } from '../../platform/database/database.js';
+import { isOutage } from '../../platform/database/outage.js';
 import { Log } from '../../platform/log/log.js';
 import { defineJob, JobQueue } from '../../platform/queue/job-queue.js';
-import { ChangeLog, MELTING_MS } from '../changes/change-log.js';
+import { ChangeLog, type Keeper, MELTING_MS } from '../changes/change-log.js';
 import type { Writer } from '../changes/writer.js';
 import { GitStore } from './git-store.js';
 import { HistoryCapture } from './history-capture.js';
@@ -19,7 +21,7 @@ const PATIENCE_MS = MELTING_MS + 200;
  * written over them, at once.
  */
 @Injectable()
-export class HistoryKeeper implements OnModuleInit, BeforeApplicationShutdown {
+export class HistoryKeeper implements Keeper, OnModuleInit, BeforeApplicationShutdown {
   private readonly timers = new Map<string, NodeJS.Timeout>();
 
   constructor(
@@ -34,7 +36,7 @@ export class HistoryKeeper implements OnModuleInit, BeforeApplicationShutdown {
 
   onModuleInit(): void {
     this.changes.onRecorded(workspaceId => this.captureSoon(workspaceId));
-    this.changes.keepWith((workspaceId, writer, path) => this.keep(workspaceId, writer, path));
+    this.changes.keepWith(this);
   }
 
   /** What was not asked for yet is found by a chore. */
@@ -42,12 +44,23 @@ export class HistoryKeeper implements OnModuleInit, BeforeApplicationShutdown {
     for (const timer of this.timers.values()) clearTimeout(timer);
   }
 
-  /** A history that cannot be had must not keep anybody from writing. */
-  private async keep(workspaceId: string, writer: Writer, path: string | undefined): Promise<void> {
+  async risk(workspaceId: string, writer: Writer, paths: readonly string[]): Promise<RawBuilder<boolean>> {
+    // Where that cannot be told, keep() finds out, and says so.
+    const fault = await this.git.fault().catch(() => undefined);
+    if (fault === undefined) return sql<boolean>`true`;
+    if (fault !== null) return sql<boolean>`false`;
+    return this.versions.isAtRisk(workspaceId, writer, paths);
+  }
+
+  /**
+   * A history that cannot be had must not keep anybody from writing; but while the database is away, nothing is overwritten:
+   * it will be back.
+   */
+  async keep(workspaceId: string): Promise<void> {
     try {
-      if ((await this.git.fault()) !== null) return;
-      if (await this.versions.isAtRisk(workspaceId, writer, path)) await this.capture.upToDate(workspaceId);
+      if ((await this.git.fault()) === null) await this.capture.upToDate(workspaceId);
     } catch (error) {
+      if (isOutage(error)) throw error;
       this.log.error({ err: error, workspace_id: workspaceId }, 'what is overwritten is not in the history');
     }
   }

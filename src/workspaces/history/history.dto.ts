@@ -10,10 +10,13 @@ export class ListHistory extends PageInput {
   @Field.id('The workspace')
   workspace_id: string;
 
-  @Field.text('A file, or a folder: what is below it; absent: the whole workspace', {
-    ...PATH,
-    optional: true,
-  })
+  @Field.text(
+    'A file, or a folder: what is below it; also from before it was moved there; absent: the whole workspace',
+    {
+      ...PATH,
+      optional: true,
+    },
+  )
   path?: string;
 
   @Field.id('Only what this run of an agent wrote', { optional: true })

@@ -135,6 +135,7 @@ export class HistoryService {
     permission: 'file.write',
     input: RestoreFile,
     output: WrittenView,
+    evidence: 'read the path, or its history',
     refuses: {
       ...ABSENT,
       409: 'The content was not kept, or something else is at the path',

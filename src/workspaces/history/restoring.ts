@@ -1,7 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Entry, WorkspaceFs, WriteOptions } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/actor.js';
-import { type Change, ChangeLog } from '../changes/change-log.js';
+import { countMissing } from '../changes/entries.js';
+import { manifestOf } from '../changes/intent.js';
+import { RecordedWrites } from '../changes/recorded-writes.js';
 import { WorkspaceQuota } from '../changes/workspace-quota.js';
 import { writerFor } from '../changes/writer.js';
 
@@ -19,7 +21,7 @@ type Conditions = Pick<WriteOptions, 'ifMatch' | 'ifNoneMatch'>;
 export class Restoring {
   constructor(
     @Inject(WorkspaceQuota) private readonly quota: WorkspaceQuota,
-    @Inject(ChangeLog) private readonly changes: ChangeLog,
+    @Inject(RecordedWrites) private readonly writes: RecordedWrites,
   ) {}
 
   async write(
@@ -29,16 +31,24 @@ export class Restoring {
     { path, content, executable }: Earlier,
     conditions: Conditions,
   ): Promise<{ entry: Entry; created: boolean }> {
-    await this.quota.require(workspaceId, { bytes: content.byteLength, files: 1 });
-    await this.changes.beforeWriting(workspaceId, writerFor(actor), path);
-    const written = await files.write(path, content, { ...conditions, executable });
-    const { size, etag } = written.entry;
-    const kind = written.created ? 'created' : 'modified';
-    await this.record(actor, workspaceId, [{ path: written.entry.path, kind, size, etag }]);
-    return written;
+    const room = { bytes: content.byteLength, files: await countMissing(files, path) };
+    return this.quota.during(workspaceId, room, () =>
+      this.writes.run(workspaceId, writerFor(actor), async ({ beforePlacing }) => {
+        const written = await files.write(path, content, { ...conditions, executable, beforePlacing });
+        const { size, etag } = written.entry;
+        const kind = written.created ? 'created' : 'modified';
+        return { result: written, changes: [{ path: written.entry.path, kind, size, etag }] };
+      }),
+    );
   }
 
-  record(actor: Actor, workspaceId: string, changes: readonly Change[]): Promise<void> {
-    return this.changes.record(workspaceId, writerFor(actor), changes);
+  /** Removes a file, a link or an empty folder. */
+  async remove(actor: Actor, workspaceId: string, files: WorkspaceFs, entry: Entry): Promise<void> {
+    const { path } = entry;
+    await this.writes.run(workspaceId, writerFor(actor), async ({ begin }) => {
+      await begin([{ path, before: manifestOf([entry]) }]);
+      await files.remove(path);
+      return { result: undefined, changes: [{ path, kind: 'deleted' }] };
+    });
   }
 }

@@ -1,5 +1,6 @@
-import { type Entry, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import type { WorkspaceFs } from '#libs/workspace-fs/index.js';
 import { Conflict } from '../../platform/http/problem.js';
+import { find } from '../changes/entries.js';
 import type { RunFile } from './run-files.js';
 
 const MOST_NAMED = 20;
@@ -62,15 +63,4 @@ function named(paths: readonly string[]): string {
   const shown = paths.slice(0, MOST_NAMED).map(path => JSON.stringify(path));
   const more = paths.length - shown.length;
   return shown.join(', ') + (more > 0 ? ` and ${more} more` : '');
-}
-
-/** What is at a path; null where nothing can be. */
-export async function find(files: WorkspaceFs, path: string): Promise<Entry | null> {
-  try {
-    return await files.stat(path);
-  } catch (error) {
-    if (error instanceof WorkspaceFsError && ['not_found', 'not_directory', 'symlink'].includes(error.code))
-      return null;
-    throw error;
-  }
 }

@@ -2,19 +2,21 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/actor.js';
+import { AdvisoryLocks } from '../../platform/database/advisory-locks.js';
 import { Database } from '../../platform/database/database.js';
 import { Conflict } from '../../platform/http/problem.js';
+import { find } from '../changes/entries.js';
 import { type VisibleWorkspace, WorkspaceFolders } from '../workspaces/index.js';
 import { GitStore } from './git-store.js';
 import { HistoryCapture } from './history-capture.js';
 import { Restoring } from './restoring.js';
-import { changedSince, find, isAbsent, planFor, type Restorable, refusal } from './rollback-plan.js';
+import { changedSince, isAbsent, planFor, type Restorable, refusal } from './rollback-plan.js';
 import type { RevertedFileView, RevertedView } from './run-files.dto.js';
 import { RunFiles } from './run-files.js';
 import { Slots } from './slots.js';
 
 const MOST_BYTES = 64 * 1024 * 1024;
-/** Each holds a connection of the database while it lasts. */
+/** Each holds a connection for its lock while it lasts. */
 const AT_ONCE = 2;
 
 /** A run with those that it handed tasks to. */
@@ -30,6 +32,7 @@ export class RunRollback {
 
   constructor(
     @Inject(Database) private readonly database: Database,
+    @Inject(AdvisoryLocks) private readonly locks: AdvisoryLocks,
     @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
     @Inject(HistoryCapture) private readonly capture: HistoryCapture,
     @Inject(GitStore) private readonly git: GitStore,
@@ -48,12 +51,9 @@ export class RunRollback {
     skipChanged: boolean,
   ): Promise<RevertedView> {
     await this.git.require();
+    // One at a time, in whatever process: the second finds nothing left to do.
     return this.slots.use(() =>
-      this.database.transaction(async unit => {
-        // One at a time, in whatever process: the second finds nothing left to do.
-        await sql`select pg_advisory_xact_lock(hashtextextended(${`rollback:${workspace.id}`}, 0))`.execute(
-          unit.tables(),
-        );
+      this.locks.hold(`rollback:${workspace.id}`, async () => {
         await this.requireWhole(workspace.id, runs.startedAt);
         await this.capture.upToDate(workspace.id);
         return this.revert(actor, workspace, runs.ids, skipChanged);
@@ -123,8 +123,7 @@ export class RunRollback {
     const now = await find(files, path);
     if (!now) return;
     if (now.etag !== etag) throw changedSince([path]);
-    await files.remove(path);
-    await this.restoring.record(actor, workspaceId, [{ path, kind: 'deleted' }]);
+    await this.restoring.remove(actor, workspaceId, files, now);
   }
 
   /** Removes links that the run made, and folders that are empty now, the innermost first. */
@@ -142,8 +141,7 @@ export class RunRollback {
       const now = await find(files, path);
       if (now?.type !== 'directory' && now?.type !== 'symlink') continue;
       try {
-        await files.remove(path);
-        await this.restoring.record(actor, workspaceId, [{ path, kind: 'deleted' }]);
+        await this.restoring.remove(actor, workspaceId, files, now);
       } catch (error) {
         // Something of somebody else's is in it.
         if (!(error instanceof WorkspaceFsError && ['not_empty', 'not_found'].includes(error.code)))

@@ -27,9 +27,16 @@ export function unifiedDiff(printed: string, before: string | null, after: strin
   return {
     diff: `--- ${names[0]}\n+++ ${names[1]}\n${hunks}`,
     binary: false,
-    additions: hunks.match(/^\+/gm)?.length ?? 0,
-    deletions: hunks.match(/^-/gm)?.length ?? 0,
+    additions: linesWith('+', hunks),
+    deletions: linesWith('-', hunks),
   };
+}
+
+/** How many lines begin with a sign. Only git's line ends count, not the others that a text may hold. */
+function linesWith(sign: '+' | '-', hunks: string): number {
+  let count = 0;
+  for (let at = hunks.indexOf(`\n${sign}`); at !== -1; at = hunks.indexOf(`\n${sign}`, at + 2)) count++;
+  return count;
 }
 
 /** What git prints before the first hunk. */

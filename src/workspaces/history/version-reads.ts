@@ -1,8 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { Database } from '../../platform/database/database.js';
 import { NotFound } from '../../platform/http/problem.js';
 import type { VersionRow } from './draft.js';
+import { isAtOrBelow, versionsBeforeMoves } from './version-lineage.js';
 
 interface VersionFilter {
   readonly path: string;
@@ -11,33 +12,29 @@ interface VersionFilter {
   readonly limit: number;
 }
 
-/** Characters of a path that the index of folders has. */
-const INDEXED = 200;
-/** Sorts after all that may follow a beginning. */
-const LAST = '\u{10ffff}'.repeat(4);
-
 /** Questions about versions. */
 @Injectable()
 export class VersionReads {
   constructor(@Inject(Database) private readonly database: Database) {}
 
-  /** Newest first: of a file, of what is below a folder, or (path '') of all. */
+  /**
+   * Newest first: of a file, of what is below a folder, or (path '') of all. Those from before a file was moved there from
+   * elsewhere are among them.
+   */
   async list(workspaceId: string, { path, runId, before, limit }: VersionFilter): Promise<VersionRow[]> {
-    const start = [...`${path}/`].slice(0, INDEXED).join('');
-    const { rows } = await sql<VersionRow>`
+    const page = (where: RawBuilder<unknown>) => sql`(
       select * from file_version
-      where workspace_id = ${workspaceId}
-        and ${
-          path === ''
-            ? sql`true`
-            : sql`(md5(path) = md5(${path}) and path = ${path}
-          or left(path, ${sql.lit(INDEXED)}) collate "C" >= ${start}
-            and left(path, ${sql.lit(INDEXED)}) collate "C" <= ${start + LAST}
-            and starts_with(path, ${`${path}/`}))`
-        }
+      where workspace_id = ${workspaceId} and ${where}
         and ${runId === undefined ? sql`true` : sql`run_id = ${runId}::uuid`}
         and ${before === undefined ? sql`true` : sql`seq < ${before}::bigint`}
-      order by seq desc limit ${limit}`.execute(this.database.tables());
+      order by seq desc limit ${limit})`;
+    const pages =
+      path === ''
+        ? page(sql`true`)
+        : sql`${page(isAtOrBelow(sql`path`, path))}
+            union ${page(sql`seq in (${versionsBeforeMoves(workspaceId, path)})`)}`;
+    const { rows } = await sql<VersionRow>`
+      select * from (${pages}) as versions order by seq desc limit ${limit}`.execute(this.database.tables());
     return rows;
   }
 

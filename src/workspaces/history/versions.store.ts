@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { Database, newId, type UnitOfWork } from '../../platform/database/database.js';
 import { type LoggedChange, MELTING_MS } from '../changes/change-log.js';
 import type { Writer } from '../changes/writer.js';
@@ -39,19 +39,19 @@ export class VersionsStore {
   }
 
   /**
-   * Whether a write to `path` (absent: anywhere) could destroy what is not in the history yet. What the same writer did
-   * just now does not count: it melts with what comes.
+   * A condition: whether a write at `paths` or below them (none: anywhere) could destroy what is not in the history yet. What
+   * the same writer did just now does not count: it melts with what comes.
    */
-  async isAtRisk(workspaceId: string, writer: Writer, path: string | undefined): Promise<boolean> {
-    const { rows } = await sql<{ risk: boolean }>`
-      select not exists (select from workspace_history where workspace_id = ${workspaceId} and complete)
-        or exists (
-          select from workspace_change c where workspace_id = ${workspaceId} and not captured
-            and (${path ?? null}::text is null or path = ${path ?? null} or starts_with(path, ${`${path}/`}))
-            and not (writer_type = ${writer.type} and writer_id = ${writer.id} and id is null
-              and created_at > now() - ${MELTING_MS} * interval '1 millisecond')
-        ) as risk`.execute(this.database.tables());
-    return rows[0]?.risk ?? true;
+  isAtRisk(workspaceId: string, writer: Writer, paths: readonly string[]): RawBuilder<boolean> {
+    const there = paths.map(path => sql`c.path = ${path} or starts_with(c.path, ${`${path}/`})`);
+    const isAnywhere = paths.length === 0 || paths.includes('');
+    return sql<boolean>`(not exists (select from workspace_history where workspace_id = ${workspaceId} and complete)
+      or exists (
+        select from workspace_change c where c.workspace_id = ${workspaceId} and not c.captured
+          and (${isAnywhere ? sql`true` : sql.join(there, sql` or `)})
+          and not (c.writer_type = ${writer.type} and c.writer_id = ${writer.id} and c.id is null
+            and c.created_at > now() - ${MELTING_MS} * interval '1 millisecond')
+      ))`;
   }
 
   /** How far it is; nobody else brings anything into it until the unit of work ends. Null: the workspace is gone. */
@@ -91,8 +91,9 @@ export class VersionsStore {
       select v.id, v.path, v.kind, v.etag, v.blob, v.executable
       from jsonb_array_elements_text(${JSON.stringify([...new Set(paths)])}::jsonb) as p(path), lateral (
         select * from file_version v
-        where v.workspace_id = ${workspaceId} and md5(v.path) = md5(p.path) and v.path = p.path
-        order by v.seq + 0 desc limit 1
+        -- Put so that only the index by path gives this order: the others lead through all versions of the workspace.
+        where v.workspace_id = ${workspaceId} and md5(v.path) between md5(p.path) and md5(p.path) and v.path = p.path
+        order by md5(v.path) desc, v.seq desc limit 1
       ) v`.execute(unit.tables());
     return new Map(rows.map(head => [head.path, head]));
   }
@@ -103,7 +104,8 @@ export class VersionsStore {
     const { rows } = await sql<{ seq: string }>`
       update workspace_change c set captured = true
       from jsonb_to_recordset(${given}::jsonb) as g(seq bigint, kind text, etag text)
-      where c.seq = g.seq and c.kind = g.kind and c.etag is not distinct from g.etag and not c.captured
+      where c.seq = g.seq and c.kind = g.kind and c.etag is not distinct from g.etag
+        and c.captured::int = 0 -- not by the index of those that are not, of which statistics may know none
       returning c.seq`.execute(unit.tables());
     return new Set(rows.map(({ seq }) => seq));
   }

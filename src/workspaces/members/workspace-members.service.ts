@@ -54,7 +54,8 @@ export class WorkspaceMembersService implements OnModuleInit {
   @Action({
     name: 'workspace_member_put',
     summary: 'Add a member of the organization to a workspace, or change their role in it',
-    effect: 'write',
+    effect: 'expose',
+    consequence: 'They may then do whatever this role may in the workspace.',
     permission: 'workspace.members',
     input: PutWorkspaceMember,
     output: WorkspaceMemberView,
@@ -75,6 +76,7 @@ export class WorkspaceMembersService implements OnModuleInit {
     name: 'workspace_member_remove',
     summary: 'Take somebody out of a workspace; their access by name ends at once',
     effect: 'destructive',
+    consequence: 'They lose access at once; they can be added again.',
     permission: 'workspace.members',
     input: WorkspaceMemberId,
     output: WorkspaceMemberRemovedView,

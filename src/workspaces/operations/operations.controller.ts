@@ -2,15 +2,19 @@ import { Controller, Get, Inject, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
+import { EventStreams } from '../../platform/http/event-streams.js';
 import { Input } from '../../platform/http/input.js';
 import { Serves } from '../../platform/http/serves.js';
-import { EventStream, resumeAfter } from '../../platform/http/sse.js';
+import { resumeAfter } from '../../platform/http/sse.js';
 import { OperationId, WatchOperation } from './operations.dto.js';
 import { OperationsService } from './operations.service.js';
 
 @Controller()
 export class OperationsController {
-  constructor(@Inject(OperationsService) private readonly operations: OperationsService) {}
+  constructor(
+    @Inject(OperationsService) private readonly operations: OperationsService,
+    @Inject(EventStreams) private readonly streams: EventStreams,
+  ) {}
 
   @Serves(OperationsService, 'read')
   @Get('/api/operations/:id')
@@ -27,7 +31,8 @@ export class OperationsController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const follow = await this.operations.events(actor, input);
-    await EventStream.carry(reply, signal => follow(resumeAfter(request, input.after), signal));
+    const after = resumeAfter(request, input.after);
+    await this.streams.carry({ request, reply }, signal => follow(after, signal));
   }
 
   @Serves(OperationsService, 'cancel')

@@ -39,7 +39,7 @@ export class OperationView {
   bytes_total: number | null;
 
   @Field.text(
-    'What is left out: members, secrets and what is live, and the paths of links and special files',
+    'What is left out: members, chats, share links and the like, and the paths of links and special files',
     {
       list: true,
       example: ['members'],

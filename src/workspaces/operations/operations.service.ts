@@ -4,7 +4,8 @@ import type { Actor } from '../../platform/access/actor.js';
 import { requireScope, type WorkspacePermission } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
 import { Subject } from '../../platform/actions/subject.js';
-import { Forbidden, NotFound, problemOf } from '../../platform/http/problem.js';
+import { Database } from '../../platform/database/database.js';
+import { Forbidden, NotFound, unseenAs } from '../../platform/http/problem.js';
 import type { ServerEvent } from '../../platform/http/sse.js';
 import { Signals } from '../../platform/signals/signals.js';
 import { WakeUp } from '../../platform/signals/wake-up.js';
@@ -16,6 +17,7 @@ import { isOver, type OperationRow, OperationsStore, operationTopic } from './op
 @Injectable()
 export class OperationsService {
   constructor(
+    @Inject(Database) private readonly database: Database,
     @Inject(OperationsStore) private readonly operations: OperationsStore,
     @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
     @Inject(Signals) private readonly signals: Signals,
@@ -59,12 +61,16 @@ export class OperationsService {
     permission: 'workspace.read',
     input: OperationId,
     output: OperationView,
+    commitsAnswer: true,
     refuses: { 404: 'No such operation' },
   })
   async cancel(actor: Actor, { id }: OperationId): Promise<OperationView> {
     const row = await this.require(actor, id);
     if (row.actor_id !== actor.id) throw new Forbidden('Only who began an operation can cancel it');
-    return operationView((await this.operations.change(id, sql`cancel_requested = true`)) ?? row);
+    return this.database.transaction(async unit => {
+      const changed = await this.operations.change(id, sql`cancel_requested = true`, unit);
+      return unit.answers(operationView(changed ?? row));
+    });
   }
 
   private async *follow(id: string, after: number, signal: AbortSignal): AsyncGenerator<ServerEvent[]> {
@@ -103,12 +109,7 @@ export class OperationsService {
     requireScope(actor, 'workspace.read');
     const row = await this.operations.find(id);
     if (!row) throw new NotFound('No such operation');
-    try {
-      await this.workspaces.require(actor, 'workspace.read', row.source_id);
-    } catch (error) {
-      if (problemOf(error)?.status === 404) throw new NotFound('No such operation');
-      throw error;
-    }
+    await unseenAs('No such operation', this.workspaces.require(actor, 'workspace.read', row.source_id));
     return row;
   }
 }

@@ -9,6 +9,7 @@ export interface OperationRow {
   readonly kind: string;
   readonly status: (typeof OPERATION_STATUSES)[number];
   readonly actor_id: string;
+  readonly organization_id: string;
   readonly source_id: string;
   readonly target_id: string;
   readonly visibility: string;
@@ -39,11 +40,22 @@ export class OperationsStore {
     return rows[0];
   }
 
+  /** How many of an organization are not over. */
+  async underWayIn(organizationId: string): Promise<number> {
+    const { rows } = await sql<{ count: number }>`
+      select count(*)::int as count from operation
+      where organization_id = ${organizationId} and status in ('queued', 'running')`.execute(
+      this.database.tables(),
+    );
+    return rows[0]?.count ?? 0;
+  }
+
   async add(
     unit: UnitOfWork,
-    row: Pick<OperationRow, 'id' | 'kind' | 'actor_id' | 'source_id' | 'target_id' | 'visibility'> & {
-      organization_id: string;
-    },
+    row: Pick<
+      OperationRow,
+      'id' | 'kind' | 'actor_id' | 'organization_id' | 'source_id' | 'target_id' | 'visibility'
+    >,
   ): Promise<void> {
     await sql`insert into operation
       (id, kind, status, actor_id, organization_id, source_id, target_id, visibility, created_at)

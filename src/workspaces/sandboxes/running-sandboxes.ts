@@ -6,6 +6,8 @@ import { Database, newId } from '../../platform/database/database.js';
 import { Conflict } from '../../platform/http/problem.js';
 import { Log } from '../../platform/log/log.js';
 import { Maintenance } from '../../platform/maintenance/maintenance.js';
+import { Metrics } from '../../platform/metrics/metrics.js';
+import { LiveProcesses } from '../../platform/signals/live-processes.js';
 import { Signals } from '../../platform/signals/signals.js';
 
 const LEASE_SECONDS = 60;
@@ -82,9 +84,15 @@ export class RunningSandboxes implements OnModuleInit, BeforeApplicationShutdown
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(Signals) private readonly signals: Signals,
+    @Inject(LiveProcesses) private readonly processes: LiveProcesses,
     @Inject(Maintenance) private readonly maintenance: Maintenance,
     @Inject(Log) private readonly log: Log,
-  ) {}
+    @Inject(Metrics) metrics: Metrics,
+  ) {
+    metrics.gauge({ name: 'atelier_sandboxes_running', help: 'Sandboxes that run in this process.' }, () => [
+      { labels: {}, value: this.own.size },
+    ]);
+  }
 
   onModuleInit(): void {
     this.maintenance.every(TIDY_MS, 'forget_lost_sandboxes', () => this.forgetLost());
@@ -117,8 +125,8 @@ export class RunningSandboxes implements OnModuleInit, BeforeApplicationShutdown
     };
     const shown = started.claim ? Promise.resolve() : this.write(this.insert(id, started));
     try {
-      const signal = started.signal ? AbortSignal.any([started.signal, stop.signal]) : stop.signal;
-      return await work(signal, measuredBy);
+      const ends = [stop.signal, this.processes.inTouch, ...(started.signal ? [started.signal] : [])];
+      return await work(AbortSignal.any(ends), measuredBy);
     } finally {
       this.own.delete(id);
       this.write(shown.then(() => this.remove(id)));

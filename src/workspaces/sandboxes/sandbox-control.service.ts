@@ -37,6 +37,8 @@ export class SandboxControlService {
     name: 'sandbox_end',
     summary: 'End what runs in a sandbox, with all its processes',
     effect: 'destructive',
+    consequence:
+      'Processes are killed, and what they had only in memory or outside the workspace is lost; the files of the workspace stay.',
     permission: 'code.run',
     input: SandboxRef,
     output: DeletedView,

@@ -1,7 +1,10 @@
+import path from 'node:path';
 import { Inject, Injectable, OnApplicationBootstrap } from '@nestjs/common';
 import { proxyVariables, startRelay } from '#libs/egress-proxy/index.js';
 import {
+  closedFolder,
   type OutputChunk,
+  openingOf,
   type SandboxDriver,
   SandboxFailure,
   SandboxRefusal,
@@ -20,6 +23,7 @@ import { EgressSockets, type OpenEgress } from '../egress/egress-sockets.js';
 import { type VisibleWorkspace, WorkspaceFolders } from '../workspaces/index.js';
 import { isolationOf } from './driver.js';
 import { type Gauge, RunningSandboxes, type SandboxCaller } from './running-sandboxes.js';
+import { SandboxPlaces } from './sandbox-places.js';
 import type { ScriptResult } from './script-result.js';
 import { type OpenShell, Shell, type ShellUse } from './shell.js';
 
@@ -72,6 +76,7 @@ export class SandboxesService implements OnApplicationBootstrap {
     @Inject(EgressSockets) private readonly egress: EgressSockets,
     @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
     @Inject(RunningSandboxes) private readonly running: RunningSandboxes,
+    @Inject(SandboxPlaces) private readonly places: SandboxPlaces,
     @Inject(Log) private readonly log: Log,
   ) {
     const { driver, nodeFolder } = isolationOf(config);
@@ -85,6 +90,18 @@ export class SandboxesService implements OnApplicationBootstrap {
     if (!check.ok) this.log.warn({ driver: this.driver.name }, `code will not run: ${check.reason}`);
     else if (!this.driver.isolated)
       this.log.warn({ driver: this.driver.name }, 'code runs without isolation');
+    this.warnOfClosedFolder();
+  }
+
+  /** Commands run as users of their own, who have to get to the workspace; a Docker engine brings them there. */
+  private warnOfClosedFolder(): void {
+    if (process.getuid?.() !== 0 || this.driver.name === 'docker') return;
+    const closed = closedFolder(path.resolve(this.config.dataDir));
+    if (closed === undefined) return;
+    this.log.warn(
+      { driver: this.driver.name },
+      `commands and the history of files need a way to DATA_DIR, and ${closed} keeps other users out: ${openingOf(closed)}`,
+    );
   }
 
   /** 503 with what to do about it where no sandbox can be had. */
@@ -93,6 +110,18 @@ export class SandboxesService implements OnApplicationBootstrap {
     request: ScriptRequest,
   ): Promise<ScriptResult> {
     await this.requireDriver();
+    const leave = await this.places.acquire(workspace.id, request.signal);
+    try {
+      return await this.runScriptNow(workspace, request);
+    } finally {
+      leave();
+    }
+  }
+
+  private async runScriptNow(
+    workspace: Pick<VisibleWorkspace, 'id' | 'number'>,
+    request: ScriptRequest,
+  ): Promise<ScriptResult> {
     const seconds = request.seconds ?? this.config.sandboxSeconds;
     const { script: command, caller = { kind: 'service', id: null }, signal } = request;
     const place = await this.prepare(workspace, caller, request.actions);
@@ -132,17 +161,25 @@ export class SandboxesService implements OnApplicationBootstrap {
       kind: 'session',
       signal: undefined,
     } as const;
-    const claim = name === undefined ? undefined : await this.running.claim(started, name);
-    const { place, session } = await this.openPlace(workspace, caller, actions).catch(async error => {
+    const leave = await this.places.acquire(workspace.id);
+    let claim: Awaited<ReturnType<RunningSandboxes['claim']>> | undefined;
+    let opened: Awaited<ReturnType<SandboxesService['openPlace']>>;
+    try {
+      claim = name === undefined ? undefined : await this.running.claim(started, name);
+      opened = await this.openPlace(workspace, caller, actions);
+    } catch (error) {
+      leave();
       await claim?.release();
       throw error;
-    });
+    }
+    const { place, session } = opened;
     const shown = this.running.showing({ ...started, claim }, (stop, measuredBy) => {
       measuredBy(() => session.usage());
       stop.addEventListener('abort', () => void session.end(), { once: true });
       return session.ended;
     });
     void shown
+      .finally(leave)
       .then(place.close)
       .catch(error => this.log.warn({ err: error }, 'a session left something behind'));
     return { session, takeRefused: place.takeRefused };
@@ -220,7 +257,8 @@ export class SandboxesService implements OnApplicationBootstrap {
   ): Promise<string | null> {
     if (!this.driver.isolated || !(await this.driver.check()).ok) return null;
     const place = { workspace: this.folders.pathOf(workspace), owner: this.folders.ownerOf(workspace) };
-    const result = await this.runIfPossible({ ...request, ...place, limits: LOOK_LIMITS });
+    const run = () => this.runIfPossible({ ...request, ...place, limits: LOOK_LIMITS });
+    const result = await this.places.look(workspace.id, run, request.signal);
     if (!result) return null;
     const { ended_by, exit_code, truncated, stdout, stderr } = result;
     const isComplete = ended_by === 'exit' && exit_code !== null && !truncated && stderr === '';

@@ -4,8 +4,10 @@ import { FileInvitationsController } from './invitations/file-invitations.contro
 import { FileInvitationsService } from './invitations/file-invitations.service.js';
 import { FileInvitationsStore } from './invitations/file-invitations.store.js';
 import { InvitationMail } from './invitations/invitation-mail.js';
-import { InvitationPageController } from './invitations/invitation-page.controller.js';
 import { InvitedFilesService } from './invitations/invited-files.service.js';
+import { FileInvitationPagesController } from './invitations/pages/invitation-pages.controller.js';
+import { InvitationPages } from './invitations/pages/invitation-pages.js';
+import { InvitedFilesPages } from './invitations/pages/invited-files-pages.js';
 import { ExposedLinks } from './links/exposed-links.js';
 import { LinkSeal } from './links/link-seal.js';
 import { LinkViews } from './links/link-views.js';
@@ -15,6 +17,7 @@ import { OutsideWrites } from './outside-writes.js';
 import { ShareController } from './share.controller.js';
 import { Browsing } from './visits/browsing.js';
 import { Dropping } from './visits/dropping.js';
+import { Renderings } from './visits/renderings.js';
 import { ShareOrigin } from './visits/share-origin.js';
 import { VisitorPass } from './visits/visitor-pass.js';
 import { VisitorsController } from './visits/visitors.controller.js';
@@ -28,7 +31,7 @@ export const shareControllers = [
   ShareController,
   VisitorsController,
   FileInvitationsController,
-  InvitationPageController,
+  FileInvitationPagesController,
 ];
 
 export const shareProviders = [
@@ -44,9 +47,12 @@ export const shareProviders = [
   VisitorPass,
   VisitsService,
   Browsing,
+  Renderings,
   Dropping,
   FileInvitationsStore,
   FileInvitationsService,
   InvitedFilesService,
   InvitationMail,
+  InvitationPages,
+  InvitedFilesPages,
 ];

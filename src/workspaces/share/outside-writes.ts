@@ -1,7 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { WorkspaceFs, WriteOptions, Written } from '#libs/workspace-fs/index.js';
 import { TooLarge } from '../../platform/http/problem.js';
-import { ChangeLog } from '../changes/change-log.js';
+import { countMissing } from '../changes/entries.js';
+import { RecordedWrites } from '../changes/recorded-writes.js';
 import { NoRoom, WorkspaceQuota } from '../changes/workspace-quota.js';
 import type { Writer } from '../changes/writer.js';
 
@@ -18,7 +19,7 @@ interface Destination {
 export class OutsideWrites {
   constructor(
     @Inject(WorkspaceQuota) private readonly quota: WorkspaceQuota,
-    @Inject(ChangeLog) private readonly changes: ChangeLog,
+    @Inject(RecordedWrites) private readonly writes: RecordedWrites,
   ) {}
 
   /** How full the workspace is, is nothing to outsiders: they hear (413) that there is no room. */
@@ -36,14 +37,15 @@ export class OutsideWrites {
     bytes: AsyncIterable<Uint8Array>,
     options: WriteOptions,
   ): Promise<Written> {
-    const room = { bytes: options.expectedBytes ?? 0, files: 1 };
-    const done = await this.quota.during(workspaceId, room, async kept => {
-      await this.changes.beforeWriting(workspaceId, writer, path);
-      return files.write(path, options.expectedBytes === undefined ? kept.within(bytes) : bytes, options);
-    });
-    const { size, etag } = done.entry;
-    const kind = done.created ? 'created' : 'modified';
-    await this.changes.record(workspaceId, writer, [{ path: done.entry.path, kind, size, etag }]);
-    return done;
+    const room = { bytes: options.expectedBytes ?? 0, files: await countMissing(files, path) };
+    return this.quota.during(workspaceId, room, kept =>
+      this.writes.run(workspaceId, writer, async ({ beforePlacing }) => {
+        const source = options.expectedBytes === undefined ? kept.within(bytes) : bytes;
+        const done = await files.write(path, source, { ...options, beforePlacing });
+        const { size, etag } = done.entry;
+        const kind = done.created ? 'created' : 'modified';
+        return { result: done, changes: [{ path: done.entry.path, kind, size, etag }] };
+      }),
+    );
   }
 }

@@ -33,11 +33,10 @@ export class ReadFileTool implements Tool<ReadFileInput> {
       workspace_id,
       ...input,
     });
-    if (content === '' && total_lines > 0) return succeeded(`(no such lines; the file has ${total_lines})`);
-    const isPart = start_line > 1 || end_line < total_lines;
-    return succeeded(
-      shorten(content) + (isPart ? `\n(lines ${start_line} to ${end_line} of ${total_lines})` : ''),
-    );
+    const total = total_lines ?? 'very many';
+    if (content === '' && total !== 0) return succeeded(`(no such lines; the file has ${total})`);
+    const isPart = start_line > 1 || end_line !== total;
+    return succeeded(shorten(content) + (isPart ? `\n(lines ${start_line} to ${end_line} of ${total})` : ''));
   }
 }
 

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { problemOf } from '../../platform/http/problem.js';
+import { countMissing } from '../changes/entries.js';
 import { WorkspaceQuota } from '../changes/workspace-quota.js';
 import { WorkspaceFolders, WorkspacesStore } from '../workspaces/index.js';
 import { MOST_OUTPUT, shorten, type ToolResult } from './tool.js';
@@ -51,13 +52,16 @@ export class LongOutputs {
 
   private async keep({ actor, workspaceId, ...call }: CallPlace, output: string): Promise<string> {
     const workspace = await this.workspaces.require(actor, 'workspace.read', workspaceId);
-    await this.quota.require(workspace.id, { bytes: Buffer.byteLength(output), files: 1 });
     const files = this.folders.open(workspace);
-    await ignore(files);
     const name = `${call.step}-${call.position + 1}-${call.tool.replaceAll(/[^\w-]/g, '_').slice(0, 64)}.txt`;
-    const { entry } = await files.write(`${OUTPUTS}/${call.runId}/${name}`, output);
-    await prune(files, call.runId);
-    return entry.path;
+    const path = `${OUTPUTS}/${call.runId}/${name}`;
+    const room = { bytes: Buffer.byteLength(output), files: await countMissing(files, path) };
+    return this.quota.during(workspace.id, room, async () => {
+      await ignore(files);
+      const { entry } = await files.write(path, output);
+      await prune(files, call.runId);
+      return entry.path;
+    });
   }
 }
 

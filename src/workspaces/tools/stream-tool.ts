@@ -1,27 +1,27 @@
-import type { FastifyReply } from 'fastify';
 import { problemOf } from '../../platform/http/problem.js';
-import { EventStream } from '../../platform/http/sse.js';
+import type { EventStream } from '../../platform/http/sse.js';
 import type { ToolContext } from './tool.js';
 import type { ToolRunView } from './tools.dto.js';
 
 type Run = (hooks: Pick<ToolContext, 'signal' | 'onOutput'>) => Promise<ToolRunView>;
 
 /** Runs a tool while its client watches: `tool.output` events as it writes, then `tool.finished`. */
-export async function streamTool(reply: FastifyReply, run: Run): Promise<void> {
-  const stream = EventStream.start(reply);
+export async function streamTool(stream: EventStream, run: Run): Promise<void> {
   let id = 0;
   let sent = Promise.resolve();
-  const send = (event: string, data: unknown) => {
-    const events = [{ id: ++id, event, data }];
-    sent = sent.then(() => stream.send(events));
-    return sent;
-  };
+  const send = (event: string, data: unknown) => stream.send([{ id: ++id, event, data }]);
   try {
-    const onOutput = (text: string) => void send('tool.output', { text });
-    await send('tool.finished', await run({ signal: stream.signal, onOutput }));
+    // What a client is too slow for it finds in the result.
+    const onOutput = (text: string) => {
+      if (!stream.isFull) sent = send('tool.output', { text });
+    };
+    const result = await run({ signal: stream.signal, onOutput });
+    await sent;
+    await send('tool.finished', result);
   } catch (error) {
     const problem = problemOf(error);
     if (!problem) throw error;
+    await sent;
     // The answer has begun, so a status is too late.
     await send('tool.finished', {
       output: problem.detail,

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { clientGone } from '../../platform/http/client-gone.js';
+import { EventStreams } from '../../platform/http/event-streams.js';
 import { Input } from '../../platform/http/input.js';
 import { Serves } from '../../platform/http/serves.js';
 import { streamTool } from './stream-tool.js';
@@ -11,7 +12,10 @@ import { ToolsService } from './tools.service.js';
 
 @Controller()
 export class ToolsController {
-  constructor(@Inject(ToolsService) private readonly tools: ToolsService) {}
+  constructor(
+    @Inject(ToolsService) private readonly tools: ToolsService,
+    @Inject(EventStreams) private readonly streams: EventStreams,
+  ) {}
 
   @Serves(ToolsService, 'run')
   @Post('/api/workspaces/:workspaceId/tools/:toolName')
@@ -22,7 +26,8 @@ export class ToolsController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const ready = await this.tools.run(actor, input);
-    if (request.headers.accept?.includes('text/event-stream')) await streamTool(reply, ready);
+    if (request.headers.accept?.includes('text/event-stream'))
+      await streamTool(this.streams.start({ request, reply }), ready);
     else await reply.send(await ready({ signal: clientGone(reply) }));
   }
 }

@@ -1,7 +1,7 @@
+import { EFFECTS } from '../../platform/actions/action.js';
 import { Field } from '../../platform/http/field.js';
 import { WorkspaceId } from '../workspaces/workspaces.dto.js';
 
-const EFFECTS = ['read', 'write', 'destructive'] as const;
 const NAME = { min: 1, max: 64, example: 'bash' };
 
 export class RunTool extends WorkspaceId {

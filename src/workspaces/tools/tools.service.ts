@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { requireScope, requireWorkspaceRole } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
-import { jsonSchemaOf } from '../../platform/actions/json-schema.js';
+import { inputSchemaOf } from '../../platform/actions/json-schema.js';
 import { Forbidden, Invalid, NotFound, problemOf } from '../../platform/http/problem.js';
 import { NamedShells } from '../sandboxes/named-shells.js';
 import type { Shell } from '../sandboxes/shell.js';
@@ -36,6 +36,7 @@ export class ToolsService {
     permission: 'file.read',
     input: RunTool,
     output: ToolRunView,
+    evidence: 'look at what it was to do, e.g. at the changes of the workspace',
     // Not for agents, whose allowlists name tools.
     restOnly: true,
     refuses: {
@@ -79,7 +80,14 @@ async function outcomeOf(work: Promise<ToolResult>): Promise<ToolResult> {
 async function viewOf(tool: Tool, actor: Actor, workspace: VisibleWorkspace): Promise<ToolView> {
   const { name, description, effect, input } = tool;
   const reason = refusal(tool, actor, workspace) ?? (await tool.fault?.()) ?? null;
-  return { name, description, effect, input_schema: jsonSchemaOf(input), available: reason === null, reason };
+  return {
+    name,
+    description,
+    effect,
+    input_schema: inputSchemaOf(input),
+    available: reason === null,
+    reason,
+  };
 }
 
 function refusal({ permission }: Tool, actor: Actor, { role }: VisibleWorkspace): string | null {

@@ -1,3 +1,4 @@
+export { SandboxUids } from './sandbox-uids.js';
 export { UnfinishedWrites } from './unfinished-writes.js';
 export { isVisibleTo } from './visible.js';
 export { Workspace } from './workspace.entity.js';

@@ -16,13 +16,14 @@ import { Database } from '../../platform/database/database.js';
 import { Log } from '../../platform/log/log.js';
 import { isAlive } from '../../platform/maintenance/is-alive.js';
 import { Maintenance } from '../../platform/maintenance/maintenance.js';
+import { LiveProcesses } from '../../platform/signals/live-processes.js';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
  * Takes away the temporary files of writes that a crash cut short. Each process leaves word on disk of the workspaces that it
- * opens, so that the next one on this machine need not look through all of them; what a machine left that never came back
- * goes a day later.
+ * opens, so that others on this machine need not look through all of them: they clean up when they start, and within seconds
+ * while they run. What a machine left that never came back goes a day later.
  */
 @Injectable()
 export class UnfinishedWrites implements OnModuleInit, OnApplicationBootstrap, OnApplicationShutdown {
@@ -32,16 +33,18 @@ export class UnfinishedWrites implements OnModuleInit, OnApplicationBootstrap, O
   constructor(
     @Inject(Config) private readonly config: Config,
     @Inject(Database) private readonly database: Database,
+    @Inject(LiveProcesses) private readonly processes: LiveProcesses,
     @Inject(Maintenance) private readonly maintenance: Maintenance,
     @Inject(Log) private readonly log: Log,
   ) {}
 
   onModuleInit(): void {
+    this.processes.everyRound(() => this.cleanUp());
     this.maintenance.every(DAY_MS, 'sweep_temporaries', () => this.sweepAll());
   }
 
   async onApplicationBootstrap(): Promise<void> {
-    for (const left of await this.leftBehind()) await this.cleanUpAfter(left);
+    await this.cleanUp();
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -56,23 +59,41 @@ export class UnfinishedWrites implements OnModuleInit, OnApplicationBootstrap, O
     this.noted.add(workspaceId);
   }
 
+  /**
+   * Takes away what has the name of a temporary file and was made by no process of the service: by code in a sandbox, as
+   * nobody could see or delete it. Returns how many there were.
+   */
+  async sweepForged(workspaceId: string, makers: readonly string[]): Promise<number> {
+    const others = makers.filter(maker => maker !== TEMPORARY_MAKER);
+    if (others.length === 0) return 0;
+    const known = new Set((await this.names()).map(name => name.split('.')[0]));
+    let removed = 0;
+    for (const maker of others) if (!known.has(maker)) removed += await this.sweep(workspaceId, maker);
+    return removed;
+  }
+
+  private async cleanUp(): Promise<void> {
+    for (const left of await this.leftBehind()) await this.cleanUpAfter(left);
+  }
+
   /** Processes of this machine that ended without a farewell. */
   private async leftBehind(): Promise<string[]> {
-    const names = await readdir(this.folder).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return [];
-      throw error;
-    });
-    return names.filter(name => {
+    return (await this.names()).filter(name => {
       const [, ...rest] = name.split('.');
       const pid = Number(rest.pop());
       return name !== this.own && rest.join('.') === hostname() && !isAlive(pid);
     });
   }
 
+  /** Of processes that write, or did when they ended. */
+  private async names(): Promise<string[]> {
+    return namesIn(this.folder);
+  }
+
   private async cleanUpAfter(name: string): Promise<void> {
     const [maker = ''] = name.split('.');
     let removed = 0;
-    for (const id of await readdir(this.folderOf(name))) removed += await this.sweep(id, maker);
+    for (const id of await namesIn(this.folderOf(name))) removed += await this.sweep(id, maker);
     await rm(this.folderOf(name), { recursive: true, force: true });
     this.log.info({ removed }, 'what a process left unfinished is removed');
   }
@@ -104,5 +125,15 @@ export class UnfinishedWrites implements OnModuleInit, OnApplicationBootstrap, O
 
   private folderOf(name: string): string {
     return path.join(this.folder, name);
+  }
+}
+
+/** None where there is no such folder, or not any more: another process may clean up as well. */
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
   }
 }

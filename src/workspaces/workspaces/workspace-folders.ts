@@ -2,10 +2,8 @@ import path from 'node:path';
 import { Inject, Injectable } from '@nestjs/common';
 import { WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Config } from '../../platform/config/config.js';
+import { SandboxUids } from './sandbox-uids.js';
 import { UnfinishedWrites } from './unfinished-writes.js';
-
-/** Host user ids of sandboxes start here, well above those of people and system services. */
-const FIRST_UID = 200_000;
 
 /** What identifies the folder of a workspace. */
 interface FolderOf {
@@ -18,6 +16,7 @@ interface FolderOf {
 export class WorkspaceFolders {
   constructor(
     @Inject(Config) private readonly config: Config,
+    @Inject(SandboxUids) private readonly uids: SandboxUids,
     @Inject(UnfinishedWrites) private readonly unfinished: UnfinishedWrites,
   ) {}
 
@@ -29,7 +28,8 @@ export class WorkspaceFolders {
   /** The host account that owns the files and runs the code of a workspace; undefined unless the service is root. */
   ownerOf({ number }: Pick<FolderOf, 'number'>): { uid: number; gid: number } | undefined {
     if (process.getuid?.() !== 0) return undefined;
-    return { uid: FIRST_UID + number, gid: FIRST_UID + number };
+    const uid = this.uids.of(number);
+    return { uid, gid: uid };
   }
 
   open(workspace: FolderOf): WorkspaceFs {

@@ -65,6 +65,7 @@ export class WorkspacesService implements OnModuleInit {
     permission: 'workspace.create',
     input: CreateWorkspace,
     output: WorkspaceView,
+    commitsAnswer: true,
   })
   async create(actor: Actor, input: CreateWorkspace): Promise<WorkspaceView> {
     const organizationId = input.organization_id ?? (await this.organizations.defaultFor(actor));
@@ -73,7 +74,7 @@ export class WorkspacesService implements OnModuleInit {
       throw new Forbidden('A key limited to some workspaces cannot create another');
     const { name, visibility = 'org' } = input;
     const workspace = new Workspace({ organizationId, name: name.trim(), visibility, createdBy: actor.id });
-    await this.database.transaction(async unit => {
+    return this.database.transaction(async unit => {
       await this.organizations.keep(unit, organizationId);
       unit.add(workspace);
       await unit.flush();
@@ -82,8 +83,9 @@ export class WorkspacesService implements OnModuleInit {
         details: { name: workspace.name, visibility },
       });
       await this.folders.create(workspace);
+      const row = await this.workspaces.require(actor, 'workspace.read', workspace.id, unit);
+      return unit.answers(workspaceView(row));
     });
-    return this.read(actor, { workspace_id: workspace.id });
   }
 
   @Action({
@@ -118,7 +120,8 @@ export class WorkspacesService implements OnModuleInit {
   @Action({
     name: 'workspace_set_visibility',
     summary: 'Set who in the organization sees a workspace',
-    effect: 'write',
+    effect: 'expose',
+    consequence: 'Who sees the workspace changes for the whole organization.',
     permission: 'workspace.update',
     input: SetVisibility,
     output: WorkspaceView,
@@ -138,6 +141,7 @@ export class WorkspacesService implements OnModuleInit {
     name: 'workspace_delete',
     summary: 'Delete a workspace with its files and chats',
     effect: 'destructive',
+    consequence: 'Its files with their history, its chats and its share links are gone for good.',
     permission: 'workspace.delete',
     input: WorkspaceId,
     output: DeletedView,

@@ -7,7 +7,9 @@ import type { User } from '../../accounts/user.entity.js';
 
 /** Where the links in mails lead; served by the auth pages. */
 export const RESET_PAGE = '/auth/reset';
+export const FORGOT_PAGE = '/auth/forgot';
 export const VERIFY_PAGE = '/auth/verify';
+export const EMAIL_PAGE = '/auth/email';
 
 /** What is written to people about their account. */
 @Injectable()
@@ -52,7 +54,34 @@ export class AccountMail {
     });
   }
 
-  private async send(unit: UnitOfWork, user: User, subject: string, letter: Letter): Promise<void> {
+  /** To the address that an account may move to. */
+  sendEmailChange(unit: UnitOfWork, user: User, email: string, token: string): Promise<void> {
+    return this.send(unit, { email }, 'Confirm your new e-mail address', {
+      heading: 'Confirm your new e-mail address',
+      paragraphs: [
+        `The account ${user.email} is to have the address ${email} from now on.`,
+        'The link works once, within a day.',
+      ],
+      action: { label: 'Confirm the new address', url: this.link(EMAIL_PAGE, token) },
+      footer: 'If it was not you, ignore this mail: nothing changes until the link is used.',
+    });
+  }
+
+  /** To the address that an account had. */
+  sendEmailChanged(unit: UnitOfWork, before: string, after: string): Promise<void> {
+    return this.send(unit, { email: before }, 'Your e-mail address was changed', {
+      heading: 'Your e-mail address was changed',
+      paragraphs: [`The account ${before} has the address ${after} from now on. Sign in with that.`],
+      footer: 'If it was not you, tell whoever runs this installation at once.',
+    });
+  }
+
+  private async send(
+    unit: UnitOfWork,
+    user: Pick<User, 'email'>,
+    subject: string,
+    letter: Letter,
+  ): Promise<void> {
     await this.mailer.send(unit, { to: user.email, subject: `${subject} · Atelier`, ...writeLetter(letter) });
   }
 

@@ -1,7 +1,7 @@
 import { Entity, PrimaryKey, Property } from '@mikro-orm/decorators/legacy';
 
 /** What a link sent by mail is good for. */
-export type EmailTokenPurpose = 'reset' | 'verify';
+export type EmailTokenPurpose = 'reset' | 'verify' | 'email';
 
 /** A link that was sent to a person. It is deleted by its use. */
 @Entity({ tableName: 'email_token' })
@@ -15,6 +15,10 @@ export class EmailToken {
 
   @Property({ type: 'text' })
   purpose: EmailTokenPurpose;
+
+  /** The address that an account moves to by it. */
+  @Property({ type: 'text', nullable: true })
+  email: string | null = null;
 
   @Property({ type: 'timestamptz' })
   createdAt: Date = new Date();

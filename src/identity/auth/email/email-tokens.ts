@@ -7,7 +7,7 @@ import { User } from '../../accounts/user.entity.js';
 import { hashSecret, randomSecret } from '../../secrets.js';
 import { EmailToken, type EmailTokenPurpose } from './email-token.entity.js';
 
-const LIFE_SECONDS: Record<EmailTokenPurpose, number> = { reset: 3600, verify: 3 * 86_400 };
+const LIFE_SECONDS: Record<EmailTokenPurpose, number> = { reset: 3600, verify: 3 * 86_400, email: 86_400 };
 
 const SWEEP_MS = 3_600_000;
 
@@ -26,23 +26,25 @@ export class EmailTokens implements OnModuleInit {
   }
 
   /** Makes a token for `user`. */
-  issue(unit: UnitOfWork, user: User, purpose: EmailTokenPurpose): string {
+  issue(unit: UnitOfWork, user: User, purpose: EmailTokenPurpose, email?: string): string {
     const token = randomSecret();
-    unit.add(new EmailToken(hashSecret(token), user.id, purpose, LIFE_SECONDS[purpose]));
+    const row = unit.add(new EmailToken(hashSecret(token), user.id, purpose, LIFE_SECONDS[purpose]));
+    row.email = email ?? null;
     return token;
   }
 
-  /** Refuses (410) a token that is not good any more, without using it. */
-  async require(purpose: EmailTokenPurpose, token: string): Promise<void> {
+  /** Refuses (410) a token that is not good any more, without using it; answers the address that it is about. */
+  async require(purpose: EmailTokenPurpose, token: string): Promise<string | null> {
     const row = await this.database
       .tables<{ email_token: EmailToken }>()
       .selectFrom('email_token')
-      .select('hash')
+      .select(['hash', 'email'])
       .where('hash', '=', hashSecret(token))
       .where('purpose', '=', purpose)
       .where('expires_at', '>', new Date().toISOString())
       .executeTakeFirst();
     if (!row) throw spent();
+    return row.email;
   }
 
   /**
@@ -50,6 +52,15 @@ export class EmailTokens implements OnModuleInit {
    * once the second waits, and finds nothing.
    */
   async redeem(unit: UnitOfWork, purpose: EmailTokenPurpose, token: string): Promise<User> {
+    return (await this.redeemWithAddress(unit, purpose, token)).user;
+  }
+
+  /** As {@link redeem}, with the address that the token is about. */
+  async redeemWithAddress(
+    unit: UnitOfWork,
+    purpose: EmailTokenPurpose,
+    token: string,
+  ): Promise<{ user: User; email: string | null }> {
     const live = { hash: hashSecret(token), purpose, expiresAt: { $gt: new Date() } };
     const found = await unit.entities.findOne(EmailToken, live);
     if (!found) throw spent();
@@ -57,7 +68,7 @@ export class EmailTokens implements OnModuleInit {
     const user = await unit.entities.findOneOrFail(User, { id: found.userId }, lock);
     if ((await unit.entities.nativeDelete(EmailToken, live)) === 0) throw spent();
     await this.revoke(unit, user, purpose);
-    return user;
+    return { user, email: found.email };
   }
 
   /** Ends what a person was sent. */

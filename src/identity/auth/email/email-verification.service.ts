@@ -30,14 +30,15 @@ export class EmailVerificationService {
   }
 
   /** Sends another link to the caller. */
-  async sendAgain(actor: Actor): Promise<void> {
+  async sendAgain(actor: Actor): Promise<{ sent: true }> {
     if (!this.mail.isConfigured) throw new Unavailable('This installation sends no mail');
     await this.quotas.spendOfAccount('verification', actor.id, MOST_SENT_PER_HOUR);
-    await this.database.transaction(async unit => {
+    return this.database.transaction(async unit => {
       const lock = { lockMode: LockMode.PESSIMISTIC_WRITE };
       const user = await unit.entities.findOneOrFail(User, { id: actor.id }, lock);
       if (user.emailVerifiedAt) throw new Conflict('Your e-mail address is verified already');
       await this.begin(unit, user);
+      return unit.answers({ sent: true as const });
     });
   }
 

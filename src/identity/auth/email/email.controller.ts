@@ -3,12 +3,23 @@ import { Caller, Public } from '../../../platform/access/access.js';
 import type { Actor } from '../../../platform/access/actor.js';
 import { Input } from '../../../platform/http/input.js';
 import { Documents } from '../../../platform/http/serves.js';
-import { MailSentView, VerifiedView, VerifyEmail } from '../auth.dto.js';
+import {
+  ChangedView,
+  ChangeEmail,
+  ConfirmEmailChange,
+  MailSentView,
+  VerifiedView,
+  VerifyEmail,
+} from '../auth.dto.js';
+import { EmailChangeService } from './email-change.service.js';
 import { EmailVerificationService } from './email-verification.service.js';
 
 @Controller()
 export class EmailController {
-  constructor(@Inject(EmailVerificationService) private readonly verification: EmailVerificationService) {}
+  constructor(
+    @Inject(EmailVerificationService) private readonly verification: EmailVerificationService,
+    @Inject(EmailChangeService) private readonly changes: EmailChangeService,
+  ) {}
 
   @Documents({
     summary: 'Confirm an e-mail address with a link that was sent',
@@ -24,9 +35,44 @@ export class EmailController {
   }
 
   @Documents({
+    summary: 'Move your account to another e-mail address: sends a link there, by which it changes',
+    input: ChangeEmail,
+    output: MailSentView,
+    commitsAnswer: true,
+    sessionOnly: true,
+    refuses: {
+      403: 'The password is wrong',
+      429: 'Too many mails in this hour, or too many wrong passwords from this address',
+      503: 'The installation sends no mail',
+    },
+  })
+  @Post('/api/auth/email')
+  change(@Caller() actor: Actor, @Input() input: ChangeEmail, @Ip() address: string): Promise<MailSentView> {
+    return this.changes.request(actor, input, address);
+  }
+
+  @Documents({
+    summary: 'Confirm your new e-mail address with a link that was sent; sessions stay',
+    input: ConfirmEmailChange,
+    output: ChangedView,
+    refuses: {
+      409: 'The address has another account',
+      410: 'The link was used, has expired or is unknown',
+      429: 'Too many tries from this address',
+    },
+  })
+  @Public()
+  @Post('/api/auth/email/confirm')
+  async confirmChange(@Input() { token }: ConfirmEmailChange, @Ip() address: string): Promise<ChangedView> {
+    await this.changes.confirm(token, address);
+    return { changed: true };
+  }
+
+  @Documents({
     summary: 'Send the link that confirms your e-mail address again',
     input: null,
     output: MailSentView,
+    commitsAnswer: true,
     sessionOnly: true,
     refuses: {
       409: 'The address is verified already',
@@ -36,7 +82,6 @@ export class EmailController {
   })
   @Post('/api/auth/email/verification')
   async sendAgain(@Caller() actor: Actor): Promise<MailSentView> {
-    await this.verification.sendAgain(actor);
-    return { sent: true };
+    return this.verification.sendAgain(actor);
   }
 }

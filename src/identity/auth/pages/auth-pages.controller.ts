@@ -1,14 +1,16 @@
 import { Controller, Get, Inject, Post, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
+import { isEmail } from 'class-validator';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../../../platform/access/access.js';
 import { problemOf } from '../../../platform/http/problem.js';
+import { readForm } from '../../../platform/pages/form-body.js';
 import { PASSWORD } from '../../accounts/accounts.dto.js';
-import { RESET_PAGE, VERIFY_PAGE } from '../email/account-mail.js';
+import { EMAIL_PAGE, FORGOT_PAGE, RESET_PAGE, VERIFY_PAGE } from '../email/account-mail.js';
+import { EmailChangeService } from '../email/email-change.service.js';
 import { EmailVerificationService } from '../email/email-verification.service.js';
 import { PasswordResetService } from '../passwords/password-reset.service.js';
-import { readForm } from './form-body.js';
-import { AuthPage, sendPage } from './page.js';
+import { AuthPage, sendAuthPage } from './page.js';
 
 /**
  * Where the links in mails lead a person. Opening one changes nothing, as programs that look through mail open them too;
@@ -20,8 +22,27 @@ import { AuthPage, sendPage } from './page.js';
 export class AuthPagesController {
   constructor(
     @Inject(PasswordResetService) private readonly resets: PasswordResetService,
+    @Inject(EmailChangeService) private readonly changes: EmailChangeService,
     @Inject(EmailVerificationService) private readonly verification: EmailVerificationService,
   ) {}
+
+  @Get(FORGOT_PAGE)
+  async showForgot(@Res() reply: FastifyReply): Promise<void> {
+    await answer(reply, async () => FORGOT);
+  }
+
+  @Post(FORGOT_PAGE)
+  async forgot(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    await answer(reply, async () => {
+      const { email = '' } = await readForm(request);
+      if (!isEmail(email)) return { ...FORGOT, problem: 'That is no e-mail address.' };
+      await this.resets.request(email, request.ip);
+      return {
+        title: 'Look into your mail',
+        text: 'If the address has an account, a link for a new password is on its way. It works for an hour.',
+      };
+    });
+  }
 
   @Get(RESET_PAGE)
   async showReset(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
@@ -65,7 +86,35 @@ export class AuthPagesController {
       return { title: 'Your address is confirmed', text: 'Thank you. You can close this page.' };
     });
   }
+
+  @Get(EMAIL_PAGE)
+  async showEmailChange(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const token = tokenOf(request);
+    await answer(reply, async () => ({
+      title: 'Confirm your new e-mail address',
+      text: `Your account is to have the address ${await this.changes.newAddress(token, request.ip)}.`,
+      form: { action: EMAIL_PAGE, token, button: 'Confirm the new address' },
+    }));
+  }
+
+  @Post(EMAIL_PAGE)
+  async changeEmail(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    await answer(reply, async () => {
+      const { token = '' } = await readForm(request);
+      await this.changes.confirm(token, request.ip);
+      return {
+        title: 'Your address is changed',
+        text: 'Sign in with the new one from now on. Where you are signed in, you stay signed in.',
+      };
+    });
+  }
 }
+
+const FORGOT: AuthPage = {
+  title: 'Get a new password',
+  text: 'A link is sent to the address of your account.',
+  form: { action: FORGOT_PAGE, button: 'Send the link', asks: 'email' },
+};
 
 function tokenOf({ query }: FastifyRequest): string {
   const { token } = query as { token?: unknown };
@@ -76,7 +125,7 @@ function resetPage(token: string): AuthPage {
   const button = 'Change the password';
   return {
     title: 'Choose a new password',
-    form: { action: RESET_PAGE, token, button, asksPassword: true },
+    form: { action: RESET_PAGE, token, button, asks: 'new_password' },
   };
 }
 
@@ -84,10 +133,15 @@ function resetPage(token: string): AuthPage {
 async function answer(reply: FastifyReply, work: () => Promise<AuthPage>): Promise<void> {
   try {
     const page = await work();
-    sendPage(reply, page, page.problem ? 422 : 200);
+    sendAuthPage(reply, page, page.problem ? 422 : 200);
   } catch (error) {
     const problem = problemOf(error);
     if (!problem) throw error;
-    sendPage(reply, { title: 'This did not work', problem: problem.detail }, problem.status, problem.headers);
+    sendAuthPage(
+      reply,
+      { title: 'This did not work', problem: problem.detail },
+      problem.status,
+      problem.headers,
+    );
   }
 }

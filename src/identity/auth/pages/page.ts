@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify';
-import { escapeHtml } from '../../../platform/http/html.js';
-import { htmlDocument, htmlHeaders, problemHtml } from '../../../platform/http/html-page.js';
+import { newPasswordField } from '../../../platform/pages/forms.js';
+import { escapeHtml } from '../../../platform/pages/html.js';
+import { problemHtml, sendPage } from '../../../platform/pages/page.js';
 
 /** A page of one heading, some text and at most one form. */
 export interface AuthPage {
@@ -10,24 +11,19 @@ export interface AuthPage {
   readonly problem?: string;
   readonly form?: {
     readonly action: string;
-    readonly token: string;
+    readonly token?: string;
     readonly button: string;
-    /** Asks for a new password. */
-    readonly asksPassword?: boolean;
+    readonly asks?: 'email' | 'new_password';
   };
 }
 
-export function sendPage(
+export function sendAuthPage(
   reply: FastifyReply,
   page: AuthPage,
   status = 200,
   headers: Readonly<Record<string, string>> = {},
 ): FastifyReply {
-  const rendered = { title: page.title, body: bodyOf(page) };
-  return reply
-    .status(status)
-    .headers({ ...headers, ...htmlHeaders(rendered) })
-    .send(htmlDocument(rendered));
+  return sendPage(reply, { title: page.title, body: bodyOf(page) }, status, headers);
 }
 
 function bodyOf({ text, problem, form }: AuthPage): string {
@@ -36,14 +32,16 @@ ${text ? `<p>${escapeHtml(text)}</p>` : ''}
 ${form ? renderForm(form) : ''}`;
 }
 
-function renderForm({ action, token, button, asksPassword }: NonNullable<AuthPage['form']>): string {
+function renderForm({ action, token = '', button, asks }: NonNullable<AuthPage['form']>): string {
   return `<form method="post" action="${action}">
 <input type="hidden" name="token" value="${escapeHtml(token)}">
-${asksPassword ? PASSWORD_FIELD : ''}
+${asks ? FIELDS[asks] : ''}
 <button type="submit">${escapeHtml(button)}</button>
 </form>`;
 }
 
-const PASSWORD_FIELD = `<label for="new_password">New password</label>
-<input id="new_password" name="new_password" type="password" autocomplete="new-password" minlength="8" maxlength="256" required aria-describedby="hint">
-<p id="hint" class="hint">8 characters or more.</p>`;
+const FIELDS = {
+  email: `<label for="email">E-mail address</label>
+<input id="email" name="email" type="email" autocomplete="username" maxlength="254" required autofocus>`,
+  new_password: newPasswordField('new_password', 'New password'),
+};

@@ -24,6 +24,7 @@ export class PasswordsController {
     summary: 'Change your password, and sign out everywhere else',
     input: ChangePassword,
     output: ChangedView,
+    commitsAnswer: true,
     sessionOnly: true,
     refuses: { 403: 'The current password is wrong', 429: 'Too many wrong passwords from this address' },
   })
@@ -33,8 +34,7 @@ export class PasswordsController {
     @Input() { current_password, new_password }: ChangePassword,
     @Ip() address: string,
   ): Promise<ChangedView> {
-    await this.passwords.change(actor, current_password, new_password, address);
-    return { changed: true };
+    return this.passwords.change(actor, current_password, new_password, address);
   }
 
   @Documents({

@@ -3,7 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Actor } from '../../../platform/access/actor.js';
 import { Audit } from '../../../platform/audit/audit.js';
 import { Database, UnitOfWork } from '../../../platform/database/database.js';
-import { Forbidden } from '../../../platform/http/problem.js';
+import { Forbidden, NotFound } from '../../../platform/http/problem.js';
 import { hashPassword, passwordMatches } from '../../accounts/passwords.js';
 import { User } from '../../accounts/user.entity.js';
 import { SessionsService } from '../../sessions/sessions.service.js';
@@ -47,15 +47,16 @@ export class PasswordsService {
   }
 
   /** Changes the caller's own password, and ends all of their sessions but this one. */
-  async change(actor: Actor, current: string, next: string, address: string): Promise<void> {
+  async change(actor: Actor, current: string, next: string, address: string): Promise<{ changed: true }> {
     const checked = await this.check(actor.email ?? '', current, address);
     if (!checked) throw wrongPassword();
     const passwordHash = await hashPassword(next);
-    await this.database.transaction(async unit => {
+    return this.database.transaction(async unit => {
       const user = await this.stillHolds(unit, checked, LockMode.PESSIMISTIC_WRITE);
       if (!user) throw wrongPassword();
       const ended = await this.replace(unit, user, passwordHash, actor.credential.id);
       await this.note(unit, actor, user, 'account_change_password', ended);
+      return unit.answers({ changed: true as const });
     });
   }
 
@@ -71,6 +72,19 @@ export class PasswordsService {
       return user.email;
     });
     await this.protection.forgive(email, address);
+  }
+
+  /** Sets the password of an account as whoever runs the installation decides, and ends all of its sessions. */
+  async setByOperator(email: string, password: string): Promise<number> {
+    const passwordHash = await hashPassword(password);
+    return this.database.transaction(async unit => {
+      const lock = { lockMode: LockMode.PESSIMISTIC_WRITE };
+      const user = await unit.entities.findOne(User, { email: User.normalizeEmail(email) }, lock);
+      if (!user) throw new NotFound(`No account has the address ${email}`);
+      const ended = await this.replace(unit, user, passwordHash);
+      await this.note(unit, null, user, 'account_set_password', ended);
+      return ended;
+    });
   }
 
   private async replace(unit: UnitOfWork, user: User, hash: string, keptSession?: string): Promise<number> {

@@ -1,9 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type ConsentChoice, consentPage } from '../pages/consent-page.js';
+import { ActionCatalog } from '../../../platform/actions/action-catalog.js';
+import { type ConsentChoice, consentPage, type ShownLevel } from '../pages/consent-page.js';
 import type { Step } from '../pages/interaction.controller.js';
 import type { Interaction } from '../pages/interaction.js';
 import { OAuthResources } from '../resources.js';
+import { accessWords } from './access-words.js';
 import { ConsentService, IncompleteChoice } from './consent.service.js';
+import type { AccessLevel } from './consent-request.js';
+import { exposedWith } from './exposures.js';
 
 const FIRST_CHOICE: ConsentChoice = { level: 'all', reach: 'all', workspaceIds: [] };
 
@@ -13,6 +17,7 @@ export class ConsentPages {
   constructor(
     @Inject(ConsentService) private readonly consent: ConsentService,
     @Inject(OAuthResources) private readonly resources: OAuthResources,
+    @Inject(ActionCatalog) private readonly catalog: ActionCatalog,
   ) {}
 
   async show(
@@ -31,7 +36,7 @@ export class ConsentPages {
       client: request.client,
       email: person.email ?? person.name,
       resources: request.resources.map(resource => this.nameOf(resource)),
-      levels: request.levels,
+      levels: this.shown(request.levels),
       groups: await this.consent.choicesOf(person),
       choice,
       problem,
@@ -68,6 +73,16 @@ export class ConsentPages {
       if (error instanceof IncompleteChoice) return this.show(interaction, choice, error.message);
       throw error;
     }
+  }
+
+  /** The first level in full; of a lesser one, how it differs. */
+  private shown([first, ...lesser]: AccessLevel[]): ShownLevel[] {
+    if (!first) return [];
+    const hint = 'Only what stands under Look. It changes nothing.';
+    return [
+      { value: first.value, ...accessWords(first.scopes, exposedWith(this.catalog, first.scopes)) },
+      ...lesser.map(({ value }) => ({ value, title: 'Only look', hint, groups: [] })),
+    ];
   }
 
   private nameOf(resource: string): string {

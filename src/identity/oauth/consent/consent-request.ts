@@ -1,6 +1,5 @@
 import type { Client } from 'oidc-provider';
 import { type ClientIntroduction, introduce } from '../pages/client-introduction.js';
-import type { AccessLevel } from '../pages/consent-page.js';
 import { OFFERED_SCOPES, readOnly } from '../scopes.js';
 
 const OIDC_SCOPES = ['openid', 'offline_access'];
@@ -11,6 +10,12 @@ export interface RequestParameters {
   readonly redirect_uri?: unknown;
   readonly resource?: unknown;
   readonly scope?: unknown;
+}
+
+/** How much a client may do; the person chooses among those that it asked for. */
+export interface AccessLevel {
+  readonly value: 'all' | 'read';
+  readonly scopes: readonly string[];
 }
 
 /** What a client asks a person for. */
@@ -36,13 +41,8 @@ export class ConsentRequest {
   get levels(): AccessLevel[] {
     const { scopes } = this;
     const reading = readOnly(scopes);
-    const all: AccessLevel = {
-      value: 'all',
-      title: reading.length === scopes.length ? 'Only look' : 'Look and change',
-      hint: reading.length === scopes.length ? 'It changes nothing.' : 'All that it asks for.',
-      scopes,
-    };
+    const all: AccessLevel = { value: 'all', scopes };
     if (reading.length === 0 || reading.length === scopes.length) return [all];
-    return [all, { value: 'read', title: 'Only look', hint: 'It changes nothing.', scopes: reading }];
+    return [all, { value: 'read', scopes: reading }];
   }
 }

@@ -4,7 +4,7 @@ import type { Actor } from '../../../platform/access/actor.js';
 import { Audit } from '../../../platform/audit/audit.js';
 import { Database, newId } from '../../../platform/database/database.js';
 import { NotFound } from '../../../platform/http/problem.js';
-import type { User } from '../../accounts/user.entity.js';
+import { SignIns } from '../../auth/visits/sign-ins.js';
 import { OrganizationsStore } from '../../organizations/index.js';
 import { ClientsStore } from '../clients/clients.store.js';
 import { GrantsStore } from '../grants/grants.store.js';
@@ -26,21 +26,16 @@ export class ConsentService {
     @Inject(GrantsStore) private readonly grants: GrantsStore,
     @Inject(ClientsStore) private readonly clients: ClientsStore,
     @Inject(OrganizationsStore) private readonly organizations: OrganizationsStore,
+    @Inject(SignIns) private readonly signIns: SignIns,
     @Inject(WorkspaceChoices) private readonly workspaces: WorkspaceChoices,
     @Inject(Audit) private readonly audit: Audit,
   ) {}
 
   /** The person whom a browser session is of, by the sign-in it stands on. */
   async personOf(accountId: string, signIn: string): Promise<Actor> {
-    const person = await this.database
-      .tables<{ user: User }>()
-      .selectFrom('user')
-      .select(['id', 'name', 'email'])
-      .where('id', '=', accountId)
-      .executeTakeFirst();
+    const person = await this.signIns.personOf(accountId, signIn);
     if (!person) throw new NotFound('This account is no more');
-    const unlimited = { scopes: null, expires_at: null, organization_id: null, workspace_ids: null };
-    return { type: 'user', ...person, credential: { type: 'session', id: signIn, ...unlimited } };
+    return person;
   }
 
   /** The workspaces that the person can choose from, by organization. */

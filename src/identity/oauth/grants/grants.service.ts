@@ -40,6 +40,7 @@ export class GrantsService {
     name: 'grant_revoke',
     summary: 'Take back what you allowed an application; all of its tokens stop working at once',
     effect: 'destructive',
+    consequence: 'The application has to be let in anew to go on.',
     permission: 'grant.revoke',
     input: GrantId,
     output: DeletedView,

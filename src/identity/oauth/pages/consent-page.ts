@@ -1,16 +1,12 @@
-import { escapeHtml } from '../../../platform/http/html.js';
-import { type HtmlPage, problemHtml } from '../../../platform/http/html-page.js';
-import { describeScope } from '../scopes.js';
+import { formHtml } from '../../../platform/pages/forms.js';
+import { escapeHtml } from '../../../platform/pages/html.js';
+import { type HtmlPage, problemHtml } from '../../../platform/pages/page.js';
+import type { AccessGroup, AccessWords } from '../consent/access-words.js';
 import type { ClientIntroduction } from './client-introduction.js';
 
-const FEW = 3;
-
-/** How much a client may do; the person chooses among those that it asked for. */
-export interface AccessLevel {
-  readonly value: 'all' | 'read';
-  readonly title: string;
-  readonly hint: string;
-  readonly scopes: readonly string[];
+/** How much a client may do, as the person is shown it. */
+export interface ShownLevel extends AccessWords {
+  readonly value: string;
 }
 
 export interface WorkspaceGroup {
@@ -32,7 +28,7 @@ export interface ConsentPage {
   readonly client: ClientIntroduction;
   readonly email: string;
   readonly resources: readonly string[];
-  readonly levels: readonly AccessLevel[];
+  readonly levels: readonly ShownLevel[];
   readonly groups: readonly WorkspaceGroup[];
   readonly choice: ConsentChoice;
   readonly problem?: string;
@@ -41,7 +37,7 @@ export interface ConsentPage {
 }
 
 export function consentPage(page: ConsentPage): HtmlPage {
-  const { action, csrf, client, email, choice, problem } = page;
+  const { action, csrf, client, email, problem } = page;
   return {
     title: `Let ${client.name} in?`,
     formTargets: client.formTargets,
@@ -52,33 +48,35 @@ export function consentPage(page: ConsentPage): HtmlPage {
 <dt>It gets access to</dt><dd>${page.resources.map(escapeHtml).join('<br>')}</dd>
 <dt>It acts as</dt><dd>${escapeHtml(email)}</dd>
 </dl>
-<form method="post" action="${escapeHtml(action)}">
-<input type="hidden" name="csrf" value="${escapeHtml(csrf)}">
-${page.doubt ? '<input type="hidden" name="sure" value="yes">' : ''}
-${levelsOf(page)}
-${reachOf(page.groups, choice)}
-<div class="buttons">
-<button type="submit" name="decision" value="allow">Allow</button>
-<button type="submit" name="decision" value="deny" class="quiet" formnovalidate>Decline</button>
-</div>
-</form>
+${formHtml(action, csrf, questionOf(page))}
 <p class="aside">It never sees your password, and never gets more than you have yourself. You can take this back at any time.</p>
 ${page.switchAction ? switchForm(page.switchAction, csrf) : ''}`,
   };
 }
+
+const questionOf = (page: ConsentPage): string =>
+  `${page.doubt ? '<input type="hidden" name="sure" value="yes">' : ''}
+${levelsOf(page)}
+${reachOf(page.groups, page.choice)}
+<div class="buttons">
+<button type="submit" name="decision" value="allow">Allow</button>
+<button type="submit" name="decision" value="deny" class="quiet" formnovalidate>Decline</button>
+</div>`;
 
 function levelsOf({ levels, choice }: ConsentPage): string {
   const radios = levels.map(level => levelOf(level, choice.level === level.value));
   return `<fieldset><legend>What it may do</legend>${radios.join('\n')}</fieldset>`;
 }
 
-/** A few scopes are told at once, many only to those who want to know. */
-function levelOf({ value, title, hint, scopes }: AccessLevel, checked: boolean): string {
-  const words = scopes.map(describeScope);
-  if (words.length <= FEW) return radio('level', value, checked, title, `${words.join('. ')}.`);
-  const items = words.map(word => `<li>${escapeHtml(word)}</li>`).join('');
+/** Nothing of it is folded away: whoever allows it has seen it. */
+function levelOf({ value, title, hint, groups }: ShownLevel, checked: boolean): string {
   return `${radio('level', value, checked, title, hint)}
-<details class="list"><summary>In detail</summary><ul>${items}</ul></details>`;
+${groups.map(groupOf).join('\n')}`;
+}
+
+function groupOf({ title, items, isGrave }: AccessGroup): string {
+  const list = items.map(item => `<li>${escapeHtml(item)}</li>`).join('');
+  return `<div class="asked${isGrave ? ' grave' : ''}"><h2>${escapeHtml(title)}</h2><ul>${list}</ul></div>`;
 }
 
 function reachOf(groups: readonly WorkspaceGroup[], { reach, workspaceIds }: ConsentChoice): string {
@@ -108,7 +106,5 @@ function checkbox({ id, name }: { id: string; name: string }, chosen: readonly s
 <span>${escapeHtml(name)}</span></label>`;
 }
 
-const switchForm = (action: string, csrf: string) => `<form method="post" action="${escapeHtml(action)}">
-<input type="hidden" name="csrf" value="${escapeHtml(csrf)}">
-<button type="submit" class="link">Use another account</button>
-</form>`;
+const switchForm = (action: string, csrf: string): string =>
+  formHtml(action, csrf, '<button type="submit" class="link">Use another account</button>');

@@ -1,6 +1,6 @@
 import type { Client, KoaContextWithOIDC } from 'oidc-provider';
-import { escapeHtml } from '../../../platform/http/html.js';
-import { type HtmlPage, problemHtml } from '../../../platform/http/html-page.js';
+import { escapeHtml } from '../../../platform/pages/html.js';
+import { type HtmlPage, problemHtml } from '../../../platform/pages/page.js';
 import { OAUTH_ROUTES } from '../provider/routes.js';
 import { introduce } from './client-introduction.js';
 

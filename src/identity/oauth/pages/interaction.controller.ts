@@ -4,9 +4,9 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { errors, type Provider } from 'oidc-provider';
 import { Public } from '../../../platform/access/access.js';
-import { type HtmlPage, htmlDocument, htmlHeaders } from '../../../platform/http/html-page.js';
 import { Forbidden, problemOf } from '../../../platform/http/problem.js';
-import { readFields } from '../../auth/pages/form-body.js';
+import { readFields } from '../../../platform/pages/form-body.js';
+import { type HtmlPage, sendOn, sendPage } from '../../../platform/pages/page.js';
 import { ConsentPages } from '../consent/consent-pages.js';
 import { OAuthSeal } from '../keys/seal.js';
 import { OAuthProvider } from '../provider/oauth-provider.js';
@@ -78,11 +78,11 @@ export class InteractionController {
   ): Promise<void> {
     const step = await this.take(request, reply, work);
     if ('location' in step) {
-      await reply.header('referrer-policy', 'no-referrer').redirect(step.location, 303);
+      sendOn(reply, step.location);
       return;
     }
     const { page, status = 200 } = step;
-    await reply.status(status).headers(htmlHeaders(page)).send(htmlDocument(page));
+    sendPage(reply, page, status);
   }
 
   /** A failure is told on a page, too: a person reads it. */
@@ -94,8 +94,7 @@ export class InteractionController {
     try {
       return await work(await this.interactionOf(await this.provider.current(), request, reply));
     } catch (error) {
-      if (error instanceof errors.OIDCProviderError)
-        return { page: errorPage({ error: error.error, error_description: error.message }), status: 400 };
+      if (error instanceof errors.OIDCProviderError) return { page: errorPage(outOf(error)), status: 400 };
       const problem = problemOf(error);
       if (!problem) throw error;
       const page = errorPage({ error: 'invalid_request', error_description: problem.detail });
@@ -115,3 +114,9 @@ export class InteractionController {
     return new Interaction(provider, details, csrf, request, reply);
   }
 }
+
+/** What oidc-provider tells of an error: its message is no more than the code. */
+const outOf = ({ error, error_description, message }: errors.OIDCProviderError) => ({
+  error,
+  error_description: error_description ?? message,
+});

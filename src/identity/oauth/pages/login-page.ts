@@ -1,5 +1,6 @@
-import { escapeHtml } from '../../../platform/http/html.js';
-import { type HtmlPage, problemHtml } from '../../../platform/http/html-page.js';
+import { formHtml, signInFields } from '../../../platform/pages/forms.js';
+import { escapeHtml } from '../../../platform/pages/html.js';
+import { type HtmlPage, problemHtml } from '../../../platform/pages/page.js';
 import type { ClientIntroduction } from './client-introduction.js';
 
 export interface LoginPage {
@@ -16,14 +17,7 @@ export function loginPage({ action, csrf, client, email, problem }: LoginPage): 
     formTargets: client.formTargets,
     body: `<p>to go on to <strong>${escapeHtml(client.name)}</strong></p>
 ${problemHtml(problem)}
-<form method="post" action="${escapeHtml(action)}">
-<input type="hidden" name="csrf" value="${escapeHtml(csrf)}">
-<label for="email">E-mail address</label>
-<input id="email" name="email" type="email" autocomplete="username" maxlength="254" required value="${escapeHtml(email)}"${email ? '' : ' autofocus'}>
-<label for="password">Password</label>
-<input id="password" name="password" type="password" autocomplete="current-password" maxlength="256" required${email ? ' autofocus' : ''}${problem ? ' aria-invalid="true"' : ''}>
-<button type="submit">Sign in</button>
-</form>
+${formHtml(action, csrf, signInFields(email, problem))}
 <p class="aside">You are asked what ${escapeHtml(client.name)} may do before it gets in.</p>`,
   };
 }

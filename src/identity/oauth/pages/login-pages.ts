@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { problemOf } from '../../../platform/http/problem.js';
-import { SignIns } from '../sign-ins.js';
+import { SignIns } from '../../auth/visits/sign-ins.js';
 import type { Step } from './interaction.controller.js';
 import type { Interaction } from './interaction.js';
 import { loginPage } from './login-page.js';

@@ -12,6 +12,8 @@ export interface ProviderRequest {
   readonly body: Buffer;
 }
 
+const isLoopback = (host = ''): boolean => /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i.test(host);
+
 /** The body of a request, read whole. */
 export async function bodyOf({ body }: FastifyRequest): Promise<Buffer> {
   if (typeof body !== 'object' || body === null || !(Symbol.asyncIterator in body)) return Buffer.alloc(0);
@@ -40,7 +42,13 @@ export async function handOver(
   const message = new IncomingMessage(raw.socket);
   message.method = raw.method;
   message.url = query.size > 0 ? `${path}?${query}` : path;
-  message.headers = { ...raw.headers, 'x-forwarded-proto': new URL(provider.issuer).protocol.slice(0, -1) };
+  const { host, protocol } = new URL(provider.issuer);
+  message.headers = {
+    ...raw.headers,
+    // A machine has several names for itself; any other comes from whoever sent the request.
+    host: isLoopback(host) && isLoopback(raw.headers.host) ? raw.headers.host : host,
+    'x-forwarded-proto': protocol.slice(0, -1),
+  };
   delete message.headers['transfer-encoding'];
   delete message.headers['x-forwarded-host'];
   delete message.headers['content-length'];

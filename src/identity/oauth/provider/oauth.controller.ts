@@ -5,6 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../../../platform/access/access.js';
 import { Config } from '../../../platform/config/config.js';
 import { RAW_BODY } from '../../../platform/http/body-parsers.js';
+import { targetOf } from '../../../platform/http/request-target.js';
 import { Quotas } from '../../auth/protection/quotas.js';
 import { OAuthTokens } from '../tokens/oauth-tokens.js';
 import { TokenHandles } from '../tokens/token-handles.js';
@@ -32,8 +33,9 @@ export class OAuthController {
   @RouteConfig(RAW_BODY)
   @All(['/oauth/*', '/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'])
   async answer(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    const [path = '', search] = request.url.split('?', 2);
-    const query = new URLSearchParams(search);
+    const target = targetOf(request.url);
+    const { path } = target;
+    const query = new URLSearchParams(target.query);
     if (path === OAUTH_ROUTES.registration) await this.admitRegistration(request, reply);
     if (reply.sent) return;
     if (path === OAUTH_ROUTES.authorization) repairParameters(path, query);

@@ -5,6 +5,8 @@ import type { ArtifactsStore, StoredArtifact } from './artifacts.store.js';
 /** A refresh token that was traded already still works for so long: clients refresh in several places at once (OAuth 2.1 section 4.3.1). */
 const GRACE_MS = 60_000;
 
+const usedCode = () => new errors.InvalidGrant('the device code was used already');
+
 /** Keeps the models of oidc-provider that come and go. */
 export class ArtifactAdapter implements Adapter {
   constructor(
@@ -22,7 +24,10 @@ export class ArtifactAdapter implements Adapter {
   }
 
   async find(id: string): Promise<AdapterPayload | undefined> {
-    return this.payloadOf(await this.artifacts.find(this.model, id));
+    const stored = await this.artifacts.find(this.model, id);
+    // Devices poll on when the answer to the last poll was lost: that ends nothing that was issued.
+    if (this.model === 'DeviceCode' && stored?.consumedAt) throw usedCode();
+    return this.payloadOf(stored);
   }
 
   async findByUid(uid: string): Promise<AdapterPayload | undefined> {
@@ -36,6 +41,7 @@ export class ArtifactAdapter implements Adapter {
   /** Of several who use the same at once one gets through; all that may be repeated are refresh tokens, for a while. */
   async consume(id: string): Promise<void> {
     if (await this.artifacts.consume(this.model, id)) return;
+    if (this.model === 'DeviceCode') throw usedCode();
     const stored = await this.artifacts.find(this.model, id);
     if (this.isWithinGrace(stored)) return;
     if (stored?.payload.grantId) await this.grants.delete(stored.payload.grantId);

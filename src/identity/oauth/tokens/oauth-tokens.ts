@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { errors, jwtVerify } from 'jose';
 import { validate as isUuid } from 'uuid';
 import type { Actor } from '../../../platform/access/actor.js';
+import { targetOf } from '../../../platform/http/request-target.js';
 import { SIGNING_ALGORITHM, SigningKeys } from '../keys/signing-keys.js';
 import { OAuthResources } from '../resources.js';
 import type { AccessTokenClaims } from './access-token.js';
@@ -44,7 +45,7 @@ export class OAuthTokens {
     if (scheme.toLowerCase() === 'bearer') return this.verify(token, resource);
     const proof = request.headers.dpop;
     if (typeof proof !== 'string') return undefined;
-    const url = this.resources.issuer + request.url.split('?')[0];
+    const url = this.resources.issuer + targetOf(request.originalUrl).rawPath;
     return this.verify(token, resource, { proof, method: request.method, url });
   }
 

@@ -10,6 +10,7 @@ import type { Log } from '../../log/log.js';
 import type { ActionDeclaration } from '../action.js';
 import { ActionCaller } from '../action-caller.js';
 import type { ActionCatalog } from '../action-catalog.js';
+import type { ActionListing } from '../action-listing.js';
 import type { ActionRunner } from '../action-runner.js';
 import { ActionAllowlist } from '../allowlist.js';
 import { CatalogAction } from '../catalog-action.js';
@@ -50,7 +51,8 @@ beforeEach(async () => {
     return { run_id: 'x', status: 'completed', output: input };
   };
   socket = new ActionSocket(caller, {
-    catalog: { find: () => [action], require: () => action } as unknown as ActionCatalog,
+    catalog: { require: () => action } as unknown as ActionCatalog,
+    listing: { of: async () => [action] } as unknown as ActionListing,
     runner: { run } as unknown as ActionRunner,
     log: { error: (fields: unknown) => logged.push(fields) } as unknown as Log,
     mostBytes: 1000,

@@ -5,9 +5,10 @@ import { assertValid, hydrate } from '../../http/input.js';
 import { decodeCursor, pageOf } from '../../http/page.js';
 import { BadRequest, NotFound, problemOf, TooLarge, TooManyRequests } from '../../http/problem.js';
 import type { Log } from '../../log/log.js';
+import { EFFECTS } from '../action.js';
 import type { ActionCaller } from '../action-caller.js';
 import type { ActionCatalog } from '../action-catalog.js';
-import { actionsFor } from '../action-listing.js';
+import type { ActionListing } from '../action-listing.js';
 import type { ActionRunner } from '../action-runner.js';
 
 const MOST_CONNECTIONS = 32;
@@ -26,6 +27,7 @@ class RunBody {
 
 interface Parts {
   readonly catalog: ActionCatalog;
+  readonly listing: ActionListing;
   readonly runner: ActionRunner;
   readonly log: Log;
   /** Largest body. */
@@ -86,9 +88,12 @@ export class ActionSocket {
     return this.parts.runner.run(this.caller, { name, input: body.input, dryRun: body.dry_run });
   }
 
-  private list(query: URLSearchParams): unknown {
+  private async list(query: URLSearchParams): Promise<unknown> {
     const [from = '0'] = decodeCursor(query.get('cursor') ?? undefined, 'number');
-    const found = actionsFor(this.caller, this.parts.catalog, { q: query.get('q') ?? undefined });
+    const found = await this.parts.listing.of(this.caller, {
+      q: query.get('q') ?? undefined,
+      effect: EFFECTS.find(effect => effect === query.get('effect')),
+    });
     const rows = found.map((action, position) => ({ action, position })).slice(Number(from));
     const view = ({ action }: (typeof rows)[number]) => action.describe();
     return pageOf(rows, MOST_LISTED, view, ({ position }) => [position + 1]);

@@ -6,6 +6,7 @@ import { Config } from '../../config/config.js';
 import { Log } from '../../log/log.js';
 import type { ActionCaller } from '../action-caller.js';
 import { ActionCatalog } from '../action-catalog.js';
+import { ActionListing } from '../action-listing.js';
 import { ActionRunner } from '../action-runner.js';
 import { ActionSocket } from './action-socket.js';
 
@@ -35,6 +36,7 @@ export class ActionSockets {
 
   constructor(
     @Inject(ActionCatalog) private readonly catalog: ActionCatalog,
+    @Inject(ActionListing) private readonly listing: ActionListing,
     @Inject(ActionRunner) private readonly runner: ActionRunner,
     @Inject(Config) private readonly config: Config,
     @Inject(Log) private readonly log: Log,
@@ -42,10 +44,16 @@ export class ActionSockets {
 
   /** Listens for `caller`; `owner` is the account that connects, where it is not the service's own. */
   async open(caller: ActionCaller, owner: Owner | undefined): Promise<OpenActionSocket> {
-    const { catalog, runner, config, log } = this;
+    const { catalog, listing, runner, config, log } = this;
     await mkdir(config.scratchDir, { recursive: true });
     const folder = await mkdtemp(path.join(config.scratchDir, 'atelier-actions-'));
-    const socket = new ActionSocket(caller, { catalog, runner, log, mostBytes: config.maxBodyBytes });
+    const socket = new ActionSocket(caller, {
+      catalog,
+      listing,
+      runner,
+      log,
+      mostBytes: config.maxBodyBytes,
+    });
     const close = async () => {
       await socket.close();
       await rm(folder, { recursive: true, force: true });

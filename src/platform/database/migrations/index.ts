@@ -14,21 +14,31 @@ import { Tenancy } from './20261121-tenancy.js';
 import { Approvals } from './20261122-approvals.js';
 import { AttachmentRoom } from './20261122-attachment-room.js';
 import { BackgroundScans } from './20261122-background-scans.js';
+import { Chores } from './20261122-chores.js';
+import { CommittedAnswers } from './20261122-committed-answers.js';
 import { Context } from './20261122-context.js';
+import { DefaultBudgetRows } from './20261122-default-budgets.js';
 import { Delivery } from './20261122-delivery.js';
+import { EmailChange } from './20261122-email-change.js';
+import { Expose } from './20261122-expose.js';
 import { FileHistory } from './20261122-history.js';
 import { McpApprovals } from './20261122-mcp-approvals.js';
 import { McpSessions } from './20261122-mcp-sessions.js';
 import { ModelSlots } from './20261122-model-slots.js';
+import { MovedPaths } from './20261122-moved-paths.js';
 import { NamedSessions } from './20261122-named-sessions.js';
+import { RequestedTasksOfRuns } from './20261122-requested-tasks.js';
 import { RunAuthorityMarks } from './20261122-run-authority.js';
 import { RunQueueTables } from './20261122-run-queue.js';
 import { RunRoom } from './20261122-run-room.js';
+import { RunTurns } from './20261122-run-turns.js';
+import { SandboxUids } from './20261122-sandbox-uids.js';
 import { SandboxSessions } from './20261122-sandboxes.js';
 import { Tasks } from './20261122-tasks.js';
 import { WaitingRuns } from './20261122-waiting-runs.js';
 import { Watchers } from './20261122-watchers.js';
 import { WorkspaceSignals } from './20261122-workspace-signals.js';
+import { WriteIntents } from './20261122-write-intents.js';
 
 /** Every migration, oldest first. The name is what the database remembers: never change it. */
 export const migrationsList = [
@@ -63,4 +73,14 @@ export const migrationsList = [
   { name: '20261122-background-scans', class: BackgroundScans },
   { name: '20261122-run-room', class: RunRoom },
   { name: '20261122-waiting-runs', class: WaitingRuns },
+  { name: '20261122-requested-tasks', class: RequestedTasksOfRuns },
+  { name: '20261122-write-intents', class: WriteIntents },
+  { name: '20261122-default-budgets', class: DefaultBudgetRows },
+  { name: '20261122-run-turns', class: RunTurns },
+  { name: '20261122-committed-answers', class: CommittedAnswers },
+  { name: '20261122-expose', class: Expose },
+  { name: '20261122-chores', class: Chores },
+  { name: '20261122-email-change', class: EmailChange },
+  { name: '20261122-sandbox-uids', class: SandboxUids },
+  { name: '20261122-moved-paths', class: MovedPaths },
 ];

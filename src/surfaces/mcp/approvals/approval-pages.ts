@@ -1,11 +1,13 @@
-import { escapeHtml } from '../../../platform/http/html.js';
-import { type HtmlPage, problemHtml } from '../../../platform/http/html-page.js';
+import { type FormPlace, formHtml, signedInAs, signInFields } from '../../../platform/pages/forms.js';
+import { escapeHtml } from '../../../platform/pages/html.js';
+import { type HtmlPage, problemHtml } from '../../../platform/pages/page.js';
 
 /** What is to be done, in the words of the person who decides. */
 export interface ToDecide {
   readonly id: string;
   readonly title: string;
   readonly summary: string;
+  readonly consequence: string;
   readonly action: string;
   readonly workspace: string | null;
   readonly client: string;
@@ -15,63 +17,43 @@ export interface ToDecide {
   readonly minutes: number;
 }
 
-interface Form {
-  readonly address: string;
-  readonly csrf: string;
-}
-
-export function signInPage({ address, csrf }: Form, email: string, problem?: string): HtmlPage {
+export function signInPage({ address, csrf }: FormPlace, email: string, problem?: string): HtmlPage {
   return {
     title: 'Sign in',
     body: `<p>to see what a program asks you to allow</p>
 ${problemHtml(problem)}
-<form method="post" action="${escapeHtml(address)}/sign-in">
-<input type="hidden" name="csrf" value="${escapeHtml(csrf)}">
-<label for="email">E-mail address</label>
-<input id="email" name="email" type="email" autocomplete="username" maxlength="254" required value="${escapeHtml(email)}"${email ? '' : ' autofocus'}>
-<label for="password">Password</label>
-<input id="password" name="password" type="password" autocomplete="current-password" maxlength="256" required${email ? ' autofocus' : ''}${problem ? ' aria-invalid="true"' : ''}>
-<button type="submit">Sign in</button>
-</form>`,
+${formHtml(`${address}/sign-in`, csrf, signInFields(email, problem))}`,
   };
 }
 
-export function decisionPage({ address, csrf }: Form, asked: ToDecide, email: string): HtmlPage {
-  const { title, summary, action, workspace, client, owner, input, minutes } = asked;
+export function decisionPage(place: FormPlace, asked: ToDecide, email: string): HtmlPage {
+  const { address, csrf } = place;
+  const { title, summary, consequence, action, workspace, client, owner, input, minutes } = asked;
   return {
     title: `${title}?`,
-    body: `<p>${escapeHtml(summary)}. <strong>This cannot be taken back.</strong></p>
+    body: `<p>${escapeHtml(summary)}. <strong>${escapeHtml(consequence)}</strong></p>
 <dl class="facts">
 <dt>Asked by</dt><dd>${escapeHtml(client)}${owner ? `, of ${escapeHtml(owner)}` : ''}</dd>
 ${workspace === null ? '' : `<dt>Workspace</dt><dd>${escapeHtml(workspace)}</dd>`}
 <dt>Action</dt><dd><code>${escapeHtml(action)}</code></dd>
 <dt>With</dt><dd><pre>${escapeHtml(JSON.stringify(input, null, 2))}</pre></dd>
 </dl>
-<form method="post" action="${escapeHtml(address)}/decide">
-<input type="hidden" name="csrf" value="${escapeHtml(csrf)}">
-<div class="buttons">
-<button type="submit" name="decision" value="allow">Allow once</button>
-<button type="submit" name="decision" value="deny" class="quiet">Do not allow</button>
-</div>
-</form>
+${formHtml(`${address}/decide`, csrf, DECISIONS)}
 <p class="aside">If you did not ask for this, do not allow it. The question is open for ${minutes} more ${minutes === 1 ? 'minute' : 'minutes'}.</p>
-${otherAccount({ address, csrf }, email)}`,
+${signedInAs(place, email)}`,
   };
 }
 
 /** What there is to say once there is nothing to decide. */
-export function endPage(form: Form, said: { title: string; text: string }, email: string): HtmlPage {
+export function endPage(place: FormPlace, said: { title: string; text: string }, email: string): HtmlPage {
   return {
     title: said.title,
     body: `<p>${escapeHtml(said.text)}</p>
-${otherAccount(form, email)}`,
+${signedInAs(place, email)}`,
   };
 }
 
-const otherAccount = (
-  { address, csrf }: Form,
-  email: string,
-) => `<form method="post" action="${escapeHtml(address)}/sign-out">
-<input type="hidden" name="csrf" value="${escapeHtml(csrf)}">
-<p class="aside">You are signed in as ${escapeHtml(email)}. <button type="submit" class="link">Sign out</button></p>
-</form>`;
+const DECISIONS = `<div class="buttons">
+<button type="submit" name="decision" value="allow">Allow once</button>
+<button type="submit" name="decision" value="deny" class="quiet">Do not allow</button>
+</div>`;

@@ -1,6 +1,7 @@
 import { type InputRequest, inputRequired } from '@modelcontextprotocol/server';
 import { Inject, Injectable } from '@nestjs/common';
 import { type Approval, ApprovalRequests, type CallToApprove } from '../../../agents/index.js';
+import { consequenceOf, type Effect } from '../../../platform/actions/action.js';
 import type { CheckedCall } from '../../../platform/actions/action-runner.js';
 import type { CatalogAction } from '../../../platform/actions/catalog-action.js';
 import { Config } from '../../../platform/config/config.js';
@@ -9,6 +10,12 @@ import { Forbidden } from '../../../platform/http/problem.js';
 import type { Dialogue, McpCall } from '../mcp-call.js';
 import { refused, type ToolAnswer } from '../mcp-tool.js';
 import { ClientNames } from './client-names.js';
+
+/** Why a person is asked. */
+const WHY: Partial<Record<Effect, string>> = {
+  destructive: 'is destructive',
+  expose: 'opens something to others or grants rights',
+};
 
 /** The page on which a person decides. */
 export const APPROVAL_PAGE = '/approvals';
@@ -20,7 +27,7 @@ const LIFE_SECONDS = 15 * 60;
 /** How long a call waits for a person who was sent to the page, before it says that they have not decided yet. */
 const PATIENCE_MS = 45_000;
 
-/** Asks the person behind a client before it does what cannot be taken back: in the client where it can ask, else by a link. */
+/** Asks the person behind a client before it destroys or exposes something: in the client where it can ask, else by a link. */
 @Injectable()
 export class Approvals {
   constructor(
@@ -49,7 +56,12 @@ export class Approvals {
     const question = await this.requests.request(asked);
     const { status } = await this.heard(call, question, dialogue);
     if (status === 'pending') return this.put(action, question, dialogue);
-    if (status !== 'allowed') throw new Forbidden(`The person you work for said no to ${action.name}`);
+    if (status !== 'allowed') {
+      await this.requests.toldDenied(question.id);
+      throw new Forbidden(
+        `The person you work for said no to ${action.name}; call it again only if they want it, and they are asked again`,
+      );
+    }
     await this.requests.use(question.id, asked);
     return undefined;
   }
@@ -73,7 +85,7 @@ export class Approvals {
     }
     if (action === 'accept' && typeof content?.allow !== 'boolean') return question;
     const said = action === 'accept' && content?.allow === true ? 'allowed' : 'denied';
-    await this.requests.resolve(question.id, said, actor.id);
+    await this.requests.resolve(question.id, said, actor);
     return (await this.requests.find(question.id)) ?? question;
   }
 
@@ -82,7 +94,7 @@ export class Approvals {
     const wasSent = dialogue.answers[QUESTION] !== undefined && !canFillForm(dialogue);
     if (!dialogue.capabilities.elicitation || wasSent)
       return refused(
-        `${action.name} is destructive, so a person has to allow it: ask them to open ${link}, then call again with the same input`,
+        `${action.name} ${WHY[action.declaration.effect]}, so a person has to allow it: ask them to open ${link}, then call again with the same input`,
       );
     return inputRequired({
       inputRequests: {
@@ -99,7 +111,7 @@ const canFillForm = ({ capabilities: { elicitation } }: Dialogue): boolean =>
 
 function formOf(action: CatalogAction, { client_name, input }: Row<Approval>): InputRequest {
   const { title, declaration } = action;
-  const message = `${title}? ${declaration.summary}. This cannot be taken back.\n${client_name} asks for it, with ${JSON.stringify(input)}`;
+  const message = `${title}? ${declaration.summary}. ${consequenceOf(declaration)}\n${client_name} asks for it, with ${JSON.stringify(input)}`;
   const allow = { type: 'boolean' as const, title: 'Do it, this once', default: false };
   return inputRequired.elicit({
     message,
@@ -109,6 +121,6 @@ function formOf(action: CatalogAction, { client_name, input }: Row<Approval>): I
 
 const pageOf = (action: CatalogAction, url: string): InputRequest =>
   inputRequired.elicitUrl({
-    message: `${action.title} cannot be taken back: look at what is to be done, and say whether it may`,
+    message: `${action.title}: look at what is to be done, and say whether it may. ${consequenceOf(action.declaration)}`,
     url,
   });

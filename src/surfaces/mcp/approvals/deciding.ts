@@ -2,8 +2,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { validate as isUuid } from 'uuid';
 import { type Approval, ApprovalRequests } from '../../../agents/index.js';
-import { OrganizationsStore, type PageVisit } from '../../../identity/index.js';
+import { OrganizationsStore } from '../../../identity/index.js';
 import type { Actor } from '../../../platform/access/actor.js';
+import { consequenceOf } from '../../../platform/actions/action.js';
 import { ActionCatalog } from '../../../platform/actions/action-catalog.js';
 import { Database } from '../../../platform/database/database.js';
 import type { Row } from '../../../platform/database/rows.js';
@@ -31,18 +32,6 @@ export class Deciding {
     @Inject(Database) private readonly database: Database,
   ) {}
 
-  /** Who is in front of the page. */
-  async personOf({ accountId, signIn }: PageVisit): Promise<{ person?: Actor }> {
-    if (!accountId || !signIn) return {};
-    const { rows } = await sql<Pick<Actor, 'id' | 'name' | 'email'>>`
-      select id, name, email from "user" where id = ${accountId}`.execute(this.tables);
-    const [row] = rows;
-    const unlimited = { scopes: null, expires_at: null, organization_id: null, workspace_ids: null };
-    return row
-      ? { person: { type: 'user', ...row, credential: { type: 'session', id: signIn, ...unlimited } } }
-      : {};
-  }
-
   async look(person: Actor, id: string): Promise<{ standing: Standing; asked?: ToDecide }> {
     const question = isUuid(id) ? await this.requests.find(id) : undefined;
     const names = question && (await this.namesFor(question));
@@ -55,7 +44,7 @@ export class Deciding {
   /** Does nothing where there is nothing to decide, or somebody else has decided. */
   async decide(person: Actor, id: string, decision: 'allowed' | 'denied'): Promise<void> {
     const { standing } = await this.look(person, id);
-    if (standing === 'open') await this.requests.resolve(id, decision, person.id);
+    if (standing === 'open') await this.requests.resolve(id, decision, person);
   }
 
   private describe({ id, tool, input, client_name, expires_at }: Question, names: Names): ToDecide {
@@ -67,6 +56,7 @@ export class Deciding {
       id,
       title,
       summary: declaration.summary,
+      consequence: consequenceOf(declaration),
       action: tool,
       workspace,
       client,
@@ -106,8 +96,8 @@ export class Deciding {
 }
 
 function standingOf({ status, used_at, expires_at }: Question): Standing {
-  if (used_at !== null) return 'used';
   if (status === 'denied') return 'denied';
+  if (used_at !== null) return 'used';
   if (status === 'cancelled' || Date.parse(expires_at) <= Date.now()) return 'expired';
   return status === 'pending' ? 'open' : status;
 }

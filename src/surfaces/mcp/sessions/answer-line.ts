@@ -1,19 +1,22 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/server';
 import type { FastifyReply } from 'fastify';
-import { EventStream } from '../../../platform/http/sse.js';
+import type { EventStream } from '../../../platform/http/sse.js';
 
 /** The answer to one POST: a JSON body, or a stream as soon as something is to be said before it (streamable HTTP). */
 export class AnswerLine {
   private stream: EventStream | undefined;
   private said: Promise<void> = Promise.resolve();
 
-  constructor(private readonly reply: FastifyReply) {}
+  /** `open` turns the answer into a stream; throws where too many are open. */
+  constructor(
+    private readonly reply: FastifyReply,
+    private readonly open: () => EventStream,
+  ) {}
 
   /** Says something before the answer. */
   say(message: JSONRPCMessage): void {
-    this.stream ??= EventStream.start(this.reply);
-    const { stream } = this;
-    this.said = this.said.then(() => stream.send([{ event: 'message', data: message }]));
+    this.stream ??= this.open();
+    this.said = this.stream.send([{ event: 'message', data: message }]);
   }
 
   /** Gives the answer, and ends. */
@@ -22,6 +25,8 @@ export class AnswerLine {
       await this.reply.status(200).send(answer);
       return;
     }
+    // What was said before may wait for a client that reads slowly.
+    await this.said;
     this.say(answer);
     await this.said;
     this.stream.end();

@@ -11,6 +11,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { EventStreams } from '../../../platform/http/event-streams.js';
 import { BadRequest, Problem } from '../../../platform/http/problem.js';
 import { Log } from '../../../platform/log/log.js';
 import { authOf } from '../exchange.js';
@@ -44,6 +45,7 @@ export class SessionEndpoint {
     @Inject(SessionStream) private readonly stream: SessionStream,
     @Inject(Questions) private readonly questions: Questions,
     @Inject(Cancellations) private readonly cancellations: Cancellations,
+    @Inject(EventStreams) private readonly streams: EventStreams,
     @Inject(Log) private readonly log: Log,
   ) {}
 
@@ -53,7 +55,7 @@ export class SessionEndpoint {
     requireRevision(headers['mcp-protocol-version']);
     const session = id === undefined ? undefined : await this.sessions.require(call.actor.id, String(id));
     if (method === 'POST') return this.take(call, session, http);
-    if (method === 'GET' && session) return this.stream.carry(call, session, http.reply);
+    if (method === 'GET' && session) return this.stream.carry(call, session, http);
     if (method !== 'DELETE' || !session)
       throw new Problem(405, `There is nothing to ${method} here without a session`, { allow: 'POST' });
     await this.sessions.end(session);
@@ -76,9 +78,9 @@ export class SessionEndpoint {
     call: McpCall,
     session: McpSession | undefined,
     message: JSONRPCRequest,
-    { reply }: Http,
+    http: Http,
   ): Promise<void> {
-    const line = new AnswerLine(reply);
+    const line = new AnswerLine(http.reply, () => this.streams.start(http));
     const taken = this.cancellations.of(session?.id, message.id);
     const signal = AbortSignal.any([call.signal, taken.signal]);
     const ask = session && (() => this.questions.ask(session.id));
@@ -92,7 +94,7 @@ export class SessionEndpoint {
       if (session && ASKING.includes(message.method)) await exchange.recall(session);
       else exchange.sessionId = session?.id;
       const answer = await exchange.serve(authOf(heard));
-      if (isInitializeRequest(message)) await this.begin(call, message, answer, reply);
+      if (isInitializeRequest(message)) await this.begin(call, message, answer, http.reply);
       await line.end(answer);
     } catch (error) {
       if (!(error instanceof ExchangeClosed)) throw error;

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Actor } from '../../../platform/access/actor.js';
-import { EventStream } from '../../../platform/http/sse.js';
+import { EventStreams } from '../../../platform/http/event-streams.js';
+import type { EventStream } from '../../../platform/http/sse.js';
 import { Signals } from '../../../platform/signals/signals.js';
 import { WakeUp } from '../../../platform/signals/wake-up.js';
 import type { McpCall } from '../mcp-call.js';
@@ -24,11 +25,12 @@ export class SessionStream {
     @Inject(ListsWatch) private readonly lists: ListsWatch,
     @Inject(CredentialWatch) private readonly credentials: CredentialWatch,
     @Inject(Signals) private readonly signals: Signals,
+    @Inject(EventStreams) private readonly streams: EventStreams,
     @Inject(MCP_EXTENSION) private readonly extension: McpExtension,
   ) {}
 
   /** Tells until the client goes, its credential or the session ends, or the client opens another stream, wherever. */
-  async carry({ actor }: McpCall, { id }: McpSession, reply: FastifyReply): Promise<void> {
+  async carry({ actor }: McpCall, { id }: McpSession, http: Http): Promise<void> {
     const streamId = randomUUID();
     const wakeUp = new WakeUp(this.signals, sessionTopic(id));
     const messages = new Outlet<object>();
@@ -41,7 +43,7 @@ export class SessionStream {
       const notice = (noticed: Noticed) => messages.put(notificationOf(noticed));
       // Before the stream begins, so that a client which sees it begin is told of all that comes after.
       const lists = await this.lists.begin({ actor, lists: LISTS, signal, notice });
-      const stream = EventStream.start(reply);
+      const stream = this.streams.start(http);
       const ended = lists.over.catch(() => stream.end());
       const forget = this.credentials.begin(actor, () => stream.end());
       messages.openTo(message => void stream.send([{ event: 'message', data: message }]));
@@ -79,6 +81,11 @@ export class SessionStream {
       await following;
     }
   }
+}
+
+interface Http {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
 }
 
 /** A stream of a session. */

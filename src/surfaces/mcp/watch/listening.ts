@@ -7,7 +7,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { TooManyRequests } from '../../../platform/http/problem.js';
+import { EventStreams } from '../../../platform/http/event-streams.js';
 import { Log } from '../../../platform/log/log.js';
 import { takeOver } from '../exchange.js';
 import type { McpCall } from '../mcp-call.js';
@@ -21,13 +21,10 @@ import { eventOf } from './notifications.js';
 import { Outlet } from './outlet.js';
 import { type Noticed, ResourceWatch } from './resource-watch.js';
 
-const MOST_STREAMS = 1000;
-const MOST_STREAMS_OF_ONE = 50;
-
 /** The streams of clients of 2026-07-28 (`subscriptions/listen`), each fed with what its caller may see. */
 @Injectable()
 export class Listening implements BeforeApplicationShutdown {
-  private readonly open = new Map<McpHttpHandler, string>();
+  private readonly open = new Set<McpHttpHandler>();
 
   constructor(
     @Inject(McpServers) private readonly servers: McpServers,
@@ -35,12 +32,14 @@ export class Listening implements BeforeApplicationShutdown {
     @Inject(ListsWatch) private readonly lists: ListsWatch,
     @Inject(CredentialWatch) private readonly credentials: CredentialWatch,
     @Inject(MCP_EXTENSION) private readonly extension: McpExtension,
+    @Inject(EventStreams) private readonly streams: EventStreams,
     @Inject(Log) private readonly log: Log,
   ) {}
 
   /** Answers a request to listen. Of the addresses that it names, those count that the caller may read. */
   async answer(call: McpCall, request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    this.requireRoom(call.actor.id);
+    const release = this.streams.reserve(call.actor);
+    reply.raw.once('close', release);
     const asked = (request.body as ListenBody).params?.notifications;
     const uris = await this.narrow(call, asked);
     const lists = LISTS.filter(list => asked?.[`${list}ListChanged`] === true);
@@ -52,7 +51,7 @@ export class Listening implements BeforeApplicationShutdown {
       bus: busOf(heard),
       onerror: error => this.log.debug({ err: error }, 'MCP request refused'),
     });
-    this.open.set(handler, actor.id);
+    this.open.add(handler);
     const stop = this.extension.watch(event => heard.put(event));
     const forget = this.credentials.begin(actor, () => void handler.close());
     const end = () => {
@@ -74,13 +73,7 @@ export class Listening implements BeforeApplicationShutdown {
 
   /** Tells the clients that their streams end; they come back to whichever process is there. */
   async beforeApplicationShutdown(): Promise<void> {
-    await Promise.all([...this.open.keys()].map(handler => handler.close()));
-  }
-
-  private requireRoom(actorId: string): void {
-    const own = [...this.open.values()].filter(id => id === actorId).length;
-    if (this.open.size >= MOST_STREAMS || own >= MOST_STREAMS_OF_ONE)
-      throw new TooManyRequests('Too many streams are open: close some', { 'retry-after': '60' });
+    await Promise.all([...this.open].map(handler => handler.close()));
   }
 
   /** Takes out of the request what is not for the caller to follow, so that the answer tells what is followed. */

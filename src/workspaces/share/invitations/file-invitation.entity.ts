@@ -57,9 +57,13 @@ export class FileInvitation {
   }
 
   accept(userId: string): void {
-    if (this.acceptedBy) throw new Conflict('This invitation was accepted already');
-    if (this.expiresAt <= new Date()) throw new Gone('This invitation has expired; ask for a new one');
+    this.requireOpen();
     this.acceptedBy = userId;
     this.acceptedAt = new Date();
+  }
+
+  requireOpen(): void {
+    if (this.acceptedBy) throw new Conflict('This invitation was accepted already');
+    if (this.expiresAt <= new Date()) throw new Gone('This invitation has expired; ask for a new one');
   }
 }

@@ -1,26 +1,30 @@
 import { Controller, Delete, Get, Inject, Post, Put, Req, Res } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Caller } from '../../../platform/access/access.js';
+import { Caller, Public } from '../../../platform/access/access.js';
 import type { Actor } from '../../../platform/access/actor.js';
 import { RAW_BODY } from '../../../platform/http/body-parsers.js';
 import { Input, InputBesideBody } from '../../../platform/http/input.js';
-import { Serves } from '../../../platform/http/serves.js';
+import { Documents, Serves } from '../../../platform/http/serves.js';
 import { preconditionsOf } from '../../files/preconditions.js';
 import { receiveBody } from '../../files/receive-body.js';
 import { sendFile } from '../../files/send-file.js';
 import {
   CreateFileInvitation,
+  DeclinedFilesView,
   FileInvitationId,
   FileInvitationToken,
   InvitedPath,
   ListFileInvitations,
   ListInvitedFiles,
+  RegisteredForFilesView,
+  RegisterForFiles,
 } from './file-invitations.dto.js';
 import { FileInvitationsService } from './file-invitations.service.js';
 import { InvitedFilesService } from './invited-files.service.js';
 
 const INVITATIONS = '/api/file-invitations';
+const OVER = { 404: 'No such invitation', 409: 'It was accepted already', 410: 'It has expired' };
 
 @Controller()
 export class FileInvitationsController {
@@ -45,6 +49,30 @@ export class FileInvitationsController {
   @Post(`${INVITATIONS}/:token/accept`)
   accept(@Caller() actor: Actor, @Input() input: FileInvitationToken) {
     return this.invitations.accept(actor, input);
+  }
+
+  @Documents({
+    summary: 'Make an account for the invited address, which accepts the file invitation by that',
+    input: RegisterForFiles,
+    output: RegisteredForFilesView,
+    refuses: { ...OVER, 403: 'The address has an account to sign in with, or no new accounts are taken' },
+  })
+  @Public()
+  @Post(`${INVITATIONS}/:token/register`)
+  register(@Input() input: RegisterForFiles): Promise<RegisteredForFilesView> {
+    return this.invitations.register(input);
+  }
+
+  @Documents({
+    summary: 'Decline a file invitation by its link',
+    input: FileInvitationToken,
+    output: DeclinedFilesView,
+    refuses: OVER,
+  })
+  @Public()
+  @Post(`${INVITATIONS}/:token/decline`)
+  decline(@Input() input: FileInvitationToken): Promise<DeclinedFilesView> {
+    return this.invitations.decline(input);
   }
 
   @Serves(FileInvitationsService, 'revoke')

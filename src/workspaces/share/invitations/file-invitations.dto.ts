@@ -37,6 +37,20 @@ export class FileInvitationToken {
   token: string;
 }
 
+export class RegisterForFiles extends FileInvitationToken {
+  @Field.text('Name of the account to make', {
+    min: 1,
+    max: 120,
+    pattern: /\S/,
+    patternHint: 'must not be blank',
+    example: 'Ada Lovelace',
+  })
+  name: string;
+
+  @Field.text('Its password', { min: 8, max: 256, format: 'password', example: 'correct horse battery' })
+  password: string;
+}
+
 export class FileInvitationId {
   @Field.id('The file invitation')
   id: string;
@@ -107,6 +121,19 @@ export class SentFileInvitationView extends FileInvitationView {
 
   @Field.boolean('Whether it was also sent by mail')
   mailed: boolean;
+}
+
+export class DeclinedFilesView {
+  @Field.boolean('Always true')
+  declined: boolean;
+}
+
+export class RegisteredForFilesView {
+  @Field.id('The account that was made; sign in with its password')
+  user_id: string;
+
+  @Field.id('The file invitation, accepted')
+  file_invitation_id: string;
 }
 
 export const FileInvitationPage = PageOf(FileInvitationView, 'FileInvitationPage');

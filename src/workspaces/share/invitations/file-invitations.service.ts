@@ -1,7 +1,7 @@
 import { LockMode } from '@mikro-orm/core';
 import { Inject, Injectable } from '@nestjs/common';
 import { normalizePath } from '#libs/workspace-fs/index.js';
-import { hashSecret, randomSecret, User } from '../../../identity/index.js';
+import { hashSecret, InvitedAccounts, randomSecret, User } from '../../../identity/index.js';
 import type { Actor } from '../../../platform/access/actor.js';
 import {
   requireScope,
@@ -14,19 +14,27 @@ import { Audit } from '../../../platform/audit/audit.js';
 import { Database, type UnitOfWork } from '../../../platform/database/database.js';
 import { DeletedView } from '../../../platform/http/deleted.view.js';
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../../platform/http/page.js';
-import { Conflict, Forbidden, NotFound } from '../../../platform/http/problem.js';
+import { Conflict, Forbidden } from '../../../platform/http/problem.js';
 import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../../workspaces/index.js';
 import { FileInvitation } from './file-invitation.entity.js';
 import {
   CreateFileInvitation,
+  DeclinedFilesView,
   FileInvitationId,
   FileInvitationPage,
   FileInvitationToken,
   FileInvitationView,
   ListFileInvitations,
+  RegisteredForFilesView,
+  RegisterForFiles,
   SentFileInvitationView,
 } from './file-invitations.dto.js';
-import { FileInvitationsStore, fileInvitationView, reachOf } from './file-invitations.store.js';
+import {
+  FileInvitationsStore,
+  fileInvitationView,
+  noSuchInvitation,
+  reachOf,
+} from './file-invitations.store.js';
 import { InvitationMail } from './invitation-mail.js';
 
 /** Inviting one person to one file or folder, without making them a member of anything. */
@@ -37,6 +45,7 @@ export class FileInvitationsService {
     @Inject(FileInvitationsStore) private readonly invitations: FileInvitationsStore,
     @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
     @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
+    @Inject(InvitedAccounts) private readonly accounts: InvitedAccounts,
     @Inject(InvitationMail) private readonly mail: InvitationMail,
     @Inject(Audit) private readonly audit: Audit,
   ) {}
@@ -65,10 +74,12 @@ export class FileInvitationsService {
   @Action({
     name: 'file_invitation_create',
     summary: 'Invite somebody to one file or folder by their e-mail address',
-    effect: 'write',
+    effect: 'expose',
+    consequence: 'Somebody outside can then read the file or folder, and change it where the role says so.',
     permission: 'share.manage',
     input: CreateFileInvitation,
     output: SentFileInvitationView,
+    commitsAnswer: true,
     refuses: {
       404: 'No such workspace or path',
       409: 'The path cannot be shared',
@@ -87,16 +98,16 @@ export class FileInvitationsService {
     const token = randomSecret();
     const tokenHash = hashSecret(token);
     const invitation = new FileInvitation({ workspaceId, path, email, role, tokenHash, invitedBy: actor.id });
-    const link = await this.database.transaction(async unit => {
+    return this.database.transaction(async unit => {
       await this.workspaces.requireEntity(unit, actor, 'share.manage', workspaceId);
       unit.add(invitation);
       await unit.flush();
       const { organization_id } = workspace;
       await this.record(unit, actor, 'file_invitation.create', { ...invitation, organization_id });
-      return this.mail.send(unit, actor, invitation, token);
+      const link = await this.mail.send(unit, actor, invitation, token);
+      const view = fileInvitationView(await this.invitations.require(actor, invitation.id, unit));
+      return unit.answers({ ...view, token, link, mailed: this.mail.isConfigured });
     });
-    const view = fileInvitationView(await this.invitations.require(actor, invitation.id));
-    return { ...view, token, link, mailed: this.mail.isConfigured };
   }
 
   @Action({
@@ -106,30 +117,50 @@ export class FileInvitationsService {
     permission: null,
     input: FileInvitationToken,
     output: FileInvitationView,
+    commitsAnswer: true,
     sessionOnly: true,
     refuses: { 404: 'No such invitation', 409: 'It was accepted already', 410: 'It has expired' },
   })
   async accept(actor: Actor, { token }: FileInvitationToken): Promise<FileInvitationView> {
-    const id = await this.database.transaction(async unit => {
-      const which = { tokenHash: hashSecret(token) };
-      const lock = { lockMode: LockMode.PESSIMISTIC_WRITE };
-      const invitation = await unit.entities.findOne(FileInvitation, which, lock);
-      if (!invitation) throw new NotFound('No such file invitation');
+    return this.database.transaction(async unit => {
+      const invitation = await this.hold(unit, token);
       if (invitation.email !== actor.email)
         throw new Forbidden('This invitation is for another e-mail address than that of your account');
-      invitation.accept(actor.id);
-      await unit.flush();
-      const { organization_id } = await organizationOf(unit, invitation.workspaceId);
-      await this.record(unit, actor, 'file_invitation.accept', { ...invitation, organization_id });
-      return invitation.id;
+      await this.settle(unit, actor, invitation, actor.id);
+      return unit.answers(fileInvitationView(await this.invitations.require(actor, invitation.id, unit)));
     });
-    return fileInvitationView(await this.invitations.require(actor, id));
+  }
+
+  /** Makes the account of the invited address, which accepts by that. */
+  async register({ token, name, password }: RegisterForFiles): Promise<RegisteredForFilesView> {
+    const held = await this.invitations.findByToken(token);
+    if (!held) throw noSuchInvitation();
+    const newcomer = await this.accounts.prepare(name, password, held.email);
+    return this.database.transaction(async unit => {
+      const invitation = await this.hold(unit, token);
+      invitation.requireOpen();
+      const user = await this.accounts.make(unit, invitation.email, newcomer);
+      await this.settle(unit, null, invitation, user.id);
+      return { user_id: user.id, file_invitation_id: invitation.id };
+    });
+  }
+
+  /** Who holds the link may decline, without an account: the invitation is gone. */
+  async decline({ token }: FileInvitationToken): Promise<DeclinedFilesView> {
+    await this.database.transaction(async unit => {
+      const invitation = await this.hold(unit, token);
+      invitation.requireOpen();
+      await unit.entities.nativeDelete(FileInvitation, { id: invitation.id });
+      await this.recordOf(unit, null, 'file_invitation.decline', invitation);
+    });
+    return { declined: true };
   }
 
   @Action({
     name: 'file_invitation_revoke',
     summary: 'Withdraw a file invitation; access by it ends at once. The invited may give theirs up',
     effect: 'destructive',
+    consequence: 'Whoever was invited loses access at once; to give it back they have to be invited anew.',
     permission: 'share.manage',
     input: FileInvitationId,
     output: DeletedView,
@@ -140,8 +171,7 @@ export class FileInvitationsService {
     if (row.role_there && row.accepted_by !== actor.id) requireWorkspaceRole(row.role_there, 'share.manage');
     await this.database.transaction(async unit => {
       const { workspace_id: workspaceId, organization_id, path, email, role } = row;
-      if ((await unit.entities.nativeDelete(FileInvitation, { id })) === 0)
-        throw new NotFound('No such file invitation');
+      if ((await unit.entities.nativeDelete(FileInvitation, { id })) === 0) throw noSuchInvitation();
       const what = { id, workspaceId, organization_id, path, email, role };
       await this.record(unit, actor, 'file_invitation.revoke', what);
     });
@@ -162,9 +192,38 @@ export class FileInvitationsService {
     return this.workspaces.require(actor, permission, workspace_id);
   }
 
+  private async hold(unit: UnitOfWork, token: string): Promise<FileInvitation> {
+    const which = { tokenHash: hashSecret(token) };
+    const lock = { lockMode: LockMode.PESSIMISTIC_WRITE };
+    const invitation = await unit.entities.findOne(FileInvitation, which, lock);
+    if (!invitation) throw noSuchInvitation();
+    return invitation;
+  }
+
+  private async settle(
+    unit: UnitOfWork,
+    actor: Actor | null,
+    invitation: FileInvitation,
+    userId: string,
+  ): Promise<void> {
+    invitation.accept(userId);
+    await unit.flush();
+    await this.recordOf(unit, actor, 'file_invitation.accept', invitation);
+  }
+
+  private async recordOf(
+    unit: UnitOfWork,
+    actor: Actor | null,
+    action: string,
+    invitation: FileInvitation,
+  ): Promise<void> {
+    const { organization_id } = await organizationOf(unit, invitation.workspaceId);
+    await this.record(unit, actor, action, { ...invitation, organization_id });
+  }
+
   private record(
     unit: UnitOfWork,
-    actor: Actor,
+    actor: Actor | null,
     action: string,
     what: Pick<FileInvitation, 'id' | 'workspaceId' | 'path' | 'email' | 'role'> & {
       organization_id: string;

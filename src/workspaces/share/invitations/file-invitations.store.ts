@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import type { Membership, User } from '../../../identity/index.js';
+import { hashSecret, type Membership, type User } from '../../../identity/index.js';
 import type { Actor } from '../../../platform/access/actor.js';
 import type { OrganizationRole, WorkspaceRole } from '../../../platform/access/policy.js';
 import { workspaceRole } from '../../../platform/access/policy.js';
@@ -20,6 +20,8 @@ type Tables = {
   user: User;
 };
 
+type Queries = Pick<Database, 'tables'>;
+
 export interface InvitationRow extends Row<FileInvitation>, GiverStanding {
   workspace_number: number;
   organization_id: string;
@@ -29,11 +31,14 @@ export interface InvitationRow extends Row<FileInvitation>, GiverStanding {
   workspace_role: WorkspaceRole | null;
 }
 
-export type OpenInvitation = Pick<InvitationRow, 'path' | 'email' | 'role' | 'invited_by_name'>;
+export type HeldInvitation = Pick<
+  InvitationRow,
+  'id' | 'path' | 'email' | 'role' | 'accepted_by' | 'expires_at' | 'invited_by_name'
+>;
 
 export const reachOf = (role: InvitedRole) => (role === 'editor' ? 'file.write' : 'file.read');
 
-const noSuchInvitation = () => new NotFound('No such file invitation');
+export const noSuchInvitation = () => new NotFound('No such file invitation');
 
 /** Questions about file invitations. */
 @Injectable()
@@ -57,22 +62,25 @@ export class FileInvitationsStore {
     return (after ? query.where('i.id', '>', after) : query).orderBy('i.id').limit(limit).execute();
   }
 
-  /** What somebody who holds the token of one that can still be accepted may read. */
-  async findOpen(tokenHash: string): Promise<OpenInvitation | undefined> {
+  /** What somebody who holds the token may read, also once it is accepted or over. */
+  async findByToken(token: string): Promise<HeldInvitation | undefined> {
     return this.database
       .tables<Tables>()
       .selectFrom('file_invitation as i')
       .leftJoin('user as u', 'u.id', 'i.invited_by')
-      .select(['i.path', 'i.email', 'i.role', 'u.name as invited_by_name'])
-      .where('i.token_hash', '=', tokenHash)
-      .where('i.accepted_by', 'is', null)
-      .where('i.expires_at', '>', new Date().toISOString())
+      .select(['i.id', 'i.path', 'i.email', 'i.role', 'i.accepted_by', 'i.expires_at'])
+      .select('u.name as invited_by_name')
+      .where('i.token_hash', '=', hashSecret(token))
       .executeTakeFirst();
   }
 
   /** With the caller's role in its workspace; 404 unless they see that, or accepted it. */
-  async require(actor: Actor, id: string): Promise<InvitationRow & { role_there: WorkspaceRole | null }> {
-    const row = await this.asked(actor).where('i.id', '=', id).executeTakeFirst();
+  async require(
+    actor: Actor,
+    id: string,
+    within: Queries = this.database,
+  ): Promise<InvitationRow & { role_there: WorkspaceRole | null }> {
+    const row = await this.asked(actor, within).where('i.id', '=', id).executeTakeFirst();
     const role_there = row ? roleAt(actor.id, row) : null;
     if (!row || (role_there === null && row.accepted_by !== actor.id)) throw noSuchInvitation();
     return { ...row, role_there };
@@ -85,9 +93,9 @@ export class FileInvitationsStore {
     return row;
   }
 
-  private asked(actor: Actor) {
+  private asked(actor: Actor, within: Queries = this.database) {
     const { organization_id, workspace_ids } = actor.credential;
-    let query = this.database
+    let query = within
       .tables<Tables>()
       .selectFrom('file_invitation as i')
       .innerJoin('workspace as w', 'w.id', 'i.workspace_id')

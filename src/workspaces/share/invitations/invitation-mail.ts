@@ -5,6 +5,7 @@ import { Config } from '../../../platform/config/config.js';
 import type { UnitOfWork } from '../../../platform/database/database.js';
 import { writeLetter } from '../../../platform/mail/letter.js';
 import { Mailer } from '../../../platform/mail/mailer.js';
+import { shortName } from '../../../platform/text/plain-text.js';
 import { plainName } from '../pages/plain-name.js';
 import type { FileInvitation } from './file-invitation.entity.js';
 
@@ -27,7 +28,8 @@ export class InvitationMail {
   }
 
   /** Answers the link. */
-  async send(unit: UnitOfWork, { name }: Actor, invitation: FileInvitation, token: string): Promise<string> {
+  async send(unit: UnitOfWork, actor: Actor, invitation: FileInvitation, token: string): Promise<string> {
+    const name = shortName(actor.name);
     const link = `${this.config.baseUrl}/file-invitations/${token}`;
     const what = plainName(invitation.path) || 'a workspace';
     const may = invitation.role === 'editor' ? 'read and change it' : 'read it';

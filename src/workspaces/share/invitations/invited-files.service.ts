@@ -43,9 +43,11 @@ export class InvitedFilesService {
     const entry = await files.stat(pathBelow(shared, within));
     if (entry.type === 'file') return { items: [below(entry, shared)], next_cursor: null };
     const from = after === undefined ? undefined : pathBelow(shared, after);
-    const { entries, next } = await files.list(entry.path, { limit, after: from });
-    const items = entries.map(one => below(one, shared)).filter(({ path }) => !isHidden(path));
-    return { items, next_cursor: next === null ? null : cursorAfter(cutOff(next, shared)) };
+    const seen = await visibleEntries(files, { folder: entry.path, shared, after: from, most: limit + 1 });
+    const items = seen.slice(0, limit);
+    const last = items.at(-1);
+    // It is what the caller sees: the next name may be one that stays hidden.
+    return { items, next_cursor: last && seen.length > limit ? cursorAfter(last.path) : null };
   }
 
   @Action({
@@ -109,6 +111,21 @@ interface Opened {
   readonly invitation: InvitationRow;
   readonly shared: string;
   readonly files: WorkspaceFs;
+}
+
+/** Up to so many entries of a folder that may be seen. */
+async function visibleEntries(
+  files: WorkspaceFs,
+  { folder, shared, most, after }: { folder: string; shared: string; most: number; after?: string },
+): Promise<Entry[]> {
+  const visible: Entry[] = [];
+  for (let from = after; visible.length < most; ) {
+    const { entries, next } = await files.list(folder, { limit: most, after: from });
+    visible.push(...entries.map(one => below(one, shared)).filter(({ path }) => !isHidden(path)));
+    if (next === null) break;
+    from = next;
+  }
+  return visible.slice(0, most);
 }
 
 const below = (entry: Entry, shared: string): Entry => ({ ...entry, path: cutOff(entry.path, shared) });

@@ -46,7 +46,7 @@ export class CreateShareLink {
 }
 
 export class UpdateShareLink extends ShareLinkId {
-  @Field.choice(ALLOW, ALLOWANCES, { optional: true })
+  @Field.choice(ALLOW, ALLOWANCES, { optional: true, shown: true })
   allow?: Allowance;
 
   @Field.time(EXPIRES, { optional: true, nullable: true })

@@ -82,10 +82,12 @@ export class ShareLinksService {
   @Action({
     name: 'share_create',
     summary: 'Share a file or folder by a link, with whoever holds it',
-    effect: 'write',
+    effect: 'expose',
+    consequence: 'Whoever has the link can then reach the file or folder, without an account.',
     permission: 'share.manage',
     input: CreateShareLink,
     output: ShareLinkView,
+    commitsAnswer: true,
     refuses: {
       404: 'No such workspace or path',
       409: 'The path cannot be shared like this, or there is no host for links',
@@ -103,7 +105,7 @@ export class ShareLinksService {
     link.sealedToken = this.views.seal(link.id, token);
     link.expiresAt = futureTime(input.expires_at);
     link.passwordHash = password ? await hashPassword(password) : null;
-    await this.database.transaction(async unit => {
+    return this.database.transaction(async unit => {
       await this.workspaces.requireEntity(unit, actor, 'share.manage', workspaceId);
       unit.add(link);
       await unit.flush();
@@ -115,8 +117,8 @@ export class ShareLinksService {
         { ...link, organization_id: workspace.organization_id },
         details,
       );
+      return unit.answers(this.views.of(actor, await this.links.require(actor, link.id, unit)));
     });
-    return this.read(actor, { id: link.id });
   }
 
   @Action({
@@ -136,7 +138,8 @@ export class ShareLinksService {
   @Action({
     name: 'share_update',
     summary: 'Change what a share link allows, its password or its end; the link stays the same',
-    effect: 'write',
+    effect: 'expose',
+    consequence: 'Whoever has the link may then do what it allows from now on.',
     permission: 'share.manage',
     input: UpdateShareLink,
     output: ShareLinkView,
@@ -165,6 +168,7 @@ export class ShareLinksService {
     name: 'share_revoke',
     summary: 'Revoke a share link; it answers nobody from then on. Organization admins may revoke any',
     effect: 'destructive',
+    consequence: 'The link never works again; another one can be made.',
     permission: 'share.manage',
     input: ShareLinkId,
     output: DeletedView,

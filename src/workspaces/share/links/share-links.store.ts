@@ -49,7 +49,7 @@ export const roleAt = (actorId: string, row: AskedLinkRow): WorkspaceRole | null
   workspaceRole(actorId, { ...row, created_by: row.workspace_created_by });
 
 /** SQL for `roleAllows(role, 'share.manage')` where the workspace is visible. */
-const isManagedBy = (actorId: string) =>
+export const isManagedBy = (actorId: string) =>
   sql<boolean>`(w.created_by = ${actorId} or wm.role is distinct from 'viewer')`;
 
 /** Questions about share links. */

@@ -1,11 +1,10 @@
 import type { Entry } from '#libs/workspace-fs/index.js';
+import { Html, html } from '../../../platform/pages/html.js';
 import { addressOf, crumbs, nameOf, type Place } from './crumbs.js';
-import { type Html, html } from './html.js';
 import { icon, SAVE_ICON } from './icons.js';
 import type { SharePage } from './layout.js';
-import { type Resolve, renderMarkdown } from './markdown.js';
 import { iconFor, type Showing, showingOf } from './media.js';
-import { renderSheet } from './sheet.js';
+import type { Rendered } from './render-task.js';
 import { countInWords, sizeInWords, timeInWords } from './words.js';
 
 export interface FileView {
@@ -14,7 +13,8 @@ export interface FileView {
   readonly savable: boolean;
   /** What it says, where it is text that is not too long. */
   readonly text?: { readonly content: string; readonly cut: boolean; readonly lines: number };
-  readonly resolve: Resolve;
+  /** The text as what it means; absent where it is shown as it is written. */
+  readonly rendered?: Rendered;
 }
 
 interface Preview {
@@ -61,13 +61,11 @@ function preview(view: FileView, name: string): Preview {
   }
 }
 
-function written({ resolve }: FileView, name: string, content: string): Preview {
-  const showing = showingOf(name);
-  if (showing === 'markdown')
-    return { body: html`<article class="card prose">${renderMarkdown(content, resolve)}</article>` };
-  const sheet = showing === 'csv' ? renderSheet(content, name) : undefined;
-  if (sheet) return { body: html`<div class="card">${sheet.table}</div>`, cut: sheet.cut };
-  return { body: listing(content) };
+function written({ rendered }: FileView, name: string, content: string): Preview {
+  if (!rendered) return { body: listing(content) };
+  const body = new Html(rendered.html);
+  if (showingOf(name) === 'markdown') return { body: html`<article class="card prose">${body}</article>` };
+  return { body: html`<div class="card">${body}</div>`, cut: rendered.cut };
 }
 
 function listing(content: string): Html {

@@ -1,6 +1,6 @@
 import type { Entry } from '#libs/workspace-fs/index.js';
+import { type Html, html } from '../../../platform/pages/html.js';
 import { addressOf, crumbs, nameOf, type Place } from './crumbs.js';
-import { type Html, html } from './html.js';
 import { icon, SAVE_ICON } from './icons.js';
 import type { SharePage } from './layout.js';
 import { iconFor } from './media.js';

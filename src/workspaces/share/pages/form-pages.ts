@@ -1,4 +1,4 @@
-import { type Html, html } from './html.js';
+import { type Html, html } from '../../../platform/pages/html.js';
 import { icon } from './icons.js';
 import type { SharePage } from './layout.js';
 import { sizeInWords } from './words.js';

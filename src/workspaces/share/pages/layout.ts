@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
-import { Html, html } from './html.js';
+import { documentHtml, type Html, html } from '../../../platform/pages/html.js';
 import { STYLE } from './style.js';
 
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
@@ -39,26 +39,14 @@ export function sendSharePage(reply: FastifyReply, page: SharePage): void {
       'cache-control': 'no-store',
       'content-type': 'text/html; charset=utf-8',
     })
-    .send(documentOf(page).text);
+    .send(documentOf(page));
 }
 
-function documentOf({ title, body, narrow }: SharePage): Html {
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<title>${title}</title>
-<style>${new Html(STYLE)}</style>
-</head>
-<body>
-<a class="skip" href="#content">Skip to the content</a>
+function documentOf({ title, body, narrow }: SharePage): string {
+  const content = html`<a class="skip" href="#content">Skip to the content</a>
 <main class="${narrow ? 'page narrow' : 'page'}" id="content">
 ${body}
 </main>
-<footer>Shared with Atelier</footer>
-</body>
-</html>
-`;
+<footer>Shared with Atelier</footer>`;
+  return documentHtml({ title, style: STYLE, body: content.text });
 }

@@ -1,9 +1,9 @@
 import { parse } from 'csv-parse/sync';
-import { type Html, html } from './html.js';
+import { type Html, html } from '../../../platform/pages/html.js';
 
 const MOST_ROWS = 500;
 const MOST_COLUMNS = 50;
-const NUMBER = /^[-+]?[\d.,\s]*\d[\d.,\s]*%?$/;
+const NUMBER = /^[-+]?[\d.,\s]+%?$/;
 
 /** A CSV text as a table: its first row as the heading; undefined where it is no CSV after all. */
 export function renderSheet(text: string, name: string): { table: Html; cut: boolean } | undefined {
@@ -52,5 +52,5 @@ function delimiterOf(text: string, name: string): string {
 
 function isNumeric(values: string[]): boolean {
   const filled = values.filter(value => value.trim() !== '');
-  return filled.length > 0 && filled.every(value => NUMBER.test(value.trim()));
+  return filled.length > 0 && filled.every(value => NUMBER.test(value.trim()) && /\d/.test(value));
 }

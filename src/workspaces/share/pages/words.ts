@@ -1,4 +1,4 @@
-import { type Html, html } from './html.js';
+import { type Html, html } from '../../../platform/pages/html.js';
 
 const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'];
 const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });

@@ -2,18 +2,18 @@ import { Readable } from 'node:stream';
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Entry, normalizePath, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { Html } from '../../../platform/pages/html.js';
 import { zipFolder } from '../../archives/zip-folder.js';
 import { contentDisposition } from '../../files/content-disposition.js';
 import { sendFile } from '../../files/send-file.js';
 import { isHidden } from '../below.js';
-import { addressOf, nameOf } from '../pages/crumbs.js';
+import { nameOf } from '../pages/crumbs.js';
 import { type FileView, filePage } from '../pages/file-page.js';
 import { folderPage, sortOf } from '../pages/folder-page.js';
-import type { Html } from '../pages/html.js';
 import { sendSharePage } from '../pages/layout.js';
-import { type Resolve, renderMarkdown } from '../pages/markdown.js';
-import { isShownByBytes, showingOf } from '../pages/media.js';
+import { isShownByBytes } from '../pages/media.js';
 import { sendNotice } from '../pages/notice-page.js';
+import { Renderings } from './renderings.js';
 import { isAbsent } from './told-to-visitors.js';
 import type { Visit } from './visit.js';
 import { VisitsService } from './visits.service.js';
@@ -27,7 +27,10 @@ const README = /^readme\.(md|markdown)$/i;
 /** Looking at what is shared, and saving it where that is allowed. */
 @Injectable()
 export class Browsing {
-  constructor(@Inject(VisitsService) private readonly visits: VisitsService) {}
+  constructor(
+    @Inject(VisitsService) private readonly visits: VisitsService,
+    @Inject(Renderings) private readonly renderings: Renderings,
+  ) {}
 
   async show(visit: Visit, within: string, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const entry = await visit.stat(within);
@@ -48,13 +51,12 @@ export class Browsing {
       if (isSaved && isFirst(request)) await this.visits.count(visit, 'downloads');
       return sendFile(request, reply, await visit.files.openRead(entry.path), raw !== undefined);
     }
-    const view: FileView = {
-      place: visit.place(within),
-      entry,
-      savable: visit.savable,
-      text: await textOf(visit, entry),
-      resolve: resolveFrom(visit, within.slice(0, Math.max(0, within.lastIndexOf('/'))), within !== ''),
-    };
+    const text = await textOf(visit, entry);
+    const folder = within.slice(0, Math.max(0, within.lastIndexOf('/')));
+    const beside = { home: visit.home, folder, hasNeighbours: within !== '' };
+    const rendered = text && (await this.renderings.of(text.content, entry.path, beside));
+    const place = visit.place(within);
+    const view: FileView = { place, entry, savable: visit.savable, text, rendered };
     if (isFirst(request)) await this.visits.count(visit, 'views');
     sendSharePage(reply, filePage(view));
   }
@@ -73,7 +75,7 @@ export class Browsing {
         cut: next !== null,
         sort: sortOf(sort),
         savable: visit.savable,
-        readme: await readmeOf(visit, within, shown),
+        readme: await this.readmeOf(visit, within, shown),
       }),
     );
   }
@@ -93,6 +95,21 @@ export class Browsing {
       })
       .send(zip);
   }
+
+  private async readmeOf(visit: Visit, within: string, entries: readonly Entry[]): Promise<Html | undefined> {
+    const readme = entries.find(({ path, type }) => type === 'file' && README.test(lastNameOf(path)));
+    if (!readme) return undefined;
+    try {
+      const text = await textOf(visit, readme);
+      const beside = { home: visit.home, folder: within, hasNeighbours: true };
+      const rendered = text && (await this.renderings.of(text.content, readme.path, beside));
+      return rendered && new Html(rendered.html);
+    } catch (error) {
+      // It went, or became something else, since the folder was listed.
+      if (isAbsent(error)) return undefined;
+      throw error;
+    }
+  }
 }
 
 interface Exchange {
@@ -105,48 +122,19 @@ const isFirst = ({ method, headers: { range } }: FastifyRequest): boolean =>
   method === 'GET' && (range === undefined || /^bytes=0-/.test(range));
 
 const isShown = ({ path, type }: Entry): boolean =>
-  (type === 'file' || type === 'directory') && !isHidden(path.slice(path.lastIndexOf('/') + 1));
+  (type === 'file' || type === 'directory') && !isHidden(lastNameOf(path));
+
+const lastNameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
 async function textOf({ files }: Visit, { path, size }: Entry): Promise<FileView['text']> {
   if (isShownByBytes(path) || size > MOST_TEXT_FILE) return undefined;
   try {
     const read = await files.readText(path, { max_bytes: MOST_TEXT_SHOWN, end_line: MOST_LINES });
     if (read.content.includes('\0')) return undefined;
-    const cut = read.truncated || read.total_lines > read.end_line;
-    return { content: read.content, cut, lines: read.total_lines };
+    const lines = read.total_lines ?? read.end_line;
+    return { content: read.content, cut: read.truncated || lines > read.end_line, lines };
   } catch (error) {
     if (error instanceof WorkspaceFsError && error.code === 'not_text') return undefined;
     throw error;
   }
-}
-
-async function readmeOf(visit: Visit, within: string, entries: readonly Entry[]): Promise<Html | undefined> {
-  const readme = entries.find(
-    ({ path, type }) => type === 'file' && README.test(path.slice(path.lastIndexOf('/') + 1)),
-  );
-  if (!readme || showingOf(readme.path) !== 'markdown') return undefined;
-  try {
-    const text = await textOf(visit, readme);
-    return text && renderMarkdown(text.content, resolveFrom(visit, within, true));
-  } catch (error) {
-    // It went, or became something else, since the folder was listed.
-    if (isAbsent(error)) return undefined;
-    throw error;
-  }
-}
-
-/** Relative addresses in a text lead to what is shared beside it; a file that is shared alone has nothing beside it. */
-function resolveFrom(visit: Visit, folder: string, hasNeighbours: boolean): Resolve {
-  return address => {
-    if (!hasNeighbours || address === '') return undefined;
-    const base = `http://share/${folder === '' ? '' : `${folder.split('/').map(encodeURIComponent).join('/')}/`}`;
-    if (!URL.canParse(address, base)) return undefined;
-    const path = new URL(address, base).pathname.slice(1);
-    try {
-      return addressOf(visit.home, normalizePath(decodeURIComponent(path)));
-    } catch (error) {
-      if (error instanceof URIError || error instanceof WorkspaceFsError) return undefined;
-      throw error;
-    }
-  };
 }

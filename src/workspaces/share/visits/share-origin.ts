@@ -3,6 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../../../platform/config/config.js';
 import { Conflict } from '../../../platform/http/problem.js';
+import { targetOf } from '../../../platform/http/request-target.js';
 import { sendNotice } from '../pages/notice-page.js';
 
 /** A PDF is shown by the browser's viewer, which a sandbox would keep out; it is no document of ours all the same. */
@@ -42,13 +43,14 @@ export class ShareOrigin {
   register(fastify: FastifyInstance): void {
     fastify.addHook('onRequest', (request, reply, done) => {
       // However the address is spelt: escapes and absolute forms lead to the same route.
+      const { path } = targetOf(request.url);
       const isPage = PAGES.test(request.routeOptions.url ?? '');
       if (this.isHere(request)) {
         void reply.headers(SHARE_HEADERS);
         if (isPage) done();
-        else if (request.url === '/robots.txt') sendRobots(reply);
+        else if (path === '/robots.txt') sendRobots(reply);
         else sendNotice(reply, 'nowhere');
-      } else if (isPage || PAGES.test(request.url)) this.sendOver(request, reply);
+      } else if (isPage || PAGES.test(path)) this.sendOver(request, reply);
       else done();
     });
     fastify.addHook('onSend', (request, reply, payload, done) => {
@@ -66,13 +68,10 @@ export class ShareOrigin {
 
   private sendOver({ method, url }: FastifyRequest, reply: FastifyReply): void {
     if (this.address && (method === 'GET' || method === 'HEAD'))
-      void reply.redirect(`${this.address.origin}${pathOf(url)}`, 308);
+      void reply.redirect(`${this.address.origin}${targetOf(url).address}`, 308);
     else sendNotice(reply, 'nowhere');
   }
 }
-
-/** Of a request target, which may be absolute (RFC 9112 section 3.2.2), without its host. */
-const pathOf = (target: string): string => target.replace(/^[a-z]+:\/\/[^/]*/i, '');
 
 function shareAddressOf(baseUrl: string): URL | undefined {
   if (!URL.canParse(baseUrl)) return undefined;

@@ -1,9 +1,9 @@
 import { Controller, Get, Inject, Post, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { readForm } from '../../../identity/index.js';
 import { Public } from '../../../platform/access/access.js';
 import { Gone, NotFound } from '../../../platform/http/problem.js';
+import { readForm } from '../../../platform/pages/form-body.js';
 import { passwordPage } from '../pages/form-pages.js';
 import { sendSharePage } from '../pages/layout.js';
 import { sendNotice, sendWords } from '../pages/notice-page.js';

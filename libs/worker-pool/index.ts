@@ -1,0 +1,1 @@
+export { PoolBusy, type Task, TookTooLong, WorkerPool } from './worker-pool.js';

@@ -1,0 +1,34 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Database } from '../../platform/database/database.js';
+import { Metrics } from '../../platform/metrics/metrics.js';
+import type { RunState } from './run.entity.js';
+
+const STATES = ['queued', 'running', 'waiting', 'stopping'] as const satisfies RunState[];
+
+/** Shows how many runs there are that have not ended. */
+@Injectable()
+export class RunMetrics {
+  constructor(
+    @Inject(Metrics) metrics: Metrics,
+    @Inject(Database) private readonly database: Database,
+  ) {
+    metrics.slowGauge(
+      {
+        name: 'atelier_runs',
+        help: 'Runs that have not ended, of all processes together, by state.',
+        labels: ['state'],
+      },
+      () => this.counts(),
+    );
+  }
+
+  private async counts() {
+    const { rows } = await sql<{ state: RunState; count: string }>`
+      select state, count(*) as count from run where status = 'pending' group by state`.execute(
+      this.database.tables(),
+    );
+    const counts = new Map(rows.map(({ state, count }) => [state, Number(count)]));
+    return STATES.map(state => ({ labels: { state }, value: counts.get(state) ?? 0 }));
+  }
+}

@@ -1,0 +1,18 @@
+import type { AuditEntry } from '../../platform/audit/audit-entry.js';
+import type { Row } from '../../platform/database/rows.js';
+import type { Approval } from './approval.entity.js';
+
+/** What the audit log says of a decision about a call. */
+export function auditEntryOf(
+  { id, tool, effect, run_id, organization_id, workspace_id }: Row<Approval>,
+  decision: 'allow' | 'deny',
+): AuditEntry {
+  return {
+    action: 'approval.decide',
+    target_type: 'approval',
+    target_id: id,
+    organization_id,
+    workspace_id: workspace_id ?? undefined,
+    details: { decision, tool, effect, run_id },
+  };
+}

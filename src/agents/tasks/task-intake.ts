@@ -1,0 +1,85 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import type { ActingRun } from '../../platform/access/actor.js';
+import { Database } from '../../platform/database/database.js';
+import { storable } from '../../platform/database/storable.js';
+import { Conflict, Invalid } from '../../platform/http/problem.js';
+import { Signals } from '../../platform/signals/signals.js';
+import type { NewRun } from '../agent/run-intake.js';
+import { tasksTopic } from '../agent/run-journal.js';
+import { keepAttachments } from '../attachments/attachments.store.js';
+import type { Chat } from '../chats/chat.entity.js';
+import { ModelCatalog } from '../models/model-catalog.js';
+import { SubagentsService } from '../subagents/subagents.service.js';
+import { type HeldRun, TaskRoom } from './task-room.js';
+import { taskRows } from './task-rows.js';
+
+/** Writes down the messages that runs send, by whatever way: each starts a task of the run, in a chat of its own. */
+@Injectable()
+export class TaskIntake {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(TaskRoom) private readonly room: TaskRoom,
+    @Inject(SubagentsService) private readonly subagents: SubagentsService,
+    @Inject(ModelCatalog) private readonly catalog: ModelCatalog,
+    @Inject(Signals) private readonly signals: Signals,
+  ) {}
+
+  /** Throws Conflict or TooManyRequests where the run may start none; it acts on the authority of the run. */
+  async start(by: ActingRun, chat: Chat, run: NewRun): Promise<void> {
+    const toolsOwn = by.tools ?? (await this.toolsOf(by.id));
+    await this.database.transaction(async unit => {
+      const above = await this.room.hold(unit, by.id, { atOnce: true });
+      this.requirePossible(above, chat, run);
+      const { callId: id, messageId, models, attachments, budget, responseSchema } = run;
+      const content = [{ type: 'text', text: run.text }, ...attachments.map(({ part }) => part)];
+      const parts = taskRows(sql`above`, {
+        id,
+        chatId: chat.id,
+        messageId,
+        place: null,
+        title: chat.title,
+        agentName: chat.agentName,
+        model: models.model,
+        actor: above.actor,
+        onApproval: run.onApproval ?? above.on_approval,
+        depth: above.depth + 1,
+        toolsAbove: toolsOwn,
+        content: storable(content),
+        queued: storable({ call_id: id, chat_id: chat.id, message_id: messageId, parent_call_id: above.id }),
+        more: { budget, fallback: models.fallback, responseSchema },
+      });
+      if (attachments.length > 0) parts.push(keepAttachments(sql`opened`, chat.workspaceId, attachments));
+      const { rows } = await sql`
+        with above as (update run set requested_tasks = requested_tasks + 1 where id = ${above.id} returning *),
+          ${sql.join(parts)}
+        select from opened`.execute(unit.tables());
+      if (rows.length === 0) throw new Conflict('chat_id is taken; leave it out to get a new one');
+      await this.signals.notify(unit, tasksTopic(above.id));
+      unit.afterCommit(() => this.signals.tell(tasksTopic(above.id)));
+    });
+  }
+
+  private requirePossible({ workspace_id, limits_cost }: HeldRun, chat: Chat, { models }: NewRun): void {
+    if (chat.workspaceId !== workspace_id)
+      throw new Invalid('workspace_id: a run starts tasks in its own workspace alone');
+    const unpriced = [models.model, ...models.fallback].find(model => !this.catalog.describe(model)?.price);
+    if (limits_cost && unpriced)
+      throw new Invalid(
+        `The run has a budget for its cost, which cannot be kept: the price of ${unpriced} is not known here`,
+      );
+  }
+
+  /** The lists that limit a run, as its agent's file has them by now. */
+  private async toolsOf(runId: string): Promise<readonly (readonly string[])[]> {
+    const { rows } = await sql<Pick<HeldRun, 'actor' | 'workspace_id' | 'agent_name' | 'tools_above'>>`
+      select actor, workspace_id, agent_name, tools_above from run where id::text = ${runId}`.execute(
+      this.database.tables(),
+    );
+    const [run] = rows;
+    if (!run) throw new Conflict('The run has ended, so it can start nothing more');
+    const { actor, workspace_id, agent_name, tools_above } = run;
+    if (!workspace_id || !agent_name) return tools_above;
+    return [...tools_above, (await this.subagents.require(actor, workspace_id, agent_name)).tools];
+  }
+}

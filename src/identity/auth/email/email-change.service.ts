@@ -1,0 +1,112 @@
+import { LockMode, UniqueConstraintViolationException } from '@mikro-orm/core';
+import { Inject, Injectable } from '@nestjs/common';
+import type { Actor } from '../../../platform/access/actor.js';
+import { Audit } from '../../../platform/audit/audit.js';
+import { Database, type UnitOfWork } from '../../../platform/database/database.js';
+import { Conflict, Forbidden, Invalid, NotFound, Unavailable } from '../../../platform/http/problem.js';
+import { User } from '../../accounts/user.entity.js';
+import { PasswordsService } from '../passwords/passwords.service.js';
+import { Quotas } from '../protection/quotas.js';
+import { AccountMail } from './account-mail.js';
+import { EmailTokens } from './email-tokens.js';
+
+const MAX_SENT_PER_HOUR = 5;
+const MAX_TRIED_PER_HOUR = 60;
+
+const wrongPassword = () => new Forbidden('The password is wrong');
+const taken = () =>
+  new Conflict('This address has an account; sign in with it, or move this account to another');
+
+/**
+ * Moving an account to another address. The link goes to the new one, which proves it; that it belongs to another account
+ * is told only to who opens the link, so nobody learns of accounts by asking. Sessions stay.
+ */
+@Injectable()
+export class EmailChangeService {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(PasswordsService) private readonly passwords: PasswordsService,
+    @Inject(EmailTokens) private readonly tokens: EmailTokens,
+    @Inject(AccountMail) private readonly mail: AccountMail,
+    @Inject(Quotas) private readonly quotas: Quotas,
+    @Inject(Audit) private readonly audit: Audit,
+  ) {}
+
+  /** Sends the link to the new address. */
+  async request(
+    actor: Actor,
+    input: { email: string; password: string },
+    address: string,
+  ): Promise<{ sent: true }> {
+    if (!this.mail.isConfigured)
+      throw new Unavailable(
+        'This installation sends no mail, so no address can be verified; whoever runs it can change yours with: npm start -- set-email OLD NEW',
+      );
+    const email = User.normalizeEmail(input.email);
+    if (email === actor.email) throw new Invalid('email is the address of your account already');
+    await this.quotas.spendOfAccount('email-change', actor.id, MAX_SENT_PER_HOUR);
+    const checked = await this.passwords.check(actor.email ?? '', input.password, address);
+    if (!checked) throw wrongPassword();
+    return this.database.transaction(async unit => {
+      const user = await this.passwords.stillHolds(unit, checked, LockMode.PESSIMISTIC_WRITE);
+      if (!user) throw wrongPassword();
+      await this.tokens.revoke(unit, user, 'email');
+      await this.mail.sendEmailChange(unit, user, email, this.tokens.issue(unit, user, 'email', email));
+      return unit.answers({ sent: true as const });
+    });
+  }
+
+  /** The address that a link moves an account to; 410 for one that is not good any more, without using it. */
+  async newAddress(token: string, address: string): Promise<string> {
+    await this.quotas.spendOfAddress('verify', address, MAX_TRIED_PER_HOUR);
+    return (await this.tokens.require('email', token)) ?? '';
+  }
+
+  /** Uses a link; 410 for one that is not good any more, 409 where the address belongs to another account by now. */
+  async confirm(token: string, address: string): Promise<void> {
+    await this.quotas.spendOfAddress('verify', address, MAX_TRIED_PER_HOUR);
+    await this.database.transaction(async unit => {
+      const { user, email } = await this.tokens.redeemWithAddress(unit, 'email', token);
+      if (!email) throw new Invalid('This link names no address; ask for a new one');
+      await this.move(unit, user, email, { verified: true });
+    });
+  }
+
+  /** What the operator of the installation decides: no link, no mail that would have to arrive. */
+  async moveByOperator(from: string, to: string): Promise<void> {
+    await this.database.transaction(async unit => {
+      const lock = { lockMode: LockMode.PESSIMISTIC_WRITE };
+      const user = await unit.entities.findOne(User, { email: User.normalizeEmail(from) }, lock);
+      if (!user) throw new NotFound(`No account has the address ${from}`);
+      await this.move(unit, user, User.normalizeEmail(to), { verified: false });
+    });
+  }
+
+  private async move(
+    unit: UnitOfWork,
+    user: User,
+    email: string,
+    { verified }: { verified: boolean },
+  ): Promise<void> {
+    const before = user.email;
+    if (await unit.entities.findOne(User, { email })) throw taken();
+    user.moveTo(email, verified);
+    // What was sent to the old address must not open the account any more.
+    for (const purpose of ['reset', 'verify', 'email'] as const)
+      await this.tokens.revoke(unit, user, purpose);
+    try {
+      await unit.flush();
+    } catch (error) {
+      if (error instanceof UniqueConstraintViolationException) throw taken();
+      throw error;
+    }
+    if (this.mail.isConfigured) await this.mail.sendEmailChanged(unit, before, email);
+    await this.audit.record(unit, null, {
+      action: 'account_change_email',
+      target_type: 'user',
+      target_id: user.id,
+      organization_id: null,
+      details: { before, after: email },
+    });
+  }
+}

@@ -1,0 +1,84 @@
+import { createInterface } from 'node:readline';
+import { isEmail } from 'class-validator';
+import type { ServiceParts } from './app.module.js';
+import { EmailChangeService, PasswordsService } from './identity/index.js';
+import { problemOf } from './platform/http/problem.js';
+import { createServer } from './server.js';
+import { CannotStart } from './start-failure.js';
+
+export const USAGE =
+  'There is no such command; use `npm start -- set-password EMAIL` or `npm start -- set-email OLD NEW`, or no command to start the service';
+const MIN_PASSWORD = 8;
+const MAX_PASSWORD = 256;
+
+/** Whether the service is not to be started: the operator wants one thing done, which may be while it runs. */
+export function isOperatorCommand([name, ...rest]: readonly string[]): boolean {
+  return (name === 'set-password' && rest.length === 1) || (name === 'set-email' && rest.length === 2);
+}
+
+/** The settings for it: no jobs, and no more in the log than what goes wrong. */
+export const operatorEnvironment = (environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({
+  LOG_LEVEL: 'error',
+  ...environment,
+  ROLE: 'api',
+});
+
+/** Does what the operator wants. Whoever may read the database may do that, so nothing else is asked for. */
+export async function operate(parts: ServiceParts, [name, first = '', second = '']: string[]): Promise<void> {
+  const password = name === 'set-password' ? await askPassword(first) : '';
+  if (name === 'set-email' && !isEmail(second)) throw new CannotStart(`${second} is no e-mail address.`);
+  const app = await createServer(parts);
+  try {
+    if (name === 'set-password') {
+      const ended = await app.get(PasswordsService, { strict: false }).setByOperator(first, password);
+      say(`The password of ${first} is set; ${ended} of its sessions were ended.`);
+    } else {
+      await app.get(EmailChangeService, { strict: false }).moveByOperator(first, second);
+      say(`${first} has the address ${second} from now on.`);
+    }
+  } catch (error) {
+    const problem = problemOf(error);
+    throw problem ? new CannotStart(`${problem.detail}.`) : error;
+  } finally {
+    await app.close();
+  }
+}
+
+const say = (text: string) => process.stdout.write(`${text}\n`);
+
+/** From the terminal, unseen, twice; else a line of standard input. */
+async function askPassword(email: string): Promise<string> {
+  const lines = new Lines();
+  try {
+    const password = await lines.next(`New password of ${email}: `);
+    if (password.length < MIN_PASSWORD || password.length > MAX_PASSWORD)
+      throw new CannotStart(`The password must have ${MIN_PASSWORD} to ${MAX_PASSWORD} characters.`);
+    if (process.stdin.isTTY && (await lines.next('The same again: ')) !== password)
+      throw new CannotStart('These are two different passwords; nothing was changed.');
+    return password;
+  } finally {
+    lines.close();
+  }
+}
+
+/** What is typed, without its echo. */
+class Lines {
+  private readonly reader = createInterface({
+    input: process.stdin,
+    // readline echoes to its output, and has none here.
+    terminal: process.stdin.isTTY,
+  });
+  private readonly lines = this.reader[Symbol.asyncIterator]();
+
+  async next(question: string): Promise<string> {
+    if (process.stdin.isTTY) process.stderr.write(question);
+    const { value, done } = await this.lines.next();
+    if (process.stdin.isTTY) process.stderr.write('\n');
+    if (done) throw new CannotStart('There is no password on standard input.');
+    return String(value);
+  }
+
+  close(): void {
+    this.reader.close();
+  }
+}

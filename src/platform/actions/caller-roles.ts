@@ -1,0 +1,43 @@
+import { Injectable } from '@nestjs/common';
+import type { Actor } from '../access/actor.js';
+import {
+  isOrganizationPermission,
+  isWorkspacePermission,
+  type OrganizationRole,
+  organizationRoleAllows,
+  type Permission,
+  roleAllows,
+  type WorkspaceRole,
+} from '../access/policy.js';
+
+/** The roles that somebody has: in all of their organizations and workspaces, or in one workspace. */
+export interface Roles {
+  readonly organization: readonly OrganizationRole[];
+  readonly workspace: readonly WorkspaceRole[];
+}
+
+type Source = (actor: Actor, workspaceId: string | null) => Promise<Roles>;
+
+/** Which roles a caller has. Who knows them stands above us, and tells us how to ask. */
+@Injectable()
+export class CallerRoles {
+  private source: Source = async () => ({ organization: [], workspace: [] });
+
+  /** Called while modules start. */
+  askedOf(source: Source): void {
+    this.source = source;
+  }
+
+  /** null: wherever the caller has any. 404 for a workspace that they do not see. */
+  of(actor: Actor, workspaceId: string | null): Promise<Roles> {
+    return this.source(actor, workspaceId);
+  }
+}
+
+/** Whether any of the roles has the permission; one that takes no role always is. */
+export function anyAllows({ organization, workspace }: Roles, permission: Permission | null): boolean {
+  if (isWorkspacePermission(permission)) return workspace.some(role => roleAllows(role, permission));
+  if (isOrganizationPermission(permission))
+    return organization.some(role => organizationRoleAllows(role, permission));
+  return true;
+}

@@ -1,0 +1,72 @@
+import type { Socket } from 'node:net';
+import pg from 'pg';
+
+const TIMED_OUT = 'Query read timeout';
+
+/** What `pg` has and its types lack. */
+interface Wire {
+  readonly stream: Socket;
+  attachListeners(stream: Socket): void;
+}
+
+/**
+ * A connection whose loss ends no process, whatever it is lost by. Errors are listened for from the beginning, and by
+ * whoever removes all listeners; a stream that makes no sense counts as a lost connection; and so does a query that was not
+ * answered in time, since it may never be, and the next one would wait behind it.
+ */
+export class DatabaseClient extends pg.Client {
+  constructor(settings?: pg.ClientConfig) {
+    super(settings);
+    this.expectLoss();
+    const { wire } = this;
+    const attach = wire.attachListeners.bind(wire);
+    wire.attachListeners = stream => {
+      attach(stream);
+      for (const parse of stream.listeners('data') as ((data: Buffer) => void)[]) {
+        stream.off('data', parse);
+        stream.on('data', data => {
+          try {
+            parse(data);
+          } catch (error) {
+            stream.destroy(
+              new Error('Connection terminated: the server sent what is no answer', { cause: error }),
+            );
+          }
+        });
+      }
+    };
+    const ask = this.query.bind(this) as (...question: unknown[]) => unknown;
+    Object.assign(this, {
+      query: (...question: unknown[]) => {
+        const answer = ask(...question);
+        if (answer instanceof Promise) answer.catch((error: Error) => this.endAfter(error));
+        return answer;
+      },
+    });
+  }
+
+  override removeAllListeners(event?: string | symbol): this {
+    super.removeAllListeners(event);
+    this.expectLoss();
+    return this;
+  }
+
+  private get wire(): Wire {
+    return (this as unknown as { connection: Wire }).connection;
+  }
+
+  private endAfter({ message }: Error): void {
+    if (message === TIMED_OUT) this.wire.stream.destroy();
+  }
+
+  private expectLoss(): void {
+    this.on('error', () => undefined);
+  }
+}
+
+/** What all connections have in common: none waits for ever for a server that has gone silent. */
+export const CONNECTION_SETTINGS = {
+  connectionTimeoutMillis: 8_000,
+  keepAlive: true,
+  keepAliveInitialDelayMillis: 10_000,
+} as const;

@@ -1,0 +1,34 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+/** How long a query of background work may take. */
+export const QUERY_MS = 60_000;
+/** How long one of a request may take: its caller is told to try again before they give up. */
+export const REQUEST_QUERY_MS = 8_000;
+/** How long one of a chore may take, which goes through much at once. */
+export const CHORE_QUERY_MS = 15 * 60_000;
+
+const deadlines = new AsyncLocalStorage<number>();
+
+/**
+ * Runs `work`, each of whose queries fails after so many milliseconds. The connection of a query that failed so is closed:
+ * nobody knows whether it still works. 0: however long they take.
+ */
+export function withQueryDeadline<T>(milliseconds: number, work: () => T): T {
+  return deadlines.run(milliseconds, work);
+}
+
+/** How many milliseconds a query may take that is asked now. */
+export function queryDeadline(): number {
+  return deadlines.getStore() ?? QUERY_MS;
+}
+
+/** Fails when an answer takes longer, for whatever reason. */
+export async function within<T>(milliseconds: number, answer: Promise<T>): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`No answer in ${milliseconds} ms`)), milliseconds);
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,12 @@
+import { Migration } from '@mikro-orm/migrations';
+
+/** Organizations may have the budget of the installation's settings, until somebody sets another. */
+export class DefaultBudgetRows extends Migration {
+  override up(): void {
+    this.addSql('alter table budget add column is_default boolean not null default false;');
+  }
+
+  override down(): void {
+    throw new Error('This migration is not undone; restore a backup instead.');
+  }
+}

@@ -1,0 +1,132 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Actor } from '../access/actor.js';
+import { Config } from '../config/config.js';
+import type { Counter } from '../metrics/instruments.js';
+import { Metrics } from '../metrics/metrics.js';
+import { TooManyRequests } from './problem.js';
+import { EventStream, type ServerEvent } from './sse.js';
+
+const RETRY_SECONDS = '30';
+/** What may wait in all streams together for clients that do not read. */
+const MAX_PENDING_BYTES = 64 * 1024 * 1024;
+
+type Watched = { readonly request: FastifyRequest; readonly reply: FastifyReply };
+type Holder = Pick<Actor, 'id' | 'credential'>;
+
+/** The streams of events open in this process, no more than the settings allow, so that one caller cannot take all. */
+@Injectable()
+export class EventStreams {
+  private readonly open = new Set<EventStream>();
+  /** How many each credential and each owner has open. */
+  private readonly counts = new Map<string, number>();
+  private total = 0;
+  private pending = 0;
+
+  private readonly refusals: Counter<'limit'>;
+
+  constructor(
+    @Inject(Config) private readonly config: Config,
+    @Inject(Metrics) metrics: Metrics,
+  ) {
+    metrics.gauge({ name: 'atelier_event_streams_open', help: 'Event streams that are open.' }, () => [
+      { labels: {}, value: this.count },
+    ]);
+    this.refusals = metrics.counter({
+      name: 'atelier_event_stream_refusals_total',
+      help: 'Event streams that were refused, by the limit that they went beyond.',
+      labels: ['limit'],
+    });
+  }
+
+  get count(): number {
+    return this.total;
+  }
+
+  /** Takes a place for one more stream; gives back what releases it. Throws TooManyRequests where there is none. */
+  reserve({ id, credential }: Holder): () => void {
+    const { streamsPerCredential, streamsPerOwner, streamsPerProcess } = this.config;
+    const held: [name: string, limit: number, sentence: string][] = [
+      [`credential ${credential.id}`, streamsPerCredential, 'This credential has'],
+      [`owner ${id}`, streamsPerOwner, 'You have'],
+    ];
+    for (const [name, limit, who] of held)
+      if (limit > 0 && (this.counts.get(name) ?? 0) >= limit)
+        throw this.refuse(
+          name.startsWith('owner') ? 'owner' : 'credential',
+          `${who} ${limit} event streams open, which is the most; close some and try again`,
+        );
+    if (streamsPerProcess > 0 && this.total >= streamsPerProcess)
+      throw this.refuse('process', 'Too many event streams are open here; try again in a moment');
+    this.add(held, 1);
+    let released = false;
+    return () => {
+      if (!released) this.add(held, -1);
+      released = true;
+    };
+  }
+
+  /** Takes the answer over from the framework and sends its head. Throws TooManyRequests where there is no place. */
+  start({ request, reply }: Watched): EventStream {
+    const release = this.reserve((request as FastifyRequest & { user: Actor }).user);
+    const stream = EventStream.start(reply, {
+      slowReaderMs: this.config.slowReaderSeconds * 1000,
+      onPending: bytes => this.note(bytes),
+    });
+    this.open.add(stream);
+    reply.raw.once('close', () => {
+      this.open.delete(stream);
+      release();
+    });
+    // It closed before we could listen.
+    if (reply.raw.closed) {
+      this.open.delete(stream);
+      release();
+    }
+    return stream;
+  }
+
+  /** Sends one client the batches that `follow` gives, until they end or the client has gone. */
+  async carry(
+    watched: Watched,
+    follow: (signal: AbortSignal) => AsyncIterable<ServerEvent[]>,
+  ): Promise<void> {
+    const stream = this.start(watched);
+    try {
+      for await (const batch of follow(stream.signal)) await stream.send(batch);
+    } finally {
+      stream.end();
+    }
+  }
+
+  /** Ends every open stream with the hint to come back: another process, or the next, carries it on. */
+  endAll(): void {
+    for (const stream of this.open) stream.endWithHint();
+  }
+
+  private refuse(limit: 'credential' | 'owner' | 'process', detail: string): TooManyRequests {
+    this.refusals.add({ limit });
+    return new TooManyRequests(detail, { 'retry-after': RETRY_SECONDS });
+  }
+
+  private note(bytes: number): void {
+    this.pending += bytes;
+    if (bytes > 0 && this.pending > MAX_PENDING_BYTES) this.endSlowest();
+  }
+
+  private endSlowest(): void {
+    let slowest: EventStream | undefined;
+    for (const stream of this.open)
+      if ((stream.stalledSince ?? Infinity) < (slowest?.stalledSince ?? Infinity)) slowest = stream;
+    slowest?.endAsTooSlow();
+  }
+
+  private add(held: [name: string, ...unknown[]][], change: 1 | -1): void {
+    this.total += change;
+    for (const [name] of held) {
+      const count = (this.counts.get(name) ?? 0) + change;
+      if (count > 0) this.counts.set(name, count);
+      else this.counts.delete(name);
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { KeyedRequest } from '../database/keyed-request.js';
+import type { IdempotencySeal, StoredAnswer } from './idempotency-vault.js';
+
+export const KEPT_HOURS = 24;
+export const MAX_ANSWER_BYTES = 1024 * 1024;
+
+/** How a route with an `Idempotency-Key` stands to the database. */
+export interface Outcome {
+  /** Its answer is committed with its work. */
+  readonly commitsAnswer: boolean;
+  /** What to do to see whether it was carried out: "read the path or its history". */
+  readonly evidence: string;
+}
+
+/** A request that entered with a key: either it runs and we hold its row, or it gets an answer again. */
+export class Exchange implements KeyedRequest {
+  /** Whether the row's fate is decided, or there is none. */
+  settled: boolean;
+  streamed = false;
+  private kept: StoredAnswer | undefined;
+  private isCommitted = false;
+
+  constructor(
+    readonly seal: IdempotencySeal,
+    readonly outcome: Outcome,
+    readonly holder: string | undefined,
+    readonly replay: StoredAnswer | undefined,
+    private readonly answerOf: (body: Buffer) => StoredAnswer,
+  ) {
+    this.settled = holder === undefined;
+  }
+
+  get isOpen(): boolean {
+    return !this.settled && !this.isCommitted;
+  }
+
+  get isHeld(): RawBuilder<boolean> {
+    return sql<boolean>`exists (
+      select from idempotent_request where holder = ${this.holder}::uuid and answer is null for update)`;
+  }
+
+  /** The answer that was committed with the work. */
+  get committedAnswer(): StoredAnswer | undefined {
+    return this.isCommitted ? this.kept : undefined;
+  }
+
+  keep(view: unknown, where?: RawBuilder<unknown>): RawBuilder<unknown> {
+    const body = Buffer.from(JSON.stringify(view) ?? '');
+    this.kept =
+      body.length <= MAX_ANSWER_BYTES ? this.answerOf(body) : this.withoutAnswer('too large to keep');
+    return keeping(this.holder, this.seal.close(this.kept), where);
+  }
+
+  committed(): void {
+    this.isCommitted = true;
+  }
+
+  /** What a repetition gets where the answer cannot be given again. */
+  withoutAnswer(why: string): StoredAnswer {
+    return problem(
+      `The first request with this Idempotency-Key was carried out, but its answer was ${why}; ${this.outcome.evidence}`,
+    );
+  }
+
+  /** What a repetition gets where the request failed outside a transaction. */
+  failedMidway(): StoredAnswer {
+    return problem(unknownOutcome('failed on its way', this.outcome));
+  }
+}
+
+/** SQL that keeps an answer for a request that is held, and has none yet. */
+export function keeping(
+  holder: string | undefined,
+  sealed: Buffer,
+  where: RawBuilder<unknown> = sql`true`,
+): RawBuilder<unknown> {
+  return sql`
+    update idempotent_request set answer = ${sealed}, expires_at = now() + make_interval(hours => ${KEPT_HOURS})
+    where holder = ${holder}::uuid and answer is null and ${where} returning 1 as kept`;
+}
+
+export function unknownOutcome(what: string, { evidence }: Outcome): string {
+  return `The first request with this Idempotency-Key ${what}, and whether it was carried out is not known; ${evidence}, then send a new key to do it again`;
+}
+
+function problem(detail: string): StoredAnswer {
+  const headers = { 'content-type': 'application/json; charset=utf-8' };
+  return { status: 409, headers, body: Buffer.from(JSON.stringify({ detail })) };
+}

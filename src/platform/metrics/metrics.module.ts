@@ -1,0 +1,27 @@
+import { Global, Inject, Module } from '@nestjs/common';
+import { Config } from '../config/config.js';
+import { VERSION } from '../version.js';
+import { MetricsController } from './metrics.controller.js';
+import { Metrics } from './metrics.js';
+import { MetricsListener } from './metrics-listener.js';
+import { PoolMetrics } from './pool-metrics.js';
+
+/** Counts what the service does, for operators. */
+@Global()
+@Module({
+  controllers: [MetricsController],
+  providers: [Metrics, MetricsListener, PoolMetrics],
+  exports: [Metrics],
+})
+export class MetricsModule {
+  constructor(
+    @Inject(Metrics) metrics: Metrics,
+    @Inject(Config) { role }: Config,
+    @Inject(PoolMetrics) readonly pools: PoolMetrics,
+  ) {
+    metrics.gauge(
+      { name: 'atelier_info', help: 'Which version runs, in which role.', labels: ['version', 'role'] },
+      () => [{ labels: { version: VERSION, role }, value: 1 }],
+    );
+  }
+}

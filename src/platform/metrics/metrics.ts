@@ -1,0 +1,125 @@
+import { Inject, Injectable, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
+import type { Registry } from 'prom-client';
+import { Log } from '../log/log.js';
+import type { Counter, Definition, Histogram, Reading } from './instruments.js';
+import { KeptReadings } from './kept-readings.js';
+
+type Library = typeof import('prom-client');
+type Read<Label extends string> = () => readonly Reading<Label>[];
+type SlowRead<Label extends string> = () => Promise<readonly Reading<Label>[]>;
+
+/**
+ * What this process counts, in the text format of Prometheus. Features declare what they count where they do it. The
+ * library is loaded once the service runs; what happens before is counted then.
+ */
+@Injectable()
+export class Metrics implements OnApplicationBootstrap, OnApplicationShutdown {
+  private library: Library | undefined;
+  private registry: Registry | undefined;
+  private loading: Promise<Registry> | undefined;
+  /** What waits for the library. */
+  private waiting: (() => void)[] = [];
+  private readonly failures = this.counter({
+    name: 'atelier_metrics_failures_total',
+    help: 'Metrics that could not be read in time, by name; what they show is missing meanwhile.',
+    labels: ['metric'],
+  });
+
+  constructor(@Inject(Log) private readonly log: Log) {}
+
+  onApplicationBootstrap(): void {
+    this.load().catch((error: unknown) => this.log.error({ err: error }, 'metrics cannot be counted'));
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.allSettled([this.loading]);
+  }
+
+  counter<Label extends string>(definition: Definition<Label>): Counter<Label> {
+    const use = this.made((library, options) => new library.Counter(options), definition);
+    return { add: (labels, by = 1) => use(counter => counter.inc(labels, by)) };
+  }
+
+  /** `buckets` are upper bounds, in the unit of the metric. */
+  histogram<Label extends string>(
+    definition: Definition<Label>,
+    buckets: readonly number[],
+  ): Histogram<Label> {
+    const use = this.made(
+      (library, options) => new library.Histogram({ ...options, buckets: [...buckets] }),
+      definition,
+    );
+    return { observe: (labels, value) => use(histogram => histogram.observe(labels, value)) };
+  }
+
+  /** Reads at every scrape; `read` costs next to nothing. */
+  gauge<Label extends string>(definition: Definition<Label>, read: Read<Label>): void {
+    this.collected(definition, async () => read());
+  }
+
+  /** Reads at a scrape, within a deadline and not more often than every few seconds; `read` asks a database. */
+  slowGauge<Label extends string>(definition: Definition<Label>, read: SlowRead<Label>): void {
+    const { name } = definition;
+    const kept = new KeptReadings(read, error => {
+      this.failures.add({ metric: name });
+      this.log.warn({ err: error, metric: name }, 'a metric could not be read');
+    });
+    this.collected(definition, () => kept.read());
+  }
+
+  /** All metrics, and the media type of the text. */
+  async scrape(): Promise<{ type: string; text: string }> {
+    const registry = await this.load();
+    const text = await registry.metrics();
+    // As the format spells it; the library has it otherwise where the event loop was not measured since the last scrape.
+    return { type: registry.contentType, text: text.replaceAll(' Nan\n', ' NaN\n') };
+  }
+
+  private collected<Label extends string>(definition: Definition<Label>, read: SlowRead<Label>): void {
+    this.made(
+      (library, options) =>
+        new library.Gauge({
+          ...options,
+          async collect() {
+            const readings = await read();
+            this.reset();
+            for (const { labels, value } of readings) this.set(labels, value);
+          },
+        }),
+      definition,
+    );
+  }
+
+  /** Makes a metric as soon as there is the library; gives back what uses it, then or later. */
+  private made<Metric, Label extends string>(
+    make: (
+      library: Library,
+      options: { name: string; help: string; labelNames: Label[]; registers: Registry[] },
+    ) => Metric,
+    { name, help, labels = [] }: Definition<Label>,
+  ): (use: (metric: Metric) => void) => void {
+    let metric: Metric;
+    this.soon((library, registry) => {
+      metric = make(library, { name, help, labelNames: [...labels], registers: [registry] });
+    });
+    return use => this.soon(() => use(metric));
+  }
+
+  private soon(work: (library: Library, registry: Registry) => void): void {
+    const { library, registry } = this;
+    if (library && registry) work(library, registry);
+    else this.waiting.push(() => work(this.library as Library, this.registry as Registry));
+  }
+
+  private load(): Promise<Registry> {
+    this.loading ??= import('prom-client').then(library => {
+      const registry = new library.Registry();
+      library.collectDefaultMetrics({ register: registry });
+      this.library = library;
+      this.registry = registry;
+      for (const work of this.waiting.splice(0)) work();
+      return registry;
+    });
+    return this.loading;
+  }
+}

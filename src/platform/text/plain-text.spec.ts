@@ -1,0 +1,21 @@
+import { describe, expect, it } from '@jest/globals';
+import { plainLine, shortName } from './plain-text.js';
+
+describe('text of others', () => {
+  it.each([
+    ['Ada\r\nBcc: mallory@example.com', 'Ada Bcc: mallory@example.com'],
+    ['Ada\u2028Lovelace\u2029\u0085\u000b\u0000!', 'Ada Lovelace !'],
+    ['moc.elpmaxe\u202egpj.exe', 'moc.elpmaxe\ufffdgpj.exe'],
+    ['\u2066Ada\u2069\ufeff', '\ufffdAda\ufffd'],
+    ['  Ada \u00a0 Lovelace ', 'Ada Lovelace'],
+    ['\ud800Ada', '\ufffdAda'],
+    ['👩‍👧 می‌خواهم', '👩‍👧 می‌خواهم'],
+  ])('%j reads %j', (text, plain) => {
+    expect(plainLine(text)).toBe(plain);
+  });
+
+  it('is cut where a name is too long, between signs', () => {
+    expect(shortName('😀'.repeat(100))).toBe(`${'😀'.repeat(80)}…`);
+    expect(shortName('Ada')).toBe('Ada');
+  });
+});

@@ -1,0 +1,16 @@
+const MAX_NAME = 80;
+
+/** What stays unseen or turns text around, but for joiners, which belong to words and emoji of many languages. */
+const UNSEEN = /(?![\u200c\u200d])[\p{Cf}\p{Co}\p{Cn}]/gu;
+/** What would begin another line, and other control characters. */
+const BREAKS = /[\p{Cc}\p{Zl}\p{Zp}\s]+/gu;
+
+/** Text of others as one line that reads as it stands: an unseen character is a visible sign, a line break a space. */
+export const plainLine = (text: string): string =>
+  text.toWellFormed().replace(BREAKS, ' ').replace(UNSEEN, '\ufffd').trim();
+
+/** As {@link plainLine}, and no longer than a name has to be. */
+export function shortName(name: string, max = MAX_NAME): string {
+  const signs = [...plainLine(name)];
+  return signs.length > max ? `${signs.slice(0, max).join('').trimEnd()}…` : signs.join('');
+}

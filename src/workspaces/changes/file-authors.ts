@@ -1,0 +1,57 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { Database } from '../../platform/database/database.js';
+import { WorkspaceFolders } from '../workspaces/index.js';
+import type { Writer } from './writer.js';
+
+interface LastChange {
+  writer_type: Writer['type'] | null;
+  etag: string | null;
+}
+
+const PEOPLE: readonly (Writer['type'] | null)[] = ['user', 'service_account'];
+
+/** Who saved a file last, as far as the log of changes and the history know. */
+@Injectable()
+export class FileAuthors {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
+  ) {}
+
+  /**
+   * Whether a person or a program with a key saved the file as it is now, and no run, command, visitor or application.
+   * false where that is not known: what a command writes is known once it has ended.
+   */
+  async isSavedByPerson(workspace: Parameters<WorkspaceFolders['open']>[0], path: string): Promise<boolean> {
+    const last = (await this.lastInLog(workspace.id, path)) ?? (await this.lastInHistory(workspace.id, path));
+    if (!last || !PEOPLE.includes(last.writer_type)) return false;
+    try {
+      return (await this.folders.open(workspace).stat(path)).etag === last.etag;
+    } catch (error) {
+      if (error instanceof WorkspaceFsError) return false;
+      throw error;
+    }
+  }
+
+  /** Also what happened to the folders that it is in: one that was moved brought its files with it. */
+  private async lastInLog(workspaceId: string, path: string): Promise<LastChange | undefined> {
+    const parts = path.split('/');
+    const paths = parts.map((_, depth) => parts.slice(0, depth + 1).join('/'));
+    const { rows } = await sql<LastChange>`
+      select writer_type, etag from workspace_change
+      where workspace_id = ${workspaceId} and md5(path) in (select md5(p) from unnest(${paths}::text[]) p)
+        and (path = ${path} or kind = 'moved')
+      order by seq desc limit 1`.execute(this.database.tables());
+    return rows[0];
+  }
+
+  private async lastInHistory(workspaceId: string, path: string): Promise<LastChange | undefined> {
+    const { rows } = await sql<LastChange>`
+      select writer_type, etag from file_version
+      where workspace_id = ${workspaceId} and md5(path) = md5(${path}) and path = ${path}
+      order by seq desc limit 1`.execute(this.database.tables());
+    return rows[0];
+  }
+}

@@ -1,0 +1,107 @@
+import type { Entry, WorkspaceFs } from '#libs/workspace-fs/index.js';
+import type { Change } from './change-log.js';
+import { entriesAt, find } from './entries.js';
+import type { Writer } from './writer.js';
+
+/** Paths and their entity tags; null: no file. */
+export type Manifest = readonly (readonly [path: string, etag: string | null])[];
+
+/** What a write is about to change: a path and, of a folder, what is below it. */
+export interface Target {
+  readonly path: string;
+  /** The entity tag of the file that will be there; absent: a folder, or it is known when it is there. */
+  readonly etag?: string;
+  /** What is there now. Absent: nothing is replaced, new files are told by their time. */
+  readonly before?: Manifest;
+  /** Where it is moved from. */
+  readonly from?: string;
+}
+
+/** A write that has begun: a row of `workspace_write`, until its changes are in the log. */
+export interface Intent {
+  readonly id: string;
+  readonly workspace_id: string;
+  readonly writer_type: Writer['type'];
+  readonly writer_id: string;
+  readonly targets: readonly Target[];
+  /** The newest change of the workspace when it began. */
+  readonly from_seq: string;
+  /** So many of its changes are in the log. */
+  readonly recorded: number;
+  readonly began_at: string;
+}
+
+/** The kernel takes the times of files from a clock that is a little behind, and some disks keep whole seconds. */
+const CLOCK_MS = 2000;
+
+/** What may be overwritten, and has to be in the history before. */
+export function replacedPaths(targets: readonly Target[]): string[] {
+  return targets.flatMap(({ path, before, from }) =>
+    before ? [path, ...(from === undefined ? [] : [from])] : [],
+  );
+}
+
+export function manifestOf(entries: readonly Entry[]): Manifest {
+  return entries.map(({ path, etag }) => [path, etag]);
+}
+
+/** What became of a write whose end is not known, by what is there now. */
+export async function outcomeOf(files: WorkspaceFs, { targets, began_at }: Intent): Promise<Change[]> {
+  const changes: Change[] = [];
+  for (const target of targets)
+    changes.push(...(await outcomeAt(files, target, Date.parse(began_at) - CLOCK_MS)));
+  return changes;
+}
+
+async function outcomeAt(files: WorkspaceFs, target: Target, since: number): Promise<Change[]> {
+  const { path, before, from } = target;
+  const there = await find(files, path);
+  const now = there && target.etag === undefined ? await entriesAt(files, there) : there ? [there] : [];
+  if (!before)
+    return changesTo(
+      now.filter(({ type, modified_at }) => type === 'file' && Date.parse(modified_at) >= since),
+    );
+  const isThere = there !== null && (target.etag === undefined || there.etag === target.etag);
+  if (from === undefined) {
+    if (target.etag !== undefined) return isThere ? changesTo(now, before) : [];
+    return [...deletionsOf(before, now), ...differing(before, now)];
+  }
+  if (await find(files, from)) return deletionsOf(before, now);
+  return isThere
+    ? [...deletionsOf(before, now), ...movesOf(now, from, path)]
+    : [...deletionsOf(before, now), { path: from, kind: 'deleted' }];
+}
+
+/** What is at the destination of a move, as changes. */
+export function movesOf(now: readonly Entry[], from: string, to: string): Change[] {
+  return changesTo(now).map(change => ({
+    ...change,
+    kind: 'moved',
+    from: from + change.path.slice(to.length),
+  }));
+}
+
+/** What was there before and is not any more. */
+export function deletionsOf(before: Manifest, now: readonly Entry[]): Change[] {
+  const left = new Set(now.map(({ path }) => path));
+  return before.filter(([path]) => !left.has(path)).map(([path]) => ({ path, kind: 'deleted' }));
+}
+
+function differing(before: Manifest, now: readonly Entry[]): Change[] {
+  const known = new Map(before);
+  return changesTo(
+    now.filter(({ path, etag }) => known.get(path) !== etag),
+    before,
+  );
+}
+
+/** Entries as they were written. */
+export function changesTo(now: readonly Entry[], before: Manifest = []): Change[] {
+  const known = new Map(before);
+  return now.map(({ path, type, size, etag }) => ({
+    path,
+    kind: known.has(path) ? 'modified' : 'created',
+    size: type === 'file' ? size : null,
+    etag,
+  }));
+}

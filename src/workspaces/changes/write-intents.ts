@@ -1,0 +1,107 @@
+import { hostname } from 'node:os';
+import { Inject, Injectable } from '@nestjs/common';
+import { type RawBuilder, sql } from 'kysely';
+import { Database } from '../../platform/database/database.js';
+import { isAlive } from '../../platform/maintenance/is-alive.js';
+import { LiveProcesses } from '../../platform/signals/live-processes.js';
+import { ChangeLog } from './change-log.js';
+import { type Intent, replacedPaths, type Target } from './intent.js';
+import type { Writer } from './writer.js';
+
+/** An intent as its table has it. */
+interface IntentRow extends Intent {
+  /** Its process gave no sign of life. */
+  readonly gone: boolean;
+  readonly host: string;
+  readonly pid: number;
+}
+
+/** A write that has begun, and what its beginning found. */
+interface Beginning {
+  readonly intent: Intent;
+  /** What it overwrites is to be kept first. */
+  readonly isAtRisk: boolean;
+  /** Another process has something under way in the workspace, or had when it ended. */
+  readonly isCrossed: boolean;
+}
+
+const AT_ONCE = 1000;
+
+/** The table of writes that are under way. */
+@Injectable()
+export class WriteIntents {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(LiveProcesses) private readonly processes: LiveProcesses,
+    @Inject(ChangeLog) private readonly changes: ChangeLog,
+  ) {}
+
+  /** Adds one, in the statement that also asks for what there is to do before. */
+  async begin(
+    id: string,
+    workspaceId: string,
+    writer: Writer,
+    targets: readonly Target[],
+  ): Promise<Beginning> {
+    const paths = replacedPaths(targets);
+    const risk = paths.length === 0 ? sql`false` : await this.changes.risk(workspaceId, writer, paths);
+    const holder = this.processes.id;
+    const begun = new Date().toISOString();
+    const { rows } = await sql<{ from_seq: string | null; risk: boolean; crossed: boolean }>`
+      with begun as (
+        insert into workspace_write
+          (id, workspace_id, holder, host, pid, writer_type, writer_id, targets, from_seq, began_at)
+        select ${id}::uuid, id, ${holder}::uuid, ${hostname()}, ${process.pid}, ${writer.type}, ${writer.id},
+          ${JSON.stringify(targets)}::jsonb,
+          coalesce((select max(seq) from workspace_change where workspace_id = ${workspaceId}), 0), ${begun}::timestamptz
+        from workspace where id = ${workspaceId}
+        returning from_seq
+      )
+      select (select from_seq from begun) as from_seq, ${risk} as risk, exists (
+        select from workspace_write where workspace_id = ${workspaceId} and holder <> ${holder}::uuid
+      ) as crossed`.execute(this.database.tables());
+    const [row] = rows;
+    return {
+      intent: {
+        id,
+        workspace_id: workspaceId,
+        writer_type: writer.type,
+        writer_id: writer.id,
+        targets,
+        from_seq: row?.from_seq ?? '0',
+        recorded: 0,
+        began_at: begun,
+      },
+      isAtRisk: row?.risk !== false,
+      isCrossed: row?.crossed !== false,
+    };
+  }
+
+  /** One of them as it is by now; undefined: it is settled. */
+  async find(id: string): Promise<Intent | undefined> {
+    return (await this.select(sql`id = ${id}::uuid`))[0];
+  }
+
+  /** Those whose process is gone: of one workspace, or of all. */
+  async lost(workspaceId?: string): Promise<Intent[]> {
+    const others = sql`holder <> ${this.processes.id}::uuid`;
+    const rows = await this.select(
+      workspaceId === undefined ? others : sql`workspace_id = ${workspaceId} and ${others}`,
+    );
+    return rows.filter(({ gone, host, pid }) => gone || (host === hostname() && !isAlive(pid)));
+  }
+
+  /** Forgets one whose outcome cannot be told. */
+  async remove(id: string): Promise<void> {
+    await sql`delete from workspace_write where id = ${id}::uuid`.execute(this.database.tables());
+  }
+
+  private async select(where: RawBuilder<unknown>): Promise<IntentRow[]> {
+    const { rows } = await sql<IntentRow>`
+      select w.*, not exists (select from process p where p.id = w.holder) as gone
+      from workspace_write w where ${where} order by began_at limit ${AT_ONCE}`.execute(
+      this.database.tables(),
+    );
+    return rows;
+  }
+}

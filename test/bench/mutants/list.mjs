@@ -1,0 +1,291 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are texts of the source
+/** Each mutant: a file, what stands there, what is put instead, and the specs and, by their names, tests that must notice. */
+const access = { specs: ['src/platform/access/policy'], tests: '' };
+const policy = 'src/platform/access/policy.ts';
+const visible = 'src/workspaces/workspaces/visible.ts';
+const stores = 'src/workspaces/workspaces/workspaces.store.ts';
+const quota = 'src/workspaces/changes/workspace-quota.ts';
+const ledger = 'src/platform/http/idempotency-ledger.ts';
+const exchange = 'src/platform/http/idempotency-exchange.ts';
+const once = {
+  specs: ['test/contracts/exactly-once', 'test/e2e/idempotency'],
+  tests:
+    'Idempotency-Key|died|not kept|kept for one|forgotten by|two processes|/api/workspaces with a key|files/mkdir with|agent/message with|answer that was committed',
+};
+const billing = { specs: ['test/e2e/billing'], tests: 'a budget|alerts|reservations' };
+const budgets = 'src/identity/billing/budgets.ts';
+const spending = 'src/identity/billing/ledger.ts';
+const queue = 'src/agents/agent/run-queue.ts';
+const guard = 'src/platform/access/credential.guard.ts';
+const seen = { specs: ['test/contracts/guards'], tests: 'who sees a workspace' };
+const held = { specs: ['test/contracts/guards'], tests: 'what a workspace may hold' };
+const routes = tests => ({ specs: ['test/contracts/routes'], tests });
+const lost = tests => ({ specs: ['test/faults/worker-death'], tests: `PostgreSQL ${tests}` });
+const sandboxes = 'src/workspaces/sandboxes/running-sandboxes.ts';
+const leased = { specs: ['test/e2e/sandboxes'], tests: 'sandboxes|that another process holds' };
+const processes = 'src/platform/signals/live-processes.ts';
+const slots = 'src/agents/models/model-slots.ts';
+const asking = { specs: ['test/e2e/model-fallback'], tests: 'one thing at a time' };
+
+export const MUTANTS = [
+  // The policy.
+  [policy, "if (created_by === actorId) return 'admin';", '', access],
+  [policy, "if (visibility === 'private') return null;", '', access],
+  [
+    policy,
+    "organization_role, 'admin')) return 'admin';",
+    "organization_role, 'owner')) return 'admin';",
+    access,
+  ],
+  [
+    policy,
+    "organization_role, 'admin')) return 'admin';",
+    "organization_role, 'member')) return 'admin';",
+    access,
+  ],
+  [policy, 'if (workspace_role) return workspace_role;', '', access],
+  [policy, " && organization_role !== 'guest' ? 'editor'", " ? 'editor'", access],
+  [policy, "visibility === 'org' && organization_role", 'organization_role', access],
+  [policy, "? 'editor' : null;", "? 'viewer' : null;", access],
+  [
+    policy,
+    'ranking.indexOf(role) <= ranking.indexOf(least)',
+    'ranking.indexOf(role) < ranking.indexOf(least)',
+    access,
+  ],
+  [
+    policy,
+    'ranking.indexOf(role) <= ranking.indexOf(least)',
+    'ranking.indexOf(role) >= ranking.indexOf(least)',
+    access,
+  ],
+  [policy, 'if (scopes && !scopes.includes(scope))', 'if (false)', access],
+  [policy, 'if (!atLeast(ORGANIZATION_ROLES, own, role))', 'if (false)', access],
+  [policy, 'if (!atLeast(ORGANIZATION_ROLES, role, least))', 'if (false)', access],
+  [policy, 'if (!roleAllows(role, permission))', 'if (false)', access],
+  [policy, "'file.write': { least: 'editor'", "'file.write': { least: 'viewer'", access],
+  [policy, "'workspace.delete': { least: 'admin'", "'workspace.delete': { least: 'editor'", access],
+  [policy, "'member.manage': { least: 'admin'", "'member.manage': { least: 'member'", access],
+  [
+    policy,
+    "'code.run': { least: 'editor', scope: 'code:run'",
+    "'code.run': { least: 'editor', scope: 'files:read'",
+    access,
+  ],
+  // Who sees a workspace, in SQL.
+  [visible, " and m.role <> 'guest'", '', seen],
+  [visible, "w.visibility <> 'private' and ", '', seen],
+  [visible, 'w.created_by = ${userId}\n    or ', '', seen],
+  [visible, "m.role in ('owner', 'admin') or ", '', seen],
+  [visible, 'wm.role is not null or ', '', seen],
+  [visible, "w.visibility = 'org' and ", '', seen],
+  [stores, '.where(isVisibleTo(actor.id)).execute()', '.execute()', seen],
+  [stores, 'if (!row || !role) throw noSuchWorkspace();', 'if (!row) throw noSuchWorkspace();', seen],
+  [stores, '    requireWorkspaceRole(role, permission);', '', routes('is forbidden to a viewer')],
+  [stores, '    requireScope(actor, permission);', '', routes('needs the scope')],
+  [guard, "if (open === 'always' ||", 'if (true ||', routes('closed to callers without')],
+  [
+    guard,
+    "if (actor.credential.type !== 'session')",
+    'if (false)',
+    { specs: ['test/e2e/actions'], tests: 'what takes a sign-in is refused' },
+  ],
+  [
+    'src/workspaces/share/standing.ts',
+    'if (!row.giver_organization_role) return false;',
+    '',
+    { specs: ['test/e2e/share'], tests: 'maker’s access' },
+  ],
+  [
+    'src/workspaces/share/links/share-links.store.ts',
+    "(w.created_by = ${actorId} or wm.role is distinct from 'viewer')",
+    "(wm.role is distinct from 'viewer')",
+    seen,
+  ],
+  [
+    'src/workspaces/share/links/share-links.store.ts',
+    "(w.created_by = ${actorId} or wm.role is distinct from 'viewer')",
+    '(w.created_by = ${actorId})',
+    seen,
+  ],
+  [
+    'src/workspaces/share/links/share-links.store.ts',
+    "(w.created_by = ${actorId} or wm.role is distinct from 'viewer')",
+    'true',
+    seen,
+  ],
+  // What a workspace may hold.
+  [
+    'src/workspaces/files/file-writes.service.ts',
+    'this.quota.during(workspace_id, { bytes: Math.max(0, growth), files: 0 }, write)',
+    'write()',
+    held,
+  ],
+  [
+    'src/workspaces/history/restoring.ts',
+    'const room = { bytes: content.byteLength, files: await countMissing(files, path) };',
+    'const room = { bytes: 0, files: 0 };',
+    held,
+  ],
+  [
+    'src/workspaces/files/file-tree.service.ts',
+    'if (missing > 0) await this.quota.require',
+    'if (false) await this.quota.require',
+    held,
+  ],
+  [
+    'src/workspaces/files/file-writes.service.ts',
+    'const room = { bytes: Buffer.byteLength(content), files',
+    'const room = { bytes: 0, files',
+    held,
+  ],
+  [
+    'src/workspaces/files/file-writes.service.ts',
+    'const room = { bytes: facts.expectedBytes ?? 0, files',
+    'const room = { bytes: 0, files',
+    held,
+  ],
+  [
+    'src/workspaces/files/file-tree.service.ts',
+    'bytes: originals.reduce((sum, { size }) => sum + size, 0),',
+    'bytes: 0,',
+    held,
+  ],
+  [
+    'src/workspaces/files/file-tree.service.ts',
+    'files: Math.max(0, missing + originals.filter(isKept).length - replaced.length)',
+    'files: 0',
+    held,
+  ],
+  ['src/workspaces/changes/entries.ts', 'return missing;', 'return 1;', held],
+  [quota, 'files: kept.files };', 'files: Math.max(0, kept.files) };', held],
+  [quota, 'bytes + more.bytes <= this.config.maxWorkspaceBytes &&', '', held],
+  [quota, 'files + more.files <= this.config.maxWorkspaceFiles;', 'true;', held],
+  [quota, 'if (!fits(usage)) this.refuse(usage, more);', '', held],
+  [quota, 'files: files + folders + hidden.files + soon.files', 'files: soon.files', held],
+  // What a credential may spend.
+  [budgets, 'if (rows[0]) throw reached({ organizationId, estimateUsd }, rows[0]);', '', billing],
+  [budgets, 'if (!refusal.is_full) throw reached(planned, refusal);', 'return;', billing],
+  [budgets, 'where spent_usd >= monthly_usd or spent_usd', 'where spent_usd', billing],
+  [
+    budgets,
+    'in (${organizationId}, ${workspaceId}) and hard_stop',
+    'in (${organizationId}) and hard_stop',
+    billing,
+  ],
+  [
+    spending,
+    'do update set spent_usd = s.spent_usd + excluded.spent_usd',
+    'do update set spent_usd = excluded.spent_usd',
+    billing,
+  ],
+  [
+    spending,
+    'unnest(array[organization_id, workspace_id]) scope_id',
+    'unnest(array[organization_id]) scope_id',
+    billing,
+  ],
+  [spending, 'where spent.spent_usd > 0 and spent.spent_usd >=', 'where spent.spent_usd <', billing],
+  [
+    spending,
+    'in (${run}.organization_id, ${run}.workspace_id) and b.hard',
+    'in (${run}.organization_id) and b.hard',
+    billing,
+  ],
+  [
+    spending,
+    'in (${run}.organization_id, ${run}.workspace_id) and b.hard',
+    'in (${run}.workspace_id) and b.hard',
+    billing,
+  ],
+  // What is carried out once.
+  [ledger, ' and r.commits_answer and r.leased_until', ' and r.leased_until', once],
+  [ledger, ' and r.leased_until < now()', '', once],
+  [ledger, ' and r.fingerprint = excluded.fingerprint)', ')', once],
+  [ledger, 'where r.expires_at < now()\n', 'where false\n', once],
+  [ledger, "if (!fingerprint.equals(question.fingerprint)) return { state: 'other-request' };", '', once],
+  [ledger, 'where holder = ${holder} and answer is null`', 'where holder = ${holder}`', once],
+  [exchange, 'and answer is null and ${where} returning', 'and ${where} returning', once],
+  [exchange, 'where holder = ${this.holder}::uuid and answer is null for update', 'where true', once],
+  ['src/platform/database/database.ts', 'if (rows.length === 0) throw new RequestLost();', '', once],
+  [
+    'src/platform/http/idempotency-room.ts',
+    'if (requests + measured.admitted >=',
+    'if (false && requests + measured.admitted >=',
+    once,
+  ],
+  ['src/platform/http/idempotency-room.ts', '|| bytes >= MAX_KEPT_BYTES', '', once],
+  // Who has a run.
+  [
+    queue,
+    "and status = 'pending' and merged_into is null and holder = ${this.processes.id} for update",
+    "and status = 'pending' and merged_into is null for update",
+    lost('(ends within|goes on after)'),
+  ],
+  [queue, ' and above.holder = ${this.processes.id})', ')', lost('(ends within|goes on after)')],
+  [queue, 'where holder is not null and status', 'where false and status', lost('goes on after')],
+  [queue, 'attempt = attempt + 1,', 'attempt = attempt,', lost('goes on after')],
+  // Who has a sandbox.
+  [
+    sandboxes,
+    'where running_sandbox.process_id = excluded.process_id or running_sandbox.alive_until < now()',
+    '',
+    leased,
+  ],
+  [sandboxes, ' or running_sandbox.alive_until < now()', '', leased],
+  [sandboxes, 'delete from running_sandbox where alive_until < now()', 'delete from running_sandbox', leased],
+  [
+    sandboxes,
+    'workspace_id = ${workspaceId} and alive_until > now() and (',
+    'workspace_id = ${workspaceId} and (',
+    leased,
+  ],
+  [
+    sandboxes,
+    'where id = ${id} and workspace_id = ${workspaceId} and alive',
+    'where id = ${id} and alive',
+    leased,
+  ],
+  [
+    sandboxes,
+    'and workspace_id = ${workspaceId} and alive_until > now()\n        returning',
+    'and workspace_id = ${workspaceId}\n        returning',
+    leased,
+  ],
+  [
+    'src/workspaces/sandboxes/work-slots.ts',
+    'if (line.held < this.most) line.held++;',
+    'if (true) line.held++;',
+    { specs: ['src/workspaces/sandboxes/work-slots'], tests: '' },
+  ],
+  [
+    'src/workspaces/sandboxes/work-slots.ts',
+    'if (given) return;',
+    '',
+    { specs: ['src/workspaces/sandboxes/work-slots'], tests: '' },
+  ],
+  // Who lives.
+  [
+    processes,
+    'where seen_at < now() - ${LOST_SECONDS}',
+    'where seen_at < now() - 1000 * ${LOST_SECONDS}',
+    lost('goes on after'),
+  ],
+  // Who may ask a model.
+  [slots, 'where not exists (select from process p where p.id = s.holder)\n        or', 'where', asking],
+  [slots, 'or (s.holder = ${this.processes.id} and s.id <> all', 'or (s.id <> all', asking],
+  [slots, 'limit greatest(0, ${limit}::int - (', 'limit greatest(1, ${limit}::int - (', asking],
+  [slots, 'max(round) filter (where organization_id = ${organizationId}) + 1, ', '', asking],
+  [
+    slots,
+    'where provider = ${provider} and not entered order by round, number',
+    'where provider = ${provider} and not entered order by number',
+    asking,
+  ],
+  [
+    slots,
+    'delete from model_slot where id = ${id}',
+    'delete from model_slot where false and id = ${id}',
+    asking,
+  ],
+];

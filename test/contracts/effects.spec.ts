@@ -1,0 +1,72 @@
+/**
+ * What every action does to the world, as it was reviewed. An action that opens something to others, grants rights or
+ * loosens a guard is `expose`: agents, scripts and applications do that only where a person is asked. Whoever adds an
+ * action that is more than `read` adds it here, in the line that is true.
+ */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { apiDescription } from '../../src/api-description.js';
+import { EFFECTS, isGrave } from '../../src/platform/actions/action.js';
+import { ActionCatalog } from '../../src/platform/actions/action-catalog.js';
+import type { Json } from '../harness/client.js';
+import { TestService } from '../harness/service.js';
+
+const REVIEWED = {
+  expose: `
+    approval_decide approval_policy_update billing_set_budget egress_update file_invitation_create invitation_create
+    invitation_resend key_create key_rotate key_update member_set_role model_settings_update organization_transfer
+    service_account_adopt service_account_create service_account_key_create service_account_key_rotate
+    service_account_update share_create share_update workspace_budget_set workspace_duplicate workspace_member_put
+    workspace_set_visibility`,
+  destructive: `
+    chat_delete file_delete file_invitation_revoke grant_revoke invitation_revoke key_revoke member_remove
+    organization_delete organization_leave queue_withdraw run_rollback sandbox_end service_account_delete
+    service_account_key_revoke share_revoke workspace_delete workspace_member_remove`,
+  write: `
+    account_update action_exec_run action_run agent_send chat_create chat_update file_copy file_edit file_extract
+    file_invitation_accept file_mkdir file_move file_restore file_upload file_write invited_file_upload operation_cancel
+    organization_create organization_update queue_edit queue_steer run_stop tool_run workspace_create workspace_update`,
+};
+const reviewed = new Map(
+  Object.entries(REVIEWED).flatMap(([effect, names]) =>
+    names
+      .trim()
+      .split(/\s+/)
+      .map((name): [string, string] => [name, effect]),
+  ),
+);
+
+let service: TestService;
+let found: Map<string, { effect: string; consequence?: string }>;
+
+beforeAll(async () => {
+  service = await TestService.start();
+  const { paths } = await apiDescription();
+  const routes = Object.values(paths)
+    .flatMap(item => Object.values(item as Record<string, Json>))
+    .filter(operation => operation['x-action'] !== 'route')
+    .map((operation): [string, Json] => [operation['x-action'], { effect: operation['x-effect'] }]);
+  const catalog = service.app.get(ActionCatalog, { strict: false }).list();
+  found = new Map([
+    ...routes,
+    ...catalog.map(({ name, declaration }): [string, Json] => [name, declaration]),
+  ]);
+});
+afterAll(() => service.stop());
+
+describe('every action that is more than read', () => {
+  it('does to the world what was reviewed', () => {
+    const changing = [...found].filter(([, { effect }]) => effect !== 'read');
+    expect(Object.fromEntries(changing.map(([name, { effect }]) => [name, effect]))).toEqual(
+      Object.fromEntries(reviewed),
+    );
+    expect([...new Set([...found.values()].map(({ effect }) => effect))].sort()).toEqual([...EFFECTS].sort());
+  });
+
+  it('says what becomes of it, in words of its own, where a person is asked', () => {
+    for (const [name, { effect, consequence }] of found)
+      if (isGrave(effect as never))
+        expect([name, consequence]).toEqual([name, expect.stringMatching(/^[A-Z].{20,}\.$/)]);
+    const restorable = ['file_delete', 'run_rollback', 'share_revoke'];
+    for (const name of restorable) expect(found.get(name)?.consequence).toMatch(/put back|another one/);
+  });
+});

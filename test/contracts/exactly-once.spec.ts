@@ -1,0 +1,382 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import { apiDescription } from '../../src/api-description.js';
+import type { Actor } from '../../src/platform/access/actor.js';
+import { ExecTokens } from '../../src/platform/actions/exec-tokens.js';
+import { Database } from '../../src/platform/database/database.js';
+import { IdempotencyLedger, type Standing } from '../../src/platform/http/idempotency-ledger.js';
+import { FakeSmtpServer } from '../fakes/smtp-server.js';
+import { type Answer, Client, type Json } from '../harness/client.js';
+import { type Person, TestService } from '../harness/service.js';
+
+let service: TestService;
+let smtp: FakeSmtpServer;
+let ledger: IdempotencyLedger;
+let ada: Person;
+let bob: Person;
+let workspace: string;
+
+beforeAll(async () => {
+  // Before the service connects: it keeps the method that each connection has at that time.
+  pg.Client.prototype.query = losing as typeof query;
+  smtp = await FakeSmtpServer.start();
+  service = await TestService.start({ SMTP_URL: smtp.url, MAIL_FROM: 'atelier@example.com' });
+  ledger = service.app.get(IdempotencyLedger, { strict: false });
+  ada = await service.person('Ada');
+  bob = await service.person('Bob');
+  workspace = await service.workspace(ada);
+});
+afterAll(async () => {
+  await service.stop();
+  await smtp.stop();
+  pg.Client.prototype.query = query;
+});
+
+const query = pg.Client.prototype.query;
+let losesCommits = false;
+/** Connections whose transaction has kept an answer. */
+const committing = new WeakSet<pg.Client>();
+
+/** While commits are lost, what commits an answer is committed, and learns that its connection is gone. */
+async function losing(this: pg.Client, ...given: unknown[]): Promise<unknown> {
+  const result = await Reflect.apply(query, this, given);
+  const [statement] = given;
+  const text = (typeof statement === 'string' ? statement : (statement as { text?: string })?.text) ?? '';
+  const keeps = losesCommits && /update idempotent_request set answer/.test(text);
+  const isWhole = keeps && /insert into chat/.test(text);
+  if (keeps && !isWhole) committing.add(this);
+  if (isWhole || (/^commit/i.test(text) && committing.delete(this)))
+    throw new Error('Connection terminated unexpectedly');
+  return result;
+}
+
+interface Call {
+  path: string;
+  body?: Json;
+  client?: Client;
+}
+
+/** A call of each route that succeeds, once. */
+const CALLS: Record<string, () => Promise<Call>> = {
+  '/api/actions-exec/{name}': async () => ({
+    path: '/api/actions-exec/file_mkdir',
+    body: { input: { path: randomUUID() } },
+    client: await programOf(ada),
+  }),
+  '/api/actions/{name}/run': async () => ({
+    path: '/api/actions/workspace_create/run',
+    body: { input: { name: 'By an action' } },
+  }),
+  '/api/agent': async () => ({ path: '/api/agent', body: { workspace_id: workspace, title: 'Chat' } }),
+  '/api/agent/approvals/{approvalId}': async () => ({
+    path: `/api/agent/approvals/${await approval()}`,
+    body: { decision: 'allow' },
+  }),
+  '/api/agent/message': async () => ({ path: '/api/agent/message', body: message('list') }),
+  '/api/agent/queue/{messageId}/steer': async () => {
+    const { chat_id } = await sent(message('run sleep 300'));
+    const { message_id } = await sent({ ...message('list'), chat_id });
+    return { path: `/api/agent/queue/${message_id}/steer` };
+  },
+  '/api/agent/runs/{callId}/rollback': async () => {
+    const { call_id } = await sent(message('run echo made > made.txt'));
+    await ada.client.get(`/api/agent/status/${call_id}?wait=30`);
+    return { path: `/api/agent/runs/${call_id}/rollback`, body: {} };
+  },
+  '/api/agent/stop': async () => {
+    const { call_id } = await sent(message('run sleep 300'));
+    return { path: '/api/agent/stop', body: { call_id } };
+  },
+  '/api/auth/email': async () => ({
+    path: '/api/auth/email',
+    body: { email: `${randomUUID()}@example.com`, password: ada.password },
+  }),
+  '/api/auth/email/verification': async () => ({ path: '/api/auth/email/verification' }),
+  '/api/auth/password': async () => ({
+    path: '/api/auth/password',
+    body: { current_password: bob.password, new_password: 'another horse battery' },
+    client: bob.client,
+  }),
+  '/api/file-invitations': async () => ({ path: '/api/file-invitations', body: await invitation() }),
+  '/api/file-invitations/{token}/accept': async () => {
+    const { token } = await made('/api/file-invitations', { ...(await invitation()), email: bob.email });
+    return { path: `/api/file-invitations/${token}/accept`, client: bob.client };
+  },
+  '/api/keys': async () => ({ path: '/api/keys', body: { name: 'Key' } }),
+  '/api/keys/{id}/rotate': async () => {
+    const { id } = await made('/api/keys', { name: 'Rotated' });
+    return { path: `/api/keys/${id}/rotate`, body: {} };
+  },
+  '/api/operations/{id}/cancel': async () => {
+    const { operation_id } = await made(`/api/workspaces/${workspace}/duplicate`, { name: 'Cancelled' });
+    return { path: `/api/operations/${operation_id}/cancel` };
+  },
+  '/api/organizations': async () => ({ path: '/api/organizations', body: { name: 'Organization' } }),
+  '/api/organizations/{orgId}/invitations': async () => ({
+    path: `/api/organizations/${ada.organizationId}/invitations`,
+    body: { email: `${randomUUID()}@example.com` },
+  }),
+  '/api/organizations/{orgId}/invitations/{id}/resend': async () => {
+    const path = `/api/organizations/${ada.organizationId}/invitations`;
+    const { id } = await made(path, { email: `${randomUUID()}@example.com` });
+    return { path: `${path}/${id}/resend` };
+  },
+  '/api/organizations/{orgId}/leave': async () => ({
+    path: `/api/organizations/${await organizationWithBob('owner')}/leave`,
+  }),
+  '/api/organizations/{orgId}/transfer': async () => ({
+    path: `/api/organizations/${await organizationWithBob('member')}/transfer`,
+    body: { user_id: bob.id },
+  }),
+  '/api/service-accounts': async () => ({
+    path: '/api/service-accounts',
+    body: { organization_id: ada.organizationId, name: 'Bot' },
+  }),
+  '/api/service-accounts/{id}/adopt': async () => ({ path: `/api/service-accounts/${await bot()}/adopt` }),
+  '/api/service-accounts/{id}/keys': async () => ({
+    path: `/api/service-accounts/${await bot()}/keys`,
+    body: { name: 'CI' },
+  }),
+  '/api/service-accounts/{id}/keys/{keyId}/rotate': async () => {
+    const path = `/api/service-accounts/${await bot()}/keys`;
+    const { id } = await made(path, { name: 'CI' });
+    return { path: `${path}/${id}/rotate`, body: {} };
+  },
+  '/api/share': async () => ({
+    path: '/api/share',
+    body: { workspace_id: workspace, path: await written() },
+  }),
+  '/api/workspaces': async () => ({ path: '/api/workspaces', body: { name: 'Workspace' } }),
+  '/api/workspaces/{workspaceId}/duplicate': async () => ({
+    path: `/api/workspaces/${workspace}/duplicate`,
+    body: { name: 'Copy' },
+  }),
+  '/api/workspaces/{workspaceId}/files/copy': async () => ({
+    path: files('copy'),
+    body: { from: await written(), to: randomUUID() },
+  }),
+  '/api/workspaces/{workspaceId}/files/edit': async () => ({
+    path: files('edit'),
+    body: { path: await written(), old_text: 'one', new_text: 'two' },
+  }),
+  '/api/workspaces/{workspaceId}/files/extract': async () => {
+    const path = await written();
+    await bash(`tar cf ${path}.tar ${path}`);
+    return { path: files('extract'), body: { path: `${path}.tar`, to: randomUUID() } };
+  },
+  '/api/workspaces/{workspaceId}/files/mkdir': async () => ({
+    path: files('mkdir'),
+    body: { path: randomUUID() },
+  }),
+  '/api/workspaces/{workspaceId}/files/move': async () => ({
+    path: files('move'),
+    body: { from: await written(), to: randomUUID() },
+  }),
+  '/api/workspaces/{workspaceId}/files/restore': async () => {
+    const path = await written();
+    await ada.client.put(files('content'), { path, content: 'two' });
+    const { body } = await ada.client.get(`${files('history')}?path=${path}`);
+    return { path: files('restore'), body: { path, version: body.items.at(-1).id } };
+  },
+  '/api/workspaces/{workspaceId}/tools/{toolName}': async () => ({
+    path: `/api/workspaces/${workspace}/tools/bash`,
+    body: { input: { command: 'echo once >> counted.txt' } },
+  }),
+};
+
+/** Other ways through these routes. */
+const MORE: Record<string, () => Promise<Call>> = {
+  '/api/agent/message to a chat': async () => {
+    const { chat_id } = await sent(message('list'));
+    return { path: '/api/agent/message', body: { ...message('list'), chat_id } };
+  },
+  '/api/agent/message to a chat with a run': async () => {
+    const { chat_id } = await sent(message('run sleep 300'));
+    return { path: '/api/agent/message', body: { ...message('list'), chat_id } };
+  },
+};
+const ALL = Object.entries({ ...CALLS, ...MORE });
+
+/** Work outside the database, and actions, which may be such. */
+const OUTSIDE = [
+  '/api/actions-exec/{name}',
+  '/api/agent/runs/{callId}/rollback',
+  ...['copy', 'edit', 'extract', 'mkdir', 'move', 'restore'].map(
+    name => `/api/workspaces/{workspaceId}/files/${name}`,
+  ),
+  '/api/workspaces/{workspaceId}/tools/{toolName}',
+];
+
+const { paths } = await apiDescription();
+const documented = Object.entries(paths)
+  .filter(([, { post }]: [string, Json]) =>
+    post?.parameters?.some(({ name }: Json) => name === 'Idempotency-Key'),
+  )
+  .map(([path]) => path);
+
+it('is tried with every POST that takes an Idempotency-Key', () => {
+  expect(Object.keys(CALLS).sort()).toEqual(documented.sort());
+});
+
+describe.each(ALL)('POST %s with a key', (route, prepare) => {
+  it('runs once where the process dies between the work and the answer', async () => {
+    const send = keyed(await prepare());
+    const runs = countRuns();
+    const first = await dyingBeforeTheAnswer(send);
+    expect([first.status, first.body]).toEqual([200, first.body]);
+    const again = await send();
+    expect(runs()).toBe(1);
+    if (OUTSIDE.includes(route)) {
+      expect(again.status).toBe(409);
+      expect(again.body.detail).toMatch(/is not known; .*(read|look at) /);
+    } else {
+      expect(again.body).toEqual(first.body);
+      expect(again.status).toBe(200);
+      expect(again.headers.get('idempotent-replayed')).toBe('true');
+      expect(again.headers.get('content-type')).toBe(first.headers.get('content-type'));
+    }
+  });
+});
+
+const COMMITTING = ALL.filter(([route]) => !OUTSIDE.includes(route) && route !== '/api/auth/password');
+
+describe.each(COMMITTING)('POST %s with a key', (_route, prepare) => {
+  it('is answered as it went where the connection is lost with the answer to the commit', async () => {
+    const send = keyed(await prepare());
+    const runs = countRuns();
+    losesCommits = true;
+    const first = await send();
+    losesCommits = false;
+    expect(first.status).toBe(200);
+    const again = await send();
+    expect(runs()).toBe(1);
+    expect([again.status, again.body]).toEqual([200, first.body]);
+  });
+});
+
+it('two processes that both take a request for theirs do it once', async () => {
+  const send = keyed({ path: '/api/workspaces', body: { name: 'Paused' } });
+  const enter = ledger.enter.bind(ledger);
+  ledger.enter = async question => {
+    const standing = await enter(question);
+    // As if this process had been stopped for longer than its lease, and another had begun meanwhile.
+    await service.database.query(
+      'update idempotent_request set holder = gen_random_uuid() where answer is null',
+    );
+    return standing;
+  };
+  const { status, body } = await send();
+  ledger.enter = enter;
+  expect([status, body.detail]).toEqual([409, expect.stringContaining('is being carried out')]);
+  expect(await service.database.query("select 1 from workspace where name = 'Paused'")).toEqual([]);
+});
+
+it('the answer that was committed stays, and is given instead of a later one', async () => {
+  const [lookup, fingerprint] = [randomBytes(32), randomBytes(32)];
+  const question = { credentialId: randomUUID(), lookup, fingerprint, commitsAnswer: true };
+  const standing = await ledger.enter(question);
+  if (standing.state !== 'ours') throw new Error(`the request is ${standing.state}`);
+  const [first, later] = [Buffer.from('first'), Buffer.from('later')];
+  expect(await ledger.answer(standing.holder, first)).toBeUndefined();
+  expect(await ledger.answer(standing.holder, later)).toEqual(first);
+  expect(await ledger.enter(question)).toEqual({ state: 'answered', answer: first });
+});
+
+function keyed({ path, body, client = ada.client }: Call): () => Promise<Answer<Json>> {
+  const caller = client.with({ 'idempotency-key': randomUUID() });
+  return () => caller.post(path, body);
+}
+
+/** How often a request with a key was let in to run, from now on. */
+function countRuns(): () => number {
+  const enter = ledger.enter.bind(ledger);
+  let count = 0;
+  ledger.enter = async (...question): Promise<Standing> => {
+    const standing = await enter(...question);
+    if (standing.state === 'ours') count++;
+    return standing;
+  };
+  return () => {
+    ledger.enter = enter;
+    return count;
+  };
+}
+
+/** The answer leaves for this test to compare with; the database sees a process that died right before. */
+async function dyingBeforeTheAnswer(send: () => Promise<Answer<Json>>): Promise<Answer<Json>> {
+  const { answer, release } = ledger;
+  ledger.answer = async holder => void ledger.drop(holder);
+  ledger.release = async holder => void ledger.drop(holder);
+  const first = await send();
+  Object.assign(ledger, { answer, release });
+  await service.database.query(
+    "update idempotent_request set leased_until = now() - interval '1 second' where answer is null",
+  );
+  return first;
+}
+
+const files = (what: string) => `/api/workspaces/${workspace}/files/${what}`;
+const message = (text: string) => ({ message: text, workspace_id: workspace, model: 'atelier/demo' });
+const invitation = async () => ({
+  workspace_id: workspace,
+  path: await written(),
+  email: `${randomUUID()}@example.com`,
+});
+const bash = (command: string) => made(`/api/workspaces/${workspace}/tools/bash`, { input: { command } });
+const sent = (body: Json) => made('/api/agent/message', body);
+
+async function made(path: string, body: Json): Promise<Json> {
+  const answer = await ada.client.post(path, body);
+  if (answer.status !== 200)
+    throw new Error(`${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+  return answer.body;
+}
+
+async function written(): Promise<string> {
+  const path = randomUUID();
+  await ada.client.put(files('content'), { path, content: 'one' });
+  return path;
+}
+
+async function bot(): Promise<string> {
+  return (await made('/api/service-accounts', { organization_id: ada.organizationId, name: 'Bot' })).id;
+}
+
+async function organizationWithBob(role: string): Promise<string> {
+  const { id } = await made('/api/organizations', { name: 'Ours' });
+  await service.join(bob, { organization: id, role });
+  return id;
+}
+
+async function approval(): Promise<string> {
+  const [row] = await service.database.query<{ id: string }>(
+    `insert into approval (id, subject_kind, organization_id, workspace_id, tool, effect, requested_by, status, expires_at, created_at)
+     values (gen_random_uuid(), 'mcp_call', $1, $2, 'file_delete', 'destructive', $3, 'pending', now() + interval '1 day', now())
+     returning id`,
+    [ada.organizationId, workspace, ada.id],
+  );
+  return row?.id ?? '';
+}
+
+/** A program with an exec token of a person. */
+async function programOf({ id, email }: Person): Promise<Client> {
+  const tokens = service.app.get(ExecTokens, { strict: false });
+  const credential = {
+    type: 'session' as const,
+    id: randomUUID(),
+    organization_id: null,
+    scopes: null,
+    workspace_ids: null,
+  };
+  const token = await service.app.get(Database, { strict: false }).transaction(unit =>
+    tokens.mint(unit, {
+      actor: { type: 'user', id, email, name: 'Ada', credential } as Actor,
+      workspaceId: workspace,
+      caller: { kind: 'site', id: randomUUID() },
+      actions: ['*'],
+      expiresAt: new Date(Date.now() + 60_000),
+    }),
+  );
+  return new Client(service.url, { authorization: `Bearer ${token}` });
+}

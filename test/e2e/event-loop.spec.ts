@@ -1,0 +1,207 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import tar from 'tar-stream';
+import yazl from 'yazl';
+import { type Person, TestService } from '../harness/service.js';
+import { Visitor } from '../harness/visitor.js';
+
+/** Far above the 100 ms that are wanted, for machines that are slow. */
+const MOST_MS = 500;
+const TRIES = 3;
+const HOSTILE_MS = 300_000;
+
+let service: TestService;
+let ada: Person;
+let workspace: string;
+
+beforeAll(async () => {
+  service = await TestService.start();
+  ada = await service.person('Ada');
+  workspace = await service.workspace(ada);
+});
+afterAll(() => service.stop());
+
+/**
+ * The longest that the event loop was kept from its timers while `work` was done, in the best of some tries. In processor
+ * time of this thread: on a busy machine, all waits for others.
+ */
+async function longestTurn(work: () => Promise<unknown>): Promise<number> {
+  let best = Number.POSITIVE_INFINITY;
+  for (let round = 0; round < TRIES && best > MOST_MS; round++) {
+    let longest = 0;
+    let last = processorMs();
+    const ticker = setInterval(() => {
+      const now = processorMs();
+      longest = Math.max(longest, now - last);
+      last = now;
+    }, 2);
+    await work();
+    // One more turn sees the end of the last.
+    await new Promise(resolve => setTimeout(resolve, 10));
+    clearInterval(ticker);
+    best = Math.min(best, longest);
+  }
+  return best;
+}
+
+function processorMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+}
+
+async function expectNoWait(work: () => Promise<unknown>): Promise<void> {
+  expect(await longestTurn(work)).toBeLessThan(MOST_MS);
+}
+
+function put(name: string, content: string | Buffer, id = workspace): void {
+  const at = path.join(service.dataDir, 'workspaces', id, name);
+  mkdirSync(path.dirname(at), { recursive: true });
+  writeFileSync(at, content);
+}
+
+const MIB = 1024 * 1024;
+const numbered = (count: number, write: (n: number) => string) =>
+  Array.from({ length: count }, (_, n) => write(n)).join(',');
+
+/** Bodies that cost as much as a body of their size can. */
+const HOSTILE_BODIES: Record<string, Buffer> = {
+  'nested lists': Buffer.alloc(16 * MIB - 1, '['),
+  'nested objects': Buffer.from('{"a":'.repeat(2 * MIB)),
+  'many lists': Buffer.from(`[${numbered(3_000_000, () => '[]')}]`),
+  'many keys': Buffer.from(`{${numbered(1_000_000, n => `"${n}":0`)}}`),
+  'as many keys as it may have': Buffer.from(`{${numbered(90_000, n => `"${n}":0`)}}`),
+  escapes: Buffer.from(`{"name":"${'\\u0041'.repeat(2_600_000)}"}`),
+};
+
+describe('a body', () => {
+  it.each(Object.keys(HOSTILE_BODIES))(
+    'of %s keeps nobody else waiting, from whomever it comes',
+    async shape => {
+      const body = HOSTILE_BODIES[shape] as Buffer;
+      const headers = { 'content-type': 'application/json' };
+      await expectNoWait(async () => {
+        const login = await service.stranger.raw('POST', '/api/auth/login', { body, headers });
+        expect([413, 422]).toContain(login.status);
+        const known = await ada.client.raw('POST', '/api/workspaces', { body, headers });
+        expect(known.status).toBe(422);
+      });
+    },
+    HOSTILE_MS,
+  );
+});
+
+describe('a file', () => {
+  const files = () => `/api/workspaces/${workspace}/files`;
+  const visit = async (file: string) => {
+    const shared = await ada.client.post('/api/share', { workspace_id: workspace, path: file });
+    const { pathname } = new URL(shared.body.url);
+    return async () => {
+      const answer = await new Visitor(service.url).visit(pathname);
+      expect(answer.status).toBe(200);
+      return answer.text;
+    };
+  };
+
+  it.each([
+    ['brackets', 'md', '!['.repeat(195_000)],
+    ['links in links', 'md', '[a](<b'.repeat(60_000)],
+    ['quotes', 'md', '> '.repeat(190_000)],
+    ['emphasis', 'md', '*a_ '.repeat(95_000)],
+    ['addresses', 'md', 'http://a.b/'.repeat(35_000)],
+    ['digits', 'csv', `a\n${'1'.repeat(390_000)}x\n`],
+    ['columns', 'csv', ','.repeat(390_000)],
+    ['open quotes', 'csv', '"a'.repeat(190_000)],
+  ])(
+    'of %s that is shown (%s) keeps nobody else waiting',
+    async (name, ending, text) => {
+      put(`shown/${name}.${ending}`, text);
+      const look = await visit(`shown/${name}.${ending}`);
+      await expectNoWait(look);
+      expect((await look()).length).toBeGreaterThan(1000);
+    },
+    HOSTILE_MS,
+  );
+
+  it(
+    'with more entries than an archive may have is refused at once',
+    async () => {
+      const zip = new yazl.ZipFile();
+      for (let n = 0; n < 60_000; n++) zip.addBuffer(Buffer.alloc(0), `e${n}`, { compress: false });
+      zip.end();
+      put('many.zip', await buffer(zip.outputStream));
+      const pack = tar.pack();
+      for (let n = 0; n < 60_000; n++) pack.entry({ name: `e${n}` }, '');
+      pack.finalize();
+      put('many.tar.gz', gzipSync(await buffer(pack as unknown as NodeJS.ReadableStream), { level: 1 }));
+      for (const name of ['many.zip', 'many.tar.gz'])
+        await expectNoWait(async () => {
+          const answer = await ada.client.post(`${files()}/extract`, { path: name, to: 'out' });
+          expect(answer).toMatchObject({ status: 413, body: { detail: expect.stringContaining('50000') } });
+        });
+    },
+    HOSTILE_MS,
+  );
+
+  it.each([
+    ['a text that is nearly found everywhere', `q=${'a'.repeat(900)}b`],
+    ['a text, of any case, that is nearly found everywhere', `q=b${'a'.repeat(900)}`],
+    ['an expression that looks to the end each time', `regex=true&q=${encodeURIComponent('a.*b|a')}`],
+    ['a large expression', `regex=true&q=${encodeURIComponent('(a{0,30}){0,30}b')}`],
+  ])(
+    'is searched for %s without keeping others waiting',
+    async (_, query) => {
+      put('search/alike.txt', 'a'.repeat(4 * MIB));
+      put('search/lines.txt', `${'a'.repeat(60_000)}\n`.repeat(20));
+      await expectNoWait(async () => {
+        const address = `/api/workspaces/${workspace}/search?path=search&${query}`;
+        const answer = await ada.client
+          .raw('GET', address, { signal: AbortSignal.timeout(10_000) })
+          .catch(() => null);
+        await answer?.text();
+      });
+    },
+    HOSTILE_MS,
+  );
+
+  it.each([
+    ['nested lists', '['.repeat(30_000)],
+    ['nested maps', '{a: '.repeat(15_000)],
+    ['block lists', '- '.repeat(30_000)],
+    ['keys', Array.from({ length: 8000 }, (_, n) => `k${n}: 1`).join('\n')],
+    ['anchors', `a: &a [${'*a,'.repeat(15_000)}]`],
+    ['an open text', `a: "${'\\x'.repeat(20_000)}`],
+    ['questions', '? '.repeat(30_000)],
+  ])(
+    'that describes an agent by %s keeps nobody else waiting',
+    async (name, yaml) => {
+      put('.agents/hostile.md', `---\n${yaml}\n---\nDo ${name}.\n`);
+      await expectNoWait(async () => {
+        const answer = await ada.client.get(`/api/workspaces/${workspace}/agents`);
+        expect(answer.status).toBe(200);
+      });
+    },
+    HOSTILE_MS,
+  );
+
+  it.each([
+    ['as long as is read', (n: number) => `k${n}: "\\x"`, 8_000],
+    ['much longer than is read', (n: number) => `k${n}: 1`, 60_000],
+  ])(
+    'that describes an agent, of which there are many, %s keeps nobody else waiting',
+    async (kind, line, characters) => {
+      const others = await service.workspace(ada);
+      const yaml = Array.from({ length: 10_000 }, (_, n) => line(n))
+        .join('\n')
+        .slice(0, characters);
+      for (let n = 0; n < 60; n++) put(`.agents/${n}.md`, `---\n${yaml}\n---\nDo ${kind}.\n`, others);
+      await expectNoWait(async () => {
+        const answer = await ada.client.get(`/api/workspaces/${others}/agents`);
+        expect(answer.status).toBe(200);
+      });
+    },
+    HOSTILE_MS,
+  );
+});

@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { Database } from '../../src/platform/database/database.js';
+import { PoolWatch } from '../../src/platform/database/pool-watch.js';
+import { SecondConnection } from '../../src/platform/database/transaction-scope.js';
+import { FakeOpenAi } from '../fakes/openai-server.js';
+import { type Person, TestService } from '../harness/service.js';
+
+const CONNECTIONS = 4;
+
+let model: FakeOpenAi;
+let service: TestService;
+let ada: Person;
+
+beforeAll(async () => {
+  model = await FakeOpenAi.start();
+  service = await TestService.start({
+    DATABASE_POOL: `${CONNECTIONS}`,
+    OPENAI_COMPATIBLE_BASE_URL: model.url,
+    OPENAI_COMPATIBLE_MODELS: 'small',
+    LOG_LEVEL: 'silent',
+  });
+  ada = await service.person();
+});
+afterAll(async () => {
+  await service.stop();
+  await model.stop();
+});
+
+describe('more callers at once than there are connections', () => {
+  it('accept one invitation once', async () => {
+    const bob = await service.person('Bob');
+    const invited = await ada.client.post(`/api/organizations/${ada.organizationId}/invitations`, {
+      email: bob.email,
+      role: 'member',
+    });
+    const token = /([\w-]{20,})$/.exec(invited.body.url ?? invited.body.link ?? invited.body.token)?.[1];
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, () => bob.client.post(`/api/invitations/${token}/accept`, {})),
+    );
+    const statuses = answers.map(({ status }) => status).sort();
+    expect(statuses[0]).toBe(200);
+    expect(new Set(statuses.slice(1))).toEqual(new Set([409]));
+    expect((await service.stranger.get('/api/health/ready')).status).toBe(200);
+  });
+
+  it('send the first messages of one chat', async () => {
+    model.otherwise({ text: 'Done.' });
+    const chat_id = randomUUID();
+    const answers = await Promise.all(
+      Array.from({ length: 120 }, (_, n) =>
+        ada.client.post('/api/agent/message', { chat_id, message: `${n}`, model: 'local/small' }),
+      ),
+    );
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(new Set(answers.map(({ body }) => body.chat_id))).toEqual(new Set([chat_id]));
+    expect((await service.stranger.get('/api/health/ready')).status).toBe(200);
+  });
+});
+
+it('a transaction that asks for a second connection is refused', async () => {
+  const database = service.app.get(Database);
+  const work = () =>
+    database.transaction(() => database.transaction(unit => unit.entities.execute('select 1')));
+  await expect(work()).rejects.toThrow(SecondConnection);
+});
+
+it('whoever gets no connection in time is asked to try again, and gets one when there is one', async () => {
+  const database = service.app.get(Database);
+  const { promise: over, resolve: end } = Promise.withResolvers<void>();
+  const held = Array.from({ length: CONNECTIONS }, () => database.transaction(() => over));
+  const refused = await ada.client.raw('GET', '/api/workspaces');
+  expect(refused.status).toBe(503);
+  expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
+  expect(await refused.json()).toEqual({ detail: expect.any(String) });
+  expect((await service.stranger.get('/api/health/ready')).status).toBe(503);
+  expect((await service.stranger.get('/api/health')).status).toBe(200);
+  end();
+  await Promise.all(held);
+  expect((await ada.client.get('/api/workspaces')).status).toBe(200);
+});
+
+it('is not alive any more when all connections were taken for long while a request waits', async () => {
+  let release = () => {};
+  const held = new Promise<void>(resolve => {
+    release = resolve;
+  });
+  const database = service.app.get(Database, { strict: false });
+  const holders = Array.from({ length: CONNECTIONS }, () => database.transaction(() => held));
+  const waiting = ada.client.get('/api/workspaces');
+  const watch = service.app.get(PoolWatch, { strict: false });
+  while (watch.pool?.waitingCount === 0) await sleep(20);
+  expect((await service.stranger.get('/api/health')).status).toBe(200);
+  const now = performance.now.bind(performance);
+  const later = jest.spyOn(performance, 'now').mockImplementation(() => now() + 100_000);
+  const health = await service.stranger.get('/api/health');
+  later.mockRestore();
+  release();
+  await Promise.all([waiting, ...holders]);
+  expect(health).toMatchObject({ status: 503, body: { detail: expect.stringContaining('restart') } });
+  expect((await service.stranger.get('/api/health')).status).toBe(200);
+});
+
+describe('the watch over the pool', () => {
+  beforeAll(() => void jest.useFakeTimers());
+  afterAll(() => void jest.useRealTimers());
+
+  it('finds it stuck when somebody waits and nothing moves for long', () => {
+    const watch = new PoolWatch();
+    jest.advanceTimersByTime(3_600_000);
+    expect(watch.isStuck).toBe(false);
+    watch.asked();
+    jest.advanceTimersByTime(10_000);
+    watch.asked();
+    expect(watch.isStuck).toBe(false);
+    jest.advanceTimersByTime(100_000);
+    expect(watch.isStuck).toBe(true);
+    watch.moved();
+    expect(watch.isStuck).toBe(false);
+  });
+});

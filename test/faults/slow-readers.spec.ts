@@ -1,0 +1,163 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { type AgentGround, startAgents, textOf } from '../harness/agent.js';
+import { Client, type Json, type StreamEvent } from '../harness/client.js';
+import { createParser } from '../harness/event-stream.js';
+import { freePort } from '../harness/free-port.js';
+import { connected } from '../harness/raw-http.js';
+import { ServiceProcess } from './service-process.js';
+
+const MEBIBYTE = 1024 * 1024;
+const ANSWER = `${'x'.repeat(MEBIBYTE - 1)} `.repeat(30);
+const WATCHERS = 50;
+const SLOW_READER_SECONDS = 2;
+const PATIENCE = 300_000;
+
+let ground: AgentGround;
+let api: ServiceProcess;
+let client: Client;
+let run: Json;
+
+beforeAll(async () => {
+  ground = await startAgents();
+  const port = await freePort();
+  api = await ServiceProcess.start(ground.service, {
+    ...ground.environment,
+    ROLE: 'api',
+    PORT: `${port}`,
+    SLOW_READER_SECONDS: `${SLOW_READER_SECONDS}`,
+    RATE_LIMIT_PER_MINUTE: '0',
+  });
+  client = new Client(`http://127.0.0.1:${port}`, ground.ada.client.headers);
+  ground.model.otherwise(() => ({ text: ANSWER }));
+  run = await ground.agent.run('Say much.');
+}, PATIENCE);
+afterAll(async () => {
+  await api.stop();
+  await ground.stop();
+});
+
+/** Sends a request and reads nothing of the answer. */
+async function askWithoutReading(path: string): Promise<Socket> {
+  const socket = await connected(client.url);
+  const headers = Object.entries({ host: 'localhost', ...client.headers }).map(
+    ([name, value]) => `${name}: ${value}`,
+  );
+  socket.pause().on('error', () => undefined);
+  socket.write(`GET ${path} HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n`);
+  return socket;
+}
+
+/** All that comes yet, until the service closes the connection. */
+async function rest(socket: Socket): Promise<string> {
+  const chunks: Buffer[] = [];
+  socket.on('data', chunk => chunks.push(chunk)).resume();
+  await new Promise(resolve => socket.once('close', resolve));
+  return Buffer.concat(chunks).toString();
+}
+
+/** The body of an answer in chunks (RFC 9112 section 7.1), of which the last may be cut off. */
+function unchunked(text: string): string {
+  let body = '';
+  let at = text.indexOf('\r\n\r\n') + 4;
+  for (;;) {
+    const end = text.indexOf('\r\n', at);
+    const length = end < 0 ? 0 : Number.parseInt(text.slice(at, end), 16);
+    if (!length) return body;
+    body += text.slice(end + 2, end + 2 + length);
+    at = end + 2 + length + 2;
+  }
+}
+
+it(
+  'keeps little of what watchers do not read, serves others meanwhile, and lets the watchers go',
+  async () => {
+    await client.get('/api/auth/me');
+    const before = api.memory;
+    const path = `/api/agent/runs/${run.call_id}/events`;
+    const watchers = await Promise.all(Array.from({ length: WATCHERS }, () => askWithoutReading(path)));
+    let most = 0;
+    let slowest = 0;
+    for (let round = 0; round < 10; round++) {
+      const start = Date.now();
+      expect((await client.get('/api/auth/me')).status).toBe(200);
+      slowest = Math.max(slowest, Date.now() - start);
+      most = Math.max(most, api.memory);
+      await sleep(200);
+    }
+    expect((most - before) / MEBIBYTE).toBeLessThan(400);
+    expect(slowest).toBeLessThan(20_000);
+    await sleep((SLOW_READER_SECONDS + 6) * 1000);
+    const text = await rest(watchers[0] as Socket);
+    expect(text.length).toBeLessThan(ANSWER.length / 2);
+    // What came is whole events but for the last, after which a reader takes up.
+    const parser = createParser();
+    const body = unchunked(text);
+    const seen: StreamEvent[] = parser(Buffer.from(body.slice(0, body.lastIndexOf('\n\n') + 2)));
+    const ids = seen.map(({ id }) => id).filter(Number.isInteger);
+    const later = await client.events(path, { headers: { 'last-event-id': `${ids.at(-1) ?? 0}` } });
+    expect(later[0]?.id).toBe((ids.at(-1) ?? 0) + 1);
+    for (const watcher of watchers) watcher.destroy();
+  },
+  PATIENCE,
+);
+
+it(
+  'lets go who asks for a large answer and does not read it',
+  async () => {
+    const before = api.memory;
+    const path = `/api/agent/status/${run.call_id}`;
+    const sockets = await Promise.all(Array.from({ length: 5 }, () => askWithoutReading(path)));
+    // The answer has begun to come.
+    await Promise.all(sockets.map(socket => once(socket, 'readable').then(() => socket.read(1))));
+    await sleep((SLOW_READER_SECONDS + 8) * 1000);
+    expect((await client.get('/api/auth/me')).status).toBe(200);
+    expect((api.memory - before) / MEBIBYTE).toBeLessThan(700);
+    for (const socket of sockets) {
+      expect((await rest(socket)).length).toBeLessThan(ANSWER.length / 2);
+      socket.destroy();
+    }
+  },
+  PATIENCE,
+);
+
+it(
+  'tells the whole answer to who reads, and at the end not again',
+  async () => {
+    const events = await client.events(`/api/agent/runs/${run.call_id}/events`);
+    expect(textOf(events)).toBe(ANSWER);
+    expect(events.at(-1)).toMatchObject({ event: 'run.completed', data: { omitted: ['response'] } });
+    expect(Math.max(...events.map(({ data }) => JSON.stringify(data).length))).toBeLessThan(100_000);
+    expect(run.result.response).toBe(ANSWER);
+  },
+  PATIENCE,
+);
+
+it(
+  'closes the connection of who downloads and does not read',
+  async () => {
+    const workspace = await ground.service.workspace(ground.ada);
+    const body = randomBytes(60 * MEBIBYTE);
+    const put = await client.raw('PUT', `/api/workspaces/${workspace}/files/upload?path=much/large.bin`, {
+      body,
+      headers: { 'content-type': 'application/octet-stream' },
+    });
+    expect(put.status).toBeLessThan(300);
+    const before = api.memory;
+    for (const path of ['much/large.bin', 'much']) {
+      const sockets = await Promise.all(
+        Array.from({ length: 10 }, () =>
+          askWithoutReading(`/api/workspaces/${workspace}/files/download?path=${path}`),
+        ),
+      );
+      await sleep(10 * SLOW_READER_SECONDS * 1000);
+      expect((api.memory - before) / MEBIBYTE).toBeLessThan(300);
+      expect((await rest(sockets[0] as Socket)).length).toBeLessThan(body.length / 2);
+      for (const socket of sockets) socket.destroy();
+    }
+  },
+  PATIENCE,
+);
