@@ -24,6 +24,7 @@ import { OAuthProvider } from './provider/oauth-provider.js';
 import { OAuthResources } from './resources.js';
 import { OAuthAdapters } from './store/adapters.js';
 import { ArtifactsStore } from './store/artifacts.store.js';
+import { DevicePollsStore } from './store/device-polls.store.js';
 import { DpopProofs } from './tokens/dpop.js';
 import { OAuthTokens } from './tokens/oauth-tokens.js';
 import { TokenHandles } from './tokens/token-handles.js';
@@ -41,6 +42,7 @@ import { WellKnownController } from './well-known.controller.js';
     OAuthSeal,
     SigningKeys,
     ArtifactsStore,
+    DevicePollsStore,
     ClientsStore,
     ServiceAccountClients,
     GrantsStore,

@@ -14,6 +14,8 @@ import { SigningKeys } from '../keys/signing-keys.js';
 import { OAuthResources } from '../resources.js';
 import { ADVERTISED_SCOPES } from '../scopes.js';
 import { OAuthAdapters } from '../store/adapters.js';
+import { DevicePollsStore } from '../store/device-polls.store.js';
+import { keepPace } from './device-pace.js';
 import { DocumentQuota } from './document-quota.js';
 import { configurationOf } from './provider-configuration.js';
 
@@ -30,6 +32,7 @@ export class OAuthProvider {
     @Inject(SigningKeys) private readonly keys: SigningKeys,
     @Inject(OAuthSeal) private readonly seal: OAuthSeal,
     @Inject(OAuthAdapters) private readonly adapters: OAuthAdapters,
+    @Inject(DevicePollsStore) private readonly devicePolls: DevicePollsStore,
     @Inject(ServiceAccountClients) private readonly serviceAccounts: ServiceAccountClients,
     @Inject(SignIns) private readonly signIns: SignIns,
     @Inject(DocumentQuota) private readonly documents: DocumentQuota,
@@ -63,6 +66,7 @@ export class OAuthProvider {
     provider.proxy = true;
     this.compareSecrets(provider);
     answerAsWeDo(provider);
+    keepPace(provider, this.devicePolls);
     const report = (err: unknown) => this.log.error({ err }, 'the authorization server failed to answer');
     provider.on('server_error', (_ctx, error) => report(error));
     // Koa's own, of which the types know nothing.

@@ -19,6 +19,7 @@ import { CommittedAnswers } from './20261122-committed-answers.js';
 import { Context } from './20261122-context.js';
 import { DefaultBudgetRows } from './20261122-default-budgets.js';
 import { Delivery } from './20261122-delivery.js';
+import { DevicePolls } from './20261122-device-polls.js';
 import { EmailChange } from './20261122-email-change.js';
 import { Expose } from './20261122-expose.js';
 import { FileHistory } from './20261122-history.js';
@@ -83,4 +84,5 @@ export const migrationsList = [
   { name: '20261122-email-change', class: EmailChange },
   { name: '20261122-sandbox-uids', class: SandboxUids },
   { name: '20261122-moved-paths', class: MovedPaths },
+  { name: '20261122-device-polls', class: DevicePolls },
 ];
