@@ -99,3 +99,8 @@ export function isWorkspaceError(
 ): error is WorkspaceFsError {
   return error instanceof WorkspaceFsError && codes.includes(error.code);
 }
+
+/** Whether there is no file at a path: it is gone, it or a folder above it became something else, or it is a link. */
+export function isNoFile(error: unknown): error is WorkspaceFsError {
+  return isWorkspaceError(error, 'not_found', 'not_directory', 'symlink', 'not_regular', 'is_directory');
+}

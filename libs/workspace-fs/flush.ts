@@ -4,7 +4,7 @@ import { fsync } from 'node:fs';
 import { promisify } from 'node:util';
 import { forEachOf } from './concurrency.js';
 import type { Directory } from './directory.js';
-import { isWorkspaceError } from './errors.js';
+import { isNoFile } from './errors.js';
 import type { Tree } from './tree.js';
 import { walk } from './walk.js';
 
@@ -51,6 +51,6 @@ async function flushFile(folder: Directory, name: string): Promise<void> {
       await file.close();
     }
   } catch (error) {
-    if (!isWorkspaceError(error, 'not_found', 'symlink', 'not_regular', 'is_directory')) throw error;
+    if (!isNoFile(error)) throw error;
   }
 }

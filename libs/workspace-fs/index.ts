@@ -2,7 +2,7 @@ export { batchesOf } from './batches.js';
 export type { Copied, CopyOptions } from './copy.js';
 export type { Edited, EditOptions } from './edit.js';
 export type { Entry, EntryType } from './entry.js';
-export { WorkspaceFsError, type WorkspaceFsErrorCode } from './errors.js';
+export { isNoFile, WorkspaceFsError, type WorkspaceFsErrorCode } from './errors.js';
 export { Glob } from './glob.js';
 export { KeyedLock } from './keyed-lock.js';
 export type { Listing, ListOptions } from './list.js';

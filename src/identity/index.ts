@@ -32,6 +32,7 @@ export {
 export { IdentityModule } from './identity.module.js';
 export { MailAllowance } from './invitations/mail-allowance.js';
 export { acceptFrom } from './invitations/pages/accept-from.js';
+export { InvitationRoutes } from './invitations/pages/invitation-routes.js';
 export { noticePage } from './invitations/pages/notices.js';
 export {
   type Offer,

@@ -142,13 +142,16 @@ export class EventStream {
 
   private async pump(): Promise<void> {
     this.isPumping = true;
-    for (let bytes = this.queue.shift(); bytes; bytes = this.queue.shift())
-      for (let at = 0; at < bytes.length && !this.signal.aborted; at += PIECE_BYTES) {
-        const piece = bytes.subarray(at, at + PIECE_BYTES);
-        if (!this.reply.raw.write(piece)) await this.drained();
-        if (!this.signal.aborted) this.note(-piece.length);
-      }
-    this.isPumping = false;
+    try {
+      for (let bytes = this.queue.shift(); bytes; bytes = this.queue.shift())
+        for (let at = 0; at < bytes.length && !this.signal.aborted; at += PIECE_BYTES) {
+          const piece = bytes.subarray(at, at + PIECE_BYTES);
+          if (!this.reply.raw.write(piece)) await this.drained();
+          if (!this.signal.aborted) this.note(-piece.length);
+        }
+    } finally {
+      this.isPumping = false;
+    }
   }
 
   private drained(): Promise<void> {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
@@ -56,6 +56,19 @@ it('leaves out what is gone when its turn comes', async () => {
   for (const name of ['a', 'b', 'c']) put(name, name);
   beforeOpening(at => at === 'a' && rmSync(path.join(root, 'b')));
   expect(await namesIn(await buffer(await zipFolder(files, '')))).toEqual(['a', 'c']);
+});
+
+it('leaves out what lies below a folder that is a file when its turn comes', async () => {
+  put('a', 'a');
+  mkdirSync(path.join(root, 'folder'));
+  put('folder/b', 'b');
+  put('large', randomBytes(300_000));
+  beforeOpening(at => {
+    if (at !== 'a') return;
+    rmSync(path.join(root, 'folder'), { recursive: true });
+    put('folder', 'a file');
+  });
+  expect(await namesIn(await buffer(await zipFolder(files, '')))).toEqual(['a', 'folder/', 'large']);
 });
 
 it('has small and large files whole and in their order, whatever their names', async () => {

@@ -3,10 +3,10 @@ import { setImmediate } from 'node:timers/promises';
 import {
   batchesOf,
   type Entry,
+  isNoFile,
   type Listing,
   type OpenFile,
   type WorkspaceFs,
-  WorkspaceFsError,
 } from '#libs/workspace-fs/index.js';
 import { type ZipEntry, ZipWriter } from '#libs/zip-writer/index.js';
 import { isSmall, levelFor, nameInZip } from './zip-entries.js';
@@ -154,9 +154,7 @@ async function openIfThere(files: WorkspaceFs, path: string): Promise<OpenFile |
   try {
     return await files.openRead(path);
   } catch (error) {
-    if (error instanceof WorkspaceFsError && GONE.has(error.code)) return undefined;
+    if (isNoFile(error)) return undefined;
     throw error;
   }
 }
-
-const GONE = new Set<string>(['not_found', 'symlink', 'not_regular', 'is_directory']);

@@ -1,54 +1,16 @@
-import { Controller, Get, Inject, Param, Post, Req, Res } from '@nestjs/common';
+import { Controller, Inject } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../../../platform/access/access.js';
 import { Fronts } from '../../auth/visits/front.js';
 import { InvitationPages } from './invitation-pages.js';
+import { InvitationRoutes } from './invitation-routes.js';
 
-const PAGE = '/invitations/:token';
-const addressOf = (token: string): string => `/invitations/${encodeURIComponent(token)}`;
-
-/**
- * Where the link of an invitation into an organization leads: who invites whom, and a way in for each who may open it.
- * Forms, no scripts; opening the page changes nothing, as programs that look through mail open it too.
- */
+/** Where the link of an invitation into an organization leads: who invites whom, and a way in for each who may open it. */
 @Public()
 @ApiExcludeController()
-@Controller()
-export class InvitationPagesController {
-  constructor(
-    @Inject(Fronts) private readonly fronts: Fronts,
-    @Inject(InvitationPages) private readonly pages: InvitationPages,
-  ) {}
-
-  @Get(PAGE)
-  show(@Param('token') token: string, @Req() request: FastifyRequest, @Res() reply: FastifyReply) {
-    return this.fronts.show(request, reply, addressOf(token), front => this.pages.show(front, token));
-  }
-
-  @Post(`${PAGE}/accept`)
-  accept(@Param('token') token: string, @Req() request: FastifyRequest, @Res() reply: FastifyReply) {
-    return this.fronts.submit(request, reply, addressOf(token), (front, fields) =>
-      this.pages.accept(front, token, fields),
-    );
-  }
-
-  @Post(`${PAGE}/decline`)
-  decline(@Param('token') token: string, @Req() request: FastifyRequest, @Res() reply: FastifyReply) {
-    return this.fronts.submit(request, reply, addressOf(token), front => this.pages.decline(front, token));
-  }
-
-  @Post(`${PAGE}/sign-in`)
-  signIn(@Param('token') token: string, @Req() request: FastifyRequest, @Res() reply: FastifyReply) {
-    return this.fronts.submit(request, reply, addressOf(token), (front, fields) =>
-      this.fronts.signIn(front, fields, (email, problem) =>
-        this.pages.pageOf(front, token, { email, problem }),
-      ),
-    );
-  }
-
-  @Post(`${PAGE}/sign-out`)
-  signOut(@Req() request: FastifyRequest, @Res() reply: FastifyReply, @Param('token') token: string) {
-    return this.fronts.submit(request, reply, addressOf(token), front => this.fronts.signOut(front));
+@Controller('invitations/:token')
+export class InvitationPagesController extends InvitationRoutes {
+  constructor(@Inject(Fronts) fronts: Fronts, @Inject(InvitationPages) pages: InvitationPages) {
+    super('invitations', fronts, pages);
   }
 }
