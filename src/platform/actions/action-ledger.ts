@@ -8,7 +8,7 @@ import { requestOrigin } from '../http/request-origin.js';
 import { Log } from '../log/log.js';
 import type { Effect } from './action.js';
 import type { ActionCaller } from './action-caller.js';
-import { redact, storable } from './redaction.js';
+import { cutText, redact, storable } from './redaction.js';
 import type { Place } from './subject.js';
 
 /** refused: it was not done, for the reason that is told with it; error: it failed. */
@@ -18,11 +18,15 @@ export type ActionRunStatus = (typeof ACTION_RUN_STATUSES)[number];
 /** An action in no more than this many hours has ended; one that is open longer was left by a process that died. */
 const LONGEST_HOURS = 6;
 
+/** Longest name that is written down of what a caller says is an action, in characters. */
+const MAX_NAME = 64;
+
 /** A row of the ledger as it lies in the database. */
 export interface ActionRunRow {
   id: string;
   action: string;
-  effect: Effect;
+  /** null where there is no such action. */
+  effect: Effect | null;
   dry_run: boolean;
   status: ActionRunStatus;
   surface: ActionCaller['surface'];
@@ -50,10 +54,14 @@ export interface ActionRunError {
   detail: string;
 }
 
-/** What the record says of what was done: an action of the catalog, or a tool. */
+/** What the record says of what was done: an action of the catalog, a tool, or a name that is neither. */
 export interface Recorded {
   readonly name: string;
-  readonly declaration: { readonly effect: Effect; readonly input: Shape | null; readonly output: Shape };
+  readonly declaration: {
+    readonly effect: Effect | null;
+    readonly input: Shape | null;
+    readonly output: Shape;
+  };
 }
 
 /** What is known of a run when it begins. */
@@ -133,7 +141,7 @@ function rowOf({ action, caller, dryRun, place, input }: BegunRun, id: string): 
   const { actor, surface, kind, isProgram } = caller;
   return {
     id,
-    action: action.name,
+    action: storable(action.name.slice(0, MAX_NAME)),
     effect: action.declaration.effect,
     dry_run: dryRun,
     surface,
@@ -162,7 +170,7 @@ function endOf({ declaration }: Recorded, ending: Ending) {
 function errorOf(error: unknown): ActionRunError {
   const problem: Problem | undefined = problemOf(error);
   return problem
-    ? { status: problem.status, detail: storable(problem.detail) }
+    ? { status: problem.status, detail: cutText(problem.detail) }
     : { status: 500, detail: 'Internal server error' };
 }
 

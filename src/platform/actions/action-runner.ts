@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { answeringWith } from '../database/keyed-request.js';
-import { Problem, problemOf } from '../http/problem.js';
+import { NotFound, Problem, problemOf } from '../http/problem.js';
 import type { ActionCaller } from './action-caller.js';
 import { ActionCatalog } from './action-catalog.js';
 import { ActionLedger, type BegunRun, type Recorded } from './action-ledger.js';
@@ -34,6 +34,11 @@ export interface CheckedCall {
   readonly place: Place;
 }
 
+class Nothing {}
+
+/** What is known of a name that no action has. */
+const NO_ACTION = { effect: null, input: null, output: Nothing };
+
 const NOWHERE: Place = { organization_id: null, workspace_id: null };
 
 /** Runs actions: the one way for every surface but a plain route, with the same checks and one record. */
@@ -47,7 +52,7 @@ export class ActionRunner {
 
   /** What the action refuses is thrown, as the problem that a route would answer with, and names the run. */
   async run(caller: ActionCaller, call: ActionCall): Promise<ActionResult> {
-    const action = this.catalog.require(call.name);
+    const action = await this.require(caller, call);
     const { dryRun = false } = call;
     const begun = { action, caller, dryRun, place: NOWHERE, input: call.input };
     const { input, place } = await this.prepare(begun, call);
@@ -58,7 +63,7 @@ export class ActionRunner {
 
   /** Checks everything that {@link run} would, and does nothing; only a refusal is written down. */
   async check(caller: ActionCaller, call: ActionCall): Promise<CheckedCall> {
-    const action = this.catalog.require(call.name);
+    const action = await this.require(caller, call);
     const begun = { action, caller, dryRun: true, place: NOWHERE, input: call.input };
     return { action, ...(await this.prepare(begun, call)) };
   }
@@ -83,14 +88,33 @@ export class ActionRunner {
 
   /**
    * Writes down that a call was not made, by whoever did not let it through, with what it names and the reason; returns
-   * the error, with the run's name on it.
+   * the error, with the run's name on it. One that has such a name is written down already.
    */
   async refuse(caller: ActionCaller, call: ActionCall, error: unknown): Promise<unknown> {
-    const action = this.catalog.require(call.name);
-    const names = action.namesIn(call.input, call.workspaceId ?? caller.workspaceId);
-    const place = await this.subjects.place(caller.actor, action.declaration, names);
-    const refused = { action, caller, dryRun: call.dryRun ?? false, place, input: call.input };
-    return named(error, await this.ledger.note(refused, { status: 'error', error }));
+    if (problemOf(error)?.headers[ACTION_RUN_HEADER] !== undefined) return error;
+    const begun = { caller, dryRun: call.dryRun ?? false, ...(await this.known(caller, call)) };
+    return named(error, await this.ledger.note(begun, { status: 'error', error }));
+  }
+
+  /** What there is to say of a call that is refused. Without an action nothing says what of its input is secret. */
+  private async known(
+    { actor, workspaceId: its }: ActionCaller,
+    { name, input, workspaceId = its ?? undefined }: ActionCall,
+  ): Promise<Pick<BegunRun, 'action' | 'place' | 'input'>> {
+    const action = this.catalog.get(name);
+    if (!action) {
+      const place = workspaceId === undefined ? NOWHERE : await this.subjects.placeIn(actor, workspaceId);
+      return { action: { name, declaration: NO_ACTION }, place, input: undefined };
+    }
+    const names = action.namesIn(input, workspaceId ?? null);
+    return { action, place: await this.subjects.place(actor, action.declaration, names), input };
+  }
+
+  /** The action; that there is none is written down. */
+  private async require(caller: ActionCaller, call: ActionCall): Promise<CatalogAction> {
+    const action = this.catalog.get(call.name);
+    if (action) return action;
+    throw await this.refuse(caller, call, new NotFound(`There is no action ${call.name.slice(0, 64)}`));
   }
 
   private async prepare(

@@ -7,7 +7,7 @@ import { EFFECTS, type Effect } from './action.js';
 import { ActionCaller, type Limit } from './action-caller.js';
 import { ActionCatalog } from './action-catalog.js';
 import { ActionListing } from './action-listing.js';
-import { ActionRunner } from './action-runner.js';
+import { type ActionCall, ActionRunner } from './action-runner.js';
 import { ActionAllowlist } from './allowlist.js';
 
 const FEWEST_FOUND = 10;
@@ -41,6 +41,9 @@ class RunAction {
   dry_run?: boolean;
 }
 
+/** The tool that runs an action. */
+const RUN_TOOL = 'actions_run';
+
 /** A tool with which a model uses the catalog. */
 export interface ActionTool {
   readonly name: string;
@@ -60,7 +63,7 @@ export const ACTION_TOOLS: readonly ActionTool[] = [
     input: DescribeAction,
   },
   {
-    name: 'actions_run',
+    name: RUN_TOOL,
     description: 'Run an action in this workspace, on the authority of the person you work for.',
     input: RunAction,
   },
@@ -104,7 +107,7 @@ export class RunActions {
 
   /** What a call does, for which action; undefined where it cannot be made at all. */
   subjectOf(tool: string, input: unknown): { name: string; effect: Effect; isNamed: boolean } | undefined {
-    if (tool !== 'actions_run') return { name: tool, effect: 'read', isNamed: false };
+    if (tool !== RUN_TOOL) return { name: tool, effect: 'read', isNamed: false };
     const { name, dry_run } = input as RunAction;
     const declaration = this.catalog.get(name)?.declaration;
     if (!declaration || this.approvedCaller(name).objection(declaration)) return undefined;
@@ -121,15 +124,14 @@ export class RunActions {
     } catch (error) {
       const problem = problemOf(error);
       if (!problem) throw error;
+      if (tool === RUN_TOOL) await this.runner.refuse(this.caller('agent'), callOf(input), problem);
       return { output: problem.detail, isError: true };
     }
   }
 
   /** Writes down that a call of an action was not let through, and why. */
   async refuse(input: unknown, reason: string): Promise<void> {
-    const { name, input: given, dry_run: dryRun } = input as RunAction;
-    const call = { name, input: given, dryRun: dryRun === true };
-    await this.runner.refuse(this.caller('agent'), call, new Forbidden(reason));
+    await this.runner.refuse(this.caller('agent'), callOf(input), new Forbidden(reason));
   }
 
   private answer(tool: string, input: unknown): unknown {
@@ -188,6 +190,12 @@ export class AgentActions {
       allowlists,
     );
   }
+}
+
+/** The call that the input of {@link RUN_TOOL} comes to, of which nothing was checked yet. */
+function callOf(input: unknown): ActionCall {
+  const { name, input: given, dry_run: dryRun } = (input ?? {}) as Record<string, unknown>;
+  return { name: typeof name === 'string' ? name : '', input: given, dryRun: dryRun === true };
 }
 
 function checked<T extends object>(shape: new () => T, input: unknown): T {

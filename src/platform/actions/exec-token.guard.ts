@@ -33,6 +33,10 @@ export class ExecTokenGuard implements CanActivate {
   }
 }
 
+/** Who calls with an exec token; undefined on routes that take none. */
+export const execCallerOf = (request: FastifyRequest): ActionCaller | undefined =>
+  (request as Partial<ExecRequest> & FastifyRequest).execCaller;
+
 /** Who calls, on a route that takes exec tokens. */
 export const ExecCaller = createParamDecorator((_: unknown, context: ExecutionContext): ActionCaller => {
   return context.switchToHttp().getRequest<ExecRequest>().execCaller;

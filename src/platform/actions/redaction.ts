@@ -18,7 +18,7 @@ export function redact(shape: Shape | null, value: unknown): unknown {
 }
 
 function redactValue(shape: Shape | null, value: unknown, depth: number): unknown {
-  if (typeof value === 'string') return cut(value);
+  if (typeof value === 'string') return cutText(value);
   if (typeof value !== 'object' || value === null) return value;
   if (value instanceof Date) return value.toISOString();
   if (depth > MOST_DEPTH) return '…';
@@ -41,7 +41,8 @@ function isSecret(name: string, spec: FieldSpec | undefined, value: unknown): bo
   );
 }
 
-function cut(text: string): string {
+/** A text as a record of it may show it: not too long, and as jsonb can hold it. */
+export function cutText(text: string): string {
   if (text.length <= MOST_TEXT) return storable(text);
   return `${storable(text.slice(0, MOST_TEXT))}… (${text.length - MOST_TEXT} characters more)`;
 }

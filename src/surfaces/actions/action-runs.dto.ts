@@ -82,11 +82,11 @@ export class ActionRunSummary {
   @Field.id('The run')
   id: string;
 
-  @Field.text('The action', { example: 'file_write' })
+  @Field.text('The action, as it was called; empty where the call named none', { example: 'file_write' })
   action: string;
 
-  @Field.choice('What it does to the world', EFFECTS)
-  effect: string;
+  @Field.choice('What it does to the world; null where there is no such action', EFFECTS, { nullable: true })
+  effect: string | null;
 
   @Field.choice('How it stands', ACTION_RUN_STATUSES)
   status: string;

@@ -1,4 +1,4 @@
-import { Controller, Get, Inject, Post } from '@nestjs/common';
+import { Controller, Get, Inject, Post, UseInterceptors } from '@nestjs/common';
 import { ExecTokenOnly } from '../../platform/access/access.js';
 import type { ActionCaller } from '../../platform/actions/action-caller.js';
 import { ExecCaller } from '../../platform/actions/exec-token.guard.js';
@@ -6,8 +6,10 @@ import { Input } from '../../platform/http/input.js';
 import { Serves } from '../../platform/http/serves.js';
 import { ActionName, ExecuteAction, FindActions } from './actions.dto.js';
 import { ActionsService } from './actions.service.js';
+import { RefusedCalls } from './refused-calls.js';
 
 @ExecTokenOnly()
+@UseInterceptors(RefusedCalls)
 @Controller()
 export class ActionsExecController {
   constructor(@Inject(ActionsService) private readonly actions: ActionsService) {}

@@ -1,11 +1,13 @@
-import { Controller, Get, Inject, Post } from '@nestjs/common';
+import { Controller, Get, Inject, Post, UseInterceptors } from '@nestjs/common';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Input } from '../../platform/http/input.js';
 import { Serves } from '../../platform/http/serves.js';
 import { ActionName, RunAction, SearchActions } from './actions.dto.js';
 import { ActionsService } from './actions.service.js';
+import { RefusedCalls } from './refused-calls.js';
 
+@UseInterceptors(RefusedCalls)
 @Controller()
 export class ActionsController {
   constructor(@Inject(ActionsService) private readonly actions: ActionsService) {}

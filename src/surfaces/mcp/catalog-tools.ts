@@ -191,7 +191,7 @@ const callOf = ({ name, input, workspace_id: workspaceId, dry_run: dryRun }: Run
 
 /** As {@link callOf}, of an input that nothing has checked yet. */
 const callNamedBy = ({ name, input, workspace_id, dry_run }: Record<string, unknown>): ActionCall => ({
-  name: String(name),
+  name: typeof name === 'string' ? name : '',
   input,
   workspaceId: typeof workspace_id === 'string' ? workspace_id : undefined,
   dryRun: dry_run === true,

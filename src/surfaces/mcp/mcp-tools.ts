@@ -68,8 +68,8 @@ export class McpTools implements OnApplicationBootstrap {
   }
 
   /**
-   * Writes down that a call of an action was refused before its tool saw it; returns the error, with the name of the entry.
-   * What names no action of ours has none.
+   * Writes down that a call of an action was refused, where that was not done yet; returns the error, with the name of the
+   * entry. What is no call of an action has none.
    */
   async refuse(
     { actor, view }: McpCall,
@@ -78,7 +78,7 @@ export class McpTools implements OnApplicationBootstrap {
   ): Promise<unknown> {
     const tool = this.tools.get(name);
     const asked = tool && isIn(view, tool) ? tool.actionCall?.(input) : undefined;
-    if (!asked || !this.catalog.get(asked.name)) return error;
+    if (!asked) return error;
     return this.runner.refuse(ActionCaller.direct(actor, 'mcp'), asked, error);
   }
 
@@ -96,6 +96,7 @@ export class McpTools implements OnApplicationBootstrap {
     } catch (error) {
       const problem = problemOf(error);
       if (!problem) throw error;
+      await this.refuse(call, { name, input }, problem);
       return refused(problem.detail);
     }
   }

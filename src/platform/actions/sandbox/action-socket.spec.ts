@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { Actor } from '../../access/actor.js';
-import { Conflict } from '../../http/problem.js';
+import { Conflict, NotFound } from '../../http/problem.js';
 import type { Log } from '../../log/log.js';
 import type { ActionDeclaration } from '../action.js';
 import { ActionCaller } from '../action-caller.js';
@@ -37,10 +37,12 @@ let folder: string;
 let socket: ActionSocket;
 let release: () => void;
 let logged: unknown[];
+let noted: { name: string; error: Error }[];
 
 beforeEach(async () => {
   folder = mkdtempSync(path.join(tmpdir(), 'atelier-socket-'));
   logged = [];
+  noted = [];
   const held = new Promise<void>(resolve => {
     release = resolve;
   });
@@ -50,10 +52,18 @@ beforeEach(async () => {
     if (name === 'broken') throw new Error('a secret');
     return { run_id: 'x', status: 'completed', output: input };
   };
+  const refuse = async (_: unknown, { name }: { name: string }, error: Error) => {
+    noted.push({ name, error });
+    return error;
+  };
+  const require = (name: string) => {
+    if (name.startsWith('no_')) throw new NotFound('There is no such action');
+    return action;
+  };
   socket = new ActionSocket(caller, {
-    catalog: { require: () => action } as unknown as ActionCatalog,
+    catalog: { require } as unknown as ActionCatalog,
     listing: { of: async () => [action] } as unknown as ActionListing,
-    runner: { run } as unknown as ActionRunner,
+    runner: { run, refuse } as unknown as ActionRunner,
     log: { error: (fields: unknown) => logged.push(fields) } as unknown as Log,
     mostBytes: 1000,
   });
@@ -102,8 +112,29 @@ it.each([
   ['POST', '/api/actions-exec/thing_do', '{"workspace_id":"x"}', 422],
   ['POST', '/api/actions-exec/thing_do', `"${'x'.repeat(2000)}"`, 413],
   ['POST', '/api/actions-exec/refused', '{}', 409],
+  ['POST', '/api/actions-exec/no_such', '{}', 404],
+  ['GET', '//', undefined, 404],
 ])('answers %s %s with %s by %d', async (method, address, body, status) => {
   expect(await ask(method, address, body)).toEqual({ status, body: { detail: expect.any(String) } });
+});
+
+it.each([
+  ['thing_do', '{', 'The body is not JSON'],
+  ['thing_do', '[]', 'The body must be a JSON object'],
+  ['thing_do', '{"dry_run":"yes"}', 'dry_run must be true or false'],
+  ['no_such', '{}', 'There is no such action'],
+  ['no_%ff', '{}', 'There is no such action'],
+])('writes down a call of %s with %s, which makes no sense', async (name, body, detail) => {
+  await run(name, body);
+  expect(noted).toMatchObject([{ name, error: { detail } }]);
+});
+
+it('no longer hears a script that goes on making no sense, and hears what does make sense', async () => {
+  for (let n = 0; n < 100; n++) expect((await run(`no_${n}`, '{}')).status).toBe(404);
+  expect((await run('no_more', '{}')).status).toBe(429);
+  expect((await run('thing_do', '{')).status).toBe(429);
+  expect(noted).toHaveLength(100);
+  expect((await run('thing_do', '{}')).status).toBe(200);
 });
 
 it('gives nothing away of a fault of ours', async () => {

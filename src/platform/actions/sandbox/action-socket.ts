@@ -9,13 +9,15 @@ import { EFFECTS } from '../action.js';
 import type { ActionCaller } from '../action-caller.js';
 import type { ActionCatalog } from '../action-catalog.js';
 import type { ActionListing } from '../action-listing.js';
-import type { ActionRunner } from '../action-runner.js';
+import type { ActionCall, ActionRunner } from '../action-runner.js';
 
 const MOST_CONNECTIONS = 32;
 /** Calls that one command may have under way: it shares the service with everybody else. */
 const MOST_AT_ONCE = 8;
 const MOST_LISTED = 200;
-const PATH = /^\/api\/actions-exec(?:\/(\w{1,64}))?$/;
+/** Calls of one command that make no sense and are written down: a script that goes on is no longer heard. */
+const MAX_SENSELESS = 100;
+const PATH = /^\/api\/actions-exec(?:\/([^/]+))?$/;
 
 class RunBody {
   @Field.json('The input', { optional: true })
@@ -38,6 +40,7 @@ interface Parts {
 export class ActionSocket {
   private readonly server: Server;
   private underWay = 0;
+  private senseless = 0;
 
   constructor(
     private readonly caller: ActionCaller,
@@ -78,14 +81,31 @@ export class ActionSocket {
   }
 
   private async call(request: IncomingMessage): Promise<unknown> {
-    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
-    const [matched, name] = PATH.exec(pathname) ?? [];
+    const { pathname = '', searchParams } = URL.parse(request.url ?? '/', 'http://localhost') ?? {};
+    const [matched, encoded] = PATH.exec(pathname) ?? [];
+    const name = encoded === undefined ? undefined : decoded(encoded);
     if (matched !== undefined && request.method === 'GET')
-      return name === undefined ? this.list(searchParams) : this.describe(name);
+      return name === undefined ? this.list(searchParams ?? new URLSearchParams()) : this.describe(name);
     if (name === undefined || request.method !== 'POST') throw new NotFound('Nothing is here');
-    const body = hydrate(RunBody, await this.read(request)) as RunBody;
-    assertValid(body);
-    return this.parts.runner.run(this.caller, { name, input: body.input, dryRun: body.dry_run });
+    return this.parts.runner.run(this.caller, await this.callOf(name, request));
+  }
+
+  /** The call that a request makes. One that makes no sense is written down, as one that is refused. */
+  private async callOf(name: string, request: IncomingMessage): Promise<ActionCall> {
+    try {
+      const given = await this.read(request);
+      this.parts.catalog.require(name);
+      const body = hydrate(RunBody, given) as RunBody;
+      assertValid(body);
+      return { name, input: body.input, dryRun: body.dry_run };
+    } catch (error) {
+      if (!problemOf(error)) throw error;
+      if (++this.senseless > MAX_SENSELESS)
+        throw new TooManyRequests(
+          `This command has made ${MAX_SENSELESS} calls that make no sense; no more of them are looked at`,
+        );
+      throw await this.parts.runner.refuse(this.caller, { name }, error);
+    }
   }
 
   private async list(query: URLSearchParams): Promise<unknown> {
@@ -119,6 +139,15 @@ export class ActionSocket {
     } catch {
       throw new BadRequest('The body is not JSON');
     }
+  }
+}
+
+/** A part of an address as it was meant; as it is, where it is not encoded as it should be. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
   }
 }
 

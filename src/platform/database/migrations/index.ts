@@ -28,6 +28,7 @@ import { McpSessions } from './20261122-mcp-sessions.js';
 import { ModelSlots } from './20261122-model-slots.js';
 import { MovedPaths } from './20261122-moved-paths.js';
 import { NamedSessions } from './20261122-named-sessions.js';
+import { RefusedCalls } from './20261122-refused-calls.js';
 import { RequestedTasksOfRuns } from './20261122-requested-tasks.js';
 import { RunAuthorityMarks } from './20261122-run-authority.js';
 import { RunQueueTables } from './20261122-run-queue.js';
@@ -85,4 +86,5 @@ export const migrationsList = [
   { name: '20261122-sandbox-uids', class: SandboxUids },
   { name: '20261122-moved-paths', class: MovedPaths },
   { name: '20261122-device-polls', class: DevicePolls },
+  { name: '20261122-refused-calls', class: RefusedCalls },
 ];

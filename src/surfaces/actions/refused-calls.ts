@@ -1,0 +1,33 @@
+import { CallHandler, ExecutionContext, Inject, Injectable, NestInterceptor } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { catchError, type Observable } from 'rxjs';
+import type { Actor } from '../../platform/access/actor.js';
+import { ActionCaller } from '../../platform/actions/action-caller.js';
+import { ActionRunner } from '../../platform/actions/action-runner.js';
+import { execCallerOf } from '../../platform/actions/exec-token.guard.js';
+import { problemOf } from '../../platform/http/problem.js';
+
+/** Writes down the calls of actions that are refused before the catalog sees them, as by a body that is no JSON. */
+@Injectable()
+export class RefusedCalls implements NestInterceptor {
+  constructor(@Inject(ActionRunner) private readonly runner: ActionRunner) {}
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const request = context.switchToHttp().getRequest<FastifyRequest>();
+    if (request.method !== 'POST') return next.handle();
+    return next.handle().pipe(
+      catchError(async error => {
+        throw problemOf(error) ? await this.refuse(request, error) : error;
+      }),
+    );
+  }
+
+  private refuse(request: FastifyRequest, error: unknown): Promise<unknown> {
+    const { params, body, user } = request as FastifyRequest & { user: Actor };
+    const { name = '' } = params as { name?: string };
+    const { workspace_id } = (body ?? {}) as { workspace_id?: unknown };
+    const workspaceId = typeof workspace_id === 'string' ? workspace_id : undefined;
+    const caller = execCallerOf(request) ?? ActionCaller.direct(user, 'rest');
+    return this.runner.refuse(caller, { name, workspaceId }, error);
+  }
+}
