@@ -272,7 +272,12 @@ export function itRunsSessions(
   it('runs the next script although the shell that waited for it was killed', async () => {
     const bash = runner(await open());
     const made = fileMade(workspace, 'killed');
-    await bash('export A=1; (trap "" TERM; sleep 0.2; kill -TERM -1; touch killed) &');
+    // A signal takes effect when a process runs next: the file is made when all that it was for are gone.
+    const others = 'ps --ppid $PPID -o pid=,stat= | grep -v Z | grep -vw $me';
+    const untilGone = `me=$BASHPID; while [ -n "$(${others})" ]; do sleep 0.05; done`;
+    await bash(
+      `export A=1; (trap "" TERM; sleep 0.2; kill -TERM -1; sleep 0.1; ${untilGone}; touch killed) &`,
+    );
     await made;
     expect(await bash('cat; echo $A', { stdin: 'given\n' })).toMatchObject({
       exit_code: 0,
