@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Entry, WorkspaceFs } from '#libs/workspace-fs/index.js';
 import { Config } from '../../platform/config/config.js';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
+import { QUERY_MS, withQueryDeadline } from '../../platform/database/deadline.js';
 import { Log } from '../../platform/log/log.js';
 import type { LoggedChange } from '../changes/change-log.js';
 import { RecordedWrites } from '../changes/recorded-writes.js';
@@ -51,12 +52,14 @@ export class HistoryCapture {
     while (await this.versions.isBehind(workspaceId, newest)) await this.oneRound(workspaceId);
   }
 
-  /** Callers at the same time share a round. */
+  /** Callers at the same time share a round, so none of them gives it a deadline of its own. */
   private oneRound(workspaceId: string): Promise<void> {
     const running = this.running.get(workspaceId);
     if (running) return running;
     const round = this.slots
-      .use(() => this.database.transaction(unit => this.round(unit, workspaceId)))
+      .use(() =>
+        withQueryDeadline(QUERY_MS, () => this.database.transaction(unit => this.round(unit, workspaceId))),
+      )
       .catch(error => this.afterFailure(error, workspaceId))
       .finally(() => this.running.delete(workspaceId));
     this.running.set(workspaceId, round);
