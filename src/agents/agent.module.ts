@@ -31,6 +31,7 @@ import { RunsStore } from './agent/runs.store.js';
 import { SteersStore } from './agent/steers.store.js';
 import { StepCaller } from './agent/step-caller.js';
 import { ToolGateway } from './agent/tool-gateway.js';
+import { WorkspaceRuns } from './agent/workspace-runs.js';
 import { ApprovalPolicies } from './approvals/approval-policies.js';
 import { ApprovalPoliciesService } from './approvals/approval-policies.service.js';
 import { ApprovalRequests } from './approvals/approval-requests.js';
@@ -88,6 +89,7 @@ import { TasksStore } from './tasks/tasks.store.js';
     RunRecordsStore,
     RunRollbackService,
     RunStopper,
+    WorkspaceRuns,
     QueueStore,
     QueueService,
     Deliveries,

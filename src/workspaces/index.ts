@@ -21,7 +21,9 @@ export { Toolbox } from './tools/toolbox.js';
 export { ToolView } from './tools/tools.dto.js';
 export { ToolsService } from './tools/tools.service.js';
 export {
+  FeatureEnds,
   isVisibleTo,
+  namesReachable,
   type VisibleWorkspace,
   Workspace,
   WorkspaceFolders,

@@ -23,6 +23,8 @@ import { EgressController } from './egress/egress.controller.js';
 import { EgressService } from './egress/egress.service.js';
 import { EgressStore } from './egress/egress.store.js';
 import { EgressSockets } from './egress/egress-sockets.js';
+import { FeaturesController } from './features/features.controller.js';
+import { FeaturesService } from './features/features.service.js';
 import { FileTreeService } from './files/file-tree.service.js';
 import { FileWritesService } from './files/file-writes.service.js';
 import { FileWriting } from './files/file-writing.js';
@@ -67,6 +69,7 @@ import { Toolbox } from './tools/toolbox.js';
 import { ToolsController } from './tools/tools.controller.js';
 import { ToolsService } from './tools/tools.service.js';
 import {
+  FeatureEnds,
   SandboxUids,
   UnfinishedWrites,
   WORKSPACE_QUEUE,
@@ -94,6 +97,7 @@ import {
     ToolsController,
     SandboxesController,
     EgressController,
+    FeaturesController,
     WorkspaceMembersController,
     ...historyControllers,
     ...shareControllers,
@@ -101,6 +105,8 @@ import {
   providers: [
     WorkspacesService,
     WorkspacesStore,
+    FeatureEnds,
+    FeaturesService,
     UnfinishedWrites,
     SandboxUids,
     WorkspaceFolders,
@@ -158,6 +164,7 @@ import {
     WorkspaceQuota,
     WorkspacesService,
     WorkspacesStore,
+    FeatureEnds,
     WorkspaceFolders,
     DuplicateService,
     FilesService,

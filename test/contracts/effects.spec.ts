@@ -12,7 +12,7 @@ import { TestService } from '../harness/service.js';
 
 const REVIEWED = {
   expose: `
-    approval_decide approval_policy_update billing_set_budget egress_update file_invitation_create invitation_create
+    approval_decide approval_policy_update billing_set_budget egress_update features_update file_invitation_create invitation_create
     invitation_resend key_create key_rotate key_update member_set_role model_settings_update organization_transfer
     service_account_adopt service_account_create service_account_key_create service_account_key_rotate
     service_account_update share_create share_update workspace_budget_set workspace_duplicate workspace_member_put

@@ -44,7 +44,7 @@ describe('who sees a workspace', () => {
     for (const { visibility, organization_role, workspace_role, own } of standings) {
       const created_by = own ? caller : other;
       const { rows } = await sql<{ visible: boolean }>`
-        select coalesce(${isVisibleTo(caller)}, false) as visible
+        select coalesce(${isVisibleTo({ id: caller })}, false) as visible
         from (select ${created_by}::uuid as created_by, ${visibility}::text as visibility) w,
           (select ${organization_role}::text as role) m, (select ${workspace_role}::text as role) wm`.execute(
         kysely,

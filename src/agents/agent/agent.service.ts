@@ -64,7 +64,7 @@ export class AgentService {
     if (sender) return this.sendFrom(sender, actor, input);
     const existing = await this.existing(actor, input);
     if (existing) return this.sendTo(actor, existing, input);
-    const draft = await this.chats.draft(actor, { ...input, model: undefined });
+    const draft = await this.chats.draft(actor, { ...input, model: undefined }, 'agent.run');
     const run = await this.newRun(actor, draft, input);
     const sent = sentView(run, draft.id, NEXT);
     if (await this.begin(draft, run, sent)) return sent;
@@ -84,7 +84,7 @@ export class AgentService {
   private async sendFrom(sender: ActingRun, actor: Actor, input: SendMessage): Promise<SentView> {
     if (input.chat_id && (await this.existing(actor, input)))
       throw new Conflict('A run starts tasks, each in a new chat; leave chat_id out');
-    const chat = await this.chats.draft(actor, { ...input, model: undefined });
+    const chat = await this.chats.draft(actor, { ...input, model: undefined }, 'agent.run');
     const run = await this.newRun(actor, chat, input);
     await this.requireRoom(chat, run);
     await this.tasks.start(sender, chat, run);

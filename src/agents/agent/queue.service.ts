@@ -78,7 +78,8 @@ export class QueueService {
     refuses: { 409: 'Its run has begun' },
   })
   async edit(actor: Actor, { message_id, message, position }: EditQueuedMessage): Promise<QueuedMessageView> {
-    return this.change(actor, message_id, async (unit, found) => {
+    const asked = await this.requireMessage(actor, 'agent.run', message_id);
+    return this.change(asked, async (unit, found) => {
       if (message === undefined && position === undefined)
         throw new Invalid('Name the new message, or its position');
       if (message !== undefined && !(await this.queue.rewrite(unit, message_id, message)))
@@ -93,13 +94,14 @@ export class QueueService {
     summary: 'Withdraw a message that still waits',
     effect: 'destructive',
     consequence: 'The message is not answered; it can be sent again.',
-    permission: 'agent.run',
+    permission: 'agent.stop',
     input: QueuedMessageId,
     output: WithdrawnView,
     refuses: { 409: 'Its run has begun' },
   })
   async withdraw(actor: Actor, { message_id }: QueuedMessageId): Promise<WithdrawnView> {
-    return this.change(actor, message_id, async (unit, { message, head }) => {
+    const asked = await this.requireMessage(actor, 'agent.stop', message_id);
+    return this.change(asked, async (unit, { message, head }) => {
       if (!(await this.stopper.withdraw(unit, message.run_id))) throw new Conflict(BEGUN);
       await this.queue.forget(unit, message_id);
       if (!head) return { message_id, withdrawn: true };
@@ -121,7 +123,8 @@ export class QueueService {
     refuses: { 409: 'Its run has begun, or none is in flight before it' },
   })
   async steer(actor: Actor, { message_id }: QueuedMessageId): Promise<QueuedMessageView> {
-    return this.change(actor, message_id, async (unit, found) => {
+    const asked = await this.requireMessage(actor, 'agent.run', message_id);
+    return this.change(asked, async (unit, found) => {
       const { message, head, waiting } = found;
       if (!head) throw new Conflict('Its run is about to begin: no other is in flight');
       const accepted = { callId: message.run_id, messageId: message_id, chatId: message.chat_id };
@@ -132,18 +135,16 @@ export class QueueService {
 
   /** Does something with a message that waits, while nothing else in its chat begins, ends or moves. */
   private async change<T>(
-    actor: Actor,
-    messageId: string,
+    { id, chat_id }: Row<Message>,
     work: (unit: UnitOfWork, found: Waiting) => Promise<T>,
   ): Promise<T> {
-    const { chat_id } = await this.requireMessage(actor, 'agent.run', messageId);
     return this.database.transaction(async unit => {
       const [head, ...waiting] = await this.deliveries.hold(unit, chat_id, 'queue');
-      const message = await this.queue.message(messageId, unit);
+      const message = await this.queue.message(id, unit);
       if (!message) throw new NotFound('No such message');
       if (message.run_id === head?.id && head.attempt === 0)
         return work(unit, { message, head: undefined, waiting });
-      if (!waiting.some(({ id }) => id === message.run_id)) throw new Conflict(BEGUN);
+      if (!waiting.some(run => run.id === message.run_id)) throw new Conflict(BEGUN);
       return work(unit, { message, head, waiting });
     });
   }

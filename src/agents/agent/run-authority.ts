@@ -8,6 +8,8 @@ import type { Run } from './run.entity.js';
 /** Whoever started the run may not have it run any more. */
 export class AuthorityLost extends Error {}
 
+const AGENTS_OFF = 'The feature agents is turned off in this workspace';
+
 /**
  * Whether a run still has the authority that it was started with. The database marks runs for which that may have
  * changed, when a key is revoked or a member is removed or gets another role, and wakes whoever carries them. A lower role
@@ -33,7 +35,8 @@ export class RunAuthority {
         'The key or the grant with which this run was started has been revoked or has run out',
       );
     try {
-      await this.chats.require(actor, 'chat.read', chat_id);
+      const { features_off } = await this.chats.require(actor, 'chat.read', chat_id);
+      if (features_off?.includes('agents')) throw new AuthorityLost(AGENTS_OFF);
     } catch (error) {
       const problem = problemOf(error);
       if (!problem) throw error;

@@ -24,7 +24,7 @@ export class RunControlService {
     name: 'run_stop',
     summary: 'Stop a run, or the run in flight of a chat; what it had produced is kept',
     effect: 'write',
-    permission: 'agent.run',
+    permission: 'agent.stop',
     input: StopRuns,
     output: StoppedView,
     commitsAnswer: true,
@@ -34,7 +34,7 @@ export class RunControlService {
       throw new Invalid('Name the run as call_id, or its chat as chat_id');
     const run = call_id === undefined ? undefined : await this.find(call_id);
     const chatId = chat_id ?? run?.chat_id ?? '';
-    await unseenAs(run ? 'No such run' : 'No such chat', this.chats.require(actor, 'agent.run', chatId));
+    await unseenAs(run ? 'No such run' : 'No such chat', this.chats.require(actor, 'agent.stop', chatId));
     const [current, ...waiting] = (await this.queue.pending(chatId)).map(({ id }) => id);
     const first = run?.merged_into ?? call_id ?? current;
     const ids = clear_queue ? [first, current, ...waiting] : [first];

@@ -95,16 +95,20 @@ export class RunIntake {
     ];
     if (place)
       events.push(['run.started', { call_id: callId, attempt: 1, model }], ['step.started', { step: 1 }]);
-    return sql`accepted as (
+    // A run that comes in while the agents of its workspace are turned off waits for that, and is marked.
+    return sql`held as (
+        select 'agents' = any(features_off) as agents_off from workspace where id = ${chat.workspaceId}::uuid for key share
+      ), accepted as (
         insert into run (id, chat_id, organization_id, workspace_id, status, state, due, holder, attempt, started_at, agent_name,
           model, created_by, actor, step_count, last_event, usage, budget, delivery, on_approval,
-          response_schema, fallback_models, created_at)
+          response_schema, fallback_models, authority_changed, created_at)
         select ${callId}::uuid, place.id, ${chat.organizationId}::uuid, ${chat.workspaceId}::uuid, 'pending',
           ${place ? 'running' : 'queued'}, ${isFirst && !place}::boolean, ${place?.holder ?? null}::uuid, ${place ? 1 : 0}::int,
           case when ${place !== undefined}::boolean then now() end, ${chat.agentName}, ${model}, ${actor.id}::uuid,
-          ${JSON.stringify(actor)}::jsonb, 0, ${events.length}::int, ${JSON.stringify(NO_USAGE)}::jsonb,
+          ${JSON.stringify({ ...actor, surface: undefined })}::jsonb, 0, ${events.length}::int, ${JSON.stringify(NO_USAGE)}::jsonb,
           ${budget ? JSON.stringify(budget) : null}::jsonb, ${delivery}, ${onApproval},
-          ${responseSchema === undefined ? null : storable(responseSchema)}::json, ${fallback}::text[], now() from place
+          ${responseSchema === undefined ? null : storable(responseSchema)}::json, ${fallback}::text[],
+          coalesce((select agents_off from held), false), now() from place
         returning *
       ), said as (
         insert into message (id, chat_id, run_id, run_number, role, content, created_at)

@@ -110,7 +110,7 @@ export class RunsStore {
     const { organization_id, workspace_ids } = actor.credential;
     const { rows } = await sql<Found & { standing: ChatStanding }>`
       select ${columns}, jsonb_build_object('created_by', c.created_by, 'visibility', w.visibility,
-        'workspace_created_by', w.created_by, 'organization_role', m.role, 'workspace_role', wm.role) as standing
+        'workspace_created_by', w.created_by, 'organization_role', m.role, 'workspace_role', wm.role, 'features_off', w.features_off) as standing
       from run join chat c on c.id = run.chat_id
       join membership m on m.organization_id = c.organization_id and m.principal_id = ${actor.id}
       left join workspace w on w.id = c.workspace_id

@@ -61,7 +61,7 @@ export class ApprovalsService implements OnModuleInit {
     const { organization_id, workspace_ids } = actor.credential;
     const own = isOwn ? { requested_by: actor.id, organization_id, workspace_ids } : {};
     const [before] = decodeCursor(cursor, 'id');
-    const rows = await this.approvals.list({ ...filter, ...own, before, limit: limit + 1 });
+    const rows = await this.approvals.list({ ...filter, ...own, actor, before, limit: limit + 1 });
     return pageOf(
       rows,
       limit,

@@ -1,8 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
+import type { Actor } from '../../platform/access/actor.js';
 import { Database, newId, type UnitOfWork } from '../../platform/database/database.js';
 import type { Row } from '../../platform/database/rows.js';
 import { storable } from '../../platform/database/storable.js';
+import { namesReachable } from '../../workspaces/index.js';
 import { holdRunsAbove } from '../tasks/runs-above.js';
 import type { Approval, ApprovalScope, ApprovalStatus } from './approval.entity.js';
 import { approvalTopic } from './approvals.events.js';
@@ -17,6 +19,8 @@ export interface ApprovalFilter {
   workspace_ids?: readonly string[] | null;
   organization_id?: string | null;
   status?: ApprovalStatus;
+  /** Who asks. */
+  actor: Actor;
   before?: string;
   limit: number;
 }
@@ -56,6 +60,7 @@ export class ApprovalsStore {
   }
 
   list({
+    actor,
     before,
     limit,
     workspace_ids,
@@ -69,6 +74,7 @@ export class ApprovalsStore {
       .tables<ApprovalTables>()
       .selectFrom('approval')
       .selectAll()
+      .where(namesReachable(actor))
       .orderBy('id', 'desc')
       .limit(limit);
     if (before) query = query.where('id', '<', before);

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { OrganizationsStore } from '../../identity/index.js';
 import type { Actor } from '../../platform/access/actor.js';
-import { requireScope } from '../../platform/access/policy.js';
+import { requireInWorkspace, requireScope, type WorkspacePermission } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
 import { Database, UnitOfWork } from '../../platform/database/database.js';
 import { iso } from '../../platform/database/rows.js';
@@ -63,12 +63,12 @@ export class ChatsService {
     });
   }
 
-  /** The chat that the input describes, all of it checked, not yet stored. */
-  async draft(actor: Actor, input: CreateChat): Promise<Chat> {
+  /** The chat that the input describes, all of it checked, not yet stored; `also` is what else the caller is to do there. */
+  async draft(actor: Actor, input: CreateChat, also?: WorkspacePermission): Promise<Chat> {
     const { workspace_id, agent_name, title, chat_id, model } = input;
     if (agent_name !== undefined && !workspace_id)
       throw new Invalid('agent_name needs workspace_id: agents live in workspaces');
-    const organizationId = await this.placeOf(actor, input);
+    const organizationId = await this.placeOf(actor, input, also);
     if (model !== undefined) await this.models.resolve(organizationId, model);
     if (workspace_id && agent_name !== undefined) {
       const agent = await this.subagents.require(actor, workspace_id, agent_name);
@@ -210,9 +210,14 @@ export class ChatsService {
   }
 
   /** Checks that the caller may have a chat in the place that the input names; returns its organization. */
-  private async placeOf(actor: Actor, { workspace_id, organization_id }: CreateChat): Promise<string> {
+  private async placeOf(
+    actor: Actor,
+    { workspace_id, organization_id }: CreateChat,
+    also: WorkspacePermission | undefined,
+  ): Promise<string> {
     if (workspace_id) {
       const workspace = await this.workspaces.require(actor, 'chat.write', workspace_id);
+      if (also) requireInWorkspace(actor, also, workspace);
       if (organization_id && organization_id !== workspace.organization_id)
         throw new Invalid('organization_id is not the organization of the workspace');
       return workspace.organization_id;

@@ -3,9 +3,9 @@ import { type Kysely, sql } from 'kysely';
 import type { Membership } from '../../identity/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import {
+  type Feature,
   type OrganizationRole,
-  requireScope,
-  requireWorkspaceRole,
+  requireInWorkspace,
   type Visibility,
   type WorkspacePermission,
   type WorkspaceRole,
@@ -36,6 +36,8 @@ export interface ChatStanding {
   workspace_created_by: string | null;
   organization_role: OrganizationRole;
   workspace_role: WorkspaceRole | null;
+  /** What is turned off in its workspace; null where it has none. */
+  features_off: Feature[] | null;
 }
 
 export interface ChatFilter {
@@ -68,7 +70,7 @@ export class ChatsStore {
     permission: WorkspacePermission,
     id: string,
     tables: Kysely<Tables<ChatTables>> = this.database.tables<ChatTables>(),
-  ): Promise<Row<Chat>> {
+  ): Promise<Row<Chat> & ChatStanding> {
     const row = await this.standings(tables, actor).where('c.id', '=', id).executeTakeFirst();
     if (!row) throw new NotFound('No such chat');
     requireInChat(actor, permission, row, 'No such chat');
@@ -80,10 +82,7 @@ export class ChatsStore {
     let query = this.standings(this.database.tables<ChatTables>(), actor)
       .where('c.task_of', 'is', null)
       .where(({ or, and, eb }) =>
-        or([
-          and([eb('c.workspace_id', 'is', null), eb('c.created_by', '=', actor.id)]),
-          isVisibleTo(actor.id),
-        ]),
+        or([and([eb('c.workspace_id', 'is', null), eb('c.created_by', '=', actor.id)]), isVisibleTo(actor)]),
       )
       .leftJoinLateral(
         eb =>
@@ -139,7 +138,7 @@ export class ChatsStore {
         join.onRef('wm.workspace_id', '=', 'w.id').on('wm.principal_id', '=', actor.id),
       )
       .selectAll('c')
-      .select(['w.visibility', 'w.created_by as workspace_created_by'])
+      .select(['w.visibility', 'w.created_by as workspace_created_by', 'w.features_off'])
       .select(['m.role as organization_role', 'wm.role as workspace_role']);
     if (organization_id) query = query.where('c.organization_id', '=', organization_id);
     if (workspace_ids) query = query.where('c.workspace_id', 'in', [...workspace_ids]);
@@ -147,7 +146,7 @@ export class ChatsStore {
   }
 }
 
-/** Throws NotFound, saying `unseen`, where the caller does not see the chat, and Forbidden where their role or key is too low. */
+/** Throws NotFound, saying `unseen`, where the caller does not see the chat, and Forbidden where they may not. */
 export function requireInChat(
   actor: Actor,
   permission: WorkspacePermission,
@@ -156,8 +155,7 @@ export function requireInChat(
 ): void {
   const role = chatRole(actor.id, chat);
   if (!role) throw new NotFound(unseen);
-  requireScope(actor, permission);
-  requireWorkspaceRole(role, permission);
+  requireInWorkspace(actor, permission, { role, features_off: chat.features_off ?? [] });
 }
 
 /** A chat in a workspace follows the workspace; one without is its creator's alone. */

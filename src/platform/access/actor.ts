@@ -27,6 +27,8 @@ export interface Actor {
   readonly name: string;
   readonly email: string | null;
   readonly credential: Credential;
+  /** The way they came, where it is one that a workspace can turn off; a run that they start goes on without it. */
+  readonly surface?: 'mcp';
 }
 
 /** Whether it is an application that a person let in: what it does, nobody may have asked it for. */

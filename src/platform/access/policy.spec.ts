@@ -3,6 +3,7 @@ import type { Actor } from './actor.js';
 import {
   ORGANIZATION_POLICY,
   ORGANIZATION_ROLES,
+  requireInWorkspace,
   requireNotAbove,
   requireOrganizationRole,
   requireScope,
@@ -117,12 +118,49 @@ describe('the least role and the scope of each permission', () => {
       'file.write': 'editor files:write',
       'share.read': 'viewer shares:read',
       'share.manage': 'editor shares:write',
+      'share.revoke': 'editor shares:write',
       'code.run': 'editor code:run',
+      'sandbox.end': 'editor code:run',
       'chat.read': 'viewer chats:read',
       'chat.write': 'editor chats:write',
       'agent.run': 'editor agent:run',
+      'agent.stop': 'editor agent:run',
       'approval.read': 'viewer approvals:read',
       'approval.decide': 'editor approvals:write',
     });
+  });
+});
+
+describe('a feature that is turned off', () => {
+  const off = (...features_off: ('agents' | 'mcp' | 'sandbox' | 'sharing')[]) => ({
+    role: 'admin' as const,
+    features_off,
+  });
+  const permissions = Object.keys(WORKSPACE_POLICY) as (keyof typeof WORKSPACE_POLICY)[];
+  const refused = (actor: Actor, access: ReturnType<typeof off>) =>
+    permissions.filter(permission => {
+      try {
+        requireInWorkspace(actor, permission, access);
+        return false;
+      } catch {
+        return true;
+      }
+    });
+
+  it('is refused to everyone, in words that say what is off and who turns it on; what ends it is not', () => {
+    const owner = withScopes(null);
+    expect(refused(owner, off())).toEqual([]);
+    expect(refused(owner, off('agents'))).toEqual(['agent.run']);
+    expect(refused(owner, off('sandbox'))).toEqual(['code.run']);
+    expect(refused(owner, off('sharing'))).toEqual(['share.manage']);
+    expect(() => requireInWorkspace(owner, 'agent.run', off('agents'))).toThrow(
+      'The feature agents is turned off in this workspace; an admin of the workspace can turn it on',
+    );
+  });
+
+  it('closes the whole workspace to those who come over MCP, where that is turned off', () => {
+    expect(refused(withScopes(null), off('mcp'))).toEqual([]);
+    expect(refused({ ...withScopes(null), surface: 'mcp' }, off('mcp'))).toEqual(permissions);
+    expect(refused({ ...withScopes(null), surface: 'mcp' }, off('sharing'))).toEqual(['share.manage']);
   });
 });

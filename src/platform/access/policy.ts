@@ -12,11 +12,20 @@ export type WorkspaceRole = (typeof WORKSPACE_ROLES)[number];
 export const VISIBILITIES = ['org', 'restricted', 'private'] as const;
 export type Visibility = (typeof VISIBILITIES)[number];
 
+/** What the admins of a workspace can turn off and on there. All are on in the beginning. */
+export const FEATURES = ['agents', 'mcp', 'sandbox', 'sharing'] as const;
+export type Feature = (typeof FEATURES)[number];
+
 interface Rule<Role> {
   /** The least role that may. */
   readonly least: Role;
   /** What a scoped key must hold. */
   readonly scope: string;
+}
+
+interface WorkspaceRule extends Rule<WorkspaceRole> {
+  /** What has to be on in the workspace. */
+  readonly feature?: Feature;
 }
 
 /** Who may do what to an organization. */
@@ -51,14 +60,17 @@ export const WORKSPACE_POLICY = {
   'file.read': { least: 'viewer', scope: 'files:read' },
   'file.write': { least: 'editor', scope: 'files:write' },
   'share.read': { least: 'viewer', scope: 'shares:read' },
-  'share.manage': { least: 'editor', scope: 'shares:write' },
-  'code.run': { least: 'editor', scope: 'code:run' },
+  'share.manage': { least: 'editor', scope: 'shares:write', feature: 'sharing' },
+  'share.revoke': { least: 'editor', scope: 'shares:write' },
+  'code.run': { least: 'editor', scope: 'code:run', feature: 'sandbox' },
+  'sandbox.end': { least: 'editor', scope: 'code:run' },
   'chat.read': { least: 'viewer', scope: 'chats:read' },
   'chat.write': { least: 'editor', scope: 'chats:write' },
-  'agent.run': { least: 'editor', scope: 'agent:run' },
+  'agent.run': { least: 'editor', scope: 'agent:run', feature: 'agents' },
+  'agent.stop': { least: 'editor', scope: 'agent:run' },
   'approval.read': { least: 'viewer', scope: 'approvals:read' },
   'approval.decide': { least: 'editor', scope: 'approvals:write' },
-} as const satisfies Record<string, Rule<WorkspaceRole>>;
+} as const satisfies Record<string, WorkspaceRule>;
 
 /** What touches the caller's own account only: no role, but a scope for keys. */
 export const ACCOUNT_POLICY = {
@@ -132,6 +144,49 @@ export function requireWorkspaceRole(role: WorkspaceRole, permission: WorkspaceP
   const { least } = WORKSPACE_POLICY[permission];
   if (!roleAllows(role, permission))
     throw new Forbidden(`This takes the role ${least} in the workspace; yours is ${role}`);
+}
+
+/** What a caller has in a workspace: a role, and which of its features are turned off. */
+export interface WorkspaceAccess {
+  readonly role: WorkspaceRole;
+  readonly features_off: readonly Feature[];
+}
+
+/** Refuses what the credential, the role or the features of the workspace do not allow (403). */
+export function requireInWorkspace(
+  actor: Actor,
+  permission: WorkspacePermission,
+  { role, features_off }: WorkspaceAccess,
+): void {
+  requireScope(actor, permission);
+  requireWorkspaceRole(role, permission);
+  requireReachable(actor, features_off);
+  const feature = featureOf(permission);
+  if (feature) requireFeature(features_off, feature);
+}
+
+/** Refuses a way into the workspace that is turned off there (403). */
+export function requireReachable({ surface }: Actor, featuresOff: readonly Feature[]): void {
+  if (surface) requireFeature(featuresOff, surface);
+}
+
+function requireFeature(featuresOff: readonly Feature[], feature: Feature): void {
+  if (featuresOff.includes(feature))
+    throw new Forbidden(
+      `The feature ${feature} is turned off in this workspace; an admin of the workspace can turn it on`,
+    );
+}
+
+const featureOf = (permission: WorkspacePermission): Feature | undefined =>
+  (WORKSPACE_POLICY as Record<WorkspacePermission, WorkspaceRule>)[permission].feature;
+
+/** Whether what a caller has in a workspace is enough for the permission. */
+export function accessAllows(
+  { role, features_off }: WorkspaceAccess,
+  permission: WorkspacePermission,
+): boolean {
+  const feature = featureOf(permission);
+  return roleAllows(role, permission) && !(feature && features_off.includes(feature));
 }
 
 /** Whether a role in a workspace is enough for the permission. */

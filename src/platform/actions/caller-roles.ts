@@ -1,19 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../access/actor.js';
 import {
+  accessAllows,
   isOrganizationPermission,
   isWorkspacePermission,
   type OrganizationRole,
   organizationRoleAllows,
   type Permission,
-  roleAllows,
-  type WorkspaceRole,
+  type WorkspaceAccess,
 } from '../access/policy.js';
 
-/** The roles that somebody has: in all of their organizations and workspaces, or in one workspace. */
+/** The roles that a caller has: in all of their organizations and workspaces, or in one workspace. */
 export interface Roles {
   readonly organization: readonly OrganizationRole[];
-  readonly workspace: readonly WorkspaceRole[];
+  readonly workspace: readonly WorkspaceAccess[];
 }
 
 type Source = (actor: Actor, workspaceId: string | null) => Promise<Roles>;
@@ -36,7 +36,7 @@ export class CallerRoles {
 
 /** Whether any of the roles has the permission; one that takes no role always is. */
 export function anyAllows({ organization, workspace }: Roles, permission: Permission | null): boolean {
-  if (isWorkspacePermission(permission)) return workspace.some(role => roleAllows(role, permission));
+  if (isWorkspacePermission(permission)) return workspace.some(access => accessAllows(access, permission));
   if (isOrganizationPermission(permission))
     return organization.some(role => organizationRoleAllows(role, permission));
   return true;

@@ -5,6 +5,7 @@ import type { Actor } from '../../platform/access/actor.js';
 import type { ActionRunRow } from '../../platform/actions/action-ledger.js';
 import { Database } from '../../platform/database/database.js';
 import type { Row } from '../../platform/database/rows.js';
+import { namesReachable } from '../../workspaces/index.js';
 import type { ListActionRuns } from './action-runs.dto.js';
 
 type LedgerTables = { action_run: ActionRunRow; membership: Membership };
@@ -58,7 +59,8 @@ export class ActionRunsStore {
       .selectAll()
       .where(({ or, eb }) =>
         or([eb('actor_id', '=', actor.id), sql<boolean>`organization_id = any(${administered}::uuid[])`]),
-      );
+      )
+      .where(namesReachable(actor));
     if (organization_id) query = query.where('organization_id', '=', organization_id);
     if (workspace_ids) query = query.where(sql<boolean>`workspace_id = any(${[...workspace_ids]}::uuid[])`);
     return query;

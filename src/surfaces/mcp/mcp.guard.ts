@@ -37,6 +37,7 @@ export class McpGuard implements CanActivate {
     if (wantsPage(request) || request.method === 'OPTIONS') return true;
     try {
       await this.authenticate(context, request);
+      request.user = { ...request.user, surface: 'mcp' };
     } catch (error) {
       throw this.challenged(error, request);
     }

@@ -40,7 +40,8 @@ export class DuplicateService {
 
   @Action({
     name: 'workspace_duplicate',
-    summary: 'Copy a workspace’s files, approval policy and budget into a new one, in the background',
+    summary:
+      'Copy a workspace’s files, approval policy, budget and features into a new one, in the background',
     description:
       'The copy has what was there when it began, each file whole and as it is when its turn comes: what changes ' +
       'meanwhile comes in its old or its new version, never in a mixture; what is added later is not copied; what is ' +

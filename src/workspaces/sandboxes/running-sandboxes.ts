@@ -123,7 +123,7 @@ export class RunningSandboxes implements OnModuleInit, BeforeApplicationShutdown
     const measuredBy = (gauge: Gauge): void => {
       own.gauge = gauge;
     };
-    const shown = started.claim ? Promise.resolve() : this.write(this.insert(id, started));
+    const shown = this.write(started.claim ? this.endRequested() : this.insert(id, started));
     try {
       const ends = [stop.signal, this.processes.inTouch, ...(started.signal ? [started.signal] : [])];
       return await work(AbortSignal.any(ends), measuredBy);
@@ -153,37 +153,40 @@ export class RunningSandboxes implements OnModuleInit, BeforeApplicationShutdown
     return rows.map(row => ({ ...row, ...this.usageNow(row.id) }));
   }
 
-  /** Asks the process that holds it to end it; false if there is no such sandbox. */
-  end(workspaceId: string, id: string): Promise<boolean> {
+  /** Asks the process that holds it to end it, or all of the workspace; false if there is no such sandbox. */
+  end(workspaceId: string, id: string | null): Promise<boolean> {
     return this.database.transaction(async unit => {
       const { rows } = await sql<{ process_id: string }>`
         update running_sandbox set stop_requested = true
-        where id = ${id} and workspace_id = ${workspaceId} and alive_until > now()
+        where id = coalesce(${id}::uuid, id) and workspace_id = ${workspaceId} and alive_until > now()
         returning process_id`.execute(unit.tables());
-      const [row] = rows;
-      if (row) await this.signals.notify(unit, topicOf(row.process_id));
-      return row !== undefined;
+      for (const process of new Set(rows.map(({ process_id }) => process_id)))
+        await this.signals.notify(unit, topicOf(process));
+      return rows.length > 0;
     });
   }
 
-  /** False where the name is taken. What this process itself has under the name has ended, and is replaced. */
+  /** False where the name is taken; what this process has under it has ended, and is replaced. Where it is turned off, it ends. */
   private async insert(
     id: string,
     { workspaceId, command, caller, kind }: Started,
     name: string | null = null,
   ): Promise<boolean> {
     const shown = command.length > MOST_SHOWN ? `${command.slice(0, MOST_SHOWN)}…`.toWellFormed() : command;
-    const { rows } = await sql`
+    const { rows } = await sql<{ stop_requested: boolean }>`
+      with place as (
+        select 'sandbox' = any(features_off) as is_closed from workspace where id = ${workspaceId} for key share)
       insert into running_sandbox
-        (id, workspace_id, process_id, node, command, kind, caller_kind, caller_id, name, started_at, alive_until)
-      values (${id}, ${workspaceId}, ${this.processId}, ${hostname()}, ${shown}, ${kind}, ${caller.kind}, ${caller.id}::uuid,
-        ${name}, now(), now() + ${LEASE_SECONDS} * interval '1 second')
+        (id, workspace_id, process_id, node, command, kind, caller_kind, caller_id, name, started_at, alive_until, stop_requested)
+      select ${id}::uuid, ${workspaceId}::uuid, ${this.processId}::uuid, ${hostname()}, ${shown}, ${kind}, ${caller.kind},
+        ${caller.id}::uuid, ${name}, now(), now() + ${LEASE_SECONDS} * interval '1 second', is_closed from place
       on conflict (workspace_id, caller_id, name) where name is not null do update
         set id = excluded.id, process_id = excluded.process_id, node = excluded.node, command = excluded.command,
-          started_at = excluded.started_at, alive_until = excluded.alive_until, stop_requested = false,
+          started_at = excluded.started_at, alive_until = excluded.alive_until, stop_requested = excluded.stop_requested,
           memory_bytes = null, cpu_ms = null, processes = null
         where running_sandbox.process_id = excluded.process_id or running_sandbox.alive_until < now()
-      returning id`.execute(this.database.tables());
+      returning stop_requested`.execute(this.database.tables());
+    if (rows[0]?.stop_requested) this.own.get(id)?.stop.abort();
     return rows.length > 0;
   }
 

@@ -1,21 +1,28 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
 import { iso } from '../../platform/database/rows.js';
 import { DeletedView } from '../../platform/http/deleted.view.js';
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/http/page.js';
 import { NotFound } from '../../platform/http/problem.js';
-import { WorkspacesStore } from '../workspaces/index.js';
+import { FeatureEnds, WorkspacesStore } from '../workspaces/index.js';
 import { RunningSandboxes, type RunningSandboxRow } from './running-sandboxes.js';
 import { ListSandboxes, SandboxPage, SandboxRef, type SandboxView } from './sandboxes.dto.js';
 
 /** Seeing and ending what runs in a workspace, wherever it runs. */
 @Injectable()
-export class SandboxControlService {
+export class SandboxControlService implements OnModuleInit {
   constructor(
     @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
     @Inject(RunningSandboxes) private readonly running: RunningSandboxes,
+    @Inject(FeatureEnds) private readonly features: FeatureEnds,
   ) {}
+
+  onModuleInit(): void {
+    this.features.add('sandbox', async id => {
+      await this.running.end(id, null);
+    });
+  }
 
   @Action({
     name: 'sandbox_list',
@@ -39,13 +46,13 @@ export class SandboxControlService {
     effect: 'destructive',
     consequence:
       'Processes are killed, and what they had only in memory or outside the workspace is lost; the files of the workspace stay.',
-    permission: 'code.run',
+    permission: 'sandbox.end',
     input: SandboxRef,
     output: DeletedView,
     refuses: { 404: 'No such workspace, or nothing that runs' },
   })
   async end(actor: Actor, { workspace_id, sandbox_id }: SandboxRef): Promise<DeletedView> {
-    await this.workspaces.require(actor, 'code.run', workspace_id);
+    await this.workspaces.require(actor, 'sandbox.end', workspace_id);
     if (!(await this.running.end(workspace_id, sandbox_id))) throw new NotFound('No such sandbox is running');
     return { id: sandbox_id, deleted: true };
   }

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
-import { requireScope, requireWorkspaceRole } from '../../platform/access/policy.js';
+import { requireInWorkspace } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
 import { inputSchemaOf } from '../../platform/actions/json-schema.js';
 import { Forbidden, Invalid, NotFound, problemOf } from '../../platform/http/problem.js';
@@ -90,10 +90,9 @@ async function viewOf(tool: Tool, actor: Actor, workspace: VisibleWorkspace): Pr
   };
 }
 
-function refusal({ permission }: Tool, actor: Actor, { role }: VisibleWorkspace): string | null {
+function refusal({ permission }: Tool, actor: Actor, workspace: VisibleWorkspace): string | null {
   try {
-    requireScope(actor, permission);
-    requireWorkspaceRole(role, permission);
+    requireInWorkspace(actor, permission, workspace);
     return null;
   } catch (error) {
     if (error instanceof Forbidden) return error.detail;

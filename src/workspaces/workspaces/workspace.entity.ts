@@ -1,6 +1,6 @@
 import type { Opt } from '@mikro-orm/core';
 import { Entity, PrimaryKey, Property } from '@mikro-orm/decorators/legacy';
-import type { Visibility } from '../../platform/access/policy.js';
+import type { Feature, Visibility } from '../../platform/access/policy.js';
 import { newId } from '../../platform/database/database.js';
 
 /** A folder that people and agents share, and who may see it. */
@@ -17,6 +17,10 @@ export class Workspace {
 
   @Property({ type: 'text' })
   visibility: Visibility;
+
+  /** What its admins have turned off. */
+  @Property({ type: 'text[]' })
+  featuresOff: Feature[] = [];
 
   /** Counts workspaces across the installation; a sandbox's user id on the host follows from it. */
   @Property({ type: 'int', autoincrement: true, generated: 'always as identity', unique: true })

@@ -5,8 +5,7 @@ import type { Membership } from '../../identity/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import {
   type OrganizationRole,
-  requireScope,
-  requireWorkspaceRole,
+  requireInWorkspace,
   type WorkspacePermission,
   type WorkspaceRole,
   workspaceRole,
@@ -46,7 +45,10 @@ export class WorkspacesStore {
 
   constructor(@Inject(Database) private readonly database: Database) {}
 
-  /** The workspace, if the caller may: 404 where they do not see it, 403 where their role or key is too low. */
+  /**
+   * The workspace, if the caller may: 404 where they do not see it, 403 where their role or key is too low, or what they
+   * want to use is turned off there.
+   */
   @Subject('workspace', 'workspace', ({ id, organization_id }: VisibleWorkspace) => ({
     workspace_id: id,
     organization_id,
@@ -61,9 +63,9 @@ export class WorkspacesStore {
     const role = row && workspaceRole(actor.id, row);
     if (!row || !role) throw noSuchWorkspace();
     addLogContext({ workspace_id: id });
-    requireScope(actor, permission);
-    requireWorkspaceRole(role, permission);
-    return { ...row, role };
+    const workspace = { ...row, role };
+    requireInWorkspace(actor, permission, workspace);
+    return workspace;
   }
 
   /** As {@link require}, for a change: nobody else changes or deletes it before the unit of work ends. */
@@ -91,7 +93,7 @@ export class WorkspacesStore {
     let query = this.standings(actor, this.database).orderBy('w.id').limit(filter.limit);
     if (filter.organizationId) query = query.where('w.organization_id', '=', filter.organizationId);
     if (filter.after) query = query.where('w.id', '>', filter.after);
-    const rows = await query.where(isVisibleTo(actor.id)).execute();
+    const rows = await query.where(isVisibleTo(actor)).execute();
     return rows.flatMap(row => {
       const role = workspaceRole(actor.id, row);
       return role ? [{ ...row, role }] : [];

@@ -22,6 +22,7 @@ import { Delivery } from './20261122-delivery.js';
 import { DevicePolls } from './20261122-device-polls.js';
 import { EmailChange } from './20261122-email-change.js';
 import { Expose } from './20261122-expose.js';
+import { WorkspaceFeatures } from './20261122-features.js';
 import { FileHistory } from './20261122-history.js';
 import { McpApprovals } from './20261122-mcp-approvals.js';
 import { McpSessions } from './20261122-mcp-sessions.js';
@@ -87,4 +88,5 @@ export const migrationsList = [
   { name: '20261122-moved-paths', class: MovedPaths },
   { name: '20261122-device-polls', class: DevicePolls },
   { name: '20261122-refused-calls', class: RefusedCalls },
+  { name: '20261122-features', class: WorkspaceFeatures },
 ];

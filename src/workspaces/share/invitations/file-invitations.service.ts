@@ -4,8 +4,8 @@ import { normalizePath } from '#libs/workspace-fs/index.js';
 import { hashSecret, InvitedAccounts, randomSecret, User } from '../../../identity/index.js';
 import type { Actor } from '../../../platform/access/actor.js';
 import {
+  requireInWorkspace,
   requireScope,
-  requireWorkspaceRole,
   type WorkspacePermission,
 } from '../../../platform/access/policy.js';
 import { Action } from '../../../platform/actions/action.js';
@@ -161,14 +161,16 @@ export class FileInvitationsService {
     summary: 'Withdraw a file invitation; access by it ends at once. The invited may give theirs up',
     effect: 'destructive',
     consequence: 'Whoever was invited loses access at once; to give it back they have to be invited anew.',
-    permission: 'share.manage',
+    permission: 'share.revoke',
     input: FileInvitationId,
     output: DeletedView,
   })
   async revoke(actor: Actor, { id }: FileInvitationId): Promise<DeletedView> {
     const row = await this.invitations.require(actor, id);
-    requireScope(actor, 'share.manage');
-    if (row.role_there && row.accepted_by !== actor.id) requireWorkspaceRole(row.role_there, 'share.manage');
+    requireScope(actor, 'share.revoke');
+    const { role_there: role, features_off } = row;
+    if (role && row.accepted_by !== actor.id)
+      requireInWorkspace(actor, 'share.revoke', { role, features_off });
     await this.database.transaction(async unit => {
       const { workspace_id: workspaceId, organization_id, path, email, role } = row;
       if ((await unit.entities.nativeDelete(FileInvitation, { id })) === 0) throw noSuchInvitation();
@@ -197,6 +199,8 @@ export class FileInvitationsService {
     const lock = { lockMode: LockMode.PESSIMISTIC_WRITE };
     const invitation = await unit.entities.findOne(FileInvitation, which, lock);
     if (!invitation) throw noSuchInvitation();
+    const { features_off } = await this.invitations.placeOf(unit, invitation);
+    if (features_off.includes('sharing')) throw noSuchInvitation();
     return invitation;
   }
 
@@ -217,7 +221,7 @@ export class FileInvitationsService {
     action: string,
     invitation: FileInvitation,
   ): Promise<void> {
-    const { organization_id } = await organizationOf(unit, invitation.workspaceId);
+    const { organization_id } = await this.invitations.placeOf(unit, invitation);
     await this.record(unit, actor, action, { ...invitation, organization_id });
   }
 
@@ -239,13 +243,4 @@ export class FileInvitationsService {
       details: { path, email, role },
     });
   }
-}
-
-function organizationOf(unit: UnitOfWork, workspaceId: string): Promise<{ organization_id: string }> {
-  return unit
-    .tables<{ workspace: { id: string; organizationId: string } }>()
-    .selectFrom('workspace')
-    .select('organization_id')
-    .where('id', '=', workspaceId)
-    .executeTakeFirstOrThrow();
 }

@@ -3,11 +3,11 @@ import { sql } from 'kysely';
 import { hashSecret, type Membership, type User } from '../../../identity/index.js';
 import type { Actor } from '../../../platform/access/actor.js';
 import type { OrganizationRole, WorkspaceRole } from '../../../platform/access/policy.js';
-import { workspaceRole } from '../../../platform/access/policy.js';
-import { Database } from '../../../platform/database/database.js';
+import { requireReachable, workspaceRole } from '../../../platform/access/policy.js';
+import { Database, type UnitOfWork } from '../../../platform/database/database.js';
 import { iso, isoOrNull, type Row } from '../../../platform/database/rows.js';
 import { NotFound } from '../../../platform/http/problem.js';
-import { isVisibleTo, type Workspace, type WorkspaceMember } from '../../workspaces/index.js';
+import { isReachableBy, isVisibleTo, type Workspace, type WorkspaceMember } from '../../workspaces/index.js';
 import { type GiverStanding, mayStill } from '../standing.js';
 import type { FileInvitation, InvitedRole } from './file-invitation.entity.js';
 import type { FileInvitationView } from './file-invitations.dto.js';
@@ -50,7 +50,7 @@ export class FileInvitationsStore {
     actor: Actor,
     { workspaceId, after, limit }: { workspaceId?: string; after?: string; limit: number },
   ): Promise<InvitationRow[]> {
-    let query = this.asked(actor).where('m.role', 'is not', null).where(isVisibleTo(actor.id));
+    let query = this.asked(actor).where('m.role', 'is not', null).where(isVisibleTo(actor));
     if (workspaceId) query = query.where('i.workspace_id', '=', workspaceId);
     if (after) query = query.where('i.id', '>', after);
     return query.orderBy('i.id').limit(limit).execute();
@@ -58,20 +58,35 @@ export class FileInvitationsStore {
 
   /** Those that the caller accepted. */
   listAccepted(actor: Actor, { after, limit }: { after?: string; limit: number }): Promise<InvitationRow[]> {
-    const query = this.asked(actor).where('i.accepted_by', '=', actor.id);
+    const query = this.asked(actor).where('i.accepted_by', '=', actor.id).where(isReachableBy(actor));
     return (after ? query.where('i.id', '>', after) : query).orderBy('i.id').limit(limit).execute();
   }
 
-  /** What somebody who holds the token may read, also once it is accepted or over. */
+  /** What somebody who holds the token may read, also once it is accepted or over; nothing while sharing is turned off. */
   async findByToken(token: string): Promise<HeldInvitation | undefined> {
     return this.database
       .tables<Tables>()
       .selectFrom('file_invitation as i')
+      .innerJoin('workspace as w', 'w.id', 'i.workspace_id')
       .leftJoin('user as u', 'u.id', 'i.invited_by')
       .select(['i.id', 'i.path', 'i.email', 'i.role', 'i.accepted_by', 'i.expires_at'])
       .select('u.name as invited_by_name')
       .where('i.token_hash', '=', hashSecret(token))
+      .where(sql<boolean>`'sharing' <> all(w.features_off)`)
       .executeTakeFirst();
+  }
+
+  /** What is to be known of its workspace. */
+  placeOf(
+    unit: UnitOfWork,
+    { workspaceId }: Pick<FileInvitation, 'workspaceId'>,
+  ): Promise<Pick<Row<Workspace>, 'organization_id' | 'features_off'>> {
+    return unit
+      .tables<Tables>()
+      .selectFrom('workspace')
+      .select(['organization_id', 'features_off'])
+      .where('id', '=', workspaceId)
+      .executeTakeFirstOrThrow();
   }
 
   /** With the caller's role in its workspace; 404 unless they see that, or accepted it. */
@@ -90,6 +105,7 @@ export class FileInvitationsStore {
   async requireAccepted(actor: Actor, id: string): Promise<InvitationRow> {
     const row = await this.require(actor, id);
     if (row.accepted_by !== actor.id || !isStanding(row)) throw noSuchInvitation();
+    requireReachable(actor, row.features_off);
     return row;
   }
 
@@ -118,6 +134,7 @@ export class FileInvitationsStore {
       .select([
         'w.number as workspace_number',
         'w.organization_id',
+        'w.features_off',
         'w.visibility',
         'w.created_by as workspace_created_by',
         'gm.role as giver_organization_role',

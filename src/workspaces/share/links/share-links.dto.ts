@@ -84,7 +84,7 @@ export class ShareLinkView {
   has_password: boolean;
 
   @Field.choice(
-    'suspended: whoever made it may not do any more what it allows, so that it answers nobody',
+    'suspended: it answers nobody, since whoever made it may not do any more what it allows, or sharing is turned off in the workspace',
     LINK_STATES,
   )
   state: string;

@@ -4,8 +4,8 @@ import { hashPassword, hashSecret, randomSecret } from '../../../identity/index.
 import type { Actor } from '../../../platform/access/actor.js';
 import {
   organizationRoleAllows,
+  requireInWorkspace,
   requireScope,
-  requireWorkspaceRole,
   type WorkspacePermission,
 } from '../../../platform/access/policy.js';
 import { Action } from '../../../platform/actions/action.js';
@@ -169,16 +169,16 @@ export class ShareLinksService {
     summary: 'Revoke a share link; it answers nobody from then on. Organization admins may revoke any',
     effect: 'destructive',
     consequence: 'The link never works again; another one can be made.',
-    permission: 'share.manage',
+    permission: 'share.revoke',
     input: ShareLinkId,
     output: DeletedView,
   })
   async revoke(actor: Actor, { id }: ShareLinkId): Promise<DeletedView> {
     await this.database.transaction(async unit => {
       const row = await this.links.require(actor, id, unit);
-      requireScope(actor, 'share.manage');
+      requireScope(actor, 'share.revoke');
       if (!organizationRoleAllows(row.organization_role, 'exposure.manage'))
-        requireRole(actor, row, 'share.manage');
+        requireRole(actor, row, 'share.revoke');
       await this.links.remove(unit, id);
       await this.record(unit, actor, 'share.revoke', row, { path: row.path });
     });
@@ -231,8 +231,7 @@ export class ShareLinksService {
 function requireRole(actor: Actor, row: AskedLinkRow, permission: WorkspacePermission): void {
   const role = roleAt(actor.id, row);
   if (!role) throw new NotFound('No such share link');
-  requireScope(actor, permission);
-  requireWorkspaceRole(role, permission);
+  requireInWorkspace(actor, permission, { role, features_off: row.features_off });
 }
 
 const workspaceOf = (row: AskedLinkRow) => ({ id: row.workspace_id, number: row.workspace_number });

@@ -11,7 +11,7 @@ import {
 import { Database, type UnitOfWork } from '../../../platform/database/database.js';
 import type { Row } from '../../../platform/database/rows.js';
 import { NotFound } from '../../../platform/http/problem.js';
-import { isVisibleTo, type Workspace, type WorkspaceMember } from '../../workspaces/index.js';
+import { isReachableBy, isVisibleTo, type Workspace, type WorkspaceMember } from '../../workspaces/index.js';
 import { type GiverStanding, mayStill } from '../standing.js';
 import type { Allowance, ShareLink } from './share-link.entity.js';
 
@@ -74,7 +74,7 @@ export class ShareLinksStore {
     actor: Actor,
     filter: { workspaceId?: string; after?: string; limit: number },
   ): Promise<AskedLinkRow[]> {
-    const all = this.asked(actor, this.database).where(isVisibleTo(actor.id));
+    const all = this.asked(actor, this.database).where(isVisibleTo(actor));
     const query = filter.workspaceId ? all.where('s.workspace_id', '=', filter.workspaceId) : all;
     return this.pageOf(query, filter);
   }
@@ -86,7 +86,9 @@ export class ShareLinksStore {
   ): Promise<AskedLinkRow[]> {
     const query = this.asked(actor, this.database).where('w.organization_id', '=', filter.organizationId);
     return this.pageOf(
-      filter.all ? query : query.where(isVisibleTo(actor.id)).where(isManagedBy(actor.id)),
+      filter.all
+        ? query.where(isReachableBy(actor))
+        : query.where(isVisibleTo(actor)).where(isManagedBy(actor.id)),
       filter,
     );
   }
@@ -135,6 +137,7 @@ export class ShareLinksStore {
         'w.name as workspace_name',
         'w.organization_id',
         'w.visibility',
+        'w.features_off',
         'w.created_by as workspace_created_by',
         'cm.role as giver_organization_role',
         'cwm.role as giver_workspace_role',

@@ -4,7 +4,7 @@ import { hashSecret, LoginProtection, passwordMatches } from '../../../identity/
 import { Gone, NotFound } from '../../../platform/http/problem.js';
 import { WorkspaceFolders } from '../../workspaces/index.js';
 import { stateOf } from '../links/link-views.js';
-import { type Counter, type LinkRow, ShareLinksStore } from '../links/share-links.store.js';
+import { type Counter, isStanding, type LinkRow, ShareLinksStore } from '../links/share-links.store.js';
 import { Visit } from './visit.js';
 import { VisitorPass } from './visitor-pass.js';
 
@@ -46,12 +46,11 @@ export class VisitsService {
     return this.links.count(link.id, counter, by);
   }
 
-  /** A link whose maker lost their access is as good as none. */
+  /** A link whose maker lost their access is as good as none, and so is any while sharing is turned off. */
   private async find(token: string): Promise<LinkRow> {
     const link = await this.links.findByTokenHash(hashSecret(token));
-    const state = link && stateOf(link);
-    if (!link || state === 'suspended') throw new NotFound('No such link');
-    if (state === 'expired') throw new Gone('This link has expired');
+    if (!link || !isStanding(link)) throw new NotFound('No such link');
+    if (stateOf(link) === 'expired') throw new Gone('This link has expired');
     return link;
   }
 }

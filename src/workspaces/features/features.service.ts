@@ -1,0 +1,87 @@
+import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
+import { sql } from 'kysely';
+import type { Actor } from '../../platform/access/actor.js';
+import { FEATURES, type Feature } from '../../platform/access/policy.js';
+import { Action } from '../../platform/actions/action.js';
+import { Audit } from '../../platform/audit/audit.js';
+import { Database, newId, type UnitOfWork } from '../../platform/database/database.js';
+import { JobQueue } from '../../platform/queue/job-queue.js';
+import { DuplicateService } from '../duplicate/duplicate.service.js';
+import { endFeature, type Workspace, WorkspacesStore } from '../workspaces/index.js';
+import { WorkspaceId } from '../workspaces/workspaces.dto.js';
+import { FeaturesView, UpdateFeatures } from './features.dto.js';
+
+/** What of a workspace its admins have turned off. The access policy refuses it, by whatever way somebody comes. */
+@Injectable()
+export class FeaturesService implements OnModuleInit {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
+    @Inject(DuplicateService) private readonly duplicates: DuplicateService,
+    @Inject(JobQueue) private readonly jobs: JobQueue,
+    @Inject(Audit) private readonly audit: Audit,
+  ) {}
+
+  onModuleInit(): void {
+    this.duplicates.inheritWith(async (unit, from, { id }) => {
+      await sql`
+        update workspace set features_off = source.features_off from workspace source
+        where workspace.id = ${id} and source.id = ${from}`.execute(unit.tables());
+    });
+  }
+
+  @Action({
+    name: 'features_read',
+    summary: 'Tell which features of a workspace are on',
+    effect: 'read',
+    permission: 'workspace.read',
+    input: WorkspaceId,
+    output: FeaturesView,
+  })
+  async read(actor: Actor, { workspace_id }: WorkspaceId): Promise<FeaturesView> {
+    const { features_off } = await this.workspaces.require(actor, 'workspace.read', workspace_id);
+    return viewOf(features_off);
+  }
+
+  @Action({
+    name: 'features_update',
+    summary: 'Turn features of a workspace off or on; those that are not named stay as they are',
+    effect: 'expose',
+    consequence:
+      'What is turned on can be used again, and share links answer again; what is turned off is refused to everyone, and ends where it is under way.',
+    permission: 'workspace.update',
+    input: UpdateFeatures,
+    output: FeaturesView,
+  })
+  async update(actor: Actor, { workspace_id, ...wanted }: UpdateFeatures): Promise<FeaturesView> {
+    return this.database.transaction(async unit => {
+      const workspace = await this.workspaces.requireEntity(unit, actor, 'workspace.update', workspace_id);
+      const before = viewOf(workspace.featuresOff);
+      const named = FEATURES.filter(name => wanted[name] !== undefined);
+      const isOn = (name: Feature) => wanted[name] ?? before[name];
+      workspace.featuresOff = FEATURES.filter(name => !isOn(name));
+      const after = viewOf(workspace.featuresOff);
+      await this.record(unit, actor, workspace, { before, after, named });
+      for (const feature of named)
+        if (!after[feature]) await this.jobs.enqueue(unit, endFeature, newId(), { workspace_id, feature });
+      return after;
+    });
+  }
+
+  private record(
+    unit: UnitOfWork,
+    actor: Actor,
+    { id, organizationId }: Workspace,
+    { before, after, named }: { before: FeaturesView; after: FeaturesView; named: Feature[] },
+  ): Promise<void> {
+    const pick = (view: FeaturesView) => Object.fromEntries(named.map(name => [name, view[name]]));
+    return this.audit.record(unit, actor, {
+      ...{ action: 'workspace.set_features', target_type: 'workspace', target_id: id },
+      ...{ organization_id: organizationId, workspace_id: id },
+      details: { from: pick(before), to: pick(after) },
+    });
+  }
+}
+
+const viewOf = (off: readonly Feature[]): FeaturesView =>
+  Object.fromEntries(FEATURES.map(name => [name, !off.includes(name)])) as Record<Feature, boolean>;
