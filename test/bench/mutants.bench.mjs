@@ -65,15 +65,23 @@ async function requireBaseline(folder) {
   }
 }
 
-function plant(folder, [file, from, to]) {
-  const where = path.join(folder, file);
-  const text = readFileSync(where, 'utf8');
+function sourceOf(folder, [file, from]) {
+  const text = readFileSync(path.join(folder, file), 'utf8');
   if (text.split(from).length !== 2) throw new Error(`${file} has not exactly once: ${from}`);
-  writeFileSync(
-    where,
-    text.replace(from, () => to),
-  );
-  return () => writeFileSync(where, text);
+  return text;
+}
+
+/** Changes the source, and what is built of it, which processes of the service run that tests start. */
+async function plant(folder, mutant) {
+  const [file, from, to] = mutant;
+  const text = sourceOf(folder, mutant);
+  const { compile } = await import(path.join(folder, 'scripts/lib/compile.mjs'));
+  const put = async content => {
+    writeFileSync(path.join(folder, file), content);
+    await compile([file]);
+  };
+  await put(text.replace(from, () => to));
+  return () => put(text);
 }
 
 const describe = ([file, from, to]) =>
@@ -83,16 +91,16 @@ await globalSetup();
 const folders = Array.from({ length: AT_ONCE }, copyOfTree);
 try {
   // A text that is not there any more would be found only when its turn comes.
-  for (const mutant of MUTANTS) plant(folders[0], mutant)();
+  for (const mutant of MUTANTS) sourceOf(folders[0], mutant);
   await requireBaseline(folders[0]);
   const waiting = [...chosen];
   const survivors = [];
   await Promise.all(
     folders.map(async folder => {
       for (let mutant = waiting.shift(); mutant; mutant = waiting.shift()) {
-        const restore = plant(folder, mutant);
+        const restore = await plant(folder, mutant);
         const { passed: survived, output } = await run(folder, mutant[3]);
-        restore();
+        await restore();
         const killer = /● (.*)/.exec(output)?.[1];
         // A copy that does not even start would kill everything.
         if (!survived && (!killer || killer.includes('failed to run')))

@@ -255,8 +255,11 @@ describe.each(COMMITTING)('POST %s with a key', (_route, prepare) => {
   });
 });
 
-it('two processes that both take a request for theirs do it once', async () => {
-  const send = keyed({ path: '/api/workspaces', body: { name: 'Paused' } });
+it.each([
+  ['/api/workspaces', { name: 'Paused' }, 'select 1 from workspace where name = $1'],
+  ['/api/agent/message', { message: 'list Paused' }, 'select 1 from message where content::text like $1'],
+])('two processes that both take a request for theirs do it once: %s', async (path, body, written) => {
+  const send = keyed({ path, body });
   const enter = ledger.enter.bind(ledger);
   ledger.enter = async question => {
     const standing = await enter(question);
@@ -266,10 +269,15 @@ it('two processes that both take a request for theirs do it once', async () => {
     );
     return standing;
   };
-  const { status, body } = await send();
+  const refused = await send();
   ledger.enter = enter;
-  expect([status, body.detail]).toEqual([409, expect.stringContaining('is being carried out')]);
-  expect(await service.database.query("select 1 from workspace where name = 'Paused'")).toEqual([]);
+  expect([refused.status, refused.body.detail]).toEqual([
+    409,
+    expect.stringContaining('is being carried out'),
+  ]);
+  expect(await service.database.query(written, [path === '/api/workspaces' ? 'Paused' : '%Paused%'])).toEqual(
+    [],
+  );
 });
 
 it('the answer that was committed stays, and is given instead of a later one', async () => {

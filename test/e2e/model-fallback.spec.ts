@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ModelSlots } from '../../src/agents/models/model-slots.js';
 import { DatabaseConnection } from '../../src/platform/database/connection.js';
@@ -151,7 +152,8 @@ describe('a provider that is asked one thing at a time', () => {
   });
 
   describe('over several processes', () => {
-    let elsewhere: { slots: ModelSlots; end: () => Promise<void> };
+    let elsewhere: { slots: ModelSlots; id: string; end: () => Promise<void> };
+    let parts: [Database, Signals, Log];
     const never = new AbortController().signal;
     const from = (organizationId: string) => ({ provider: 'local', organizationId, limit: 1 });
 
@@ -167,9 +169,15 @@ describe('a provider that is asked one thing at a time', () => {
         await processes.onApplicationShutdown();
         await signals.onApplicationShutdown();
       };
-      elsewhere = { slots: new ModelSlots(database, signals, processes, log), end };
+      elsewhere = { slots: new ModelSlots(database, signals, processes, log), id: processes.id, end };
+      parts = [database, signals, log];
     });
     afterAll(() => elsewhere.end());
+    const slotsOf = (provider: string) =>
+      service.database.query<{ holder: string }>(
+        'select holder from model_slot where provider = $1 order by number',
+        [provider],
+      );
 
     it('waits for what another one asks', async () => {
       const leave = await elsewhere.slots.enter(from(ada.organizationId), never, () => undefined);
@@ -219,6 +227,45 @@ describe('a provider that is asked one thing at a time', () => {
       expect(turns.indexOf('calm')).toBeLessThan(2);
       expect(turns.lastIndexOf('calm')).toBeLessThan(4);
       expect(order.filter(name => name.startsWith('busy'))).toEqual(['busy 1', 'busy 2', 'busy 3']);
+    });
+
+    it('frees a place with the call that leaves it, before anybody clears up', async () => {
+      const id = newId();
+      await service.database.query(
+        `insert into process (id, seen_at) values ($1, now() + interval '1 hour')`,
+        [id],
+      );
+      // Of a process that never clears up.
+      const processes = { id, everyRound: () => undefined } as unknown as LiveProcesses;
+      const [database, signals, log] = parts;
+      const slots = new ModelSlots(database, signals, processes, log);
+      const asked = { ...from(ada.organizationId), provider: 'left' };
+      const leave = await slots.enter(asked, never, () => undefined);
+      expect(await slotsOf('left')).toEqual([{ holder: id }]);
+      leave();
+      await slots.onApplicationShutdown();
+      expect(await slotsOf('left')).toEqual([]);
+      await service.database.query('delete from process where id = $1', [id]);
+    });
+
+    it('clears away what it holds no more, and nothing that another one holds', async () => {
+      const here = service.app.get(ModelSlots);
+      const own = service.app.get(LiveProcesses, { strict: false }).id;
+      const many = { ...from(ada.organizationId), provider: 'cleared', limit: 9 };
+      const leaves = [
+        await here.enter(many, never, () => undefined),
+        await elsewhere.slots.enter(many, never, () => undefined),
+      ];
+      const forgotten = newId();
+      await service.database.query(
+        `insert into model_slot (id, provider, organization_id, holder, round, entered) values ($1, 'cleared', $2, $3, 0, true)`,
+        [forgotten, ada.organizationId, own],
+      );
+      // Whoever clears it away would in the same statement take what the other one holds.
+      while ((await service.database.query('select 1 from model_slot where id = $1', [forgotten])).length > 0)
+        await sleep(50);
+      expect(await slotsOf('cleared')).toEqual([{ holder: own }, { holder: elsewhere.id }]);
+      for (const leave of leaves) leave();
     });
 
     it('frees what a lost one held', async () => {

@@ -89,6 +89,8 @@ describe('sandboxes', () => {
     await add(dead, '-1 second');
     await add(alive, '1 minute');
     expect((await list()).map((item: Json) => item.id)).toEqual([alive]);
+    const end = (id: string) => ada.client.delete(`/api/workspaces/${workspace}/sandboxes/${id}`);
+    expect([(await end(dead)).status, (await end(alive)).status]).toEqual([404, 200]);
     await service.app.get(Maintenance, { strict: false }).run('forget_lost_sandboxes');
     const left = await service.database.query('select id from running_sandbox where node = $1', ['gone']);
     expect(left.map((row: Json) => row.id)).toEqual([alive]);

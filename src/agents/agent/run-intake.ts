@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { hardStopOver } from '../../identity/index.js';
 import type { Actor } from '../../platform/access/actor.js';
-import { Database, type UnitOfWork } from '../../platform/database/database.js';
+import { Database, RequestLost, type UnitOfWork } from '../../platform/database/database.js';
 import { type KeyedRequest, keyedRequest } from '../../platform/database/keyed-request.js';
 import { storable } from '../../platform/database/storable.js';
 import type { NewAttachment } from '../attachments/attachments.service.js';
@@ -54,7 +54,8 @@ export class RunIntake {
   /**
    * The first run of a new chat, together with the chat and in one statement; where this process has room for it, it has
    * begun with that. False, and nothing is done, when a chat with that id is there; or, with `unlessStopped`, when a hard
-   * stop stands over its place. `answer` is kept for repetitions of the request, if that has an `Idempotency-Key`.
+   * stop stands over its place. `answer` is kept for repetitions of the request, if that has an `Idempotency-Key`. Throws
+   * where another process has taken the request over.
    */
   async begin(chat: Chat, run: NewRun, answer: object, { unlessStopped = false } = {}): Promise<boolean> {
     const request = keyedRequest();
@@ -71,11 +72,21 @@ export class RunIntake {
     } finally {
       if (!begun) place?.free();
     }
-    if (!begun) return false;
+    if (!begun) {
+      if (request) await this.requireHeld(request);
+      return false;
+    }
     request?.committed();
     if (place) place.begin(begun);
     else this.queue.tellDue();
     return true;
+  }
+
+  private async requireHeld(request: KeyedRequest): Promise<void> {
+    const { rows } = await sql<{ held: boolean }>`select ${request.isHeld} as held`.execute(
+      this.database.tables(),
+    );
+    if (!rows[0]?.held) throw new RequestLost();
   }
 
   private written(

@@ -62,6 +62,27 @@ it('cuts long texts, and leaves out what is large all the same', () => {
   expect(redact(null, many)).toEqual({ left_out: expect.stringMatching(/^\d+ bytes$/) });
 });
 
+it('looks at no more values than it can show', () => {
+  let looked = 0;
+  const item = {
+    get name() {
+      looked++;
+      return 'x';
+    },
+  };
+  const tooMany = { left_out: 'more than 8192 values' };
+  expect(redact(null, Array(90_000).fill(item))).toEqual(tooMany);
+  expect(looked).toBe(0);
+  expect(redact(null, Array(100).fill(Array(90).fill(item)))).toEqual(tooMany);
+  expect(looked).toBeLessThan(8_192);
+});
+
+it('cuts long names', () => {
+  expect(redact(null, { ['k'.repeat(3_000)]: 1 })).toEqual({
+    [`${'k'.repeat(2_000)}… (1000 characters more)`]: 1,
+  });
+});
+
 it('keeps what PostgreSQL cannot store out of texts', () => {
   expect(redact(null, ['a\0b', '\ud800'])).toEqual(['a\ufffdb', '\ufffd']);
   expect(redact(null, { 'a\0': 1 })).toEqual({ 'a\ufffd': 1 });

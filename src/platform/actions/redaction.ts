@@ -6,31 +6,52 @@ const SECRET_NAME =
 const MOST_TEXT = 2_000;
 const MOST_BYTES = 16_384;
 const MOST_DEPTH = 32;
+/** More than these take more bytes than are shown, whatever they are. */
+const MOST_VALUES = 8_192;
 
 /**
  * A value as a record of it may show it: without what its shape marks as secret or what is named like one, with long
  * texts cut. What is too large even so is told by its size alone.
  */
 export function redact(shape: Shape | null, value: unknown): unknown {
-  const shown = redactValue(shape, value, 0);
+  const redaction = new Redaction();
+  const shown = redaction.of(shape, value, 0);
+  if (redaction.isTooLarge) return { left_out: `more than ${MOST_VALUES} values` };
   const bytes = Buffer.byteLength(JSON.stringify(shown) ?? '');
   return bytes > MOST_BYTES ? { left_out: `${bytes} bytes` } : shown;
 }
 
-function redactValue(shape: Shape | null, value: unknown, depth: number): unknown {
-  if (typeof value === 'string') return cutText(value);
-  if (typeof value !== 'object' || value === null) return value;
-  if (value instanceof Date) return value.toISOString();
-  if (depth > MOST_DEPTH) return '…';
-  if (Array.isArray(value)) return value.map(item => redactValue(shape, item, depth + 1));
-  const fields = shape ? fieldsOf(shape) : new Map<string, FieldSpec>();
-  return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => {
-      const spec = fields.get(name);
-      const hides = inner !== null && inner !== undefined && isSecret(name, spec, inner);
-      return [storable(name), hides ? HIDDEN : redactValue(spec?.shape?.() ?? null, inner, depth + 1)];
-    }),
-  );
+/** Of one value; looks at no more of it than can be shown. */
+class Redaction {
+  private values = 0;
+
+  get isTooLarge(): boolean {
+    return this.values > MOST_VALUES;
+  }
+
+  of(shape: Shape | null, value: unknown, depth: number): unknown {
+    this.values++;
+    if (typeof value === 'string') return cutText(value);
+    if (typeof value !== 'object' || value === null) return value;
+    if (value instanceof Date) return value.toISOString();
+    if (depth > MOST_DEPTH) return '…';
+    if (Array.isArray(value)) return this.few(value).map(item => this.of(shape, item, depth + 1));
+    const fields = shape ? fieldsOf(shape) : new Map<string, FieldSpec>();
+    return Object.fromEntries(
+      this.few(Object.entries(value)).map(([name, inner]) => {
+        const spec = fields.get(name);
+        const hides = inner !== null && inner !== undefined && isSecret(name, spec, inner);
+        return [cutText(name), hides ? HIDDEN : this.of(spec?.shape?.() ?? null, inner, depth + 1)];
+      }),
+    );
+  }
+
+  /** Those of a list or an object that are looked at: none where there are too many to show any. */
+  private few<T>(items: readonly T[]): readonly T[] {
+    if (this.values + items.length <= MOST_VALUES) return items;
+    this.values = MOST_VALUES + 1;
+    return [];
+  }
 }
 
 /** The name alone decides for text only: `token: 3` is a count. */

@@ -29,6 +29,9 @@ it.each([
   ['brackets behind a text that ends in a backslash', `{"a": "\\\\", "b": ${nested(200)}}`, false],
   ['lists one after the other', `[${'[],'.repeat(1000)}[]]`, true],
   ['100,001 values', `[${'0,'.repeat(100_001)}0]`, false],
+  ['20,000 fields', `{${Array.from({ length: 20_000 }, (_, n) => `"${n}":0`).join(',')}}`, true],
+  ['20,001 fields, of several objects', `[${'{"a":0},'.repeat(20_000)}{"a":0}]`, false],
+  ['colons in a text', `["${':'.repeat(50_000)}"]`, true],
   ['commas in a text', `["${','.repeat(200_000)}"]`, true],
 ])('%s', (_, text, expected) => {
   expect(passes(text)).toBe(expected);
