@@ -243,6 +243,12 @@ export const settings = {
     asOrigins,
     [] as string[],
   ),
+  mcpWaitSeconds: setting(
+    'MCP_WAIT_SECONDS',
+    'Longest that a call over MCP waits for a run or a decision before it answers how things stand; clients give up on a call after 60 seconds, proxies perhaps sooner.',
+    asInteger(1, 55),
+    45,
+  ),
   accessTokenSeconds: setting('ACCESS_TOKEN_SECONDS', 'Life of an access token.', asInteger(30, 86400), 900),
   refreshTokenSeconds: setting(
     'REFRESH_TOKEN_SECONDS',

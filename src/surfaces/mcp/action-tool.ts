@@ -47,6 +47,7 @@ export class ActionTool implements McpTool {
   constructor(
     private readonly runner: ActionRunner,
     private readonly action: CatalogAction,
+    private readonly waitSeconds: number,
     { tool: name, toolset, hint, title, description, show = cutTexts, text }: EverydayAction,
   ) {
     const { input_schema, output_schema } = action.describe();
@@ -74,7 +75,10 @@ export class ActionTool implements McpTool {
   async call({ actor }: McpCall, input: Input): Promise<CallToolResult> {
     const run = async (given: Input): Promise<Output> => {
       const caller = ActionCaller.direct(actor, 'mcp');
-      const { output } = await this.runner.run(caller, { name: this.action.name, input: patient(given) });
+      const { output } = await this.runner.run(caller, {
+        name: this.action.name,
+        input: patient(given, this.waitSeconds),
+      });
       return output as Output;
     };
     const output = await run(input);

@@ -57,6 +57,7 @@ export class CatalogTools {
     private readonly listing: ActionListing,
     private readonly runner: ActionRunner,
     private readonly approvals: Approvals,
+    private readonly waitSeconds: number,
   ) {}
 
   list(): McpTool[] {
@@ -140,7 +141,7 @@ export class CatalogTools {
     const isAsked =
       declaration.effect === 'destructive' || ActionCaller.direct(actor, 'mcp').isToAsk(declaration);
     if (isAsked && !asked.dry_run) {
-      const checked = await this.runner.check(this.caller(actor, asked.name), callOf(asked));
+      const checked = await this.runner.check(this.caller(actor, asked.name), this.callOf(asked));
       const question = await this.unlessRefused(actor, asked, () =>
         this.approvals.ask(call, checked, dialogue),
       );
@@ -155,7 +156,7 @@ export class CatalogTools {
   }
 
   private async run(actor: Actor, asked: RunAction) {
-    return { ...(await this.runner.run(this.caller(actor, asked.name), callOf(asked))) };
+    return { ...(await this.runner.run(this.caller(actor, asked.name), this.callOf(asked))) };
   }
 
   private requireLetIn(actor: Actor, asked: RunAction, effects: readonly Effect[]): Promise<void> {
@@ -172,8 +173,12 @@ export class CatalogTools {
     try {
       return await work();
     } catch (error) {
-      throw await this.runner.refuse(this.caller(actor, asked.name), callOf(asked), error);
+      throw await this.runner.refuse(this.caller(actor, asked.name), this.callOf(asked), error);
     }
+  }
+
+  private callOf({ name, input, workspace_id: workspaceId, dry_run: dryRun }: RunAction): ActionCall {
+    return { name, input: patient(input, this.waitSeconds), workspaceId, dryRun };
   }
 
   /** The caller as which `name` is run, or rehearsed: its person is asked before it gets here. */
@@ -182,14 +187,7 @@ export class CatalogTools {
   }
 }
 
-const callOf = ({ name, input, workspace_id: workspaceId, dry_run: dryRun }: RunAction): ActionCall => ({
-  name,
-  input: patient(input),
-  workspaceId,
-  dryRun,
-});
-
-/** As {@link callOf}, of an input that nothing has checked yet. */
+/** A call as it came, of an input that nothing has checked yet. */
 const callNamedBy = ({ name, input, workspace_id, dry_run }: Record<string, unknown>): ActionCall => ({
   name: typeof name === 'string' ? name : '',
   input,

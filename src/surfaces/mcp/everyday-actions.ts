@@ -92,7 +92,7 @@ export const EVERYDAY_ACTIONS: readonly EverydayAction[] = [
     hint: 'read',
     title: 'Status of an agent run',
     description:
-      'Tell how a run stands, and its result once it has ended. wait=30 waits for its end that long, 45 seconds at most.',
+      'Tell how a run stands, and its result once it has ended. wait=30 waits for its end that long; ask again where it goes on.',
     show: shorterTexts,
   },
 ];

@@ -5,6 +5,7 @@ import { ActionCaller } from '../../platform/actions/action-caller.js';
 import { ActionCatalog } from '../../platform/actions/action-catalog.js';
 import { ActionListing } from '../../platform/actions/action-listing.js';
 import { ActionRunner } from '../../platform/actions/action-runner.js';
+import { Config } from '../../platform/config/config.js';
 import { problemOf } from '../../platform/http/problem.js';
 import { Toolbox, WorkspacesStore } from '../../workspaces/index.js';
 import { ActionTool } from './action-tool.js';
@@ -28,22 +29,24 @@ export class McpTools implements OnApplicationBootstrap {
     @Inject(Toolbox) private readonly toolbox: Toolbox,
     @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
     @Inject(Approvals) private readonly approvals: Approvals,
+    @Inject(Config) private readonly config: Config,
     @Inject(MCP_EXTENSION) private readonly extension: McpExtension,
   ) {}
 
   /** The catalog knows its actions once every module is initialised. */
   onApplicationBootstrap(): void {
     const { toolbox, runner, workspaces } = this;
+    const waitSeconds = this.config.mcpWaitSeconds;
     const parts = { toolbox, runner, workspaces };
     const all = [
       ...EVERYDAY_ACTIONS.map(
-        everyday => new ActionTool(this.runner, this.catalog.require(everyday.action), everyday),
+        everyday => new ActionTool(this.runner, this.catalog.require(everyday.action), waitSeconds, everyday),
       ),
       ...this.toolbox.list().flatMap(tool => {
         const everyday = EVERYDAY_TOOLS.find(({ tool: name }) => name === tool.name);
         return everyday ? [new ToolboxTool(parts, tool, everyday)] : [];
       }),
-      ...new CatalogTools(this.catalog, this.listing, this.runner, this.approvals).list(),
+      ...new CatalogTools(this.catalog, this.listing, this.runner, this.approvals, waitSeconds).list(),
       ...this.extension.tools,
     ];
     const byName = all.map((tool): [string, McpTool] => [tool.definition.name, tool]);

@@ -24,8 +24,6 @@ export const APPROVAL_PAGE = '/approvals';
 const QUESTION = 'approval';
 /** How long a person has to decide, and the client to call again. */
 const LIFE_SECONDS = 15 * 60;
-/** How long a call waits for a person who was sent to the page, before it says that they have not decided yet. */
-const PATIENCE_MS = 45_000;
 
 /** Asks the person behind a client before it destroys or exposes something: in the client where it can ask, else by a link. */
 @Injectable()
@@ -80,7 +78,7 @@ export class Approvals {
       throw new Forbidden('The person you work for did not say whether it may be done');
     if (action === 'accept' && !canFillForm(dialogue)) {
       // They went to the page; what they say there counts.
-      const limit = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(this.config.mcpWaitSeconds * 1000)]);
       return this.requests.awaitDecision(actor, question.id, limit);
     }
     if (action === 'accept' && typeof content?.allow !== 'boolean') return question;
