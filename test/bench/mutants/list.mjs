@@ -94,12 +94,7 @@ export const MUTANTS = [
     { specs: ['test/e2e/features'], tests: 'links' },
   ],
   [guard, "if (open === 'always' ||", 'if (true ||', routes('closed to callers without')],
-  [
-    guard,
-    "if (actor.credential.type !== 'session')",
-    'if (false)',
-    { specs: ['test/e2e/actions'], tests: 'what takes a sign-in is refused' },
-  ],
+  [guard, "if (actor.credential.type !== 'session')", 'if (false)', routes('is refused to a key')],
   [
     'src/workspaces/share/standing.ts',
     'if (!row.giver_organization_role) return false;',

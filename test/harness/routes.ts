@@ -1,0 +1,164 @@
+import { apiDescription } from '../../src/api-description.js';
+import type { Json } from './client.js';
+import type { Person, TestService } from './service.js';
+
+/** A route as the description has it. */
+export interface Route {
+  readonly method: string;
+  readonly path: string;
+  readonly operation: Json;
+  readonly name: string;
+}
+
+const document = await apiDescription();
+export const schemas = document.components?.schemas as Record<string, Json>;
+export const routes: readonly Route[] = Object.entries(document.paths).flatMap(([path, item]) =>
+  Object.entries(item as Record<string, Json>).map(([verb, operation]) => {
+    const method = verb.toUpperCase();
+    return { method, path, operation, name: `${method} ${path}` };
+  }),
+);
+const isPublic = ({ operation }: Route) => operation['x-public'] === true;
+/** Routes for programs with a token of their own; how they are closed is tested with the actions. */
+export const takesExecToken = ({ operation }: Route) => operation['x-exec-token'] === true;
+/** Those that want a credential of a person or of a service account. */
+export const closedRoutes = routes.filter(route => !isPublic(route) && !takesExecToken(route));
+
+/** The fields of a route's JSON body; undefined where it takes none. */
+export function bodySchemaOf({ operation }: Route): Json {
+  const schema = operation.requestBody?.content?.['application/json']?.schema;
+  return schema && schemas[schema.$ref.split('/').at(-1)];
+}
+
+/** Ids of things, by the name of the path parameter, query or body field that takes them. */
+export type Ids = Readonly<Record<string, string>>;
+
+/** One thing of each kind that has an id, all of `owner`'s; `other` is in the organization and a viewer of the workspace. */
+export async function makeThings(service: TestService, owner: Person, other: Person): Promise<Ids> {
+  const workspace = await service.workspace(owner, { visibility: 'restricted' });
+  await service.join(other, {
+    organization: owner.organizationId,
+    role: 'guest',
+    workspace,
+    workspaceRole: 'viewer',
+  });
+  await owner.client.put(`/api/workspaces/${workspace}/files/content`, {
+    path: 'notes/plan.md',
+    content: 'teh plan',
+  });
+  const sent = await owner.client.post('/api/agent/message', { workspace_id: workspace, message: 'list' });
+  const key = await owner.client.post('/api/keys', { name: 'CI' });
+  const organization_id = owner.organizationId;
+  const account = await owner.client.post('/api/service-accounts', {
+    organization_id,
+    name: 'Bot',
+    role: 'member',
+  });
+  const accountKey = await owner.client.post(`/api/service-accounts/${account.body.id}/keys`, {
+    name: 'CI',
+  });
+  const invitation = await owner.client.post(`/api/organizations/${organization_id}/invitations`, {
+    email: 'new@example.com',
+  });
+  const shared = await owner.client.post('/api/share', { workspace_id: workspace, path: 'notes/plan.md' });
+  const fileInvitation = await owner.client.post('/api/file-invitations', {
+    workspace_id: workspace,
+    path: 'notes/plan.md',
+    email: 'new@example.com',
+  });
+  await owner.client.get(`/api/agent/status/${sent.body.call_id}?wait=30`);
+  const sessions = await owner.client.get('/api/auth/sessions');
+  const ran = await owner.client.post('/api/actions/file_list/run', { workspace_id: workspace });
+  const versions = await owner.client.get(`/api/workspaces/${workspace}/files/history`);
+  const duplicate = await owner.client.post(`/api/workspaces/${workspace}/duplicate`, { name: 'Copy' });
+  const [approval] = await service.database.query<{ id: string }>(
+    `insert into approval (id, subject_kind, organization_id, workspace_id, tool, effect, requested_by, status, expires_at, created_at)
+     values (gen_random_uuid(), 'mcp_call', $1, $2, 'file_delete', 'destructive', $3, 'pending', now() + interval '1 day', now())
+     returning id`,
+    [organization_id, workspace, owner.id],
+  );
+  return {
+    approvalId: approval?.id ?? '',
+    operations: duplicate.body.operation_id,
+    version: versions.body.items[0].id,
+    sessions: sessions.body.items[0].id,
+    workspaceId: workspace,
+    workspace_id: workspace,
+    sandboxId: workspace,
+    toolName: 'bash',
+    orgId: owner.organizationId,
+    organization_id: owner.organizationId,
+    callId: sent.body.call_id,
+    messageId: sent.body.message_id,
+    chat_id: sent.body.chat_id,
+    chats: sent.body.chat_id,
+    keys: key.body.id,
+    userId: other.id,
+    user_id: other.id,
+    'service-accounts': account.body.id,
+    keyId: accountKey.body.id,
+    invitations: invitation.body.id,
+    name: 'file_write',
+    'action-runs': ran.body.run_id,
+    grants: await grantOf(service, owner),
+    share: shared.body.id,
+    'file-invitations': fileInvitation.body.id,
+  };
+}
+
+/** An application that `person` let in. */
+async function grantOf(service: TestService, person: Person): Promise<string> {
+  const [row] = await service.database.query<{ id: string }>(
+    `insert into oauth_grant (id, user_id, client_id, client_name, scopes, resources, terms, created_at, expires_at)
+     values (gen_random_uuid(), $1, 'app_x', 'X', '{read}', '{}', '{}', now(), now() + interval '1 day') returning id`,
+    [person.id],
+  );
+  return row?.id ?? '';
+}
+
+/** The value that the description gives as an example, with the ids where an id is wanted. */
+function exampleOf(schema: Json, name: string, ids: Ids): Json {
+  if (schema.$ref) return sampleBody(schemas[schema.$ref.split('/').at(-1)], ids);
+  if (schema.allOf) return exampleOf(schema.allOf[0], name, ids);
+  if (ids[name]) return ids[name];
+  return schema.example ?? schema.default ?? (schema.type === 'array' ? [] : 'text');
+}
+
+const nameOf = (schema: Json) => Object.keys(schemas).find(name => schemas[name] === schema) ?? '';
+
+/** Of several optional fields, the one that a call is made with. */
+const CHOSEN: Record<string, string> = {
+  StopRuns: 'chat_id',
+  '/api/agent/runs': 'chat_id',
+  EditQueuedMessage: 'position',
+};
+
+/** What a body takes at the least, and what a call is made with. */
+export function sampleBody(schema: Json, ids: Ids, extra: Json = {}): Json {
+  const required: string[] = schema.required ?? [];
+  const named = Object.keys(schema.properties).filter(name =>
+    ['workspace_id', 'input', CHOSEN[nameOf(schema)]].includes(name),
+  );
+  const fields = [...new Set([...required, ...named])];
+  return {
+    ...Object.fromEntries(fields.map(name => [name, exampleOf(schema.properties[name], name, ids)])),
+    ...extra,
+  };
+}
+
+/** `{id}` is an id of the collection whose name stands before it. */
+const collectionOf = (path: string, name: string) => path.split(`/{${name}}`)[0]?.split('/').at(-1) ?? '';
+
+/** Where a route is, with ids in its path and its query. */
+export function addressOf({ path, operation }: Route, ids: Ids): string {
+  const filled = path.replace(/\{(\w+)\}/g, (_, name) => ids[name] ?? ids[collectionOf(path, name)] ?? name);
+  const query = (operation.parameters ?? [])
+    .filter(
+      (parameter: Json) =>
+        parameter.in === 'query' && (parameter.required || parameter.name === CHOSEN[path]),
+    )
+    .map(
+      (parameter: Json) => `${parameter.name}=${encodeURIComponent(ids[parameter.name] ?? 'notes/plan.md')}`,
+    );
+  return query.length > 0 ? `${filled}?${query.join('&')}` : filled;
+}
