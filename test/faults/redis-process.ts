@@ -20,13 +20,14 @@ export async function freePort(): Promise<number> {
 /** A Redis of a test's own, with nothing in it. */
 export class RedisProcess {
   private constructor(
-    readonly url: string,
+    readonly port: number,
     private readonly child: ChildProcess,
     private readonly folder: string,
   ) {}
 
-  static async start(): Promise<RedisProcess> {
-    const port = await freePort();
+  /** On a port of its own, or on that of one that ended. */
+  static async start(given?: number): Promise<RedisProcess> {
+    const port = given ?? (await freePort());
     const folder = mkdtempSync(path.join(tmpdir(), 'atelier-redis-'));
     const settings = [
       '--port',
@@ -48,12 +49,25 @@ export class RedisProcess {
         if (line.includes('Ready to accept connections')) resolve();
       });
     });
-    return new RedisProcess(`redis://127.0.0.1:${port}`, child, folder);
+    return new RedisProcess(port, child, folder);
   }
 
-  async stop(): Promise<void> {
+  get url(): string {
+    return `redis://127.0.0.1:${this.port}`;
+  }
+
+  /** Ends it as a crash would, with all that it held. */
+  kill(): Promise<void> {
+    return this.end('SIGKILL');
+  }
+
+  stop(): Promise<void> {
+    return this.end('SIGTERM');
+  }
+
+  private async end(signal: NodeJS.Signals): Promise<void> {
     const exited = once(this.child, 'exit');
-    this.child.kill('SIGTERM');
+    this.child.kill(signal);
     await exited;
     rmSync(this.folder, { recursive: true, force: true });
   }

@@ -1,7 +1,7 @@
-import { OnWorkerEvent, Processor, WorkerHost } from '@nestjs/bullmq';
+import { OnWorkerEvent, Processor } from '@nestjs/bullmq';
 import { Inject } from '@nestjs/common';
-import { DelayedError, type Job } from 'bullmq';
-import { Log } from '../log/log.js';
+import type { Job } from 'bullmq';
+import { JobProcessor } from '../queue/job-processor.js';
 import { MAIL_QUEUE } from './mail.jobs.js';
 import { MailOutbox } from './mail-outbox.js';
 import type { Mail } from './mailer.js';
@@ -13,36 +13,27 @@ const backOffMs = (attempts: number) => 1000 * 4 ** (attempts - 1);
 
 /** Hands mail to the SMTP server. A mail that is settled, or in the hands of another worker, is left alone. */
 @Processor(MAIL_QUEUE, { concurrency: 4 })
-export class MailProcessor extends WorkerHost {
+export class MailProcessor extends JobProcessor<{ mail_id: string }> {
   constructor(
     @Inject(MailOutbox) private readonly outbox: MailOutbox,
     @Inject(Smtp) private readonly smtp: Smtp,
-    @Inject(Log) private readonly log: Log,
   ) {
     super();
   }
 
-  async process(job: Job<{ mail_id: string }>, token?: string): Promise<void> {
-    const again = await this.attempt(job.data.mail_id);
-    if (!again) return;
-    await job.moveToDelayed(again.getTime(), token);
-    throw new DelayedError();
-  }
-
-  /** Returns when to try again; undefined when the mail is settled. */
-  private async attempt(id: string): Promise<Date | undefined> {
+  protected async perform({ mail_id: id }: { mail_id: string }): Promise<Date | undefined> {
     const held = await this.outbox.hold(id);
     if (!held) return this.outbox.heldUntil(id);
     try {
       await this.smtp.deliver(id, held.mail);
     } catch (error) {
-      return this.failed(id, held, error as Error);
+      return this.refused(id, held, error as Error);
     }
     await this.outbox.settle(id, 'sent', null);
     return undefined;
   }
 
-  private async failed(
+  private async refused(
     id: string,
     { attempts }: { mail: Mail; attempts: number },
     error: Error,

@@ -6,12 +6,13 @@ import { ConnectionOptions, createPostgresBackend, Queue, setDefaultBackendFacto
 import { Config } from '../config/config.js';
 import { Log } from '../log/log.js';
 import { Metrics } from '../metrics/metrics.js';
+import { AcceptedJobs } from './accepted-jobs.js';
 import { JobQueue } from './job-queue.js';
 import { Outbox } from './outbox.js';
 import { QueuePool } from './queue-pool.js';
 
-/** In which jobs are counted. */
-const STATES = ['waiting', 'active', 'delayed', 'failed'] as const;
+/** In which the queue counts jobs; those that failed are counted by their rows. */
+const STATES = ['waiting', 'active', 'delayed'] as const;
 
 /** Redis where one is configured, else the database itself. */
 function queueConnection(config: Config, pool: QueuePool): ConnectionOptions {
@@ -37,8 +38,8 @@ function queueConnection(config: Config, pool: QueuePool): ConnectionOptions {
       extraOptions: { manualRegistration: true },
     }),
   ],
-  providers: [JobQueue, Outbox, QueuePool],
-  exports: [JobQueue, QueuePool],
+  providers: [AcceptedJobs, JobQueue, Outbox, QueuePool],
+  exports: [AcceptedJobs, JobQueue, QueuePool],
 })
 export class QueueModule implements OnApplicationBootstrap, OnApplicationShutdown {
   constructor(
@@ -46,6 +47,7 @@ export class QueueModule implements OnApplicationBootstrap, OnApplicationShutdow
     @Inject(BullRegistrar) private readonly registrar: BullRegistrar,
     @Inject(DiscoveryService) private readonly discovery: DiscoveryService,
     @Inject(QueuePool) private readonly pool: QueuePool,
+    @Inject(AcceptedJobs) private readonly accepted: AcceptedJobs,
     @Inject(Log) private readonly log: Log,
     @Inject(Metrics) metrics: Metrics,
   ) {
@@ -72,10 +74,12 @@ export class QueueModule implements OnApplicationBootstrap, OnApplicationShutdow
 
   private async depths() {
     const queues = this.parts().filter(part => part instanceof Queue);
+    const failed = await this.accepted.failedByQueue();
     const depths = await Promise.all(
       queues.map(async queue => {
         const counts = await queue.getJobCounts(...STATES);
-        return STATES.map(state => ({ labels: { queue: queue.name, state }, value: counts[state] ?? 0 }));
+        const depth = (state: string, value = 0) => ({ labels: { queue: queue.name, state }, value });
+        return [...STATES.map(state => depth(state, counts[state])), depth('failed', failed.get(queue.name))];
       }),
     );
     return depths.flat();

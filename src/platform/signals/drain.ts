@@ -37,7 +37,8 @@ export class Drain {
     await this.working;
   }
 
-  private wake(): void {
+  /** Looks for work, now or as soon as what is under way is done. */
+  wake(): void {
     this.wanted = true;
     this.working ??= this.empty().finally(() => {
       this.working = undefined;

@@ -1,10 +1,11 @@
-import { Processor, WorkerHost } from '@nestjs/bullmq';
-import { BeforeApplicationShutdown, Inject } from '@nestjs/common';
-import type { Job } from 'bullmq';
+import { Processor } from '@nestjs/bullmq';
+import { Inject } from '@nestjs/common';
 import { sql } from 'kysely';
 import { batchesOf, type Entry, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Database, newId } from '../../platform/database/database.js';
+import type { Attempt } from '../../platform/queue/accepted-jobs.js';
 import { FairTurns } from '../../platform/queue/fair-turns.js';
+import { JobProcessor } from '../../platform/queue/job-processor.js';
 import { JobQueue } from '../../platform/queue/job-queue.js';
 import { captureHistory } from '../history/index.js';
 import { isOver, type OperationRow, OperationsStore } from '../operations/operations.store.js';
@@ -26,6 +27,7 @@ const PROGRESS_MS = 500;
 /** Copied between two looks at whether to go on. */
 const AT_ONCE = { files: 128, bytes: 16 * 1024 * 1024 };
 const ATTEMPTS = 5;
+const FAILED = 'The copy failed; try again';
 /** Copies that one process makes at a time. */
 const COPIES_AT_ONCE = 2;
 /** Jobs that wait here for their turns, rather than in the queue, which knows no turns. */
@@ -48,8 +50,7 @@ interface Progress {
   stalledInterval: 10_000,
   maxStalledCount: 100,
 })
-export class DuplicateJobs extends WorkerHost implements BeforeApplicationShutdown {
-  private readonly stopping = new AbortController();
+export class DuplicateJobs extends JobProcessor<{ operation_id: string }> {
   private readonly turns = new FairTurns(COPIES_AT_ONCE);
 
   constructor(
@@ -61,27 +62,33 @@ export class DuplicateJobs extends WorkerHost implements BeforeApplicationShutdo
     super();
   }
 
-  beforeApplicationShutdown(): void {
-    this.stopping.abort(new Error('The service is stopping'));
-  }
-
-  async process({ data, attemptsMade }: Job<{ operation_id: string }>): Promise<void> {
-    const operation = await this.operations.find(data.operation_id);
+  protected async perform(
+    { operation_id }: { operation_id: string },
+    { failures, signal }: Attempt,
+  ): Promise<undefined> {
+    const operation = await this.operations.find(operation_id);
     if (!operation || isOver(operation)) return;
     const whose = { organizationId: operation.organization_id, personId: operation.actor_id };
     try {
-      await this.turns.take(whose, this.stopping.signal, () => this.copyAll(operation));
+      await this.turns.take(whose, signal, () => this.copyAll(operation, signal));
     } catch (error) {
-      if (error instanceof Cancelled) return this.abandon(operation, sql`status = 'cancelled'`);
+      if (error instanceof Cancelled) return this.undo(operation, sql`status = 'cancelled'`);
       // A full disk, a workspace that was deleted: no more tries will help.
       const isHopeless = error instanceof WorkspaceFsError && ['no_space', 'not_found'].includes(error.code);
-      if (this.stopping.signal.aborted || (!isHopeless && attemptsMade + 1 < ATTEMPTS)) throw error;
-      const why = error instanceof WorkspaceFsError ? error.message : 'The copy failed; try again';
-      await this.abandon(operation, sql`status = 'error', error = ${why}`);
+      if (signal.aborted || (!isHopeless && failures + 1 < ATTEMPTS)) throw error;
+      await this.fail(operation, error instanceof WorkspaceFsError ? error.message : FAILED);
     }
   }
 
-  private async copyAll({ id, source_id, target_id, visibility }: OperationRow): Promise<void> {
+  protected override async abandon({ operation_id }: { operation_id: string }): Promise<void> {
+    const operation = await this.operations.find(operation_id);
+    if (operation && !isOver(operation)) await this.fail(operation, FAILED);
+  }
+
+  private async copyAll(
+    { id, source_id, target_id, visibility }: OperationRow,
+    signal: AbortSignal,
+  ): Promise<void> {
     const [source, target] = await Promise.all([this.open(source_id), this.open(target_id)]);
     const entries = await everything(source);
     const bytes = entries.reduce((sum, { size }) => sum + size, 0);
@@ -92,7 +99,7 @@ export class DuplicateJobs extends WorkerHost implements BeforeApplicationShutdo
       sql`status = 'running', total = ${entries.length}, bytes_total = ${bytes},`,
     );
     for (const batch of batchesOf(entries, AT_ONCE)) {
-      this.stopping.signal.throwIfAborted();
+      signal.throwIfAborted();
       await copySome(source, target, batch, progress);
       if (Date.now() - progress.savedAt > PROGRESS_MS) await this.save(id, progress);
     }
@@ -119,8 +126,12 @@ export class DuplicateJobs extends WorkerHost implements BeforeApplicationShutdo
     progress.savedAt = Date.now();
   }
 
+  private fail(operation: OperationRow, why: string): Promise<undefined> {
+    return this.undo(operation, sql`status = 'error', error = ${why}`);
+  }
+
   /** Removes what was made so far. */
-  private async abandon({ id, target_id }: OperationRow, end: ReturnType<typeof sql>): Promise<void> {
+  private async undo({ id, target_id }: OperationRow, end: ReturnType<typeof sql>): Promise<undefined> {
     await this.database.transaction(async unit => {
       if (!(await this.operations.change(id, sql`${end}, finished_at = now()`, unit))) return;
       await this.jobs.enqueue(unit, removeFolder, newId(), { workspace_id: target_id });

@@ -1,9 +1,8 @@
-import { Processor, WorkerHost } from '@nestjs/bullmq';
+import { Processor } from '@nestjs/bullmq';
 import { BeforeApplicationShutdown, Inject, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
-import type { Job } from 'bullmq';
 import { Config } from '../../platform/config/config.js';
-import { Log } from '../../platform/log/log.js';
 import { Maintenance } from '../../platform/maintenance/maintenance.js';
+import { JobProcessor } from '../../platform/queue/job-processor.js';
 import { GitStore } from './git-store.js';
 import { HistoryCapture } from './history-capture.js';
 import { HISTORY_QUEUE, HistoryKeeper } from './history-keeper.js';
@@ -15,7 +14,7 @@ const TRIM_MS = 3_600_000;
 /** Brings histories up to date in the background, and keeps them from growing for ever. */
 @Processor(HISTORY_QUEUE, { lockDuration: 60_000, concurrency: 2 })
 export class HistoryJobs
-  extends WorkerHost
+  extends JobProcessor<{ workspace_id: string }>
   implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown
 {
   private starting: Promise<void> | undefined;
@@ -27,7 +26,6 @@ export class HistoryJobs
     @Inject(HistoryCapture) private readonly capture: HistoryCapture,
     @Inject(HistoryKeeper) private readonly keeper: HistoryKeeper,
     @Inject(HistoryTrim) private readonly trim: HistoryTrim,
-    @Inject(Log) private readonly log: Log,
   ) {
     super();
   }
@@ -49,8 +47,8 @@ export class HistoryJobs
     await this.starting;
   }
 
-  async process({ data }: Job<{ workspace_id: string }>): Promise<void> {
-    if ((await this.git.fault()) === null) await this.capture.upToDate(data.workspace_id);
+  protected async perform({ workspace_id }: { workspace_id: string }): Promise<undefined> {
+    if ((await this.git.fault()) === null) await this.capture.upToDate(workspace_id);
   }
 
   private async begin(): Promise<void> {

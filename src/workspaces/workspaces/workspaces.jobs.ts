@@ -1,7 +1,8 @@
-import { Processor, WorkerHost } from '@nestjs/bullmq';
+import { Processor } from '@nestjs/bullmq';
 import { Inject } from '@nestjs/common';
-import type { Job } from 'bullmq';
 import type { Feature } from '../../platform/access/policy.js';
+import type { Attempt } from '../../platform/queue/accepted-jobs.js';
+import { JobProcessor } from '../../platform/queue/job-processor.js';
 import { defineJob } from '../../platform/queue/job-queue.js';
 import { FeatureEnds } from './feature-ends.js';
 import { WorkspaceFolders } from './workspace-folders.js';
@@ -18,7 +19,7 @@ export const endFeature = defineJob<{ workspace_id: string; feature: Feature }>(
 );
 
 @Processor(WORKSPACE_QUEUE, { lockDuration: 30_000 })
-export class WorkspaceJobs extends WorkerHost {
+export class WorkspaceJobs extends JobProcessor<{ workspace_id: string; feature: Feature }> {
   constructor(
     @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
     @Inject(FeatureEnds) private readonly features: FeatureEnds,
@@ -26,8 +27,11 @@ export class WorkspaceJobs extends WorkerHost {
     super();
   }
 
-  async process({ name, data }: Job<{ workspace_id: string; feature: Feature }>): Promise<void> {
-    if (name === endFeature.name) await this.features.run(data.feature, data.workspace_id);
-    else await this.folders.remove(data.workspace_id);
+  protected async perform(
+    { workspace_id, feature }: { workspace_id: string; feature: Feature },
+    { name }: Attempt,
+  ): Promise<undefined> {
+    if (name === endFeature.name) await this.features.run(feature, workspace_id);
+    else await this.folders.remove(workspace_id);
   }
 }

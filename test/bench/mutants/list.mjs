@@ -24,6 +24,8 @@ const lost = tests => ({ specs: ['test/faults/worker-death'], tests: `PostgreSQL
 const sandboxes = 'src/workspaces/sandboxes/running-sandboxes.ts';
 const leased = { specs: ['test/e2e/sandboxes'], tests: 'sandboxes|that another process holds' };
 const processes = 'src/platform/signals/live-processes.ts';
+const jobs = 'src/platform/queue/accepted-jobs.ts';
+const losing = { specs: ['test/faults/redis-loss'], tests: 'PostgreSQL' };
 const slots = 'src/agents/models/model-slots.ts';
 const asking = { specs: ['test/e2e/model-fallback'], tests: 'one thing at a time' };
 
@@ -275,6 +277,20 @@ export const MUTANTS = [
     'where seen_at < now() - ${LOST_SECONDS}',
     'where seen_at < now() - 1000 * ${LOST_SECONDS}',
     lost('goes on after'),
+  ],
+  // Whose turn a background job is.
+  [
+    jobs,
+    'where failed_at is null\n          and (look_at',
+    'where false and failed_at is null\n          and (look_at',
+    losing,
+  ],
+  [jobs, 'where failed_at is null\n          and (look_at', 'where (look_at', losing],
+  [
+    jobs,
+    'and failed_at is null and ${isHeldByNobody}\n        returning',
+    'and failed_at is null\n        returning',
+    losing,
   ],
   // Who may ask a model.
   [slots, 'where not exists (select from process p where p.id = s.holder)\n        or', 'where', asking],

@@ -1,22 +1,19 @@
-import { OnWorkerEvent, Processor, WorkerHost } from '@nestjs/bullmq';
+import { OnWorkerEvent, Processor } from '@nestjs/bullmq';
 import { Inject } from '@nestjs/common';
 import type { Job } from 'bullmq';
-import { Log } from '../../../platform/log/log.js';
+import { JobProcessor } from '../../../platform/queue/job-processor.js';
 import { ACCOUNT_QUEUE } from './password-reset.jobs.js';
 import { PasswordResetService } from './password-reset.service.js';
 
 /** Mails links to those who asked for a new password. */
 @Processor(ACCOUNT_QUEUE, { concurrency: 2 })
-export class PasswordResetProcessor extends WorkerHost {
-  constructor(
-    @Inject(PasswordResetService) private readonly resets: PasswordResetService,
-    @Inject(Log) private readonly log: Log,
-  ) {
+export class PasswordResetProcessor extends JobProcessor<{ email: string }> {
+  constructor(@Inject(PasswordResetService) private readonly resets: PasswordResetService) {
     super();
   }
 
-  async process({ data }: Job<{ email: string }>): Promise<void> {
-    await this.resets.mailLink(data.email);
+  protected async perform({ email }: { email: string }): Promise<undefined> {
+    await this.resets.mailLink(email);
   }
 
   @OnWorkerEvent('failed')

@@ -11,6 +11,7 @@ import { Sandboxes } from './20261121-sandboxes.js';
 import { Sharing } from './20261121-share.js';
 import { SignIn } from './20261121-sign-in.js';
 import { Tenancy } from './20261121-tenancy.js';
+import { AcceptedJobsTable } from './20261122-accepted-jobs.js';
 import { Approvals } from './20261122-approvals.js';
 import { AttachmentRoom } from './20261122-attachment-room.js';
 import { BackgroundScans } from './20261122-background-scans.js';
@@ -89,4 +90,5 @@ export const migrationsList = [
   { name: '20261122-device-polls', class: DevicePolls },
   { name: '20261122-refused-calls', class: RefusedCalls },
   { name: '20261122-features', class: WorkspaceFeatures },
+  { name: '20261122-accepted-jobs', class: AcceptedJobsTable },
 ];
