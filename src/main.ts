@@ -106,10 +106,21 @@ function stopWith(log: Log | undefined, error: unknown): void {
   void end().finally(() => leave(1));
 }
 
+/**
+ * A fault that nobody expected, also in a promise that nobody waits for: the process ends, as what it holds may be wrong.
+ * Others take that over as after a crash.
+ */
+function endByFault(error: unknown): void {
+  log?.error({ err: error }, 'an unexpected fault ends this process');
+  process.stderr.write('\nAtelier ended: an unexpected fault, which is in the log.\n');
+  void end().finally(() => leave(1));
+}
+
 try {
   if (command.length > 0 && !isOperatorCommand(command)) throw new CannotStart(USAGE);
   config = Config.from(isOperatorCommand(command) ? operatorEnvironment(process.env) : process.env);
   log = createLog(config);
+  process.on('uncaughtException', endByFault);
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.on(signal, () => {
       log?.info({ signal }, 'stopping');

@@ -250,6 +250,12 @@ describe('with the embedded database', () => {
 });
 
 describe('with a database of the operator', () => {
+  async function emptyDatabase(): Promise<TestDatabase> {
+    const made = await TestDatabase.createEmpty();
+    leftovers.push(() => made.drop());
+    return made;
+  }
+
   async function database(): Promise<TestDatabase> {
     const made = await TestDatabase.create();
     leftovers.push(() => made.drop());
@@ -274,6 +280,42 @@ describe('with a database of the operator', () => {
       status: 403,
       body: { detail: expect.stringMatching(/^Registration is by invitation: open the link/) },
     });
+  });
+
+  it('logs one set-up token, whichever of several processes starts first', async () => {
+    const DATABASE_URL = (await emptyDatabase()).url;
+    const ports = [await unusedPort(), await unusedPort(), await unusedPort()];
+    const DATA_DIR = folder();
+    const services = ports.map(port => start({ DATABASE_URL, DATA_DIR, PORT: `${port}`, ROLE: 'api' }));
+    await Promise.all(services.map(service => service.says(/Atelier is ready/)));
+    const tokens = await Promise.all(services.map(service => service.says(/setup_token is ([\w-]+)/)));
+    expect(new Set(tokens.map(([, token]) => token)).size).toBe(1);
+    const account = { email: 'ada@example.com', password: 'correct horse', name: 'Ada' };
+    const owners = await Promise.all(
+      ports.map((port, n) =>
+        new Client(`http://127.0.0.1:${port}`).post('/api/auth/register', {
+          ...account,
+          email: `person${n}@example.com`,
+          setup_token: tokens[n]?.[1],
+        }),
+      ),
+    );
+    expect(owners.map(({ status }) => status).sort()).toEqual([200, 403, 403]);
+  });
+
+  it('says in one sentence that an unexpected fault ends it, and takes what it has with it', async () => {
+    const faulty = 'process.on("SIGUSR2",()=>void Promise.reject(new Error("unheard of")))';
+    const service = start({
+      DATABASE_URL: (await database()).url,
+      DATA_DIR: folder(),
+      PORT: `${await unusedPort()}`,
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(faulty)}`,
+    });
+    await service.says(/Atelier is ready/);
+    service.child.kill('SIGUSR2');
+    expect(await service.exited).toBe(1);
+    expect(service.output).toMatch(/"level":"error".*unheard of.*an unexpected fault ends this process/);
+    expect(service.output).toContain('Atelier ended: an unexpected fault, which is in the log.');
   });
 
   it('says in one sentence that the port is in use', async () => {

@@ -8,9 +8,18 @@ export class TestDatabase {
     private readonly name: string,
   ) {}
 
-  static async create(): Promise<TestDatabase> {
+  static create(): Promise<TestDatabase> {
+    return TestDatabase.from('atelier_template');
+  }
+
+  /** As an operator makes it: with nothing in it. */
+  static createEmpty(): Promise<TestDatabase> {
+    return TestDatabase.from('template0');
+  }
+
+  private static async from(template: string): Promise<TestDatabase> {
     const name = `test_${randomBytes(6).toString('hex')}`;
-    await administer(`create database ${name} template atelier_template`);
+    await administer(`create database ${name} template ${template}`);
     const url = new URL(templateUrl());
     url.pathname = `/${name}`;
     return new TestDatabase(url.href, name);
