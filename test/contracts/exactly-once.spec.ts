@@ -280,6 +280,43 @@ it.each([
   );
 });
 
+it('a message that is repeated while its process stands still is answered alike, and begins one run', async () => {
+  const chat_id = randomUUID();
+  const send = keyed({ path: '/api/agent/message', body: { ...message('list'), chat_id } });
+  const taken = 'update idempotent_request set holder = gen_random_uuid() where answer is null';
+  const { status, body } = await losingItsHold(send, () => service.database.query(taken));
+  expect([status, body.detail]).toEqual([409, expect.stringContaining('is being carried out')]);
+  // The one who has it was lost, too.
+  await service.database.query(
+    "update idempotent_request set leased_until = now() - interval '1 second' where answer is null",
+  );
+  const first = await send();
+  expect([first.status, first.body.chat_id]).toEqual([200, chat_id]);
+  expect((await send()).body).toEqual(first.body);
+  expect(await service.database.query('select 1 from run where chat_id = $1', [chat_id])).toHaveLength(1);
+});
+
+it.each([
+  ['/api/agent/message', () => ({ ...message('list'), delivery: 'reject' })],
+  ['/api/agent', () => ({ workspace_id: workspace })],
+])(
+  'POST %s that wakes after its repetition was answered is not refused for what that did',
+  async (path, body) => {
+    const chat_id = randomUUID();
+    const send = keyed({ path, body: { ...body(), chat_id } });
+    let repeated: Answer<Json> | undefined;
+    const { status, body: answer } = await losingItsHold(send, async () => {
+      await service.database.query(
+        "update idempotent_request set leased_until = now() - interval '1 second' where answer is null",
+      );
+      repeated = await send();
+    });
+    expect(repeated?.status).toBe(200);
+    expect([status, answer.detail]).toEqual([409, expect.stringContaining('is being carried out')]);
+    expect((await send()).body).toEqual(repeated?.body);
+  },
+);
+
 it('the answer that was committed stays, and is given instead of a later one', async () => {
   const [lookup, fingerprint] = [randomBytes(32), randomBytes(32)];
   const question = { credentialId: randomUUID(), lookup, fingerprint, commitsAnswer: true };
@@ -294,6 +331,21 @@ it('the answer that was committed stays, and is given instead of a later one', a
 function keyed({ path, body, client = ada.client }: Call): () => Promise<Answer<Json>> {
   const caller = client.with({ 'idempotency-key': randomUUID() });
   return () => caller.post(path, body);
+}
+
+/** Sends a request whose process stands still once it was let in, while `work` goes on. */
+async function losingItsHold(
+  send: () => Promise<Answer<Json>>,
+  work: () => Promise<unknown>,
+): Promise<Answer<Json>> {
+  const enter = ledger.enter.bind(ledger);
+  ledger.enter = async question => {
+    ledger.enter = enter;
+    const standing = await enter(question);
+    await work();
+    return standing;
+  };
+  return send();
 }
 
 /** How often a request with a key was let in to run, from now on. */

@@ -4,6 +4,9 @@ import type { IdempotencySeal, StoredAnswer } from './idempotency-vault.js';
 
 export const KEPT_HOURS = 24;
 export const MAX_ANSWER_BYTES = 1024 * 1024;
+export const LOST_DETAIL =
+  'A repetition of this request is being carried out; send it again to get its answer';
+export const LOST_HEADERS = { 'retry-after': '1' };
 
 /** How a route with an `Idempotency-Key` stands to the database. */
 export interface Outcome {
@@ -63,6 +66,15 @@ export class Exchange implements KeyedRequest {
     );
   }
 
+  /**
+   * What the request gets instead of a refusal, where a repetition has taken it over meanwhile: it may be refused for what
+   * the repetition did, or was not let do anything.
+   */
+  lost(refusal: StoredAnswer | undefined): StoredAnswer | undefined {
+    if (!this.outcome.commitsAnswer || !refusal || refusal.status < 400) return undefined;
+    return problem(LOST_DETAIL, LOST_HEADERS);
+  }
+
   /** What a repetition gets where the request failed outside a transaction. */
   failedMidway(): StoredAnswer {
     return problem(unknownOutcome('failed on its way', this.outcome));
@@ -84,7 +96,7 @@ export function unknownOutcome(what: string, { evidence }: Outcome): string {
   return `The first request with this Idempotency-Key ${what}, and whether it was carried out is not known; ${evidence}, then send a new key to do it again`;
 }
 
-function problem(detail: string): StoredAnswer {
-  const headers = { 'content-type': 'application/json; charset=utf-8' };
+function problem(detail: string, more: Record<string, string> = {}): StoredAnswer {
+  const headers = { 'content-type': 'application/json; charset=utf-8', ...more };
   return { status: 409, headers, body: Buffer.from(JSON.stringify({ detail })) };
 }

@@ -71,11 +71,14 @@ export class IdempotencyLedger implements OnApplicationShutdown {
     return { state: 'running' };
   }
 
-  /** Keeps the answer for repetitions, unless another was committed with the work, which is then returned. */
-  async answer(holder: string, answer: Buffer): Promise<Buffer | undefined> {
+  /**
+   * Keeps the answer for repetitions, unless another was committed with the work, which is then returned; or `lost`, where
+   * the request is not held any more.
+   */
+  async answer(holder: string, answer: Buffer): Promise<Buffer | 'lost' | undefined> {
     this.drop(holder);
     const { rows } = await keeping(holder, answer).execute(this.database.tables());
-    return rows.length > 0 ? undefined : this.committed(holder);
+    return rows.length > 0 ? undefined : ((await this.committed(holder)) ?? 'lost');
   }
 
   /**

@@ -3,7 +3,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Actor } from '../access/actor.js';
 import { RequestLost } from '../database/database.js';
 import { Log } from '../log/log.js';
-import { Exchange, MAX_ANSWER_BYTES, type Outcome, unknownOutcome } from './idempotency-exchange.js';
+import {
+  Exchange,
+  LOST_DETAIL,
+  LOST_HEADERS,
+  MAX_ANSWER_BYTES,
+  type Outcome,
+  unknownOutcome,
+} from './idempotency-exchange.js';
 import { IdempotencyLedger } from './idempotency-ledger.js';
 import { IdempotencyVault, StoredAnswer } from './idempotency-vault.js';
 import { BadRequest, Conflict, Invalid, translateErrors } from './problem.js';
@@ -12,13 +19,7 @@ import { targetOf } from './request-target.js';
 export const IDEMPOTENCY_KEY = 'Idempotency-Key';
 const KEY = /^[\x20-\x7e]{1,255}$/;
 
-translateErrors(
-  RequestLost,
-  () =>
-    new Conflict('A repetition of this request is being carried out; send it again to get its answer', {
-      'retry-after': '1',
-    }),
-);
+translateErrors(RequestLost, () => new Conflict(LOST_DETAIL, LOST_HEADERS));
 
 /** What an answer says besides its body; the rest belongs to the connection or to the one request. */
 const KEPT_HEADERS = [
@@ -148,6 +149,7 @@ export class Idempotency {
       const committed = answer
         ? await this.ledger.answer(holder, seal.close(answer))
         : await this.ledger.release(holder);
+      if (committed === 'lost') return exchange.lost(answer);
       return committed && seal.open(committed);
     } catch (error) {
       this.log.error({ err: error }, 'the answer to a request with an Idempotency-Key could not be kept');
