@@ -33,6 +33,10 @@ export class ServiceProcess {
     return started;
   }
 
+  get isRunning(): boolean {
+    return this.child.exitCode === null && this.child.signalCode === null;
+  }
+
   /** What it holds in memory, in bytes. */
   get memory(): number {
     const [, kibibytes] =
@@ -48,7 +52,7 @@ export class ServiceProcess {
 
   /** Asks it to end; returns its exit code. */
   async stop(): Promise<number | null> {
-    if (this.child.exitCode === null && this.child.signalCode === null) {
+    if (this.isRunning) {
       this.child.kill('SIGTERM');
       await this.exited;
     }

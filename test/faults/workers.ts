@@ -15,6 +15,11 @@ export class Workers {
     return started;
   };
 
+  /** Ends them as crashes would. */
+  async kill(): Promise<void> {
+    await Promise.all(this.running.splice(0).map(one => one.kill()));
+  }
+
   async stop(): Promise<void> {
     await Promise.all(this.running.splice(0).map(one => one.stop()));
   }

@@ -9,7 +9,7 @@ import {
 } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-type Mode = 'pass' | 'swallow' | 'refuse';
+type Mode = 'pass' | 'swallow' | 'deafen' | 'refuse';
 
 interface Link {
   readonly client: Socket;
@@ -23,6 +23,9 @@ interface Link {
 export class FaultyProxy {
   private mode: Mode = 'pass';
   private delayMs = 0;
+  /** Of how many bytes that the server sends one arrives changed; 0: of none. */
+  private changedOf = 0;
+  private sent = 0;
   private readonly links = new Set<Link>();
 
   private constructor(
@@ -58,14 +61,21 @@ export class FaultyProxy {
 
   /** As a good network; what was open while packets were lost is reset. */
   pass(): void {
-    if (this.mode === 'swallow') this.reset();
+    if (this.mode === 'swallow' || this.mode === 'deafen') this.reset();
+    if (this.changedOf > 0) this.reset();
     this.mode = 'pass';
     this.delayMs = 0;
+    this.changedOf = 0;
   }
 
   /** Connections are accepted and stay open; nothing goes through any more, in either direction. */
   swallow(): void {
     this.mode = 'swallow';
+  }
+
+  /** What clients send arrives; the answers do not. */
+  deafen(): void {
+    this.mode = 'deafen';
   }
 
   /** New connections are reset at once; open ones live on. */
@@ -76,6 +86,11 @@ export class FaultyProxy {
   /** Each piece of data arrives so much later. */
   delay(milliseconds: number): void {
     this.delayMs = milliseconds;
+  }
+
+  /** One of so many bytes that the server sends arrives as another. */
+  corrupt(oneOf: number): void {
+    this.changedOf = oneOf;
   }
 
   /** Ends all open connections in an orderly way (FIN). */
@@ -115,7 +130,8 @@ export class FaultyProxy {
   private forward(link: Link, from: Socket, to: Socket): void {
     let order = Promise.resolve();
     from.on('data', data => {
-      if (this.mode === 'swallow') return;
+      if (this.mode === 'swallow' || (this.mode === 'deafen' && from === link.server)) return;
+      if (from === link.server) this.change(data);
       if (this.delayMs === 0) {
         order = order.then(() => void to.write(data));
         return;
@@ -126,6 +142,12 @@ export class FaultyProxy {
     from.on('error', () => this.passOn(link, socket => socket.destroy()));
     from.on('close', () => this.passOn(link, socket => socket.destroy()));
     from.on('end', () => this.passOn(link, () => order.then(() => to.end())));
+  }
+
+  private change(data: Buffer): void {
+    if (this.changedOf === 0) return;
+    for (let at = 0; at < data.length; at++)
+      if (++this.sent % this.changedOf === 0) data.writeUInt8(data.readUInt8(at) ^ 0x55, at);
   }
 
   /** The other side learns of an end, unless packets are swallowed. */
