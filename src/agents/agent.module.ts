@@ -32,12 +32,16 @@ import { SteersStore } from './agent/steers.store.js';
 import { StepCaller } from './agent/step-caller.js';
 import { ToolGateway } from './agent/tool-gateway.js';
 import { WorkspaceRuns } from './agent/workspace-runs.js';
+import { ApprovalAccess } from './approvals/approval-access.js';
 import { ApprovalPolicies } from './approvals/approval-policies.js';
 import { ApprovalPoliciesService } from './approvals/approval-policies.service.js';
 import { ApprovalRequests } from './approvals/approval-requests.js';
+import { ApprovalWording } from './approvals/approval-wording.js';
 import { ApprovalsController } from './approvals/approvals.controller.js';
 import { ApprovalsService } from './approvals/approvals.service.js';
 import { ApprovalsStore } from './approvals/approvals.store.js';
+import { ApprovalPageController } from './approvals/page/approval-page.controller.js';
+import { Deciding } from './approvals/page/deciding.js';
 import { AttachmentsService } from './attachments/attachments.service.js';
 import { AttachmentsStore } from './attachments/attachments.store.js';
 import { WorkspaceBudgetsController } from './budgets/workspace-budgets.controller.js';
@@ -72,6 +76,7 @@ import { TasksStore } from './tasks/tasks.store.js';
     AgentController,
     QueueController,
     ApprovalsController,
+    ApprovalPageController,
     RunControlController,
     ChatsController,
     ModelsController,
@@ -122,6 +127,9 @@ import { TasksStore } from './tasks/tasks.store.js';
     SubagentsService,
     ApprovalsStore,
     ApprovalsService,
+    ApprovalAccess,
+    ApprovalWording,
+    Deciding,
     ApprovalPolicies,
     ApprovalPoliciesService,
     RunApprovals,
@@ -134,7 +142,7 @@ import { TasksStore } from './tasks/tasks.store.js';
     TaskIntake,
     TaskRoom,
   ],
-  exports: [SubagentsService, RunsService, ApprovalRequests],
+  exports: [SubagentsService, RunsService, ApprovalRequests, ApprovalWording],
 })
 export class AgentModule implements BeforeApplicationShutdown {
   constructor(@Inject(EventStreams) private readonly streams: EventStreams) {}

@@ -10,6 +10,7 @@ export { RunsService } from './agent/runs.service.js';
 export { AgentModule } from './agent.module.js';
 export type { Approval } from './approvals/approval.entity.js';
 export { ApprovalRequests, type CallToApprove } from './approvals/approval-requests.js';
+export { ApprovalWording } from './approvals/approval-wording.js';
 export { SubagentsService } from './subagents/subagents.service.js';
 
 export const agentEntities = [Chat, Message, Run, RunStep, ToolCall, RunEvent, Approval];

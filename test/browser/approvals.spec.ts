@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
+import { AgentClient } from '../harness/agent.js';
 import type { Json } from '../harness/client.js';
 import { startOAuthService } from '../harness/oauth.js';
 import type { Person, TestService } from '../harness/service.js';
@@ -70,6 +71,31 @@ describe.each(SCREENS)('on %s', (name, options) => {
     await page.getByRole('heading', { name: 'It is done' }).waitFor();
     await context.close();
   });
+});
+
+it.each(SCREENS)('on %s the link that a waiting run tells leads to its decision', async (name, options) => {
+  const agent = new AgentClient(ada.client);
+  const workspace_id = await service.workspace(ada, { name: 'Field notes' });
+  await ada.client.patch(`/api/workspaces/${workspace_id}/approval-policy`, { write: 'ask' });
+  const run = await agent.send(`run echo decided > ${'part-'.repeat(12)}${name}.txt`, {
+    ...{ workspace_id, model: 'atelier/demo', on_approval: 'wait', title: 'Write down what was decided' },
+  });
+  await agent.until(run, ({ event }) => event === 'approval.requested');
+  const { body } = await ada.client.get(`/api/agent/status/${run.call_id}`);
+  const { page, context } = await open(options, body.waiting_for[0].link);
+  await signIn(page, ada);
+  await page.getByRole('heading', { name: 'Bash?' }).waitFor();
+  expect(await page.getByText(`${name}.txt`).count()).toBe(1);
+  expect(await page.getByText('Field notes').count()).toBe(1);
+  await picture(page, `${name}-run`);
+  if (options.javaScriptEnabled !== false) expect(await fitsWidth(page)).toBe(true);
+  await page.getByRole('button', { name: 'Allow once' }).click();
+  await page.getByRole('heading', { name: 'You allowed it' }).waitFor();
+  await picture(page, `${name}-run-allowed`);
+  expect(await agent.ended(run)).toMatchObject({ status: 'completed', waiting_for: null });
+  await page.reload();
+  await page.getByText('The run goes on, and does it once.').waitFor();
+  await context.close();
 });
 
 it('the keyboard alone is enough', async () => {

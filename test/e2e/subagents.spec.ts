@@ -564,7 +564,14 @@ describe('a task', () => {
     // There is one worker, and it has time for another run.
     const other = await agent.run('other', fields);
     expect(other.result.response).toBe('Let in.');
-    expect((await record(sent.call_id)).state).toBe('waiting');
+    const waiting = await record(sent.call_id);
+    expect(waiting.state).toBe('waiting');
+    const [lowest] = (await record(waiting.tasks[0].call_id)).tasks;
+    expect(waiting.waiting_for).toMatchObject(
+      asked.map(({ data: { approval_id, link } }) => ({
+        ...{ approval_id, link, call_id: lowest.call_id, tool: 'write_file' },
+      })),
+    );
     for (const { data } of asked)
       await ada.client.post(`/api/agent/approvals/${data.approval_id}`, { decision: 'allow' });
     expect((await agent.ended(sent)).result.response).toBe('Told: Written.,Done.');

@@ -1,4 +1,5 @@
 import { Field } from '../../platform/http/field.js';
+import { WaitingForView } from '../approvals/approvals.dto.js';
 import { AGENT_NAME, MODEL, RUN_STATUSES, TITLE } from '../chats/chats.dto.js';
 
 export const DELIVERIES = ['queue', 'steer', 'interrupt', 'reject'] as const;
@@ -238,6 +239,13 @@ export class RunStatusView {
 
   @Field.choice('Where exactly it is', RUN_STATES)
   state: string;
+
+  @Field.object(
+    'The calls, its own and those of its tasks, that somebody has to decide about before it goes on; null where it waits for none',
+    () => WaitingForView,
+    { list: true, nullable: true },
+  )
+  waiting_for: WaitingForView[] | null;
 
   @Field.text('Why it ended', { nullable: true, example: 'end_turn' })
   stop_reason: string | null;

@@ -84,6 +84,15 @@ export const messageWithdrawn = (data: { message_id: string; call_id: string }):
   data,
 });
 
+/** What those who watch a run are told of a call that is to be approved. */
+export interface ToldOfApproval {
+  readonly summary: string;
+  /** The page on which a person decides. */
+  readonly link: string;
+  /** Without secrets. */
+  readonly input: unknown;
+}
+
 /** A call that is to be approved before it is made. */
 export interface AskedCall {
   readonly approvalId: string;
@@ -92,9 +101,17 @@ export interface AskedCall {
   readonly name: string;
   readonly effect: string;
   readonly expiresAt: Date;
+  readonly told: ToldOfApproval;
 }
 
-export const approvalRequested = ({ approvalId, call, name, effect, expiresAt }: AskedCall): NewEvent => ({
+export const approvalRequested = ({
+  approvalId,
+  call,
+  name,
+  effect,
+  expiresAt,
+  told,
+}: AskedCall): NewEvent => ({
   type: 'approval.requested',
   data: {
     approval_id: approvalId,
@@ -102,7 +119,7 @@ export const approvalRequested = ({ approvalId, call, name, effect, expiresAt }:
     step: call.step,
     tool: name,
     effect,
-    input: call.input,
+    ...told,
     expires_at: expiresAt.toISOString(),
   },
 });

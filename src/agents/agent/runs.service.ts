@@ -9,11 +9,13 @@ import type { ServerEvent } from '../../platform/http/sse.js';
 import { whileAllowed } from '../../platform/http/while-allowed.js';
 import { Signals } from '../../platform/signals/signals.js';
 import { WakeUp } from '../../platform/signals/wake-up.js';
+import { ApprovalWording } from '../approvals/approval-wording.js';
+import type { WaitingForView } from '../approvals/approvals.dto.js';
 import { ChatAccess } from '../chats/chat-access.js';
 import { RunEventsInput, RunResultView, RunStatusInput, RunStatusView, ToolOutputView } from './agent.dto.js';
 import { RunEvents } from './run-events.js';
 import { endTopic } from './run-journal.js';
-import { type RunPlace, RunsStore, type RunWithCalls } from './runs.store.js';
+import { type PendingApproval, type RunPlace, RunsStore, type RunWithCalls } from './runs.store.js';
 import type { ToolCall } from './tool-call.entity.js';
 
 /** Opens the stream of a run from after an event, until `signal` is aborted or the caller may watch no more. */
@@ -29,6 +31,7 @@ export class RunsService implements BeforeApplicationShutdown {
     @Inject(RunEvents) private readonly runEvents: RunEvents,
     @Inject(ChatAccess) private readonly access: ChatAccess,
     @Inject(Signals) private readonly signals: Signals,
+    @Inject(ApprovalWording) private readonly wording: ApprovalWording,
   ) {}
 
   @Action({
@@ -106,6 +109,7 @@ export class RunsService implements BeforeApplicationShutdown {
       chat_id,
       status,
       state,
+      waiting_for: run.waiting_for?.map(approval => this.waitingFor(approval)) ?? null,
       stop_reason,
       error,
       ...(hasResult(run) ? { result: resultOf(run) } : {}),
@@ -116,6 +120,20 @@ export class RunsService implements BeforeApplicationShutdown {
       created_at: iso(run.created_at),
       started_at: isoOrNull(run.started_at),
       finished_at: isoOrNull(run.finished_at),
+    };
+  }
+
+  private waitingFor(approval: PendingApproval): WaitingForView {
+    const { id, run_id, tool, effect, expires_at } = approval;
+    return {
+      approval_id: id,
+      call_id: String(run_id),
+      tool,
+      effect,
+      summary: this.wording.of(tool).summary,
+      deciders: this.wording.decidersOf(approval),
+      link: this.wording.linkTo(id),
+      expires_at: iso(expires_at),
     };
   }
 }

@@ -6,6 +6,7 @@ import { ExecTokens } from '../../platform/actions/exec-tokens.js';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import type { Row } from '../../platform/database/rows.js';
 import { NotFound } from '../../platform/http/problem.js';
+import type { Approval } from '../approvals/approval.entity.js';
 import { type ChatStanding, requireInChat } from '../chats/chats.store.js';
 import type { Run } from './run.entity.js';
 import type { RunEvent } from './run-event.entity.js';
@@ -38,7 +39,16 @@ const SHOWN = [
 ] as const satisfies (keyof Row<Run>)[];
 
 /** How a run stands, and its tool calls in order where it has ended. */
-export type RunWithCalls = Pick<Row<Run>, (typeof SHOWN)[number]> & { calls: Row<ToolCall>[] | null };
+export type RunWithCalls = Pick<Row<Run>, (typeof SHOWN)[number]> & {
+  calls: Row<ToolCall>[] | null;
+  waiting_for: PendingApproval[] | null;
+};
+
+/** What a run, or a task of it, waits for. */
+export type PendingApproval = Pick<
+  Row<Approval>,
+  'id' | 'run_id' | 'tool' | 'effect' | 'workspace_id' | 'requested_by' | 'expires_at'
+>;
 
 const COLUMNS = sql.raw(SHOWN.map(column => `run.${column}`).join(', '));
 
@@ -50,6 +60,19 @@ const PLACE_COLUMNS = sql.raw('run.id, run.chat_id, run.organization_id, run.wor
 /** The tool calls of a run that has ended, as a column. */
 const CALLS = sql`case when run.status <> 'pending' then (
   select coalesce(json_agg(t order by t.step, t.position), '[]') from tool_call t where t.run_id = run.id) end as calls`;
+
+/** The approvals that a run waits for, and its tasks, as a column; in the order in which they were asked for. */
+const WAITING_FOR = sql`case when run.state = 'waiting' then (
+  with recursive family as (
+    select run.id
+    union all
+    select r.id from run r join family f on r.parent_id = f.id where r.status = 'pending'
+  )
+  select json_agg(json_build_object('id', a.id, 'run_id', a.run_id, 'tool', a.tool, 'effect', a.effect, 'workspace_id',
+    a.workspace_id, 'requested_by', a.requested_by, 'expires_at', a.expires_at) order by a.id)
+  from approval a join family f on a.run_id = f.id where a.status = 'pending') end as waiting_for`;
+
+const STATUS_COLUMNS = sql`${COLUMNS}, ${CALLS}, ${WAITING_FOR}`;
 
 type WithUnit = (unit: UnitOfWork) => Promise<void>;
 
@@ -72,7 +95,7 @@ export class RunsStore {
 
   /** How a run stands, with its tool calls where it has completed. */
   async findWithCalls(id: string): Promise<RunWithCalls | undefined> {
-    const { rows } = await sql<RunWithCalls>`select ${COLUMNS}, ${CALLS} from run where id = ${id}`.execute(
+    const { rows } = await sql<RunWithCalls>`select ${STATUS_COLUMNS} from run where id = ${id}`.execute(
       this.tables(),
     );
     return rows[0];
@@ -83,7 +106,7 @@ export class RunsStore {
    * key is too low. Asked about every run that somebody waits for, so it is one query.
    */
   require(actor: Actor, permission: WorkspacePermission, id: string): Promise<RunWithCalls> {
-    return this.required<RunWithCalls>(actor, permission, id, sql`${COLUMNS}, ${CALLS}`);
+    return this.required<RunWithCalls>(actor, permission, id, STATUS_COLUMNS);
   }
 
   /** As {@link require}, where its answer and its calls, which may be large, are not wanted. */

@@ -19,6 +19,7 @@ import {
   WorkspacesStore,
 } from '../../workspaces/index.js';
 import { ApprovalPolicies, DEFAULT_POLICY } from '../approvals/approval-policies.js';
+import { ApprovalWording } from '../approvals/approval-wording.js';
 import { ApprovalsStore } from '../approvals/approvals.store.js';
 import type { PolicyWatch } from '../approvals/policy-watch.js';
 import { AgentGuide } from '../subagents/agent-guide.js';
@@ -27,6 +28,7 @@ import { requireAgent, SubagentsService } from '../subagents/subagents.service.j
 import { TaskStarter } from '../tasks/task-starter.js';
 import { TASK, taskTool } from '../tasks/task-tool.js';
 import { CallGate, type CallSubject, type GateVerdict } from './call-gate.js';
+import type { ToldOfApproval } from './new-events.js';
 import type { Run } from './run.entity.js';
 import type { PlannedCall } from './run-journal.js';
 import type { CarriedRun } from './run-queue.js';
@@ -56,6 +58,7 @@ interface Means {
   readonly policy: PolicyWatch | null;
   readonly mayHandOver: boolean;
   readonly longOutputs: LongOutputs;
+  readonly wording: ApprovalWording;
 }
 
 /**
@@ -106,6 +109,13 @@ export class RunTools {
     const { actions } = this.means;
     const isAction = call.tool === 'actions_run' && actions?.offers(call.tool) === true;
     if (isAction && this.subjectOf(call)) await actions.refuse(call.input, reason);
+  }
+
+  /** What is told of a call of `name` about which people are asked. */
+  toldOf(approvalId: string, name: string, { input }: PlannedCall): ToldOfApproval {
+    const { wording } = this.means;
+    const shown = wording.inputOf({ subject_kind: 'run_tool_call', tool: name, input });
+    return { summary: wording.of(name).summary, link: wording.linkTo(approvalId), input: shown };
   }
 
   /** What the calls of the run need. */
@@ -203,6 +213,7 @@ export class ToolGateway {
     @Inject(LongOutputs) private readonly longOutputs: LongOutputs,
     @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
     @Inject(FileAuthors) private readonly authors: FileAuthors,
+    @Inject(ApprovalWording) private readonly wording: ApprovalWording,
   ) {}
 
   async open(run: CarriedRun): Promise<RunTools> {
@@ -225,7 +236,7 @@ export class ToolGateway {
       limitOfScripts(run, guide, isFileTheirs, () => policy?.latest ?? DEFAULT_POLICY),
     );
     const shell = this.sandboxes.openShell({ caller: { kind: 'run', id }, actions: inSandbox });
-    const { longOutputs } = this;
+    const { longOutputs, wording } = this;
     const mayHandOver = this.tasks.reaches(depth);
     return new RunTools(this.toolbox, run, guide, {
       actions,
@@ -235,6 +246,7 @@ export class ToolGateway {
       policy,
       mayHandOver,
       longOutputs,
+      wording,
     });
   }
 

@@ -198,8 +198,10 @@ export class ToolRound {
     const asked: AskedCall[] = [];
     for (const call of left) {
       const subject = tools.subjectOf(call);
-      if (subject && !call.mayHaveHappened && tools.verdict(call) === 'ask')
-        asked.push({ approvalId: newId(), call, name: subject.name, effect: subject.effect, expiresAt });
+      if (!subject || call.mayHaveHappened || tools.verdict(call) !== 'ask') continue;
+      const { name, effect } = subject;
+      const approvalId = newId();
+      asked.push({ approvalId, call, name, effect, expiresAt, told: tools.toldOf(approvalId, name, call) });
     }
     if (fails) {
       await this.refuse(left, 'Not run: it needs an approval, and this run may not wait for one.');

@@ -1,9 +1,11 @@
+import { WORKSPACE_ROLES } from '../../platform/access/policy.js';
 import { EFFECTS, VERDICTS, type Verdict } from '../../platform/actions/action.js';
 import { Field } from '../../platform/http/field.js';
 import { PageInput, PageOf } from '../../platform/http/page.js';
 import { APPROVAL_SCOPES, APPROVAL_STATUSES, APPROVAL_SUBJECTS } from './approval.entity.js';
 import { EXPOSE_VERDICTS, type ExposeVerdict } from './approval-policies.js';
 
+const SUMMARY = { example: 'Delete a file or folder' };
 const POLICY_TEXT = 'auto: done at once, ask: a person is asked, deny: refused';
 
 export class ListApprovals extends PageInput {
@@ -43,6 +45,49 @@ export class DecideApproval extends ApprovalId {
   note?: string;
 }
 
+/** Who may decide about an approval. */
+export class ApprovalDecidersView {
+  @Field.choice('The roles in its workspace that may; none where one person decides', WORKSPACE_ROLES, {
+    list: true,
+    example: ['admin', 'editor'],
+  })
+  workspace_roles: string[];
+
+  @Field.id('The one person who may, or the service account whose managers may; null where roles do', {
+    nullable: true,
+  })
+  person_id: string | null;
+}
+
+const LINK = { example: 'https://atelier.example/approvals/0192f3a1-7c1e-7d4a-9b7e-3f2a5c6d7e8f' };
+
+/** A call for which a run waits until somebody has decided about it. */
+export class WaitingForView {
+  @Field.id('The approval')
+  approval_id: string;
+
+  @Field.id('The run that asks: the one that waits, or a task of it')
+  call_id: string;
+
+  @Field.text('The tool, or the action', { example: 'file_delete' })
+  tool: string;
+
+  @Field.choice('What it does to the world', EFFECTS, { example: 'destructive' })
+  effect: string;
+
+  @Field.text('What is to be done, in words', SUMMARY)
+  summary: string;
+
+  @Field.object('Who may decide', () => ApprovalDecidersView)
+  deciders: ApprovalDecidersView;
+
+  @Field.text('The page on which a person decides', LINK)
+  link: string;
+
+  @Field.time('Until when it can be decided')
+  expires_at: string;
+}
+
 export class ApprovalView {
   @Field.id('The approval')
   id: string;
@@ -68,8 +113,11 @@ export class ApprovalView {
   @Field.text('The tool, or the action', { example: 'file_delete' })
   tool: string;
 
-  @Field.choice('What it does to the world', EFFECTS)
+  @Field.choice('What it does to the world', EFFECTS, { example: 'destructive' })
   effect: string;
+
+  @Field.text('What is to be done, in words', SUMMARY)
+  summary: string;
 
   @Field.text('What a person should know before they allow it; null where it is what the tool says', {
     nullable: true,
@@ -77,7 +125,13 @@ export class ApprovalView {
   })
   consequence: string | null;
 
-  @Field.json('What it is called with', { example: { path: 'old' } })
+  @Field.object('Who may decide', () => ApprovalDecidersView)
+  deciders: ApprovalDecidersView;
+
+  @Field.text('The page on which a person decides', LINK)
+  link: string;
+
+  @Field.json('What it is called with, without secrets', { example: { path: 'old' } })
   input: unknown;
 
   @Field.id('On whose authority the call is made')

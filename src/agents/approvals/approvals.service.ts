@@ -2,18 +2,19 @@ import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { requireScope, type WorkspacePermission } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
-import { ActionCatalog } from '../../platform/actions/action-catalog.js';
 import { Subject } from '../../platform/actions/subject.js';
 import { Audit } from '../../platform/audit/audit.js';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import { iso, isoOrNull, type Row } from '../../platform/database/rows.js';
 import { Events } from '../../platform/events/events.js';
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/http/page.js';
-import { Conflict, Invalid, NotFound, unseenAs } from '../../platform/http/problem.js';
+import { Conflict, Invalid, NotFound } from '../../platform/http/problem.js';
 import { Maintenance } from '../../platform/maintenance/maintenance.js';
 import { WorkspacesStore } from '../../workspaces/index.js';
 import { ChatsStore } from '../chats/chats.store.js';
 import type { Approval } from './approval.entity.js';
+import { ApprovalAccess } from './approval-access.js';
+import { ApprovalWording } from './approval-wording.js';
 import { ApprovalId, ApprovalPage, ApprovalView, DecideApproval, ListApprovals } from './approvals.dto.js';
 import { approvalResolved } from './approvals.events.js';
 import { ApprovalsStore, type Resolution } from './approvals.store.js';
@@ -34,7 +35,8 @@ export class ApprovalsService implements OnModuleInit {
     @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
     @Inject(Events) private readonly events: Events,
     @Inject(Maintenance) private readonly maintenance: Maintenance,
-    @Inject(ActionCatalog) private readonly catalog: ActionCatalog,
+    @Inject(ApprovalAccess) private readonly access: ApprovalAccess,
+    @Inject(ApprovalWording) private readonly wording: ApprovalWording,
     @Inject(Audit) private readonly audit: Audit,
   ) {}
 
@@ -102,17 +104,22 @@ export class ApprovalsService implements OnModuleInit {
       throw new Invalid(
         `scope must be once: ${row.tool} exposes something, which is allowed one call at a time`,
       );
-    const isAllowed = decision === 'allow';
-    const resolution: Resolution = {
-      status: isAllowed ? 'allowed' : 'denied',
-      ...(isAllowed ? { scope: scope ?? 'once' } : {}),
-      note,
-      by: actor.id,
-    };
-    const audited = (unit: UnitOfWork) => this.audit.record(unit, actor, auditEntryOf(row, decision));
-    const resolved = await this.resolve(row, resolution, audited);
+    const resolved = await this.settle(actor, row, { decision, scope, note });
     if (!resolved) throw new Conflict('It was decided already, its time is over, or its run has ended');
     return resolved;
+  }
+
+  /** Writes down what somebody decided who may; undefined where it was resolved already, or its time is over. */
+  settle(
+    actor: Actor,
+    row: Row<Approval>,
+    { decision, scope = 'once', note }: Pick<DecideApproval, 'decision' | 'scope' | 'note'>,
+  ): Promise<ApprovalView | undefined> {
+    const resolution: Resolution =
+      decision === 'allow'
+        ? { status: 'allowed', scope, note, by: actor.id }
+        : { status: 'denied', note, by: actor.id };
+    return this.resolve(row, resolution, unit => this.audit.record(unit, actor, auditEntryOf(row, decision)));
   }
 
   /** Ends what nobody has decided in time. */
@@ -140,10 +147,14 @@ export class ApprovalsService implements OnModuleInit {
   }
 
   private view(row: Row<Approval>): ApprovalView {
-    return approvalView(row, this.catalog.get(row.tool)?.declaration.consequence);
+    const { summary, consequence } = this.wording.of(row.tool);
+    const [deciders, link] = [this.wording.decidersOf(row), this.wording.linkTo(row.id)];
+    return approvalView(
+      { ...row, input: this.wording.inputOf(row) },
+      { summary, consequence, deciders, link },
+    );
   }
 
-  /** What belongs to no workspace is for whoever asked. */
   @Subject('approval', 'workspace', ({ organization_id, workspace_id }: Row<Approval>) => ({
     organization_id,
     workspace_id,
@@ -151,17 +162,15 @@ export class ApprovalsService implements OnModuleInit {
   private async require(actor: Actor, permission: WorkspacePermission, id: string): Promise<Row<Approval>> {
     const row = await this.approvals.find(id);
     if (!row) throw new NotFound('No such approval');
-    const { chat_id, workspace_id, requested_by } = row;
-    const none = 'No such approval';
-    if (chat_id) await unseenAs(none, this.chats.require(actor, permission, chat_id));
-    else if (workspace_id) await unseenAs(none, this.workspaces.require(actor, permission, workspace_id));
-    else if (requested_by !== actor.id) throw new NotFound('No such approval');
-    requireScope(actor, permission);
+    await this.access.require(actor, permission, row);
     return row;
   }
 }
 
-function approvalView(row: Row<Approval>, consequence: string | undefined): ApprovalView {
+function approvalView(
+  row: Row<Approval>,
+  words: Pick<ApprovalView, 'summary' | 'consequence' | 'deciders' | 'link'>,
+): ApprovalView {
   const {
     id,
     subject_kind: subject,
@@ -182,7 +191,7 @@ function approvalView(row: Row<Approval>, consequence: string | undefined): Appr
     tool_call_id,
     tool,
     effect,
-    consequence: consequence ?? null,
+    ...words,
     input,
     requested_by,
     scope,

@@ -21,17 +21,26 @@ export function redact(shape: Shape | null, value: unknown): unknown {
   return bytes > MOST_BYTES ? { left_out: `${bytes} bytes` } : shown;
 }
 
+/** A value as a person may read it who decides about it: all of it but what its shape marks as secret or what is named like one. */
+export const withoutSecrets = (shape: Shape | null, value: unknown): unknown =>
+  new Redaction(storable, Number.POSITIVE_INFINITY).of(shape, value, 0);
+
 /** Of one value; looks at no more of it than can be shown. */
 class Redaction {
   private values = 0;
 
+  constructor(
+    private readonly text: (text: string) => string = cutText,
+    private readonly most: number = MOST_VALUES,
+  ) {}
+
   get isTooLarge(): boolean {
-    return this.values > MOST_VALUES;
+    return this.values > this.most;
   }
 
   of(shape: Shape | null, value: unknown, depth: number): unknown {
     this.values++;
-    if (typeof value === 'string') return cutText(value);
+    if (typeof value === 'string') return this.text(value);
     if (typeof value !== 'object' || value === null) return value;
     if (value instanceof Date) return value.toISOString();
     if (depth > MOST_DEPTH) return '…';
@@ -41,15 +50,15 @@ class Redaction {
       this.few(Object.entries(value)).map(([name, inner]) => {
         const spec = fields.get(name);
         const hides = inner !== null && inner !== undefined && isSecret(name, spec, inner);
-        return [cutText(name), hides ? HIDDEN : this.of(spec?.shape?.() ?? null, inner, depth + 1)];
+        return [this.text(name), hides ? HIDDEN : this.of(spec?.shape?.() ?? null, inner, depth + 1)];
       }),
     );
   }
 
   /** Those of a list or an object that are looked at: none where there are too many to show any. */
   private few<T>(items: readonly T[]): readonly T[] {
-    if (this.values + items.length <= MOST_VALUES) return items;
-    this.values = MOST_VALUES + 1;
+    if (this.values + items.length <= this.most) return items;
+    this.values = this.most + 1;
     return [];
   }
 }

@@ -3,10 +3,8 @@ import { AgentModule } from '../../agents/index.js';
 import { IdentityModule } from '../../identity/index.js';
 import { AccessTokenGuard } from '../../platform/access/credential.guard.js';
 import { WorkspacesModule } from '../../workspaces/index.js';
-import { ApprovalsController } from './approvals/approvals.controller.js';
 import { Approvals } from './approvals/approvals.js';
 import { ClientNames } from './approvals/client-names.js';
-import { Deciding } from './approvals/deciding.js';
 import { McpController } from './mcp.controller.js';
 import { McpGuard } from './mcp.guard.js';
 import { McpCompletions } from './mcp-completions.js';
@@ -39,7 +37,7 @@ export class McpModule {
     return {
       module: McpModule,
       imports: [IdentityModule, WorkspacesModule, AgentModule],
-      controllers: [McpController, ApprovalsController],
+      controllers: [McpController],
       providers: [
         McpGuard,
         McpOrigins,
@@ -54,7 +52,6 @@ export class McpModule {
         RequestMemory,
         Approvals,
         ClientNames,
-        Deciding,
         SessionEndpoint,
         SessionStream,
         SessionSubscriptions,

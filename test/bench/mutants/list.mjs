@@ -28,6 +28,9 @@ const jobs = 'src/platform/queue/accepted-jobs.ts';
 const losing = { specs: ['test/faults/redis-loss'], tests: 'PostgreSQL' };
 const slots = 'src/agents/models/model-slots.ts';
 const asking = { specs: ['test/e2e/model-fallback'], tests: 'one thing at a time' };
+const deciding = 'src/agents/approvals/page/deciding.ts';
+const approving = { specs: ['test/e2e/run-approvals'], tests: 'the page of an approval of a run' };
+const pace = { specs: ['test/e2e/oauth-device-pace'], tests: '' };
 
 export const MUTANTS = [
   // The policy.
@@ -292,6 +295,16 @@ export const MUTANTS = [
     'and failed_at is null\n        returning',
     losing,
   ],
+  // Who decides about the calls of a run, and how often a device asks.
+  [deciding, 'if (found?.mayDecide && standingOf', 'if (found && standingOf', approving],
+  [deciding, "if (status === 403) return 'looks';", "if (status !== 500) return 'looks';", approving],
+  [
+    'src/identity/oauth/store/device-polls.store.ts',
+    'coalesce(poll_seconds, ${POLL_SECONDS}) + ${SLOWER_BY_SECONDS}',
+    '${POLL_SECONDS}',
+    pace,
+  ],
+  ['src/identity/oauth/store/device-polls.store.ts', 'polled_at is null or\n', 'true or\n', pace],
   // Who may ask a model.
   [slots, 'where not exists (select from process p where p.id = s.holder)\n        or', 'where', asking],
   [slots, 'or (s.holder = ${this.processes.id} and s.id <> all', 'or (s.id <> all', asking],

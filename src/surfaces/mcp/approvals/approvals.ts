@@ -1,6 +1,11 @@
 import { type InputRequest, inputRequired } from '@modelcontextprotocol/server';
 import { Inject, Injectable } from '@nestjs/common';
-import { type Approval, ApprovalRequests, type CallToApprove } from '../../../agents/index.js';
+import {
+  type Approval,
+  ApprovalRequests,
+  ApprovalWording,
+  type CallToApprove,
+} from '../../../agents/index.js';
 import { consequenceOf, type Effect } from '../../../platform/actions/action.js';
 import type { CheckedCall } from '../../../platform/actions/action-runner.js';
 import type { CatalogAction } from '../../../platform/actions/catalog-action.js';
@@ -17,9 +22,6 @@ const WHY: Partial<Record<Effect, string>> = {
   expose: 'opens something to others or grants rights',
 };
 
-/** The page on which a person decides. */
-export const APPROVAL_PAGE = '/approvals';
-
 /** Under this name the client is asked, and answers. */
 const QUESTION = 'approval';
 /** How long a person has to decide, and the client to call again. */
@@ -31,6 +33,7 @@ export class Approvals {
   constructor(
     @Inject(ApprovalRequests) private readonly requests: ApprovalRequests,
     @Inject(ClientNames) private readonly names: ClientNames,
+    @Inject(ApprovalWording) private readonly wording: ApprovalWording,
     @Inject(Config) private readonly config: Config,
   ) {}
 
@@ -88,7 +91,7 @@ export class Approvals {
   }
 
   private async put(action: CatalogAction, question: Row<Approval>, dialogue: Dialogue): Promise<ToolAnswer> {
-    const link = `${this.config.baseUrl}${APPROVAL_PAGE}/${question.id}`;
+    const link = this.wording.linkTo(question.id);
     const wasSent = dialogue.answers[QUESTION] !== undefined && !canFillForm(dialogue);
     if (!dialogue.capabilities.elicitation || wasSent)
       return refused(

@@ -1,20 +1,18 @@
 import { type FormPlace, formHtml, signedInAs, signInFields } from '../../../platform/pages/forms.js';
 import { escapeHtml } from '../../../platform/pages/html.js';
 import { type HtmlPage, problemHtml } from '../../../platform/pages/page.js';
+import type { CallWords } from '../approval-wording.js';
 
 /** What is to be done, in the words of the person who decides. */
-export interface ToDecide {
-  readonly id: string;
-  readonly title: string;
-  readonly summary: string;
-  readonly consequence: string;
+export interface ToDecide extends CallWords {
   readonly action: string;
-  readonly workspace: string | null;
-  readonly client: string;
-  /** Whose client it is, where it is not the person's own. */
-  readonly owner: string | null;
+  /** Who asks, and where, each with what it is; null where there is none. */
+  readonly facts: readonly (readonly [string, string | null])[];
   readonly input: unknown;
-  readonly minutes: number;
+  /** How long the question is open. */
+  readonly seconds: number;
+  /** Else the person may look at it alone. */
+  readonly mayDecide: boolean;
 }
 
 export function signInPage({ address, csrf }: FormPlace, email: string, problem?: string): HtmlPage {
@@ -28,18 +26,19 @@ ${formHtml(`${address}/sign-in`, csrf, signInFields(email, problem))}`,
 
 export function decisionPage(place: FormPlace, asked: ToDecide, email: string): HtmlPage {
   const { address, csrf } = place;
-  const { title, summary, consequence, action, workspace, client, owner, input, minutes } = asked;
+  const { title, summary, consequence, action, facts, input, seconds, mayDecide } = asked;
+  const grave = consequence === null ? '' : ` <strong>${escapeHtml(consequence)}</strong>`;
+  const known = facts.filter(([, value]) => value !== null);
   return {
     title: `${title}?`,
-    body: `<p>${escapeHtml(summary)}. <strong>${escapeHtml(consequence)}</strong></p>
+    body: `<p>${escapeHtml(summary)}.${grave}</p>
 <dl class="facts">
-<dt>Asked by</dt><dd>${escapeHtml(client)}${owner ? `, of ${escapeHtml(owner)}` : ''}</dd>
-${workspace === null ? '' : `<dt>Workspace</dt><dd>${escapeHtml(workspace)}</dd>`}
+${known.map(([name, value]) => `<dt>${escapeHtml(name)}</dt><dd>${escapeHtml(String(value))}</dd>`).join('\n')}
 <dt>Action</dt><dd><code>${escapeHtml(action)}</code></dd>
 <dt>With</dt><dd><pre>${escapeHtml(JSON.stringify(input, null, 2))}</pre></dd>
 </dl>
-${formHtml(`${address}/decide`, csrf, DECISIONS)}
-<p class="aside">If you did not ask for this, do not allow it. The question is open for ${minutes} more ${minutes === 1 ? 'minute' : 'minutes'}.</p>
+${mayDecide ? formHtml(`${address}/decide`, csrf, DECISIONS) : LOOKING}
+<p class="aside">${mayDecide ? 'If this is not wanted, do not allow it. ' : ''}The question is open for ${durationOf(seconds)}.</p>
 ${signedInAs(place, email)}`,
   };
 }
@@ -57,3 +56,18 @@ const DECISIONS = `<div class="buttons">
 <button type="submit" name="decision" value="allow">Allow once</button>
 <button type="submit" name="decision" value="deny" class="quiet">Do not allow</button>
 </div>`;
+
+const LOOKING = '<p>You may see this, and not decide it: that takes the role editor in the workspace.</p>';
+
+const UNITS = [
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+] as const;
+
+/** In the largest unit of which there are at least two. */
+function durationOf(seconds: number): string {
+  const [unit, length] = UNITS.find(([, length]) => seconds >= 2 * length) ?? ['minute', 60];
+  const count = Math.max(1, Math.round(seconds / length));
+  return `${count} more ${unit}${count === 1 ? '' : 's'}`;
+}

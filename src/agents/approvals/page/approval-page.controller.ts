@@ -5,45 +5,21 @@ import { type Front, Fronts } from '../../../identity/index.js';
 import { Public } from '../../../platform/access/access.js';
 import type { Actor } from '../../../platform/access/actor.js';
 import { sendOn, sendPage } from '../../../platform/pages/page.js';
+import { APPROVAL_PAGE } from '../approval-wording.js';
 import { decisionPage, endPage, signInPage } from './approval-pages.js';
-import { APPROVAL_PAGE } from './approvals.js';
-import { Deciding, type Standing } from './deciding.js';
+import { Deciding } from './deciding.js';
+import { statusOf, wordsOn } from './standing.js';
 
 const PAGE = `${APPROVAL_PAGE}/:approvalId`;
 
-const SAID: Record<Exclude<Standing, 'open'>, { title: string; text: string; status: number }> = {
-  unknown: {
-    title: 'There is nothing to decide',
-    text: 'This link is not for this account, or what it was about is long over.',
-    status: 404,
-  },
-  expired: {
-    title: 'This is no longer open',
-    text: 'Nothing was done. If it is still wanted, you are asked again.',
-    status: 410,
-  },
-  allowed: {
-    title: 'You allowed it',
-    text: 'The program may do it once, now. You can close this page.',
-    status: 200,
-  },
-  denied: {
-    title: 'You did not allow it',
-    text: 'The program is told so. You can close this page.',
-    status: 200,
-  },
-  used: {
-    title: 'It is done',
-    text: 'You allowed it, and it was done once. You can close this page.',
-    status: 200,
-  },
-};
-
-/** Where a person sees what a client wants to do, and allows it or not: forms, no scripts. Opening the page changes nothing. */
+/**
+ * Where a person sees what an agent or a client wants to do, and allows it or not: forms, no scripts. Opening the page
+ * changes nothing.
+ */
 @Public()
 @ApiExcludeController()
 @Controller()
-export class ApprovalsController {
+export class ApprovalPageController {
   constructor(
     @Inject(Fronts) private readonly fronts: Fronts,
     @Inject(Deciding) private readonly deciding: Deciding,
@@ -69,7 +45,7 @@ export class ApprovalsController {
     return this.fronts.submit(request, reply, addressOf(request), async ({ person, address }, fields) => {
       const decision = fields.get('decision');
       if (person && (decision === 'allow' || decision === 'deny'))
-        await this.deciding.decide(person, idOf(request), decision === 'allow' ? 'allowed' : 'denied');
+        await this.deciding.decide(person, idOf(request), decision);
       sendOn(reply, address);
     });
   }
@@ -80,14 +56,13 @@ export class ApprovalsController {
   }
 
   private async tell(front: Front, person: Actor, id: string): Promise<void> {
-    const { standing, asked } = await this.deciding.look(person, id);
+    const looked = await this.deciding.look(person, id);
     const email = person.email ?? person.name;
-    if (standing === 'open' && asked) {
-      sendPage(front.reply, decisionPage(front, asked, email));
+    if (looked.standing === 'open') {
+      sendPage(front.reply, decisionPage(front, looked.asked, email));
       return;
     }
-    const said = SAID[standing === 'open' ? 'unknown' : standing];
-    sendPage(front.reply, endPage(front, said, email), said.status);
+    sendPage(front.reply, endPage(front, wordsOn(looked), email), statusOf(looked.standing));
   }
 }
 

@@ -1,0 +1,80 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { roleAllows, WORKSPACE_ROLES } from '../../platform/access/policy.js';
+import { ActionCatalog } from '../../platform/actions/action-catalog.js';
+import { withoutSecrets } from '../../platform/actions/redaction.js';
+import { Config } from '../../platform/config/config.js';
+import type { Row } from '../../platform/database/rows.js';
+import { Toolbox } from '../../workspaces/index.js';
+import type { Approval } from './approval.entity.js';
+import type { ApprovalDecidersView } from './approvals.dto.js';
+
+/** The page on which a person decides; below it, by the id of the approval. */
+export const APPROVAL_PAGE = '/approvals';
+
+const DECIDING_ROLES = WORKSPACE_ROLES.filter(role => roleAllows(role, 'approval.decide'));
+
+/** A call in the words of the person who decides about it. */
+export interface CallWords {
+  /** What people call it. */
+  readonly title: string;
+  /** What it does, as a sentence without its full stop. */
+  readonly summary: string;
+  /** What a person should know before they allow it; null where the summary says it all. */
+  readonly consequence: string | null;
+}
+
+/** What people are told of an approval, wherever they read of it: the same words, the same link, and no secrets. */
+@Injectable()
+export class ApprovalWording {
+  constructor(
+    @Inject(ActionCatalog) private readonly catalog: ActionCatalog,
+    @Inject(Toolbox) private readonly toolbox: Toolbox,
+    @Inject(Config) private readonly config: Config,
+  ) {}
+
+  /** Where a person decides about it. */
+  linkTo(approvalId: string): string {
+    return `${this.config.baseUrl}${APPROVAL_PAGE}/${approvalId}`;
+  }
+
+  /** Of an action of the catalog, or a tool. */
+  of(tool: string): CallWords {
+    const action = this.catalog.get(tool);
+    if (action) {
+      const { summary, consequence = null } = action.declaration;
+      return { title: action.title, summary, consequence };
+    }
+    const words = tool.replaceAll('_', ' ');
+    const title = words.charAt(0).toUpperCase() + words.slice(1);
+    const description = this.toolbox.find(tool)?.description ?? `Call the tool ${tool}`;
+    return { title, summary: firstSentence(description), consequence: null };
+  }
+
+  /** What a call is made with, without what is secret in it. A run calls an action by a tool that takes its name and its input. */
+  inputOf({ subject_kind, tool, input }: Pick<Row<Approval>, 'subject_kind' | 'tool' | 'input'>): unknown {
+    const shape = this.catalog.get(tool)?.declaration.input ?? this.toolbox.find(tool)?.input ?? null;
+    if (subject_kind === 'mcp_call' || !this.catalog.get(tool)) return withoutSecrets(shape, input);
+    const { input: given, ...call } = (input ?? {}) as { input?: unknown };
+    const named = withoutSecrets(null, call) as object;
+    return given === undefined ? named : { ...named, input: withoutSecrets(shape, given) };
+  }
+
+  /** As {@link inputOf}, of an action its own input alone. */
+  argumentsOf(row: Pick<Row<Approval>, 'subject_kind' | 'tool' | 'input'>): unknown {
+    const input = this.inputOf(row);
+    if (row.subject_kind === 'mcp_call' || !this.catalog.get(row.tool)) return input;
+    return (input as { input?: unknown }).input ?? {};
+  }
+
+  /** Who may decide about it: those with such a role in its workspace, or else one person. */
+  decidersOf({
+    workspace_id,
+    requested_by,
+  }: Pick<Row<Approval>, 'workspace_id' | 'requested_by'>): ApprovalDecidersView {
+    return workspace_id === null
+      ? { workspace_roles: [], person_id: requested_by }
+      : { workspace_roles: [...DECIDING_ROLES], person_id: null };
+  }
+}
+
+const firstSentence = (text: string): string => /^[^.;]*/.exec(text)?.[0] ?? text;
