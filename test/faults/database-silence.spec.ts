@@ -11,6 +11,8 @@ import { ServiceProcess } from './service-process.js';
 const PATIENCE = 300_000;
 /** Far more than anything here may take, far less than for ever. */
 const MOST_MS = 40_000;
+/** A message of a kind that there is not, in the middle of a conversation. */
+const UNKNOWN = Buffer.from('R\0\0\0\x08\0\0\0\x63', 'latin1');
 
 let ground: AgentGround;
 let service: TestService;
@@ -149,6 +151,12 @@ it(
 it(
   'a database stream that makes no sense is a lost connection',
   async () => {
+    const isTold = () =>
+      subject.lines.some(({ err }) => err?.message.includes('the server sent what is no answer'));
+    proxy.garble(UNKNOWN);
+    for (const end = performance.now() + MOST_MS; !isTold() && performance.now() < end; ) await sleep(100);
+    expect(isTold()).toBe(true);
+    await readyAgain();
     proxy.garble();
     await sleep(200);
     await readyAgain();
