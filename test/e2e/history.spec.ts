@@ -339,7 +339,13 @@ describe('versions', () => {
 
   it('of ten thousand files are one commit', async () => {
     const workspace = await service.workspace(ada);
-    await bash(workspace, 'mkdir many; cd many; for n in $(seq 10000); do echo $n > f$n; done');
+    const command = 'mkdir many; cd many; for n in $(seq 10000); do echo $n > f$n; done';
+    expect(await bash(workspace, command)).toMatchObject({ is_error: false });
+    const [{ logged }] = await service.database.query<Json>(
+      'select count(*)::int as logged from workspace_change where workspace_id = $1',
+      [workspace],
+    );
+    expect(logged).toBe(10_001);
     expect((await history(workspace, '?limit=1'))[0].kept).toBe(true);
     const [{ commits }] = await service.database.query<Json>(
       'select count(*)::int as commits from history_commit where workspace_id = $1',

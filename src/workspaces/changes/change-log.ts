@@ -3,7 +3,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database } from '../../platform/database/database.js';
 import { Signals } from '../../platform/signals/signals.js';
+import { ChangeNumbering, MELTING_MS } from './change-numbering.js';
 import type { Intent } from './intent.js';
+import { isOfWorkspace } from './of-workspace.js';
 import type { Writer } from './writer.js';
 
 export const CHANGE_KINDS = ['created', 'modified', 'deleted', 'moved'] as const;
@@ -43,8 +45,6 @@ export interface LogHead {
   readonly isUnsettled: boolean;
 }
 
-/** Writes to one path by one writer within this time are one change. */
-export const MELTING_MS = 1000;
 const AT_ONCE = 5000;
 
 export const changesTopic = (workspaceId: string): string => `changes:${workspaceId}`;
@@ -64,11 +64,14 @@ type Begun = Pick<Intent, 'id' | 'recorded'>;
 export class ChangeLog {
   private readonly recorded = new EventEmitter();
   private readonly keepers: Keeper[] = [];
+  private readonly numbering: ChangeNumbering;
 
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(Signals) private readonly signals: Signals,
-  ) {}
+  ) {
+    this.numbering = new ChangeNumbering(database);
+  }
 
   /** Calls `listener` after changes were recorded by this process. */
   onRecorded(listener: (workspaceId: string) => void): void {
@@ -163,29 +166,8 @@ export class ChangeLog {
    * Gives ids to changes into which no more writes can melt. Whoever reads does this first, so that nothing depends on
    * the process that wrote. Returns in how many milliseconds there will be more to settle; null: there is nothing open.
    */
-  async settle(workspaceId: string): Promise<number | null> {
-    const wait = await this.oldestOpen(workspaceId);
-    if (wait === null || wait > 0) return wait;
-    await this.database.transaction(async unit => {
-      const within = unit.tables();
-      await sql`insert into workspace_log (workspace_id) select id from workspace where id = ${workspaceId}
-        on conflict do nothing`.execute(within);
-      // Only with this row held are ids given out.
-      await sql`select 1 from workspace_log where workspace_id = ${workspaceId} for update`.execute(within);
-      await sql`
-        with due as (
-          select seq, row_number() over (order by seq) as n from workspace_change
-          where workspace_id = ${workspaceId} and id is null
-            and created_at <= now() - ${MELTING_MS} * interval '1 millisecond'
-        ), counted as (
-          update workspace_log set last_change = last_change + (select count(*) from due)
-          where workspace_id = ${workspaceId} returning last_change - (select count(*) from due) as base
-        )
-        update workspace_change c set id = counted.base + due.n from due, counted where c.seq = due.seq`.execute(
-        within,
-      );
-    });
-    return this.oldestOpen(workspaceId);
+  settle(workspaceId: string): Promise<number | null> {
+    return this.numbering.settle(workspaceId);
   }
 
   /** The number of the last settled change; 0 before the first. */
@@ -201,7 +183,8 @@ export class ChangeLog {
   async heads(workspaceIds: readonly string[]): Promise<Map<string, LogHead>> {
     const { rows } = await sql<{ id: string; position: number; is_unsettled: boolean }>`
       select w.id, coalesce(l.last_change, 0)::float8 as position,
-        exists (select from workspace_change c where c.workspace_id = w.id and c.id is null) as is_unsettled
+        (select c.seq from workspace_change c where c.workspace_id between w.id and w.id and c.id is null
+          order by c.workspace_id, c.seq limit 1) is not null as is_unsettled
       from unnest(${[...workspaceIds]}::uuid[]) as w (id) left join workspace_log l on l.workspace_id = w.id`.execute(
       this.database.tables(),
     );
@@ -230,19 +213,9 @@ export class ChangeLog {
   /** All changes after `seq`, settled or not, in the order they came in. */
   async since(workspaceId: string, seq: string, limit: number): Promise<LoggedChange[]> {
     const { rows } = await sql<LoggedChange>`
-      select * from workspace_change where workspace_id = ${workspaceId} and seq > ${seq}::bigint
-      order by seq limit ${limit}`.execute(this.database.tables());
+      select * from workspace_change where ${isOfWorkspace(workspaceId)} and seq > ${seq}::bigint
+      order by workspace_id, seq limit ${limit}`.execute(this.database.tables());
     return rows;
-  }
-
-  private async oldestOpen(workspaceId: string): Promise<number | null> {
-    const { rows } = await sql<{ wait: number | null }>`
-      select ceil(extract(epoch from min(created_at) + ${MELTING_MS} * interval '1 millisecond' - now()) * 1000)::float8 as wait
-      from workspace_change where workspace_id = ${workspaceId} and id is null`.execute(
-      this.database.tables(),
-    );
-    const wait = rows[0]?.wait ?? null;
-    return wait === null ? null : Math.max(0, wait);
   }
 }
 

@@ -93,12 +93,19 @@ export class SandboxWatch implements OnModuleInit, OnApplicationBootstrap {
       (error: unknown) => ({ error }),
     );
     // Also what a command wrote that failed.
-    const { changes, next } = sandbox?.runsOn()
-      ? await this.scans.advance(scan, BACKGROUND_SECONDS, true)
-      : await this.scans.settle(scan);
+    const { changes, next } = await this.end(scan, sandbox?.runsOn() ?? false);
     if (sandbox && next) await this.watchBackground(sandbox, next);
     if ('error' in outcome) throw outcome.error;
     return { result: outcome.result, changes };
+  }
+
+  private async end(scan: Scan, goesOn: boolean): Promise<Settled> {
+    try {
+      return await (goesOn ? this.scans.advance(scan, BACKGROUND_SECONDS, true) : this.scans.settle(scan));
+    } catch (error) {
+      this.scans.settleLater(scan, error);
+      throw error;
+    }
   }
 
   private async watchBackground(
@@ -145,14 +152,14 @@ export class SandboxWatch implements OnModuleInit, OnApplicationBootstrap {
     try {
       return (await this.scans.advance(scan, seconds, false)).next.scan;
     } catch (error) {
-      await this.scans.giveUp(scan, error);
+      this.scans.settleLater(scan, error);
       return undefined;
     }
   }
 
   private async finish(sandbox: LastingSandbox): Promise<void> {
     const scan = await this.stopBackground(sandbox);
-    if (scan) await this.scans.settle(scan).catch((error: unknown) => this.scans.giveUp(scan, error));
+    if (scan) await this.scans.settle(scan).catch((error: unknown) => this.scans.settleLater(scan, error));
   }
 
   private async stopBackground(sandbox: LastingSandbox): Promise<Scan | undefined> {

@@ -1,15 +1,18 @@
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, OnApplicationShutdown } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Difference, KeyedLock, Snapshot } from '#libs/workspace-fs/index.js';
 import { Config } from '../../platform/config/config.js';
 import { Database, newId } from '../../platform/database/database.js';
+import { QUERY_MS, withQueryDeadline } from '../../platform/database/deadline.js';
+import { isOutage } from '../../platform/database/outage.js';
 import { Log } from '../../platform/log/log.js';
 import { WorkspaceFolders } from '../workspaces/index.js';
 import { type Change, ChangeLog } from './change-log.js';
 import { NewestLogged } from './newest-logged.js';
+import { newestChange } from './of-workspace.js';
 import type { Writer } from './writer.js';
 
 /** A comparison that has begun: what was there before lies in a file. */
@@ -34,13 +37,17 @@ export interface Settled {
 const MOST_COMPARED = 200_000;
 /** How long after its deadline a command counts as lost, wherever it ran. */
 const GRACE_SECONDS = 120;
+/** When a comparison whose end failed is made again. */
+const LATER_MS = 2000;
 /** Far longer than it takes to enter a comparison that has begun. */
 const STRAY_MS = 10 * 60_000;
 
 /** Comparisons of what is in a workspace at two times, whose first halves outlive the process. */
 @Injectable()
-export class Scans {
+export class Scans implements OnApplicationShutdown {
   private readonly active = new Set<string>();
+  private readonly late = new Set<Scan>();
+  private timer: NodeJS.Timeout | undefined;
   /** Those who compare the same workspace see what the others have recorded. */
   private readonly recording = new KeyedLock();
 
@@ -52,6 +59,11 @@ export class Scans {
     @Inject(NewestLogged) private readonly logged: NewestLogged,
     @Inject(Log) private readonly log: Log,
   ) {}
+
+  /** What is late by then is found by the next process. */
+  onApplicationShutdown(): void {
+    clearTimeout(this.timer);
+  }
 
   /** Ends a comparison with the first half of another. */
   async advance(scan: Scan, seconds: number, background: boolean): Promise<Required<Settled>> {
@@ -70,14 +82,15 @@ export class Scans {
     this.active.add(id);
     try {
       await mkdir(this.folder, { recursive: true, mode: 0o700 });
+      // Before the tree is looked at: what is recorded from here on may be missing in the snapshot.
+      const since = await this.moment(workspaceId);
       await Snapshot.save(this.folders.pathOf({ id: workspaceId }), this.fileOf(id));
       const runId = writer.type === 'run' ? writer.id : null;
       const { rows } = await sql<Scan>`
         insert into workspace_scan
           (id, workspace_id, writer_type, writer_id, run_id, host, pid, from_seq, started_at, deadline, background)
         values (${id}, ${workspaceId}, ${writer.type}, ${writer.id}, ${runId}::uuid, ${hostname()}, ${process.pid},
-          coalesce((select max(seq) from workspace_change where workspace_id = ${workspaceId}), 0), now(),
-          now() + ${seconds + GRACE_SECONDS} * interval '1 second', ${background})
+          ${since.from_seq}, ${since.started_at}::timestamptz, now() + ${seconds + GRACE_SECONDS} * interval '1 second', ${background})
         returning *`.execute(this.database.tables());
       const [scan] = rows;
       if (!scan) throw new Error('A row that was inserted was not returned');
@@ -89,8 +102,25 @@ export class Scans {
     }
   }
 
-  /** Compares, records and forgets; all of it again where it was cut short. */
-  async settle(scan: Scan, seen?: Snapshot): Promise<Settled> {
+  private async moment(workspaceId: string): Promise<Pick<Scan, 'from_seq' | 'started_at'>> {
+    const { rows } = await sql<Pick<Scan, 'from_seq' | 'started_at'>>`
+      select ${newestChange(workspaceId)} as from_seq, now()::timestamptz(3) as started_at`.execute(
+      this.database.tables(),
+    );
+    const [row] = rows;
+    if (!row) throw new Error('A statement that gives one row gave none');
+    return row;
+  }
+
+  /**
+   * Compares, records and forgets; all of it again where it was cut short. Takes the time that background work has: what
+   * a command did is recorded whoever waits for it.
+   */
+  settle(scan: Scan, seen?: Snapshot): Promise<Settled> {
+    return withQueryDeadline(QUERY_MS, () => this.settleNow(scan, seen));
+  }
+
+  private async settleNow(scan: Scan, seen?: Snapshot): Promise<Settled> {
     const { id, workspace_id, writer_type, writer_id } = scan;
     try {
       const differences = await this.compare(scan, seen);
@@ -130,8 +160,27 @@ export class Scans {
     try {
       await this.settle(scan);
     } catch (error) {
+      if (isOutage(error)) throw error;
       await this.giveUp(scan, error);
     }
+  }
+
+  /** Has a comparison whose end failed made again, until it succeeds or can never be made. */
+  settleLater(scan: Scan, error: unknown): void {
+    this.log.warn(
+      { err: error, workspace_id: scan.workspace_id },
+      'what a command changed is recorded later',
+    );
+    this.late.add(scan);
+    this.timer ??= setTimeout(() => void this.settleLate(), LATER_MS).unref();
+  }
+
+  private async settleLate(): Promise<void> {
+    this.timer = undefined;
+    const late = [...this.late];
+    this.late.clear();
+    for (const scan of late)
+      await this.recoverOne(scan).catch((error: unknown) => this.settleLater(scan, error));
   }
 
   /** Without its first half a comparison can never be made. */

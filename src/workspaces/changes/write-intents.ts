@@ -6,6 +6,7 @@ import { isAlive } from '../../platform/maintenance/is-alive.js';
 import { LiveProcesses } from '../../platform/signals/live-processes.js';
 import { ChangeLog } from './change-log.js';
 import { type Intent, replacedPaths, type Target } from './intent.js';
+import { newestChange } from './of-workspace.js';
 import type { Writer } from './writer.js';
 
 /** An intent as its table has it. */
@@ -53,7 +54,7 @@ export class WriteIntents {
           (id, workspace_id, holder, host, pid, writer_type, writer_id, targets, from_seq, began_at)
         select ${id}::uuid, id, ${holder}::uuid, ${hostname()}, ${process.pid}, ${writer.type}, ${writer.id},
           ${JSON.stringify(targets)}::jsonb,
-          coalesce((select max(seq) from workspace_change where workspace_id = ${workspaceId}), 0), ${begun}::timestamptz
+          ${newestChange(workspaceId)}, ${begun}::timestamptz
         from workspace where id = ${workspaceId}
         returning from_seq
       )

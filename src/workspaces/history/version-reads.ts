@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database } from '../../platform/database/database.js';
 import { NotFound } from '../../platform/http/problem.js';
+import { isOfWorkspace } from '../changes/of-workspace.js';
 import type { VersionRow } from './draft.js';
 import { isAtOrBelow, versionsBeforeMoves } from './version-lineage.js';
 
@@ -22,17 +23,18 @@ export class VersionReads {
    * elsewhere are among them.
    */
   async list(workspaceId: string, { path, runId, before, limit }: VersionFilter): Promise<VersionRow[]> {
-    const page = (where: RawBuilder<unknown>) => sql`(
+    const page = (where: RawBuilder<unknown>, order = sql`seq desc`) => sql`(
       select * from file_version
-      where workspace_id = ${workspaceId} and ${where}
+      where ${where}
         and ${runId === undefined ? sql`true` : sql`run_id = ${runId}::uuid`}
         and ${before === undefined ? sql`true` : sql`seq < ${before}::bigint`}
-      order by seq desc limit ${limit})`;
+      order by ${order} limit ${limit})`;
+    const isOf = sql`workspace_id = ${workspaceId}`;
     const pages =
       path === ''
-        ? page(sql`true`)
-        : sql`${page(isAtOrBelow(sql`path`, path))}
-            union ${page(sql`seq in (${versionsBeforeMoves(workspaceId, path)})`)}`;
+        ? page(isOfWorkspace(workspaceId), sql`workspace_id desc, seq desc`)
+        : sql`${page(sql`${isOf} and ${isAtOrBelow(sql`path`, path)}`)}
+            union ${page(sql`${isOf} and seq in (${versionsBeforeMoves(workspaceId, path)})`)}`;
     const { rows } = await sql<VersionRow>`
       select * from (${pages}) as versions order by seq desc limit ${limit}`.execute(this.database.tables());
     return rows;

@@ -1,7 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database, newId, type UnitOfWork } from '../../platform/database/database.js';
-import { type LoggedChange, MELTING_MS } from '../changes/change-log.js';
+import type { LoggedChange } from '../changes/change-log.js';
+import { MELTING_MS } from '../changes/change-numbering.js';
+import { isOfWorkspace } from '../changes/of-workspace.js';
 import type { Writer } from '../changes/writer.js';
 import type { Draft, Head } from './draft.js';
 
@@ -21,10 +23,9 @@ export class VersionsStore {
 
   /** The newest change that is not in the history yet; null where there is none. */
   async newestPending(workspaceId: string): Promise<string | null> {
-    const { rows } = await sql<{ seq: string | null }>`
-      select max(seq) as seq from workspace_change where workspace_id = ${workspaceId} and not captured`.execute(
-      this.database.tables(),
-    );
+    const { rows } = await sql<{ seq: string }>`
+      select seq from workspace_change where ${isOfWorkspace(workspaceId)} and not captured
+      order by workspace_id desc, seq desc limit 1`.execute(this.database.tables());
     return rows[0]?.seq ?? null;
   }
 
@@ -32,8 +33,9 @@ export class VersionsStore {
   async isBehind(workspaceId: string, seq: string | null): Promise<boolean> {
     const { rows } = await sql<{ behind: boolean }>`
       select not exists (select from workspace_history where workspace_id = ${workspaceId} and complete)
-        or exists (select from workspace_change
-          where workspace_id = ${workspaceId} and not captured and seq <= ${seq}::bigint) as behind
+        or (select seq from workspace_change
+          where ${isOfWorkspace(workspaceId)} and not captured and seq <= ${seq}::bigint
+          order by workspace_id, seq limit 1) is not null as behind
       from workspace where id = ${workspaceId}`.execute(this.database.tables());
     return rows[0]?.behind ?? false;
   }
@@ -46,12 +48,13 @@ export class VersionsStore {
     const there = paths.map(path => sql`c.path = ${path} or starts_with(c.path, ${`${path}/`})`);
     const isAnywhere = paths.length === 0 || paths.includes('');
     return sql<boolean>`(not exists (select from workspace_history where workspace_id = ${workspaceId} and complete)
-      or exists (
-        select from workspace_change c where c.workspace_id = ${workspaceId} and not c.captured
+      or (
+        select c.seq from workspace_change c where ${isOfWorkspace(workspaceId)} and not c.captured
           and (${isAnywhere ? sql`true` : sql.join(there, sql` or `)})
           and not (c.writer_type = ${writer.type} and c.writer_id = ${writer.id} and c.id is null
             and c.created_at > now() - ${MELTING_MS} * interval '1 millisecond')
-      ))`;
+        order by workspace_id, c.seq limit 1
+      ) is not null)`;
   }
 
   /** How far it is; nobody else brings anything into it until the unit of work ends. Null: the workspace is gone. */
@@ -79,9 +82,8 @@ export class VersionsStore {
 
   async pending(unit: Queries, workspaceId: string, limit: number): Promise<LoggedChange[]> {
     const { rows } = await sql<LoggedChange>`
-      select * from workspace_change where workspace_id = ${workspaceId} and not captured order by seq limit ${limit}`.execute(
-      unit.tables(),
-    );
+      select * from workspace_change where ${isOfWorkspace(workspaceId)} and not captured
+      order by workspace_id, seq limit ${limit}`.execute(unit.tables());
     return rows;
   }
 
@@ -155,9 +157,8 @@ export class VersionsStore {
       with noted as (update workspace_history set bytes = bytes + ${bytes} where workspace_id = ${workspaceId})
       insert into history_commit (workspace_id, sha, through, committed_at)
       values (${workspaceId}, ${sha},
-        (select coalesce(max(seq), 0) from file_version where workspace_id = ${workspaceId}), now())`.execute(
-      unit.tables(),
-    );
+        coalesce((select seq from file_version where ${isOfWorkspace(workspaceId)}
+          order by workspace_id desc, seq desc limit 1), 0), now())`.execute(unit.tables());
   }
 
   /** Notes that what was there before is in the history up to a path; null: all of it. */

@@ -1,0 +1,175 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import pg from 'pg';
+import { Snapshot } from '#libs/workspace-fs/index.js';
+import type { Actor } from '../../src/platform/access/actor.js';
+import { withQueryDeadline } from '../../src/platform/database/deadline.js';
+import { ChangeLog } from '../../src/workspaces/changes/change-log.js';
+import { Scans } from '../../src/workspaces/changes/scans.js';
+import { Toolbox } from '../../src/workspaces/tools/toolbox.js';
+import type { Json } from '../harness/client.js';
+import { folderBecomes } from '../harness/folder.js';
+import { type Person, TestService } from '../harness/service.js';
+
+let service: TestService;
+let ada: Person;
+
+beforeAll(async () => {
+  // Nothing is done in the background, which would count as the cost of a command.
+  service = await TestService.start({ ROLE: 'api' });
+  ada = await service.person();
+});
+afterAll(async () => {
+  await close();
+  await service.database.drop();
+  rmSync(service.dataDir, { recursive: true, force: true });
+});
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+let closing: Promise<void> | undefined;
+function close(): Promise<void> {
+  closing ??= service.app.close();
+  return closing;
+}
+
+const folderOf = (workspace: string) => path.join(service.dataDir, 'workspaces', workspace);
+const bash = (workspace: string, command: string) =>
+  ada.client.post(`/api/workspaces/${workspace}/tools/bash`, { input: { command } });
+const logOf = async (workspace: string): Promise<string[]> => {
+  const query = 'select path from workspace_change where workspace_id = $1 order by seq';
+  return (await service.database.query<Json>(query, [workspace])).map(row => row.path);
+};
+function actor(): Actor {
+  const limits = { scopes: null, organization_id: null, workspace_ids: null, expires_at: null };
+  const { id, email } = ada;
+  return { type: 'user', id, name: 'Test', email, credential: { type: 'session', id, ...limits } };
+}
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + 60_000; !(await isSo()); await sleep(100))
+    if (Date.now() > end) throw new Error('It did not become so');
+}
+
+/** Whether a statement that adds to the log has been waiting for a lock for so many seconds. */
+async function waits(seconds: number): Promise<boolean> {
+  const rows = await service.database.query(
+    `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+       and query like '%workspace_change%' and query_start < clock_timestamp() - $1 * interval '1 second'`,
+    [seconds],
+  );
+  return rows.length > 0;
+}
+
+describe('recording what a command did', () => {
+  it('has more time than a query of a request', async () => {
+    const workspace = await service.workspace(ada);
+    const context = { actor: actor(), workspaceId: workspace, signal: new AbortController().signal };
+    const command = 'touch begun; until [ -e go ]; do sleep 0.05; done; echo x > made';
+    const tools = service.app.get(Toolbox, { strict: false });
+    const running = withQueryDeadline(4000, () => tools.run(context, 'bash', { command }));
+    const blocker = new pg.Client({ connectionString: service.database.url });
+    await blocker.connect();
+    try {
+      await folderBecomes(folderOf(workspace), names => names.includes('begun'));
+      await blocker.query('begin');
+      // What is recorded is of a workspace that is there.
+      await blocker.query('select from workspace where id = $1 for update', [workspace]);
+      writeFileSync(path.join(folderOf(workspace), 'go'), '');
+      await until(() => waits(6));
+      await blocker.query('commit');
+    } finally {
+      await blocker.end();
+    }
+    expect(await running).toMatchObject({ isError: false });
+    expect((await logOf(workspace)).sort()).toEqual(['begun', 'go', 'made']);
+  });
+
+  it('is made up for where the database was away at its end', async () => {
+    const workspace = await service.workspace(ada);
+    const changes = service.app.get(ChangeLog, { strict: false });
+    const away = Object.assign(new Error('the database is shutting down'), { code: '57P01' });
+    jest.spyOn(changes, 'record').mockRejectedValueOnce(away);
+    expect((await bash(workspace, 'echo x > made')).status).toBe(503);
+    await until(async () => (await logOf(workspace)).length > 0);
+    expect(await logOf(workspace)).toEqual(['made']);
+  });
+
+  it('leaves out what somebody recorded while its beginning was looked at', async () => {
+    const workspace = await service.workspace(ada);
+    const scans = service.app.get(Scans, { strict: false });
+    const save = Snapshot.save.bind(Snapshot);
+    jest.spyOn(Snapshot, 'save').mockImplementationOnce(async (root, file) => {
+      await save(root, file);
+      await ada.client.put(`/api/workspaces/${workspace}/files/content`, { path: 'hers', content: 'x' });
+    });
+    const scan = await scans.begin(workspace, { type: 'sandbox', id: ada.id }, 60);
+    expect((await scans.settle(scan)).changes).toEqual([]);
+    expect(await logOf(workspace)).toEqual(['hers']);
+  });
+});
+
+describe('the database', () => {
+  const COPIES = 50_000;
+  const LIMIT = 5000;
+
+  /** A log and a history of many files: those of `others` have no number yet, and are not in the history. */
+  async function fill(workspace: string, isOpen: boolean): Promise<void> {
+    await service.database.query(
+      `insert into workspace_change (workspace_id, id, path, kind, size, etag, writer_type, writer_id, captured, created_at, changed_at)
+       select $1, case when $3 then null else n end, 'old/f' || n, 'created', 1, '"x"', 'user', $2, not $3, ago, ago
+       from generate_series(1, ${COPIES}) n, (select now() - interval '1 hour' as ago) a`,
+      [workspace, ada.id, isOpen],
+    );
+    await service.database.query(
+      `insert into file_version (id, workspace_id, path, kind, size, etag, executable, blob, replaced, changed_at)
+       select gen_random_uuid(), $1, 'old/f' || n, 'created', 1, '"x"', false, repeat('a', 64), false, now()
+       from generate_series(1, ${COPIES}) n`,
+      [workspace],
+    );
+    await service.database.query(
+      `insert into workspace_log (workspace_id, last_change) values ($1, $2)
+       on conflict (workspace_id) do update set last_change = $2`,
+      [workspace, isOpen ? 0 : COPIES],
+    );
+  }
+
+  it('reads little for a command, however much there is of this workspace and of others', async () => {
+    const [workspace, others] = [await service.workspace(ada), await service.workspace(ada)];
+    expect((await ada.client.get(`/api/workspaces/${workspace}/files/history`)).status).toBe(200);
+    await fill(workspace, false);
+    await fill(others, true);
+    // What statistics say is right for the whole, and wrong for either of them.
+    await service.database.query('analyze');
+    const files = `/api/workspaces/${workspace}/files`;
+    const { body } = await bash(
+      workspace,
+      'for n in $(seq 50); do echo $n > n$n; done; mkdir old; echo x > old/f7',
+    );
+    expect(body).toMatchObject({ is_error: false });
+    await ada.client.put(`${files}/content`, { path: 'a', content: 'a' });
+    await ada.client.put(`${files}/content`, { path: 'a', content: 'of another size' });
+    expect((await ada.client.get(`${files}/history?path=old/f7`)).body.items).toHaveLength(2);
+    expect((await ada.client.get(`${files}/history?limit=60`)).body.items).toHaveLength(60);
+    const log = service.app.get(ChangeLog, { strict: false });
+    await until(async () => (await log.settle(workspace)) === null);
+    expect(await log.after(workspace, COPIES, 100)).toHaveLength(53);
+    await close();
+    expect(await rowsRead()).toBeLessThan(LIMIT);
+  });
+
+  /** Rows of the log and the history that were read so far, which the database knows when all connections are closed. */
+  async function rowsRead(): Promise<number> {
+    const others =
+      'select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()';
+    await until(async () => (await service.database.query(others)).length === 0);
+    const [{ rows }] = await service.database.query<Json>(
+      `select sum(seq_tup_read + idx_tup_fetch)::int as rows from pg_stat_user_tables
+       where relname in ('workspace_change', 'file_version')`,
+    );
+    return rows;
+  }
+});
