@@ -25,6 +25,8 @@ export interface Difference {
   type: Sighting['type'];
   size: number | null;
   etag: string | null;
+  /** Inode, size and time are as they were, and so is the entity tag: its mode was changed, or it was rewritten and its time set back. */
+  isSameTag?: boolean;
 }
 
 /** Files and folders, and the bytes of files. */
@@ -165,7 +167,10 @@ export class Snapshot {
       const before = this.sightings.get(path);
       if (before?.type === now.type) {
         if (now.type !== 'directory' && before.facts !== now.facts)
-          changes.push(differenceOf(path, 'modified', now));
+          changes.push({
+            ...differenceOf(path, 'modified', now),
+            isSameTag: identityOf(before) === identityOf(now),
+          });
         continue;
       }
       const moved = now.type === 'file' ? gone.get(identityOf(now)) : undefined;

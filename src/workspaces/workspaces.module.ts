@@ -3,6 +3,7 @@ import { Module } from '@nestjs/common';
 import { IdentityModule } from '../identity/index.js';
 import { ArchivesController } from './archives/archives.controller.js';
 import { ArchivesService } from './archives/archives.service.js';
+import { FolderZips } from './archives/folder-zips.js';
 import { ChangeLog } from './changes/change-log.js';
 import { ChangeRetention } from './changes/change-retention.js';
 import { ChangesController } from './changes/changes.controller.js';
@@ -131,6 +132,7 @@ import {
     SandboxWatch,
     WorkspaceQuota,
     ArchivesService,
+    FolderZips,
     DuplicateService,
     DuplicateJobs,
     OperationsService,

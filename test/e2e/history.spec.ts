@@ -232,6 +232,34 @@ describe('versions', () => {
     ]);
   });
 
+  it('are compared with what they were before they were moved', async () => {
+    const workspace = await service.workspace(ada);
+    const diffOf = async (version: string) =>
+      (await ada.client.get(`${files(workspace)}/history/${version}/diff`)).body;
+    await write(workspace, 'plan', 'one\ntwo\n');
+    const [plan] = await of(workspace, 'plan');
+    await bash(workspace, 'mv plan notes');
+    const [notes] = await of(workspace, 'notes');
+    expect([notes.kind, notes.previous]).toEqual(['moved', null]);
+    expect(await diffOf(notes.id)).toMatchObject({ against: plan.id, diff: '', additions: 0, deletions: 0 });
+
+    // Over another file, and what comes after it at the old path is another file too.
+    await write(workspace, 'over', 'something else\n');
+    await of(workspace, 'over');
+    const move = { from: 'notes', to: 'over', overwrite: true };
+    expect((await ada.client.post(`${files(workspace)}/move`, move)).status).toBe(200);
+    await write(workspace, 'notes', 'new notes\n');
+    const [over] = await of(workspace, 'over');
+    expect(over.kind).toBe('moved');
+    expect(await diffOf(over.id)).toMatchObject({ against: notes.id, diff: '' });
+    await write(workspace, 'over', 'one\n');
+    const [changed] = await of(workspace, 'over');
+    expect(await diffOf(changed.id)).toMatchObject({
+      against: over.id,
+      diff: '--- a/over\n+++ b/over\n@@ -1,2 +1 @@\n one\n-two\n',
+    });
+  });
+
   it('keep the conditions of a restore', async () => {
     const workspace = await service.workspace(ada);
     const etag = (await write(workspace, 'a.txt', 'one')).body.etag;

@@ -8,6 +8,7 @@ import type { Actor } from '../../src/platform/access/actor.js';
 import { withQueryDeadline } from '../../src/platform/database/deadline.js';
 import { ChangeLog } from '../../src/workspaces/changes/change-log.js';
 import { Scans } from '../../src/workspaces/changes/scans.js';
+import { SandboxesService } from '../../src/workspaces/sandboxes/sandboxes.service.js';
 import { Toolbox } from '../../src/workspaces/tools/toolbox.js';
 import type { Json } from '../harness/client.js';
 import { folderBecomes } from '../harness/folder.js';
@@ -109,6 +110,52 @@ describe('recording what a command did', () => {
     const scan = await scans.begin(workspace, { type: 'sandbox', id: ada.id }, 60);
     expect((await scans.settle(scan)).changes).toEqual([]);
     expect(await logOf(workspace)).toEqual(['hers']);
+  });
+});
+
+describe('a file that is rewritten with its size, and its time set back', () => {
+  const FORGE = 'touch -r file ref; echo bbbb > file; touch -r ref file; rm ref';
+  const later = (workspace: string) =>
+    service.database.query(
+      `update workspace_change set created_at = now() - interval '2 seconds' where workspace_id = $1`,
+      [workspace],
+    );
+  const versionsOf = async (workspace: string): Promise<Json[]> => {
+    const history = `/api/workspaces/${workspace}/files/history`;
+    const { body } = await ada.client.get(`${history}?path=file`);
+    const read = ({ id }: Json) => ada.client.get(`${history}/${id}`);
+    return (await Promise.all(body.items.map(read))).map((version: Json) => version.body);
+  };
+
+  it('has a new version, by a command of its own', async () => {
+    const workspace = await service.workspace(ada);
+    await bash(workspace, 'echo aaaa > file');
+    await later(workspace);
+    expect((await bash(workspace, FORGE)).body).toMatchObject({ is_error: false });
+    const [after, before] = await versionsOf(workspace);
+    expect([before.content, after.content]).toEqual(['aaaa\n', 'bbbb\n']);
+    expect(after.etag).toBe(before.etag);
+  });
+
+  it('has a new version, by a session in which something goes on', async () => {
+    const workspace = await service.workspace(ada);
+    const tools = service.app.get(Toolbox, { strict: false });
+    const shell = service.app
+      .get(SandboxesService, { strict: false })
+      .openShell({ caller: { kind: 'tool', id: ada.id } });
+    const context = { actor: actor(), workspaceId: workspace, signal: new AbortController().signal, shell };
+    const run = (command: string) => tools.run(context, 'bash', { command });
+    try {
+      await run('sleep 600 & echo aaaa > file');
+      await later(workspace);
+      expect(await run(FORGE)).toMatchObject({ isError: false, changed: ['file'] });
+      await later(workspace);
+      expect(await run('chmod +x file')).toMatchObject({ isError: false, changed: ['file'] });
+    } finally {
+      await shell.end();
+    }
+    const versions = await versionsOf(workspace);
+    expect(versions.map(({ content }) => content)).toEqual(['bbbb\n', 'bbbb\n', 'aaaa\n']);
   });
 });
 

@@ -14,7 +14,8 @@ import { isSmall, levelFor, nameInZip } from './zip-entries.js';
 /** A folder to be sent as a zip. */
 export interface ZippedFolder {
   readonly name: string;
-  zip(): Promise<Readable>;
+  /** @param signal aborted when nobody waits for it any more */
+  zip(signal: AbortSignal): Promise<Readable>;
 }
 
 /** Whether an entry, by its name within the folder, stays out of the zip. */

@@ -5,6 +5,7 @@ import type { Change } from './change-log.js';
 
 /** What the log of changes says last of a path. */
 interface Newest {
+  readonly seq: string;
   readonly path: string;
   readonly isGone: boolean;
   readonly etag: string | null;
@@ -14,6 +15,14 @@ interface Newest {
 interface Since {
   readonly from_seq: string;
   readonly started_at: string;
+  /** Changes up to this one are of what was there already, where that is known. */
+  readonly settled_seq?: string;
+}
+
+/** A change that was found by comparison. */
+interface Found extends Change {
+  /** Its entity tag is the same as before. */
+  readonly isSameTag?: boolean;
 }
 
 const AT_ONCE = 5000;
@@ -27,7 +36,7 @@ export class NewestLogged {
    * Leaves out those changes after which a path is as the log has it. With `since`, only what came into the log from then on
    * counts: a change of the mode alone leaves the entity tag as it was.
    */
-  async missing<C extends Change>(workspaceId: string, found: readonly C[], since?: Since): Promise<C[]> {
+  async missing<C extends Found>(workspaceId: string, found: readonly C[], since?: Since): Promise<C[]> {
     const missing: C[] = [];
     for (let at = 0; at < found.length; at += AT_ONCE) {
       const some = found.slice(at, at + AT_ONCE);
@@ -36,7 +45,7 @@ export class NewestLogged {
         some.map(({ path }) => path),
         since,
       );
-      missing.push(...some.filter(change => !isSaid(newest.get(change.path), change)));
+      missing.push(...some.filter(change => !isSaid(newest.get(change.path), change, since)));
     }
     return missing;
   }
@@ -52,7 +61,7 @@ export class NewestLogged {
       ? sql`(n.seq > ${since.from_seq}::bigint or n.changed_at >= ${since.started_at}::timestamptz)`
       : sql`true`;
     const { rows } = await sql<Newest>`
-      select p.path, n.is_gone as "isGone", n.etag
+      select p.path, n.seq, n.is_gone as "isGone", n.etag
       from jsonb_array_elements_text(${JSON.stringify(paths)}::jsonb) as p(path), lateral (
         -- Put so that only the indexes by path give these orders.
         (select c.seq, c.changed_at, c.kind = 'deleted' as is_gone, c.etag from workspace_change c
@@ -69,7 +78,10 @@ export class NewestLogged {
   }
 }
 
-function isSaid(newest: Newest | undefined, { kind, etag = null }: Change): boolean {
+function isSaid(newest: Newest | undefined, found: Found, since: Since | undefined): boolean {
   if (!newest) return false;
+  const { kind, etag = null, isSameTag = false } = found;
+  // By its entity tag it could be what was there before.
+  if (isSameTag && BigInt(newest.seq) <= BigInt(since?.settled_seq ?? 0)) return false;
   return kind === 'deleted' ? newest.isGone : !newest.isGone && newest.etag === etag;
 }

@@ -24,6 +24,8 @@ export interface Scan {
   pid: number;
   from_seq: string;
   started_at: string;
+  /** The newest change when the comparison before this one had ended. */
+  settled_seq?: string;
 }
 
 /** What a comparison found. */
@@ -74,7 +76,8 @@ export class Scans implements OnApplicationShutdown {
       await this.giveUp(next, error);
       throw error;
     });
-    return { changes, next: { scan: next, folders: seen.folders() } };
+    const { from_seq: settled_seq } = await this.moment(scan.workspace_id);
+    return { changes, next: { scan: { ...next, settled_seq }, folders: seen.folders() } };
   }
 
   async begin(workspaceId: string, writer: Writer, seconds: number, background = false): Promise<Scan> {

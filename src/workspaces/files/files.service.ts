@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream';
 import { Inject, Injectable } from '@nestjs/common';
 import {
   normalizePath,
@@ -9,8 +8,8 @@ import {
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
 import { DEFAULT_LIMIT, Page } from '../../platform/http/page.js';
-import { type ZippedFolder, zipFolder } from '../archives/zip-folder.js';
-import { WorkSlots } from '../sandboxes/work-slots.js';
+import { FolderZips } from '../archives/folder-zips.js';
+import type { ZippedFolder } from '../archives/zip-folder.js';
 import { WorkspaceFolders, WorkspacesStore } from '../workspaces/index.js';
 import { cursorAfter, pathOfCursor } from './cursor.js';
 import './file-problems.js';
@@ -26,17 +25,13 @@ import {
 
 const ABSENT = { 404: 'No such workspace or path' };
 
-/** Folders that are packed at once for one workspace. */
-const MOST_ZIPS = 8;
-
 /** What is in a workspace. The folder on disk is the truth; nothing is cached. */
 @Injectable()
 export class FilesService {
-  private readonly zips = new WorkSlots(MOST_ZIPS, 'folders of this workspace are downloaded');
-
   constructor(
     @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
     @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
+    @Inject(FolderZips) private readonly zips: FolderZips,
   ) {}
 
   @Action({
@@ -111,18 +106,8 @@ export class FilesService {
     }
     return {
       name: at.slice(at.lastIndexOf('/') + 1) || workspace.name,
-      zip: () => this.zip(workspace.id, files, at),
+      zip: signal => this.zips.open({ workspaceId: workspace.id, files, path: at, signal }),
     };
-  }
-
-  private async zip(workspaceId: string, files: WorkspaceFs, path: string): Promise<Readable> {
-    const release = await this.zips.acquire(workspaceId);
-    try {
-      return (await zipFolder(files, path)).once('close', release);
-    } catch (error) {
-      release();
-      throw error;
-    }
   }
 
   private async open(actor: Actor, id: string): Promise<WorkspaceFs> {

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { clientGone } from '../../platform/http/client-gone.js';
 import type { ZippedFolder } from '../archives/zip-folder.js';
 import { contentDisposition } from './content-disposition.js';
 
@@ -9,7 +10,7 @@ export async function sendFolder(
   reply: FastifyReply,
   folder: ZippedFolder,
 ): Promise<void> {
-  const zip = request.method === 'HEAD' ? Readable.from([]) : await folder.zip();
+  const zip = request.method === 'HEAD' ? Readable.from([]) : await folder.zip(clientGone(reply));
   void reply.headers({
     'content-type': 'application/zip',
     'content-disposition': contentDisposition('attachment', `${folder.name}.zip`),

@@ -32,7 +32,10 @@ export class VersionId {
 }
 
 export class DiffVersions extends VersionId {
-  @Field.id('Compare with this version; absent: the one before it of the same path', { optional: true })
+  @Field.id(
+    'Compare with this version; absent: the one before it, of a file that was moved at the path it had',
+    { optional: true },
+  )
   against?: string;
 }
 

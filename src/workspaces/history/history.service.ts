@@ -161,6 +161,8 @@ export class HistoryService {
   /** What a version is compared with; undefined: nothing was there. */
   private async before(after: VersionRow, against: string | undefined): Promise<VersionRow | undefined> {
     if (against !== undefined) return this.versions.require(after.workspace_id, against);
+    const moved = await this.versions.beforeMove(after);
+    if (moved) return moved;
     if (after.previous_id !== null) return this.versions.find(after.workspace_id, after.previous_id);
     if (after.replaced) throw new Gone('The version before this one is not kept any more');
     return undefined;

@@ -40,6 +40,21 @@ export class VersionReads {
     return rows;
   }
 
+  /** What a file that was moved was before, at the path that it had; undefined where it was not moved, or that is not known. */
+  async beforeMove({ workspace_id, seq, kind, from_path }: VersionRow): Promise<VersionRow | undefined> {
+    if (kind !== 'moved' || from_path === null) return undefined;
+    const { rows } = await sql<VersionRow>`
+      select v.* from file_version m, file_version v
+      where m.seq = ${seq}::bigint
+        -- Put so that only the index by path gives this order.
+        and v.workspace_id = ${workspace_id} and md5(v.path) between md5(${from_path}) and md5(${from_path})
+        and v.path = ${from_path} and v.seq < m.seq
+        and not (v.kind = 'deleted' and v.change_seq is not distinct from m.change_seq)
+      order by md5(v.path) desc, v.seq desc limit 1`.execute(this.database.tables());
+    const [before] = rows;
+    return before?.kind === 'deleted' ? undefined : before;
+  }
+
   async require(workspaceId: string, id: string): Promise<VersionRow> {
     const version = await this.find(workspaceId, id);
     if (!version) throw new NotFound('No such version; the history may not go back that far any more');

@@ -1,5 +1,8 @@
 import { TooManyRequests } from '../../platform/http/problem.js';
 
+/** There was no place for it in time; nothing of it was done. */
+export class NoPlace extends TooManyRequests {}
+
 /** Somebody who waits for a place. */
 interface Waiting {
   begin(): void;
@@ -75,8 +78,8 @@ export class WorkSlots {
     });
   }
 
-  private refusal(): TooManyRequests {
+  private refusal(): NoPlace {
     const detail = `${this.most} ${this.what} at once, and no more may; wait for one to end`;
-    return new TooManyRequests(detail, { 'retry-after': '5' });
+    return new NoPlace(detail, { 'retry-after': '5' });
   }
 }

@@ -4,6 +4,8 @@ import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
 import { DEFAULT_LIMIT, decodeCursor, encodeCursor, type Page } from '../../platform/http/page.js';
 import { Invalid, translateErrors } from '../../platform/http/problem.js';
+import { FairTurns } from '../../platform/queue/fair-turns.js';
+import { WorkSlots } from '../sandboxes/work-slots.js';
 import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../workspaces/index.js';
 import '../files/file-problems.js';
 import { FindingPage, type FindingView, SearchWorkspace } from './search.dto.js';
@@ -11,9 +13,16 @@ import { TreeScan } from './tree-scan.js';
 
 translateErrors(PatternError, error => new Invalid(error.message));
 
+/** Searches that run at once for one workspace, and in this process. */
+const MAX_OF_WORKSPACE = 8;
+const MAX_IN_PROCESS = 16;
+
 /** Finds things in the files of a workspace, as they are now: nothing is indexed. */
 @Injectable()
 export class SearchService {
+  private readonly ofWorkspace = new WorkSlots(MAX_OF_WORKSPACE, 'searches run in this workspace');
+  private readonly inProcess = new FairTurns(MAX_IN_PROCESS);
+
   constructor(
     @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
     @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
@@ -34,11 +43,17 @@ export class SearchService {
     const after = afterPath === undefined ? undefined : { path: afterPath, line: Number(afterLine) };
     const workspace = await this.workspaces.require(actor, 'file.read', input.workspace_id);
     const place = { workspace, path: normalizePath(input.path ?? ''), after, signal };
-    const { items, more } = await (input.in === 'names'
-      ? this.names(input, place)
-      : this.content(input, place));
+    const { items, more } = await this.inTurn(actor, place, () =>
+      input.in === 'names' ? this.names(input, place) : this.content(input, place),
+    );
     const last = items.at(-1);
     return { items, next_cursor: more && last ? encodeCursor([last.path, last.line ?? 0]) : null };
+  }
+
+  private inTurn(actor: Actor, { workspace, signal }: Place, work: () => Promise<Found>): Promise<Found> {
+    const whose = { organizationId: workspace.organization_id, personId: actor.id };
+    const turn = () => this.inProcess.take(whose, signal ?? new AbortController().signal, work);
+    return this.ofWorkspace.use(workspace.id, turn, signal);
   }
 
   private async content(input: SearchWorkspace, { workspace, path, after, signal }: Place): Promise<Found> {

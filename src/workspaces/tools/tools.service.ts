@@ -6,6 +6,7 @@ import { inputSchemaOf } from '../../platform/actions/json-schema.js';
 import { Forbidden, Invalid, NotFound, problemOf } from '../../platform/http/problem.js';
 import { NamedShells } from '../sandboxes/named-shells.js';
 import type { Shell } from '../sandboxes/shell.js';
+import { NoPlace } from '../sandboxes/work-slots.js';
 import { type VisibleWorkspace, WorkspacesStore } from '../workspaces/index.js';
 import { BASH } from './bash.tool.js';
 import { failed, type Tool, type ToolContext, type ToolResult } from './tool.js';
@@ -42,6 +43,7 @@ export class ToolsService {
     refuses: {
       404: 'No such workspace or tool',
       409: 'The caller has too many sessions',
+      429: 'As much runs at once as may; Retry-After says when to come back',
       503: 'Code cannot run here',
     },
   })
@@ -66,13 +68,13 @@ export class ToolsService {
   }
 }
 
-/** What a tool refuses on its way is a result, as for an agent; what keeps us from running it is not. */
+/** What a tool refuses on its way is a result, as for an agent; what keeps us from running it is not: a caller may come again. */
 async function outcomeOf(work: Promise<ToolResult>): Promise<ToolResult> {
   try {
     return await work;
   } catch (error) {
     const problem = problemOf(error);
-    if (!problem || problem.status >= 500) throw error;
+    if (!problem || problem.status >= 500 || problem instanceof NoPlace) throw error;
     return failed(problem.detail);
   }
 }

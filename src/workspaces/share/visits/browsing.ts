@@ -2,8 +2,9 @@ import { Readable } from 'node:stream';
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Entry, normalizePath, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { clientGone } from '../../../platform/http/client-gone.js';
 import { Html } from '../../../platform/pages/html.js';
-import { zipFolder } from '../../archives/zip-folder.js';
+import { FolderZips } from '../../archives/folder-zips.js';
 import { contentDisposition } from '../../files/content-disposition.js';
 import { sendFile } from '../../files/send-file.js';
 import { isHidden } from '../below.js';
@@ -30,6 +31,7 @@ export class Browsing {
   constructor(
     @Inject(VisitsService) private readonly visits: VisitsService,
     @Inject(Renderings) private readonly renderings: Renderings,
+    @Inject(FolderZips) private readonly zips: FolderZips,
   ) {}
 
   async show(visit: Visit, within: string, request: FastifyRequest, reply: FastifyReply): Promise<void> {
@@ -84,7 +86,16 @@ export class Browsing {
     const { request, reply } = exchange;
     if (!visit.savable) return sendNotice(reply, 'not_for_saving');
     const isHead = request.method === 'HEAD';
-    const zip = isHead ? Readable.from([]) : await zipFolder(visit.files, entry.path, isHidden);
+    const zip = isHead
+      ? Readable.from([])
+      : await this.zips.open({
+          workspaceId: visit.link.workspace_id,
+          linkId: visit.link.id,
+          files: visit.files,
+          path: entry.path,
+          isLeftOut: isHidden,
+          signal: clientGone(reply),
+        });
     if (isFirst(request)) await this.visits.count(visit, 'downloads');
     void reply
       .headers({

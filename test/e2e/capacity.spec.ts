@@ -1,0 +1,115 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { type IncomingMessage, request } from 'node:http';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import { TreeScan } from '../../src/workspaces/search/tree-scan.js';
+import type { Answer, Json } from '../harness/client.js';
+import { folderBecomes } from '../harness/folder.js';
+import { type Person, TestService } from '../harness/service.js';
+import { SHARE_HOST } from '../harness/visitor.js';
+
+let service: TestService;
+let ada: Person;
+
+beforeAll(async () => {
+  service = await TestService.start({ SANDBOXES_PER_WORKSPACE: '2' });
+  ada = await service.person();
+});
+afterAll(() => service.stop());
+
+const folderOf = (workspace: string) => path.join(service.dataDir, 'workspaces', workspace);
+const bash = (workspace: string, command: string) =>
+  ada.client.post(`/api/workspaces/${workspace}/tools/bash`, { input: { command } });
+
+/** Comes again when it is refused for want of a place. */
+async function persistently(call: () => Promise<Answer<Json>>): Promise<Answer<Json>> {
+  for (;;) {
+    const answer = await call();
+    if (answer.status !== 429) return answer;
+  }
+}
+
+/** Asks for a folder as a visitor of a share who reads nothing of the answer. */
+function ask(address: string): Promise<IncomingMessage> {
+  const { hostname, port } = new URL(service.url);
+  return new Promise((resolve, reject) => {
+    const headers = { host: `${SHARE_HOST}:${port}` };
+    request({ hostname, port, path: address, headers, agent: false }, resolve).once('error', reject).end();
+  });
+}
+
+it('refuses a command with 429 where it waited in vain, and loses none that got a place', async () => {
+  const [workspace, other] = [await service.workspace(ada), await service.workspace(ada)];
+  const held = ['a', 'b'].map(name =>
+    bash(workspace, `touch began-${name}; until [ -e go ]; do sleep 0.05; done; echo x > ${name}`),
+  );
+  await folderBecomes(
+    folderOf(workspace),
+    names => names.filter(name => name.startsWith('began')).length === 2,
+  );
+  const [refused, elsewhere] = await Promise.all([bash(workspace, 'echo x > c'), bash(other, 'echo x > d')]);
+  expect([refused.status, refused.body, refused.headers.get('retry-after')]).toEqual([
+    429,
+    { detail: expect.stringContaining('2 commands run in this workspace at once') },
+    '5',
+  ]);
+  expect([elsewhere.status, elsewhere.body.is_error]).toEqual([200, false]);
+
+  const later = ['e', 'f', 'g'].map(name => persistently(() => bash(workspace, `echo x > ${name}`)));
+  writeFileSync(path.join(folderOf(workspace), 'go'), '');
+  const ended = await Promise.all([...held, ...later]);
+  expect(ended.map(({ status, body }) => [status, body.is_error])).toEqual(ended.map(() => [200, false]));
+  const rows = await service.database.query<Json>(
+    `select path from workspace_change where workspace_id = $1 and path !~ '^began|go' order by path`,
+    [workspace],
+  );
+  expect(rows.map(row => row.path)).toEqual(['a', 'b', 'e', 'f', 'g']);
+});
+
+it('packs so many shared folders at once, and takes no places from the members', async () => {
+  const workspace = await service.workspace(ada);
+  mkdirSync(path.join(folderOf(workspace), 'site'));
+  // More than any buffer on the way holds.
+  writeFileSync(path.join(folderOf(workspace), 'site', 'large'), randomBytes(32 * 1024 * 1024));
+  const shared = await ada.client.post('/api/share', {
+    workspace_id: workspace,
+    path: 'site',
+    allow: 'download',
+  });
+  const address = `${new URL(shared.body.url).pathname}?download`;
+  const held = await Promise.all([1, 2, 3, 4].map(() => ask(address)));
+  expect(held.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200, 200]);
+  const refused = await ask(address);
+  expect([refused.statusCode, refused.headers['retry-after']]).toEqual([429, '5']);
+  refused.destroy();
+  const download = `/api/workspaces/${workspace}/files/download?path=site`;
+  const ofMember = await ada.client.raw('GET', download);
+  expect(ofMember.status).toBe(200);
+  await ofMember.body?.cancel();
+  for (const answer of held) answer.destroy();
+  const next = await ask(address);
+  expect(next.statusCode).toBe(200);
+  next.destroy();
+});
+
+it('searches so much of a workspace at once, and others meanwhile', async () => {
+  const [workspace, other] = [await service.workspace(ada), await service.workspace(ada)];
+  const search = (where: string) => ada.client.get(`/api/workspaces/${where}/search?q=x`);
+  const { promise: gate, resolve: open } = Promise.withResolvers<null>();
+  const scan = jest
+    .spyOn(service.app.get(TreeScan, { strict: false }), 'filesWith')
+    .mockImplementation(async ({ id }) => (id === workspace ? gate : null));
+  // Whichever comes last finds no place.
+  const all = Array.from({ length: 9 }, () => search(workspace));
+  const refused = await Promise.race(all);
+  expect([refused.status, refused.body.detail]).toEqual([
+    429,
+    expect.stringContaining('8 searches run in this workspace at once'),
+  ]);
+  expect((await search(other)).status).toBe(200);
+  expect(scan.mock.calls.filter(([{ id }]) => id === workspace)).toHaveLength(8);
+  open(null);
+  expect((await Promise.all(all)).filter(({ status }) => status === 200)).toHaveLength(8);
+  expect((await search(workspace)).status).toBe(200);
+});
