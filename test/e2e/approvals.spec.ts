@@ -185,6 +185,20 @@ describe('a call that a person is asked about', () => {
     await ada.client.post('/api/agent/stop', { call_id: other.run.call_id });
   });
 
+  it('is decided by nobody whose own role is too low for it', async () => {
+    const input = { name: 'workspace_member_put', input: { user_id: editor.id, role: 'admin' } };
+    const { run, asked } = await waitingRun([{ name: 'actions_run', input }]);
+    const id = asked[0]?.id;
+    expect(asked[0]?.deciders).toEqual({ workspace_roles: ['admin'], person_id: null });
+    const refused = await decide(id, { decision: 'allow' }, editor.client);
+    expect([refused.status, refused.body.detail]).toEqual([403, expect.stringContaining('role admin')]);
+    model.reply({ text: 'Not done.' });
+    expect((await decide(id, { decision: 'deny' })).status).toBe(200);
+    await agent.ended(run);
+    const { body } = await editor.client.get(`/api/workspaces/${workspace_id}`);
+    expect(body.role).toBe('editor');
+  });
+
   it('ends its run with an error when nobody decides in time', async () => {
     await policy({ write: 'ask', deadline_seconds: 1 });
     const { run, chat_id, asked } = await waitingRun([write('late.txt')]);

@@ -290,6 +290,44 @@ describe('the queue', () => {
     ]);
   });
 
+  it('lets nobody speak with the authority of another, nor a key with more than it has', async () => {
+    const bea = await service.person('Bea');
+    const role = { organization: ada.organizationId, role: 'guest' as const, workspace: workspace_id };
+    await service.join(bea, { ...role, workspaceRole: 'editor' });
+    const beas = new AgentClient(bea.client);
+    const narrow = await service.key(ada, { scopes: ['agent:run', 'chats:read', 'chats:write'] });
+    const wide = await service.key(ada);
+    const { run, open, chat_id } = await heldRun();
+    const waiting = await agent.send('of Ada', { chat_id });
+    const hers = await beas.send('of Bea', { chat_id });
+    const steer = { chat_id, message: 'now do this', delivery: 'steer' };
+    const change = (client: typeof ada.client, { message_id }: Json, fields: Json) =>
+      client.patch(`/api/agent/queue/${message_id}`, fields);
+    for (const client of [bea.client, narrow]) {
+      expect((await client.post('/api/agent/message', steer)).status).toBe(403);
+      expect((await client.post(`/api/agent/queue/${waiting.message_id}/steer`, {})).status).toBe(403);
+      expect((await change(client, waiting, { message: 'other words' })).status).toBe(403);
+    }
+    expect((await bea.client.post(`/api/agent/queue/${hers.message_id}/steer`, {})).status).toBe(403);
+    expect((await change(bea.client, waiting, { position: 2 })).status).toBe(200);
+    expect((await change(bea.client, hers, { message: 'of Bea, again' })).status).toBe(200);
+    expect((await change(wide, waiting, { message: 'of Ada, again' })).status).toBe(200);
+    // What Ada has let enter her run is no longer Bea's to change.
+    expect((await ada.client.post(`/api/agent/queue/${hers.message_id}/steer`, {})).status).toBe(200);
+    expect((await change(bea.client, hers, { message: 'now do this' })).status).toBe(403);
+    model.reply([{ text: 'Two.' }, { text: 'Three.' }]);
+    open();
+    for (const one of [run, waiting]) await agent.ended(one);
+    expect(await said(chat_id)).toEqual([
+      'first',
+      'One.',
+      'of Bea, again',
+      'Two.',
+      'of Ada, again',
+      'Three.',
+    ]);
+  });
+
   it('lets a waiting message enter the run in flight; one withdrawn is told of and gone', async () => {
     const { run, open, chat_id } = await heldRun();
     const [plain, promoted] = [await agent.send('plain', { chat_id }), await agent.send('up', { chat_id })];

@@ -1,4 +1,5 @@
 /** What opens something to others or grants rights: who may do it unasked, by every way there is. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   Client as McpClient,
@@ -164,6 +165,28 @@ describe('a script in the sandbox of an agent', () => {
     ]);
     await agent.run('go', { workspace_id });
     await expectClosed();
+  });
+
+  it('destroys nothing by a file that it wrote itself, nor does the agent that the file names', async () => {
+    const file = '---\ndescription: x\ntools: [bash, "action:workspace_delete"]\n---\nWork.';
+    const doomed = await service.workspace(ada);
+    const save = bash(`mkdir -p .agents; printf '%s' '${file}' > .agents/wrecker.md`);
+    await results([save], { workspace_id: doomed });
+    const fields = { workspace_id: doomed, agent_name: 'wrecker' };
+    const [script, called] = await results(
+      [bash(inShell('workspace_delete')), act('workspace_delete')],
+      fields,
+    );
+    expect(script?.output).toContain('the file of this agent was not last saved by a person');
+    expect(called).toMatchObject({ is_error: true, output: expect.stringContaining('needs an approval') });
+    expect((await ada.client.get(`/api/workspaces/${doomed}`)).status).toBe(200);
+    const path = '.agents/wrecker.md';
+    await ada.client.put(`/api/workspaces/${doomed}/files/content`, { path, content: file });
+    model.reply({ tools: [act('workspace_delete')] });
+    await agent.send('go', { ...fields, on_approval: 'refuse' });
+    const isThere = async () => (await ada.client.get(`/api/workspaces/${doomed}`)).status === 200;
+    for (const end = Date.now() + 60_000; await isThere(); await sleep(100))
+      if (Date.now() > end) throw new Error('what a file of a person names was not done');
   });
 
   it('is bound by a policy that somebody has set, for every effect', async () => {

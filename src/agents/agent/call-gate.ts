@@ -10,7 +10,7 @@ export interface CallSubject {
   /** The tool; where `actions_run` runs one, the action. */
   readonly name: string;
   readonly effect: Effect;
-  /** The agent's own file names it in full. */
+  /** The agent's own file names it in full, and a person saved that. */
   readonly isNamed: boolean;
 }
 

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { type Actor, holdsAuthorityOf } from '../../platform/access/actor.js';
 import type { UnitOfWork } from '../../platform/database/database.js';
-import { Conflict } from '../../platform/http/problem.js';
+import { Conflict, Forbidden } from '../../platform/http/problem.js';
 import { Signals } from '../../platform/signals/signals.js';
 import { chatTopic } from '../chats/chat-topic.js';
 import { messageAccepted } from './new-events.js';
@@ -18,6 +19,9 @@ export interface Accepted {
   readonly messageId: string;
   readonly chatId: string;
 }
+
+/** A message that somebody brings to its place. */
+type Brought = Accepted & { readonly actor: Actor };
 
 /** Where a message came to be: how many runs come first, and which run it is to enter. */
 export interface Placed {
@@ -48,7 +52,7 @@ export class Deliveries {
   /** Gives a message its place; `pending` is what was there before it. */
   async place(
     unit: UnitOfWork,
-    accepted: Accepted,
+    accepted: Brought,
     delivery: Delivery,
     [head, ...waiting]: PendingRun[],
   ): Promise<Placed> {
@@ -65,14 +69,21 @@ export class Deliveries {
     return { position, into: null };
   }
 
-  /** Aims a message at the run in flight: should that end first, it is the next one. */
+  /**
+   * Aims a message at the run in flight: should that end first, it is the next one. What enters a run is done on the
+   * authority of whoever started that run, so only they let something in. (403)
+   */
   async steer(
     unit: UnitOfWork,
-    accepted: Accepted,
+    accepted: Brought,
     head: PendingRun,
     waiting: readonly PendingRun[],
   ): Promise<Placed> {
-    const { callId } = accepted;
+    const { callId, actor } = accepted;
+    if (!holdsAuthorityOf(actor, head.actor))
+      throw new Forbidden(
+        'Only whoever started the run in flight can steer it, with what started it or a wider credential; send the message with delivery queue or interrupt',
+      );
     const others = waiting.map(({ id }) => id).filter(id => id !== callId);
     const before = waiting.filter(run => run.steers_run_id === head.id && run.id !== callId).length;
     await this.steers.aim(unit, callId, head.id);

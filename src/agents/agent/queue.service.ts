@@ -1,12 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Actor } from '../../platform/access/actor.js';
+import { type Actor, holdsAuthorityOf } from '../../platform/access/actor.js';
 import type { WorkspacePermission } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
 import { Subject } from '../../platform/actions/subject.js';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import { iso, type Row } from '../../platform/database/rows.js';
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/http/page.js';
-import { Conflict, Invalid, NotFound, unseenAs } from '../../platform/http/problem.js';
+import { Conflict, Forbidden, Invalid, NotFound, unseenAs } from '../../platform/http/problem.js';
 import { ChatsStore } from '../chats/chats.store.js';
 import type { Message } from '../chats/message.entity.js';
 import { Deliveries } from './deliveries.js';
@@ -24,9 +24,10 @@ import { tellRun } from './run-receipts.js';
 import { RunStopper } from './run-stopper.js';
 import { SteersStore } from './steers.store.js';
 
-/** A waiting message, the run in flight before it (none where it is itself next), and what else waits. */
+/** A waiting message and its run, the run in flight before it (none where it is itself next), and what else waits. */
 interface Waiting {
   readonly message: Row<Message>;
+  readonly own: PendingRun;
   readonly head: PendingRun | undefined;
   readonly waiting: readonly PendingRun[];
 }
@@ -82,8 +83,7 @@ export class QueueService {
     return this.change(asked, async (unit, found) => {
       if (message === undefined && position === undefined)
         throw new Invalid('Name the new message, or its position');
-      if (message !== undefined && !(await this.queue.rewrite(unit, message_id, message)))
-        throw new Conflict(BEGUN);
+      if (message !== undefined) await this.rewrite(unit, actor, found, message);
       if (position !== undefined) await this.move(unit, found, position);
       return this.view(unit, found);
     });
@@ -127,7 +127,7 @@ export class QueueService {
     return this.change(asked, async (unit, found) => {
       const { message, head, waiting } = found;
       if (!head) throw new Conflict('Its run is about to begin: no other is in flight');
-      const accepted = { callId: message.run_id, messageId: message_id, chatId: message.chat_id };
+      const accepted = { actor, callId: message.run_id, messageId: message_id, chatId: message.chat_id };
       await this.deliveries.steer(unit, accepted, head, waiting);
       return unit.answers(await this.view(unit, found));
     });
@@ -143,10 +143,26 @@ export class QueueService {
       const message = await this.queue.message(id, unit);
       if (!message) throw new NotFound('No such message');
       if (message.run_id === head?.id && head.attempt === 0)
-        return work(unit, { message, head: undefined, waiting });
-      if (!waiting.some(run => run.id === message.run_id)) throw new Conflict(BEGUN);
-      return work(unit, { message, head, waiting });
+        return work(unit, { message, own: head, head: undefined, waiting });
+      const own = waiting.find(run => run.id === message.run_id);
+      if (!own) throw new Conflict(BEGUN);
+      return work(unit, { message, own, head, waiting });
     });
+  }
+
+  /** A message is answered on the authority of whoever sent it, or started the run that it enters: others do not write it. */
+  private async rewrite(
+    unit: UnitOfWork,
+    actor: Actor,
+    { message, head, own }: Waiting,
+    text: string,
+  ): Promise<void> {
+    const authorities = own.steers_run_id !== null && head ? [own, head] : [own];
+    if (!authorities.every(run => holdsAuthorityOf(actor, run.actor)))
+      throw new Forbidden(
+        'Only whoever sent the message can change it, with what they sent it with or a wider credential',
+      );
+    if (!(await this.queue.rewrite(unit, message.id, text))) throw new Conflict(BEGUN);
   }
 
   /** The run that is next is on its way to a worker, so it keeps its place. */

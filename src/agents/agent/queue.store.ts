@@ -7,7 +7,7 @@ import type { Message } from '../chats/message.entity.js';
 import type { Run } from './run.entity.js';
 
 /** A run that has not ended, and whose message has not entered another. */
-export type PendingRun = Pick<Row<Run>, 'id' | 'state' | 'attempt' | 'steers_run_id'>;
+export type PendingRun = Pick<Row<Run>, 'id' | 'state' | 'attempt' | 'steers_run_id' | 'actor'>;
 
 export interface QueuedRow {
   message_id: string;
@@ -30,7 +30,7 @@ export class QueueStore {
     return on
       .tables<{ run: Run }>()
       .selectFrom('run')
-      .select(['id', 'state', 'attempt', 'steers_run_id'])
+      .select(['id', 'state', 'attempt', 'steers_run_id', 'actor'])
       .where('chat_id', '=', chatId)
       .where('status', '=', 'pending')
       .where('merged_into', 'is', null)

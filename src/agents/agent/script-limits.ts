@@ -1,3 +1,4 @@
+import { isGrave } from '../../platform/actions/action.js';
 import { ASK_A_PERSON, type Limit } from '../../platform/actions/action-caller.js';
 import type { Row } from '../../platform/database/rows.js';
 import type { ApprovalPolicy } from '../approvals/approval-policies.js';
@@ -6,9 +7,9 @@ import type { Run } from './run.entity.js';
 
 /**
  * What a script in the sandbox of a run may not do, though its agent may, since nobody can be asked there: a policy that
- * somebody has set binds it, and what exposes takes more than a file that names it. Files can be written by scripts, too;
- * so the file counts as a person saved it, for a run that they or their own program started, and where all agents above
- * name the action as well.
+ * somebody has set binds it, and what destroys or exposes takes more than a file that names it. Files can be written by
+ * scripts, too, so the file counts as a person saved it. What exposes is done only in a run that they or their own program
+ * started, and where all agents above name the action as well.
  */
 export function limitOfScripts(
   { actor, depth, parent_id }: Pick<Row<Run>, 'actor' | 'depth' | 'parent_id'>,
@@ -25,13 +26,14 @@ export function limitOfScripts(
       return `${name} is ${effect}, and the policy of the workspace denies that`;
     if (!is_default && verdict === 'ask')
       return `${name} is ${effect} and needs an approval. ${ASK_A_PERSON}`;
-    if (effect !== 'expose') return undefined;
+    if (!isGrave(effect)) return undefined;
+    const isExposing = effect === 'expose';
     const reason =
-      (!isStartedByThem && 'this run was not started by a person or their own key') ||
+      (isExposing && !isStartedByThem && 'this run was not started by a person or their own key') ||
       (!isFileTheirs && 'the file of this agent was not last saved by a person') ||
-      (!allNameIt && 'not every agent above names it');
-    return reason
-      ? `${name} opens something to others or grants rights, and ${reason}. ${ASK_A_PERSON}`
-      : undefined;
+      (isExposing && !allNameIt && 'not every agent above names it');
+    if (!reason) return undefined;
+    const does = isExposing ? 'opens something to others or grants rights' : 'is destructive';
+    return `${name} ${does}, and ${reason}. ${ASK_A_PERSON}`;
   };
 }

@@ -50,6 +50,8 @@ interface CallHooks {
 /** What a run has beside the tools of every workspace. */
 interface Means {
   readonly actions: RunActions | null;
+  /** A person saved the file that says what the agent may. */
+  readonly isFileTheirs: boolean;
   /** Who the command `actions` acts as in its sandboxes. */
   readonly inSandbox: ActionCaller | undefined;
   readonly shell: Shell;
@@ -99,7 +101,10 @@ export class RunTools {
   subjectOf({ tool, input }: PlannedCall): CallSubject | undefined {
     if (this.run.workspace_id === null || argumentFault(input)) return undefined;
     const { actions } = this.means;
-    if (actions?.offers(tool)) return actions.subjectOf(tool, input);
+    if (actions?.offers(tool)) {
+      const action = actions.subjectOf(tool, input);
+      return action && { ...action, isNamed: action.isNamed && this.means.isFileTheirs };
+    }
     const known = this.guide.allows(tool) ? this.toolbox.find(tool) : undefined;
     return known && { name: tool, effect: known.effect, isNamed: false };
   }
@@ -240,6 +245,7 @@ export class ToolGateway {
     const mayHandOver = this.tasks.reaches(depth);
     return new RunTools(this.toolbox, run, guide, {
       actions,
+      isFileTheirs,
       inSandbox,
       shell,
       gate,

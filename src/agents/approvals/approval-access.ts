@@ -1,6 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
-import { requireScope, type WorkspacePermission } from '../../platform/access/policy.js';
+import {
+  isWorkspacePermission,
+  requireScope,
+  type WorkspacePermission,
+} from '../../platform/access/policy.js';
+import { ActionCatalog } from '../../platform/actions/action-catalog.js';
 import type { Row } from '../../platform/database/rows.js';
 import { NotFound, unseenAs } from '../../platform/http/problem.js';
 import { WorkspacesStore } from '../../workspaces/index.js';
@@ -15,11 +20,13 @@ export class ApprovalAccess {
   constructor(
     @Inject(ChatsStore) private readonly chats: ChatsStore,
     @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
+    @Inject(ActionCatalog) private readonly catalog: ActionCatalog,
   ) {}
 
   /**
    * 404 where the caller does not see it, 403 where their role or their key is too low. What belongs to no workspace is for
-   * whoever asked.
+   * whoever asked. To decide takes a role that lets the caller do the same: else somebody else's agent could do for them
+   * what they may not.
    */
   async require(actor: Actor, permission: WorkspacePermission, row: Row<Approval>): Promise<void> {
     const { chat_id, workspace_id, requested_by } = row;
@@ -27,5 +34,14 @@ export class ApprovalAccess {
     else if (workspace_id) await unseenAs(NONE, this.workspaces.require(actor, permission, workspace_id));
     else if (requested_by !== actor.id) throw new NotFound(NONE);
     requireScope(actor, permission);
+    if (permission === 'approval.decide') await this.requireRoleFor(actor, row);
+  }
+
+  private async requireRoleFor(actor: Actor, { tool, workspace_id }: Row<Approval>): Promise<void> {
+    const permission = this.catalog.get(tool)?.declaration.permission ?? null;
+    if (!workspace_id || !isWorkspacePermission(permission)) return;
+    // The scope by which a key decides is that for deciding.
+    const person = { ...actor, credential: { ...actor.credential, scopes: null } };
+    await this.workspaces.require(person, permission, workspace_id);
   }
 }

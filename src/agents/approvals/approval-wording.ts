@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { roleAllows, WORKSPACE_ROLES } from '../../platform/access/policy.js';
+import { isWorkspacePermission, roleAllows, WORKSPACE_ROLES } from '../../platform/access/policy.js';
 import { ActionCatalog } from '../../platform/actions/action-catalog.js';
 import { withoutSecrets } from '../../platform/actions/redaction.js';
 import { Config } from '../../platform/config/config.js';
@@ -66,14 +66,16 @@ export class ApprovalWording {
     return (input as { input?: unknown }).input ?? {};
   }
 
-  /** Who may decide about it: those with such a role in its workspace, or else one person. */
+  /** Who may decide about it: those with such a role in its workspace, which lets them do the same, or else one person. */
   decidersOf({
     workspace_id,
     requested_by,
-  }: Pick<Row<Approval>, 'workspace_id' | 'requested_by'>): ApprovalDecidersView {
-    return workspace_id === null
-      ? { workspace_roles: [], person_id: requested_by }
-      : { workspace_roles: [...DECIDING_ROLES], person_id: null };
+    tool,
+  }: Pick<Row<Approval>, 'workspace_id' | 'requested_by' | 'tool'>): ApprovalDecidersView {
+    if (workspace_id === null) return { workspace_roles: [], person_id: requested_by };
+    const permission = this.catalog.get(tool)?.declaration.permission ?? null;
+    const may = isWorkspacePermission(permission) ? permission : 'approval.decide';
+    return { workspace_roles: DECIDING_ROLES.filter(role => roleAllows(role, may)), person_id: null };
   }
 }
 

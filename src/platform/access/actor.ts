@@ -31,6 +31,25 @@ export interface Actor {
   readonly surface?: 'mcp';
 }
 
+/**
+ * Whether `actor` may speak with the authority of `other`: the same person or service account, through the same credential
+ * or one of their own that is no narrower.
+ */
+export function holdsAuthorityOf(actor: Actor, other: Actor): boolean {
+  if (actor.type !== other.type || actor.id !== other.id) return false;
+  const [held, asked] = [actor.credential, other.credential];
+  if (held.id === asked.id && held.type === asked.type) return true;
+  if (held.type !== 'session' && held.type !== 'api_key') return false;
+  const isBoundElsewhere = held.organization_id !== null && held.organization_id !== asked.organization_id;
+  return (
+    !isBoundElsewhere && holds(held.scopes, asked.scopes) && holds(held.workspace_ids, asked.workspace_ids)
+  );
+}
+
+/** Whether a limit allows all that another one does; null allows everything. */
+const holds = (held: readonly string[] | null, asked: readonly string[] | null): boolean =>
+  held === null || asked?.every(one => held.includes(one)) === true;
+
 /** Whether it is an application that a person let in: what it does, nobody may have asked it for. */
 export const isApplication = ({ type, credential }: Actor): boolean =>
   type === 'user' && credential.type === 'oauth';
