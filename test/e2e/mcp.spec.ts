@@ -7,15 +7,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import {
-  Client as NextClient,
-  StreamableHTTPClientTransport as NextTransport,
-} from '@modelcontextprotocol/client';
-import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport as FirstTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { MOST_CHARACTERS } from '../../src/surfaces/mcp/result-limit.js';
 import type { Client, Json } from '../harness/client.js';
+import { type Connect, connectFirst, connectNext, INFO, type McpClient } from '../harness/mcp-clients.js';
 import { OAuthClient, startOAuthService } from '../harness/oauth.js';
 import type { Person, TestService } from '../harness/service.js';
 
@@ -23,7 +18,6 @@ const ALLOWED = 'https://app.example.com';
 const INSPECTOR = createRequire(import.meta.url).resolve(
   '@modelcontextprotocol/inspector/clients/launcher/build/index.js',
 );
-const INFO = { name: 'test', version: '1.0.0' };
 
 let service: TestService;
 let owner: Person;
@@ -51,43 +45,12 @@ afterAll(() => service.stop());
 const put = (path: string, content: string) =>
   owner.client.put(`/api/workspaces/${workspace}/files/content`, { path, content });
 
-/** What the tests ask of a client, whichever SDK it is of. */
-interface McpClient {
-  listTools(): Promise<Json>;
-  callTool(call: { name: string; arguments?: Json }): Promise<Json>;
-  listResources(): Promise<Json>;
-  listResourceTemplates(): Promise<Json>;
-  readResource(asked: { uri: string }): Promise<Json>;
-  listPrompts(): Promise<Json>;
-  getPrompt(asked: { name: string; arguments?: Json }): Promise<Json>;
-  close(): Promise<void>;
-}
-
-const address = (query: string, url = service.url) => new URL(`${url}/mcp${query}`);
-
-/** A client of the first line of the SDK, which speaks 2025-11-25. */
-async function first(headers: Record<string, string>, query = '', url?: string): Promise<McpClient> {
-  const client = new FirstClient(INFO);
-  const transport = new FirstTransport(address(query, url), { requestInit: { headers } });
-  await client.connect(transport as Json);
-  expect(transport.protocolVersion).toBe('2025-11-25');
-  return client as Json;
-}
-
-/** A client of the second line, at the revision. */
-function next(revision: string) {
-  return async (headers: Record<string, string>, query = '', url?: string): Promise<McpClient> => {
-    const isLegacy = revision < '2026';
-    const client = new NextClient(INFO, {
-      versionNegotiation: { mode: isLegacy ? 'legacy' : { pin: revision } },
-      ...(isLegacy ? { supportedProtocolVersions: [revision] } : {}),
-    });
-    await client.connect(new NextTransport(address(query, url), { requestInit: { headers } }));
-    expect(client.getNegotiatedProtocolVersion()).toBe(revision);
-    return client as Json;
-  };
-}
-
+const at =
+  (open: Connect) =>
+  (headers: Record<string, string>, query = '') =>
+    open(`${service.url}/mcp${query}`, headers);
+const first = at(connectFirst);
+const next = (revision: string) => at(connectNext(revision));
 const connect = next('2026-07-28');
 
 /** Connects, works and closes. */
@@ -335,38 +298,6 @@ describe('what is refused', () => {
     );
     expect(rows.map(row => row.input.wait)).toEqual([45, 45]);
   });
-
-  it.each([
-    ['the first SDK (2025-11-25)', first],
-    ['the second SDK at 2026-07-28', connect],
-  ])(
-    'answers %s, at its own time limit, how a run stands that takes longer than it waits',
-    async (_name, open) => {
-      const impatient = await startOAuthService({ MCP_WAIT_SECONDS: '1' });
-      const person = await impatient.person();
-      const workspace_id = await impatient.workspace(person);
-      const { headers } = await impatient.key(person);
-      const client = await open(headers, '', impatient.url);
-      const message = 'run sleep 300';
-      const sent = await client.callTool({ name: 'send_message', arguments: { message, workspace_id } });
-      const { call_id } = sent.structuredContent;
-      for (const [name, input] of [
-        ['run_status', { call_id, wait: 60 }],
-        ['actions_read', { name: 'run_status', input: { call_id, wait: 60 } }],
-      ] as const) {
-        const { isError = false, structuredContent } = await client.callTool({ name, arguments: input });
-        const status = name === 'run_status' ? structuredContent : structuredContent.output;
-        expect([isError, status]).toEqual([false, expect.objectContaining({ call_id, status: 'pending' })]);
-      }
-      const rows = await impatient.database.query(
-        "select input -> 'wait' as wait from action_run where action = 'run_status'",
-      );
-      expect(rows).toEqual([{ wait: 1 }, { wait: 1 }]);
-      await person.client.post('/api/agent/stop', { call_id });
-      await client.close();
-      await impatient.stop();
-    },
-  );
 
   it.each<[string, Json, RegExp]>([
     ['read_file', { workspace_id: 'x', path: 'a' }, /workspace_id must be a UUID/],
