@@ -106,6 +106,24 @@ describe('what the table says of an organization', () => {
   });
 });
 
+describe('a key that is limited to some workspaces', () => {
+  it('reads of its owner’s organization, and changes nothing there', async () => {
+    const limited = await service.key(owner, { workspace_ids: [ids.workspace_id] });
+    for (const action of actionsOf(ORGANIZATION_POLICY, 'organization_id')) {
+      const { scope } = ORGANIZATION_POLICY[action.permission as keyof typeof ORGANIZATION_POLICY];
+      const status = scope.endsWith(':read') ? 200 : 403;
+      expect([action.name, await rehearse(limited, action)]).toEqual([action.name, status]);
+    }
+    const path = `/api/organizations/${owner.organizationId}`;
+    const someone = { email: 'someone@example.com', role: 'owner' };
+    expect((await limited.post(`${path}/invitations`, someone)).status).toBe(403);
+    expect((await limited.patch(path, { name: 'Taken' })).status).toBe(403);
+    expect((await limited.delete(path)).status).toBe(403);
+    const { items } = (await limited.get('/api/actions')).body;
+    expect(items.map(({ name }: Json) => name)).not.toContain('invitation_create');
+  });
+});
+
 describe('what the table says of a workspace', () => {
   it.each(WORKSPACE_ROLES)(
     'holds for a person who is %s, signed in and by a key for that workspace',

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
 import type { Row } from '../../platform/database/rows.js';
-import { Invalid, NotFound, unseenAs } from '../../platform/http/problem.js';
+import { Forbidden, Invalid, NotFound, unseenAs } from '../../platform/http/problem.js';
 import { ChatsStore } from '../chats/chats.store.js';
 import { QueueStore } from './queue.store.js';
 import type { Run } from './run.entity.js';
@@ -32,6 +32,8 @@ export class RunControlService {
   async stop(actor: Actor, { call_id, chat_id, clear_queue = false }: StopRuns): Promise<StoppedView> {
     if ((call_id === undefined) === (chat_id === undefined))
       throw new Invalid('Name the run as call_id, or its chat as chat_id');
+    if (clear_queue && actor.credential.run)
+      throw new Forbidden('A run does not clear a queue; queue_withdraw takes one message out of it');
     const run = call_id === undefined ? undefined : await this.find(call_id);
     const chatId = chat_id ?? run?.chat_id ?? '';
     await unseenAs(run ? 'No such run' : 'No such chat', this.chats.require(actor, 'agent.stop', chatId));

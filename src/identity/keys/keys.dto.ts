@@ -21,7 +21,10 @@ export class KeyRestrictions {
   @Field.choice('What it may do; absent: all that its owner may', SCOPES, { optional: true, list: true })
   scopes?: string[];
 
-  @Field.id('The only workspaces it sees; absent: all that its owner sees', { optional: true, list: true })
+  @Field.id(
+    'The only workspaces it sees; it then changes nothing of the organization either. Absent: all that its owner sees',
+    { optional: true, list: true },
+  )
   workspace_ids?: string[];
 
   @Field.time('When it ends; absent: never', EXPIRY)

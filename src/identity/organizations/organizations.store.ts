@@ -6,6 +6,7 @@ import {
   type OrganizationPermission,
   OrganizationRole,
   requireOrganizationRole,
+  requireReach,
   requireScope,
 } from '../../platform/access/policy.js';
 import { Subject } from '../../platform/actions/subject.js';
@@ -40,6 +41,7 @@ export class OrganizationsStore {
   ): Promise<OrganizationRow> {
     const row = await this.requireMember(actor, id, within);
     requireScope(actor, permission);
+    requireReach(actor, permission);
     requireOrganizationRole(row.role, permission);
     return row;
   }

@@ -126,6 +126,23 @@ export function requireScope(actor: Actor, permission: Permission): void {
   if (scopes && !scopes.includes(scope)) throw new Forbidden(`This key lacks the scope ${scope}`);
 }
 
+/**
+ * Whether a credential reaches so far: one that is limited to some workspaces reads of an organization what concerns them,
+ * and changes nothing that others share.
+ */
+export const reaches = ({ credential }: Actor, permission: Permission | null): boolean =>
+  credential.workspace_ids === null ||
+  !isOrganizationPermission(permission) ||
+  scopeOf(permission).endsWith(':read');
+
+/** Refuses a credential that does not reach so far (403). */
+export function requireReach(actor: Actor, permission: OrganizationPermission): void {
+  if (!reaches(actor, permission))
+    throw new Forbidden(
+      'A key limited to some workspaces acts in those alone; this changes the organization',
+    );
+}
+
 /** Refuses to give, or to act on, a role above one's own (403). */
 export function requireNotAbove(own: OrganizationRole, role: OrganizationRole): void {
   if (!atLeast(ORGANIZATION_ROLES, own, role))

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Actor } from '../access/actor.js';
-import { isWorkspacePermission, scopeOf } from '../access/policy.js';
+import { isWorkspacePermission, reaches, scopeOf } from '../access/policy.js';
 import { type ActionDeclaration, type Effect, permissionToRun } from './action.js';
 import type { ActionCaller } from './action-caller.js';
 import { ActionCatalog } from './action-catalog.js';
@@ -39,6 +39,7 @@ export class ActionListing {
       if (place !== null && !isWorkspacePermission(declaration.permission)) return false;
       return (
         caller.objection(declaration) === undefined &&
+        reaches(actor, declaration.permission) &&
         hasScopes(actor, declaration, caller.isProgram) &&
         anyAllows(roles, declaration.permission)
       );

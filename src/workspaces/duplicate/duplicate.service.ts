@@ -4,7 +4,7 @@ import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
 import { Audit } from '../../platform/audit/audit.js';
 import { Database, newId, type UnitOfWork } from '../../platform/database/database.js';
-import { Forbidden, TooManyRequests } from '../../platform/http/problem.js';
+import { TooManyRequests } from '../../platform/http/problem.js';
 import { defineJob, JobQueue } from '../../platform/queue/job-queue.js';
 import { OperationsStore } from '../operations/operations.store.js';
 import { Workspace, WorkspaceFolders, WorkspacesStore } from '../workspaces/index.js';
@@ -60,8 +60,6 @@ export class DuplicateService {
     const source = await this.workspaces.require(actor, 'file.read', input.workspace_id);
     const organizationId = input.organization_id ?? source.organization_id;
     await this.organizations.require(actor, 'workspace.create', organizationId);
-    if (actor.credential.workspace_ids)
-      throw new Forbidden('A key limited to some workspaces cannot create another');
     const id = newId();
     const name = input.name.trim();
     // Nobody else sees it before it is complete.

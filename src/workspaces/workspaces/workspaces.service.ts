@@ -70,8 +70,6 @@ export class WorkspacesService implements OnModuleInit {
   async create(actor: Actor, input: CreateWorkspace): Promise<WorkspaceView> {
     const organizationId = input.organization_id ?? (await this.organizations.defaultFor(actor));
     await this.organizations.require(actor, 'workspace.create', organizationId);
-    if (actor.credential.workspace_ids)
-      throw new Forbidden('A key limited to some workspaces cannot create another');
     const { name, visibility = 'org' } = input;
     const workspace = new Workspace({ organizationId, name: name.trim(), visibility, createdBy: actor.id });
     return this.database.transaction(async unit => {
