@@ -2,29 +2,22 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { FakeOpenAi } from '../fakes/openai-server.js';
+import type { FakeOpenAi } from '../fakes/openai-server.js';
 import type { FakeReply } from '../fakes/scripted-server.js';
-import { AgentClient, messagesOf } from '../harness/agent.js';
+import { AgentClient, type AgentGround, messagesOf, startAgents } from '../harness/agent.js';
 import type { Json, StreamEvent } from '../harness/client.js';
-import { type Person, TestService } from '../harness/service.js';
+import type { Person, TestService } from '../harness/service.js';
 
+let ground: AgentGround;
 let model: FakeOpenAi;
 let service: TestService;
 let ada: Person;
 
 beforeAll(async () => {
-  model = await FakeOpenAi.start();
-  service = await TestService.start({
-    OPENAI_COMPATIBLE_BASE_URL: model.url,
-    OPENAI_COMPATIBLE_MODELS: 'small,large',
-    RUN_CONCURRENCY: '1',
-  });
-  ada = await service.person();
+  ground = await startAgents({ OPENAI_COMPATIBLE_MODELS: 'small,large', RUN_CONCURRENCY: '1' });
+  ({ model, service, ada } = ground);
 });
-afterAll(async () => {
-  await service.stop();
-  await model.stop();
-});
+afterAll(() => ground.stop());
 
 const folderOf = (workspace: string) => path.join(service.dataDir, 'workspaces', workspace);
 

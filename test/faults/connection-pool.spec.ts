@@ -4,29 +4,26 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Database } from '../../src/platform/database/database.js';
 import { PoolWatch } from '../../src/platform/database/pool-watch.js';
 import { SecondConnection } from '../../src/platform/database/transaction-scope.js';
-import { FakeOpenAi } from '../fakes/openai-server.js';
-import { type Person, TestService } from '../harness/service.js';
+import type { FakeOpenAi } from '../fakes/openai-server.js';
+import { type AgentGround, startAgents } from '../harness/agent.js';
+import type { Person, TestService } from '../harness/service.js';
 
 const CONNECTIONS = 4;
 
+let ground: AgentGround;
 let model: FakeOpenAi;
 let service: TestService;
 let ada: Person;
 
 beforeAll(async () => {
-  model = await FakeOpenAi.start();
-  service = await TestService.start({
+  ground = await startAgents({
     DATABASE_POOL: `${CONNECTIONS}`,
-    OPENAI_COMPATIBLE_BASE_URL: model.url,
     OPENAI_COMPATIBLE_MODELS: 'small',
     LOG_LEVEL: 'silent',
   });
-  ada = await service.person();
+  ({ model, service, ada } = ground);
 });
-afterAll(async () => {
-  await service.stop();
-  await model.stop();
-});
+afterAll(() => ground.stop());
 
 describe('more callers at once than there are connections', () => {
   it('accept one invitation once', async () => {

@@ -1,16 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
-import pg from 'pg';
 import { Client, type Json } from '../harness/client.js';
 import { FaultyProxy } from '../harness/faulty-proxy.js';
+import { freePort } from '../harness/free-port.js';
 import { type Person, TestService } from '../harness/service.js';
-import { freePort } from './redis-process.js';
+import { Standstill } from './standstill.js';
 import { Workers } from './workers.js';
 
 const PATIENCE = 120_000;
-/** The advisory lock that chats of this test wait for. */
-const LOCK = 4_711;
 
 let service: TestService;
 let ada: Person;
@@ -40,16 +38,8 @@ async function standingStill(
     repeat: () => Promise<Json>;
   }) => Promise<void>,
 ): Promise<void> {
-  const lock = new pg.Client({ connectionString: service.database.url });
-  await lock.connect();
+  const still = await Standstill.begin(service, { table: 'chat', event: 'before insert' });
   try {
-    await lock.query('select pg_advisory_lock($1)', [LOCK]);
-    await lock.query(`
-      create or replace function stand_still() returns trigger language plpgsql as $$ begin
-        perform pg_advisory_xact_lock_shared(${LOCK});
-        return new;
-      end $$;
-      create or replace trigger stand_still before insert on chat for each row execute function stand_still();`);
     const port = await freePort();
     const subject = await processes.start({
       ROLE: 'api',
@@ -61,21 +51,17 @@ async function standingStill(
     const unanswered = new Client(`http://127.0.0.1:${port}`, headers)
       .post('/api/agent/message', message)
       .catch(() => undefined);
-    await until(async () => {
-      const waits = 'select 1 from pg_locks where objid = $1 and not granted';
-      return (await service.database.query(waits, [LOCK])).length > 0;
-    });
+    await still.reached();
     await work({
       kill: async () => {
         await subject.kill();
         await unanswered;
       },
-      letGo: async () => void (await lock.query('select pg_advisory_unlock($1)', [LOCK])),
+      letGo: () => still.letGo(),
       repeat: async () => ada.client.with({ 'idempotency-key': chat_id }).post('/api/agent/message', message),
     });
   } finally {
-    await lock.end();
-    await service.database.query('drop trigger stand_still on chat');
+    await still.end();
     proxy.pass();
   }
 }

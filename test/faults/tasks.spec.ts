@@ -1,19 +1,16 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import pg from 'pg';
 import type { FakeOpenAi } from '../fakes/openai-server.js';
 import type { FakeReply } from '../fakes/scripted-server.js';
 import { type AgentClient, type AgentGround, messagesOf, startAgents } from '../harness/agent.js';
 import type { Json } from '../harness/client.js';
 import { brokenInvariants } from '../harness/invariants.js';
 import type { TestService } from '../harness/service.js';
+import { Standstill } from './standstill.js';
 import { Workers } from './workers.js';
 
 const PATIENCE = 300_000;
-/** The advisory lock that tasks wait for when they are taken up for the first time. */
-const LOCK = 4_712;
 
 let ground: AgentGround;
 let model: FakeOpenAi;
@@ -55,27 +52,19 @@ const tasksOf = ({ call_id }: Json) =>
 describe('when a worker is killed after a run has handed over a task', () => {
   /** Keeps tasks from being taken up while `work` is under way; what waited for that is undone. */
   async function beforeItIsCarried(work: () => Promise<void>): Promise<void> {
-    const lock = new pg.Client({ connectionString: service.database.url });
-    await lock.connect();
+    const still = await Standstill.begin(service, {
+      table: 'run',
+      event: 'before update',
+      when: 'new.parent_id is not null and old.attempt = 0 and new.attempt = 1',
+    });
     try {
-      await lock.query('select pg_advisory_lock($1)', [LOCK]);
-      await lock.query(`
-        create or replace function stand_still() returns trigger language plpgsql as $$ begin
-          perform pg_advisory_xact_lock_shared(${LOCK});
-          return new;
-        end $$;
-        create or replace trigger stand_still before update on run for each row
-          when (new.parent_id is not null and old.attempt = 0 and new.attempt = 1) execute function stand_still();`);
       await work();
-      const waiting = 'select pid from pg_locks where objid = $1 and not granted';
-      while ((await lock.query(waiting, [LOCK])).rows.length === 0) await sleep(50);
+      await still.reached();
       await workers.kill();
-      const { rows } = await lock.query(waiting, [LOCK]);
-      for (const { pid } of rows) await lock.query('select pg_terminate_backend($1)', [pid]);
+      await still.undo();
     } finally {
-      await lock.end();
+      await still.end();
     }
-    await service.database.query('drop trigger stand_still on run');
   }
 
   it(

@@ -4,9 +4,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import type { FakeOpenAi } from '../fakes/openai-server.js';
 import { type AgentClient, type AgentGround, messagesOf, startAgents, textOf } from '../harness/agent.js';
 import { Client, type Json } from '../harness/client.js';
+import { freePort } from '../harness/free-port.js';
 import type { Person, TestService } from '../harness/service.js';
 import { allGone, oneThere } from './processes.js';
-import { freePort, RedisProcess } from './redis-process.js';
+import { RedisProcess } from './redis-process.js';
 import { Workers } from './workers.js';
 
 const PATIENCE = 300_000;

@@ -1,0 +1,60 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import type { TestService } from '../harness/service.js';
+
+const PATIENCE = 60_000;
+const LOCK = 4_711;
+
+/** Statements that stand still in the middle of a database's work until they are let go, by a trigger that waits. */
+export class Standstill {
+  private constructor(
+    private readonly lock: pg.Client,
+    private readonly table: string,
+  ) {}
+
+  /** `event` is what the trigger is for, as in `create trigger`: `before insert`; `when` its condition. */
+  static async begin(
+    { database }: TestService,
+    { table, event, when = 'true' }: { table: string; event: string; when?: string },
+  ): Promise<Standstill> {
+    const lock = new pg.Client({ connectionString: database.url });
+    await lock.connect();
+    await lock.query('select pg_advisory_lock($1)', [LOCK]);
+    await lock.query(`
+      create or replace function stand_still() returns trigger language plpgsql as $$ begin
+        perform pg_advisory_xact_lock_shared(${LOCK});
+        return new;
+      end $$;
+      create or replace trigger stand_still ${event} on ${table} for each row when (${when})
+        execute function stand_still();`);
+    return new Standstill(lock, table);
+  }
+
+  /** Resolves when a statement stands still. */
+  async reached(): Promise<void> {
+    for (const end = Date.now() + PATIENCE; (await this.waiting()).length === 0; await sleep(50))
+      if (Date.now() > end) throw new Error(`nothing came to stand still at ${this.table}`);
+  }
+
+  async letGo(): Promise<void> {
+    await this.lock.query('select pg_advisory_unlock($1)', [LOCK]);
+  }
+
+  /** Ends the connections of what stands still, so that its work is undone. */
+  async undo(): Promise<void> {
+    for (const pid of await this.waiting()) await this.lock.query('select pg_terminate_backend($1)', [pid]);
+  }
+
+  async end(): Promise<void> {
+    await this.letGo();
+    await this.lock.query(`drop trigger stand_still on ${this.table}`);
+    await this.lock.end();
+  }
+
+  private async waiting(): Promise<number[]> {
+    const { rows } = await this.lock.query('select pid from pg_locks where objid = $1 and not granted', [
+      LOCK,
+    ]);
+    return rows.map(({ pid }) => pid);
+  }
+}
