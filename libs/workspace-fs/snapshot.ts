@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { open, readFile } from 'node:fs/promises';
+import { open, readFile, stat } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
+import { asWorkspaceError } from './errors.js';
 import { isTemporaryName, makerOf } from './path.js';
 
 /** What is at a path, as far as telling whether it changed needs it. */
@@ -62,7 +63,7 @@ export class Snapshot {
       stdio: ['ignore', 'pipe', 'ignore'],
     });
     const [[code], printed] = await Promise.all([once(child, 'close'), buffer(child.stdout)]);
-    refuseFailure(code, printed.byteLength);
+    await refuseFailure(root, code, printed.byteLength);
     return Snapshot.parse(printed);
   }
 
@@ -72,7 +73,7 @@ export class Snapshot {
     try {
       const child = spawn('find', argumentsFor(root), { env: PLAIN, stdio: ['ignore', handle.fd, 'ignore'] });
       const [code] = await once(child, 'exit');
-      refuseFailure(code, (await handle.stat()).size);
+      await refuseFailure(root, code, (await handle.stat()).size);
     } finally {
       await handle.close();
     }
@@ -186,8 +187,13 @@ export class Snapshot {
 }
 
 /** find(1) also complains of what vanishes while it looks, and has the rest; with nothing at all it did not work. */
-function refuseFailure(code: number | null, printed: number): void {
-  if (code !== 0 && printed === 0) throw new Error(`find ended with code ${code} and saw nothing`);
+async function refuseFailure(root: string, code: number | null, printed: number): Promise<void> {
+  if (code === 0 || printed > 0) return;
+  // A workspace that was deleted meanwhile is no fault.
+  await stat(root).catch(error => {
+    throw asWorkspaceError(error, '');
+  });
+  throw new Error(`find ended with code ${code} and saw nothing`);
 }
 
 function argumentsFor(root: string, changedAfter?: number): string[] {

@@ -21,6 +21,7 @@ describe('a request that is no HTTP', () => {
     ['a malformed line', 'NONSENSE\r\n\r\n', 400],
     ['an unknown method', `FROB / HTTP/1.1\r\n${HEAD}\r\n`, 400],
     ['no host', 'GET /api/health HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
+    ['two hosts', `GET /api/health HTTP/1.1\r\n${HEAD}Host: share.localhost\r\n\r\n`, 400],
     ['headers that are too large', `GET / HTTP/1.1\r\n${HEAD}X-Large: ${'x'.repeat(100_000)}\r\n\r\n`, 431],
     ['two lengths', `POST /api/keys HTTP/1.1\r\n${HEAD}Content-Length: 1\r\nContent-Length: 2\r\n\r\n`, 400],
     ['another expectation', `POST /api/keys HTTP/1.1\r\n${HEAD}Expect: wonders\r\n\r\n`, 417],

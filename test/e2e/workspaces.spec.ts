@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   ORGANIZATION_ROLES,
@@ -137,6 +138,39 @@ describe('a workspace', () => {
       for (const status of changes) expect([200, 404]).toContain(status);
     }
   });
+
+  it.each<[string, (id: string, n: number) => Promise<{ status: number }>]>([
+    [
+      'files are written',
+      (id, n) => ada.client.put(`${at(id)}/files/content`, { path: `${n}`, content: 'x' }),
+    ],
+    [
+      'files are copied',
+      (id, n) => ada.client.post(`${at(id)}/files/copy`, { from: 'a.txt', to: `${n}.txt` }),
+    ],
+    ['chats begin', id => ada.client.post('/api/agent/message', { workspace_id: id, message: 'list' })],
+    [
+      'messages are sent to one chat',
+      id => ada.client.post('/api/agent/message', { workspace_id: id, chat_id: id, message: 'list' }),
+    ],
+    ['its policy is set', id => ada.client.patch(`${at(id)}/approval-policy`, { write: 'ask' })],
+    ['commands are run', id => ada.client.post(`${at(id)}/tools/bash`, { input: { command: 'echo a > a' } })],
+  ])(
+    'is deleted while %s, without a fault',
+    async (_, act) => {
+      for (let round = 0; round < 4; round++) {
+        const id = await service.workspace(ada);
+        await ada.client.put(`${at(id)}/files/content`, { path: 'a.txt', content: 'A' });
+        const acts = Promise.all(Array.from({ length: 15 }, (_, n) => act(id, n)));
+        // Some come before it, some meanwhile, some after it.
+        await sleep(20 + 40 * round);
+        const deleted = await Promise.all([1, 2, 3].map(() => ada.client.delete(at(id))));
+        expect(deleted.map(({ status }) => status).sort()).toEqual([200, 404, 404]);
+        for (const { status } of await acts) expect([200, 404, 409, 429]).toContain(status);
+      }
+    },
+    120_000,
+  );
 
   it('is changed by more at once than there are database connections', async () => {
     const id = await service.workspace(ada);

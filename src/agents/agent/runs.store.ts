@@ -182,9 +182,18 @@ export class RunsStore {
     return Number(rows[0]?.count ?? 0);
   }
 
-  /** Holds the chat until the transaction ends: only one at a time adds a run to it or ends one. */
+  /**
+   * Holds the chat until the transaction ends: only one at a time adds a run to it or ends one. Its workspace before it, as
+   * do those who delete that: else each could wait for the other.
+   */
   async lockChat(unit: UnitOfWork, chatId: string): Promise<void> {
-    await sql`select 1 from chat where id = ${chatId} for no key update`.execute(unit.tables());
+    await sql`
+      with place as (
+        select w.id from chat c join workspace w on w.id = c.workspace_id where c.id = ${chatId} for key share of w
+      )
+      select 1 from chat where id = ${chatId} and (select count(*) from place) >= 0 for no key update`.execute(
+      unit.tables(),
+    );
   }
 
   /** Lets a run go, which is the first of its chat that has not ended. */

@@ -202,7 +202,7 @@ export class ChatsService {
   })
   async delete(actor: Actor, { id }: ChatId): Promise<DeletedView> {
     await this.chats.require(actor, 'chat.write', id);
-    await this.database.transaction(async unit => {
+    await this.database.deletion(async unit => {
       await unit.entities.nativeDelete(Chat, { id });
       await this.signals.notify(unit, chatTopic(id));
     });

@@ -133,7 +133,7 @@ export class OrganizationsService {
     output: DeletedView,
   })
   async delete(actor: Actor, { organization_id }: OrganizationId): Promise<DeletedView> {
-    await this.database.transaction(async unit => {
+    await this.database.deletion(async unit => {
       const organization = await this.organizations.requireEntity(
         unit,
         actor,

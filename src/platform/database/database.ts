@@ -2,8 +2,12 @@ import { EntityManager, Kysely } from '@mikro-orm/postgresql';
 import { Inject, Injectable } from '@nestjs/common';
 import { v7 } from 'uuid';
 import { keyedRequest } from './keyed-request.js';
+import { isDeadlock } from './outage.js';
 import type { Tables } from './rows.js';
 import { inTransaction } from './transaction-scope.js';
+
+/** Of a deletion that meets a deadlock each time. */
+const MAX_ATTEMPTS = 5;
 
 /** A new id: UUID version 7 (RFC 9562 section 5.7), so that ids sort by the time they were made. */
 export const newId = (): string => v7();
@@ -40,6 +44,20 @@ export class Database {
       .transactional(em => inTransaction(() => work(new UnitOfWork(em as EntityManager, afterwards))));
     for (const act of afterwards) act();
     return result;
+  }
+
+  /**
+   * As {@link transaction}, and again where it was undone to end a deadlock: for what takes much along, in an order that
+   * is the database's own. `work` does nothing outside the database.
+   */
+  async deletion<T>(work: (unit: UnitOfWork) => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.transaction(work);
+      } catch (error) {
+        if (attempt === MAX_ATTEMPTS || !isDeadlock(error)) throw error;
+      }
+    }
   }
 }
 

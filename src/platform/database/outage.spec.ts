@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { isDatabaseFull, isOutage } from './outage.js';
+import { isDatabaseFull, isDeadlock, isOrphan, isOutage } from './outage.js';
 
 const coded = (code: string, message = 'x') => Object.assign(new Error(message), { code });
 
@@ -32,4 +32,19 @@ describe('an outage', () => {
 it('tells a full disk of the database from other outages', () => {
   expect(isDatabaseFull(new Error('x', { cause: coded('53100') }))).toBe(true);
   expect(isDatabaseFull(coded('53300'))).toBe(false);
+});
+
+it('tells a row whose parent is gone from one that cannot be deleted', () => {
+  const orphan = coded('23503', 'insert or update on table "chat" violates foreign key constraint "x"');
+  expect(isOrphan(orphan)).toBe(true);
+  expect(isOrphan(new Error('x', { cause: orphan }))).toBe(true);
+  expect(
+    isOrphan(coded('23503', 'update or delete on table "chat" violates foreign key constraint "x"')),
+  ).toBe(false);
+  expect(isOrphan(coded('23505'))).toBe(false);
+});
+
+it('tells a deadlock from other outages', () => {
+  expect(isDeadlock(new Error('x', { cause: coded('40P01') }))).toBe(true);
+  expect(isDeadlock(coded('55P03'))).toBe(false);
 });

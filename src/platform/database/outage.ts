@@ -28,3 +28,22 @@ export function isDatabaseFull(error: unknown): boolean {
   const { code, cause } = error as Error & { code?: unknown };
   return code === '53100' || (cause !== undefined && isDatabaseFull(cause));
 }
+
+/**
+ * Whether a row could not be added because the one that it belongs to is gone: looked up before, and deleted by another
+ * transaction until the commit, which is when foreign keys are checked.
+ */
+export function isOrphan(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code, message, cause } = error as Error & { code?: unknown };
+  // A row that others keep from being deleted has the same code and other words.
+  if (code === '23503') return message.includes('insert or update on table');
+  return cause !== undefined && isOrphan(cause);
+}
+
+/** Whether a transaction was undone so that others could go on which waited for it, as it did for them. */
+export function isDeadlock(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code, cause } = error as Error & { code?: unknown };
+  return code === '40P01' || (cause !== undefined && isDeadlock(cause));
+}

@@ -1,3 +1,5 @@
+import { isOrphan } from '../database/outage.js';
+
 /**
  * What a caller did wrong, or what keeps us from doing it: an HTTP status and one sentence a person can act on.
  * Domain code throws one of the classes below; the filter turns it into `{"detail"}`.
@@ -55,7 +57,7 @@ export function translateErrors<E extends Error>(
 export function problemOf(error: unknown): Problem | undefined {
   if (error instanceof Problem) return error;
   for (const [type, translate] of translations) if (error instanceof type) return translate(error);
-  return undefined;
+  return isOrphan(error) ? new NotFound('What this belongs to was deleted meanwhile') : undefined;
 }
 
 /** Says of what cannot be seen the same as of what is not there, whatever it is that keeps it from being seen. */

@@ -35,11 +35,12 @@ export function refuseOnSocket(error: ClientError, socket: Socket): void {
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
 }
 
-/** Refuses what Node would refuse without a word: a request without `Host`, and expectations that we do not meet. */
+/** Refuses what Node would refuse without a word: a request without `Host`, and expectations that we do not meet; and one with several. */
 export function refuseIncompleteRequests(fastify: FastifyInstance): void {
   fastify.addHook('onRequest', ({ raw }, _reply, done) => {
     const lacksHost = raw.httpVersion === '1.1' && raw.headers.host === undefined;
     if (lacksHost) done(new BadRequest('The request has no Host header'));
+    else if (hostsOf(raw) > 1) done(new BadRequest('The request has more than one Host header'));
     else if (unmet.has(raw))
       done(new Problem(417, 'Expect: 100-continue is the only expectation that is met'));
     else done();
@@ -49,6 +50,16 @@ export function refuseIncompleteRequests(fastify: FastifyInstance): void {
     unmet.add(request);
     server.emit('request', request, response);
   });
+}
+
+/** Of several, another program on the way may have looked at another than we would (RFC 9112 section 3.2). */
+function hostsOf({ rawHeaders }: IncomingMessage): number {
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] as string;
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++;
+  }
+  return hosts;
 }
 
 const unmet = new WeakSet<IncomingMessage>();

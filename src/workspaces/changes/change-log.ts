@@ -128,7 +128,9 @@ export class ChangeLog {
   ): Promise<boolean> {
     const runId = writer.type === 'run' ? writer.id : null;
     const { rows } = await sql`
-      with step as (${step}), given as materialized (
+      with present as (
+        select id from workspace where id = ${workspaceId} for key share
+      ), step as (${step}), given as materialized (
         select n, g ->> 'path' as path, g ->> 'kind' as kind, g ->> 'from' as from_path,
           (g ->> 'size')::bigint as size, g ->> 'etag' as etag
         from step, jsonb_array_elements(${JSON.stringify(changes)}::jsonb) with ordinality as e(g, n)
@@ -149,8 +151,6 @@ export class ChangeLog {
           else n.kind end
         from newest n where c.seq = n.seq and coalesce(c.id, 0) = 0 and c.captured::int = 0 -- not by an index of open changes, which are many
         returning n.n
-      ), present as (
-        select id from workspace where id = ${workspaceId} for key share
       ), added as (
         insert into workspace_change
           (workspace_id, path, kind, from_path, size, etag, writer_type, writer_id, run_id, created_at, changed_at)
@@ -223,7 +223,8 @@ export class ChangeLog {
 function stepOf(begun: Begun | undefined, at: number, through: number | null): RawBuilder<unknown> {
   if (!begun) return sql`select 1 as done`;
   const { id, recorded } = begun;
-  const here = sql`id = ${id}::uuid and recorded = ${recorded + at}`;
+  // The workspace is locked before what belongs to it, as by those who delete it; else each could wait for the other.
+  const here = sql`id = ${id}::uuid and recorded = ${recorded + at} and (select count(*) from present) >= 0`;
   if (through === null) return sql`delete from workspace_write where ${here} returning 1 as done`;
   return sql`update workspace_write set recorded = ${recorded + through} where ${here} returning 1 as done`;
 }

@@ -145,7 +145,7 @@ export class WorkspacesService implements OnModuleInit {
     output: DeletedView,
   })
   async delete(actor: Actor, { workspace_id }: WorkspaceId): Promise<DeletedView> {
-    await this.database.transaction(async unit => {
+    await this.database.deletion(async unit => {
       const workspace = await this.workspaces.requireEntity(unit, actor, 'workspace.delete', workspace_id);
       await this.retire(unit, workspace_id);
       unit.entities.remove(workspace);

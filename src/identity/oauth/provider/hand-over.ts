@@ -1,7 +1,7 @@
 import { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Provider } from 'oidc-provider';
-import { TooLarge } from '../../../platform/http/problem.js';
+import { wholeBody } from '../../../platform/http/whole-body.js';
 
 const MOST_BYTES = 56 * 1024;
 
@@ -16,16 +16,7 @@ const isLoopback = (host = ''): boolean => /^(localhost|127(\.\d{1,3}){3}|\[::1\
 
 /** The body of a request, read whole. */
 export async function bodyOf({ body }: FastifyRequest): Promise<Buffer> {
-  if (typeof body !== 'object' || body === null || !(Symbol.asyncIterator in body)) return Buffer.alloc(0);
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > MOST_BYTES)
-      throw new TooLarge(`The body is larger than ${MOST_BYTES} bytes`, { connection: 'close' });
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks, size);
+  return body instanceof IncomingMessage ? wholeBody(body, MOST_BYTES) : Buffer.alloc(0);
 }
 
 /**
