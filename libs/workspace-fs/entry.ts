@@ -29,6 +29,11 @@ export function etagOf(stats: BigIntStats): string {
   return `"${stats.ino.toString(36)}-${stats.size.toString(36)}-${stats.mtimeNs.toString(36)}"`;
 }
 
+/** As {@link etagOf}, and with the time of the inode, which no program can set. */
+export function revisionOf(stats: BigIntStats): string {
+  return `${etagOf(stats)}-${stats.ctimeNs.toString(36)}`;
+}
+
 function typeOf(stats: BigIntStats): EntryType {
   if (stats.isFile()) return 'file';
   if (stats.isDirectory()) return 'directory';

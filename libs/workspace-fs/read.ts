@@ -1,4 +1,4 @@
-import { type Entry, toEntry } from './entry.js';
+import { type Entry, revisionOf, toEntry } from './entry.js';
 import { WorkspaceFsError } from './errors.js';
 import { OpenFile } from './open-file.js';
 import { quotePath } from './quote-path.js';
@@ -7,6 +7,15 @@ import type { Tree } from './tree.js';
 export async function stat(tree: Tree, path: string): Promise<Entry> {
   if (path === '') return tree.inFolder('', async root => toEntry('', await root.stats()));
   return tree.inParent(path, async (folder, name) => toEntry(path, await folder.lstat(name)));
+}
+
+/** What a file is like, told from all that it has been, also where a program has set its times; null: no file. */
+export async function revision(tree: Tree, path: string): Promise<string | null> {
+  if (path === '') return null;
+  return tree.inParent(path, async (folder, name) => {
+    const stats = await folder.lstat(name);
+    return stats.isFile() ? revisionOf(stats) : null;
+  });
 }
 
 /** The caller closes it. */

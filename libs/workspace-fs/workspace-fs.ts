@@ -9,7 +9,7 @@ import { makeDirectory } from './make-directory.js';
 import { move } from './move.js';
 import type { OpenFile } from './open-file.js';
 import { normalizePath } from './path.js';
-import { openRead, readBytes, stat } from './read.js';
+import { openRead, readBytes, revision, stat } from './read.js';
 import { type ReadTextOptions, readText, type TextRead } from './read-text.js';
 import { remove } from './remove.js';
 import { type SearchOptions, type SearchResult, search } from './search.js';
@@ -47,6 +47,14 @@ export class WorkspaceFs {
   /** Of a link itself, never of what it points to. */
   async stat(path: string): Promise<Entry> {
     return stat(this.tree, normalizePath(path));
+  }
+
+  /**
+   * Begins with the entity tag, and changes with everything that is done to the file or its inode: whoever writes to a file
+   * and sets its times back keeps its entity tag, and not this. null: no file.
+   */
+  async revision(path: string): Promise<string | null> {
+    return revision(this.tree, normalizePath(path));
   }
 
   /** The caller closes it, or reads its stream to the end, or destroys the stream. */

@@ -3,6 +3,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database } from '../../platform/database/database.js';
 import { Signals } from '../../platform/signals/signals.js';
+import { WorkspaceFolders } from '../workspaces/index.js';
+import { revisedBy } from './agent-files.js';
 import { ChangeNumbering, MELTING_MS } from './change-numbering.js';
 import type { Intent } from './intent.js';
 import { isOfWorkspace } from './of-workspace.js';
@@ -20,6 +22,8 @@ export interface Change {
   /** Bytes of a file; null for what is no file, or is gone. */
   readonly size?: number | null;
   readonly etag?: string | null;
+  /** What tells a file that says what an agent may from all that it has been; see {@link revisedBy}. */
+  readonly revision?: string;
 }
 
 /** A change as the log has it. */
@@ -37,6 +41,7 @@ export interface LoggedChange {
   readonly writer_id: string;
   readonly run_id: string | null;
   readonly changed_at: string;
+  readonly revision: string | null;
 }
 
 /** How far a log has come: the number of its last change, and whether there are some without a number yet. */
@@ -69,6 +74,7 @@ export class ChangeLog {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(Signals) private readonly signals: Signals,
+    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
   ) {
     this.numbering = new ChangeNumbering(database);
   }
@@ -111,7 +117,7 @@ export class ChangeLog {
     begun?: Begun,
   ): Promise<boolean> {
     for (let at = 0; at === 0 || at < changes.length; at += AT_ONCE) {
-      const some = changes.slice(at, at + AT_ONCE);
+      const some = await revisedBy(writer, this.folders.reader(workspaceId), changes.slice(at, at + AT_ONCE));
       if (some.length === 0 && !begun) break;
       const step = stepOf(begun, at, at + some.length === changes.length ? null : at + some.length);
       if (!(await this.recordSome(workspaceId, writer, some, step))) return false;
@@ -132,7 +138,7 @@ export class ChangeLog {
         select id from workspace where id = ${workspaceId} for key share
       ), step as (${step}), given as materialized (
         select n, g ->> 'path' as path, g ->> 'kind' as kind, g ->> 'from' as from_path,
-          (g ->> 'size')::bigint as size, g ->> 'etag' as etag
+          (g ->> 'size')::bigint as size, g ->> 'etag' as etag, g ->> 'revision' as revision
         from step, jsonb_array_elements(${JSON.stringify(changes)}::jsonb) with ordinality as e(g, n)
       ), newest as materialized (
         select g.*, c.seq, c.kind as old_kind from given g, lateral (
@@ -145,7 +151,7 @@ export class ChangeLog {
           and c.kind <> 'moved' and g.kind <> 'moved'
           and c.created_at > now() - ${MELTING_MS} * interval '1 millisecond'
       ), melted as (
-        update workspace_change c set size = n.size, etag = n.etag, changed_at = now(), kind = case
+        update workspace_change c set size = n.size, etag = n.etag, revision = n.revision, changed_at = now(), kind = case
           when c.kind = 'created' and n.kind = 'modified' then 'created'
           when c.kind = 'deleted' and n.kind = 'created' then 'modified'
           else n.kind end
@@ -153,8 +159,8 @@ export class ChangeLog {
         returning n.n
       ), added as (
         insert into workspace_change
-          (workspace_id, path, kind, from_path, size, etag, writer_type, writer_id, run_id, created_at, changed_at)
-        select present.id, g.path, g.kind, g.from_path, g.size, g.etag, ${writer.type}, ${writer.id}, ${runId}::uuid, now(), now()
+          (workspace_id, path, kind, from_path, size, etag, revision, writer_type, writer_id, run_id, created_at, changed_at)
+        select present.id, g.path, g.kind, g.from_path, g.size, g.etag, g.revision, ${writer.type}, ${writer.id}, ${runId}::uuid, now(), now()
         from given g, present where g.n not in (select n from melted) order by g.n
       )
       select from step`.execute(this.database.tables());

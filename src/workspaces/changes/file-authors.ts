@@ -3,14 +3,15 @@ import { sql } from 'kysely';
 import { WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Database } from '../../platform/database/database.js';
 import { WorkspaceFolders } from '../workspaces/index.js';
+import { PEOPLE } from './agent-files.js';
 import type { Writer } from './writer.js';
 
 interface LastChange {
   writer_type: Writer['type'] | null;
   etag: string | null;
+  /** null: it was saved before that was noted. */
+  revision: string | null;
 }
-
-const PEOPLE: readonly (Writer['type'] | null)[] = ['user', 'service_account'];
 
 /** Who saved a file last, as far as the log of changes and the history know. */
 @Injectable()
@@ -28,7 +29,9 @@ export class FileAuthors {
     const last = (await this.lastInLog(workspace.id, path)) ?? (await this.lastInHistory(workspace.id, path));
     if (!last || !PEOPLE.includes(last.writer_type)) return false;
     try {
-      return (await this.folders.open(workspace).stat(path)).etag === last.etag;
+      const files = this.folders.reader(workspace.id);
+      if (last.revision !== null) return (await files.revision(path)) === last.revision;
+      return (await files.stat(path)).etag === last.etag;
     } catch (error) {
       if (error instanceof WorkspaceFsError) return false;
       throw error;
@@ -40,7 +43,7 @@ export class FileAuthors {
     const parts = path.split('/');
     const paths = parts.map((_, depth) => parts.slice(0, depth + 1).join('/'));
     const { rows } = await sql<LastChange>`
-      select writer_type, etag from workspace_change
+      select writer_type, etag, revision from workspace_change
       where workspace_id = ${workspaceId} and md5(path) in (select md5(p) from unnest(${paths}::text[]) p)
         and (path = ${path} or kind = 'moved')
       order by seq desc limit 1`.execute(this.database.tables());
@@ -49,7 +52,7 @@ export class FileAuthors {
 
   private async lastInHistory(workspaceId: string, path: string): Promise<LastChange | undefined> {
     const { rows } = await sql<LastChange>`
-      select writer_type, etag from file_version
+      select writer_type, etag, revision from file_version
       where workspace_id = ${workspaceId} and md5(path) = md5(${path}) and path = ${path}
       order by seq desc limit 1`.execute(this.database.tables());
     return rows[0];

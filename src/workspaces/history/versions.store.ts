@@ -129,6 +129,7 @@ export class VersionsStore {
       newest.set(path, { id, kind });
       return {
         ...{ id, path, kind, from_path: from, size, etag, replaced },
+        revision: change?.etag === etag ? change.revision : null,
         ...{ blob: null, unkept: null, executable: false, ...content },
         previous_id: before?.id ?? null,
         change_seq: change?.seq ?? null,
@@ -139,14 +140,14 @@ export class VersionsStore {
       };
     });
     await sql`
-      insert into file_version (id, workspace_id, path, kind, from_path, size, etag, executable, blob, unkept, replaced,
+      insert into file_version (id, workspace_id, path, kind, from_path, size, etag, revision, executable, blob, unkept, replaced,
         previous_id, change_seq, writer_type, writer_id, run_id, changed_at)
-      select v.id, ${workspaceId}::uuid, v.path, v.kind, v.from_path, v.size, v.etag, v.executable, v.blob, v.unkept,
+      select v.id, ${workspaceId}::uuid, v.path, v.kind, v.from_path, v.size, v.etag, v.revision, v.executable, v.blob, v.unkept,
         v.replaced, v.previous_id, v.change_seq, v.writer_type, v.writer_id, v.run_id, v.changed_at
       from rows from (jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as (id uuid, path text, kind text,
-        from_path text, size bigint, etag text, executable boolean, blob text, unkept text, replaced boolean,
+        from_path text, size bigint, etag text, revision text, executable boolean, blob text, unkept text, replaced boolean,
         previous_id uuid, change_seq bigint, writer_type text, writer_id text, run_id uuid, changed_at timestamptz))
-        with ordinality as v(id, path, kind, from_path, size, etag, executable, blob, unkept, replaced, previous_id,
+        with ordinality as v(id, path, kind, from_path, size, etag, revision, executable, blob, unkept, replaced, previous_id,
           change_seq, writer_type, writer_id, run_id, changed_at, n)
       order by v.n`.execute(unit.tables());
   }

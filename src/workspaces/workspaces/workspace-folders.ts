@@ -37,6 +37,11 @@ export class WorkspaceFolders {
     return new WorkspaceFs(this.pathOf(workspace), this.optionsFor(workspace));
   }
 
+  /** To look at what is there, and to write nothing. */
+  reader(id: string): WorkspaceFs {
+    return new WorkspaceFs(this.pathOf({ id }), { maxFileBytes: 0 });
+  }
+
   async create(workspace: FolderOf): Promise<void> {
     await WorkspaceFs.create(this.pathOf(workspace), this.optionsFor(workspace));
   }

@@ -32,6 +32,7 @@ import { MovedPaths } from './20261122-moved-paths.js';
 import { NamedSessions } from './20261122-named-sessions.js';
 import { RefusedCalls } from './20261122-refused-calls.js';
 import { RequestedTasksOfRuns } from './20261122-requested-tasks.js';
+import { FileRevisions } from './20261122-revisions.js';
 import { RunAuthorityMarks } from './20261122-run-authority.js';
 import { RunQueueTables } from './20261122-run-queue.js';
 import { RunRoom } from './20261122-run-room.js';
@@ -91,4 +92,5 @@ export const migrationsList = [
   { name: '20261122-refused-calls', class: RefusedCalls },
   { name: '20261122-features', class: WorkspaceFeatures },
   { name: '20261122-accepted-jobs', class: AcceptedJobsTable },
+  { name: '20261122-revisions', class: FileRevisions },
 ];
