@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import { setImmediate } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals';
+import { FairTurns } from '../../src/platform/queue/fair-turns.js';
 import { TreeScan } from '../../src/workspaces/search/tree-scan.js';
 import type { Answer, Json } from '../harness/client.js';
 import { folderBecomes } from '../harness/folder.js';
@@ -13,8 +15,11 @@ let service: TestService;
 let ada: Person;
 
 beforeAll(async () => {
-  service = await TestService.start({ SANDBOXES_PER_WORKSPACE: '2' });
+  service = await TestService.start({ SANDBOXES_PER_WORKSPACE: '2', SANDBOXES_PER_ORGANIZATION: '3' });
   ada = await service.person();
+});
+afterEach(() => {
+  jest.restoreAllMocks();
 });
 afterAll(() => service.stop());
 
@@ -67,6 +72,37 @@ it('refuses a command with 429 where it waited in vain, and loses none that got 
   expect(rows.map(row => row.path)).toEqual(['a', 'b', 'e', 'f', 'g']);
 });
 
+it('refuses a command where its organization has as many under way as may be, and no others', async () => {
+  const [first, second, third] = await Promise.all([1, 2, 3].map(() => service.workspace(ada)));
+  if (!first || !second || !third) throw new Error('There are no workspaces');
+  const held = [first, first, second].map((workspace, n) =>
+    bash(workspace, `touch began-${n}; until [ -e go ]; do sleep 0.05; done`),
+  );
+  for (const [workspace, count] of [[first, 2] as const, [second, 1] as const])
+    await folderBecomes(
+      folderOf(workspace),
+      names => names.filter(name => name.startsWith('began')).length === count,
+    );
+  const bob = await service.person('Bob');
+  const ofBob = await service.workspace(bob);
+  const [one, two, elsewhere] = await Promise.all([
+    bash(third, 'true'),
+    bash(third, 'true'),
+    bob.client.post(`/api/workspaces/${ofBob}/tools/bash`, { input: { command: 'true' } }),
+  ]);
+  const detail = expect.stringContaining('3 commands run in the workspaces of this organization at once');
+  expect([one, two].map(({ status, body }) => [status, body])).toEqual([
+    [429, { detail }],
+    [429, { detail }],
+  ]);
+  expect(elsewhere.status).toBe(200);
+
+  for (const workspace of [first, second]) writeFileSync(path.join(folderOf(workspace), 'go'), '');
+  for (const answer of await Promise.all(held)) expect(answer.status).toBe(200);
+  // Who was refused has left its place of the workspace, too.
+  expect((await bash(third, 'true')).status).toBe(200);
+});
+
 it('packs so many shared folders at once, and takes no places from the members', async () => {
   const workspace = await service.workspace(ada);
   mkdirSync(path.join(folderOf(workspace), 'site'));
@@ -112,4 +148,28 @@ it('searches so much of a workspace at once, and others meanwhile', async () => 
   open(null);
   expect((await Promise.all(all)).filter(({ status }) => status === 200)).toHaveLength(8);
   expect((await search(workspace)).status).toBe(200);
+});
+
+it('searches so much in this process at once; the others wait for their turns', async () => {
+  const workspaces = await Promise.all([1, 2, 3].map(() => service.workspace(ada)));
+  const { promise: gate, resolve: open } = Promise.withResolvers<null>();
+  const { promise: all, resolve: allCame } = Promise.withResolvers<void>();
+  const scan = jest
+    .spyOn(service.app.get(TreeScan, { strict: false }), 'filesWith')
+    .mockImplementation(() => gate);
+  const { take } = FairTurns.prototype;
+  let came = 0;
+  jest.spyOn(FairTurns.prototype, 'take').mockImplementation(function (this: FairTurns, ...asked) {
+    if (++came === 24) allCame();
+    return take.apply(this, asked);
+  });
+  const searches = workspaces.flatMap(workspace =>
+    Array.from({ length: 8 }, () => ada.client.get(`/api/workspaces/${workspace}/search?q=x`)),
+  );
+  await all;
+  await setImmediate();
+  expect(scan).toHaveBeenCalledTimes(16);
+  open(null);
+  for (const { status } of await Promise.all(searches)) expect(status).toBe(200);
+  expect(scan).toHaveBeenCalledTimes(24);
 });

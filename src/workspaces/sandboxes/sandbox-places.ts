@@ -4,15 +4,11 @@ import { Config } from '../../platform/config/config.js';
 import { Database } from '../../platform/database/database.js';
 import { WorkSlots } from './work-slots.js';
 
-/** Searches that look at files by programs of the system, in one workspace. */
-const MOST_LOOKS = 8;
-
 /** How many sandboxes this process runs at once, so that one workspace or organization cannot take all of the machine. */
 @Injectable()
 export class SandboxPlaces {
   private readonly ofWorkspace: WorkSlots;
   private readonly ofOrganization: WorkSlots;
-  private readonly looks = new WorkSlots(MOST_LOOKS, 'searches run in this workspace');
   /** A workspace stays in its organization. */
   private readonly organizations = new Map<string, string>();
 
@@ -41,11 +37,6 @@ export class SandboxPlaces {
       leaveWorkspace();
       throw error;
     }
-  }
-
-  /** Looks at the files of a workspace when there is a place for it. */
-  look<T>(workspaceId: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    return this.looks.use(workspaceId, work, signal);
   }
 
   private async organizationOf(workspaceId: string): Promise<string> {

@@ -249,7 +249,7 @@ export class SandboxesService implements OnApplicationBootstrap {
 
   /**
    * What a program of the system says about the files, isolated from the host; null where there is no isolation, or no
-   * such program, or it says too much.
+   * such program, or it says too much. It takes no place: who searches has one by then.
    */
   async look(
     workspace: Pick<VisibleWorkspace, 'id' | 'number'>,
@@ -257,8 +257,7 @@ export class SandboxesService implements OnApplicationBootstrap {
   ): Promise<string | null> {
     if (!this.driver.isolated || !(await this.driver.check()).ok) return null;
     const place = { workspace: this.folders.pathOf(workspace), owner: this.folders.ownerOf(workspace) };
-    const run = () => this.runIfPossible({ ...request, ...place, limits: LOOK_LIMITS });
-    const result = await this.places.look(workspace.id, run, request.signal);
+    const result = await this.runIfPossible({ ...request, ...place, limits: LOOK_LIMITS });
     if (!result) return null;
     const { ended_by, exit_code, truncated, stdout, stderr } = result;
     const isComplete = ended_by === 'exit' && exit_code !== null && !truncated && stderr === '';

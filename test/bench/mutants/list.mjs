@@ -30,6 +30,15 @@ const slots = 'src/agents/models/model-slots.ts';
 const asking = { specs: ['test/e2e/model-fallback'], tests: 'one thing at a time' };
 const deciding = 'src/agents/approvals/page/deciding.ts';
 const approving = { specs: ['test/e2e/run-approvals'], tests: 'the page of an approval of a run' };
+const zips = 'src/workspaces/archives/folder-zips.ts';
+const zipping = { specs: ['src/workspaces/archives/folder-zips'], tests: '' };
+const search = 'src/workspaces/search/search.service.ts';
+const searching = { specs: ['test/e2e/capacity'], tests: 'searches so much' };
+const places = 'src/workspaces/sandboxes/sandbox-places.ts';
+const refusing = { specs: ['test/e2e/capacity'], tests: 'refuses a command' };
+const workSlots = 'src/workspaces/sandboxes/work-slots.ts';
+const slotted = { specs: ['src/workspaces/sandboxes/work-slots'], tests: '' };
+const carrying = { specs: ['test/faults/run-holders'], tests: '' };
 const pace = { specs: ['test/e2e/oauth-device-pace'], tests: '' };
 
 export const MUTANTS = [
@@ -230,9 +239,9 @@ export const MUTANTS = [
     queue,
     "and status = 'pending' and merged_into is null and holder = ${this.processes.id} for update",
     "and status = 'pending' and merged_into is null for update",
-    lost('(ends within|goes on after)'),
+    carrying,
   ],
-  [queue, ' and above.holder = ${this.processes.id})', ')', lost('(ends within|goes on after)')],
+  [queue, ' and above.holder = ${this.processes.id})', ')', carrying],
   [queue, 'where holder is not null and status', 'where false and status', lost('goes on after')],
   [queue, 'attempt = attempt + 1,', 'attempt = attempt,', lost('goes on after')],
   // Who has a sandbox.
@@ -262,18 +271,27 @@ export const MUTANTS = [
     'and workspace_id = ${workspaceId}\n        returning',
     leased,
   ],
-  [
-    'src/workspaces/sandboxes/work-slots.ts',
-    'if (line.held < this.most) line.held++;',
-    'if (true) line.held++;',
-    { specs: ['src/workspaces/sandboxes/work-slots'], tests: '' },
-  ],
-  [
-    'src/workspaces/sandboxes/work-slots.ts',
-    'if (given) return;',
-    '',
-    { specs: ['src/workspaces/sandboxes/work-slots'], tests: '' },
-  ],
+  [workSlots, 'if (line.held < this.most) line.held++;', 'if (true) line.held++;', slotted],
+  [workSlots, 'if (given) return;', '', slotted],
+  [workSlots, 'line.waiting.splice(line.waiting.indexOf(one), 1);', '', slotted],
+  [workSlots, '() => leave(this.refusal())', '() => undefined', slotted],
+  // How much goes on at once.
+  [zips, 'held.push(await this.ofLink.acquire(linkId, signal));', ';', zipping],
+  [zips, 'held.push(await ofWorkspace.acquire(workspaceId, signal));', '', zipping],
+  [zips, 'linkId === undefined ? this.ofMembers : this.ofVisitors', 'this.ofMembers', zipping],
+  [zips, 'held.push(await this.inProcess.acquire(OF_PROCESS, signal));', '', zipping],
+  [zips, "once('close', leave)", "once('close', () => undefined)", zipping],
+  [zips, 'signal.throwIfAborted();', '', zipping],
+  [zips, 'if (signal.aborted) zip.destroy();', '', zipping],
+  [zips, 'leave();\n      throw error;\n    }\n  }\n\n', 'throw error;\n    }\n  }\n\n', zipping],
+  [zips, 'leave();\n      throw error;\n    }\n  }\n}', 'throw error;\n    }\n  }\n}', zipping],
+  [search, 'this.ofWorkspace.use(workspace.id, turn, signal)', 'turn()', searching],
+  [search, 'this.inProcess.take(whose, signal ?? new AbortController().signal, work)', 'work()', searching],
+  [search, 'MAX_IN_PROCESS = 16', 'MAX_IN_PROCESS = 17', searching],
+  [places, 'await this.ofWorkspace.acquire(workspaceId, signal)', '() => undefined', refusing],
+  [places, 'await this.ofOrganization.acquire(organizationId, signal)', '() => undefined', refusing],
+  [places, 'leaveWorkspace();\n      throw error;', 'throw error;', refusing],
+  ['src/workspaces/tools/tools.service.ts', ' || problem instanceof NoPlace', '', refusing],
   // Who lives.
   [
     processes,

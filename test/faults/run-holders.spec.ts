@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { RunQueue } from '../../src/agents/agent/run-queue.js';
+import { LiveProcesses } from '../../src/platform/signals/live-processes.js';
+import { type AgentGround, startAgents } from '../harness/agent.js';
+
+let ground: AgentGround;
+let queue: RunQueue;
+/** The process of the test, and another one that lives and has a row only. */
+let own: string;
+let other: string;
+
+beforeAll(async () => {
+  ground = await startAgents({ ROLE: 'api' });
+  queue = ground.service.app.get(RunQueue, { strict: false });
+  own = ground.service.app.get(LiveProcesses, { strict: false }).id;
+  other = randomUUID();
+  await ground.service.database.query(`insert into process values ($1, now() + interval '1 day')`, [other]);
+}, 300_000);
+afterAll(() => ground.stop());
+
+/** A run that `holder` carries, in its first attempt. */
+async function carriedBy(holder: string): Promise<string> {
+  const { call_id } = await ground.agent.send('go');
+  await ground.service.database.query(
+    `update run set state = 'running', due = false, attempt = 1, started_at = now(), holder = $2 where id = $1`,
+    [call_id, holder],
+  );
+  return call_id;
+}
+
+const standing = async (id: string) =>
+  (
+    await ground.service.database.query('select attempt, lost, state, holder from run where id = $1', [id])
+  )[0];
+
+it('leaves a run to the process that took it over, and takes its own for a new attempt', async () => {
+  const [theirs, ours] = [await carriedBy(other), await carriedBy(own)];
+  expect(await queue.retake(theirs)).toBeUndefined();
+  expect(await standing(theirs)).toEqual({ attempt: 1, lost: 0, state: 'running', holder: other });
+  expect(await queue.retake(ours)).toMatchObject({ id: ours, attempt: 2 });
+  expect(await standing(ours)).toEqual({ attempt: 2, lost: 1, state: 'running', holder: own });
+});
+
+it('leaves a task to the process that took over the run above it', async () => {
+  const above = await carriedBy(other);
+  const { call_id: task } = await ground.agent.send('help');
+  const put = (id: string) =>
+    ground.service.database.query(
+      'update run set parent_id = $2, depth = 1, due = false, holder = null where id = $1',
+      [task, id],
+    );
+  await put(above);
+  expect(await queue.takeTask(task)).toBeUndefined();
+  expect(await standing(task)).toEqual({ attempt: 0, lost: 0, state: 'queued', holder: null });
+  await put(await carriedBy(own));
+  expect(await queue.takeTask(task)).toMatchObject({ id: task, attempt: 1 });
+  expect(await standing(task)).toEqual({ attempt: 1, lost: 0, state: 'running', holder: own });
+});
