@@ -25,4 +25,8 @@ describe('the name of a file that is handed in', () => {
     expect(Buffer.byteLength(name)).toBeLessThanOrEqual(200);
     expect(name).toMatch(/^ü+\.gz$/);
   });
+
+  it('is cut between whole characters', () => {
+    expect(sanitised(`a${'😀'.repeat(70_000)}.txt`)).toBe(`a${'😀'.repeat(48)}.txt`);
+  });
 });

@@ -3,6 +3,8 @@ import type { Visit } from './visit.js';
 
 const MOST_NAME_BYTES = 200;
 const MOST_NUMBERED = 1000;
+/** Of a longer name, this many characters of its beginning and of its end are looked at. */
+const MAX_LOOKED_AT = 250;
 
 /** Names of files that visitors hand in. Those that are being written are taken, too. */
 export class UploadNames {
@@ -31,11 +33,19 @@ export class UploadNames {
 
 /** One plain name of whatever a browser, or anybody, calls a file: no folders, no signs that are not seen, no dot in front. */
 export function sanitised(given: string): string {
-  const [base = ''] = given.toWellFormed().normalize('NFC').split(/[/\\]/).slice(-1);
+  const base = shortened(given.slice(lastSeparator(given) + 1))
+    .toWellFormed()
+    .normalize('NFC');
   const plain = base.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}<>:"|?*]/gu, '_').replace(/^[.\s]+|[.\s]+$/gu, '');
   const { stem, ending } = split(plain === '' ? 'file' : plain);
   return `${cutTo(stem, MOST_NAME_BYTES - Buffer.byteLength(ending))}${ending}`;
 }
+
+const lastSeparator = (path: string) => Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\'));
+
+/** A name can be as long as the head of a form's part; what it costs is bounded before anything is done with it. */
+const shortened = (name: string) =>
+  name.length > 2 * MAX_LOOKED_AT ? name.slice(0, MAX_LOOKED_AT) + name.slice(-MAX_LOOKED_AT) : name;
 
 function numbered(name: string, number: number): string {
   const { stem, ending } = split(name);
@@ -48,10 +58,16 @@ function split(name: string): { stem: string; ending: string } {
   return { stem: name.slice(0, name.length - ending.length), ending };
 }
 
+/** The longest beginning of whole characters that has no more bytes. */
 function cutTo(text: string, bytes: number): string {
-  let kept = text;
-  while (Buffer.byteLength(kept) > bytes) kept = [...kept].slice(0, -1).join('');
-  return kept;
+  let size = 0;
+  let length = 0;
+  for (const character of text) {
+    size += Buffer.byteLength(character);
+    if (size > bytes) break;
+    length += character.length;
+  }
+  return text.slice(0, length);
 }
 
 async function isFree({ files }: Visit, path: string): Promise<boolean> {
