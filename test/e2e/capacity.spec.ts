@@ -4,7 +4,9 @@ import { type IncomingMessage, request } from 'node:http';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals';
+import { ZipWriter } from '#libs/zip-writer/index.js';
 import { FairTurns } from '../../src/platform/queue/fair-turns.js';
+import { Extraction } from '../../src/workspaces/archives/extraction.js';
 import { TreeScan } from '../../src/workspaces/search/tree-scan.js';
 import type { Answer, Json } from '../harness/client.js';
 import { folderBecomes } from '../harness/folder.js';
@@ -127,6 +129,40 @@ it('packs so many shared folders at once, and takes no places from the members',
   const next = await ask(address);
   expect(next.statusCode).toBe(200);
   next.destroy();
+});
+
+it('unpacks so many archives of a workspace at once, and those of others meanwhile', async () => {
+  const [workspace, other] = [await service.workspace(ada), await service.workspace(ada)];
+  const extract = (where: string, to = 'out') =>
+    ada.client.post(`/api/workspaces/${where}/files/extract`, { path: 'a.zip', to });
+  const zip = new ZipWriter();
+  const archive = Buffer.concat([
+    ...zip.file({ name: 'a', modified: new Date(0) }, Buffer.from('a')),
+    ...zip.end(),
+  ]);
+  for (const where of [workspace, other]) writeFileSync(path.join(folderOf(where), 'a.zip'), archive);
+  const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+  const { plan } = Extraction.prototype;
+  let isHeld = true;
+  const planned = jest.spyOn(Extraction.prototype, 'plan').mockImplementation(async function (
+    this: Extraction,
+    ...asked
+  ) {
+    if (isHeld) await gate;
+    return plan.apply(this, asked);
+  });
+  const all = Array.from({ length: 5 }, (_, n) => extract(workspace, `out${n}`));
+  const refused = await Promise.race(all);
+  expect([refused.status, refused.body.detail]).toEqual([
+    429,
+    expect.stringContaining('4 archives are unpacked in this workspace at once'),
+  ]);
+  expect(planned).toHaveBeenCalledTimes(4);
+  isHeld = false;
+  expect((await extract(other)).status).toBe(200);
+  open();
+  expect((await Promise.all(all)).filter(({ status }) => status === 200)).toHaveLength(4);
+  expect((await extract(workspace)).status).toBe(200);
 });
 
 it('searches so much of a workspace at once, and others meanwhile', async () => {

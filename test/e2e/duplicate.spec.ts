@@ -140,3 +140,28 @@ it('is removed when it is cancelled, by who began it alone', async () => {
   expect(await ada.client.get(`/api/workspaces/${target}`)).toMatchObject({ status: 404 });
   await worker.stop();
 });
+
+it('is refused where an organization has as many under way as may be, until one is over', async () => {
+  const workspace = await service.workspace(ada);
+  const bob = await service.person('Bob');
+  const first = await begin(workspace);
+  await service.database.query(
+    `insert into operation (id, kind, status, actor_id, organization_id, source_id, target_id, visibility, created_at)
+     select gen_random_uuid(), kind, 'queued', actor_id, organization_id, source_id, target_id, visibility, created_at
+     from operation, generate_series(1, 100 - (
+       select count(*)::int from operation where organization_id = $2 and status in ('queued', 'running')))
+     where id = $1`,
+    [first, ada.organizationId],
+  );
+  const refused = await ada.client.post(`/api/workspaces/${workspace}/duplicate`, { name: 'Copy' });
+  expect([refused.status, refused.body.detail]).toEqual([
+    429,
+    expect.stringContaining('100 copies of this organization are under way or wait'),
+  ]);
+  const elsewhere = await service.workspace(bob);
+  expect(await bob.client.post(`/api/workspaces/${elsewhere}/duplicate`, { name: 'Copy' })).toMatchObject({
+    status: 200,
+  });
+  await service.database.query(`update operation set status = 'error' where id = $1`, [first]);
+  await begin(workspace);
+});

@@ -38,6 +38,8 @@ const places = 'src/workspaces/sandboxes/sandbox-places.ts';
 const refusing = { specs: ['test/e2e/capacity'], tests: 'refuses a command' };
 const workSlots = 'src/workspaces/sandboxes/work-slots.ts';
 const slotted = { specs: ['src/workspaces/sandboxes/work-slots'], tests: '' };
+const copies = 'src/workspaces/duplicate/duplicate.service.ts';
+const copying = { specs: ['test/e2e/duplicate'], tests: 'as many under way' };
 const carrying = { specs: ['test/faults/run-holders'], tests: '' };
 const pace = { specs: ['test/e2e/oauth-device-pace'], tests: '' };
 
@@ -291,6 +293,30 @@ export const MUTANTS = [
   [places, 'await this.ofWorkspace.acquire(workspaceId, signal)', '() => undefined', refusing],
   [places, 'await this.ofOrganization.acquire(organizationId, signal)', '() => undefined', refusing],
   [places, 'leaveWorkspace();\n      throw error;', 'throw error;', refusing],
+  [
+    'src/workspaces/archives/archives.service.ts',
+    'this.slots.use(input.workspace_id, () => this.extractNow(actor, files, input))',
+    'this.extractNow(actor, files, input)',
+    { specs: ['test/e2e/capacity'], tests: 'unpacks so many' },
+  ],
+  [
+    copies,
+    'if ((await this.operations.underWayIn(organizationId)) >= MOST_UNDER_WAY)',
+    'if (false)',
+    copying,
+  ],
+  [
+    'src/workspaces/operations/operations.store.ts',
+    "where organization_id = ${organizationId} and status in ('queued', 'running')`",
+    "where status in ('queued', 'running')`",
+    copying,
+  ],
+  [
+    'src/workspaces/operations/operations.store.ts',
+    "where organization_id = ${organizationId} and status in ('queued', 'running')`",
+    'where organization_id = ${organizationId}`',
+    copying,
+  ],
   ['src/workspaces/tools/tools.service.ts', ' || problem instanceof NoPlace', '', refusing],
   // Who lives.
   [
