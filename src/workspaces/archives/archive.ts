@@ -5,6 +5,7 @@ import tar from 'tar-stream';
 import yauzl from 'yauzl';
 import type { OpenFile } from '#libs/workspace-fs/index.js';
 import { Invalid, TooLarge } from '../../platform/http/problem.js';
+import { limitHeaders } from './tar-headers.js';
 
 /** One entry of an archive. Its content is read before the next entry is asked for, or not at all. */
 export interface ArchiveEntry {
@@ -135,7 +136,7 @@ class FileReader extends yauzl.RandomAccessReader {
 }
 
 async function* tarEntries(file: OpenFile, isGzip: boolean, meter: Meter): AsyncGenerator<ArchiveEntry> {
-  const extract = tar.extract();
+  const extract = limitHeaders(tar.extract());
   const bytes = file.part(0, file.entry.size);
   const plain = isGzip ? bytes.pipe(createGunzip()) : bytes;
   bytes.once('error', error => extract.destroy(error));

@@ -22,6 +22,9 @@ export class ExtractedView {
   @Field.integer('Files that were there already, as the archive has them', { example: 0 })
   unchanged: number;
 
-  @Field.text('Entries that were left out: links and special files', { list: true, example: [] })
+  @Field.text('Entries that were left out: links and special files; the first 1000 of them', {
+    list: true,
+    example: [],
+  })
   skipped: string[];
 }

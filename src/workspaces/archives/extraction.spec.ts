@@ -54,3 +54,50 @@ it('counts the folders that are to be made, those between included', async () =>
   const plan = await new Extraction(files, archive, 'here', 100_000).plan(ROOM);
   expect(plan).toMatchObject({ files: 2, folders: 4 });
 });
+
+/** A pax header with many small records that stands before one file; `x` is for that file, `g` for all that follow. */
+async function tarWithHeader(typeflag: 'x' | 'g', bytes: number): Promise<Buffer> {
+  const pack = tar.pack();
+  pack.entry({ name: 'header' }, '12 abcdefg=\n'.repeat(Math.floor(bytes / 12)));
+  pack.entry({ name: 'a.txt' }, '1');
+  pack.finalize();
+  const archive = await buffer(pack as unknown as Readable);
+  // The checksum of a header is a sum of its bytes (POSIX.1-2017, pax, ustar Interchange Format).
+  archive.write(typeflag, 156, 'latin1');
+  archive.fill(' ', 148, 156);
+  const sum = archive.subarray(0, 512).reduce((total, byte) => total + byte, 0);
+  archive.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148, 'latin1');
+  return archive;
+}
+
+it.each([
+  ['x', 64 * 1024],
+  ['g', 4 * 1024],
+] as const)(
+  'takes records of type %s, x of one file and g of all, up to %i bytes',
+  async (typeflag, most) => {
+    writeFileSync(onDisk('fits.tar'), await tarWithHeader(typeflag, most));
+    writeFileSync(onDisk('more.tar'), await tarWithHeader(typeflag, most + 12));
+    await using fits = await files.openRead('fits.tar');
+    await using more = await files.openRead('more.tar');
+    expect(await new Extraction(files, fits, 'out', 100_000).plan(ROOM)).toMatchObject({
+      files: 1,
+      bytes: 1,
+    });
+    await expect(new Extraction(files, more, 'out', 100_000).plan(ROOM)).rejects.toMatchObject({
+      status: 422,
+      message: expect.stringContaining(`may have ${most}`),
+    });
+  },
+);
+
+it('names no more than a thousand of the entries that it leaves out', async () => {
+  const pack = tar.pack();
+  for (let index = 0; index < 1100; index++)
+    pack.entry({ name: `link${index}`, type: 'symlink', linkname: 'a' });
+  pack.finalize();
+  writeFileSync(onDisk('x.tar'), await buffer(pack as unknown as Readable));
+  await using archive = await files.openRead('x.tar');
+  const { entries, skipped } = await new Extraction(files, archive, 'out', 100_000).plan(ROOM);
+  expect([entries, skipped.length, skipped.at(-1)]).toEqual([1100, 1000, 'link999']);
+});

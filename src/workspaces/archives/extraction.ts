@@ -13,6 +13,8 @@ import { type ArchiveEntry, entriesOf, type Meter, refuseIfTooMany } from './arc
 const MOST_RATIO = 200;
 /** … where it comes to more than this. */
 const HARMLESS_BYTES = 10 * 1024 * 1024;
+/** Entries that are named as left out. */
+const MAX_SKIPPED = 1000;
 
 export interface Plan {
   entries: number;
@@ -46,7 +48,7 @@ export class Extraction {
       if (entry.type !== 'other') addFolders(folders, entry.type === 'file' ? parentOf(path) : path);
       plan.entries++;
       refuseIfTooMany(folders.size);
-      if (entry.type === 'other') plan.skipped.push(entry.name);
+      if (entry.type === 'other' && plan.skipped.length < MAX_SKIPPED) plan.skipped.push(entry.name);
       if (entry.type !== 'file') continue;
       if (entry.size > this.maxFileBytes)
         throw new TooLarge(
