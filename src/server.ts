@@ -14,6 +14,7 @@ import { RateLimits } from './platform/http/rate-limit.js';
 import { refuseIncompleteRequests, refuseOnSocket } from './platform/http/refused-requests.js';
 import { registerRequestLog, requestId } from './platform/http/request-log.js';
 import { registerSecurityHeaders } from './platform/http/security-headers.js';
+import { refuseSlowBodies } from './platform/http/slow-bodies.js';
 import { NestLog } from './platform/log/log.js';
 import { registerHttpMetrics } from './platform/metrics/http-metrics.js';
 import { Metrics } from './platform/metrics/metrics.js';
@@ -53,6 +54,7 @@ export async function createServer(parts: ServiceParts): Promise<NestFastifyAppl
   refuseIncompleteRequests(adapter.getInstance());
   closeConnectionsAtEnd(adapter.getInstance());
   closeUnreadConnections(adapter.getInstance(), parts.config.slowReaderSeconds * 1000);
+  refuseSlowBodies(adapter.getInstance(), parts.config.slowReaderSeconds * 1000);
   app.get(RateLimits).register(adapter.getInstance());
   app.get(ShareOrigin, { strict: false }).register(adapter.getInstance());
   answerOtherMethods(adapter.getInstance());

@@ -1,4 +1,4 @@
-import { accessSync, constants, mkdirSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { EmbeddedPostgresError } from '#libs/embedded-postgres/index.js';
 import type { Config } from './platform/config/config.js';
@@ -13,7 +13,7 @@ export class CannotStart extends Error {}
 export function requireDataDir({ dataDir }: Config): void {
   const folder = path.resolve(dataDir);
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolder(folder);
     accessSync(folder, constants.W_OK | constants.X_OK);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
@@ -22,6 +22,17 @@ export function requireDataDir({ dataDir }: Config): void {
       `The folder of DATA_DIR, ${folder}, cannot be written (${reasons[code ?? ''] ?? code}). ` +
         'Give the user of this process the right to write there, or set DATA_DIR to another folder.',
     );
+  }
+}
+
+/** By steps: where a folder refuses new ones with ENOENT, as those of /proc do, Node's own way goes round for ever. */
+function makeFolder(folder: string): void {
+  const parent = path.dirname(folder);
+  if (!existsSync(parent)) makeFolder(parent);
+  try {
+    mkdirSync(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || !statSync(folder).isDirectory()) throw error;
   }
 }
 

@@ -348,6 +348,7 @@ describe('with a database of the operator', () => {
     [{ REDIS_URL: 'localhost:6379' }, 'REDIS_URL must be an address such as redis://host:6379.'],
     [{ DATA_DIR: '/dev/null' }, 'The folder of DATA_DIR, /dev/null, cannot be written (it is a file).'],
     [{ DATA_DIR: '/dev/null/data' }, 'The folder of DATA_DIR, /dev/null/data, cannot be written'],
+    [{ DATA_DIR: '/proc/none' }, 'The folder of DATA_DIR, /proc/none, cannot be written'],
   ])('names the setting that is wrong: %o', async (environment, sentence) => {
     const service = start({ DATA_DIR: folder(), PORT: '0', ...environment });
     expect(await service.exited).toBe(1);

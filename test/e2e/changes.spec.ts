@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from '
 import { createServer, type Socket } from 'node:net';
 import { hostname } from 'node:os';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Actor } from '../../src/platform/access/actor.js';
 import { ChangeRetention } from '../../src/workspaces/changes/change-retention.js';
@@ -139,6 +140,25 @@ describe('what callers write', () => {
       [3, 'created', 'z'],
     ]);
   });
+});
+
+it('ends for a watcher who is let in no more, also where nothing happens', async () => {
+  const workspace = await service.workspace(ada, { visibility: 'restricted' });
+  const bob = await service.person('Bob');
+  const organization = ada.organizationId;
+  await service.join(bob, { organization, role: 'guest', workspace, workspaceRole: 'viewer' });
+  await write(workspace, 'a', 'a');
+  const seen: string[] = [];
+  const watching = bob.client.events(`/api/workspaces/${workspace}/events`, {
+    headers: { 'last-event-id': '0' },
+    until: ({ data }) => seen.push(data.path) > 1,
+  });
+  while (seen.length === 0) await sleep(20);
+  const removed = await ada.client.delete(`/api/organizations/${organization}/members/${bob.id}`);
+  expect(removed.status).toBe(200);
+  await watching;
+  await write(workspace, 'b', 'b');
+  expect(seen).toEqual(['a']);
 });
 
 describe('what is older than is kept', () => {

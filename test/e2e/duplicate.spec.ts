@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { ServiceProcess } from '../faults/service-process.js';
 import type { Json } from '../harness/client.js';
@@ -123,6 +124,25 @@ it('leaves out what is in its way, and what is larger than a file may be, and co
   expect(last?.data.skipped.slice(6)).toEqual(['d0', 'd0/f0', 'd0/f1', 'd0/f2', 'd1/f0']);
   expect(readdirSync(path.join(folderOf(target), 'd1')).sort()).toEqual(['f1', 'f2']);
   await worker.stop();
+});
+
+it('is not told any further to a watcher who is let in no more', async () => {
+  const workspace = await service.workspace(ada);
+  const bob = await service.person('Bob');
+  const organization = ada.organizationId;
+  await service.join(bob, { organization, role: 'member' });
+  const operation = await begin(workspace);
+  const seen: string[] = [];
+  const watching = bob.client.events(`/api/operations/${operation}/events`, {
+    headers: { 'last-event-id': '0' },
+    until: ({ event }) => seen.push(event) > 1,
+  });
+  while (seen.length === 0) await sleep(20);
+  const removed = await ada.client.delete(`/api/organizations/${organization}/members/${bob.id}`);
+  expect(removed.status).toBe(200);
+  await watching;
+  expect(seen).toEqual(['operation.progress']);
+  expect((await ada.client.post(`/api/operations/${operation}/cancel`)).status).toBe(200);
 });
 
 it('is removed when it is cancelled, by who began it alone', async () => {

@@ -161,3 +161,66 @@ it(
   },
   PATIENCE,
 );
+
+/** Sends the head of a request that has a body, and then what `drip` sends. */
+async function sendSlowly(
+  request: { line: string; headers?: Record<string, string>; length: number },
+  drip: (socket: Socket) => Promise<void>,
+): Promise<string> {
+  const socket = await connected(client.url);
+  socket.on('error', () => undefined);
+  const headers = { host: 'localhost', 'content-length': `${request.length}`, ...request.headers };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  const answer = rest(socket);
+  socket.write(`${request.line} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
+  await Promise.race([drip(socket), answer]);
+  return answer;
+}
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+it.each([
+  ['stops', async (socket: Socket) => void socket.write('{')],
+  [
+    'comes a byte at a time',
+    async (socket: Socket) => {
+      for (; !socket.destroyed; await sleep(300)) socket.write(' ');
+    },
+  ],
+])(
+  'lets go who sends a body that %s, and says so',
+  async (_how, drip) => {
+    const login = { line: 'POST /api/auth/login', headers: JSON_TYPE, length: 1000 };
+    const upload = {
+      line: `PUT /api/workspaces/${await ground.service.workspace(ground.ada)}/files/upload?path=slow`,
+      headers: { ...client.headers, 'content-type': 'application/octet-stream' },
+      length: 1_000_000,
+    };
+    for (const request of [login, upload])
+      expect(await sendSlowly(request, drip)).toMatch(
+        /^HTTP\/1.1 408 [\s\S]*The request did not come in time/,
+      );
+  },
+  PATIENCE,
+);
+
+it(
+  'takes an upload that comes slowly, and steadily',
+  async () => {
+    const workspace = await ground.service.workspace(ground.ada);
+    const length = 60_000;
+    const upload = {
+      line: `PUT /api/workspaces/${workspace}/files/upload?path=steady`,
+      headers: { ...client.headers, 'content-type': 'application/octet-stream', connection: 'close' },
+      length,
+    };
+    const answer = await sendSlowly(upload, async socket => {
+      for (let sent = 0; sent < length; sent += 5_000) {
+        await sleep((SLOW_READER_SECONDS * 1000) / 4);
+        socket.write(Buffer.alloc(5_000, 'x'));
+      }
+    });
+    expect(answer).toMatch(/^HTTP\/1.1 20[01] /);
+  },
+  PATIENCE,
+);

@@ -538,7 +538,7 @@ export const settings = {
   ),
   slowReaderSeconds: setting(
     'SLOW_READER_SECONDS',
-    'How long a client may read nothing of an answer that waits for it, before its connection is closed.',
+    'How long a client may read nothing of an answer that waits for it, or send less than a kilobyte of a body, before its connection is closed.',
     asInteger(1, 3600),
     30,
   ),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { plainLine, shortName } from './plain-text.js';
+import { plainJson, plainLine, shortName } from './plain-text.js';
 
 describe('text of others', () => {
   it.each([
@@ -18,4 +18,12 @@ describe('text of others', () => {
     expect(shortName('😀'.repeat(100))).toBe(`${'😀'.repeat(80)}…`);
     expect(shortName('Ada')).toBe('Ada');
   });
+});
+
+it('writes what cannot be seen in a value by its number, and the value stays the same', () => {
+  const value = { name: 'a\u202egnp.exe', tag: '\u{e0041}', line: 'one\ntwo' };
+  const text = plainJson(value);
+  expect(text).toContain('a\\u202egnp.exe');
+  expect(text).not.toMatch(/[\u202e\u{e0041}]/u);
+  expect(JSON.parse(text)).toEqual(value);
 });

@@ -14,3 +14,12 @@ export function shortName(name: string, max = MAX_NAME): string {
   const signs = [...plainLine(name)];
   return signs.length > max ? `${signs.slice(0, max).join('').trimEnd()}…` : signs.join('');
 }
+
+/** A value as indented JSON that reads as it stands: an unseen character is written by its number. */
+export const plainJson = (value: unknown): string =>
+  JSON.stringify(value, null, 2).replace(UNSEEN, sign =>
+    Array.from(
+      { length: sign.length },
+      (_, at) => `\\u${sign.charCodeAt(at).toString(16).padStart(4, '0')}`,
+    ).join(''),
+  );

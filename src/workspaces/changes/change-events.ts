@@ -14,16 +14,14 @@ export class ChangeEvents {
     private readonly log: ChangeLog,
     private readonly signals: Signals,
     private readonly workspaceId: string,
-    /** Whether the watcher may still see them. */
-    private readonly mayWatch: () => Promise<boolean>,
   ) {}
 
-  /** Those after number `after`, then each that follows, in batches, for as long as the watcher may see them. */
+  /** Those after number `after`, then each that follows, in batches, until it is aborted. */
   async *follow(after: number, signal: AbortSignal): AsyncGenerator<ServerEvent[]> {
     const wakeUp = new WakeUp(this.signals, changesTopic(this.workspaceId));
     let seen = after;
     try {
-      while (!signal.aborted && (await this.mayWatch())) {
+      while (!signal.aborted) {
         const wait = await this.log.settle(this.workspaceId);
         const rows = await this.log.after(this.workspaceId, seen, EVENTS_AT_ONCE);
         const pruned = await this.log.prunedThrough(this.workspaceId);

@@ -26,6 +26,6 @@ export class ChangesController {
   ): Promise<void> {
     const events = await this.changes.events(actor, input);
     const after = resumeAfter(request, input.after);
-    await this.streams.carry({ request, reply }, signal => events.follow(after, signal));
+    await this.streams.carry({ request, reply }, signal => events(after, signal));
   }
 }

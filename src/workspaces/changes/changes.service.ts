@@ -1,8 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { Credentials } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { requireScope } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
 import { problemOf } from '../../platform/http/problem.js';
+import type { ServerEvent } from '../../platform/http/sse.js';
+import { whileAllowed } from '../../platform/http/while-allowed.js';
 import { Signals } from '../../platform/signals/signals.js';
 import { WorkspacesStore } from '../workspaces/index.js';
 import { ChangeEvents } from './change-events.js';
@@ -29,6 +32,7 @@ export class ChangesService {
     @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
     @Inject(ChangeLog) private readonly log: ChangeLog,
     @Inject(Signals) private readonly signals: Signals,
+    @Inject(Credentials) private readonly credentials: Credentials,
   ) {}
 
   @Action({
@@ -41,9 +45,15 @@ export class ChangesService {
     output: ChangeView,
     restOnly: true,
   })
-  async events(actor: Actor, { workspace_id }: WatchChanges): Promise<ChangeEvents> {
+  async events(
+    actor: Actor,
+    { workspace_id }: WatchChanges,
+  ): Promise<(after: number, signal: AbortSignal) => AsyncIterable<ServerEvent[]>> {
     await this.workspaces.require(actor, 'file.read', workspace_id);
-    return new ChangeEvents(this.log, this.signals, workspace_id, () => this.sees(actor, workspace_id));
+    const events = new ChangeEvents(this.log, this.signals, workspace_id);
+    const watcher = { actor, workspaceId: workspace_id, may: () => this.maySee(actor, workspace_id) };
+    return (after, signal) =>
+      whileAllowed(this.signals, watcher, within => events.follow(after, within), signal);
   }
 
   /** The number of the last change so far. */
@@ -68,10 +78,10 @@ export class ChangesService {
     return heads;
   }
 
-  private async sees(actor: Actor, workspaceId: string): Promise<boolean> {
+  private async maySee(actor: Actor, workspaceId: string): Promise<boolean> {
     try {
       await this.workspaces.require(actor, 'file.read', workspaceId);
-      return true;
+      return await this.credentials.stands(actor.credential);
     } catch (error) {
       if (!problemOf(error)) throw error;
       return false; // the workspace is gone, or no longer theirs to see

@@ -1,12 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
+import { Credentials } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { requireScope, type WorkspacePermission } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
 import { Subject } from '../../platform/actions/subject.js';
 import { Database } from '../../platform/database/database.js';
-import { Forbidden, NotFound, unseenAs } from '../../platform/http/problem.js';
+import { Forbidden, NotFound, problemOf, unseenAs } from '../../platform/http/problem.js';
 import type { ServerEvent } from '../../platform/http/sse.js';
+import { whileAllowed } from '../../platform/http/while-allowed.js';
 import { Signals } from '../../platform/signals/signals.js';
 import { WakeUp } from '../../platform/signals/wake-up.js';
 import { type VisibleWorkspace, WorkspacesStore } from '../workspaces/index.js';
@@ -21,6 +23,7 @@ export class OperationsService {
     @Inject(OperationsStore) private readonly operations: OperationsStore,
     @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
     @Inject(Signals) private readonly signals: Signals,
+    @Inject(Credentials) private readonly credentials: Credentials,
   ) {}
 
   @Action({
@@ -49,9 +52,11 @@ export class OperationsService {
   async events(
     actor: Actor,
     { id }: WatchOperation,
-  ): Promise<(after: number, signal: AbortSignal) => AsyncGenerator<ServerEvent[]>> {
-    await this.require(actor, id);
-    return (after, signal) => this.follow(id, after, signal);
+  ): Promise<(after: number, signal: AbortSignal) => AsyncIterable<ServerEvent[]>> {
+    const { source_id } = await this.require(actor, id);
+    const watcher = { actor, workspaceId: source_id, may: () => this.maySee(actor, id) };
+    return (after, signal) =>
+      whileAllowed(this.signals, watcher, within => this.follow(id, after, within), signal);
   }
 
   @Action({
@@ -71,6 +76,16 @@ export class OperationsService {
       const changed = await this.operations.change(id, sql`cancel_requested = true`, unit);
       return unit.answers(operationView(changed ?? row));
     });
+  }
+
+  private async maySee(actor: Actor, id: string): Promise<boolean> {
+    try {
+      await this.require(actor, id);
+      return await this.credentials.stands(actor.credential);
+    } catch (error) {
+      if (!problemOf(error)) throw error;
+      return false;
+    }
   }
 
   private async *follow(id: string, after: number, signal: AbortSignal): AsyncGenerator<ServerEvent[]> {

@@ -1,7 +1,10 @@
 import { type FormPlace, formHtml, signedInAs, signInFields } from '../../../platform/pages/forms.js';
 import { escapeHtml } from '../../../platform/pages/html.js';
 import { type HtmlPage, problemHtml } from '../../../platform/pages/page.js';
+import { plainJson, plainLine, shortName } from '../../../platform/text/plain-text.js';
 import type { CallWords } from '../approval-wording.js';
+
+const MAX_FACT = 200;
 
 /** What is to be done, in the words of the person who decides. */
 export interface ToDecide extends CallWords {
@@ -31,11 +34,11 @@ export function decisionPage(place: FormPlace, asked: ToDecide, email: string): 
   const known = facts.filter(([, value]) => value !== null);
   return {
     title: `${title}?`,
-    body: `<p>${escapeHtml(summary)}.${grave}</p>
+    body: `<p>${escapeHtml(plainLine(summary))}.${grave}</p>
 <dl class="facts">
-${known.map(([name, value]) => `<dt>${escapeHtml(name)}</dt><dd>${escapeHtml(String(value))}</dd>`).join('\n')}
+${known.map(([name, value]) => `<dt>${escapeHtml(name)}</dt><dd>${escapeHtml(shortName(String(value), MAX_FACT))}</dd>`).join('\n')}
 <dt>Action</dt><dd><code>${escapeHtml(action)}</code></dd>
-<dt>With</dt><dd><pre>${escapeHtml(JSON.stringify(input, null, 2))}</pre></dd>
+<dt>With</dt><dd><pre>${escapeHtml(plainJson(input))}</pre></dd>
 </dl>
 ${mayDecide ? formHtml(`${address}/decide`, csrf, DECISIONS) : LOOKING}
 <p class="aside">${mayDecide ? 'If this is not wanted, do not allow it. ' : ''}The question is open for ${durationOf(seconds)}.</p>

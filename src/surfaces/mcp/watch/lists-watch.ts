@@ -184,7 +184,7 @@ class WorkspaceWatch {
     const signal = AbortSignal.any([this.ending.signal, this.watch.signal]);
     await quietly(async () => {
       const events = await this.parts.changes.events(actor, { workspace_id: this.head.id });
-      for await (const batch of events.follow(this.position, signal)) {
+      for await (const batch of events(this.position, signal)) {
         this.position = batch.at(-1)?.id ?? this.position;
         const changes = changesOf(batch);
         for (const list of lists)

@@ -67,7 +67,7 @@ export class ResourceWatch {
       const from = positions.get(workspace_id) ?? (await this.changes.position(actor, { workspace_id }));
       positions.set(workspace_id, from);
       const events = await this.changes.events(actor, { workspace_id });
-      for await (const batch of events.follow(from, signal)) {
+      for await (const batch of events(from, signal)) {
         const changes = changesOf(batch);
         for (const { uri, path } of resources)
           if (changes?.some(change => isChangedBy(path, change)) ?? true) notice({ uri });
