@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { WorkspaceFsError } from './errors.js';
 import { quotePath } from './quote-path.js';
 import { reading } from './read.js';
@@ -62,6 +63,8 @@ export function readText(tree: Tree, path: string, options: ReadTextOptions): Pr
     if (isWhole) check();
     else if (!window.isComplete) window.breakOff(path);
     const { total_lines, ...result } = window.result();
+    // What is made of a large text takes as long again.
+    await setImmediate();
     return { path, etag: etag ?? '', size, ...result, total_lines: isWhole ? total_lines : null };
   });
 }
@@ -73,6 +76,7 @@ class LineWindow {
   private readonly maxBytes: number;
   private readonly kept: Buffer[] = [];
   private keptBytes = 0;
+  private keptEnds = 0;
   private line = 1;
   private atLineStart = true;
   private truncated = false;
@@ -117,7 +121,9 @@ class LineWindow {
     const total = this.atLineStart ? this.line - 1 : this.line;
     const bytes = Buffer.concat(this.kept);
     const content = (this.truncated ? wholeLines(bytes) : bytes).toString('utf8');
-    const end = this.first - 1 + countLines(content);
+    // Nothing is cut off that has a line end.
+    const lines = content === '' || content.endsWith('\n') ? this.keptEnds : this.keptEnds + 1;
+    const end = this.first - 1 + lines;
     return { content, start_line: this.first, end_line: end, total_lines: total, truncated: this.truncated };
   }
 
@@ -129,6 +135,7 @@ class LineWindow {
     const fitting = bytes.subarray(0, this.maxBytes - this.keptBytes);
     if (fitting.byteLength < bytes.byteLength) this.truncated = true;
     this.keptBytes += fitting.byteLength;
+    this.keptEnds += countEnds(fitting);
     if (fitting.byteLength > 0) this.kept.push(Buffer.from(fitting));
   }
 }
@@ -144,8 +151,9 @@ function wholeLines(bytes: Buffer): Buffer {
   return bytes.subarray(0, end - 1 + length <= bytes.byteLength ? bytes.byteLength : Math.max(0, end - 1));
 }
 
-function countLines(text: string): number {
-  let lines = 0;
-  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) lines++;
-  return text === '' || text.endsWith('\n') ? lines : lines + 1;
+/** Byte by byte: a search for each would be slower where there are many. */
+function countEnds(bytes: Buffer): number {
+  let ends = 0;
+  for (let at = 0; at < bytes.byteLength; at++) if (bytes[at] === NEWLINE) ends++;
+  return ends;
 }

@@ -9,6 +9,9 @@ import type { Draft, Head } from './draft.js';
 
 type Queries = Pick<Database, 'tables'>;
 
+/** Versions that are made into rows in one turn of the event loop. */
+const MAX_AT_ONCE = 2000;
+
 /** How far the history of a workspace is. */
 export interface Progress {
   readonly complete: boolean;
@@ -120,6 +123,17 @@ export class VersionsStore {
     heads: ReadonlyMap<string, Pick<Head, 'id' | 'kind'>>,
   ): Promise<void> {
     const newest = new Map(heads);
+    for (let at = 0; at < drafts.length; at += MAX_AT_ONCE)
+      await this.addSome(unit, workspaceId, drafts.slice(at, at + MAX_AT_ONCE), newest);
+  }
+
+  /** Notes in `newest` which version of each path is the newest then. */
+  private async addSome(
+    unit: UnitOfWork,
+    workspaceId: string,
+    drafts: readonly Draft[],
+    newest: Map<string, Pick<Head, 'id' | 'kind'>>,
+  ): Promise<void> {
     const rows = drafts.flatMap(draft => {
       const { path, kind, from, size, etag, change, content, changedAt } = draft;
       const before = newest.get(path);
