@@ -179,6 +179,23 @@ describe('what a workspace may hold', () => {
     expect((await put(workspace, 'one', 1)).status).toBe(200);
   });
 
+  it('bounds the number of folders that are made at once', async () => {
+    const [made, moved] = [await service.workspace(ada), await service.workspace(ada)];
+    const paths = ['a', 'b', 'c', 'd'];
+    for (const path of paths) expect((await put(moved, path, 1)).status).toBe(200);
+    const answers = await Promise.all([
+      ...Array.from({ length: 30 }, (_, n) => ada.client.post(files(made, 'mkdir'), { path: `${n}/in/it` })),
+      ...paths.map(path =>
+        ada.client.post(files(moved, 'move'), { from: path, to: `of ${path}/in/it/${path}` }),
+      ),
+    ]);
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 409]));
+    for (const workspace of [made, moved]) {
+      const { body } = await ada.client.get(`/api/workspaces/${workspace}/files?recursive=true`);
+      expect(body.items.length).toBeLessThanOrEqual(MAX_FILES);
+    }
+  });
+
   it('lets files be replaced where no more of them may be made', async () => {
     const workspace = await service.workspace(ada);
     const paths = Array.from({ length: MAX_FILES }, (_, n) => `${n}`);

@@ -35,15 +35,16 @@ export class FileTreeService {
   async move(actor: Actor, { workspace_id, from, to, overwrite }: MoveFile): Promise<EntryView> {
     const files = await this.writing.open(actor, workspace_id);
     const { etag } = await files.stat(from);
-    await this.requireFolders(workspace_id, files, parentOf(to));
-    return this.writing.run(actor, workspace_id, async ({ begin }) => {
-      const [origin, path] = [normalizePath(from), normalizePath(to)];
-      const before = manifestOf(await everythingAt(files, path));
-      await begin([{ path, from: origin, etag: etag ?? undefined, before }]);
-      const moved = await files.move(from, to, { overwrite });
-      const now = await entriesAt(files, moved);
-      return { result: moved, changes: [...deletionsOf(before, now), ...movesOf(now, origin, path)] };
-    });
+    return this.makingFolders(workspace_id, files, parentOf(to), () =>
+      this.writing.run(actor, workspace_id, async ({ begin }) => {
+        const [origin, path] = [normalizePath(from), normalizePath(to)];
+        const before = manifestOf(await everythingAt(files, path));
+        await begin([{ path, from: origin, etag: etag ?? undefined, before }]);
+        const moved = await files.move(from, to, { overwrite });
+        const now = await entriesAt(files, moved);
+        return { result: moved, changes: [...deletionsOf(before, now), ...movesOf(now, origin, path)] };
+      }),
+    );
   }
 
   @Action({
@@ -90,12 +91,13 @@ export class FileTreeService {
   async mkdir(actor: Actor, { workspace_id, path }: MakeFolder): Promise<EntryView> {
     const files = await this.writing.open(actor, workspace_id);
     if (await find(files, path)) return files.mkdir(path);
-    await this.requireFolders(workspace_id, files, path);
-    return this.writing.run(actor, workspace_id, async ({ begin }) => {
-      await begin([{ path: normalizePath(path), before: [] }]);
-      const made = await files.mkdir(path);
-      return { result: made, changes: [written(made, true)] };
-    });
+    return this.makingFolders(workspace_id, files, path, () =>
+      this.writing.run(actor, workspace_id, async ({ begin }) => {
+        await begin([{ path: normalizePath(path), before: [] }]);
+        const made = await files.mkdir(path);
+        return { result: made, changes: [written(made, true)] };
+      }),
+    );
   }
 
   @Action({
@@ -120,10 +122,15 @@ export class FileTreeService {
     });
   }
 
-  /** Room for a folder and those above it, as far as they are missing. */
-  private async requireFolders(workspaceId: string, files: WorkspaceFs, folder: string): Promise<void> {
+  /** With room kept for a folder and those above it, as far as they are missing; what makes none needs no room. */
+  private async makingFolders<T>(
+    workspaceId: string,
+    files: WorkspaceFs,
+    folder: string,
+    write: () => Promise<T>,
+  ): Promise<T> {
     const missing = await countMissing(files, folder);
-    if (missing > 0) await this.quota.require(workspaceId, { bytes: 0, files: missing });
+    return missing > 0 ? this.quota.during(workspaceId, { bytes: 0, files: missing }, write) : write();
   }
 }
 
