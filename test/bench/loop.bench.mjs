@@ -20,6 +20,8 @@ const NEAR_MS = 50;
 /** A machine that is busy makes gaps longer, never shorter. */
 const TRIES = 4;
 const GIVE_UP_MS = 60_000;
+/** What ends the session of the walk: it goes on with a new one. */
+const SIGNS_OUT = /^(POST \/api\/auth\/(logout|password)|DELETE \/api\/auth\/sessions)/;
 /** Requests that are judged together. */
 const MAX_GROUP = 40;
 
@@ -115,22 +117,25 @@ await bench(async () => {
     }
   }
 
-  async function walk(requests, credential = {}) {
+  async function walk(requests, isSignedIn = true) {
+    let known = isSignedIn ? things.headers : {};
     let group = [];
     for (const request of requests) {
       if (!words.every(word => `${request.route} ${request.name}`.includes(word))) continue;
       if (group.length > 0 && (group[0].route !== request.route || group.length >= MAX_GROUP)) {
         await judge(group);
+        if (SIGNS_OUT.test(group[0].route)) known = await things.signIn();
         group = [];
       }
-      group.push({ ...request, headers: { ...credential, ...request.headers } });
+      group.push({ ...request, headers: { ...known, ...request.headers } });
     }
     if (group.length > 0) await judge(group);
   }
 
-  await walk(hostileRequests(document, things.ids, texts), things.headers);
-  await walk(hostileActions(things, texts), things.headers);
-  await walk(hostilePages(things, texts));
+  await walk(hostileRequests(document, things.ids, texts));
+  things.headers = await things.signIn();
+  await walk(hostileActions(things, texts));
+  await walk(hostilePages(things, texts), false);
 
   const near = [...largest]
     .filter(([, measured]) => measured[BY] > NEAR_MS)

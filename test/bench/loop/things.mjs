@@ -9,8 +9,11 @@ const MANY_FILES = 20_000;
 
 export async function makeThings({ url, credentials, dataDir }) {
   const { email, password, organization_id, workspace_id } = credentials;
-  const { access_token } = await postJson(`${url}/api/auth/login`, {}, { email, password });
-  const headers = { authorization: `Bearer ${access_token}` };
+  const signIn = async () => {
+    const { access_token } = await postJson(`${url}/api/auth/login`, {}, { email, password });
+    return { authorization: `Bearer ${access_token}` };
+  };
+  const headers = await signIn();
   const post = (address, body = {}) => postJson(url + address, headers, body);
   const get = async address => (await fetch(url + address, { headers })).json();
 
@@ -66,6 +69,7 @@ export async function makeThings({ url, credentials, dataDir }) {
   return {
     url,
     headers,
+    signIn,
     workspace: workspace_id,
     pages: { folder: pageOf(folder), upload: pageOf(upload), file: pageOf(shared) },
     actions: await Promise.all(actions.map(({ name }) => get(`/api/actions/${name}`))),
