@@ -1,8 +1,8 @@
 import { createInterface } from 'node:readline';
-import { isEmail } from 'class-validator';
 import type { ServiceParts } from './app.module.js';
 import { EmailChangeService, PasswordsService } from './identity/index.js';
 import { problemOf } from './platform/http/problem.js';
+import { isMailAddress } from './platform/text/mail-address.js';
 import { createServer } from './server.js';
 import { CannotStart } from './start-failure.js';
 
@@ -26,7 +26,8 @@ export const operatorEnvironment = (environment: NodeJS.ProcessEnv): NodeJS.Proc
 /** Does what the operator wants. Whoever may read the database may do that, so nothing else is asked for. */
 export async function operate(parts: ServiceParts, [name, first = '', second = '']: string[]): Promise<void> {
   const password = name === 'set-password' ? await askPassword(first) : '';
-  if (name === 'set-email' && !isEmail(second)) throw new CannotStart(`${second} is no e-mail address.`);
+  if (name === 'set-email' && !isMailAddress(second))
+    throw new CannotStart(`${second} is no e-mail address.`);
   const app = await createServer(parts);
   try {
     if (name === 'set-password') {

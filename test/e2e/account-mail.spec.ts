@@ -50,6 +50,16 @@ const signIn = (password: string) => stranger().post('/api/auth/login', { email:
 const expire = (person: Person) =>
   service.database.query('update email_token set expires_at = now() where user_id = $1', [person.id]);
 
+/** An application that a person let in. */
+const grantOf = (person: Person) =>
+  service.database.query(
+    `insert into oauth_grant (id, user_id, client_id, client_name, scopes, resources, terms, created_at, expires_at)
+     values (gen_random_uuid(), $1, 'app_x', 'X', '{read}', '{}', '{}', now(), now() + interval '1 hour')`,
+    [person.id],
+  );
+const grantsOf = async (person: Person) =>
+  (await service.database.query('select 1 from oauth_grant where user_id = $1', [person.id])).length;
+
 /** The token of the link in a mail, which says the same in both of its texts. */
 function tokenIn(mail: ReceivedMail | undefined, page: string): string {
   const link = new RegExp(`${PUBLIC_URL}${page}\\?token=([\\w-]{43})\\b`);
@@ -127,6 +137,47 @@ describe('another e-mail address', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
   });
 
+  it('is not taken by a link that was asked for before the password was changed or reset', async () => {
+    const first = await linkFor(newAddress());
+    const reset = await resetToken();
+    expect((await confirm(reset)).status).toBe(200);
+    expect((await move(first)).status).toBe(410);
+    const eve = await service.person('Eve');
+    const email = newAddress();
+    expect((await ask(email, eve.password, eve)).status).toBe(200);
+    const second = tokenIn((await smtp.mailsTo(email)).at(-1), '/auth/email');
+    const change = { current_password: eve.password, new_password: NEW };
+    expect((await eve.client.post('/api/auth/password', change)).status).toBe(200);
+    expect((await move(second)).status).toBe(410);
+  });
+
+  it('gets no more than five mails in an hour, however many accounts are to move to it', async () => {
+    const email = newAddress();
+    for (let each = 0; each < 3; each++) expect((await ask(email)).status).toBe(200);
+    const eve = await service.person('Eve');
+    for (let each = 0; each < 2; each++) expect((await ask(email, eve.password, eve)).status).toBe(200);
+    for (const by of [eve, ada]) expect((await ask(email, by.password, by)).status).toBe(429);
+    expect((await ask(newAddress())).status).toBe(200);
+  });
+
+  it('is asked for on a page that names the account that moves', async () => {
+    const email = newAddress();
+    const html = await (await stranger().raw('GET', `/auth/email?token=${await linkFor(email)}`)).text();
+    expect(html).toContain(`The account ${ada.email} is to have the address ${email}`);
+  });
+
+  it.each(['"a\r\nBcc: spy@example.net"@example.com', '"a b"@example.com', 'a@example.com\u202e'])(
+    'is not %j, which reads as something else',
+    async email => {
+      expect((await ask(email)).status).toBe(422);
+      expect((await requestReset(email)).status).toBe(422);
+      const invitations = `/api/organizations/${ada.organizationId}/invitations`;
+      expect((await ada.client.post(invitations, { email })).status).toBe(422);
+      const form = new URLSearchParams({ email });
+      expect((await stranger().raw('POST', '/auth/forgot', { body: form })).status).toBe(422);
+    },
+  );
+
   it('is not taken by a link that is old, or by the one before the last', async () => {
     const first = await linkFor(newAddress());
     const second = await linkFor(newAddress());
@@ -149,6 +200,33 @@ describe('a lost password', () => {
     expect([status, typeof body.user.email_verified_at]).toEqual([200, 'string']);
     const last = (await smtp.mailsTo(ada.email, 3)).at(-1);
     expect(last?.text).toContain('Your password was changed');
+  });
+
+  it('ends what an account of an address that was never verified gave out, and nothing of one that was', async () => {
+    const keys = async () => {
+      const key = await service.key(ada);
+      return async () => (await key.get('/api/auth/me')).status;
+    };
+    const asked = () =>
+      service.database.query<{ details: object }>(
+        `select details from audit_entry where action = 'account_reset_password' and target_id = $1 order by id`,
+        [ada.id],
+      );
+    const before = await keys();
+    await grantOf(ada);
+    expect((await confirm(await resetToken())).status).toBe(200);
+    expect(await before()).toBe(401);
+    expect(await grantsOf(ada)).toBe(0);
+    expect((await asked()).at(-1)?.details).toMatchObject({ ended_keys: 1, ended_grants: 1 });
+
+    const { body } = await signIn(NEW);
+    ada.client = stranger().with({ authorization: `Bearer ${body.access_token}` });
+    const after = await keys();
+    await grantOf(ada);
+    await requestReset(ada.email);
+    const token = tokenIn((await smtp.mailsTo(ada.email, 4)).at(-1), '/auth/reset');
+    expect((await confirm(token, `${NEW} again`)).status).toBe(200);
+    expect([await after(), await grantsOf(ada)]).toEqual([200, 1]);
   });
 
   it('answers the same for an address without an account, to which nothing is sent', async () => {
@@ -231,6 +309,21 @@ describe('an e-mail address', () => {
     const answers = await Promise.all([verify(token), verify(token)]);
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 410]);
     expect(await verifiedAt()).toMatch(/Z$/);
+  });
+
+  it('is sent no more than ten links in an hour, by however many accounts that had it', async () => {
+    const { email } = ada;
+    const again = (by: Person) => by.client.post('/api/auth/email/verification');
+    for (let each = 0; each < 5; each++) expect((await again(ada)).status).toBe(200);
+    const elsewhere = `elsewhere-${email}`;
+    await ada.client.post('/api/auth/email', { email: elsewhere, password: ada.password });
+    const token = tokenIn((await smtp.mailsTo(elsewhere)).at(-1), '/auth/email');
+    expect((await stranger().post('/api/auth/email/confirm', { token })).status).toBe(200);
+    const next = await stranger().post('/api/auth/register', { email, name: 'Eve', password: NEW });
+    const eve = stranger().with({ authorization: `Bearer ${next.body.access_token}` });
+    const answers = [];
+    for (let each = 0; each < 4; each++) answers.push(await eve.post('/api/auth/email/verification'));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
   });
 
   it('is not verified by a link that has expired or is for something else', async () => {

@@ -26,7 +26,7 @@ export class AuthController {
     refuses: {
       403: 'Registration is closed, by invitation, or lacks the set-up token',
       409: 'The address has an account',
-      429: 'Too many registrations from this address',
+      429: 'Too many registrations from this address, or too many mails to that of the account',
     },
   })
   @Public()

@@ -21,6 +21,7 @@ import { PasswordResetProcessor } from './passwords/password-reset.processor.js'
 import { PasswordResetService } from './passwords/password-reset.service.js';
 import { PasswordsController } from './passwords/passwords.controller.js';
 import { PasswordsService } from './passwords/passwords.service.js';
+import { StandingCredentials } from './passwords/standing-credentials.js';
 import { Attempts } from './protection/attempts.js';
 import { LoginProtection } from './protection/login-protection.js';
 import { Quotas } from './protection/quotas.js';
@@ -48,6 +49,7 @@ import { SignIns } from './visits/sign-ins.js';
     OwnSessionsService,
     TokenKey,
     PasswordsService,
+    StandingCredentials,
     PasswordResetService,
     PasswordResetProcessor,
     EmailVerificationService,

@@ -38,6 +38,7 @@ export class AuthService {
   /** Makes an account, an organization of its own, and signs in. The first account owns the installation. */
   async register(input: Register, from: SignInSource): Promise<IssuedTokens> {
     await this.quotas.spendOfAddress('register', from.address, this.config.registrationsPerHour);
+    if (this.config.registration === 'open') await this.verification.allow(input.email);
     const passwordHash = await hashPassword(input.password);
     return this.database.transaction(async unit => {
       // One at a time: of two first registrations only one may own the installation.

@@ -1,5 +1,6 @@
 import { ApiProperty, ApiPropertyOptions } from '@nestjs/swagger';
 import * as check from 'class-validator';
+import { isMailAddress } from '../text/mail-address.js';
 import { sampleIdOf } from './sample-ids.js';
 
 type Kind =
@@ -136,6 +137,12 @@ const SAMPLE_TIME = '2026-11-21T09:30:00.000Z';
 const each = (options: Common) => ({ each: options.list === true });
 const message = (text: string, options: Common) => ({ ...each(options), message: `$property ${text}` });
 
+const IsMailAddress = (options: Common): PropertyDecorator =>
+  check.ValidateBy(
+    { name: 'isMailAddress', validator: { validate: isMailAddress } },
+    message('must be an e-mail address', options),
+  );
+
 /** Refuses what PostgreSQL's text type cannot hold and no encoder can write: NUL and lone surrogates. */
 const IsStorableText = (options: Common): PropertyDecorator =>
   check.ValidateBy(
@@ -200,7 +207,7 @@ export const Field = {
     ];
     if (pattern)
       checks.push(check.Matches(pattern, message(patternHint ?? `must match ${pattern}`, options)));
-    if (format === 'email') checks.push(check.IsEmail({}, message('must be an e-mail address', options)));
+    if (format === 'email') checks.push(IsMailAddress(options));
     const schema = {
       type: String,
       minLength: min || undefined,

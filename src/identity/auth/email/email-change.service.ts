@@ -5,12 +5,15 @@ import { Audit } from '../../../platform/audit/audit.js';
 import { Database, type UnitOfWork } from '../../../platform/database/database.js';
 import { Conflict, Forbidden, Invalid, NotFound, Unavailable } from '../../../platform/http/problem.js';
 import { User } from '../../accounts/user.entity.js';
+import { hashSecret } from '../../secrets.js';
 import { PasswordsService } from '../passwords/passwords.service.js';
 import { Quotas } from '../protection/quotas.js';
 import { AccountMail } from './account-mail.js';
 import { EmailTokens } from './email-tokens.js';
 
 const MAX_SENT_PER_HOUR = 5;
+/** By all accounts together: the address is that of somebody who did not ask. */
+const MAX_RECEIVED_PER_HOUR = 5;
 const MAX_TRIED_PER_HOUR = 60;
 
 const wrongPassword = () => new Forbidden('The password is wrong');
@@ -47,6 +50,7 @@ export class EmailChangeService {
     await this.quotas.spendOfAccount('email-change', actor.id, MAX_SENT_PER_HOUR);
     const checked = await this.passwords.check(actor.email ?? '', input.password, address);
     if (!checked) throw wrongPassword();
+    await this.quotas.spendOfAccount('email-change-to', hashSecret(email), MAX_RECEIVED_PER_HOUR);
     return this.database.transaction(async unit => {
       const user = await this.passwords.stillHolds(unit, checked, LockMode.PESSIMISTIC_WRITE);
       if (!user) throw wrongPassword();
@@ -56,10 +60,11 @@ export class EmailChangeService {
     });
   }
 
-  /** The address that a link moves an account to; 410 for one that is not good any more, without using it. */
-  async newAddress(token: string, address: string): Promise<string> {
+  /** What a link moves, and to which address; 410 for one that is not good any more, without using it. */
+  async preview(token: string, address: string): Promise<{ before: string; after: string }> {
     await this.quotas.spendOfAddress('verify', address, MAX_TRIED_PER_HOUR);
-    return (await this.tokens.require('email', token)) ?? '';
+    const { account, email } = await this.tokens.require('email', token);
+    return { before: account, after: email ?? '' };
   }
 
   /** Uses a link; 410 for one that is not good any more, 409 where the address belongs to another account by now. */

@@ -33,18 +33,22 @@ export class EmailTokens implements OnModuleInit {
     return token;
   }
 
-  /** Refuses (410) a token that is not good any more, without using it; answers the address that it is about. */
-  async require(purpose: EmailTokenPurpose, token: string): Promise<string | null> {
+  /** Refuses (410) a token that is not good any more, without using it; answers whose it is, and the address it is about. */
+  async require(
+    purpose: EmailTokenPurpose,
+    token: string,
+  ): Promise<{ account: string; email: string | null }> {
     const row = await this.database
-      .tables<{ email_token: EmailToken }>()
+      .tables<{ email_token: EmailToken; user: User }>()
       .selectFrom('email_token')
-      .select(['hash', 'email'])
+      .innerJoin('user', 'user.id', 'email_token.user_id')
+      .select(['user.email as account', 'email_token.email'])
       .where('hash', '=', hashSecret(token))
       .where('purpose', '=', purpose)
       .where('expires_at', '>', new Date().toISOString())
       .executeTakeFirst();
     if (!row) throw spent();
-    return row.email;
+    return row;
   }
 
   /**

@@ -5,11 +5,14 @@ import { Audit } from '../../../platform/audit/audit.js';
 import { Database, UnitOfWork } from '../../../platform/database/database.js';
 import { Conflict, Unavailable } from '../../../platform/http/problem.js';
 import { User } from '../../accounts/user.entity.js';
+import { hashSecret } from '../../secrets.js';
 import { Quotas } from '../protection/quotas.js';
 import { AccountMail } from './account-mail.js';
 import { EmailTokens } from './email-tokens.js';
 
 const MOST_SENT_PER_HOUR = 5;
+/** By all accounts that have or had the address. */
+const MAX_RECEIVED_PER_HOUR = 10;
 const MOST_TRIED_PER_HOUR = 60;
 
 /** Proof that the address of an account is its person's. */
@@ -23,6 +26,13 @@ export class EmailVerificationService {
     @Inject(Audit) private readonly audit: Audit,
   ) {}
 
+  /** Counts one link to an address, where mail can be sent; 429 beyond what it may get. Before the transaction that sends it. */
+  async allow(email: string): Promise<void> {
+    if (!this.mail.isConfigured) return;
+    const to = hashSecret(User.normalizeEmail(email));
+    await this.quotas.spendOfAccount('verification-to', to, MAX_RECEIVED_PER_HOUR);
+  }
+
   /** Sends the link to a new account, where mail can be sent. */
   async begin(unit: UnitOfWork, user: User): Promise<void> {
     if (!this.mail.isConfigured) return;
@@ -33,6 +43,7 @@ export class EmailVerificationService {
   async sendAgain(actor: Actor): Promise<{ sent: true }> {
     if (!this.mail.isConfigured) throw new Unavailable('This installation sends no mail');
     await this.quotas.spendOfAccount('verification', actor.id, MOST_SENT_PER_HOUR);
+    await this.allow(actor.email ?? '');
     return this.database.transaction(async unit => {
       const lock = { lockMode: LockMode.PESSIMISTIC_WRITE };
       const user = await unit.entities.findOneOrFail(User, { id: actor.id }, lock);

@@ -1,10 +1,10 @@
 import { Controller, Get, Inject, Post, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import { isEmail } from 'class-validator';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../../../platform/access/access.js';
 import { problemOf } from '../../../platform/http/problem.js';
 import { readForm } from '../../../platform/pages/form-body.js';
+import { isMailAddress } from '../../../platform/text/mail-address.js';
 import { PASSWORD } from '../../accounts/accounts.dto.js';
 import { EMAIL_PAGE, FORGOT_PAGE, RESET_PAGE, VERIFY_PAGE } from '../email/account-mail.js';
 import { EmailChangeService } from '../email/email-change.service.js';
@@ -35,7 +35,7 @@ export class AuthPagesController {
   async forgot(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     await answer(reply, async () => {
       const { email = '' } = await readForm(request);
-      if (!isEmail(email)) return { ...FORGOT, problem: 'That is no e-mail address.' };
+      if (!isMailAddress(email)) return { ...FORGOT, problem: 'That is no e-mail address.' };
       await this.resets.request(email, request.ip);
       return {
         title: 'Look into your mail',
@@ -90,11 +90,14 @@ export class AuthPagesController {
   @Get(EMAIL_PAGE)
   async showEmailChange(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const token = tokenOf(request);
-    await answer(reply, async () => ({
-      title: 'Confirm your new e-mail address',
-      text: `Your account is to have the address ${await this.changes.newAddress(token, request.ip)}.`,
-      form: { action: EMAIL_PAGE, token, button: 'Confirm the new address' },
-    }));
+    await answer(reply, async () => {
+      const { before, after } = await this.changes.preview(token, request.ip);
+      return {
+        title: 'Confirm your new e-mail address',
+        text: `The account ${before} is to have the address ${after} from now on. Confirm it only if that account is yours: whoever knows its password signs in with your address then.`,
+        form: { action: EMAIL_PAGE, token, button: 'Confirm the new address' },
+      };
+    });
   }
 
   @Post(EMAIL_PAGE)

@@ -10,6 +10,7 @@ import { SessionsService } from '../../sessions/sessions.service.js';
 import { AccountMail } from '../email/account-mail.js';
 import { EmailTokens } from '../email/email-tokens.js';
 import { LoginProtection } from '../protection/login-protection.js';
+import { StandingCredentials } from './standing-credentials.js';
 
 const wrongPassword = () => new Forbidden('The current password is wrong');
 
@@ -20,6 +21,7 @@ export class PasswordsService {
     @Inject(Database) private readonly database: Database,
     @Inject(LoginProtection) private readonly protection: LoginProtection,
     @Inject(SessionsService) private readonly sessions: SessionsService,
+    @Inject(StandingCredentials) private readonly credentials: StandingCredentials,
     @Inject(EmailTokens) private readonly tokens: EmailTokens,
     @Inject(AccountMail) private readonly mail: AccountMail,
     @Inject(Audit) private readonly audit: Audit,
@@ -54,21 +56,25 @@ export class PasswordsService {
     return this.database.transaction(async unit => {
       const user = await this.stillHolds(unit, checked, LockMode.PESSIMISTIC_WRITE);
       if (!user) throw wrongPassword();
-      const ended = await this.replace(unit, user, passwordHash, actor.credential.id);
-      await this.note(unit, actor, user, 'account_change_password', ended);
+      const ended_sessions = await this.replace(unit, user, passwordHash, actor.credential.id);
+      await this.note(unit, actor, user, 'account_change_password', { ended_sessions });
       return unit.answers({ changed: true as const });
     });
   }
 
-  /** Sets the password of whoever was sent the link, and ends all of their sessions. */
+  /**
+   * Sets the password of whoever was sent the link, and ends all of their sessions. Until then anybody could have made an
+   * account for an address that was never verified, so its keys and applications end as well.
+   */
   async reset(token: string, password: string, address: string): Promise<void> {
     await this.tokens.require('reset', token);
     const passwordHash = await hashPassword(password);
     const email = await this.database.transaction(async unit => {
       const user = await this.tokens.redeem(unit, 'reset', token);
+      const given = user.emailVerifiedAt ? undefined : await this.credentials.endAll(unit, user.id);
       user.verifyEmail();
-      const ended = await this.replace(unit, user, passwordHash);
-      await this.note(unit, null, user, 'account_reset_password', ended);
+      const ended_sessions = await this.replace(unit, user, passwordHash);
+      await this.note(unit, null, user, 'account_reset_password', { ended_sessions, ...given });
       return user.email;
     });
     await this.protection.forgive(email, address);
@@ -82,14 +88,15 @@ export class PasswordsService {
       const user = await unit.entities.findOne(User, { email: User.normalizeEmail(email) }, lock);
       if (!user) throw new NotFound(`No account has the address ${email}`);
       const ended = await this.replace(unit, user, passwordHash);
-      await this.note(unit, null, user, 'account_set_password', ended);
+      await this.note(unit, null, user, 'account_set_password', { ended_sessions: ended });
       return ended;
     });
   }
 
   private async replace(unit: UnitOfWork, user: User, hash: string, keptSession?: string): Promise<number> {
     user.passwordHash = hash;
-    await this.tokens.revoke(unit, user, 'reset');
+    // Whoever knew the old password may have asked to move the account to an address of their own.
+    for (const purpose of ['reset', 'email'] as const) await this.tokens.revoke(unit, user, purpose);
     if (this.mail.isConfigured) await this.mail.sendPasswordChanged(unit, user);
     return this.sessions.endAll(unit, user.id, keptSession);
   }
@@ -99,14 +106,14 @@ export class PasswordsService {
     actor: Actor | null,
     user: User,
     action: string,
-    ended: number,
+    details: Record<string, number>,
   ): Promise<void> {
     await this.audit.record(unit, actor, {
       action,
       target_type: 'user',
       target_id: user.id,
       organization_id: null,
-      details: { ended_sessions: ended },
+      details,
     });
   }
 }
