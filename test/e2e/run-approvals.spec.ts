@@ -152,6 +152,14 @@ const decide = (browser: Browser, page: Visit, decision: string) =>
   browser.submit(page, '/decide', { decision });
 
 describe('the page of an approval of a run', () => {
+  it('shows every sign that is hidden or turns text around, so that no name passes for another', async () => {
+    const { run, link } = await waiting(write('report\u202etxt.exe\u200b'));
+    const { page } = await atThePage(link, ada);
+    expect(page.html).toContain('report\\u202etxt.exe\\u200b');
+    expect(page.html).not.toMatch(/\p{Cf}/u);
+    await stop(run);
+  });
+
   it('shows its owner what is to be done, as text, and takes the decision', async () => {
     const { run, link } = await waiting(write('<img src=x>.txt'));
     const { browser, page } = await atThePage(link, ada);

@@ -14,6 +14,22 @@ describe('text of others', () => {
     expect(plainLine(text)).toBe(plain);
   });
 
+  it.each([
+    'moc\u202egpj.exe',
+    'a\u200b\u2066\u2028\u00a0\u3164\u007f\ue000b',
+    'tag \u{e0041}',
+    '\ud800 "\n"',
+    'Über 👩 ü',
+  ])('%j is the same value as JSON, with nothing hidden', text => {
+    const json = plainJson({ [text]: text });
+    expect(JSON.parse(json)).toEqual({ [text]: text });
+    expect(json).not.toMatch(/(?![\n ])[\p{C}\p{Z}\u3164]/u);
+  });
+
+  it('is left as it is in JSON where all of it is seen', () => {
+    expect(plainJson({ text: 'Über 👩 ü' }, 0)).toBe('{"text":"Über 👩 ü"}');
+  });
+
   it('is cut where a name is too long, between signs', () => {
     expect(shortName('😀'.repeat(100))).toBe(`${'😀'.repeat(80)}…`);
     expect(shortName('Ada')).toBe('Ada');

@@ -15,9 +15,12 @@ export function shortName(name: string, max = MAX_NAME): string {
   return signs.length > max ? `${signs.slice(0, max).join('').trimEnd()}…` : signs.join('');
 }
 
-/** A value as indented JSON that reads as it stands: an unseen character is written by its number. */
-export const plainJson = (value: unknown): string =>
-  JSON.stringify(value, null, 2).replace(UNSEEN, sign =>
+/** In JSON, all that is not seen, turns text around or passes for a blank; line breaks are JSON's own there. */
+const HIDDEN = /(?![\n \u200c\u200d]|\ufe0f)[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/gu;
+
+/** A value as JSON that reads as it stands: a sign that is hidden, or passes for a blank, is written by its number. */
+export const plainJson = (value: unknown, indent = 2): string =>
+  (JSON.stringify(value, null, indent) ?? 'null').replace(HIDDEN, sign =>
     Array.from(
       { length: sign.length },
       (_, at) => `\\u${sign.charCodeAt(at).toString(16).padStart(4, '0')}`,

@@ -50,7 +50,7 @@ ${signedInAs(place, email)}`,
 export function endPage(place: FormPlace, said: { title: string; text: string }, email: string): HtmlPage {
   return {
     title: said.title,
-    body: `<p>${escapeHtml(said.text)}</p>
+    body: `<p>${escapeHtml(plainLine(said.text))}</p>
 ${signedInAs(place, email)}`,
   };
 }

@@ -1,6 +1,7 @@
 import { formHtml } from '../../../platform/pages/forms.js';
 import { escapeHtml } from '../../../platform/pages/html.js';
 import { type HtmlPage, problemHtml } from '../../../platform/pages/page.js';
+import { plainLine } from '../../../platform/text/plain-text.js';
 import type { AccessGroup, AccessWords } from '../consent/access-words.js';
 import type { ClientIntroduction } from './client-introduction.js';
 
@@ -82,7 +83,7 @@ function groupOf({ title, items, isGrave }: AccessGroup): string {
 function reachOf(groups: readonly WorkspaceGroup[], { reach, workspaceIds }: ConsentChoice): string {
   const lists = groups.map(
     ({ organization, workspaces }) =>
-      `<h2>${escapeHtml(organization)}</h2>${workspaces.map(each => checkbox(each, workspaceIds)).join('\n')}`,
+      `<h2>${escapeHtml(plainLine(organization))}</h2>${workspaces.map(each => checkbox(each, workspaceIds)).join('\n')}`,
   );
   const chosen =
     lists.length === 0
@@ -103,7 +104,7 @@ function radio(name: string, value: string, checked: boolean, title: string, hin
 function checkbox({ id, name }: { id: string; name: string }, chosen: readonly string[]): string {
   const checked = chosen.includes(id) ? ' checked' : '';
   return `<label class="choice"><input type="checkbox" name="workspace" value="${id}"${checked}>
-<span>${escapeHtml(name)}</span></label>`;
+<span>${escapeHtml(plainLine(name))}</span></label>`;
 }
 
 const switchForm = (action: string, csrf: string): string =>

@@ -12,6 +12,7 @@ import type { CatalogAction } from '../../../platform/actions/catalog-action.js'
 import { Config } from '../../../platform/config/config.js';
 import type { Row } from '../../../platform/database/rows.js';
 import { Forbidden } from '../../../platform/http/problem.js';
+import { plainJson } from '../../../platform/text/plain-text.js';
 import type { Dialogue, McpCall } from '../mcp-call.js';
 import { refused, type ToolAnswer } from '../mcp-tool.js';
 import { ClientNames } from './client-names.js';
@@ -112,7 +113,7 @@ const canFillForm = ({ capabilities: { elicitation } }: Dialogue): boolean =>
 
 function formOf(action: CatalogAction, { client_name, input }: Row<Approval>): InputRequest {
   const { title, declaration } = action;
-  const message = `${title}? ${declaration.summary}. ${consequenceOf(declaration)}\n${client_name} asks for it, with ${JSON.stringify(input)}`;
+  const message = `${title}? ${declaration.summary}. ${consequenceOf(declaration)}\n${client_name} asks for it, with ${plainJson(input, 0)}`;
   const allow = { type: 'boolean' as const, title: 'Do it, this once', default: false };
   return inputRequired.elicit({
     message,
