@@ -1,7 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { AttachmentsService } from '../../src/agents/attachments/attachments.service.js';
+import type { Actor } from '../../src/platform/access/actor.js';
 import { FakeAnthropic } from '../fakes/anthropic-server.js';
 import { FakeGoogle } from '../fakes/google-server.js';
 import { FakeOpenAi } from '../fakes/openai-server.js';
@@ -61,6 +64,10 @@ const put = (file: string, body: Buffer | string) =>
   });
 const send = (fields: object) =>
   ada.client.post('/api/agent/message', { message: 'What is this?', workspace_id, ...fields });
+function actorOf({ id, email }: Person): Actor {
+  const limits = { organization_id: null, scopes: null, workspace_ids: null, expires_at: null };
+  return { type: 'user', id, name: 'Ada', email, credential: { type: 'session', id, ...limits } };
+}
 const sentBody = (server: ScriptedServer, index = -1) => JSON.stringify(server.requests.at(index)?.body);
 
 describe('attachments', () => {
@@ -229,6 +236,35 @@ describe('attachments', () => {
     expect((await send({ ...attached, chat_id })).status).toBe(200);
     await ada.client.delete(`/api/chats/${chat_id}`);
     expect((await send({ ...attached, workspace_id: roomy })).status).toBe(200);
+  });
+
+  it('keep their room while their message is being stored', async () => {
+    const text = 'x'.repeat(200_000);
+    const roomy = await service.workspace(ada);
+    await ada.client.put(`/api/workspaces/${roomy}/files/content`, { path: 'one.txt', content: text });
+    const attached = { workspace_id: roomy, model: 'local/small', attachments: ['one.txt'] };
+    const [begun, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let waiting = 0;
+    const storing = [0, 1].map(() =>
+      service.app
+        .get(AttachmentsService, { strict: false })
+        .during(
+          actorOf(ada),
+          { id: randomUUID(), workspaceId: roomy },
+          attached.attachments,
+          attached.model,
+          () => {
+            if (++waiting === 2) begun.resolve();
+            return ended.promise;
+          },
+        ),
+    );
+    await begun.promise;
+    expect((await send(attached)).status).toBe(413);
+    ended.resolve();
+    await Promise.all(storing);
+    openAi.otherwise({ text: 'Read.' });
+    expect((await send(attached)).status).toBe(200);
   });
 
   it('of a workspace are not for those who do not see it', async () => {

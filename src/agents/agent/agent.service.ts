@@ -65,19 +65,22 @@ export class AgentService {
     const existing = await this.existing(actor, input);
     if (existing) return this.sendTo(actor, existing, input);
     const draft = await this.chats.draft(actor, { ...input, model: undefined }, 'agent.run');
-    const run = await this.newRun(actor, draft, input);
-    const sent = sentView(run, draft.id, NEXT);
-    if (await this.begin(draft, run, sent)) return sent;
+    const begun = await this.withNewRun(actor, draft, input, async run => {
+      const sent = sentView(run, draft.id, NEXT);
+      return (await this.begin(draft, run, sent)) ? sent : undefined;
+    });
+    if (begun) return begun;
     // Somebody else made the chat since we looked: it is one like any other.
     const made = await this.existing(actor, input);
     if (!made) throw new Conflict('chat_id is taken; leave it out to get a new one');
     return this.sendTo(actor, made, input);
   }
 
-  private async sendTo(actor: Actor, chat: Target, input: SendMessage): Promise<SentView> {
-    const run = await this.newRun(actor, chat, input);
-    await this.requireRoom(chat, run);
-    return this.database.transaction(unit => this.accept(unit, chat, run));
+  private sendTo(actor: Actor, chat: Target, input: SendMessage): Promise<SentView> {
+    return this.withNewRun(actor, chat, input, async run => {
+      await this.requireRoom(chat, run);
+      return this.database.transaction(unit => this.accept(unit, chat, run));
+    });
   }
 
   /** A run that sends a message hands over a task: it has a chat of its own, and ends with the run at the latest. */
@@ -85,10 +88,11 @@ export class AgentService {
     if (input.chat_id && (await this.existing(actor, input)))
       throw new Conflict('A run starts tasks, each in a new chat; leave chat_id out');
     const chat = await this.chats.draft(actor, { ...input, model: undefined }, 'agent.run');
-    const run = await this.newRun(actor, chat, input);
-    await this.requireRoom(chat, run);
-    await this.tasks.start(sender, chat, run);
-    return sentView(run, chat.id, NEXT);
+    return this.withNewRun(actor, chat, input, async run => {
+      await this.requireRoom(chat, run);
+      await this.tasks.start(sender, chat, run);
+      return sentView(run, chat.id, NEXT);
+    });
   }
 
   /** With a new chat, in one statement where no hard stop stands over its place; false where the chat is there already. */
@@ -140,14 +144,20 @@ export class AgentService {
     };
   }
 
-  /** The run that a message starts, all of it checked, not yet stored. */
-  private async newRun(actor: Actor, chat: Target, input: SendMessage): Promise<NewRun> {
+  /** Runs `store` with the run that a message starts, all of it checked, while room for what it brings is kept. */
+  private async withNewRun<T>(
+    actor: Actor,
+    chat: Target,
+    input: SendMessage,
+    store: (run: NewRun) => Promise<T>,
+  ): Promise<T> {
     const models = await this.allowedModels(actor, chat, input);
     const { delivery = 'queue', on_approval: onApproval = null, budget, message: text } = input;
     const { response_schema: responseSchema, attachments: paths = [] } = input;
-    const attachments = await this.attachments.read(actor, chat, paths, models.model);
     const ids = { callId: newId(), messageId: newId() };
-    return { ...ids, actor, models, text, attachments, budget, delivery, onApproval, responseSchema };
+    return this.attachments.during(actor, chat, paths, models.model, attachments =>
+      store({ ...ids, actor, models, text, attachments, budget, delivery, onApproval, responseSchema }),
+    );
   }
 
   /** The models of the run: such as may be used, with a price where the run's own budget needs one. */

@@ -34,18 +34,31 @@ export class AttachmentsService {
   ) {}
 
   /**
-   * The files at `paths`, as the caller may read them; throws Invalid (422) for what the model does not take, and NoRoom
-   * (413) where the workspace may not hold a copy of them.
+   * Runs `store` with the files at `paths`, as the caller may read them, while room for them is kept; throws Invalid (422)
+   * for what the model does not take, and NoRoom (413) where the workspace may not hold a copy of them.
    */
-  async read(
+  async during<T>(
     actor: Actor,
     { id: chatId, workspaceId }: AttachedTo,
     paths: readonly string[],
     model: string,
-  ): Promise<NewAttachment[]> {
-    if (paths.length === 0) return [];
+    store: (attachments: NewAttachment[]) => Promise<T>,
+  ): Promise<T> {
+    if (paths.length === 0) return store([]);
     if (workspaceId === null)
       throw new Invalid('attachments: this chat has no workspace, so there are no files to attach');
+    const attachments = await this.read(actor, workspaceId, paths, model);
+    const bytes = await this.newBytes(chatId, attachments);
+    if (bytes === 0) return store(attachments);
+    return this.quota.during(workspaceId, { bytes, files: 0 }, () => store(attachments));
+  }
+
+  private async read(
+    actor: Actor,
+    workspaceId: string,
+    paths: readonly string[],
+    model: string,
+  ): Promise<NewAttachment[]> {
     const attachments: NewAttachment[] = [];
     let together = 0;
     for (const path of new Set(paths)) {
@@ -55,19 +68,14 @@ export class AttachmentsService {
         throw new TooLarge(`attachments: together they may have ${MOST_TOGETHER} bytes, and have more`);
       attachments.push(this.checked(path, bytes, model));
     }
-    await this.requireRoom(chatId, workspaceId, attachments);
     return attachments;
   }
 
-  private async requireRoom(
-    chatId: string,
-    workspaceId: string,
-    attachments: readonly NewAttachment[],
-  ): Promise<void> {
+  /** How much of them the chat does not have yet. */
+  private async newBytes(chatId: string, attachments: readonly NewAttachment[]): Promise<number> {
     const sizes = new Map(attachments.map(({ part }) => [part.hash, part.size]));
     for (const hash of await this.store.known(chatId, [...sizes.keys()])) sizes.delete(hash);
-    const bytes = [...sizes.values()].reduce((sum, size) => sum + size, 0);
-    if (bytes > 0) await this.quota.require(workspaceId, { bytes, files: 0 });
+    return [...sizes.values()].reduce((sum, size) => sum + size, 0);
   }
 
   private async bytesAt(actor: Actor, workspace_id: string, path: string): Promise<Buffer> {

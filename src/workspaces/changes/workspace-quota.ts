@@ -139,10 +139,8 @@ export class WorkspaceQuota {
 
   private async measure(workspaceId: string): Promise<Usage> {
     const started = Date.now();
-    const [snapshot, elsewhere] = await Promise.all([
-      this.look(workspaceId),
-      this.elsewhere.bytesOf(workspaceId),
-    ]);
+    const snapshot = await this.look(workspaceId);
+    const elsewhere = await this.elsewhere.bytesOf(workspaceId);
     const { bytes, files, folders } = snapshot.totals();
     const hidden = snapshot.allHidden();
     const now = Date.now();
