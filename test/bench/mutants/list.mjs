@@ -38,6 +38,9 @@ const places = 'src/workspaces/sandboxes/sandbox-places.ts';
 const refusing = { specs: ['test/e2e/capacity'], tests: 'refuses a command' };
 const workSlots = 'src/workspaces/sandboxes/work-slots.ts';
 const slotted = { specs: ['src/workspaces/sandboxes/work-slots'], tests: '' };
+const passwords = 'src/identity/auth/passwords/passwords.service.ts';
+const emailChange = 'src/identity/auth/email/email-change.service.ts';
+const mailing = tests => ({ specs: ['test/e2e/account-mail'], tests });
 const copies = 'src/workspaces/duplicate/duplicate.service.ts';
 const copying = { specs: ['test/e2e/duplicate'], tests: 'as many under way' };
 const carrying = { specs: ['test/faults/run-holders'], tests: '' };
@@ -365,5 +368,18 @@ export const MUTANTS = [
     'delete from model_slot where id = ${id}',
     'delete from model_slot where false and id = ${id}',
     asking,
+  ],
+  [
+    passwords,
+    "['reset', 'email'] as const",
+    "['reset'] as const",
+    mailing('before the password was changed'),
+  ],
+  [passwords, 'user.emailVerifiedAt ? undefined :', 'true ? undefined :', mailing('never verified')],
+  [
+    emailChange,
+    'const MAX_RECEIVED_PER_HOUR = 5;',
+    'const MAX_RECEIVED_PER_HOUR = 500;',
+    mailing('more than five'),
   ],
 ];
