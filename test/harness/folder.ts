@@ -8,8 +8,19 @@ export function folderBecomes(folder: string, wanted: (names: string[]) => boole
       watcher.close();
       resolve();
     };
-    const watcher = watch(folder, look);
-    watcher.once('error', reject);
+    const fail = (error: unknown) => {
+      watcher.close();
+      reject(error);
+    };
+    // The folder may be gone by then, where its test is over: nothing may be thrown out of an event.
+    const watcher = watch(folder, () => {
+      try {
+        look();
+      } catch (error) {
+        fail(error);
+      }
+    });
+    watcher.once('error', fail);
     look();
   });
 }
