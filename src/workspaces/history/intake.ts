@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import { type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { blobCommand } from './commit-stream.js';
 import type { Content, Draft } from './draft.js';
 
 const AT_ONCE = 8;
+/** Longest time without letting others work. */
+const TURN_MS = 15;
 const EXECUTABLE = 0o100n;
 
 interface IntakeLimits {
@@ -28,6 +31,7 @@ export class Intake {
   async *take(drafts: readonly Draft[]): AsyncGenerator<Buffer> {
     const last = new Map(drafts.map(draft => [draft.path, draft]));
     const missing = [...last.values()].filter(({ content }) => content === undefined);
+    let turn = performance.now();
     for (let at = 0; at < missing.length; at += AT_ONCE) {
       const some = missing.slice(at, at + AT_ONCE);
       const read = await Promise.all(some.map(async draft => ({ draft, read: await this.read(draft) })));
@@ -35,6 +39,10 @@ export class Intake {
         const bytes = this.accept(draft, found);
         if (bytes) yield blobCommand(bytes);
       }
+      // Files that are gone, or small, are looked at without waiting for anything.
+      if (performance.now() - turn < TURN_MS) continue;
+      await setImmediate();
+      turn = performance.now();
     }
     lendContents(drafts);
   }
