@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 
 /** Everything below looks at processes that may end at any moment, which answers with these. */
-const goneCodes = new Set(['ENOENT', 'ESRCH', 'ENOTDIR']);
+const goneCodes = new Set(['ENOENT', 'ESRCH', 'ENOTDIR', 'EACCES']);
 
 function orIfGone<T>(read: () => T, otherwise: T): T {
   try {
@@ -33,6 +33,18 @@ export function heldBytes(pid: number): number {
   const status = orIfGone(() => readFileSync(`/proc/${pid}/status`, 'utf8'), '');
   const fields = status.matchAll(/^(?:RssAnon|RssShmem|VmSwap|VmPTE):\s+(\d+) kB$/gm);
   return Array.from(fields).reduce((sum, field) => sum + Number(field[1]) * 1024, 0);
+}
+
+/** Bytes on a device in files that processes have open and that have no name any more, each once. */
+export function unlinkedBytes(pids: readonly number[], device: bigint): number {
+  const sizes = new Map<bigint, number>();
+  for (const pid of pids)
+    for (const fd of orIfGone(() => readdirSync(`/proc/${pid}/fd`), [])) {
+      const stats = orIfGone(() => statSync(`/proc/${pid}/fd/${fd}`, { bigint: true }), undefined);
+      if (stats?.isFile() && stats.nlink === 0n && stats.dev === device)
+        sizes.set(stats.ino, Number(stats.blocks) * 512);
+    }
+  return [...sizes.values()].reduce((sum, size) => sum + size, 0);
 }
 
 /** How many processes and threads a user has, the ended ones that nobody has reaped included. */

@@ -1,5 +1,13 @@
 import { killIfThere } from './kill.js';
-import { childrenOf, cpuMs, heldBytes, outerNumber, processTree, startedBy } from './process-tree.js';
+import {
+  childrenOf,
+  cpuMs,
+  heldBytes,
+  outerNumber,
+  processTree,
+  startedBy,
+  unlinkedBytes,
+} from './process-tree.js';
 import type { SandboxUsage } from './session.js';
 
 /** So often what a script started is looked for and killed; what multiplies faster takes the session with it. */
@@ -35,7 +43,12 @@ export class SessionProcesses {
     const first = this.root();
     const pids = first === undefined ? [] : processTree(first);
     const memory = pids.reduce((sum, pid) => sum + heldBytes(pid), 0);
-    return { memory_bytes: memory, cpu_ms: cpuMs(pids), processes: pids.length };
+    return {
+      memory_bytes: memory,
+      cpu_ms: cpuMs(pids),
+      processes: pids.length,
+      unlinkedBytes: device => unlinkedBytes(pids, device),
+    };
   }
 
   /** Whether the first process has taken over any beside its own child, the program of the session. */

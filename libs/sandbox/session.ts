@@ -50,6 +50,8 @@ export interface SandboxUsage {
   /** Of the processes that run now, and of their children that have ended. */
   cpu_ms: number;
   processes: number;
+  /** Bytes on a device in files that are open and have no name any more: no look at folders sees them. 0 where it cannot be told. */
+  unlinkedBytes(device: bigint): number;
 }
 
 /**

@@ -84,6 +84,12 @@ describe('a hostile command', () => {
     expect((await bash('echo fine')).output).toBe('fine');
   });
 
+  it('cannot hide what it fills the disk with in a file that it has deleted and not closed', async () => {
+    const said = await output('exec 3>gone; rm gone; head -c 60M /dev/zero >&3; sleep 10; echo survived');
+    expect(said).toMatch(/^Killed: the workspace holds \d+ bytes, and may hold 50331648/);
+    expect((await bash('echo fine')).output).toBe('fine');
+  });
+
   it('shows and gives away what it calls by the beginning of such a name', async () => {
     await bash('mkdir .atelier-tmp-mine && echo x >.atelier-tmp-mine/x');
     const files = `/api/workspaces/${workspace}/files`;

@@ -78,7 +78,7 @@ export class Keeper {
 
   usage(): SandboxUsage {
     const { memoryBytes, cpuMs, processes } = this.latest;
-    return { memory_bytes: memoryBytes, cpu_ms: Math.round(cpuMs), processes };
+    return { memory_bytes: memoryBytes, cpu_ms: Math.round(cpuMs), processes, unlinkedBytes: () => 0 };
   }
 
   /** With it, the container ends. */

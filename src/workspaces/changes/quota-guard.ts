@@ -15,6 +15,8 @@ export class QuotaGuard {
   constructor(
     private readonly quota: WorkspaceQuota,
     private readonly workspaceId: string,
+    /** What its sandboxes hold in files that are gone and still open. */
+    private readonly unlinkedBytes: () => number,
   ) {
     this.wait(LEAST_PAUSE_MS);
   }
@@ -36,7 +38,7 @@ export class QuotaGuard {
   private async look(): Promise<void> {
     const started = performance.now();
     // That it cannot be measured now is told by the measurement after the command.
-    const excess = await this.quota.excess(this.workspaceId).catch(() => null);
+    const excess = await this.quota.excess(this.workspaceId, this.unlinkedBytes()).catch(() => null);
     if (excess === null)
       return this.wait(Math.max(LEAST_PAUSE_MS, PAUSE_FACTOR * (performance.now() - started)));
     this.refusal = `Killed: ${excess}`;

@@ -68,10 +68,11 @@ export class WorkspaceQuota {
     }
   }
 
-  /** What is too much in it, by a new measurement; null where nothing is. */
-  async excess(workspaceId: string): Promise<string | null> {
+  /** What is too much in it, by a new measurement and with what it holds `besides`, in bytes; null where nothing is. */
+  async excess(workspaceId: string, besides = 0): Promise<string | null> {
     const usage = await this.measure(workspaceId);
-    const { bytes, files } = usage;
+    const { files } = usage;
+    const bytes = usage.bytes + besides;
     const { maxWorkspaceBytes, maxWorkspaceFiles } = this.config;
     if (bytes > maxWorkspaceBytes)
       return `the workspace holds ${bytes} bytes${ofThem(usage)}, and may hold ${maxWorkspaceBytes}; delete something first.`;

@@ -25,7 +25,7 @@ function opened(idleSeconds: number) {
       run: async () => ({ ...result, output: `${++count}` }),
       interrupt: () => false,
       runsOn: () => false,
-      usage: () => ({ memory_bytes: 0, cpu_ms: 0, processes: 0 }),
+      usage: () => ({ memory_bytes: 0, cpu_ms: 0, processes: 0, unlinkedBytes: () => 0 }),
       end: async () => finish('ended'),
     };
   };

@@ -62,6 +62,7 @@ interface NameClaim {
 }
 
 interface Shown {
+  readonly workspaceId: string;
   readonly stop: AbortController;
   gauge?: Gauge;
 }
@@ -118,7 +119,7 @@ export class RunningSandboxes implements OnModuleInit, BeforeApplicationShutdown
   ): Promise<T> {
     const id = started.claim?.id ?? newId();
     const stop = new AbortController();
-    const own: Shown = { stop };
+    const own: Shown = { workspaceId: started.workspaceId, stop };
     this.own.set(id, own);
     const measuredBy = (gauge: Gauge): void => {
       own.gauge = gauge;
@@ -151,6 +152,14 @@ export class RunningSandboxes implements OnModuleInit, BeforeApplicationShutdown
       where workspace_id = ${workspaceId} and alive_until > now() and (${after ?? null}::uuid is null or id > ${after ?? null})
       order by id limit ${limit}`.execute(this.database.tables());
     return rows.map(row => ({ ...row, ...this.usageNow(row.id) }));
+  }
+
+  /** Bytes on a device in files that are gone, and that sandboxes of a workspace in this process still have open. */
+  unlinkedBytes(workspaceId: string, device: bigint): number {
+    let bytes = 0;
+    for (const { workspaceId: of, gauge } of this.own.values())
+      if (of === workspaceId) bytes += gauge?.().unlinkedBytes(device) ?? 0;
+    return bytes;
   }
 
   /** Asks the process that holds it to end it, or all of the workspace; false if there is no such sandbox. */

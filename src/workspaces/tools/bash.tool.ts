@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { Inject, Injectable } from '@nestjs/common';
 import type { OutputChunk } from '#libs/sandbox/index.js';
 import { Field } from '../../platform/http/field.js';
@@ -5,10 +6,11 @@ import { QuotaGuard } from '../changes/quota-guard.js';
 import { SandboxWatch } from '../changes/sandbox-watch.js';
 import { WorkspaceQuota } from '../changes/workspace-quota.js';
 import { sandboxWriterFor } from '../changes/writer.js';
+import { RunningSandboxes } from '../sandboxes/running-sandboxes.js';
 import { SandboxesService } from '../sandboxes/sandboxes.service.js';
 import { lostNote, notesOf } from '../sandboxes/script-notes.js';
 import type { ScriptResult } from '../sandboxes/script-result.js';
-import { type VisibleWorkspace, WorkspacesStore } from '../workspaces/index.js';
+import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../workspaces/index.js';
 import {
   failed,
   MOST_OUTPUT,
@@ -58,6 +60,8 @@ export class BashTool implements Tool<BashInput> {
     @Inject(SandboxesService) private readonly sandboxes: SandboxesService,
     @Inject(SandboxWatch) private readonly watch: SandboxWatch,
     @Inject(WorkspaceQuota) private readonly quota: WorkspaceQuota,
+    @Inject(RunningSandboxes) private readonly running: RunningSandboxes,
+    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
   ) {}
 
   fault(): Promise<string | null> {
@@ -70,7 +74,7 @@ export class BashTool implements Tool<BashInput> {
     await this.quota.require(workspace.id, { bytes: 0, files: 0 });
     const writer = sandboxWriterFor(context.actor);
     const early = new Yielding(context.yieldSignal);
-    const guard = new QuotaGuard(this.quota, workspace.id);
+    const guard = new QuotaGuard(this.quota, workspace.id, () => this.unlinkedBytes(workspace));
     const signal = AbortSignal.any([context.signal, early.signal, guard.signal]);
     const run = () => this.runIn(workspace, { ...context, signal }, { command, timeout_seconds });
     const { result, changes } = await this.watch
@@ -85,6 +89,12 @@ export class BashTool implements Tool<BashInput> {
       changed: changes.slice(0, MOST_NAMED).map(({ path }) => path),
       newSession: result.session_new,
     };
+  }
+
+  /** What commands hold in files of a workspace that they have deleted and not closed. */
+  private unlinkedBytes(workspace: VisibleWorkspace): number {
+    const folder = statSync(this.folders.pathOf(workspace), { bigint: true, throwIfNoEntry: false });
+    return folder ? this.running.unlinkedBytes(workspace.id, folder.dev) : 0;
   }
 
   private runIn(
