@@ -153,8 +153,8 @@ export const MUTANTS = [
   ],
   [
     'src/workspaces/files/file-tree.service.ts',
-    'if (missing > 0) await this.quota.require',
-    'if (false) await this.quota.require',
+    'return missing > 0 ? this.quota.during',
+    'return false ? this.quota.during',
     held,
   ],
   [
