@@ -74,8 +74,14 @@ describe('JSON in an answer', () => {
     ['bare', '{"a":1}'],
     ['in a fence', 'Here you are:\n```json\n{"a":1}\n```\nGood luck!'],
     ['among words', 'It is {"a":1}, I think.'],
+    ['in a fence without a name, among blanks', '```  \n\n {"a":1}\n\n   ```'],
+    ['behind what only begins like a fence', `${'```\n'.repeat(3)}{"a":1}`],
   ])('is found %s', (_, text) => {
     expect(readJson(text)).toEqual({ value: { a: 1 } });
+  });
+
+  it('is missed in an answer that is made to stall', () => {
+    expect(readJson(`\`\`\`${'\n '.repeat(200_000)}x`)).toMatchObject({ fault: expect.any(String) });
   });
 
   it('is missed with a reason', () => {

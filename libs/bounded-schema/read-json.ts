@@ -1,7 +1,7 @@
 /** The JSON value in what a model wrote: all of it, in a fence, or from the first bracket to the last. */
 export function readJson(text: string): { value: unknown } | { fault: string } {
   const whole = text.trim();
-  const fenced = /```(?:json)?\s*\n([\s\S]*?)\n\s*```/.exec(whole)?.[1];
+  const fenced = inFence(whole);
   const first = whole.search(/[[{]/);
   const last = Math.max(whole.lastIndexOf(']'), whole.lastIndexOf('}'));
   const bare = first >= 0 && last > first ? whole.slice(first, last + 1) : undefined;
@@ -15,4 +15,13 @@ export function readJson(text: string): { value: unknown } | { fault: string } {
     }
   }
   return { fault };
+}
+
+/** What is in the first fence (CommonMark 4.5), with or without the word json; in time that grows with the text alone. */
+function inFence(text: string): string | undefined {
+  const opening = /```(?:json)?[^\S\n]*\n/.exec(text);
+  if (!opening) return undefined;
+  const content = text.slice(opening.index + opening[0].length);
+  const end = content.search(/^[^\S\n]*```/m);
+  return end < 0 ? undefined : content.slice(0, end);
 }

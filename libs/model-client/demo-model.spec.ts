@@ -48,6 +48,13 @@ describe('atelier/demo', () => {
     expect((await run(userPrompt(line), [])).calls).toEqual([{ tool, input }]);
   });
 
+  it.each(['list', 'read', 'write', 'run', 'search'])('is not stalled by blanks after %s', async verb => {
+    for (const end of ['x', '\u2028x']) {
+      const { calls } = await run(userPrompt(`${verb}${' '.repeat(100_000)}${end}`), []);
+      expect(calls.length).toBe(verb === 'write' ? 0 : 1);
+    }
+  });
+
   it('does several lines in order, one a step, and quotes what came back', async () => {
     const prompt = userPrompt('Please:\nwrite a.txt: hello\r\nread a.txt\n\nrun false\nthank you');
     const outputs: LanguageModelV4ToolResultOutput[] = [

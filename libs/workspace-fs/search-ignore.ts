@@ -80,19 +80,23 @@ function isMember(members: string[], character: string): boolean {
 }
 
 function parse(base: string, gitignore: string): Rule[] {
-  return gitignore
-    .split('\n', MOST_LINES)
-    .map(line => line.replace(/\r$/, '').replace(/(?<!\\) +$/, ''))
-    .filter(line => line !== '' && !line.startsWith('#') && line.length <= MOST_OF_LINE)
-    .flatMap(line => {
-      const [, not, text = ''] = /^(!?)(.*)$/s.exec(line) ?? [];
-      const foldersOnly = text.endsWith('/');
-      const whole = foldersOnly ? text.slice(0, -1) : text;
-      if (whole === '') return [];
-      const pattern = whole.replace(/^\//, '').split('/');
-      if (!whole.includes('/')) pattern.unshift('**');
-      // `a/**` is what lies in a, not a itself.
-      if (pattern.at(-1) === '**') pattern.push('*');
-      return [{ base, pattern, negated: not === '!', foldersOnly }];
-    });
+  return (
+    gitignore
+      .split('\n', MOST_LINES)
+      // Before anything is looked for in them: a line of blanks may be as long as the file.
+      .filter(line => line.length <= MOST_OF_LINE)
+      .map(line => line.replace(/\r$/, '').replace(/(?<!\\) +$/, ''))
+      .filter(line => line !== '' && !line.startsWith('#'))
+      .flatMap(line => {
+        const [, not, text = ''] = /^(!?)(.*)$/s.exec(line) ?? [];
+        const foldersOnly = text.endsWith('/');
+        const whole = foldersOnly ? text.slice(0, -1) : text;
+        if (whole === '') return [];
+        const pattern = whole.replace(/^\//, '').split('/');
+        if (!whole.includes('/')) pattern.unshift('**');
+        // `a/**` is what lies in a, not a itself.
+        if (pattern.at(-1) === '**') pattern.push('*');
+        return [{ base, pattern, negated: not === '!', foldersOnly }];
+      })
+  );
 }

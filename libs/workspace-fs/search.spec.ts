@@ -192,6 +192,7 @@ describe('.gitignore', () => {
 
   it('does not stall on patterns made to', async () => {
     await workspace.put('.gitignore', `${'*a'.repeat(100)}b\n${'**/'.repeat(100)}nothing\n`);
+    await workspace.put('deep/.gitignore', `${' '.repeat(200_000)}x`);
     await workspace.put('a'.repeat(250), 'needle');
     expect((await workspace.fs.search({ query: 'needle' })).matches).toHaveLength(files.length + 1);
   });
