@@ -4,6 +4,7 @@ import { BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Actor } from '../../platform/access/actor.js';
 import { clientGone } from '../../platform/http/client-gone.js';
+import { Invalid } from '../../platform/http/problem.js';
 import { Log } from '../../platform/log/log.js';
 import { takeOver } from './exchange.js';
 import type { McpCall, ToolView } from './mcp-call.js';
@@ -14,6 +15,8 @@ import { ScopeChallenges } from './scope-challenges.js';
 import { SessionEndpoint } from './sessions/session-endpoint.js';
 import { Shortcut } from './shortcut.js';
 import { Listening } from './watch/listening.js';
+
+const MAX_TEXT = 16_384;
 
 /** Streamable HTTP: each request is answered by a server of its own, in whichever process it reaches. */
 @Injectable()
@@ -44,6 +47,7 @@ export class McpEndpoint implements BeforeApplicationShutdown {
     view: ToolView,
     { request, reply }: { request: FastifyRequest; reply: FastifyReply },
   ): Promise<void> {
+    refuseLongTexts(request.body);
     const call = new HttpCall(actor, view, reply);
     await this.scopes.requireEnough(call, request.body);
     const answer = await this.shortcut.answer(call, request);
@@ -65,6 +69,15 @@ export class McpEndpoint implements BeforeApplicationShutdown {
   async beforeApplicationShutdown(): Promise<void> {
     await this.handler.close();
   }
+}
+
+/** Only calls of tools have long texts; what the SDK does with others, it does several times. Throws Invalid. */
+function refuseLongTexts(body: unknown): void {
+  const { method, params } = (body ?? {}) as { method?: unknown; params?: unknown };
+  if (method === 'tools/call' || typeof params !== 'object' || params === null) return;
+  for (const [name, value] of Object.entries(params))
+    if (typeof value === 'string' && value.length > MAX_TEXT)
+      throw new Invalid(`${name.slice(0, 100)} must have at most ${MAX_TEXT} characters`);
 }
 
 const isListening = (body: unknown): boolean =>

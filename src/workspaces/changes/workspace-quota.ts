@@ -19,6 +19,10 @@ interface Usage extends Amount {
   /** How many of the bytes are not in its folder. */
   readonly elsewhere: number;
   readonly freshUntil: number;
+  /** What is in it of writes that ended while it was measured, and may be counted twice. */
+  readonly doubtful: Amount;
+  /** Whether no write ended meanwhile. */
+  readonly isSure: boolean;
 }
 
 /** Room that is kept for a write. */
@@ -29,6 +33,8 @@ export interface KeptRoom {
 
 /** A measurement is believed this long, and fifty times as long as it took. */
 const FRESH_MS = 10_000;
+/** So often is it measured, where others release room meanwhile, before a write is refused. */
+const MAX_MEASUREMENTS = 5;
 
 /**
  * How much a workspace may hold. What is written through this process is added up at once, and counts while it is being
@@ -40,6 +46,8 @@ export class WorkspaceQuota {
   private readonly known = new Map<string, Usage>();
   /** What is being written has room, and no measurement sees it yet. */
   private readonly underWay = new Map<string, Set<Amount>>();
+  /** For each measurement that goes on: what was released meanwhile, which it may have seen or missed. */
+  private readonly measuring = new Map<string, Set<Amount[]>>();
 
   constructor(
     @Inject(Config) private readonly config: Config,
@@ -70,10 +78,11 @@ export class WorkspaceQuota {
 
   /** What is too much in it, by a new measurement and with what it holds `besides`, in bytes; null where nothing is. */
   async excess(workspaceId: string, besides = 0): Promise<string | null> {
-    const usage = await this.measure(workspaceId);
-    const { files } = usage;
-    const bytes = usage.bytes + besides;
     const { maxWorkspaceBytes, maxWorkspaceFiles } = this.config;
+    const usage = await this.measure(workspaceId);
+    // Without what may have been counted twice: nothing is killed for that.
+    const files = usage.files - usage.doubtful.files;
+    const bytes = usage.bytes - usage.doubtful.bytes + besides;
     if (bytes > maxWorkspaceBytes)
       return `the workspace holds ${bytes} bytes${ofThem(usage)}, and may hold ${maxWorkspaceBytes}; delete something first.`;
     if (files > maxWorkspaceFiles)
@@ -113,9 +122,12 @@ export class WorkspaceQuota {
       bytes + more.bytes <= this.config.maxWorkspaceBytes &&
       files + more.files <= this.config.maxWorkspaceFiles;
     let usage = await this.usage(workspaceId);
-    if (!fits(usage)) usage = await this.measure(workspaceId);
-    // Somebody else's measurement may be newer.
-    usage = this.known.get(workspaceId) ?? usage;
+    for (let times = 0; !fits(usage) && times < MAX_MEASUREMENTS; times++) {
+      const measured = await this.measure(workspaceId);
+      // That of another may be newer.
+      usage = this.known.get(workspaceId) ?? measured;
+      if (measured.isSure) break;
+    }
     if (!fits(usage)) this.refuse(usage, more);
     usage.bytes += more.bytes;
     usage.files += more.files;
@@ -131,6 +143,7 @@ export class WorkspaceQuota {
     const all = this.underWay.get(workspaceId);
     all?.delete(amount);
     if (all?.size === 0) this.underWay.delete(workspaceId);
+    for (const released of this.measuring.get(workspaceId) ?? []) released.push(amount);
   }
 
   private async usage(workspaceId: string): Promise<Usage> {
@@ -139,18 +152,34 @@ export class WorkspaceQuota {
   }
 
   private async measure(workspaceId: string): Promise<Usage> {
+    const released: Amount[] = [];
+    const all = this.measuring.get(workspaceId) ?? new Set();
+    this.measuring.set(workspaceId, all.add(released));
+    try {
+      return await this.measureBeside(workspaceId, released);
+    } finally {
+      all.delete(released);
+      if (all.size === 0) this.measuring.delete(workspaceId);
+    }
+  }
+
+  /** What is `released` meanwhile counts although it may have been seen: then the measurement is not sure, and soon repeated. */
+  private async measureBeside(workspaceId: string, released: readonly Amount[]): Promise<Usage> {
     const started = Date.now();
     const snapshot = await this.look(workspaceId);
     const elsewhere = await this.elsewhere.bytesOf(workspaceId);
     const { bytes, files, folders } = snapshot.totals();
     const hidden = snapshot.allHidden();
     const now = Date.now();
+    const doubtful = sumOf(released);
     const soon = this.keptFor(workspaceId, snapshot.hiddenBy(TEMPORARY_MAKER));
     const usage = {
-      bytes: bytes + elsewhere + hidden.bytes + soon.bytes,
-      files: files + folders + hidden.files + soon.files,
+      bytes: bytes + elsewhere + hidden.bytes + soon.bytes + doubtful.bytes,
+      files: files + folders + hidden.files + soon.files + doubtful.files,
       elsewhere,
-      freshUntil: now + Math.max(FRESH_MS, 50 * (now - started)),
+      doubtful,
+      isSure: released.length === 0,
+      freshUntil: released.length === 0 ? now + Math.max(FRESH_MS, 50 * (now - started)) : now,
     };
     this.forgetStale(now);
     this.known.set(workspaceId, usage);
@@ -203,6 +232,11 @@ export class WorkspaceQuota {
     );
   }
 }
+
+const sumOf = (amounts: readonly Amount[]): Amount => ({
+  bytes: amounts.reduce((sum, { bytes }) => sum + bytes, 0),
+  files: amounts.reduce((sum, { files }) => sum + files, 0),
+});
 
 const ofThem = ({ elsewhere }: Usage): string =>
   elsewhere > 0 ? ` (${elsewhere} of them attached to messages of its chats)` : '';
