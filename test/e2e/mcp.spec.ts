@@ -716,6 +716,8 @@ describe('the address in a browser', () => {
     expect((await raw('POST', asClient(), '{')).status).toBe(400);
     expect((await raw('POST', asClient(), '')).status).toBe(400);
     expect((await raw('POST', asClient(), `[${PING},${PING}]`)).status).toBe(400);
+    const read = { jsonrpc: '2.0', id: 1, method: 'resources/read', params: { uri: 'x'.repeat(20_000) } };
+    expect((await raw('POST', asClient(), JSON.stringify(read))).status).toBe(422);
   });
 });
 
