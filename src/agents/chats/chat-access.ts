@@ -2,8 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Credentials } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import type { Row } from '../../platform/database/rows.js';
-import { problemOf } from '../../platform/http/problem.js';
-import type { Watcher } from '../../platform/http/while-allowed.js';
+import { stillMay, type Watcher } from '../../platform/http/while-allowed.js';
 import type { Chat } from './chat.entity.js';
 import { ChatsStore } from './chats.store.js';
 
@@ -17,16 +16,7 @@ export class ChatAccess {
 
   /** Somebody who reads the chat, or one of its runs. */
   watcher(actor: Actor, { id, workspace_id: workspaceId }: Pick<Row<Chat>, 'id' | 'workspace_id'>): Watcher {
-    return { actor, workspaceId, may: () => this.mayRead(actor, id) };
-  }
-
-  private async mayRead(actor: Actor, id: string): Promise<boolean> {
-    try {
-      await this.chats.require(actor, 'chat.read', id);
-      return await this.credentials.stands(actor.credential);
-    } catch (error) {
-      if (problemOf(error)) return false;
-      throw error;
-    }
+    const require = () => this.chats.require(actor, 'chat.read', id);
+    return { actor, workspaceId, may: () => stillMay(this.credentials, actor, require) };
   }
 }

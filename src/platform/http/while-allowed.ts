@@ -1,5 +1,7 @@
+import type { Credentials } from '../access/access.js';
 import type { Actor } from '../access/actor.js';
 import type { Signals } from '../signals/signals.js';
+import { problemOf } from './problem.js';
 import type { ServerEvent } from './sse.js';
 
 /** How old the last answer may be to the question whether a watcher still may, when there is something to tell. */
@@ -13,6 +15,21 @@ export interface Watcher {
   readonly workspaceId: string | null;
   /** Whether they may, as it is now. */
   readonly may: () => Promise<boolean>;
+}
+
+/** Whether `require` still finds nothing to refuse, and the credential stands. Faults of the service are thrown on. */
+export async function stillMay(
+  credentials: Pick<Credentials, 'stands'>,
+  { credential }: Actor,
+  require: () => Promise<unknown>,
+): Promise<boolean> {
+  try {
+    await require();
+    return await credentials.stands(credential);
+  } catch (error) {
+    if (!problemOf(error)) throw error;
+    return false;
+  }
 }
 
 type Batches = AsyncIterable<ServerEvent[]>;

@@ -3,9 +3,8 @@ import { Credentials } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { requireScope } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
-import { problemOf } from '../../platform/http/problem.js';
 import type { ServerEvent } from '../../platform/http/sse.js';
-import { whileAllowed } from '../../platform/http/while-allowed.js';
+import { stillMay, whileAllowed } from '../../platform/http/while-allowed.js';
 import { Signals } from '../../platform/signals/signals.js';
 import { WorkspacesStore } from '../workspaces/index.js';
 import { ChangeEvents } from './change-events.js';
@@ -49,9 +48,11 @@ export class ChangesService {
     actor: Actor,
     { workspace_id }: WatchChanges,
   ): Promise<(after: number, signal: AbortSignal) => AsyncIterable<ServerEvent[]>> {
-    await this.workspaces.require(actor, 'file.read', workspace_id);
+    const require = () => this.workspaces.require(actor, 'file.read', workspace_id);
+    await require();
     const events = new ChangeEvents(this.log, this.signals, workspace_id);
-    const watcher = { actor, workspaceId: workspace_id, may: () => this.maySee(actor, workspace_id) };
+    const may = () => stillMay(this.credentials, actor, require);
+    const watcher = { actor, workspaceId: workspace_id, may };
     return (after, signal) =>
       whileAllowed(this.signals, watcher, within => events.follow(after, within), signal);
   }
@@ -76,15 +77,5 @@ export class ChangesService {
       if (found.length < limit) break;
     }
     return heads;
-  }
-
-  private async maySee(actor: Actor, workspaceId: string): Promise<boolean> {
-    try {
-      await this.workspaces.require(actor, 'file.read', workspaceId);
-      return await this.credentials.stands(actor.credential);
-    } catch (error) {
-      if (!problemOf(error)) throw error;
-      return false; // the workspace is gone, or no longer theirs to see
-    }
   }
 }

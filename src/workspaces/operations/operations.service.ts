@@ -6,9 +6,9 @@ import { requireScope, type WorkspacePermission } from '../../platform/access/po
 import { Action } from '../../platform/actions/action.js';
 import { Subject } from '../../platform/actions/subject.js';
 import { Database } from '../../platform/database/database.js';
-import { Forbidden, NotFound, problemOf, unseenAs } from '../../platform/http/problem.js';
+import { Forbidden, NotFound, unseenAs } from '../../platform/http/problem.js';
 import type { ServerEvent } from '../../platform/http/sse.js';
-import { whileAllowed } from '../../platform/http/while-allowed.js';
+import { stillMay, whileAllowed } from '../../platform/http/while-allowed.js';
 import { Signals } from '../../platform/signals/signals.js';
 import { WakeUp } from '../../platform/signals/wake-up.js';
 import { type VisibleWorkspace, WorkspacesStore } from '../workspaces/index.js';
@@ -54,7 +54,8 @@ export class OperationsService {
     { id }: WatchOperation,
   ): Promise<(after: number, signal: AbortSignal) => AsyncIterable<ServerEvent[]>> {
     const { source_id } = await this.require(actor, id);
-    const watcher = { actor, workspaceId: source_id, may: () => this.maySee(actor, id) };
+    const may = () => stillMay(this.credentials, actor, () => this.require(actor, id));
+    const watcher = { actor, workspaceId: source_id, may };
     return (after, signal) =>
       whileAllowed(this.signals, watcher, within => this.follow(id, after, within), signal);
   }
@@ -76,16 +77,6 @@ export class OperationsService {
       const changed = await this.operations.change(id, sql`cancel_requested = true`, unit);
       return unit.answers(operationView(changed ?? row));
     });
-  }
-
-  private async maySee(actor: Actor, id: string): Promise<boolean> {
-    try {
-      await this.require(actor, id);
-      return await this.credentials.stands(actor.credential);
-    } catch (error) {
-      if (!problemOf(error)) throw error;
-      return false;
-    }
   }
 
   private async *follow(id: string, after: number, signal: AbortSignal): AsyncGenerator<ServerEvent[]> {
