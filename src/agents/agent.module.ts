@@ -1,4 +1,4 @@
-import { BeforeApplicationShutdown, Inject, Module } from '@nestjs/common';
+import { BeforeApplicationShutdown, Module } from '@nestjs/common';
 import { IdentityModule } from '../identity/index.js';
 import { EventStreams } from '../platform/http/event-streams.js';
 import { WorkspacesModule } from '../workspaces/index.js';
@@ -145,7 +145,7 @@ import { TasksStore } from './tasks/tasks.store.js';
   exports: [SubagentsService, RunsService, ApprovalRequests, ApprovalWording],
 })
 export class AgentModule implements BeforeApplicationShutdown {
-  constructor(@Inject(EventStreams) private readonly streams: EventStreams) {}
+  constructor(private readonly streams: EventStreams) {}
 
   beforeApplicationShutdown(): void {
     this.streams.endAll();

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { AccessClaims, Credentials } from '../platform/access/access.js';
 import type { Actor, Credential } from '../platform/access/actor.js';
@@ -16,7 +16,7 @@ const LAST_USED_PRECISION_MS = 60_000;
 /** Who stands behind an API key or an access token: one query each, which no request is without, so as plain as can be. */
 @Injectable()
 export class CredentialsService extends Credentials {
-  constructor(@Inject(Database) private readonly database: Database) {
+  constructor(private readonly database: Database) {
     super();
   }
 

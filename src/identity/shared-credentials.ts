@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type AccessClaims, Credentials } from '../platform/access/access.js';
 import type { Actor, Credential } from '../platform/access/actor.js';
 import { SharedLookups } from '../platform/access/shared-lookups.js';
@@ -9,7 +9,7 @@ import { CredentialsService } from './credentials.service.js';
 export class SharedCredentials extends Credentials {
   private readonly lookups = new SharedLookups<Actor | undefined>();
 
-  constructor(@Inject(CredentialsService) private readonly credentials: CredentialsService) {
+  constructor(private readonly credentials: CredentialsService) {
     super();
   }
 

@@ -1,4 +1,4 @@
-import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
+import { Injectable, OnModuleInit } from '@nestjs/common';
 import { WorkspaceChoices } from '../identity/index.js';
 import { WorkspacesStore } from './workspaces/index.js';
 
@@ -6,8 +6,8 @@ import { WorkspacesStore } from './workspaces/index.js';
 @Injectable()
 export class ConsentWorkspaces implements OnModuleInit {
   constructor(
-    @Inject(WorkspaceChoices) private readonly choices: WorkspaceChoices,
-    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
+    private readonly choices: WorkspaceChoices,
+    private readonly workspaces: WorkspacesStore,
   ) {}
 
   onModuleInit(): void {

@@ -1,4 +1,4 @@
-import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
+import { Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Actor } from '../platform/access/actor.js';
 import {
@@ -25,9 +25,9 @@ interface Standing {
 @Injectable()
 export class RolesOfCallers implements OnModuleInit {
   constructor(
-    @Inject(CallerRoles) private readonly roles: CallerRoles,
-    @Inject(Database) private readonly database: Database,
-    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
+    private readonly roles: CallerRoles,
+    private readonly database: Database,
+    private readonly workspaces: WorkspacesStore,
   ) {}
 
   onModuleInit(): void {

@@ -1,4 +1,4 @@
-import { Controller, Get, Inject, Post, Req, Res } from '@nestjs/common';
+import { Controller, Get, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
@@ -14,10 +14,10 @@ import { RunsService } from './runs.service.js';
 @Controller()
 export class AgentController {
   constructor(
-    @Inject(AgentService) private readonly agent: AgentService,
-    @Inject(RunsService) private readonly runs: RunsService,
-    @Inject(ChatEventsService) private readonly chatWatch: ChatEventsService,
-    @Inject(EventStreams) private readonly streams: EventStreams,
+    private readonly agent: AgentService,
+    private readonly runs: RunsService,
+    private readonly chatWatch: ChatEventsService,
+    private readonly streams: EventStreams,
   ) {}
 
   @Serves(AgentService, 'send')

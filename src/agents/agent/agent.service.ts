@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Budgets } from '../../identity/index.js';
 import type { ActingRun, Actor } from '../../platform/access/actor.js';
 import { requireScope } from '../../platform/access/policy.js';
@@ -26,18 +26,18 @@ const NEXT: Placed = { position: 0, into: null };
 @Injectable()
 export class AgentService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(ChatsService) private readonly chats: ChatsService,
-    @Inject(ChatsStore) private readonly chatsStore: ChatsStore,
-    @Inject(Deliveries) private readonly deliveries: Deliveries,
-    @Inject(RunIntake) private readonly intake: RunIntake,
-    @Inject(ModelsService) private readonly models: ModelsService,
-    @Inject(ModelCatalog) private readonly catalog: ModelCatalog,
-    @Inject(SubagentsService) private readonly subagents: SubagentsService,
-    @Inject(AttachmentsService) private readonly attachments: AttachmentsService,
-    @Inject(Budgets) private readonly budgets: Budgets,
-    @Inject(TaskIntake) private readonly tasks: TaskIntake,
-    @Inject(ResponseSchemas) private readonly schemas: ResponseSchemas,
+    private readonly database: Database,
+    private readonly chats: ChatsService,
+    private readonly chatsStore: ChatsStore,
+    private readonly deliveries: Deliveries,
+    private readonly intake: RunIntake,
+    private readonly models: ModelsService,
+    private readonly catalog: ModelCatalog,
+    private readonly subagents: SubagentsService,
+    private readonly attachments: AttachmentsService,
+    private readonly budgets: Budgets,
+    private readonly tasks: TaskIntake,
+    private readonly schemas: ResponseSchemas,
   ) {}
 
   @Action({

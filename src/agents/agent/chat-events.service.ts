@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
 import type { ServerEvent } from '../../platform/http/sse.js';
@@ -19,11 +19,11 @@ type OpenStream = (after: number, signal: AbortSignal) => AsyncIterable<ServerEv
 @Injectable()
 export class ChatEventsService {
   constructor(
-    @Inject(ChatsStore) private readonly chats: ChatsStore,
-    @Inject(ChatEventsStore) private readonly store: ChatEventsStore,
-    @Inject(RunEvents) private readonly runs: RunEvents,
-    @Inject(ChatAccess) private readonly access: ChatAccess,
-    @Inject(Signals) private readonly signals: Signals,
+    private readonly chats: ChatsStore,
+    private readonly store: ChatEventsStore,
+    private readonly runs: RunEvents,
+    private readonly access: ChatAccess,
+    private readonly signals: Signals,
   ) {}
 
   @Action({

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database } from '../../platform/database/database.js';
 
@@ -15,7 +15,7 @@ export interface StreamedRun {
  */
 @Injectable()
 export class ChatEventsStore {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** The run in which event number `after` of the chat is, or the last one shown; undefined where there is none. */
   async at(chatId: string, after: number): Promise<StreamedRun | undefined> {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type Actor, holdsAuthorityOf } from '../../platform/access/actor.js';
 import type { UnitOfWork } from '../../platform/database/database.js';
 import { Conflict, Forbidden } from '../../platform/http/problem.js';
@@ -33,12 +33,12 @@ export interface Placed {
 @Injectable()
 export class Deliveries {
   constructor(
-    @Inject(RunsStore) private readonly runs: RunsStore,
-    @Inject(QueueStore) private readonly queue: QueueStore,
-    @Inject(SteersStore) private readonly steers: SteersStore,
-    @Inject(RunStopper) private readonly stopper: RunStopper,
-    @Inject(RunApprovals) private readonly approvals: RunApprovals,
-    @Inject(Signals) private readonly signals: Signals,
+    private readonly runs: RunsStore,
+    private readonly queue: QueueStore,
+    private readonly steers: SteersStore,
+    private readonly stopper: RunStopper,
+    private readonly approvals: RunApprovals,
+    private readonly signals: Signals,
   ) {}
 
   /** Holds the chat until the transaction ends; the runs there that are in flight or wait. */

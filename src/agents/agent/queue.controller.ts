@@ -1,4 +1,4 @@
-import { Controller, Delete, Get, Inject, Patch, Post } from '@nestjs/common';
+import { Controller, Delete, Get, Patch, Post } from '@nestjs/common';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Input } from '../../platform/http/input.js';
@@ -8,7 +8,7 @@ import { QueueService } from './queue.service.js';
 
 @Controller()
 export class QueueController {
-  constructor(@Inject(QueueService) private readonly queue: QueueService) {}
+  constructor(private readonly queue: QueueService) {}
 
   @Serves(QueueService, 'list')
   @Get('/api/agent/queue')

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type Actor, holdsAuthorityOf } from '../../platform/access/actor.js';
 import type { WorkspacePermission } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
@@ -38,12 +38,12 @@ const BEGUN = 'Its run has begun, or it has entered the one in flight';
 @Injectable()
 export class QueueService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(ChatsStore) private readonly chats: ChatsStore,
-    @Inject(QueueStore) private readonly queue: QueueStore,
-    @Inject(SteersStore) private readonly steers: SteersStore,
-    @Inject(Deliveries) private readonly deliveries: Deliveries,
-    @Inject(RunStopper) private readonly stopper: RunStopper,
+    private readonly database: Database,
+    private readonly chats: ChatsStore,
+    private readonly queue: QueueStore,
+    private readonly steers: SteersStore,
+    private readonly deliveries: Deliveries,
+    private readonly stopper: RunStopper,
   ) {}
 
   @Action({

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import type { Row } from '../../platform/database/rows.js';
@@ -23,7 +23,7 @@ export interface QueuedRow {
 /** What waits in a chat: runs that no worker has taken up, behind the one in flight. */
 @Injectable()
 export class QueueStore {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** The runs of a chat that are in flight or wait, the one in flight (or next) first. */
   async pending(chatId: string, on: Pick<UnitOfWork, 'tables'> = this.database): Promise<PendingRun[]> {

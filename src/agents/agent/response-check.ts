@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { SchemaReading } from '#libs/bounded-schema/index.js';
 import { TookTooLong } from '#libs/worker-pool/index.js';
 import { Invalid } from '../../platform/http/problem.js';
@@ -24,7 +24,7 @@ const SCHEMA_MS = 5_000;
 /** The schemas of callers, which are tried in other threads: what they take is up to who wrote them. */
 @Injectable()
 export class ResponseSchemas {
-  constructor(@Inject(Workers) private readonly workers: Workers) {}
+  constructor(private readonly workers: Workers) {}
 
   /** Throws Invalid (422) for what cannot be used as a response schema. */
   async requireUsable(schema: unknown): Promise<void> {

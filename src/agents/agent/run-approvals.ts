@@ -1,4 +1,4 @@
-import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
+import { Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { UnitOfWork } from '../../platform/database/database.js';
 import type { Row } from '../../platform/database/rows.js';
@@ -15,10 +15,10 @@ import { RunsStore } from './runs.store.js';
 @Injectable()
 export class RunApprovals implements OnModuleInit {
   constructor(
-    @Inject(Events) private readonly events: Events,
-    @Inject(ApprovalsStore) private readonly approvals: ApprovalsStore,
-    @Inject(RunsStore) private readonly runs: RunsStore,
-    @Inject(RunStopper) private readonly stopper: RunStopper,
+    private readonly events: Events,
+    private readonly approvals: ApprovalsStore,
+    private readonly runs: RunsStore,
+    private readonly stopper: RunStopper,
   ) {}
 
   onModuleInit(): void {

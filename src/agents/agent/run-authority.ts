@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Credentials } from '../../platform/access/access.js';
 import type { Row } from '../../platform/database/rows.js';
 import { problemOf } from '../../platform/http/problem.js';
@@ -18,8 +18,8 @@ const AGENTS_OFF = 'The feature agents is turned off in this workspace';
 @Injectable()
 export class RunAuthority {
   constructor(
-    @Inject(ChatsStore) private readonly chats: ChatsStore,
-    @Inject(Credentials) private readonly credentials: Credentials,
+    private readonly chats: ChatsStore,
+    private readonly credentials: Credentials,
   ) {}
 
   /** Throws AuthorityLost, saying why; nothing has to be asked for a run that is not marked. */

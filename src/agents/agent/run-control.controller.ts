@@ -1,4 +1,4 @@
-import { Controller, Get, Inject, Post } from '@nestjs/common';
+import { Controller, Get, Post } from '@nestjs/common';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Input } from '../../platform/http/input.js';
@@ -11,9 +11,9 @@ import { RunRollbackService } from './run-rollback.service.js';
 @Controller()
 export class RunControlController {
   constructor(
-    @Inject(RunControlService) private readonly control: RunControlService,
-    @Inject(RunRecordsService) private readonly records: RunRecordsService,
-    @Inject(RunRollbackService) private readonly rollbacks: RunRollbackService,
+    private readonly control: RunControlService,
+    private readonly records: RunRecordsService,
+    private readonly rollbacks: RunRollbackService,
   ) {}
 
   @Serves(RunControlService, 'stop')

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
 import type { Row } from '../../platform/database/rows.js';
@@ -14,10 +14,10 @@ import { RunsStore } from './runs.store.js';
 @Injectable()
 export class RunControlService {
   constructor(
-    @Inject(ChatsStore) private readonly chats: ChatsStore,
-    @Inject(RunsStore) private readonly runs: RunsStore,
-    @Inject(QueueStore) private readonly queue: QueueStore,
-    @Inject(RunStopper) private readonly stopper: RunStopper,
+    private readonly chats: ChatsStore,
+    private readonly runs: RunsStore,
+    private readonly queue: QueueStore,
+    private readonly stopper: RunStopper,
   ) {}
 
   @Action({

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { SharedLookups } from '../../platform/access/shared-lookups.js';
 import { Database } from '../../platform/database/database.js';
@@ -36,7 +36,7 @@ export class RunEventPages {
   private readonly kept = new Map<string, EventPage & { readonly since: number }>();
   private keptBytes = 0;
 
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /**
    * Events of a run after event number `after`, in order: as many as fit into {@link PAGE_BYTES}, `limit` at most, and one

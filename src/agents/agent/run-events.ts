@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { ServerEvent } from '../../platform/http/sse.js';
 import type { TurnOf } from '../../platform/queue/fair-turns.js';
 import { Signals } from '../../platform/signals/signals.js';
@@ -16,9 +16,9 @@ const MIN_ROWS = 8;
 @Injectable()
 export class RunEvents {
   constructor(
-    @Inject(RunsStore) private readonly runs: RunsStore,
-    @Inject(RunEventPages) private readonly pages: RunEventPages,
-    @Inject(Signals) private readonly signals: Signals,
+    private readonly runs: RunsStore,
+    private readonly pages: RunEventPages,
+    private readonly signals: Signals,
   ) {}
 
   /** Those of a run after number `after`, then each that follows, in batches; ends with the run. */

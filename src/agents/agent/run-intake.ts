@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { hardStopOver } from '../../identity/index.js';
 import type { Actor } from '../../platform/access/actor.js';
@@ -38,8 +38,8 @@ export interface NewRun {
 @Injectable()
 export class RunIntake {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(RunQueue) private readonly queue: RunQueue,
+    private readonly database: Database,
+    private readonly queue: RunQueue,
   ) {}
 
   /** Adds a run to a chat, in a transaction that holds it and lets the run go when its turn has come. */

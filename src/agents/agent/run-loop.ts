@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Config } from '../../platform/config/config.js';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import { isOutage } from '../../platform/database/outage.js';
@@ -47,23 +47,23 @@ export class RunLoop {
   private readonly parts: RunParts;
 
   constructor(
-    @Inject(Database) database: Database,
-    @Inject(RunsStore) private readonly runs: RunsStore,
-    @Inject(SteersStore) steers: SteersStore,
-    @Inject(RunQueue) private readonly queue: RunQueue,
-    @Inject(MessagesStore) messages: MessagesStore,
-    @Inject(StepCaller) steps: StepCaller,
-    @Inject(Compactor) compactor: Compactor,
-    @Inject(AttachmentsStore) attachments: AttachmentsStore,
-    @Inject(ToolGateway) tools: ToolGateway,
-    @Inject(RunAuthority) private readonly authority: RunAuthority,
-    @Inject(TasksStore) private readonly tasks: TasksStore,
-    @Inject(TaskStarter) taskStarter: TaskStarter,
-    @Inject(RunStopper) stopper: RunStopper,
-    @Inject(ResponseSchemas) schemas: ResponseSchemas,
-    @Inject(Signals) private readonly signals: Signals,
-    @Inject(Config) config: Config,
-    @Inject(Log) private readonly log: Log,
+    database: Database,
+    private readonly runs: RunsStore,
+    steers: SteersStore,
+    private readonly queue: RunQueue,
+    messages: MessagesStore,
+    steps: StepCaller,
+    compactor: Compactor,
+    attachments: AttachmentsStore,
+    tools: ToolGateway,
+    private readonly authority: RunAuthority,
+    private readonly tasks: TasksStore,
+    taskStarter: TaskStarter,
+    stopper: RunStopper,
+    schemas: ResponseSchemas,
+    private readonly signals: Signals,
+    config: Config,
+    private readonly log: Log,
   ) {
     const { runMaxSteps: mostSteps, runTasksAtOnce: tasksAtOnce } = config;
     const stores = { database, runs, steers, messages };

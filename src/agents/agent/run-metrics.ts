@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database } from '../../platform/database/database.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
@@ -10,8 +10,8 @@ const STATES = ['queued', 'running', 'waiting', 'stopping'] as const satisfies R
 @Injectable()
 export class RunMetrics {
   constructor(
-    @Inject(Metrics) metrics: Metrics,
-    @Inject(Database) private readonly database: Database,
+    metrics: Metrics,
+    private readonly database: Database,
   ) {
     metrics.slowGauge(
       {

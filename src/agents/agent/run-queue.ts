@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { hardStopOver } from '../../identity/index.js';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
@@ -78,9 +78,9 @@ export class RunQueue {
   private turns = 0;
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Signals) private readonly signals: Signals,
-    @Inject(LiveProcesses) private readonly processes: LiveProcesses,
+    private readonly database: Database,
+    private readonly signals: Signals,
+    private readonly processes: LiveProcesses,
   ) {}
 
   /** Says where runs that are accepted here may begin. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
 import { iso, isoOrNull, type Row } from '../../platform/database/rows.js';
@@ -21,13 +21,13 @@ const MOST_FILES = 1000;
 @Injectable()
 export class RunRecordsService {
   constructor(
-    @Inject(RunsService) private readonly runs: RunsService,
-    @Inject(RunRecordsStore) private readonly records: RunRecordsStore,
-    @Inject(ChatSummariesStore) private readonly summaries: ChatSummariesStore,
-    @Inject(ChatsStore) private readonly chats: ChatsStore,
-    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
-    @Inject(TasksStore) private readonly tasks: TasksStore,
-    @Inject(RunFiles) private readonly runFiles: RunFiles,
+    private readonly runs: RunsService,
+    private readonly records: RunRecordsStore,
+    private readonly summaries: ChatSummariesStore,
+    private readonly chats: ChatsStore,
+    private readonly workspaces: WorkspacesStore,
+    private readonly tasks: TasksStore,
+    private readonly runFiles: RunFiles,
   ) {}
 
   @Action({

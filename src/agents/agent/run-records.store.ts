@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database } from '../../platform/database/database.js';
 import type { Row } from '../../platform/database/rows.js';
@@ -21,7 +21,7 @@ export type StepRow = Row<RunStep> & { model: string | null };
 /** Reads what runs have left behind. */
 @Injectable()
 export class RunRecordsStore {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** Newest first, from before number `before`. Those of a workspace are of chats that everybody there sees. */
   list({ chat_id, workspace_id, parent_call_id, status, before, limit }: RunFilter): Promise<Row<Run>[]> {

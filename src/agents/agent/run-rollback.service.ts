@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
 import { iso } from '../../platform/database/rows.js';
@@ -13,11 +13,11 @@ import { RunsStore } from './runs.store.js';
 @Injectable()
 export class RunRollbackService {
   constructor(
-    @Inject(RunsService) private readonly runs: RunsService,
-    @Inject(RunsStore) private readonly store: RunsStore,
-    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
-    @Inject(TasksStore) private readonly tasks: TasksStore,
-    @Inject(RunRollback) private readonly files: RunRollback,
+    private readonly runs: RunsService,
+    private readonly store: RunsStore,
+    private readonly workspaces: WorkspacesStore,
+    private readonly tasks: TasksStore,
+    private readonly files: RunRollback,
   ) {}
 
   @Action({

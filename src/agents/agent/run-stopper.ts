@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import { storable } from '../../platform/database/storable.js';
@@ -29,10 +29,10 @@ const PLANNED_CALL = 'Not run: the run was stopped.';
 @Injectable()
 export class RunStopper {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(RunsStore) private readonly runs: RunsStore,
-    @Inject(ApprovalsStore) private readonly approvals: ApprovalsStore,
-    @Inject(Signals) private readonly signals: Signals,
+    private readonly database: Database,
+    private readonly runs: RunsStore,
+    private readonly approvals: ApprovalsStore,
+    private readonly signals: Signals,
   ) {}
 
   /** Stops those of the runs that have not ended, and lets the chat's next waiting run go; answers which they were. */

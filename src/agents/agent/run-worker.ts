@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BeforeApplicationShutdown, Inject, Injectable, OnApplicationBootstrap } from '@nestjs/common';
+import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap } from '@nestjs/common';
 import { Config } from '../../platform/config/config.js';
 import { QUERY_MS, withQueryDeadline } from '../../platform/database/deadline.js';
 import { Log, withLogContext } from '../../platform/log/log.js';
@@ -25,12 +25,12 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
   private isOpen = false;
 
   constructor(
-    @Inject(RunLoop) private readonly loop: RunLoop,
-    @Inject(RunQueue) private readonly queue: RunQueue,
-    @Inject(LiveProcesses) private readonly processes: LiveProcesses,
-    @Inject(Signals) private readonly signals: Signals,
-    @Inject(Config) private readonly config: Config,
-    @Inject(Log) private readonly log: Log,
+    private readonly loop: RunLoop,
+    private readonly queue: RunQueue,
+    private readonly processes: LiveProcesses,
+    private readonly signals: Signals,
+    private readonly config: Config,
+    private readonly log: Log,
   ) {
     setMaxListeners(0, this.stopping.signal);
   }

@@ -1,4 +1,4 @@
-import { BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
+import { BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import type { WorkspacePermission } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
@@ -27,11 +27,11 @@ export class RunsService implements BeforeApplicationShutdown {
   private readonly closing = new AbortController();
 
   constructor(
-    @Inject(RunsStore) private readonly runs: RunsStore,
-    @Inject(RunEvents) private readonly runEvents: RunEvents,
-    @Inject(ChatAccess) private readonly access: ChatAccess,
-    @Inject(Signals) private readonly signals: Signals,
-    @Inject(ApprovalWording) private readonly wording: ApprovalWording,
+    private readonly runs: RunsStore,
+    private readonly runEvents: RunEvents,
+    private readonly access: ChatAccess,
+    private readonly signals: Signals,
+    private readonly wording: ApprovalWording,
   ) {}
 
   @Action({

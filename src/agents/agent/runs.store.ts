@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { Actor } from '../../platform/access/actor.js';
 import type { WorkspacePermission } from '../../platform/access/policy.js';
@@ -80,9 +80,9 @@ type WithUnit = (unit: UnitOfWork) => Promise<void>;
 @Injectable()
 export class RunsStore {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(RunQueue) private readonly queue: RunQueue,
-    @Inject(ExecTokens) private readonly tokens: ExecTokens,
+    private readonly database: Database,
+    private readonly queue: RunQueue,
+    private readonly tokens: ExecTokens,
   ) {}
 
   find(id: string, unit?: UnitOfWork): Promise<Row<Run> | undefined> {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { costUsd, type StepRequest, type StepResult, streamStep } from '#libs/model-client/index.js';
 import { Budgets, type PlannedSpend } from '../../identity/index.js';
 import { Config } from '../../platform/config/config.js';
@@ -40,12 +40,12 @@ export interface ModelAnswer {
 @Injectable()
 export class StepCaller {
   constructor(
-    @Inject(ModelsService) private readonly models: ModelsService,
-    @Inject(ModelCatalog) private readonly catalog: ModelCatalog,
-    @Inject(Budgets) private readonly budgets: Budgets,
-    @Inject(ModelSlots) private readonly slots: ModelSlots,
-    @Inject(ModelMetrics) private readonly metrics: ModelMetrics,
-    @Inject(Config) private readonly config: Config,
+    private readonly models: ModelsService,
+    private readonly catalog: ModelCatalog,
+    private readonly budgets: Budgets,
+    private readonly slots: ModelSlots,
+    private readonly metrics: ModelMetrics,
+    private readonly config: Config,
   ) {}
 
   /** Throws ModelUnusable where the organization may no longer use the run's model. */

@@ -1,5 +1,5 @@
 import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { ActionCaller } from '../../platform/actions/action-caller.js';
 import { type ActionTool, AgentActions, type RunActions } from '../../platform/actions/agent-actions.js';
 import { inputSchemaOf } from '../../platform/actions/json-schema.js';
@@ -208,17 +208,17 @@ function offer(tool: Offer): LanguageModelV4FunctionTool {
 @Injectable()
 export class ToolGateway {
   constructor(
-    @Inject(Toolbox) private readonly toolbox: Toolbox,
-    @Inject(SubagentsService) private readonly subagents: SubagentsService,
-    @Inject(AgentActions) private readonly actions: AgentActions,
-    @Inject(TaskStarter) private readonly tasks: TaskStarter,
-    @Inject(SandboxesService) private readonly sandboxes: SandboxesService,
-    @Inject(ApprovalPolicies) private readonly policies: ApprovalPolicies,
-    @Inject(ApprovalsStore) private readonly approvals: ApprovalsStore,
-    @Inject(LongOutputs) private readonly longOutputs: LongOutputs,
-    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
-    @Inject(FileAuthors) private readonly authors: FileAuthors,
-    @Inject(ApprovalWording) private readonly wording: ApprovalWording,
+    private readonly toolbox: Toolbox,
+    private readonly subagents: SubagentsService,
+    private readonly actions: AgentActions,
+    private readonly tasks: TaskStarter,
+    private readonly sandboxes: SandboxesService,
+    private readonly policies: ApprovalPolicies,
+    private readonly approvals: ApprovalsStore,
+    private readonly longOutputs: LongOutputs,
+    private readonly workspaces: WorkspacesStore,
+    private readonly authors: FileAuthors,
+    private readonly wording: ApprovalWording,
   ) {}
 
   async open(run: CarriedRun): Promise<RunTools> {

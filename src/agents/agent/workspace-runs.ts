@@ -1,4 +1,4 @@
-import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
+import { Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database } from '../../platform/database/database.js';
 import { FeatureEnds } from '../../workspaces/index.js';
@@ -8,9 +8,9 @@ import { RunStopper } from './run-stopper.js';
 @Injectable()
 export class WorkspaceRuns implements OnModuleInit {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(RunStopper) private readonly stopper: RunStopper,
-    @Inject(FeatureEnds) private readonly features: FeatureEnds,
+    private readonly database: Database,
+    private readonly stopper: RunStopper,
+    private readonly features: FeatureEnds,
   ) {}
 
   onModuleInit(): void {

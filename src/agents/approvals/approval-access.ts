@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import {
   isWorkspacePermission,
@@ -18,9 +18,9 @@ const NONE = 'No such approval';
 @Injectable()
 export class ApprovalAccess {
   constructor(
-    @Inject(ChatsStore) private readonly chats: ChatsStore,
-    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
-    @Inject(ActionCatalog) private readonly catalog: ActionCatalog,
+    private readonly chats: ChatsStore,
+    private readonly workspaces: WorkspacesStore,
+    private readonly catalog: ActionCatalog,
   ) {}
 
   /**

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
 import { WorkspacesStore } from '../../workspaces/index.js';
@@ -10,8 +10,8 @@ import { requirePerson } from './person.js';
 @Injectable()
 export class ApprovalPoliciesService {
   constructor(
-    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
-    @Inject(ApprovalPolicies) private readonly policies: ApprovalPolicies,
+    private readonly workspaces: WorkspacesStore,
+    private readonly policies: ApprovalPolicies,
   ) {}
 
   @Action({

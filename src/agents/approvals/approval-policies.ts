@@ -1,4 +1,4 @@
-import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
+import { Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Actor } from '../../platform/access/actor.js';
 import { SharedLookups } from '../../platform/access/shared-lookups.js';
@@ -37,10 +37,10 @@ export class ApprovalPolicies implements OnModuleInit {
   private readonly lookups = new SharedLookups<ApprovalPolicy>();
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Signals) private readonly signals: Signals,
-    @Inject(DuplicateService) private readonly duplicates: DuplicateService,
-    @Inject(Audit) private readonly audit: Audit,
+    private readonly database: Database,
+    private readonly signals: Signals,
+    private readonly duplicates: DuplicateService,
+    private readonly audit: Audit,
   ) {}
 
   onModuleInit(): void {

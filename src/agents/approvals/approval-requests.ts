@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import type { Effect } from '../../platform/actions/action.js';
 import { Audit } from '../../platform/audit/audit.js';
@@ -38,11 +38,11 @@ export interface CallToApprove {
 @Injectable()
 export class ApprovalRequests {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(ApprovalsStore) private readonly approvals: ApprovalsStore,
-    @Inject(Events) private readonly events: Events,
-    @Inject(Signals) private readonly signals: Signals,
-    @Inject(Audit) private readonly audit: Audit,
+    private readonly database: Database,
+    private readonly approvals: ApprovalsStore,
+    private readonly events: Events,
+    private readonly signals: Signals,
+    private readonly audit: Audit,
   ) {}
 
   /** The question about this call: the one that is open, else a new one. */

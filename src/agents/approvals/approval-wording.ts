@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { isWorkspacePermission, roleAllows, WORKSPACE_ROLES } from '../../platform/access/policy.js';
 import { ActionCatalog } from '../../platform/actions/action-catalog.js';
 import { withoutSecrets } from '../../platform/actions/redaction.js';
@@ -27,9 +27,9 @@ export interface CallWords {
 @Injectable()
 export class ApprovalWording {
   constructor(
-    @Inject(ActionCatalog) private readonly catalog: ActionCatalog,
-    @Inject(Toolbox) private readonly toolbox: Toolbox,
-    @Inject(Config) private readonly config: Config,
+    private readonly catalog: ActionCatalog,
+    private readonly toolbox: Toolbox,
+    private readonly config: Config,
   ) {}
 
   /** Where a person decides about it. */

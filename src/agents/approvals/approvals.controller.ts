@@ -1,4 +1,4 @@
-import { Controller, Get, Inject, Patch, Post } from '@nestjs/common';
+import { Controller, Get, Patch, Post } from '@nestjs/common';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Input } from '../../platform/http/input.js';
@@ -16,8 +16,8 @@ import { ApprovalsService } from './approvals.service.js';
 @Controller()
 export class ApprovalsController {
   constructor(
-    @Inject(ApprovalsService) private readonly approvals: ApprovalsService,
-    @Inject(ApprovalPoliciesService) private readonly policies: ApprovalPoliciesService,
+    private readonly approvals: ApprovalsService,
+    private readonly policies: ApprovalPoliciesService,
   ) {}
 
   @Serves(ApprovalsService, 'list')

@@ -1,4 +1,4 @@
-import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
+import { Injectable, OnModuleInit } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { requireScope, type WorkspacePermission } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
@@ -29,15 +29,15 @@ const AT_ONCE = 100;
 @Injectable()
 export class ApprovalsService implements OnModuleInit {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(ApprovalsStore) private readonly approvals: ApprovalsStore,
-    @Inject(ChatsStore) private readonly chats: ChatsStore,
-    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
-    @Inject(Events) private readonly events: Events,
-    @Inject(Maintenance) private readonly maintenance: Maintenance,
-    @Inject(ApprovalAccess) private readonly access: ApprovalAccess,
-    @Inject(ApprovalWording) private readonly wording: ApprovalWording,
-    @Inject(Audit) private readonly audit: Audit,
+    private readonly database: Database,
+    private readonly approvals: ApprovalsStore,
+    private readonly chats: ChatsStore,
+    private readonly workspaces: WorkspacesStore,
+    private readonly events: Events,
+    private readonly maintenance: Maintenance,
+    private readonly access: ApprovalAccess,
+    private readonly wording: ApprovalWording,
+    private readonly audit: Audit,
   ) {}
 
   onModuleInit(): void {

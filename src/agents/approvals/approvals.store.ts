@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Actor } from '../../platform/access/actor.js';
 import { Database, newId, type UnitOfWork } from '../../platform/database/database.js';
@@ -48,7 +48,7 @@ export type NewApproval = Pick<
 /** Keeps what people are asked, and what they decided. */
 @Injectable()
 export class ApprovalsStore {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   find(id: string, unit?: UnitOfWork): Promise<Row<Approval> | undefined> {
     return (unit ?? this.database)

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { Invalid, TooLarge } from '../../platform/http/problem.js';
 import { FilesService, WorkspaceQuota } from '../../workspaces/index.js';
@@ -27,10 +27,10 @@ interface AttachedTo {
 @Injectable()
 export class AttachmentsService {
   constructor(
-    @Inject(FilesService) private readonly files: FilesService,
-    @Inject(ModelCatalog) private readonly catalog: ModelCatalog,
-    @Inject(AttachmentsStore) private readonly store: AttachmentsStore,
-    @Inject(WorkspaceQuota) private readonly quota: WorkspaceQuota,
+    private readonly files: FilesService,
+    private readonly catalog: ModelCatalog,
+    private readonly store: AttachmentsStore,
+    private readonly quota: WorkspaceQuota,
   ) {}
 
   /**

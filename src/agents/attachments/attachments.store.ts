@@ -1,4 +1,4 @@
-import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
+import { Injectable, OnModuleInit } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database } from '../../platform/database/database.js';
 import { StoredElsewhere } from '../../workspaces/index.js';
@@ -8,8 +8,8 @@ import type { NewAttachment } from './attachments.service.js';
 @Injectable()
 export class AttachmentsStore implements OnModuleInit {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(StoredElsewhere) private readonly elsewhere: StoredElsewhere,
+    private readonly database: Database,
+    private readonly elsewhere: StoredElsewhere,
   ) {}
 
   onModuleInit(): void {

@@ -1,4 +1,4 @@
-import { Controller, Get, Inject, Put } from '@nestjs/common';
+import { Controller, Get, Put } from '@nestjs/common';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Input } from '../../platform/http/input.js';
@@ -8,7 +8,7 @@ import { WorkspaceBudgetsService } from './workspace-budgets.service.js';
 
 @Controller()
 export class WorkspaceBudgetsController {
-  constructor(@Inject(WorkspaceBudgetsService) private readonly budgets: WorkspaceBudgetsService) {}
+  constructor(private readonly budgets: WorkspaceBudgetsService) {}
 
   @Serves(WorkspaceBudgetsService, 'read')
   @Get('/api/workspaces/:workspaceId/budget')

@@ -1,4 +1,4 @@
-import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
+import { Injectable, OnModuleInit } from '@nestjs/common';
 import { Budgets, BudgetView } from '../../identity/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
@@ -10,10 +10,10 @@ import { ReadWorkspaceBudget, SetWorkspaceBudget } from './budgets.dto.js';
 @Injectable()
 export class WorkspaceBudgetsService implements OnModuleInit {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
-    @Inject(Budgets) private readonly budgets: Budgets,
-    @Inject(DuplicateService) private readonly duplicates: DuplicateService,
+    private readonly database: Database,
+    private readonly workspaces: WorkspacesStore,
+    private readonly budgets: Budgets,
+    private readonly duplicates: DuplicateService,
   ) {}
 
   onModuleInit(): void {

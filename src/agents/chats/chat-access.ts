@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Credentials } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import type { Row } from '../../platform/database/rows.js';
@@ -10,8 +10,8 @@ import { ChatsStore } from './chats.store.js';
 @Injectable()
 export class ChatAccess {
   constructor(
-    @Inject(ChatsStore) private readonly chats: ChatsStore,
-    @Inject(Credentials) private readonly credentials: Credentials,
+    private readonly chats: ChatsStore,
+    private readonly credentials: Credentials,
   ) {}
 
   /** Somebody who reads the chat, or one of its runs. */

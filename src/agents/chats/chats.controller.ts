@@ -1,4 +1,4 @@
-import { Controller, Delete, Get, Inject, Patch, Post } from '@nestjs/common';
+import { Controller, Delete, Get, Patch, Post } from '@nestjs/common';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Input } from '../../platform/http/input.js';
@@ -8,7 +8,7 @@ import { ChatsService } from './chats.service.js';
 
 @Controller()
 export class ChatsController {
-  constructor(@Inject(ChatsService) private readonly chats: ChatsService) {}
+  constructor(private readonly chats: ChatsService) {}
 
   @Serves(ChatsService, 'create')
   @Post('/api/agent')

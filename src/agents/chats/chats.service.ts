@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { OrganizationsStore } from '../../identity/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { requireInWorkspace, requireScope, type WorkspacePermission } from '../../platform/access/policy.js';
@@ -32,14 +32,14 @@ import { MessagesStore, messageView } from './messages.store.js';
 @Injectable()
 export class ChatsService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(ChatsStore) private readonly chats: ChatsStore,
-    @Inject(MessagesStore) private readonly messages: MessagesStore,
-    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
-    @Inject(OrganizationsStore) private readonly organizations: OrganizationsStore,
-    @Inject(ModelsService) private readonly models: ModelsService,
-    @Inject(SubagentsService) private readonly subagents: SubagentsService,
-    @Inject(Signals) private readonly signals: Signals,
+    private readonly database: Database,
+    private readonly chats: ChatsStore,
+    private readonly messages: MessagesStore,
+    private readonly workspaces: WorkspacesStore,
+    private readonly organizations: OrganizationsStore,
+    private readonly models: ModelsService,
+    private readonly subagents: SubagentsService,
+    private readonly signals: Signals,
   ) {}
 
   @Action({

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type Kysely, sql } from 'kysely';
 import type { Membership } from '../../identity/index.js';
 import type { Actor } from '../../platform/access/actor.js';
@@ -55,7 +55,7 @@ type NewestRun = { run_id: string | null; run_status: string | null };
 /** Questions about chats, each asked together with who asks. */
 @Injectable()
 export class ChatsStore {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /**
    * The chat, if the caller may: 404 where they do not see it, 403 where their role in its workspace or their key is too

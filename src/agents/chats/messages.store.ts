@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database } from '../../platform/database/database.js';
 import { iso, type Row } from '../../platform/database/rows.js';
@@ -32,7 +32,7 @@ export interface MessageRange {
 /** Reads conversations. */
 @Injectable()
 export class MessagesStore {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** Messages of a chat, oldest first, from after `after`: two queries, however many there are. */
   async list(chatId: string, range: MessageRange = {}): Promise<MessageRow[]> {

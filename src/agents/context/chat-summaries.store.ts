@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database } from '../../platform/database/database.js';
 import { iso } from '../../platform/database/rows.js';
@@ -21,7 +21,7 @@ export interface CompactionRow {
 /** Summaries of chats, and the facts that go into them. */
 @Injectable()
 export class ChatSummariesStore {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** The first message of a chat. */
   async firstMessage(chatId: string): Promise<MessagePart[]> {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import {
   ModelError,
   type StepResult,
@@ -43,7 +43,7 @@ type Written = Pick<ChatSummary, 'usage' | 'costUsd' | 'model'> & { text: string
 /** Makes summaries in the place of the older messages of long chats. */
 @Injectable()
 export class Compactor {
-  constructor(@Inject(ChatSummariesStore) private readonly summaries: ChatSummariesStore) {}
+  constructor(private readonly summaries: ChatSummariesStore) {}
 
   /** The summary to keep; undefined where there is nothing that could be summarized. */
   async summarize(compaction: Compaction): Promise<ChatSummary | undefined> {

@@ -1,5 +1,5 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import {
   type ModelInfo,
   type ModelInputKind,
@@ -28,7 +28,7 @@ export class ModelCatalog {
   private readonly registry: ModelRegistry;
 
   /** Throws InvalidSetting where the providers, the prices or the default make no sense. */
-  constructor(@Inject(Config) config: Config) {
+  constructor(config: Config) {
     try {
       const prices = config.modelPrices as PriceTable | undefined;
       this.registry = new ModelRegistry(providerSettings(config), { prices, default: config.defaultModel });

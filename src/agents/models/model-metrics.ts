@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { costUsd, ModelError, type StepResult } from '#libs/model-client/index.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
 import { type CallableModel, ModelCatalog } from './model-catalog.js';
@@ -21,8 +21,8 @@ export class ModelMetrics {
   private readonly cost;
 
   constructor(
-    @Inject(Metrics) metrics: Metrics,
-    @Inject(ModelCatalog) private readonly catalog: ModelCatalog,
+    metrics: Metrics,
+    private readonly catalog: ModelCatalog,
   ) {
     this.calls = metrics.counter({
       name: 'atelier_model_calls_total',

@@ -28,8 +28,8 @@ export class ModelSettingsStore {
   private known = new Map<string, { settings: ModelSettings; until: number }>();
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Signals) private readonly signals: Signals,
+    private readonly database: Database,
+    private readonly signals: Signals,
     @Inject(Config) { organizationModels }: Config,
   ) {
     this.undecided = ModelSettings.undecided(organizationModels);

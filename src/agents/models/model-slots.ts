@@ -1,4 +1,4 @@
-import { Inject, Injectable, OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, OnApplicationShutdown } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database, newId, type UnitOfWork } from '../../platform/database/database.js';
 import { Log } from '../../platform/log/log.js';
@@ -30,10 +30,10 @@ export class ModelSlots implements OnApplicationShutdown {
   private readonly turns = new Map<string, Promise<void>>();
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Signals) private readonly signals: Signals,
-    @Inject(LiveProcesses) private readonly processes: LiveProcesses,
-    @Inject(Log) private readonly log: Log,
+    private readonly database: Database,
+    private readonly signals: Signals,
+    private readonly processes: LiveProcesses,
+    private readonly log: Log,
   ) {
     processes.everyRound(() => this.clear());
   }

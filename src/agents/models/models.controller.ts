@@ -1,4 +1,4 @@
-import { Controller, Get, Inject, Put } from '@nestjs/common';
+import { Controller, Get, Put } from '@nestjs/common';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Input } from '../../platform/http/input.js';
@@ -8,7 +8,7 @@ import { ModelsService } from './models.service.js';
 
 @Controller()
 export class ModelsController {
-  constructor(@Inject(ModelsService) private readonly models: ModelsService) {}
+  constructor(private readonly models: ModelsService) {}
 
   @Serves(ModelsService, 'list')
   @Get('/api/models')

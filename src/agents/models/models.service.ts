@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { OrganizationsStore } from '../../identity/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { requireScope } from '../../platform/access/policy.js';
@@ -26,11 +26,11 @@ const notEnabled = (id: string) =>
 @Injectable()
 export class ModelsService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(ModelCatalog) private readonly catalog: ModelCatalog,
-    @Inject(ModelSettingsStore) private readonly settings: ModelSettingsStore,
-    @Inject(OrganizationsStore) private readonly organizations: OrganizationsStore,
-    @Inject(Audit) private readonly audit: Audit,
+    private readonly database: Database,
+    private readonly catalog: ModelCatalog,
+    private readonly settings: ModelSettingsStore,
+    private readonly organizations: OrganizationsStore,
+    private readonly audit: Audit,
   ) {}
 
   @Action({

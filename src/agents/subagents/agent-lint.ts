@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { didYouMean } from '#libs/did-you-mean/index.js';
 import { ActionCatalog } from '../../platform/actions/action-catalog.js';
 import { allows } from '../../platform/actions/allowlist.js';
@@ -16,9 +16,9 @@ export const AGENT_TOOLS = ['task', 'skill', 'actions_search', 'actions_describe
 @Injectable()
 export class AgentLint {
   constructor(
-    @Inject(Toolbox) private readonly toolbox: Toolbox,
-    @Inject(ActionCatalog) private readonly catalog: ActionCatalog,
-    @Inject(ModelsService) private readonly models: ModelsService,
+    private readonly toolbox: Toolbox,
+    private readonly catalog: ActionCatalog,
+    private readonly models: ModelsService,
   ) {}
 
   /** What is wrong with an agent, its file and what it names; `organizationId` decides which models there are. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
 import { ACTION_TOOLS } from '../../platform/actions/agent-actions.js';
@@ -18,9 +18,9 @@ type ToolShape = Parameters<typeof inputSchemaOf>[0];
 @Injectable()
 export class AgentToolsService {
   constructor(
-    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
-    @Inject(ToolsService) private readonly tools: ToolsService,
-    @Inject(SubagentsService) private readonly subagents: SubagentsService,
+    private readonly workspaces: WorkspacesStore,
+    private readonly tools: ToolsService,
+    private readonly subagents: SubagentsService,
   ) {}
 
   @Action({

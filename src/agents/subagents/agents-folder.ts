@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type Entry, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { SharedLookups } from '../../platform/access/shared-lookups.js';
 import { WorkspaceFolders } from '../../workspaces/index.js';
@@ -52,7 +52,7 @@ export class AgentsFolder {
   /** Settled when the parsing that was asked for so far is done. */
   private parsed: Promise<unknown> = Promise.resolve();
 
-  constructor(@Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders) {}
+  constructor(private readonly folders: WorkspaceFolders) {}
 
   /** Those who ask at the same time share a reading that begins after all of them asked. */
   read(workspace: WorkspaceFolder): Promise<AgentsFolderContents> {

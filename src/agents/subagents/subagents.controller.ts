@@ -1,4 +1,4 @@
-import { Controller, Get, Inject } from '@nestjs/common';
+import { Controller, Get } from '@nestjs/common';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Input } from '../../platform/http/input.js';
@@ -11,8 +11,8 @@ import { SubagentsService } from './subagents.service.js';
 @Controller()
 export class SubagentsController {
   constructor(
-    @Inject(SubagentsService) private readonly subagents: SubagentsService,
-    @Inject(AgentToolsService) private readonly tools: AgentToolsService,
+    private readonly subagents: SubagentsService,
+    private readonly tools: AgentToolsService,
   ) {}
 
   @Serves(SubagentsService, 'list')

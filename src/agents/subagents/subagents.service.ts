@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
 import { Invalid, NotFound } from '../../platform/http/problem.js';
@@ -14,9 +14,9 @@ import { AgentListView, ListAgents, type SkillView, type SubagentView } from './
 @Injectable()
 export class SubagentsService {
   constructor(
-    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
-    @Inject(AgentsFolder) private readonly folder: AgentsFolder,
-    @Inject(AgentLint) private readonly lint: AgentLint,
+    private readonly workspaces: WorkspacesStore,
+    private readonly folder: AgentsFolder,
+    private readonly lint: AgentLint,
   ) {}
 
   @Action({

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ActingRun } from '../../platform/access/actor.js';
 import { Database } from '../../platform/database/database.js';
@@ -18,11 +18,11 @@ import { taskRows } from './task-rows.js';
 @Injectable()
 export class TaskIntake {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(TaskRoom) private readonly room: TaskRoom,
-    @Inject(SubagentsService) private readonly subagents: SubagentsService,
-    @Inject(ModelCatalog) private readonly catalog: ModelCatalog,
-    @Inject(Signals) private readonly signals: Signals,
+    private readonly database: Database,
+    private readonly room: TaskRoom,
+    private readonly subagents: SubagentsService,
+    private readonly catalog: ModelCatalog,
+    private readonly signals: Signals,
   ) {}
 
   /** Throws Conflict or TooManyRequests where the run may start none; it acts on the authority of the run. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Config } from '../../platform/config/config.js';
 import type { UnitOfWork } from '../../platform/database/database.js';
@@ -25,7 +25,7 @@ interface Numbers {
 /** How many tasks a run may have, and how deep below one that a person started. */
 @Injectable()
 export class TaskRoom {
-  constructor(@Inject(Config) private readonly config: Config) {}
+  constructor(private readonly config: Config) {}
 
   /** Whether a run so many levels down may hand over tasks. */
   reaches(depth: number): boolean {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Database, newId } from '../../platform/database/database.js';
 import { storable } from '../../platform/database/storable.js';
 import { assertValid, hydrate } from '../../platform/http/input.js';
@@ -28,12 +28,12 @@ export interface TaskGiver {
 @Injectable()
 export class TaskStarter {
   constructor(
-    @Inject(TasksStore) private readonly tasks: TasksStore,
-    @Inject(SubagentsService) private readonly subagents: SubagentsService,
-    @Inject(ModelsService) private readonly models: ModelsService,
-    @Inject(ModelCatalog) private readonly catalog: ModelCatalog,
-    @Inject(TaskRoom) private readonly room: TaskRoom,
-    @Inject(Database) private readonly database: Database,
+    private readonly tasks: TasksStore,
+    private readonly subagents: SubagentsService,
+    private readonly models: ModelsService,
+    private readonly catalog: ModelCatalog,
+    private readonly room: TaskRoom,
+    private readonly database: Database,
   ) {}
 
   /** Whether a run so many levels down may hand over tasks. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database } from '../../platform/database/database.js';
 import type { Row } from '../../platform/database/rows.js';
@@ -35,7 +35,7 @@ export type TaskRow = Pick<
 /** Questions about the tasks of runs. */
 @Injectable()
 export class TasksStore {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** The task that a tool call has started, if it has; also one that was deleted since, which the run's events tell. */
   async find(runId: string, { step, position, callId }: StartedCall): Promise<string | undefined> {

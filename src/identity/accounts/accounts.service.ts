@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { requireScope } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
@@ -13,8 +13,8 @@ import { User } from './user.entity.js';
 @Injectable()
 export class AccountsService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(OrganizationsStore) private readonly organizations: OrganizationsStore,
+    private readonly database: Database,
+    private readonly organizations: OrganizationsStore,
   ) {}
 
   @Action({

@@ -1,5 +1,5 @@
 import { UniqueConstraintViolationException } from '@mikro-orm/core';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Config } from '../../platform/config/config.js';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import { Conflict, Forbidden, Invalid } from '../../platform/http/problem.js';
@@ -19,8 +19,8 @@ export interface Newcomer {
 @Injectable()
 export class InvitedAccounts {
   constructor(
-    @Inject(Config) private readonly config: Config,
-    @Inject(Database) private readonly database: Database,
+    private readonly config: Config,
+    private readonly database: Database,
   ) {}
 
   /** Whether an invitation may make an account: with REGISTRATION=closed none does. */

@@ -1,4 +1,4 @@
-import { Controller, Get, Inject } from '@nestjs/common';
+import { Controller, Get } from '@nestjs/common';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Input } from '../../platform/http/input.js';
@@ -8,7 +8,7 @@ import { AuditLogService } from './audit-log.service.js';
 
 @Controller()
 export class AuditLogController {
-  constructor(@Inject(AuditLogService) private readonly log: AuditLogService) {}
+  constructor(private readonly log: AuditLogService) {}
 
   @Serves(AuditLogService, 'list')
   @Get('/api/organizations/:orgId/audit')

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
@@ -16,8 +16,8 @@ const FILTERS = ['action', 'actor_id', 'target_type', 'target_id'] as const;
 @Injectable()
 export class AuditLogService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(OrganizationsStore) private readonly organizations: OrganizationsStore,
+    private readonly database: Database,
+    private readonly organizations: OrganizationsStore,
   ) {}
 
   @Action({

@@ -1,4 +1,4 @@
-import { Controller, Get, Inject, Patch, Post, Req } from '@nestjs/common';
+import { Controller, Get, Patch, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { Caller, OptionalCaller, Public } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
@@ -14,9 +14,9 @@ import { AuthService } from './auth.service.js';
 @Controller()
 export class AuthController {
   constructor(
-    @Inject(AuthService) private readonly auth: AuthService,
-    @Inject(SessionsService) private readonly sessions: SessionsService,
-    @Inject(AccountsService) private readonly accounts: AccountsService,
+    private readonly auth: AuthService,
+    private readonly sessions: SessionsService,
+    private readonly accounts: AccountsService,
   ) {}
 
   @Documents({

@@ -1,5 +1,5 @@
 import { LockMode } from '@mikro-orm/core';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Config } from '../../platform/config/config.js';
 import { Database, UnitOfWork } from '../../platform/database/database.js';
 import { Conflict, Forbidden, Unauthorized } from '../../platform/http/problem.js';
@@ -25,14 +25,14 @@ const BY_INVITATION =
 @Injectable()
 export class AuthService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(SessionsService) private readonly sessions: SessionsService,
-    @Inject(OrganizationsService) private readonly organizations: OrganizationsService,
-    @Inject(SetupToken) private readonly setupToken: SetupToken,
-    @Inject(PasswordsService) private readonly passwords: PasswordsService,
-    @Inject(EmailVerificationService) private readonly verification: EmailVerificationService,
-    @Inject(Quotas) private readonly quotas: Quotas,
-    @Inject(Config) private readonly config: Config,
+    private readonly database: Database,
+    private readonly sessions: SessionsService,
+    private readonly organizations: OrganizationsService,
+    private readonly setupToken: SetupToken,
+    private readonly passwords: PasswordsService,
+    private readonly verification: EmailVerificationService,
+    private readonly quotas: Quotas,
+    private readonly config: Config,
   ) {}
 
   /** Makes an account, an organization of its own, and signs in. The first account owns the installation. */

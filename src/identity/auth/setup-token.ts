@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Database, UnitOfWork } from '../../platform/database/database.js';
 import { Forbidden } from '../../platform/http/problem.js';
 import { Installation } from '../accounts/installation.entity.js';
@@ -9,7 +9,7 @@ import { hashSecret } from '../secrets.js';
 /** Proof of being the operator, for the registration that comes to own the installation. */
 @Injectable()
 export class SetupToken {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /**
    * The token for the operator to read in the log, while the installation has no owner. Every process that starts has the

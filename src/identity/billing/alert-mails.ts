@@ -1,4 +1,4 @@
-import { Inject, Injectable, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Config } from '../../platform/config/config.js';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
@@ -33,11 +33,11 @@ export class AlertMails implements OnApplicationBootstrap, OnApplicationShutdown
   private drain: Drain | undefined;
 
   constructor(
-    @Inject(Config) private readonly config: Config,
-    @Inject(Database) private readonly database: Database,
-    @Inject(Signals) private readonly signals: Signals,
-    @Inject(Mailer) private readonly mailer: Mailer,
-    @Inject(Log) private readonly log: Log,
+    private readonly config: Config,
+    private readonly database: Database,
+    private readonly signals: Signals,
+    private readonly mailer: Mailer,
+    private readonly log: Log,
   ) {}
 
   onApplicationBootstrap(): void {

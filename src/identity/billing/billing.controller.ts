@@ -1,4 +1,4 @@
-import { Controller, Get, Inject, Put } from '@nestjs/common';
+import { Controller, Get, Put } from '@nestjs/common';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Input } from '../../platform/http/input.js';
@@ -8,7 +8,7 @@ import { BillingService } from './billing.service.js';
 
 @Controller()
 export class BillingController {
-  constructor(@Inject(BillingService) private readonly billing: BillingService) {}
+  constructor(private readonly billing: BillingService) {}
 
   @Serves(BillingService, 'read')
   @Get('/api/organizations/:orgId/billing')

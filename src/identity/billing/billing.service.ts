@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
 import { Config } from '../../platform/config/config.js';
@@ -22,12 +22,12 @@ import { NOTHING_USED, UsageStore } from './usage.store.js';
 @Injectable()
 export class BillingService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(OrganizationsStore) private readonly organizations: OrganizationsStore,
-    @Inject(UsageStore) private readonly usage: UsageStore,
-    @Inject(Budgets) private readonly budgets: Budgets,
-    @Inject(DefaultBudgets) private readonly defaults: DefaultBudgets,
-    @Inject(Config) private readonly config: Config,
+    private readonly database: Database,
+    private readonly organizations: OrganizationsStore,
+    private readonly usage: UsageStore,
+    private readonly budgets: Budgets,
+    private readonly defaults: DefaultBudgets,
+    private readonly config: Config,
   ) {}
 
   @Action({

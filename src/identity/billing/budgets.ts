@@ -1,4 +1,4 @@
-import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
+import { Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Actor } from '../../platform/access/actor.js';
 import { SharedLookups } from '../../platform/access/shared-lookups.js';
@@ -54,10 +54,10 @@ export class Budgets implements OnModuleInit {
   private readonly limited = new SharedLookups<boolean>();
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Signals) private readonly signals: Signals,
-    @Inject(Audit) private readonly audit: Audit,
-    @Inject(Maintenance) private readonly maintenance: Maintenance,
+    private readonly database: Database,
+    private readonly signals: Signals,
+    private readonly audit: Audit,
+    private readonly maintenance: Maintenance,
   ) {}
 
   onModuleInit(): void {

@@ -1,4 +1,4 @@
-import { Inject, Injectable, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
+import { Injectable, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { Actor } from '../../platform/access/actor.js';
 import { Config } from '../../platform/config/config.js';
@@ -16,10 +16,10 @@ import { rearmAlerts } from './ledger.js';
 @Injectable()
 export class DefaultBudgets implements OnModuleInit, OnApplicationBootstrap {
   constructor(
-    @Inject(Config) private readonly config: Config,
-    @Inject(Database) private readonly database: Database,
-    @Inject(Events) private readonly events: Events,
-    @Inject(OrganizationsStore) private readonly organizations: OrganizationsStore,
+    private readonly config: Config,
+    private readonly database: Database,
+    private readonly events: Events,
+    private readonly organizations: OrganizationsStore,
   ) {}
 
   onModuleInit(): void {

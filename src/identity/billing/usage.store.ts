@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database } from '../../platform/database/database.js';
 import type { ReadUsage, UsageGroupView, UsageSumView } from './billing.dto.js';
@@ -41,7 +41,7 @@ export const NOTHING_USED: UsageSumView = {
 /** Sums of the usage ledger. */
 @Injectable()
 export class UsageStore {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /**
    * What an organization used from `from` until before `to`, in groups and in all: one look at the ledger. With

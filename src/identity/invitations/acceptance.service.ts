@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { Audit } from '../../platform/audit/audit.js';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
@@ -20,11 +20,11 @@ import { InvitationsStore } from './invitations.store.js';
 @Injectable()
 export class AcceptanceService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(InvitationsStore) private readonly invitations: InvitationsStore,
-    @Inject(OrganizationsStore) private readonly organizations: OrganizationsStore,
-    @Inject(InvitedAccounts) private readonly accounts: InvitedAccounts,
-    @Inject(Audit) private readonly audit: Audit,
+    private readonly database: Database,
+    private readonly invitations: InvitationsStore,
+    private readonly organizations: OrganizationsStore,
+    private readonly accounts: InvitedAccounts,
+    private readonly audit: Audit,
   ) {}
 
   preview({ token }: InvitationToken): Promise<InvitationPreview> {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { Config } from '../../platform/config/config.js';
 import type { UnitOfWork } from '../../platform/database/database.js';
@@ -12,9 +12,9 @@ import { MailAllowance } from './mail-allowance.js';
 @Injectable()
 export class InvitationLetter {
   constructor(
-    @Inject(Mailer) private readonly mailer: Mailer,
-    @Inject(MailAllowance) private readonly allowance: MailAllowance,
-    @Inject(Config) private readonly config: Config,
+    private readonly mailer: Mailer,
+    private readonly allowance: MailAllowance,
+    private readonly config: Config,
   ) {}
 
   get isMailed(): boolean {

@@ -1,4 +1,4 @@
-import { Controller, Delete, Get, Inject, Post } from '@nestjs/common';
+import { Controller, Delete, Get, Post } from '@nestjs/common';
 import { Caller, OptionalCaller, Public } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Input } from '../../platform/http/input.js';
@@ -23,8 +23,8 @@ const OVER = { 409: 'It was accepted or declined already', 410: 'It has expired,
 @Controller()
 export class InvitationsController {
   constructor(
-    @Inject(InvitationsService) private readonly invitations: InvitationsService,
-    @Inject(AcceptanceService) private readonly acceptance: AcceptanceService,
+    private readonly invitations: InvitationsService,
+    private readonly acceptance: AcceptanceService,
   ) {}
 
   @Serves(InvitationsService, 'list')

@@ -1,5 +1,5 @@
 import { UniqueConstraintViolationException } from '@mikro-orm/core';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { requireNotAbove } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
@@ -26,11 +26,11 @@ import { entityView, InvitationsStore, invitationView } from './invitations.stor
 @Injectable()
 export class InvitationsService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(InvitationsStore) private readonly invitations: InvitationsStore,
-    @Inject(OrganizationsStore) private readonly organizations: OrganizationsStore,
-    @Inject(InvitationLetter) private readonly letter: InvitationLetter,
-    @Inject(Audit) private readonly audit: Audit,
+    private readonly database: Database,
+    private readonly invitations: InvitationsStore,
+    private readonly organizations: OrganizationsStore,
+    private readonly letter: InvitationLetter,
+    private readonly audit: Audit,
   ) {}
 
   @Action({

@@ -1,5 +1,5 @@
 import { LockMode } from '@mikro-orm/core';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import { iso, type Row } from '../../platform/database/rows.js';
 import { NotFound } from '../../platform/http/problem.js';
@@ -14,7 +14,7 @@ type InvitationTables = { invitation: Invitation; organization: Organization; us
 /** Questions about invitations. */
 @Injectable()
 export class InvitationsStore {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   list(organizationId: string, limit: number, after: string | undefined): Promise<Row<Invitation>[]> {
     const query = this.database

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { Mailer } from '../../platform/mail/mailer.js';
 import { Quotas } from '../auth/protection/quotas.js';
@@ -11,8 +11,8 @@ const MOST_RECEIVED_AN_HOUR = 10;
 @Injectable()
 export class MailAllowance {
   constructor(
-    @Inject(Mailer) private readonly mailer: Mailer,
-    @Inject(Quotas) private readonly quotas: Quotas,
+    private readonly mailer: Mailer,
+    private readonly quotas: Quotas,
   ) {}
 
   /** Counts one mail of the caller's to an address; 429 where that is more than either may have in an hour. */

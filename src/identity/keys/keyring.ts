@@ -1,5 +1,5 @@
 import { LockMode } from '@mikro-orm/core';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { ExecTokens } from '../../platform/actions/exec-tokens.js';
 import { Audit } from '../../platform/audit/audit.js';
@@ -21,9 +21,9 @@ interface KeyRequest {
 @Injectable()
 export class Keyring {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Audit) private readonly audit: Audit,
-    @Inject(ExecTokens) private readonly execTokens: ExecTokens,
+    private readonly database: Database,
+    private readonly audit: Audit,
+    private readonly execTokens: ExecTokens,
   ) {}
 
   async list(owner: KeyOwner, limit: number, cursor: string | undefined): Promise<Page<KeyView>> {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { requireScope } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
@@ -25,8 +25,8 @@ const own = (actor: Actor): KeyOwner =>
 @Injectable()
 export class KeysService {
   constructor(
-    @Inject(Keyring) private readonly keyring: Keyring,
-    @Inject(OrganizationsStore) private readonly organizations: OrganizationsStore,
+    private readonly keyring: Keyring,
+    private readonly organizations: OrganizationsStore,
   ) {}
 
   @Action({

@@ -1,4 +1,4 @@
-import { Controller, Delete, Get, Inject, Patch, Post } from '@nestjs/common';
+import { Controller, Delete, Get, Patch, Post } from '@nestjs/common';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Input } from '../../platform/http/input.js';
@@ -11,7 +11,7 @@ const ORGANIZATION = '/api/organizations/:orgId';
 
 @Controller()
 export class MembersController {
-  constructor(@Inject(MembersService) private readonly members: MembersService) {}
+  constructor(private readonly members: MembersService) {}
 
   @Serves(MembersService, 'list')
   @Get(`${ORGANIZATION}/members`)

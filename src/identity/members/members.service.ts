@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { requireNotAbove } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
@@ -29,11 +29,11 @@ const LAST_OWNER = { 409: 'The organization would be left without an owner' };
 @Injectable()
 export class MembersService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(MembersStore) private readonly members: MembersStore,
-    @Inject(OrganizationsStore) private readonly organizations: OrganizationsStore,
-    @Inject(Events) private readonly events: Events,
-    @Inject(Audit) private readonly audit: Audit,
+    private readonly database: Database,
+    private readonly members: MembersStore,
+    private readonly organizations: OrganizationsStore,
+    private readonly events: Events,
+    private readonly audit: Audit,
   ) {}
 
   @Action({

@@ -1,5 +1,5 @@
 import { LockMode } from '@mikro-orm/core';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import { iso, type Row } from '../../platform/database/rows.js';
@@ -15,7 +15,7 @@ type MemberRow = Row<OrganizationMember> & Pick<Row<User>, 'name' | 'email'>;
 /** Who is in an organization, and the rule that it always has an owner. */
 @Injectable()
 export class MembersStore {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   list(organizationId: string, limit: number, after: string | undefined): Promise<MemberRow[]> {
     const query = this.members(this.database)

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
 import type { FastifyRequest } from 'fastify';
 import { Strategy } from 'passport';
@@ -29,8 +29,8 @@ class RequestStrategy extends Strategy {
 @Injectable()
 export class OAuthStrategy extends PassportStrategy(RequestStrategy, 'oauth') {
   constructor(
-    @Inject(OAuthTokens) private readonly tokens: OAuthTokens,
-    @Inject(OAuthResources) private readonly resources: OAuthResources,
+    private readonly tokens: OAuthTokens,
+    private readonly resources: OAuthResources,
   ) {
     super();
   }

@@ -1,4 +1,4 @@
-import { Controller, Get, Header, Inject } from '@nestjs/common';
+import { Controller, Get, Header } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { Public } from '../../platform/access/access.js';
 import { SIGNING_ALGORITHM } from './keys/signing-keys.js';
@@ -10,7 +10,7 @@ import { ADVERTISED_SCOPES } from './scopes.js';
 @ApiExcludeController()
 @Controller()
 export class WellKnownController {
-  constructor(@Inject(OAuthResources) private readonly resources: OAuthResources) {}
+  constructor(private readonly resources: OAuthResources) {}
 
   /** For clients that look at the origin: the MCP endpoint is what they are after. */
   @Header('access-control-allow-origin', '*')

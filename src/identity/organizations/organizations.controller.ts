@@ -1,4 +1,4 @@
-import { Controller, Delete, Get, Inject, Patch, Post } from '@nestjs/common';
+import { Controller, Delete, Get, Patch, Post } from '@nestjs/common';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Input } from '../../platform/http/input.js';
@@ -13,7 +13,7 @@ import { OrganizationsService } from './organizations.service.js';
 
 @Controller()
 export class OrganizationsController {
-  constructor(@Inject(OrganizationsService) private readonly organizations: OrganizationsService) {}
+  constructor(private readonly organizations: OrganizationsService) {}
 
   @Serves(OrganizationsService, 'list')
   @Get('/api/organizations')

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { requireScope } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
@@ -26,11 +26,11 @@ import { OrganizationsStore, organizationView } from './organizations.store.js';
 @Injectable()
 export class OrganizationsService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(OrganizationsStore) private readonly organizations: OrganizationsStore,
-    @Inject(Events) private readonly events: Events,
-    @Inject(Audit) private readonly audit: Audit,
-    @Inject(Config) private readonly config: Config,
+    private readonly database: Database,
+    private readonly organizations: OrganizationsStore,
+    private readonly events: Events,
+    private readonly audit: Audit,
+    private readonly config: Config,
   ) {}
 
   @Action({

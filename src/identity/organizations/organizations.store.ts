@@ -1,5 +1,5 @@
 import { LockMode } from '@mikro-orm/core';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Actor } from '../../platform/access/actor.js';
 import {
@@ -26,7 +26,7 @@ const noSuchOrganization = () => new NotFound('No such organization');
 /** Questions about organizations, each asked together with who asks. */
 @Injectable()
 export class OrganizationsStore {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** The organization, if the caller may: 404 where they are no member, 403 where their role or key is too low. */
   @Subject('organization', 'organization', ({ id }: OrganizationRow) => ({

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
 import { DeletedView } from '../../platform/http/deleted.view.js';
@@ -17,8 +17,8 @@ import { ServiceAccountsService } from './service-accounts.service.js';
 @Injectable()
 export class ServiceAccountKeysService {
   constructor(
-    @Inject(ServiceAccountsService) private readonly accounts: ServiceAccountsService,
-    @Inject(Keyring) private readonly keyring: Keyring,
+    private readonly accounts: ServiceAccountsService,
+    private readonly keyring: Keyring,
   ) {}
 
   @Action({

@@ -1,4 +1,4 @@
-import { Controller, Delete, Get, Inject, Patch, Post } from '@nestjs/common';
+import { Controller, Delete, Get, Patch, Post } from '@nestjs/common';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Input } from '../../platform/http/input.js';
@@ -21,8 +21,8 @@ const ACCOUNTS = '/api/service-accounts';
 @Controller()
 export class ServiceAccountsController {
   constructor(
-    @Inject(ServiceAccountsService) private readonly accounts: ServiceAccountsService,
-    @Inject(ServiceAccountKeysService) private readonly keys: ServiceAccountKeysService,
+    private readonly accounts: ServiceAccountsService,
+    private readonly keys: ServiceAccountKeysService,
   ) {}
 
   @Serves(ServiceAccountsService, 'list')

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { requireNotAbove } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
@@ -25,11 +25,11 @@ import { ServiceAccountsStore, serviceAccountView } from './service-accounts.sto
 @Injectable()
 export class ServiceAccountsService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(ServiceAccountsStore) private readonly accounts: ServiceAccountsStore,
-    @Inject(OrganizationsStore) private readonly organizations: OrganizationsStore,
-    @Inject(Events) private readonly events: Events,
-    @Inject(Audit) private readonly audit: Audit,
+    private readonly database: Database,
+    private readonly accounts: ServiceAccountsStore,
+    private readonly organizations: OrganizationsStore,
+    private readonly events: Events,
+    private readonly audit: Audit,
   ) {}
 
   @Action({

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import type { OrganizationPermission, OrganizationRole } from '../../platform/access/policy.js';
 import { Subject } from '../../platform/actions/subject.js';
@@ -17,8 +17,8 @@ type ServiceAccountRow = Row<ServiceAccount> & { effective_role: OrganizationRol
 @Injectable()
 export class ServiceAccountsStore {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(OrganizationsStore) private readonly organizations: OrganizationsStore,
+    private readonly database: Database,
+    private readonly organizations: OrganizationsStore,
   ) {}
 
   /** The account and the caller's own role in its organization: 404 where they are no member, 403 where they may not. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
 import { ExtractJwt, Strategy } from 'passport-jwt';
 import { AccessClaims, Credentials } from '../../platform/access/access.js';
@@ -11,8 +11,8 @@ export const ISSUER = 'atelier';
 @Injectable()
 export class JwtStrategy extends PassportStrategy(Strategy, 'jwt') {
   constructor(
-    @Inject(TokenKey) key: TokenKey,
-    @Inject(Credentials) private readonly credentials: Credentials,
+    key: TokenKey,
+    private readonly credentials: Credentials,
   ) {
     super({
       jwtFromRequest: ExtractJwt.fromAuthHeaderAsBearerToken(),

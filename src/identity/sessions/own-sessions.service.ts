@@ -1,5 +1,5 @@
 import { LockMode } from '@mikro-orm/core';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { Audit } from '../../platform/audit/audit.js';
 import { Database, UnitOfWork } from '../../platform/database/database.js';
@@ -15,9 +15,9 @@ import { SessionsService } from './sessions.service.js';
 @Injectable()
 export class OwnSessionsService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(SessionsService) private readonly sessions: SessionsService,
-    @Inject(Audit) private readonly audit: Audit,
+    private readonly database: Database,
+    private readonly sessions: SessionsService,
+    private readonly audit: Audit,
   ) {}
 
   /** The live ones, newest first. */

@@ -1,4 +1,4 @@
-import { Controller, Delete, Get, Inject } from '@nestjs/common';
+import { Controller, Delete, Get } from '@nestjs/common';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { DeletedView } from '../../platform/http/deleted.view.js';
@@ -10,7 +10,7 @@ import { EndedSessionsView, EndSessions, ListSessions, SessionId, SessionPage } 
 /** No capabilities of agents or programs: sign-ins are for the person alone. */
 @Controller()
 export class SessionsController {
-  constructor(@Inject(OwnSessionsService) private readonly sessions: OwnSessionsService) {}
+  constructor(private readonly sessions: OwnSessionsService) {}
 
   @Documents({
     summary: 'List where you are signed in, newest first',

@@ -1,5 +1,5 @@
 import { LockMode } from '@mikro-orm/core';
-import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
+import { Injectable, OnModuleInit } from '@nestjs/common';
 import { JwtService } from '@nestjs/jwt';
 import type { Actor } from '../../platform/access/actor.js';
 import { Config } from '../../platform/config/config.js';
@@ -29,11 +29,11 @@ export interface IssuedTokens {
 @Injectable()
 export class SessionsService implements OnModuleInit {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(JwtService) private readonly jwt: JwtService,
-    @Inject(TokenKey) private readonly key: TokenKey,
-    @Inject(Config) private readonly config: Config,
-    @Inject(Maintenance) private readonly maintenance: Maintenance,
+    private readonly database: Database,
+    private readonly jwt: JwtService,
+    private readonly key: TokenKey,
+    private readonly config: Config,
+    private readonly maintenance: Maintenance,
   ) {}
 
   onModuleInit(): void {

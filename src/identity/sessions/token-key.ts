@@ -1,5 +1,5 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
-import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
+import { Injectable, OnModuleInit } from '@nestjs/common';
 import { Config } from '../../platform/config/config.js';
 import { Database } from '../../platform/database/database.js';
 import { Installation } from '../accounts/installation.entity.js';
@@ -12,8 +12,8 @@ export class TokenKey implements OnModuleInit {
   private object: KeyObject;
 
   constructor(
-    @Inject(Config) private readonly config: Config,
-    @Inject(Database) private readonly database: Database,
+    private readonly config: Config,
+    private readonly database: Database,
   ) {}
 
   async onModuleInit(): Promise<void> {

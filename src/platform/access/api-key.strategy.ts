@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
 import type { FastifyRequest } from 'fastify';
 import { Strategy } from 'passport';
@@ -30,7 +30,7 @@ class HeaderStrategy extends Strategy {
 /** `X-API-Key`. */
 @Injectable()
 export class ApiKeyStrategy extends PassportStrategy(HeaderStrategy, 'api-key') {
-  constructor(@Inject(Credentials) private readonly credentials: Credentials) {
+  constructor(private readonly credentials: Credentials) {
     super();
   }
 

@@ -44,12 +44,12 @@ export class OAuthTokenGuard extends guardFor(
 @Injectable()
 export class CredentialGuard implements CanActivate {
   constructor(
-    @Inject(Reflector) private readonly reflector: Reflector,
+    private readonly reflector: Reflector,
     @Inject(ApiKeyGuard) private readonly apiKey: CanActivate,
     @Inject(AccessTokenGuard) private readonly accessToken: CanActivate,
     @Inject(OAuthTokenGuard) private readonly oauthToken: CanActivate,
     @Inject(ExecTokenGuard) private readonly execToken: CanActivate,
-    @Inject(RateLimits) private readonly limits: RateLimits,
+    private readonly limits: RateLimits,
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {

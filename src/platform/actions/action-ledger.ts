@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Actor } from '../access/actor.js';
 import { Database, newId } from '../database/database.js';
@@ -82,8 +82,8 @@ type Ending =
 @Injectable()
 export class ActionLedger {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Log) private readonly log: Log,
+    private readonly database: Database,
+    private readonly log: Log,
   ) {}
 
   /** Writes down that it begins, before anything is done. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor } from '../access/actor.js';
 import { isWorkspacePermission, reaches, scopeOf } from '../access/policy.js';
 import { type ActionDeclaration, type Effect, permissionToRun } from './action.js';
@@ -20,8 +20,8 @@ export interface ActionQuery {
 @Injectable()
 export class ActionListing {
   constructor(
-    @Inject(ActionCatalog) private readonly catalog: ActionCatalog,
-    @Inject(CallerRoles) private readonly roles: CallerRoles,
+    private readonly catalog: ActionCatalog,
+    private readonly roles: CallerRoles,
   ) {}
 
   /**

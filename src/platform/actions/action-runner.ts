@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { answeringWith } from '../database/keyed-request.js';
 import { NotFound, Problem, problemOf } from '../http/problem.js';
 import type { ActionCaller } from './action-caller.js';
@@ -45,9 +45,9 @@ const NOWHERE: Place = { organization_id: null, workspace_id: null };
 @Injectable()
 export class ActionRunner {
   constructor(
-    @Inject(ActionCatalog) private readonly catalog: ActionCatalog,
-    @Inject(Subjects) private readonly subjects: Subjects,
-    @Inject(ActionLedger) private readonly ledger: ActionLedger,
+    private readonly catalog: ActionCatalog,
+    private readonly subjects: Subjects,
+    private readonly ledger: ActionLedger,
   ) {}
 
   /** What the action refuses is thrown, as the problem that a route would answer with, and names the run. */

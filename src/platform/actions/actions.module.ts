@@ -1,4 +1,4 @@
-import { Global, Inject, Module, OnModuleInit } from '@nestjs/common';
+import { Global, Module, OnModuleInit } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { Maintenance } from '../maintenance/maintenance.js';
 import { ActionCatalog } from './action-catalog.js';
@@ -43,9 +43,9 @@ const HOUR_MS = 3_600_000;
 })
 export class ActionsModule implements OnModuleInit {
   constructor(
-    @Inject(Maintenance) private readonly maintenance: Maintenance,
-    @Inject(ActionLedger) private readonly ledger: ActionLedger,
-    @Inject(ExecTokens) private readonly tokens: ExecTokens,
+    private readonly maintenance: Maintenance,
+    private readonly ledger: ActionLedger,
+    private readonly tokens: ExecTokens,
   ) {}
 
   onModuleInit(): void {

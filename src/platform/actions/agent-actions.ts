@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor } from '../access/actor.js';
 import { Field, type Shape } from '../http/field.js';
 import { assertValid, hydrate } from '../http/input.js';
@@ -174,9 +174,9 @@ export class RunActions {
 @Injectable()
 export class AgentActions {
   constructor(
-    @Inject(ActionCatalog) private readonly catalog: ActionCatalog,
-    @Inject(ActionListing) private readonly listing: ActionListing,
-    @Inject(ActionRunner) private readonly runner: ActionRunner,
+    private readonly catalog: ActionCatalog,
+    private readonly listing: ActionListing,
+    private readonly runner: ActionRunner,
   ) {}
 
   /** `allowlists` are those of the agent and of those it works for; none for one that may use every tool. */

@@ -1,4 +1,4 @@
-import { CanActivate, createParamDecorator, ExecutionContext, Inject, Injectable } from '@nestjs/common';
+import { CanActivate, createParamDecorator, ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { Actor } from '../access/actor.js';
 import { BadRequest, Unauthorized } from '../http/problem.js';
@@ -10,7 +10,7 @@ type ExecRequest = FastifyRequest & { user: Actor; execCaller: ActionCaller };
 /** Lets in who holds an exec token, in `Authorization: Bearer atx_…`. */
 @Injectable()
 export class ExecTokenGuard implements CanActivate {
-  constructor(@Inject(ExecTokens) private readonly tokens: ExecTokens) {}
+  constructor(private readonly tokens: ExecTokens) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<ExecRequest>();

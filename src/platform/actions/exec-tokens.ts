@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { Actor } from '../access/actor.js';
 import { Database, newId, type UnitOfWork } from '../database/database.js';
@@ -43,7 +43,7 @@ export function revokeTokensOf(run: RawBuilder<unknown>): RawBuilder<unknown> {
 /** Short-lived tokens with which sandboxes, sites, servers and automations run actions. */
 @Injectable()
 export class ExecTokens {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** A new token; it is given out this once, and stored as a hash. It works once the transaction is committed. */
   async mint(unit: UnitOfWork, grant: ExecGrant): Promise<string> {

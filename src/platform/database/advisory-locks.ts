@@ -1,4 +1,4 @@
-import { Inject, Injectable, OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, OnApplicationShutdown } from '@nestjs/common';
 import pg from 'pg';
 import { Log } from '../log/log.js';
 import { CONNECTION_SETTINGS, DatabaseClient } from './client.js';
@@ -17,8 +17,8 @@ export class AdvisoryLocks implements OnApplicationShutdown {
   private readonly connections: pg.Pool;
 
   constructor(
-    @Inject(DatabaseConnection) database: DatabaseConnection,
-    @Inject(Log) private readonly log: Log,
+    database: DatabaseConnection,
+    private readonly log: Log,
   ) {
     this.connections = new pg.Pool({
       connectionString: database.connectionString,

@@ -1,5 +1,5 @@
 import { EntityManager, Kysely } from '@mikro-orm/postgresql';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { v7 } from 'uuid';
 import { keyedRequest } from './keyed-request.js';
 import { isDeadlock } from './outage.js';
@@ -22,7 +22,7 @@ function queryBuilder<T>(entities: EntityManager): Kysely<Tables<T>> {
 export class Database {
   private outside: Kysely<never> | undefined;
 
-  constructor(@Inject(EntityManager) private readonly entities: EntityManager) {}
+  constructor(private readonly entities: EntityManager) {}
 
   /** A query builder outside any transaction, typed by the entities named: `tables<{ chat: Chat }>()`. */
   tables<T>(): Kysely<Tables<T>> {

@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import path from 'node:path';
-import { Controller, Get, Inject } from '@nestjs/common';
+import { Controller, Get } from '@nestjs/common';
 import { Public } from '../access/access.js';
 import { Config } from '../config/config.js';
 import { Database } from '../database/database.js';
@@ -22,11 +22,11 @@ const LEAST_FREE_BYTES = 1024 * 1024;
 @Controller()
 export class HealthController {
   constructor(
-    @Inject(Config) private readonly config: Config,
-    @Inject(Database) private readonly database: Database,
-    @Inject(PoolWatch) private readonly pool: PoolWatch,
-    @Inject(LiveProcesses) private readonly processes: LiveProcesses,
-    @Inject(Log) private readonly log: Log,
+    private readonly config: Config,
+    private readonly database: Database,
+    private readonly pool: PoolWatch,
+    private readonly processes: LiveProcesses,
+    private readonly log: Log,
   ) {}
 
   @Documents({

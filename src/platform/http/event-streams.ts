@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Actor } from '../access/actor.js';
 import { Config } from '../config/config.js';
@@ -26,8 +26,8 @@ export class EventStreams {
   private readonly refusals: Counter<'limit'>;
 
   constructor(
-    @Inject(Config) private readonly config: Config,
-    @Inject(Metrics) metrics: Metrics,
+    private readonly config: Config,
+    metrics: Metrics,
   ) {
     metrics.gauge({ name: 'atelier_event_streams_open', help: 'Event streams that are open.' }, () => [
       { labels: {}, value: this.count },

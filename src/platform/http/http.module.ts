@@ -1,4 +1,4 @@
-import { Global, Inject, Module, OnModuleInit } from '@nestjs/common';
+import { Global, Module, OnModuleInit } from '@nestjs/common';
 import { Maintenance } from '../maintenance/maintenance.js';
 import { EventStreams } from './event-streams.js';
 import { Idempotency } from './idempotency.js';
@@ -27,9 +27,9 @@ const FIVE_MINUTES_MS = 300_000;
 })
 export class HttpModule implements OnModuleInit {
   constructor(
-    @Inject(Maintenance) private readonly maintenance: Maintenance,
-    @Inject(IdempotencyLedger) private readonly ledger: IdempotencyLedger,
-    @Inject(RateLimitShare) private readonly rates: RateLimitShare,
+    private readonly maintenance: Maintenance,
+    private readonly ledger: IdempotencyLedger,
+    private readonly rates: RateLimitShare,
   ) {}
 
   onModuleInit(): void {

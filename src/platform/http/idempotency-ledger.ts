@@ -1,4 +1,4 @@
-import { Inject, Injectable, OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, OnApplicationShutdown } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database, newId } from '../database/database.js';
 import { Log } from '../log/log.js';
@@ -44,9 +44,9 @@ export class IdempotencyLedger implements OnApplicationShutdown {
   private renewal: NodeJS.Timeout | undefined;
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(IdempotencyRoom) private readonly room: IdempotencyRoom,
-    @Inject(Log) private readonly log: Log,
+    private readonly database: Database,
+    private readonly room: IdempotencyRoom,
+    private readonly log: Log,
   ) {}
 
   onApplicationShutdown(): void {

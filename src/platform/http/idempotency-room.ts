@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database } from '../database/database.js';
 import { TooManyRequests } from './problem.js';
@@ -31,7 +31,7 @@ interface Measured {
 export class IdempotencyRoom {
   private readonly measured = new Map<string, Measured>();
 
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** The refusal of a request with a new key, where the credential has no room for one more answer. */
   async refusalFor(credentialId: string): Promise<TooManyRequests | undefined> {

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Config } from '../config/config.js';
 import { Database } from '../database/database.js';
@@ -66,8 +66,8 @@ export class IdempotencyVault {
   private installationKey: string | undefined;
 
   constructor(
-    @Inject(Config) private readonly config: Config,
-    @Inject(Database) private readonly database: Database,
+    private readonly config: Config,
+    private readonly database: Database,
   ) {}
 
   async sealFor(credentialId: string, key: string): Promise<IdempotencySeal> {

@@ -1,4 +1,4 @@
-import { CallHandler, ExecutionContext, Inject, Injectable, NestInterceptor } from '@nestjs/common';
+import { CallHandler, ExecutionContext, Injectable, NestInterceptor } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { finalize, Observable, of } from 'rxjs';
 import type { Actor } from '../access/actor.js';
@@ -13,7 +13,7 @@ export const OUTCOME = Symbol('outcome');
 /** Stands before every POST that takes JSON: runs a request with an `Idempotency-Key` unless it was answered before. */
 @Injectable()
 export class IdempotencyInterceptor implements NestInterceptor {
-  constructor(@Inject(Idempotency) private readonly idempotency: Idempotency) {}
+  constructor(private readonly idempotency: Idempotency) {}
 
   intercept(
     context: ExecutionContext,

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Actor } from '../access/actor.js';
 import { RequestLost } from '../database/database.js';
@@ -45,9 +45,9 @@ export class Idempotency {
   private readonly exchanges = new WeakMap<FastifyRequest, Exchange>();
 
   constructor(
-    @Inject(IdempotencyVault) private readonly vault: IdempotencyVault,
-    @Inject(IdempotencyLedger) private readonly ledger: IdempotencyLedger,
-    @Inject(Log) private readonly log: Log,
+    private readonly vault: IdempotencyVault,
+    private readonly ledger: IdempotencyLedger,
+    private readonly log: Log,
   ) {}
 
   /** The exchange of a request that is to run; undefined where its answer is at hand, and the hook sends it. */

@@ -1,4 +1,4 @@
-import { ArgumentsHost, Catch, ExceptionFilter, HttpException, Inject } from '@nestjs/common';
+import { ArgumentsHost, Catch, ExceptionFilter, HttpException } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isDatabaseFull, isOutage } from '../database/outage.js';
 import { Log } from '../log/log.js';
@@ -32,7 +32,7 @@ function httpExceptionDetail(error: HttpException): string {
 /** Answers `{"detail"}` for every failure; what is not a known problem is a bug: logged, and told as no more than that. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
-  constructor(@Inject(Log) private readonly log: Log) {}
+  constructor(private readonly log: Log) {}
 
   catch(error: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();

@@ -1,4 +1,4 @@
-import { Inject, Injectable, OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, OnApplicationShutdown } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database } from '../database/database.js';
 import { Log } from '../log/log.js';
@@ -34,8 +34,8 @@ export class RateLimitShare implements OnApplicationShutdown {
   private failing = false;
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Log) private readonly log: Log,
+    private readonly database: Database,
+    private readonly log: Log,
   ) {}
 
   onApplicationShutdown(): void {

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Actor } from '../access/actor.js';
 import { Config } from '../config/config.js';
@@ -61,9 +61,9 @@ export class RateLimits {
   private readonly refusals: Counter<'policy'>;
 
   constructor(
-    @Inject(Config) config: Config,
-    @Inject(RateLimitShare) private readonly share: RateLimitShare,
-    @Inject(Metrics) metrics: Metrics,
+    config: Config,
+    private readonly share: RateLimitShare,
+    metrics: Metrics,
   ) {
     this.refusals = metrics.counter({
       name: 'atelier_rate_limit_refusals_total',

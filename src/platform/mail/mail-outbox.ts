@@ -1,4 +1,4 @@
-import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
+import { Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database } from '../database/database.js';
 import { Maintenance } from '../maintenance/maintenance.js';
@@ -14,8 +14,8 @@ const SWEEP_MS = 86_400_000;
 @Injectable()
 export class MailOutbox implements OnModuleInit {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Maintenance) private readonly maintenance: Maintenance,
+    private readonly database: Database,
+    private readonly maintenance: Maintenance,
   ) {}
 
   onModuleInit(): void {

@@ -1,5 +1,5 @@
 import { OnWorkerEvent, Processor } from '@nestjs/bullmq';
-import { Inject } from '@nestjs/common';
+
 import type { Job } from 'bullmq';
 import { JobProcessor } from '../queue/job-processor.js';
 import { MAIL_QUEUE } from './mail.jobs.js';
@@ -15,8 +15,8 @@ const backOffMs = (attempts: number) => 1000 * 4 ** (attempts - 1);
 @Processor(MAIL_QUEUE, { concurrency: 4 })
 export class MailProcessor extends JobProcessor<{ mail_id: string }> {
   constructor(
-    @Inject(MailOutbox) private readonly outbox: MailOutbox,
-    @Inject(Smtp) private readonly smtp: Smtp,
+    private readonly outbox: MailOutbox,
+    private readonly smtp: Smtp,
   ) {
     super();
   }

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import { newId, UnitOfWork } from '../database/database.js';
 import { Log } from '../log/log.js';
@@ -23,9 +23,9 @@ export interface Mail {
 @Injectable()
 export class Mailer {
   constructor(
-    @Inject(Config) private readonly config: Config,
-    @Inject(JobQueue) private readonly queue: JobQueue,
-    @Inject(Log) private readonly log: Log,
+    private readonly config: Config,
+    private readonly queue: JobQueue,
+    private readonly log: Log,
   ) {}
 
   /** Whether there is an SMTP server (SMTP_URL). Without one, {@link send} does nothing but say so in the log. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable, OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, OnApplicationShutdown } from '@nestjs/common';
 import type { Transporter } from 'nodemailer';
 import { Config } from '../config/config.js';
 import type { Mail } from './mailer.js';
@@ -15,7 +15,7 @@ export class Smtp implements OnApplicationShutdown {
   private transport: Transporter | undefined;
   private readonly from: string;
 
-  constructor(@Inject(Config) private readonly config: Config) {
+  constructor(private readonly config: Config) {
     const { mailFrom, baseUrl } = config;
     this.from = mailFrom ?? `Atelier <no-reply@${new URL(baseUrl).hostname}>`;
   }

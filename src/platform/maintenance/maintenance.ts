@@ -1,4 +1,4 @@
-import { BeforeApplicationShutdown, Inject, Injectable, OnApplicationBootstrap } from '@nestjs/common';
+import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Config } from '../config/config.js';
 import { Database } from '../database/database.js';
@@ -33,9 +33,9 @@ export class Maintenance implements OnApplicationBootstrap, BeforeApplicationShu
   private looking: Promise<void> | undefined;
 
   constructor(
-    @Inject(Config) private readonly config: Config,
-    @Inject(Database) private readonly database: Database,
-    @Inject(Log) private readonly log: Log,
+    private readonly config: Config,
+    private readonly database: Database,
+    private readonly log: Log,
   ) {}
 
   /** Called while modules start; the name is what the database remembers. */

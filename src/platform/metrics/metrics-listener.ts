@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { Inject, Injectable, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import { NotFound, type Problem } from '../http/problem.js';
 import { Log } from '../log/log.js';
@@ -13,9 +13,9 @@ export class MetricsListener implements OnApplicationBootstrap, OnApplicationShu
   private server: Server | undefined;
 
   constructor(
-    @Inject(Config) private readonly config: Config,
-    @Inject(Metrics) private readonly metrics: Metrics,
-    @Inject(Log) private readonly log: Log,
+    private readonly config: Config,
+    private readonly metrics: Metrics,
+    private readonly log: Log,
   ) {}
 
   /** A port that is taken, as by another worker of this machine, is told, and keeps nobody from working. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
+import { Controller, Get, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../access/access.js';
@@ -12,8 +12,8 @@ import { refusalOf } from './metrics-access.js';
 @Controller()
 export class MetricsController {
   constructor(
-    @Inject(Metrics) private readonly metrics: Metrics,
-    @Inject(Config) private readonly config: Config,
+    private readonly metrics: Metrics,
+    private readonly config: Config,
   ) {}
 
   @Public()

@@ -15,9 +15,9 @@ import { PoolMetrics } from './pool-metrics.js';
 })
 export class MetricsModule {
   constructor(
-    @Inject(Metrics) metrics: Metrics,
+    metrics: Metrics,
     @Inject(Config) { role }: Config,
-    @Inject(PoolMetrics) readonly pools: PoolMetrics,
+    readonly pools: PoolMetrics,
   ) {
     metrics.gauge(
       { name: 'atelier_info', help: 'Which version runs, in which role.', labels: ['version', 'role'] },

@@ -1,4 +1,4 @@
-import { Inject, Injectable, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import type { Registry } from 'prom-client';
 import { Log } from '../log/log.js';
 import type { Counter, Definition, Histogram, Reading } from './instruments.js';
@@ -25,7 +25,7 @@ export class Metrics implements OnApplicationBootstrap, OnApplicationShutdown {
     labels: ['metric'],
   });
 
-  constructor(@Inject(Log) private readonly log: Log) {}
+  constructor(private readonly log: Log) {}
 
   onApplicationBootstrap(): void {
     this.load().catch((error: unknown) => this.log.error({ err: error }, 'metrics cannot be counted'));

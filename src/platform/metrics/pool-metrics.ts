@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type PoolCounts, PoolWatch } from '../database/pool-watch.js';
 import { QueuePool } from '../queue/queue-pool.js';
 import { Metrics } from './metrics.js';
@@ -6,11 +6,7 @@ import { Metrics } from './metrics.js';
 /** Shows how much of the database connections is in use. */
 @Injectable()
 export class PoolMetrics {
-  constructor(
-    @Inject(Metrics) metrics: Metrics,
-    @Inject(PoolWatch) watch: PoolWatch,
-    @Inject(QueuePool) queue: QueuePool,
-  ) {
+  constructor(metrics: Metrics, watch: PoolWatch, queue: QueuePool) {
     const pools = () =>
       Object.entries({ requests: watch.pool, queue: queue.connections }).flatMap(([pool, counts]) =>
         counts ? [{ pool, ...sizesOf(counts) }] : [],

@@ -1,4 +1,4 @@
-import { BeforeApplicationShutdown, Inject, Injectable, OnModuleInit } from '@nestjs/common';
+import { BeforeApplicationShutdown, Injectable, OnModuleInit } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database, type UnitOfWork } from '../database/database.js';
 import { Log } from '../log/log.js';
@@ -52,10 +52,10 @@ export class AcceptedJobs implements OnModuleInit, BeforeApplicationShutdown {
   private readonly untold = new Map<string, RawBuilder<unknown>>();
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(LiveProcesses) private readonly processes: LiveProcesses,
-    @Inject(Maintenance) private readonly maintenance: Maintenance,
-    @Inject(Log) private readonly log: Log,
+    private readonly database: Database,
+    private readonly processes: LiveProcesses,
+    private readonly maintenance: Maintenance,
+    private readonly log: Log,
   ) {}
 
   onModuleInit(): void {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import { UnitOfWork } from '../database/database.js';
 import { Signals } from '../signals/signals.js';
@@ -49,9 +49,9 @@ export const rowIdOf = (jobId: string | undefined): string | undefined =>
 @Injectable()
 export class JobQueue {
   constructor(
-    @Inject(Config) private readonly config: Config,
-    @Inject(Signals) private readonly signals: Signals,
-    @Inject(AcceptedJobs) private readonly accepted: AcceptedJobs,
+    private readonly config: Config,
+    private readonly signals: Signals,
+    private readonly accepted: AcceptedJobs,
   ) {}
 
   /** `id` must be a new one for each enqueueing. */

@@ -1,5 +1,5 @@
 import { getQueueToken } from '@nestjs/bullmq';
-import { Inject, Injectable, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { Queue } from 'bullmq';
 import { Log } from '../log/log.js';
@@ -20,11 +20,11 @@ export class Outbox implements OnApplicationBootstrap, OnApplicationShutdown {
   private drain: Drain | undefined;
 
   constructor(
-    @Inject(AcceptedJobs) private readonly accepted: AcceptedJobs,
-    @Inject(LiveProcesses) private readonly processes: LiveProcesses,
-    @Inject(Signals) private readonly signals: Signals,
-    @Inject(ModuleRef) private readonly modules: ModuleRef,
-    @Inject(Log) private readonly log: Log,
+    private readonly accepted: AcceptedJobs,
+    private readonly processes: LiveProcesses,
+    private readonly signals: Signals,
+    private readonly modules: ModuleRef,
+    private readonly log: Log,
   ) {}
 
   onApplicationBootstrap(): void {

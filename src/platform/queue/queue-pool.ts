@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import pg from 'pg';
 import { CONNECTION_SETTINGS, DatabaseClient } from '../database/client.js';
 import { DatabaseConnection } from '../database/connection.js';
@@ -12,7 +12,7 @@ const MOST_CONNECTIONS = 16;
 export class QueuePool {
   readonly connections: pg.Pool;
 
-  constructor(@Inject(DatabaseConnection) database: DatabaseConnection) {
+  constructor(database: DatabaseConnection) {
     this.connections = new pg.Pool({
       connectionString: database.connectionString,
       max: MOST_CONNECTIONS,

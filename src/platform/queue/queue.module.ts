@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events';
 import { BullModule, BullRegistrar, WorkerHost } from '@nestjs/bullmq';
-import { Global, Inject, Module, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
+import { Global, Module, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
 import { ConnectionOptions, createPostgresBackend, Queue, setDefaultBackendFactory, Worker } from 'bullmq';
 import { Config } from '../config/config.js';
@@ -43,13 +43,13 @@ function queueConnection(config: Config, pool: QueuePool): ConnectionOptions {
 })
 export class QueueModule implements OnApplicationBootstrap, OnApplicationShutdown {
   constructor(
-    @Inject(Config) private readonly config: Config,
-    @Inject(BullRegistrar) private readonly registrar: BullRegistrar,
-    @Inject(DiscoveryService) private readonly discovery: DiscoveryService,
-    @Inject(QueuePool) private readonly pool: QueuePool,
-    @Inject(AcceptedJobs) private readonly accepted: AcceptedJobs,
-    @Inject(Log) private readonly log: Log,
-    @Inject(Metrics) metrics: Metrics,
+    private readonly config: Config,
+    private readonly registrar: BullRegistrar,
+    private readonly discovery: DiscoveryService,
+    private readonly pool: QueuePool,
+    private readonly accepted: AcceptedJobs,
+    private readonly log: Log,
+    metrics: Metrics,
   ) {
     metrics.slowGauge(
       {

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { Inject, Injectable, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database, newId } from '../database/database.js';
 import { withQueryDeadline } from '../database/deadline.js';
@@ -38,9 +38,9 @@ export class LiveProcesses implements OnApplicationBootstrap, OnApplicationShutd
   private inARow = 0;
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Signals) private readonly signals: Signals,
-    @Inject(Log) private readonly log: Log,
+    private readonly database: Database,
+    private readonly signals: Signals,
+    private readonly log: Log,
   ) {}
 
   async onApplicationBootstrap(): Promise<void> {

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Inject, Injectable, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import type pg from 'pg';
 import { CONNECTION_SETTINGS, DatabaseClient } from '../database/client.js';
 import { DatabaseConnection } from '../database/connection.js';
@@ -41,8 +41,8 @@ export class Signals implements OnApplicationBootstrap, OnApplicationShutdown {
   private greetings = 0;
 
   constructor(
-    @Inject(DatabaseConnection) private readonly connection: DatabaseConnection,
-    @Inject(Log) private readonly log: Log,
+    private readonly connection: DatabaseConnection,
+    private readonly log: Log,
   ) {}
 
   async onApplicationBootstrap(): Promise<void> {

@@ -1,4 +1,4 @@
-import { Controller, Get, Inject } from '@nestjs/common';
+import { Controller, Get } from '@nestjs/common';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Input } from '../../platform/http/input.js';
@@ -8,7 +8,7 @@ import { ActionRunsService } from './action-runs.service.js';
 
 @Controller()
 export class ActionRunsController {
-  constructor(@Inject(ActionRunsService) private readonly runs: ActionRunsService) {}
+  constructor(private readonly runs: ActionRunsService) {}
 
   @Serves(ActionRunsService, 'list')
   @Get('/api/action-runs')

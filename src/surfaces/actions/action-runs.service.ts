@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { requireScope } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
@@ -18,7 +18,7 @@ import { ActionRunsStore } from './action-runs.store.js';
 /** What was run through the catalog, by whatever caller: one ledger. */
 @Injectable()
 export class ActionRunsService {
-  constructor(@Inject(ActionRunsStore) private readonly runs: ActionRunsStore) {}
+  constructor(private readonly runs: ActionRunsStore) {}
 
   @Action({
     name: 'action_run_list',

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Membership } from '../../identity/index.js';
 import type { Actor } from '../../platform/access/actor.js';
@@ -25,7 +25,7 @@ export interface LedgerFilter
 /** Questions about the ledger, each asked together with who asks. */
 @Injectable()
 export class ActionRunsStore {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   async find(actor: Actor, id: string): Promise<Row<ActionRunRow> | undefined> {
     return (await this.visibleTo(actor)).where('id', '=', id).executeTakeFirst();

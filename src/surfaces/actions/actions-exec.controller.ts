@@ -1,4 +1,4 @@
-import { Controller, Get, Inject, Post, UseInterceptors } from '@nestjs/common';
+import { Controller, Get, Post, UseInterceptors } from '@nestjs/common';
 import { ExecTokenOnly } from '../../platform/access/access.js';
 import type { ActionCaller } from '../../platform/actions/action-caller.js';
 import { ExecCaller } from '../../platform/actions/exec-token.guard.js';
@@ -12,7 +12,7 @@ import { RefusedCalls } from './refused-calls.js';
 @UseInterceptors(RefusedCalls)
 @Controller()
 export class ActionsExecController {
-  constructor(@Inject(ActionsService) private readonly actions: ActionsService) {}
+  constructor(private readonly actions: ActionsService) {}
 
   @Serves(ActionsService, 'listFor')
   @Get('/api/actions-exec')

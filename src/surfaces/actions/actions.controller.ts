@@ -1,4 +1,4 @@
-import { Controller, Get, Inject, Post, UseInterceptors } from '@nestjs/common';
+import { Controller, Get, Post, UseInterceptors } from '@nestjs/common';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Input } from '../../platform/http/input.js';
@@ -10,7 +10,7 @@ import { RefusedCalls } from './refused-calls.js';
 @UseInterceptors(RefusedCalls)
 @Controller()
 export class ActionsController {
-  constructor(@Inject(ActionsService) private readonly actions: ActionsService) {}
+  constructor(private readonly actions: ActionsService) {}
 
   @Serves(ActionsService, 'search')
   @Get('/api/actions')

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { requireScope } from '../../platform/access/policy.js';
 import { Action, permissionToRun } from '../../platform/actions/action.js';
@@ -31,9 +31,9 @@ const RUNS = {
 @Injectable()
 export class ActionsService {
   constructor(
-    @Inject(ActionCatalog) private readonly catalog: ActionCatalog,
-    @Inject(ActionRunner) private readonly runner: ActionRunner,
-    @Inject(ActionListing) private readonly listing: ActionListing,
+    private readonly catalog: ActionCatalog,
+    private readonly runner: ActionRunner,
+    private readonly listing: ActionListing,
   ) {}
 
   @Action({

@@ -1,4 +1,4 @@
-import { CallHandler, ExecutionContext, Inject, Injectable, NestInterceptor } from '@nestjs/common';
+import { CallHandler, ExecutionContext, Injectable, NestInterceptor } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { catchError, type Observable } from 'rxjs';
 import type { Actor } from '../../platform/access/actor.js';
@@ -10,7 +10,7 @@ import { problemOf } from '../../platform/http/problem.js';
 /** Writes down the calls of actions that are refused before the catalog sees them, as by a body that is no JSON. */
 @Injectable()
 export class RefusedCalls implements NestInterceptor {
-  constructor(@Inject(ActionRunner) private readonly runner: ActionRunner) {}
+  constructor(private readonly runner: ActionRunner) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const request = context.switchToHttp().getRequest<FastifyRequest>();

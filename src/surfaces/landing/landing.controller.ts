@@ -1,4 +1,4 @@
-import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
+import { Controller, Get, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../../platform/access/access.js';
@@ -11,7 +11,7 @@ import { landingPage } from './landing-page.js';
 @ApiExcludeController()
 @Controller()
 export class LandingController {
-  constructor(@Inject(Config) private readonly config: Config) {}
+  constructor(private readonly config: Config) {}
 
   @Get('/')
   show(@Req() { headers }: FastifyRequest, @Res() reply: FastifyReply): void {

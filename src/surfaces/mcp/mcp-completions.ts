@@ -1,5 +1,5 @@
 import type { CompleteResult } from '@modelcontextprotocol/server';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { validate as isUuid } from 'uuid';
 import type { Actor } from '../../platform/access/actor.js';
 import { problemOf } from '../../platform/http/problem.js';
@@ -22,8 +22,8 @@ export interface Blank {
 @Injectable()
 export class McpCompletions {
   constructor(
-    @Inject(WorkspacesService) private readonly workspaces: WorkspacesService,
-    @Inject(FilesService) private readonly files: FilesService,
+    private readonly workspaces: WorkspacesService,
+    private readonly files: FilesService,
   ) {}
 
   async of(actor: Actor, { ref, argument, context }: Blank): Promise<CompleteResult> {

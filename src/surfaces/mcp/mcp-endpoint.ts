@@ -1,6 +1,6 @@
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/server';
-import { BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
+import { BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Actor } from '../../platform/access/actor.js';
 import { clientGone } from '../../platform/http/client-gone.js';
@@ -25,12 +25,12 @@ export class McpEndpoint implements BeforeApplicationShutdown {
   private readonly serve: ReturnType<typeof toNodeHandler>;
 
   constructor(
-    @Inject(McpServers) servers: McpServers,
-    @Inject(ScopeChallenges) private readonly scopes: ScopeChallenges,
-    @Inject(Shortcut) private readonly shortcut: Shortcut,
-    @Inject(SessionEndpoint) private readonly sessions: SessionEndpoint,
-    @Inject(Listening) private readonly listening: Listening,
-    @Inject(Log) private readonly log: Log,
+    servers: McpServers,
+    private readonly scopes: ScopeChallenges,
+    private readonly shortcut: Shortcut,
+    private readonly sessions: SessionEndpoint,
+    private readonly listening: Listening,
+    private readonly log: Log,
   ) {
     this.handler = createMcpHandler(({ authInfo }) => servers.of(callOf(authInfo) as McpCall), {
       legacy: 'reject',

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Config } from '../../platform/config/config.js';
 import { Forbidden } from '../../platform/http/problem.js';
 
@@ -19,7 +19,7 @@ export class McpOrigins {
   /** The last host that was ours: nearly always the next one, too. */
   private known: string | undefined;
 
-  constructor(@Inject(Config) private readonly config: Config) {
+  constructor(private readonly config: Config) {
     this.own = new URL(config.baseUrl);
   }
 

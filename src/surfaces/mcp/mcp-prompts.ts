@@ -15,8 +15,8 @@ const TASK = { name: 'task', description: 'What it is to do', required: false };
 @Injectable()
 export class McpPrompts {
   constructor(
-    @Inject(WorkspacesService) private readonly workspaces: WorkspacesService,
-    @Inject(SubagentsService) private readonly subagents: SubagentsService,
+    private readonly workspaces: WorkspacesService,
+    private readonly subagents: SubagentsService,
     @Inject(MCP_EXTENSION) private readonly extension: McpExtension,
   ) {}
 

@@ -38,9 +38,9 @@ const RESOURCE_TEMPLATES: ResourceTemplateType[] = [
 @Injectable()
 export class McpResources {
   constructor(
-    @Inject(WorkspacesService) private readonly workspaces: WorkspacesService,
-    @Inject(FilesService) private readonly files: FilesService,
-    @Inject(ActionRunner) private readonly runner: ActionRunner,
+    private readonly workspaces: WorkspacesService,
+    private readonly files: FilesService,
+    private readonly runner: ActionRunner,
     @Inject(MCP_EXTENSION) private readonly extension: McpExtension,
   ) {}
 

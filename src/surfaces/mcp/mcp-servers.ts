@@ -32,14 +32,14 @@ const CAPABILITIES = {
 @Injectable()
 export class McpServers {
   constructor(
-    @Inject(McpTools) private readonly tools: McpTools,
-    @Inject(McpResources) private readonly resources: McpResources,
-    @Inject(McpPrompts) private readonly prompts: McpPrompts,
-    @Inject(McpCompletions) private readonly completions: McpCompletions,
-    @Inject(SessionSubscriptions) private readonly subscriptions: SessionSubscriptions,
-    @Inject(RequestMemory) private readonly memory: RequestMemory,
+    private readonly tools: McpTools,
+    private readonly resources: McpResources,
+    private readonly prompts: McpPrompts,
+    private readonly completions: McpCompletions,
+    private readonly subscriptions: SessionSubscriptions,
+    private readonly memory: RequestMemory,
     @Inject(MCP_EXTENSION) private readonly extension: McpExtension,
-    @Inject(Log) private readonly log: Log,
+    private readonly log: Log,
   ) {}
 
   of(call: McpCall): Server {

@@ -23,13 +23,13 @@ export class McpTools implements OnApplicationBootstrap {
   private tools: ReadonlyMap<string, McpTool> = new Map();
 
   constructor(
-    @Inject(ActionCatalog) private readonly catalog: ActionCatalog,
-    @Inject(ActionListing) private readonly listing: ActionListing,
-    @Inject(ActionRunner) private readonly runner: ActionRunner,
-    @Inject(Toolbox) private readonly toolbox: Toolbox,
-    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
-    @Inject(Approvals) private readonly approvals: Approvals,
-    @Inject(Config) private readonly config: Config,
+    private readonly catalog: ActionCatalog,
+    private readonly listing: ActionListing,
+    private readonly runner: ActionRunner,
+    private readonly toolbox: Toolbox,
+    private readonly workspaces: WorkspacesStore,
+    private readonly approvals: Approvals,
+    private readonly config: Config,
     @Inject(MCP_EXTENSION) private readonly extension: McpExtension,
   ) {}
 

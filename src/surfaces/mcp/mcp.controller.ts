@@ -1,4 +1,4 @@
-import { All, Controller, Inject, Req, Res, UseGuards } from '@nestjs/common';
+import { All, Controller, Req, Res, UseGuards } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { OAuthResources } from '../../identity/index.js';
@@ -20,9 +20,9 @@ import { mcpPage } from './mcp-page.js';
 @Controller()
 export class McpController {
   constructor(
-    @Inject(McpEndpoint) private readonly endpoint: McpEndpoint,
-    @Inject(McpOrigins) private readonly origins: McpOrigins,
-    @Inject(OAuthResources) private readonly resources: OAuthResources,
+    private readonly endpoint: McpEndpoint,
+    private readonly origins: McpOrigins,
+    private readonly resources: OAuthResources,
   ) {}
 
   @All('/mcp')

@@ -23,11 +23,11 @@ export const wantsPage = ({ method, headers }: FastifyRequest): boolean =>
 @Injectable()
 export class McpGuard implements CanActivate {
   constructor(
-    @Inject(McpOrigins) private readonly origins: McpOrigins,
-    @Inject(OAuthTokens) private readonly tokens: OAuthTokens,
-    @Inject(OAuthResources) private readonly resources: OAuthResources,
-    @Inject(RateLimits) private readonly limits: RateLimits,
-    @Inject(Credentials) private readonly credentials: Credentials,
+    private readonly origins: McpOrigins,
+    private readonly tokens: OAuthTokens,
+    private readonly resources: OAuthResources,
+    private readonly limits: RateLimits,
+    private readonly credentials: Credentials,
     @Inject(AccessTokenGuard) private readonly session: CanActivate,
   ) {}
 

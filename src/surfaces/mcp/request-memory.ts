@@ -4,7 +4,7 @@ import {
   type RequestStateCodec,
   type ServerContext,
 } from '@modelcontextprotocol/server';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { TokenKey } from '../../identity/index.js';
 import type { McpCall } from './mcp-call.js';
 
@@ -19,7 +19,7 @@ const LIFE_SECONDS = 15 * 60;
 export class RequestMemory {
   private codec: RequestStateCodec | undefined;
 
-  constructor(@Inject(TokenKey) private readonly key: TokenKey) {}
+  constructor(private readonly key: TokenKey) {}
 
   close(value: unknown, context: ServerContext): Promise<string> {
     return this.current().mint(value, context);

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { OAuthResources, stepUp } from '../../identity/index.js';
 import { type Permission, scopeOf } from '../../platform/access/policy.js';
 import { Problem } from '../../platform/http/problem.js';
@@ -15,8 +15,8 @@ type Fields = Record<string, unknown>;
 @Injectable()
 export class ScopeChallenges {
   constructor(
-    @Inject(McpTools) private readonly tools: McpTools,
-    @Inject(OAuthResources) private readonly resources: OAuthResources,
+    private readonly tools: McpTools,
+    private readonly resources: OAuthResources,
   ) {}
 
   /** Throws a challenge (403) where the access token lacks a scope that the request takes; of an action, that is in the ledger. */

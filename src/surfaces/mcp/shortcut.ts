@@ -5,7 +5,7 @@ import {
   SERVER_INFO_META_KEY,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { Log } from '../../platform/log/log.js';
 import type { McpCall, ToolView } from './mcp-call.js';
@@ -38,10 +38,10 @@ export class Shortcut {
   private readonly lists = new Map<string, Buffer>();
 
   constructor(
-    @Inject(McpTools) private readonly tools: McpTools,
-    @Inject(McpSessionsStore) private readonly sessions: McpSessionsStore,
-    @Inject(Cancellations) private readonly cancellations: Cancellations,
-    @Inject(Log) private readonly log: Log,
+    private readonly tools: McpTools,
+    private readonly sessions: McpSessionsStore,
+    private readonly cancellations: Cancellations,
+    private readonly log: Log,
   ) {}
 
   /** The answer, JSON; null where the client has taken its request back; undefined where the SDK is to answer. */

@@ -1,4 +1,4 @@
-import { Controller, Inject, Post } from '@nestjs/common';
+import { Controller, Post } from '@nestjs/common';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Input } from '../../platform/http/input.js';
@@ -8,7 +8,7 @@ import { ArchivesService } from './archives.service.js';
 
 @Controller()
 export class ArchivesController {
-  constructor(@Inject(ArchivesService) private readonly archives: ArchivesService) {}
+  constructor(private readonly archives: ArchivesService) {}
 
   @Serves(ArchivesService, 'extract')
   @Post('/api/workspaces/:workspaceId/files/extract')

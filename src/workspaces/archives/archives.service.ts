@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { normalizePath, type WorkspaceFs } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
@@ -19,11 +19,11 @@ export class ArchivesService {
   private readonly slots = new WorkSlots(MOST_AT_ONCE, 'archives are unpacked in this workspace');
 
   constructor(
-    @Inject(Config) private readonly config: Config,
-    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
-    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
-    @Inject(WorkspaceQuota) private readonly quota: WorkspaceQuota,
-    @Inject(RecordedWrites) private readonly writes: RecordedWrites,
+    private readonly config: Config,
+    private readonly workspaces: WorkspacesStore,
+    private readonly folders: WorkspaceFolders,
+    private readonly quota: WorkspaceQuota,
+    private readonly writes: RecordedWrites,
   ) {}
 
   @Action({

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database } from '../../platform/database/database.js';
 import { Signals } from '../../platform/signals/signals.js';
@@ -72,9 +72,9 @@ export class ChangeLog {
   private readonly numbering: ChangeNumbering;
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Signals) private readonly signals: Signals,
-    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
+    private readonly database: Database,
+    private readonly signals: Signals,
+    private readonly folders: WorkspaceFolders,
   ) {
     this.numbering = new ChangeNumbering(database);
   }

@@ -1,4 +1,4 @@
-import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
+import { Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Config } from '../../platform/config/config.js';
 import { Database } from '../../platform/database/database.js';
@@ -12,10 +12,10 @@ const AT_ONCE = 10_000;
 @Injectable()
 export class ChangeRetention implements OnModuleInit {
   constructor(
-    @Inject(Config) private readonly config: Config,
-    @Inject(Database) private readonly database: Database,
-    @Inject(ChangeLog) private readonly changes: ChangeLog,
-    @Inject(Maintenance) private readonly maintenance: Maintenance,
+    private readonly config: Config,
+    private readonly database: Database,
+    private readonly changes: ChangeLog,
+    private readonly maintenance: Maintenance,
   ) {}
 
   onModuleInit(): void {

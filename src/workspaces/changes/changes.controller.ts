@@ -1,4 +1,4 @@
-import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
+import { Controller, Get, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
@@ -12,8 +12,8 @@ import { ChangesService } from './changes.service.js';
 @Controller()
 export class ChangesController {
   constructor(
-    @Inject(ChangesService) private readonly changes: ChangesService,
-    @Inject(EventStreams) private readonly streams: EventStreams,
+    private readonly changes: ChangesService,
+    private readonly streams: EventStreams,
   ) {}
 
   @Serves(ChangesService, 'events', { produces: ['text/event-stream'] })

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Credentials } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { requireScope } from '../../platform/access/policy.js';
@@ -28,10 +28,10 @@ export interface WorkspaceHead {
 @Injectable()
 export class ChangesService {
   constructor(
-    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
-    @Inject(ChangeLog) private readonly log: ChangeLog,
-    @Inject(Signals) private readonly signals: Signals,
-    @Inject(Credentials) private readonly credentials: Credentials,
+    private readonly workspaces: WorkspacesStore,
+    private readonly log: ChangeLog,
+    private readonly signals: Signals,
+    private readonly credentials: Credentials,
   ) {}
 
   @Action({

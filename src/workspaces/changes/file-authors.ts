@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Database } from '../../platform/database/database.js';
@@ -17,8 +17,8 @@ interface LastChange {
 @Injectable()
 export class FileAuthors {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
+    private readonly database: Database,
+    private readonly folders: WorkspaceFolders,
   ) {}
 
   /**

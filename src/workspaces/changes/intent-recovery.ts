@@ -1,4 +1,4 @@
-import { Inject, Injectable, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
+import { Injectable, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database } from '../../platform/database/database.js';
 import { isOutage } from '../../platform/database/outage.js';
@@ -17,13 +17,13 @@ import { WriteIntents } from './write-intents.js';
 @Injectable()
 export class IntentRecovery implements OnModuleInit, OnApplicationBootstrap {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
-    @Inject(LiveProcesses) private readonly processes: LiveProcesses,
-    @Inject(ChangeLog) private readonly changes: ChangeLog,
-    @Inject(WriteIntents) private readonly intents: WriteIntents,
-    @Inject(NewestLogged) private readonly logged: NewestLogged,
-    @Inject(Log) private readonly log: Log,
+    private readonly database: Database,
+    private readonly folders: WorkspaceFolders,
+    private readonly processes: LiveProcesses,
+    private readonly changes: ChangeLog,
+    private readonly intents: WriteIntents,
+    private readonly logged: NewestLogged,
+    private readonly log: Log,
   ) {}
 
   onModuleInit(): void {

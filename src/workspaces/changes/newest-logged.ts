@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database } from '../../platform/database/database.js';
 import type { Change } from './change-log.js';
@@ -30,7 +30,7 @@ const AT_ONCE = 5000;
 /** Tells what the log of changes has already, whoever wrote it, and also where it went into an older row. */
 @Injectable()
 export class NewestLogged {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /**
    * Leaves out those changes after which a path is as the log has it. With `since`, only what came into the log from then on

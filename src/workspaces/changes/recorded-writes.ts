@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Inject, Injectable, OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, OnApplicationShutdown } from '@nestjs/common';
 import type { BeforePlacing } from '#libs/workspace-fs/index.js';
 import { newId } from '../../platform/database/database.js';
 import { isOutage } from '../../platform/database/outage.js';
@@ -41,10 +41,10 @@ export class RecordedWrites implements OnApplicationShutdown {
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
-    @Inject(ChangeLog) private readonly changes: ChangeLog,
-    @Inject(WriteIntents) private readonly intents: WriteIntents,
-    @Inject(IntentRecovery) private readonly recovery: IntentRecovery,
-    @Inject(Log) private readonly log: Log,
+    private readonly changes: ChangeLog,
+    private readonly intents: WriteIntents,
+    private readonly recovery: IntentRecovery,
+    private readonly log: Log,
   ) {}
 
   /** What is late by then is found by the next process. */

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { Inject, Injectable, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
+import { Injectable, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Config } from '../../platform/config/config.js';
 import { Database } from '../../platform/database/database.js';
@@ -47,15 +47,15 @@ export class SandboxWatch implements OnModuleInit, OnApplicationBootstrap {
   private readonly background = new WeakMap<LastingSandbox, Background>();
 
   constructor(
-    @Inject(Config) private readonly config: Config,
-    @Inject(Database) private readonly database: Database,
-    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
-    @Inject(ChangeLog) private readonly changes: ChangeLog,
-    @Inject(RecordedWrites) private readonly writes: RecordedWrites,
-    @Inject(Scans) private readonly scans: Scans,
-    @Inject(WorkspaceQuota) private readonly quota: WorkspaceQuota,
-    @Inject(Maintenance) private readonly maintenance: Maintenance,
-    @Inject(Log) private readonly log: Log,
+    private readonly config: Config,
+    private readonly database: Database,
+    private readonly folders: WorkspaceFolders,
+    private readonly changes: ChangeLog,
+    private readonly writes: RecordedWrites,
+    private readonly scans: Scans,
+    private readonly quota: WorkspaceQuota,
+    private readonly maintenance: Maintenance,
+    private readonly log: Log,
   ) {}
 
   onModuleInit(): void {

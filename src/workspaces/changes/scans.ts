@@ -1,7 +1,7 @@
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
-import { Inject, Injectable, OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, OnApplicationShutdown } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Difference, KeyedLock, Snapshot } from '#libs/workspace-fs/index.js';
 import { Config } from '../../platform/config/config.js';
@@ -54,12 +54,12 @@ export class Scans implements OnApplicationShutdown {
   private readonly recording = new KeyedLock();
 
   constructor(
-    @Inject(Config) private readonly config: Config,
-    @Inject(Database) private readonly database: Database,
-    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
-    @Inject(ChangeLog) private readonly changes: ChangeLog,
-    @Inject(NewestLogged) private readonly logged: NewestLogged,
-    @Inject(Log) private readonly log: Log,
+    private readonly config: Config,
+    private readonly database: Database,
+    private readonly folders: WorkspaceFolders,
+    private readonly changes: ChangeLog,
+    private readonly logged: NewestLogged,
+    private readonly log: Log,
   ) {}
 
   /** What is late by then is found by the next process. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Snapshot, TEMPORARY_MAKER } from '#libs/workspace-fs/index.js';
 import { Config } from '../../platform/config/config.js';
 import { Problem } from '../../platform/http/problem.js';
@@ -50,11 +50,11 @@ export class WorkspaceQuota {
   private readonly measuring = new Map<string, Set<Amount[]>>();
 
   constructor(
-    @Inject(Config) private readonly config: Config,
-    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
-    @Inject(StoredElsewhere) private readonly elsewhere: StoredElsewhere,
-    @Inject(UnfinishedWrites) private readonly unfinished: UnfinishedWrites,
-    @Inject(ChangeLog) changes: ChangeLog,
+    private readonly config: Config,
+    private readonly folders: WorkspaceFolders,
+    private readonly elsewhere: StoredElsewhere,
+    private readonly unfinished: UnfinishedWrites,
+    changes: ChangeLog,
   ) {
     // Something was done to it: what is believed holds no longer than it takes to ask.
     changes.onRecorded(id => this.expire(id));

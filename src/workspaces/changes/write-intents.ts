@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database } from '../../platform/database/database.js';
 import { isAlive } from '../../platform/maintenance/is-alive.js';
@@ -32,9 +32,9 @@ const AT_ONCE = 1000;
 @Injectable()
 export class WriteIntents {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(LiveProcesses) private readonly processes: LiveProcesses,
-    @Inject(ChangeLog) private readonly changes: ChangeLog,
+    private readonly database: Database,
+    private readonly processes: LiveProcesses,
+    private readonly changes: ChangeLog,
   ) {}
 
   /** Adds one, in the statement that also asks for what there is to do before. */

@@ -1,4 +1,4 @@
-import { Controller, Inject, Post } from '@nestjs/common';
+import { Controller, Post } from '@nestjs/common';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Input } from '../../platform/http/input.js';
@@ -8,7 +8,7 @@ import { DuplicateService } from './duplicate.service.js';
 
 @Controller()
 export class DuplicateController {
-  constructor(@Inject(DuplicateService) private readonly duplicates: DuplicateService) {}
+  constructor(private readonly duplicates: DuplicateService) {}
 
   @Serves(DuplicateService, 'duplicate')
   @Post('/api/workspaces/:workspaceId/duplicate')

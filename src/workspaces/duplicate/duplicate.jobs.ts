@@ -1,5 +1,5 @@
 import { Processor } from '@nestjs/bullmq';
-import { Inject } from '@nestjs/common';
+
 import { sql } from 'kysely';
 import { batchesOf, type Entry, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Database, newId } from '../../platform/database/database.js';
@@ -54,10 +54,10 @@ export class DuplicateJobs extends JobProcessor<{ operation_id: string }> {
   private readonly turns = new FairTurns(COPIES_AT_ONCE);
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(OperationsStore) private readonly operations: OperationsStore,
-    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
-    @Inject(JobQueue) private readonly jobs: JobQueue,
+    private readonly database: Database,
+    private readonly operations: OperationsStore,
+    private readonly folders: WorkspaceFolders,
+    private readonly jobs: JobQueue,
   ) {
     super();
   }

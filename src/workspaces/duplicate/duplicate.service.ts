@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { OrganizationsStore } from '../../identity/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
@@ -24,13 +24,13 @@ export class DuplicateService {
   private readonly inheritances: Inherit[] = [];
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
-    @Inject(OrganizationsStore) private readonly organizations: OrganizationsStore,
-    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
-    @Inject(OperationsStore) private readonly operations: OperationsStore,
-    @Inject(JobQueue) private readonly jobs: JobQueue,
-    @Inject(Audit) private readonly audit: Audit,
+    private readonly database: Database,
+    private readonly workspaces: WorkspacesStore,
+    private readonly organizations: OrganizationsStore,
+    private readonly folders: WorkspaceFolders,
+    private readonly operations: OperationsStore,
+    private readonly jobs: JobQueue,
+    private readonly audit: Audit,
   ) {}
 
   /** Has `inherit` bring along what restricts a workspace, so that the copy never allows more than what it was made like. */

@@ -1,7 +1,7 @@
 import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import {
   type EgressConnection,
   EgressProxy,
@@ -38,10 +38,10 @@ export interface OpenEgress {
 @Injectable()
 export class EgressSockets {
   constructor(
-    @Inject(Config) private readonly config: Config,
-    @Inject(EgressStore) private readonly egress: EgressStore,
-    @Inject(Signals) private readonly signals: Signals,
-    @Inject(Log) private readonly log: Log,
+    private readonly config: Config,
+    private readonly egress: EgressStore,
+    private readonly signals: Signals,
+    private readonly log: Log,
   ) {}
 
   /** Undefined where nothing may be reached. What is changed later holds for an open way out at once. */

@@ -1,4 +1,4 @@
-import { Controller, Get, Inject, Patch } from '@nestjs/common';
+import { Controller, Get, Patch } from '@nestjs/common';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Input } from '../../platform/http/input.js';
@@ -10,7 +10,7 @@ const EGRESS = '/api/workspaces/:workspaceId/egress';
 
 @Controller()
 export class EgressController {
-  constructor(@Inject(EgressService) private readonly egress: EgressService) {}
+  constructor(private readonly egress: EgressService) {}
 
   @Serves(EgressService, 'read')
   @Get(EGRESS)

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { EgressRefusal, normalizeEntry } from '#libs/egress-proxy/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
@@ -17,12 +17,12 @@ translateErrors(EgressRefusal, error => new Invalid(error.message));
 @Injectable()
 export class EgressService {
   constructor(
-    @Inject(Config) private readonly config: Config,
-    @Inject(Database) private readonly database: Database,
-    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
-    @Inject(EgressStore) private readonly egress: EgressStore,
-    @Inject(Audit) private readonly audit: Audit,
-    @Inject(Signals) private readonly signals: Signals,
+    private readonly config: Config,
+    private readonly database: Database,
+    private readonly workspaces: WorkspacesStore,
+    private readonly egress: EgressStore,
+    private readonly audit: Audit,
+    private readonly signals: Signals,
   ) {}
 
   @Action({

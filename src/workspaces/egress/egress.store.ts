@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { presets } from '#libs/egress-proxy/index.js';
 import { Config } from '../../platform/config/config.js';
@@ -20,8 +20,8 @@ const NOTHING: EgressRule = { mode: 'none', hosts: [], presets: [] };
 @Injectable()
 export class EgressStore {
   constructor(
-    @Inject(Config) private readonly config: Config,
-    @Inject(Database) private readonly database: Database,
+    private readonly config: Config,
+    private readonly database: Database,
   ) {}
 
   /** What is set for a workspace; nothing may be reached where nothing is. */

@@ -1,4 +1,4 @@
-import { Controller, Get, Inject, Patch } from '@nestjs/common';
+import { Controller, Get, Patch } from '@nestjs/common';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Input } from '../../platform/http/input.js';
@@ -11,7 +11,7 @@ const FEATURES = '/api/workspaces/:workspaceId/features';
 
 @Controller()
 export class FeaturesController {
-  constructor(@Inject(FeaturesService) private readonly features: FeaturesService) {}
+  constructor(private readonly features: FeaturesService) {}
 
   @Serves(FeaturesService, 'read')
   @Get(FEATURES)

@@ -1,4 +1,4 @@
-import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
+import { Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Actor } from '../../platform/access/actor.js';
 import { FEATURES, type Feature } from '../../platform/access/policy.js';
@@ -15,11 +15,11 @@ import { FeaturesView, UpdateFeatures } from './features.dto.js';
 @Injectable()
 export class FeaturesService implements OnModuleInit {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
-    @Inject(DuplicateService) private readonly duplicates: DuplicateService,
-    @Inject(JobQueue) private readonly jobs: JobQueue,
-    @Inject(Audit) private readonly audit: Audit,
+    private readonly database: Database,
+    private readonly workspaces: WorkspacesStore,
+    private readonly duplicates: DuplicateService,
+    private readonly jobs: JobQueue,
+    private readonly audit: Audit,
   ) {}
 
   onModuleInit(): void {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type Entry, normalizePath, type WorkspaceFs } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
@@ -15,8 +15,8 @@ const ABSENT = { 404: 'No such workspace or path' };
 @Injectable()
 export class FileTreeService {
   constructor(
-    @Inject(FileWriting) private readonly writing: FileWriting,
-    @Inject(WorkspaceQuota) private readonly quota: WorkspaceQuota,
+    private readonly writing: FileWriting,
+    private readonly quota: WorkspaceQuota,
   ) {}
 
   @Action({

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Written } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
@@ -23,8 +23,8 @@ const WRITES = {
 @Injectable()
 export class FileWritesService {
   constructor(
-    @Inject(FileWriting) private readonly writing: FileWriting,
-    @Inject(WorkspaceQuota) private readonly quota: WorkspaceQuota,
+    private readonly writing: FileWriting,
+    private readonly quota: WorkspaceQuota,
   ) {}
 
   @Action({

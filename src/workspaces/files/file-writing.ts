@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Entry, WorkspaceFs } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import type { Change } from '../changes/change-log.js';
@@ -10,9 +10,9 @@ import { WorkspaceFolders, WorkspacesStore } from '../workspaces/index.js';
 @Injectable()
 export class FileWriting {
   constructor(
-    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
-    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
-    @Inject(RecordedWrites) private readonly writes: RecordedWrites,
+    private readonly workspaces: WorkspacesStore,
+    private readonly folders: WorkspaceFolders,
+    private readonly writes: RecordedWrites,
   ) {}
 
   async open(actor: Actor, id: string): Promise<WorkspaceFs> {

@@ -1,4 +1,4 @@
-import { Controller, Delete, Get, Inject, Post, Put, Req, Res } from '@nestjs/common';
+import { Controller, Delete, Get, Post, Put, Req, Res } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Caller } from '../../platform/access/access.js';
@@ -31,9 +31,9 @@ const FILES = '/api/workspaces/:workspaceId/files';
 @Controller()
 export class FilesController {
   constructor(
-    @Inject(FilesService) private readonly files: FilesService,
-    @Inject(FileWritesService) private readonly writes: FileWritesService,
-    @Inject(FileTreeService) private readonly tree: FileTreeService,
+    private readonly files: FilesService,
+    private readonly writes: FileWritesService,
+    private readonly tree: FileTreeService,
   ) {}
 
   @Serves(FilesService, 'list')

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import {
   normalizePath,
   type OpenFile,
@@ -29,9 +29,9 @@ const ABSENT = { 404: 'No such workspace or path' };
 @Injectable()
 export class FilesService {
   constructor(
-    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
-    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
-    @Inject(FolderZips) private readonly zips: FolderZips,
+    private readonly workspaces: WorkspacesStore,
+    private readonly folders: WorkspaceFolders,
+    private readonly zips: FolderZips,
   ) {}
 
   @Action({

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { SandboxFailure, type SandboxRequest, type SandboxResult } from '#libs/sandbox/index.js';
 import { Config } from '../../platform/config/config.js';
 import { newId } from '../../platform/database/database.js';
@@ -33,9 +33,9 @@ export class GitStore {
   private known: { fault: string | null; until: number } | undefined;
 
   constructor(
-    @Inject(Config) private readonly config: Config,
-    @Inject(SandboxesService) private readonly sandboxes: SandboxesService,
-    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
+    private readonly config: Config,
+    private readonly sandboxes: SandboxesService,
+    private readonly folders: WorkspaceFolders,
   ) {}
 
   /** Why there is no history here; null where there is. */

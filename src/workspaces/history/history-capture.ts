@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Entry, WorkspaceFs } from '#libs/workspace-fs/index.js';
 import { Config } from '../../platform/config/config.js';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
@@ -35,13 +35,13 @@ export class HistoryCapture {
   private readonly running = new Map<string, Promise<void>>();
 
   constructor(
-    @Inject(Config) private readonly config: Config,
-    @Inject(Database) private readonly database: Database,
-    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
-    @Inject(VersionsStore) private readonly versions: VersionsStore,
-    @Inject(RecordedWrites) private readonly writes: RecordedWrites,
-    @Inject(GitStore) private readonly git: GitStore,
-    @Inject(Log) private readonly log: Log,
+    private readonly config: Config,
+    private readonly database: Database,
+    private readonly folders: WorkspaceFolders,
+    private readonly versions: VersionsStore,
+    private readonly writes: RecordedWrites,
+    private readonly git: GitStore,
+    private readonly log: Log,
   ) {}
 
   /** When it returns, all that the log has now is in the history; 503 where there is none. */

@@ -1,4 +1,4 @@
-import { BeforeApplicationShutdown, Inject, Injectable, OnModuleInit } from '@nestjs/common';
+import { BeforeApplicationShutdown, Injectable, OnModuleInit } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database, newId } from '../../platform/database/database.js';
 import { isOutage } from '../../platform/database/outage.js';
@@ -26,13 +26,13 @@ export class HistoryKeeper implements Keeper, OnModuleInit, BeforeApplicationShu
   private readonly timers = new Map<string, NodeJS.Timeout>();
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(ChangeLog) private readonly changes: ChangeLog,
-    @Inject(VersionsStore) private readonly versions: VersionsStore,
-    @Inject(HistoryCapture) private readonly capture: HistoryCapture,
-    @Inject(GitStore) private readonly git: GitStore,
-    @Inject(JobQueue) private readonly jobs: JobQueue,
-    @Inject(Log) private readonly log: Log,
+    private readonly database: Database,
+    private readonly changes: ChangeLog,
+    private readonly versions: VersionsStore,
+    private readonly capture: HistoryCapture,
+    private readonly git: GitStore,
+    private readonly jobs: JobQueue,
+    private readonly log: Log,
   ) {}
 
   onModuleInit(): void {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Config } from '../../platform/config/config.js';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
@@ -22,11 +22,11 @@ interface Commit {
 @Injectable()
 export class HistoryTrim {
   constructor(
-    @Inject(Config) private readonly config: Config,
-    @Inject(Database) private readonly database: Database,
-    @Inject(VersionsStore) private readonly versions: VersionsStore,
-    @Inject(GitStore) private readonly git: GitStore,
-    @Inject(Log) private readonly log: Log,
+    private readonly config: Config,
+    private readonly database: Database,
+    private readonly versions: VersionsStore,
+    private readonly git: GitStore,
+    private readonly log: Log,
   ) {}
 
   /** Workspaces whose history lacks something that is no news any more. */

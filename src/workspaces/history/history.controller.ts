@@ -1,4 +1,4 @@
-import { Controller, Get, Inject, Post, Req, Res } from '@nestjs/common';
+import { Controller, Get, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
@@ -13,7 +13,7 @@ const FILES = '/api/workspaces/:workspaceId/files';
 
 @Controller()
 export class HistoryController {
-  constructor(@Inject(HistoryService) private readonly history: HistoryService) {}
+  constructor(private readonly history: HistoryService) {}
 
   @Serves(HistoryService, 'list')
   @Get(`${FILES}/history`)

@@ -1,5 +1,5 @@
 import { Processor } from '@nestjs/bullmq';
-import { BeforeApplicationShutdown, Inject, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
+import { BeforeApplicationShutdown, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
 import { Config } from '../../platform/config/config.js';
 import { Maintenance } from '../../platform/maintenance/maintenance.js';
 import { JobProcessor } from '../../platform/queue/job-processor.js';
@@ -20,12 +20,12 @@ export class HistoryJobs
   private starting: Promise<void> | undefined;
 
   constructor(
-    @Inject(Config) private readonly config: Config,
-    @Inject(Maintenance) private readonly maintenance: Maintenance,
-    @Inject(GitStore) private readonly git: GitStore,
-    @Inject(HistoryCapture) private readonly capture: HistoryCapture,
-    @Inject(HistoryKeeper) private readonly keeper: HistoryKeeper,
-    @Inject(HistoryTrim) private readonly trim: HistoryTrim,
+    private readonly config: Config,
+    private readonly maintenance: Maintenance,
+    private readonly git: GitStore,
+    private readonly capture: HistoryCapture,
+    private readonly keeper: HistoryKeeper,
+    private readonly trim: HistoryTrim,
   ) {
     super();
   }

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { normalizePath } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
@@ -41,12 +41,12 @@ const NOT_KEPT: Record<NonNullable<VersionRow['unkept']>, string> = {
 @Injectable()
 export class HistoryService {
   constructor(
-    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
-    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
-    @Inject(HistoryCapture) private readonly capture: HistoryCapture,
-    @Inject(VersionReads) private readonly versions: VersionReads,
-    @Inject(GitStore) private readonly git: GitStore,
-    @Inject(Restoring) private readonly restoring: Restoring,
+    private readonly workspaces: WorkspacesStore,
+    private readonly folders: WorkspaceFolders,
+    private readonly capture: HistoryCapture,
+    private readonly versions: VersionReads,
+    private readonly git: GitStore,
+    private readonly restoring: Restoring,
   ) {}
 
   @Action({

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Entry, WorkspaceFs, WriteOptions } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { countMissing } from '../changes/entries.js';
@@ -20,8 +20,8 @@ type Conditions = Pick<WriteOptions, 'ifMatch' | 'ifNoneMatch'>;
 @Injectable()
 export class Restoring {
   constructor(
-    @Inject(WorkspaceQuota) private readonly quota: WorkspaceQuota,
-    @Inject(RecordedWrites) private readonly writes: RecordedWrites,
+    private readonly quota: WorkspaceQuota,
+    private readonly writes: RecordedWrites,
   ) {}
 
   async write(

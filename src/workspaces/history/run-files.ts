@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database } from '../../platform/database/database.js';
 import type { VersionRow } from './draft.js';
@@ -27,9 +27,9 @@ export interface RunFile {
 @Injectable()
 export class RunFiles {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(HistoryCapture) private readonly capture: HistoryCapture,
-    @Inject(GitStore) private readonly git: GitStore,
+    private readonly database: Database,
+    private readonly capture: HistoryCapture,
+    private readonly git: GitStore,
   ) {}
 
   /** Files that runs changed, by path, with how they were before and after them: at most `limit`. */

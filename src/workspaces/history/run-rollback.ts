@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/actor.js';
@@ -31,13 +31,13 @@ export class RunRollback {
   private readonly slots = new Slots(AT_ONCE);
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(AdvisoryLocks) private readonly locks: AdvisoryLocks,
-    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
-    @Inject(HistoryCapture) private readonly capture: HistoryCapture,
-    @Inject(GitStore) private readonly git: GitStore,
-    @Inject(RunFiles) private readonly runFiles: RunFiles,
-    @Inject(Restoring) private readonly restoring: Restoring,
+    private readonly database: Database,
+    private readonly locks: AdvisoryLocks,
+    private readonly folders: WorkspaceFolders,
+    private readonly capture: HistoryCapture,
+    private readonly git: GitStore,
+    private readonly runFiles: RunFiles,
+    private readonly restoring: Restoring,
   ) {}
 
   /**

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database } from '../../platform/database/database.js';
 import { NotFound } from '../../platform/http/problem.js';
@@ -16,7 +16,7 @@ interface VersionFilter {
 /** Questions about versions. */
 @Injectable()
 export class VersionReads {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /**
    * Newest first: of a file, of what is below a folder, or (path '') of all. Those from before a file was moved there from

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database, newId, type UnitOfWork } from '../../platform/database/database.js';
 import type { LoggedChange } from '../changes/change-log.js';
@@ -22,7 +22,7 @@ export interface Progress {
 /** Brings changes of the log into the table of versions; the bytes are elsewhere. */
 @Injectable()
 export class VersionsStore {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** The newest change that is not in the history yet; null where there is none. */
   async newestPending(workspaceId: string): Promise<string | null> {

@@ -1,4 +1,4 @@
-import { Controller, Delete, Get, Inject, Put } from '@nestjs/common';
+import { Controller, Delete, Get, Put } from '@nestjs/common';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Input } from '../../platform/http/input.js';
@@ -10,7 +10,7 @@ const MEMBERS = '/api/workspaces/:workspaceId/members';
 
 @Controller()
 export class WorkspaceMembersController {
-  constructor(@Inject(WorkspaceMembersService) private readonly members: WorkspaceMembersService) {}
+  constructor(private readonly members: WorkspaceMembersService) {}
 
   @Serves(WorkspaceMembersService, 'list')
   @Get(MEMBERS)

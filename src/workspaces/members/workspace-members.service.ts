@@ -1,4 +1,4 @@
-import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { memberRemoved } from '../../identity/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
@@ -22,11 +22,11 @@ import { WorkspaceMembersStore, workspaceMemberView } from './workspace-members.
 @Injectable()
 export class WorkspaceMembersService implements OnModuleInit {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
-    @Inject(WorkspaceMembersStore) private readonly members: WorkspaceMembersStore,
-    @Inject(Events) private readonly events: Events,
-    @Inject(Audit) private readonly audit: Audit,
+    private readonly database: Database,
+    private readonly workspaces: WorkspacesStore,
+    private readonly members: WorkspaceMembersStore,
+    private readonly events: Events,
+    private readonly audit: Audit,
   ) {}
 
   onModuleInit(): void {

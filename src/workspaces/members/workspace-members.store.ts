@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { OrganizationRole, WorkspaceRole } from '../../platform/access/policy.js';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
@@ -19,7 +19,7 @@ interface MemberRow {
 /** Who was added to a workspace by name. Whoever has left the organization no longer counts. */
 @Injectable()
 export class WorkspaceMembersStore {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   async list(workspaceId: string, limit: number, after: string | undefined): Promise<MemberRow[]> {
     const { rows } = await this.members(

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { BeforeApplicationShutdown, Inject, Injectable, OnModuleInit } from '@nestjs/common';
+import { BeforeApplicationShutdown, Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import { enterStorage } from '../../identity/index.js';
 import { Database } from '../../platform/database/database.js';
@@ -25,11 +25,11 @@ export class StorageMeter implements OnModuleInit, BeforeApplicationShutdown {
   private readonly stopping = new AbortController();
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
-    @Inject(StoredElsewhere) private readonly elsewhere: StoredElsewhere,
-    @Inject(Maintenance) private readonly maintenance: Maintenance,
-    @Inject(Log) private readonly log: Log,
+    private readonly database: Database,
+    private readonly folders: WorkspaceFolders,
+    private readonly elsewhere: StoredElsewhere,
+    private readonly maintenance: Maintenance,
+    private readonly log: Log,
   ) {}
 
   onModuleInit(): void {

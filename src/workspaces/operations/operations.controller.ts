@@ -1,4 +1,4 @@
-import { Controller, Get, Inject, Post, Req, Res } from '@nestjs/common';
+import { Controller, Get, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
@@ -12,8 +12,8 @@ import { OperationsService } from './operations.service.js';
 @Controller()
 export class OperationsController {
   constructor(
-    @Inject(OperationsService) private readonly operations: OperationsService,
-    @Inject(EventStreams) private readonly streams: EventStreams,
+    private readonly operations: OperationsService,
+    private readonly streams: EventStreams,
   ) {}
 
   @Serves(OperationsService, 'read')

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Credentials } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
@@ -19,11 +19,11 @@ import { isOver, type OperationRow, OperationsStore, operationTopic } from './op
 @Injectable()
 export class OperationsService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(OperationsStore) private readonly operations: OperationsStore,
-    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
-    @Inject(Signals) private readonly signals: Signals,
-    @Inject(Credentials) private readonly credentials: Credentials,
+    private readonly database: Database,
+    private readonly operations: OperationsStore,
+    private readonly workspaces: WorkspacesStore,
+    private readonly signals: Signals,
+    private readonly credentials: Credentials,
   ) {}
 
   @Action({

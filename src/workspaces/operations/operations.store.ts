@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
 
@@ -31,7 +31,7 @@ export const isOver = ({ status }: Pick<OperationRow, 'status'>): boolean =>
 /** Rows of long operations. */
 @Injectable()
 export class OperationsStore {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   async find(id: string): Promise<OperationRow | undefined> {
     const { rows } = await sql<OperationRow>`select * from operation where id = ${id}`.execute(

@@ -1,4 +1,4 @@
-import { Inject, Injectable, OnModuleDestroy } from '@nestjs/common';
+import { Injectable, OnModuleDestroy } from '@nestjs/common';
 import type { SandboxSession } from '#libs/sandbox/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Config } from '../../platform/config/config.js';
@@ -29,9 +29,9 @@ export class NamedShells implements OnModuleDestroy {
   private readonly held = new Map<string, Held>();
 
   constructor(
-    @Inject(Config) private readonly config: Config,
-    @Inject(SandboxesService) private readonly sandboxes: SandboxesService,
-    @Inject(Log) private readonly log: Log,
+    private readonly config: Config,
+    private readonly sandboxes: SandboxesService,
+    private readonly log: Log,
   ) {}
 
   async onModuleDestroy(): Promise<void> {

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { BeforeApplicationShutdown, Inject, Injectable, OnModuleInit } from '@nestjs/common';
+import { BeforeApplicationShutdown, Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { SandboxUsage } from '#libs/sandbox/index.js';
 import { Database, newId } from '../../platform/database/database.js';
@@ -83,12 +83,12 @@ export class RunningSandboxes implements OnModuleInit, BeforeApplicationShutdown
   private unsubscribe: (() => void) | undefined;
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Signals) private readonly signals: Signals,
-    @Inject(LiveProcesses) private readonly processes: LiveProcesses,
-    @Inject(Maintenance) private readonly maintenance: Maintenance,
-    @Inject(Log) private readonly log: Log,
-    @Inject(Metrics) metrics: Metrics,
+    private readonly database: Database,
+    private readonly signals: Signals,
+    private readonly processes: LiveProcesses,
+    private readonly maintenance: Maintenance,
+    private readonly log: Log,
+    metrics: Metrics,
   ) {
     metrics.gauge({ name: 'atelier_sandboxes_running', help: 'Sandboxes that run in this process.' }, () => [
       { labels: {}, value: this.own.size },

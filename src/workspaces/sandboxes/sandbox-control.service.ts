@@ -1,4 +1,4 @@
-import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
+import { Injectable, OnModuleInit } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
 import { iso } from '../../platform/database/rows.js';
@@ -13,9 +13,9 @@ import { ListSandboxes, SandboxPage, SandboxRef, type SandboxView } from './sand
 @Injectable()
 export class SandboxControlService implements OnModuleInit {
   constructor(
-    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
-    @Inject(RunningSandboxes) private readonly running: RunningSandboxes,
-    @Inject(FeatureEnds) private readonly features: FeatureEnds,
+    private readonly workspaces: WorkspacesStore,
+    private readonly running: RunningSandboxes,
+    private readonly features: FeatureEnds,
   ) {}
 
   onModuleInit(): void {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Config } from '../../platform/config/config.js';
 import { Database } from '../../platform/database/database.js';
@@ -13,8 +13,8 @@ export class SandboxPlaces {
   private readonly organizations = new Map<string, string>();
 
   constructor(
-    @Inject(Config) config: Config,
-    @Inject(Database) private readonly database: Database,
+    config: Config,
+    private readonly database: Database,
   ) {
     this.ofWorkspace = new WorkSlots(config.sandboxesPerWorkspace, 'commands run in this workspace');
     this.ofOrganization = new WorkSlots(

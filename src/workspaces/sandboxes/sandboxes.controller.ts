@@ -1,4 +1,4 @@
-import { Controller, Delete, Get, Inject } from '@nestjs/common';
+import { Controller, Delete, Get } from '@nestjs/common';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Input } from '../../platform/http/input.js';
@@ -10,7 +10,7 @@ const SANDBOXES = '/api/workspaces/:workspaceId/sandboxes';
 
 @Controller()
 export class SandboxesController {
-  constructor(@Inject(SandboxControlService) private readonly sandboxes: SandboxControlService) {}
+  constructor(private readonly sandboxes: SandboxControlService) {}
 
   @Serves(SandboxControlService, 'list')
   @Get(SANDBOXES)

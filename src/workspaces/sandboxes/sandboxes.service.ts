@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { Inject, Injectable, OnApplicationBootstrap } from '@nestjs/common';
+import { Injectable, OnApplicationBootstrap } from '@nestjs/common';
 import { proxyVariables, startRelay } from '#libs/egress-proxy/index.js';
 import {
   closedFolder,
@@ -71,13 +71,13 @@ export class SandboxesService implements OnApplicationBootstrap {
   private readonly nodeFolder: string;
 
   constructor(
-    @Inject(Config) private readonly config: Config,
-    @Inject(ActionSockets) private readonly sockets: ActionSockets,
-    @Inject(EgressSockets) private readonly egress: EgressSockets,
-    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
-    @Inject(RunningSandboxes) private readonly running: RunningSandboxes,
-    @Inject(SandboxPlaces) private readonly places: SandboxPlaces,
-    @Inject(Log) private readonly log: Log,
+    private readonly config: Config,
+    private readonly sockets: ActionSockets,
+    private readonly egress: EgressSockets,
+    private readonly folders: WorkspaceFolders,
+    private readonly running: RunningSandboxes,
+    private readonly places: SandboxPlaces,
+    private readonly log: Log,
   ) {
     const { driver, nodeFolder } = isolationOf(config);
     this.driver = driver;

@@ -1,4 +1,4 @@
-import { Controller, Get, Inject, Res } from '@nestjs/common';
+import { Controller, Get, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
@@ -10,7 +10,7 @@ import { SearchService } from './search.service.js';
 
 @Controller()
 export class SearchController {
-  constructor(@Inject(SearchService) private readonly searches: SearchService) {}
+  constructor(private readonly searches: SearchService) {}
 
   @Serves(SearchService, 'search')
   @Get('/api/workspaces/:workspaceId/search')

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { normalizePath, PatternError, type WorkspaceFs } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
@@ -24,9 +24,9 @@ export class SearchService {
   private readonly inProcess = new FairTurns(MAX_IN_PROCESS);
 
   constructor(
-    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
-    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
-    @Inject(TreeScan) private readonly scan: TreeScan,
+    private readonly workspaces: WorkspacesStore,
+    private readonly folders: WorkspaceFolders,
+    private readonly scan: TreeScan,
   ) {}
 
   @Action({

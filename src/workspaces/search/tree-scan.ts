@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { literalsOf, SKIPPED_FOLDERS } from '#libs/workspace-fs/index.js';
 import { SandboxesService } from '../sandboxes/sandboxes.service.js';
 import type { VisibleWorkspace } from '../workspaces/index.js';
@@ -36,7 +36,7 @@ const TYPES: Record<string, Listed['type']> = { f: 'file', d: 'directory', l: 's
  */
 @Injectable()
 export class TreeScan {
-  constructor(@Inject(SandboxesService) private readonly sandboxes: SandboxesService) {}
+  constructor(private readonly sandboxes: SandboxesService) {}
 
   /** Text files that may hold a match: every one that does, and others. */
   async filesWith(workspace: VisibleWorkspace, query: ScanQuery): Promise<Scanned<string> | null> {

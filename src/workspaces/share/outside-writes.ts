@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { WorkspaceFs, WriteOptions, Written } from '#libs/workspace-fs/index.js';
 import { TooLarge } from '../../platform/http/problem.js';
 import { countMissing } from '../changes/entries.js';
@@ -18,8 +18,8 @@ interface Destination {
 @Injectable()
 export class OutsideWrites {
   constructor(
-    @Inject(WorkspaceQuota) private readonly quota: WorkspaceQuota,
-    @Inject(RecordedWrites) private readonly writes: RecordedWrites,
+    private readonly quota: WorkspaceQuota,
+    private readonly writes: RecordedWrites,
   ) {}
 
   /** How full the workspace is, is nothing to outsiders: they hear (413) that there is no room. */

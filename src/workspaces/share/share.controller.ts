@@ -1,4 +1,4 @@
-import { Controller, Delete, Get, Inject, Patch, Post } from '@nestjs/common';
+import { Controller, Delete, Get, Patch, Post } from '@nestjs/common';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Input } from '../../platform/http/input.js';
@@ -17,8 +17,8 @@ import { ShareLinksService } from './links/share-links.service.js';
 @Controller()
 export class ShareController {
   constructor(
-    @Inject(ShareLinksService) private readonly links: ShareLinksService,
-    @Inject(ExposureService) private readonly exposure: ExposureService,
+    private readonly links: ShareLinksService,
+    private readonly exposure: ExposureService,
   ) {}
 
   @Serves(ShareLinksService, 'list')

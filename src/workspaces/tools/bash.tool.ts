@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { OutputChunk } from '#libs/sandbox/index.js';
 import { Field } from '../../platform/http/field.js';
 import { QuotaGuard } from '../changes/quota-guard.js';
@@ -56,12 +56,12 @@ export class BashTool implements Tool<BashInput> {
   readonly input = BashInput;
 
   constructor(
-    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
-    @Inject(SandboxesService) private readonly sandboxes: SandboxesService,
-    @Inject(SandboxWatch) private readonly watch: SandboxWatch,
-    @Inject(WorkspaceQuota) private readonly quota: WorkspaceQuota,
-    @Inject(RunningSandboxes) private readonly running: RunningSandboxes,
-    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
+    private readonly workspaces: WorkspacesStore,
+    private readonly sandboxes: SandboxesService,
+    private readonly watch: SandboxWatch,
+    private readonly quota: WorkspaceQuota,
+    private readonly running: RunningSandboxes,
+    private readonly folders: WorkspaceFolders,
   ) {}
 
   fault(): Promise<string | null> {

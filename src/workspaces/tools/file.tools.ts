@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Field } from '../../platform/http/field.js';
 import { FileWritesService } from '../files/file-writes.service.js';
 import { FilesService } from '../files/files.service.js';
@@ -26,7 +26,7 @@ export class ReadFileTool implements Tool<ReadFileInput> {
   readonly permission = 'file.read';
   readonly input = ReadFileInput;
 
-  constructor(@Inject(FilesService) private readonly files: FilesService) {}
+  constructor(private readonly files: FilesService) {}
 
   async run({ actor, workspaceId: workspace_id }: ToolContext, input: ReadFileInput): Promise<ToolResult> {
     const { content, start_line, end_line, total_lines } = await this.files.read(actor, {
@@ -56,7 +56,7 @@ export class WriteFileTool implements Tool<WriteFileInput> {
   readonly permission = 'file.write';
   readonly input = WriteFileInput;
 
-  constructor(@Inject(FileWritesService) private readonly files: FileWritesService) {}
+  constructor(private readonly files: FileWritesService) {}
 
   async run({ actor, workspaceId: workspace_id }: ToolContext, input: WriteFileInput): Promise<ToolResult> {
     const { path, size, created } = await this.files.write(actor, { workspace_id, ...input });
@@ -90,7 +90,7 @@ export class EditFileTool implements Tool<EditFileInput> {
   readonly permission = 'file.write';
   readonly input = EditFileInput;
 
-  constructor(@Inject(FileWritesService) private readonly files: FileWritesService) {}
+  constructor(private readonly files: FileWritesService) {}
 
   async run({ actor, workspaceId: workspace_id }: ToolContext, input: EditFileInput): Promise<ToolResult> {
     const { path, replacements } = await this.files.edit(actor, { workspace_id, ...input });
@@ -118,7 +118,7 @@ export class ListFilesTool implements Tool<ListFilesInput> {
   readonly permission = 'file.read';
   readonly input = ListFilesInput;
 
-  constructor(@Inject(FilesService) private readonly files: FilesService) {}
+  constructor(private readonly files: FilesService) {}
 
   async run({ actor, workspaceId: workspace_id }: ToolContext, input: ListFilesInput): Promise<ToolResult> {
     const { items, next_cursor } = await this.files.list(actor, {
@@ -167,7 +167,7 @@ export class SearchFilesTool implements Tool<SearchFilesInput> {
   readonly permission = 'file.read';
   readonly input = SearchFilesInput;
 
-  constructor(@Inject(SearchService) private readonly searches: SearchService) {}
+  constructor(private readonly searches: SearchService) {}
 
   async run({ actor, workspaceId, signal }: ToolContext, input: SearchFilesInput): Promise<ToolResult> {
     const { query, ...narrowed } = input;

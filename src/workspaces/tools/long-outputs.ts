@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { problemOf } from '../../platform/http/problem.js';
@@ -29,9 +29,9 @@ interface CallPlace {
 @Injectable()
 export class LongOutputs {
   constructor(
-    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
-    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
-    @Inject(WorkspaceQuota) private readonly quota: WorkspaceQuota,
+    private readonly workspaces: WorkspacesStore,
+    private readonly folders: WorkspaceFolders,
+    private readonly quota: WorkspaceQuota,
   ) {}
 
   /** The result as the model gets it: as it is, or its beginning and end and where the whole of it is. */

@@ -1,4 +1,4 @@
-import { Controller, Inject, Post, Req, Res } from '@nestjs/common';
+import { Controller, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
@@ -13,8 +13,8 @@ import { ToolsService } from './tools.service.js';
 @Controller()
 export class ToolsController {
   constructor(
-    @Inject(ToolsService) private readonly tools: ToolsService,
-    @Inject(EventStreams) private readonly streams: EventStreams,
+    private readonly tools: ToolsService,
+    private readonly streams: EventStreams,
   ) {}
 
   @Serves(ToolsService, 'run')

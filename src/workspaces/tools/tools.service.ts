@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { requireInWorkspace } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
@@ -20,9 +20,9 @@ type ReadyTool = (hooks: Pick<ToolContext, 'signal' | 'onOutput'>) => Promise<To
 @Injectable()
 export class ToolsService {
   constructor(
-    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
-    @Inject(Toolbox) private readonly toolbox: Toolbox,
-    @Inject(NamedShells) private readonly shells: NamedShells,
+    private readonly workspaces: WorkspacesStore,
+    private readonly toolbox: Toolbox,
+    private readonly shells: NamedShells,
   ) {}
 
   /** The tools as the caller may use them in the workspace, and why they may not use others. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Feature } from '../../platform/access/policy.js';
 import { Database } from '../../platform/database/database.js';
@@ -13,7 +13,7 @@ type End = (workspaceId: string) => Promise<void>;
 export class FeatureEnds {
   private readonly ends = new Map<Feature, End[]>();
 
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   add(feature: Feature, end: End): void {
     this.ends.set(feature, [...(this.ends.get(feature) ?? []), end]);

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
+import { Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import { randomSecret } from '../../identity/index.js';
 import { Config } from '../../platform/config/config.js';
@@ -24,9 +24,9 @@ export class SandboxUids implements OnModuleInit {
   private base: number | undefined;
 
   constructor(
-    @Inject(Config) private readonly config: Config,
-    @Inject(Database) private readonly database: Database,
-    @Inject(Log) private readonly log: Log,
+    private readonly config: Config,
+    private readonly database: Database,
+    private readonly log: Log,
   ) {}
 
   async onModuleInit(): Promise<void> {

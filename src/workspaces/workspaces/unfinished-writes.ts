@@ -2,13 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
-import {
-  Inject,
-  Injectable,
-  OnApplicationBootstrap,
-  OnApplicationShutdown,
-  OnModuleInit,
-} from '@nestjs/common';
+import { Injectable, OnApplicationBootstrap, OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import { TEMPORARY_MAKER, WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Config } from '../../platform/config/config.js';
@@ -31,11 +25,11 @@ export class UnfinishedWrites implements OnModuleInit, OnApplicationBootstrap, O
   private readonly own = [TEMPORARY_MAKER, hostname(), process.pid].join('.');
 
   constructor(
-    @Inject(Config) private readonly config: Config,
-    @Inject(Database) private readonly database: Database,
-    @Inject(LiveProcesses) private readonly processes: LiveProcesses,
-    @Inject(Maintenance) private readonly maintenance: Maintenance,
-    @Inject(Log) private readonly log: Log,
+    private readonly config: Config,
+    private readonly database: Database,
+    private readonly processes: LiveProcesses,
+    private readonly maintenance: Maintenance,
+    private readonly log: Log,
   ) {}
 
   onModuleInit(): void {

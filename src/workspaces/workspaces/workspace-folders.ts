@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Config } from '../../platform/config/config.js';
 import { SandboxUids } from './sandbox-uids.js';
@@ -15,9 +15,9 @@ interface FolderOf {
 @Injectable()
 export class WorkspaceFolders {
   constructor(
-    @Inject(Config) private readonly config: Config,
-    @Inject(SandboxUids) private readonly uids: SandboxUids,
-    @Inject(UnfinishedWrites) private readonly unfinished: UnfinishedWrites,
+    private readonly config: Config,
+    private readonly uids: SandboxUids,
+    private readonly unfinished: UnfinishedWrites,
   ) {}
 
   /** The host's path of a workspace's folder. */

@@ -1,4 +1,4 @@
-import { Controller, Delete, Get, Inject, Patch, Post } from '@nestjs/common';
+import { Controller, Delete, Get, Patch, Post } from '@nestjs/common';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Input } from '../../platform/http/input.js';
@@ -14,7 +14,7 @@ import { WorkspacesService } from './workspaces.service.js';
 
 @Controller()
 export class WorkspacesController {
-  constructor(@Inject(WorkspacesService) private readonly workspaces: WorkspacesService) {}
+  constructor(private readonly workspaces: WorkspacesService) {}
 
   @Serves(WorkspacesService, 'list')
   @Get('/api/workspaces')

@@ -1,5 +1,5 @@
 import { Processor } from '@nestjs/bullmq';
-import { Inject } from '@nestjs/common';
+
 import type { Feature } from '../../platform/access/policy.js';
 import type { Attempt } from '../../platform/queue/accepted-jobs.js';
 import { JobProcessor } from '../../platform/queue/job-processor.js';
@@ -21,8 +21,8 @@ export const endFeature = defineJob<{ workspace_id: string; feature: Feature }>(
 @Processor(WORKSPACE_QUEUE, { lockDuration: 30_000 })
 export class WorkspaceJobs extends JobProcessor<{ workspace_id: string; feature: Feature }> {
   constructor(
-    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
-    @Inject(FeatureEnds) private readonly features: FeatureEnds,
+    private readonly folders: WorkspaceFolders,
+    private readonly features: FeatureEnds,
   ) {
     super();
   }

@@ -1,4 +1,4 @@
-import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
+import { Injectable, OnModuleInit } from '@nestjs/common';
 import { OrganizationsStore, organizationDeleting } from '../../identity/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { requireScope } from '../../platform/access/policy.js';
@@ -27,13 +27,13 @@ import { WorkspacesStore, workspaceView } from './workspaces.store.js';
 @Injectable()
 export class WorkspacesService implements OnModuleInit {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
-    @Inject(OrganizationsStore) private readonly organizations: OrganizationsStore,
-    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
-    @Inject(JobQueue) private readonly jobs: JobQueue,
-    @Inject(Events) private readonly events: Events,
-    @Inject(Audit) private readonly audit: Audit,
+    private readonly database: Database,
+    private readonly workspaces: WorkspacesStore,
+    private readonly organizations: OrganizationsStore,
+    private readonly folders: WorkspaceFolders,
+    private readonly jobs: JobQueue,
+    private readonly events: Events,
+    private readonly audit: Audit,
   ) {}
 
   onModuleInit(): void {

@@ -1,5 +1,5 @@
 import { LockMode } from '@mikro-orm/core';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Membership } from '../../identity/index.js';
 import type { Actor } from '../../platform/access/actor.js';
@@ -43,7 +43,7 @@ export type VisibleWorkspace = Row<Workspace> & { role: WorkspaceRole };
 export class WorkspacesStore {
   private readonly standingsUnderWay = new SharedLookups<StandingRow | undefined>();
 
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /**
    * The workspace, if the caller may: 404 where they do not see it, 403 where their role or key is too low, or what they

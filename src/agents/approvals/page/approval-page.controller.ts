@@ -1,4 +1,4 @@
-import { Controller, Get, Inject, Post, Req, Res } from '@nestjs/common';
+import { Controller, Get, Post, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Front, Fronts } from '../../../identity/index.js';
@@ -21,8 +21,8 @@ const PAGE = `${APPROVAL_PAGE}/:approvalId`;
 @Controller()
 export class ApprovalPageController {
   constructor(
-    @Inject(Fronts) private readonly fronts: Fronts,
-    @Inject(Deciding) private readonly deciding: Deciding,
+    private readonly fronts: Fronts,
+    private readonly deciding: Deciding,
   ) {}
 
   @Get(PAGE)

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { validate as isUuid } from 'uuid';
 import { OrganizationsStore } from '../../../identity/index.js';
@@ -37,12 +37,12 @@ const UNKNOWN = { standing: 'unknown' } as const;
 @Injectable()
 export class Deciding {
   constructor(
-    @Inject(ApprovalsStore) private readonly store: ApprovalsStore,
-    @Inject(ApprovalsService) private readonly approvals: ApprovalsService,
-    @Inject(ApprovalAccess) private readonly access: ApprovalAccess,
-    @Inject(ApprovalWording) private readonly wording: ApprovalWording,
-    @Inject(OrganizationsStore) private readonly organizations: OrganizationsStore,
-    @Inject(Database) private readonly database: Database,
+    private readonly store: ApprovalsStore,
+    private readonly approvals: ApprovalsService,
+    private readonly access: ApprovalAccess,
+    private readonly wording: ApprovalWording,
+    private readonly organizations: OrganizationsStore,
+    private readonly database: Database,
   ) {}
 
   async look(person: Actor, id: string): Promise<Looked> {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Config } from '../../../platform/config/config.js';
 import type { UnitOfWork } from '../../../platform/database/database.js';
 import { Letter, writeLetter } from '../../../platform/mail/letter.js';
@@ -15,8 +15,8 @@ export const EMAIL_PAGE = '/auth/email';
 @Injectable()
 export class AccountMail {
   constructor(
-    @Inject(Mailer) private readonly mailer: Mailer,
-    @Inject(Config) private readonly config: Config,
+    private readonly mailer: Mailer,
+    private readonly config: Config,
   ) {}
 
   get isConfigured(): boolean {

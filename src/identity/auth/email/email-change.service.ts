@@ -1,5 +1,5 @@
 import { LockMode, UniqueConstraintViolationException } from '@mikro-orm/core';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../../platform/access/actor.js';
 import { Audit } from '../../../platform/audit/audit.js';
 import { Database, type UnitOfWork } from '../../../platform/database/database.js';
@@ -27,12 +27,12 @@ const taken = () =>
 @Injectable()
 export class EmailChangeService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(PasswordsService) private readonly passwords: PasswordsService,
-    @Inject(EmailTokens) private readonly tokens: EmailTokens,
-    @Inject(AccountMail) private readonly mail: AccountMail,
-    @Inject(Quotas) private readonly quotas: Quotas,
-    @Inject(Audit) private readonly audit: Audit,
+    private readonly database: Database,
+    private readonly passwords: PasswordsService,
+    private readonly tokens: EmailTokens,
+    private readonly mail: AccountMail,
+    private readonly quotas: Quotas,
+    private readonly audit: Audit,
   ) {}
 
   /** Sends the link to the new address. */

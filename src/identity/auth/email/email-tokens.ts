@@ -1,5 +1,5 @@
 import { LockMode } from '@mikro-orm/core';
-import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
+import { Injectable, OnModuleInit } from '@nestjs/common';
 import { Database, UnitOfWork } from '../../../platform/database/database.js';
 import { Gone } from '../../../platform/http/problem.js';
 import { Maintenance } from '../../../platform/maintenance/maintenance.js';
@@ -17,8 +17,8 @@ const spent = () => new Gone('This link was used, has expired or is not one of o
 @Injectable()
 export class EmailTokens implements OnModuleInit {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Maintenance) private readonly maintenance: Maintenance,
+    private readonly database: Database,
+    private readonly maintenance: Maintenance,
   ) {}
 
   onModuleInit(): void {

@@ -1,5 +1,5 @@
 import { LockMode } from '@mikro-orm/core';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../../platform/access/actor.js';
 import { Audit } from '../../../platform/audit/audit.js';
 import { Database, UnitOfWork } from '../../../platform/database/database.js';
@@ -19,11 +19,11 @@ const MOST_TRIED_PER_HOUR = 60;
 @Injectable()
 export class EmailVerificationService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(EmailTokens) private readonly tokens: EmailTokens,
-    @Inject(AccountMail) private readonly mail: AccountMail,
-    @Inject(Quotas) private readonly quotas: Quotas,
-    @Inject(Audit) private readonly audit: Audit,
+    private readonly database: Database,
+    private readonly tokens: EmailTokens,
+    private readonly mail: AccountMail,
+    private readonly quotas: Quotas,
+    private readonly audit: Audit,
   ) {}
 
   /** Counts one link to an address, where mail can be sent; 429 beyond what it may get. Before the transaction that sends it. */

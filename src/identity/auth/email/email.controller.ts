@@ -1,4 +1,4 @@
-import { Controller, Inject, Ip, Post } from '@nestjs/common';
+import { Controller, Ip, Post } from '@nestjs/common';
 import { Caller, Public } from '../../../platform/access/access.js';
 import type { Actor } from '../../../platform/access/actor.js';
 import { Input } from '../../../platform/http/input.js';
@@ -17,8 +17,8 @@ import { EmailVerificationService } from './email-verification.service.js';
 @Controller()
 export class EmailController {
   constructor(
-    @Inject(EmailVerificationService) private readonly verification: EmailVerificationService,
-    @Inject(EmailChangeService) private readonly changes: EmailChangeService,
+    private readonly verification: EmailVerificationService,
+    private readonly changes: EmailChangeService,
   ) {}
 
   @Documents({

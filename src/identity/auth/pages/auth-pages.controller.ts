@@ -1,4 +1,4 @@
-import { Controller, Get, Inject, Post, Req, Res } from '@nestjs/common';
+import { Controller, Get, Post, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../../../platform/access/access.js';
@@ -21,9 +21,9 @@ import { AuthPage, sendAuthPage } from './page.js';
 @Controller()
 export class AuthPagesController {
   constructor(
-    @Inject(PasswordResetService) private readonly resets: PasswordResetService,
-    @Inject(EmailChangeService) private readonly changes: EmailChangeService,
-    @Inject(EmailVerificationService) private readonly verification: EmailVerificationService,
+    private readonly resets: PasswordResetService,
+    private readonly changes: EmailChangeService,
+    private readonly verification: EmailVerificationService,
   ) {}
 
   @Get(FORGOT_PAGE)

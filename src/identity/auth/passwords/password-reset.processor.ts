@@ -1,5 +1,5 @@
 import { OnWorkerEvent, Processor } from '@nestjs/bullmq';
-import { Inject } from '@nestjs/common';
+
 import type { Job } from 'bullmq';
 import { JobProcessor } from '../../../platform/queue/job-processor.js';
 import { ACCOUNT_QUEUE } from './password-reset.jobs.js';
@@ -8,7 +8,7 @@ import { PasswordResetService } from './password-reset.service.js';
 /** Mails links to those who asked for a new password. */
 @Processor(ACCOUNT_QUEUE, { concurrency: 2 })
 export class PasswordResetProcessor extends JobProcessor<{ email: string }> {
-  constructor(@Inject(PasswordResetService) private readonly resets: PasswordResetService) {
+  constructor(private readonly resets: PasswordResetService) {
     super();
   }
 

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Database, newId } from '../../../platform/database/database.js';
 import { Unavailable } from '../../../platform/http/problem.js';
 import { JobQueue } from '../../../platform/queue/job-queue.js';
@@ -18,12 +18,12 @@ const MOST_LIVE_LINKS = 5;
 @Injectable()
 export class PasswordResetService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(JobQueue) private readonly queue: JobQueue,
-    @Inject(EmailTokens) private readonly tokens: EmailTokens,
-    @Inject(AccountMail) private readonly mail: AccountMail,
-    @Inject(Quotas) private readonly quotas: Quotas,
-    @Inject(PasswordsService) private readonly passwords: PasswordsService,
+    private readonly database: Database,
+    private readonly queue: JobQueue,
+    private readonly tokens: EmailTokens,
+    private readonly mail: AccountMail,
+    private readonly quotas: Quotas,
+    private readonly passwords: PasswordsService,
   ) {}
 
   /** Does the same for every address, known or not: it makes a job. */

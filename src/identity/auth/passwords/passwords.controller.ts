@@ -1,4 +1,4 @@
-import { Controller, Inject, Ip, Post } from '@nestjs/common';
+import { Controller, Ip, Post } from '@nestjs/common';
 import { Caller, Public } from '../../../platform/access/access.js';
 import type { Actor } from '../../../platform/access/actor.js';
 import { Input } from '../../../platform/http/input.js';
@@ -16,8 +16,8 @@ import { PasswordsService } from './passwords.service.js';
 @Controller()
 export class PasswordsController {
   constructor(
-    @Inject(PasswordsService) private readonly passwords: PasswordsService,
-    @Inject(PasswordResetService) private readonly resets: PasswordResetService,
+    private readonly passwords: PasswordsService,
+    private readonly resets: PasswordResetService,
   ) {}
 
   @Documents({

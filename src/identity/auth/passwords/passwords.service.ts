@@ -1,5 +1,5 @@
 import { LockMode } from '@mikro-orm/core';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../../platform/access/actor.js';
 import { Audit } from '../../../platform/audit/audit.js';
 import { Database, UnitOfWork } from '../../../platform/database/database.js';
@@ -18,13 +18,13 @@ const wrongPassword = () => new Forbidden('The current password is wrong');
 @Injectable()
 export class PasswordsService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(LoginProtection) private readonly protection: LoginProtection,
-    @Inject(SessionsService) private readonly sessions: SessionsService,
-    @Inject(StandingCredentials) private readonly credentials: StandingCredentials,
-    @Inject(EmailTokens) private readonly tokens: EmailTokens,
-    @Inject(AccountMail) private readonly mail: AccountMail,
-    @Inject(Audit) private readonly audit: Audit,
+    private readonly database: Database,
+    private readonly protection: LoginProtection,
+    private readonly sessions: SessionsService,
+    private readonly credentials: StandingCredentials,
+    private readonly tokens: EmailTokens,
+    private readonly mail: AccountMail,
+    private readonly audit: Audit,
   ) {}
 
   /** The account whose password this is, tried from `address`; undefined for none. 429 after too many failures. */

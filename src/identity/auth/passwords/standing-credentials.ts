@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { ExecTokens } from '../../../platform/actions/exec-tokens.js';
 import type { UnitOfWork } from '../../../platform/database/database.js';
@@ -6,7 +6,7 @@ import type { UnitOfWork } from '../../../platform/database/database.js';
 /** What a person gave out that goes on without their password: API keys, and applications that they let in. */
 @Injectable()
 export class StandingCredentials {
-  constructor(@Inject(ExecTokens) private readonly execTokens: ExecTokens) {}
+  constructor(private readonly execTokens: ExecTokens) {}
 
   /** Ends all of them; tells how many. */
   async endAll(unit: UnitOfWork, userId: string): Promise<{ ended_keys: number; ended_grants: number }> {

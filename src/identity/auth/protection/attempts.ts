@@ -1,4 +1,4 @@
-import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
+import { Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database } from '../../../platform/database/database.js';
 import { Maintenance } from '../../../platform/maintenance/maintenance.js';
@@ -31,8 +31,8 @@ const count = {
 @Injectable()
 export class Attempts implements OnModuleInit {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Maintenance) private readonly maintenance: Maintenance,
+    private readonly database: Database,
+    private readonly maintenance: Maintenance,
   ) {}
 
   onModuleInit(): void {

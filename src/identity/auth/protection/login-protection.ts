@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { TooManyRequests } from '../../../platform/http/problem.js';
 import { networkOf } from '../../../platform/http/rate-limit-address.js';
 import { hashSecret } from '../../secrets.js';
@@ -27,7 +27,7 @@ const AT_ONCE = 4;
 export class LoginProtection {
   private readonly turns = new Turns(AT_ONCE);
 
-  constructor(@Inject(Attempts) private readonly attempts: Attempts) {}
+  constructor(private readonly attempts: Attempts) {}
 
   /**
    * Runs `check`, which answers undefined for a wrong password, and counts what comes of it. Refuses (429) without a look

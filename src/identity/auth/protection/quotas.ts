@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { TooManyRequests } from '../../../platform/http/problem.js';
 import { networkOf } from '../../../platform/http/rate-limit-address.js';
 import { Attempts } from './attempts.js';
@@ -8,7 +8,7 @@ const HOUR_SECONDS = 3600;
 /** How often one place, or one account, may ask for something costly in an hour. */
 @Injectable()
 export class Quotas {
-  constructor(@Inject(Attempts) private readonly attempts: Attempts) {}
+  constructor(private readonly attempts: Attempts) {}
 
   /** Counts one `what` of those from `address`; 429 beyond `most` an hour. */
   async spendOfAddress(what: string, address: string, most: number): Promise<void> {

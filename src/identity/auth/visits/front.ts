@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Actor } from '../../../platform/access/actor.js';
 import { problemOf } from '../../../platform/http/problem.js';
@@ -23,7 +23,7 @@ export interface Front extends FormPlace {
 /** Pages with forms, at which people sign in and out: no scripts, and opening one changes nothing. */
 @Injectable()
 export class Fronts {
-  constructor(@Inject(PageVisits) private readonly visits: PageVisits) {}
+  constructor(private readonly visits: PageVisits) {}
 
   /** The page at `address`; its forms go to addresses below it. */
   async open(request: FastifyRequest, reply: FastifyReply, address: string): Promise<Front> {

@@ -1,5 +1,5 @@
 import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Actor } from '../../../platform/access/actor.js';
 import { Config } from '../../../platform/config/config.js';
@@ -31,9 +31,9 @@ interface Kept extends PageVisit {
 @Injectable()
 export class PageVisits {
   constructor(
-    @Inject(TokenKey) private readonly tokenKey: TokenKey,
-    @Inject(SignIns) private readonly signIns: SignIns,
-    @Inject(Config) private readonly config: Config,
+    private readonly tokenKey: TokenKey,
+    private readonly signIns: SignIns,
+    private readonly config: Config,
   ) {}
 
   /** The visit of this request; for a browser that is new here it begins one. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { decodeJwt } from 'jose';
 import type { Actor } from '../../../platform/access/actor.js';
 import { Database } from '../../../platform/database/database.js';
@@ -20,8 +20,8 @@ export interface BrowserSignIn {
 @Injectable()
 export class SignIns {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(AuthService) private readonly auth: AuthService,
+    private readonly database: Database,
+    private readonly auth: AuthService,
   ) {}
 
   /** Throws what signing in throws: Unauthorized, TooManyRequests. */

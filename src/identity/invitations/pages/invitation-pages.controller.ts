@@ -1,4 +1,4 @@
-import { Controller, Inject } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { Public } from '../../../platform/access/access.js';
 import { Fronts } from '../../auth/visits/front.js';
@@ -10,7 +10,7 @@ import { InvitationRoutes } from './invitation-routes.js';
 @ApiExcludeController()
 @Controller('invitations/:token')
 export class InvitationPagesController extends InvitationRoutes {
-  constructor(@Inject(Fronts) fronts: Fronts, @Inject(InvitationPages) pages: InvitationPages) {
+  constructor(fronts: Fronts, pages: InvitationPages) {
     super('invitations', fronts, pages);
   }
 }

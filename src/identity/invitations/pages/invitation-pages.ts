@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../../platform/access/actor.js';
 import { Config } from '../../../platform/config/config.js';
 import { connectHtml } from '../../../platform/pages/connect.js';
@@ -21,12 +21,12 @@ const MAX_WORKSPACES = 200;
 @Injectable()
 export class InvitationPages {
   constructor(
-    @Inject(Config) private readonly config: Config,
-    @Inject(InvitationsStore) private readonly invitations: InvitationsStore,
-    @Inject(AcceptanceService) private readonly acceptance: AcceptanceService,
-    @Inject(Fronts) private readonly fronts: Fronts,
-    @Inject(InvitedAccounts) private readonly accounts: InvitedAccounts,
-    @Inject(WorkspaceChoices) private readonly workspaces: WorkspaceChoices,
+    private readonly config: Config,
+    private readonly invitations: InvitationsStore,
+    private readonly acceptance: AcceptanceService,
+    private readonly fronts: Fronts,
+    private readonly accounts: InvitedAccounts,
+    private readonly workspaces: WorkspaceChoices,
   ) {}
 
   async show(front: Front, token: string): Promise<void> {

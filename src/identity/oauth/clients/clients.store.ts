@@ -1,4 +1,4 @@
-import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
+import { Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { AdapterPayload } from 'oidc-provider';
 import { Database } from '../../../platform/database/database.js';
@@ -17,8 +17,8 @@ interface ClientRow {
 @Injectable()
 export class ClientsStore implements OnModuleInit {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Maintenance) private readonly maintenance: Maintenance,
+    private readonly database: Database,
+    private readonly maintenance: Maintenance,
   ) {}
 
   onModuleInit(): void {

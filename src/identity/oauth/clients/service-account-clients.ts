@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { AdapterPayload } from 'oidc-provider';
 import { validate as isUuid } from 'uuid';
 import { Credentials } from '../../../platform/access/access.js';
@@ -18,8 +18,8 @@ export class ServiceAccountClients {
   private readonly keys = new WeakMap<object, string>();
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Credentials) private readonly credentials: Credentials,
+    private readonly database: Database,
+    private readonly credentials: Credentials,
   ) {}
 
   async find(id: string): Promise<AdapterPayload | undefined> {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { ActionCatalog } from '../../../platform/actions/action-catalog.js';
 import { type ConsentChoice, consentPage, type ShownLevel } from '../pages/consent-page.js';
 import type { Step } from '../pages/interaction.controller.js';
@@ -15,9 +15,9 @@ const FIRST_CHOICE: ConsentChoice = { level: 'all', reach: 'all', workspaceIds: 
 @Injectable()
 export class ConsentPages {
   constructor(
-    @Inject(ConsentService) private readonly consent: ConsentService,
-    @Inject(OAuthResources) private readonly resources: OAuthResources,
-    @Inject(ActionCatalog) private readonly catalog: ActionCatalog,
+    private readonly consent: ConsentService,
+    private readonly resources: OAuthResources,
+    private readonly catalog: ActionCatalog,
   ) {}
 
   async show(

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Provider } from 'oidc-provider';
 import type { Actor } from '../../../platform/access/actor.js';
 import { Audit } from '../../../platform/audit/audit.js';
@@ -22,13 +22,13 @@ export class IncompleteChoice extends Error {}
 @Injectable()
 export class ConsentService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(GrantsStore) private readonly grants: GrantsStore,
-    @Inject(ClientsStore) private readonly clients: ClientsStore,
-    @Inject(OrganizationsStore) private readonly organizations: OrganizationsStore,
-    @Inject(SignIns) private readonly signIns: SignIns,
-    @Inject(WorkspaceChoices) private readonly workspaces: WorkspaceChoices,
-    @Inject(Audit) private readonly audit: Audit,
+    private readonly database: Database,
+    private readonly grants: GrantsStore,
+    private readonly clients: ClientsStore,
+    private readonly organizations: OrganizationsStore,
+    private readonly signIns: SignIns,
+    private readonly workspaces: WorkspaceChoices,
+    private readonly audit: Audit,
   ) {}
 
   /** The person whom a browser session is of, by the sign-in it stands on. */

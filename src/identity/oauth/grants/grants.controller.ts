@@ -1,4 +1,4 @@
-import { Controller, Delete, Get, Inject } from '@nestjs/common';
+import { Controller, Delete, Get } from '@nestjs/common';
 import { Caller } from '../../../platform/access/access.js';
 import type { Actor } from '../../../platform/access/actor.js';
 import { Input } from '../../../platform/http/input.js';
@@ -8,7 +8,7 @@ import { GrantsService } from './grants.service.js';
 
 @Controller()
 export class GrantsController {
-  constructor(@Inject(GrantsService) private readonly grants: GrantsService) {}
+  constructor(private readonly grants: GrantsService) {}
 
   @Serves(GrantsService, 'list')
   @Get('/api/oauth/grants')

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../../platform/access/actor.js';
 import { requireScope } from '../../../platform/access/policy.js';
 import { Action } from '../../../platform/actions/action.js';
@@ -16,9 +16,9 @@ import { GrantsStore } from './grants.store.js';
 @Injectable()
 export class GrantsService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(GrantsStore) private readonly grants: GrantsStore,
-    @Inject(Audit) private readonly audit: Audit,
+    private readonly database: Database,
+    private readonly grants: GrantsStore,
+    private readonly audit: Audit,
   ) {}
 
   @Action({

@@ -1,4 +1,4 @@
-import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
+import { Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { AdapterPayload } from 'oidc-provider';
 import { Database, type UnitOfWork } from '../../../platform/database/database.js';
@@ -18,8 +18,8 @@ export type GrantDetails = Pick<GrantRow, 'client_name' | 'redirect_host' | 'sco
 @Injectable()
 export class GrantsStore implements OnModuleInit {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Maintenance) private readonly maintenance: Maintenance,
+    private readonly database: Database,
+    private readonly maintenance: Maintenance,
   ) {}
 
   onModuleInit(): void {

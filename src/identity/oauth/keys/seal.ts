@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { TokenKey } from '../../sessions/token-key.js';
 
 const IV_BYTES = 12;
@@ -11,7 +11,7 @@ const TAG_BYTES = 16;
  */
 @Injectable()
 export class OAuthSeal {
-  constructor(@Inject(TokenKey) private readonly tokenKey: TokenKey) {}
+  constructor(private readonly tokenKey: TokenKey) {}
 
   close(place: string, content: unknown): Buffer {
     const iv = randomBytes(IV_BYTES);

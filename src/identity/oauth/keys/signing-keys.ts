@@ -1,4 +1,4 @@
-import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
+import { Injectable, OnModuleInit } from '@nestjs/common';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
 import { sql } from 'kysely';
 import { Database, type UnitOfWork } from '../../../platform/database/database.js';
@@ -34,11 +34,11 @@ export class SigningKeys implements OnModuleInit {
   private loadedAt = 0;
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(OAuthSeal) private readonly seal: OAuthSeal,
-    @Inject(Signals) private readonly signals: Signals,
-    @Inject(Maintenance) private readonly maintenance: Maintenance,
-    @Inject(Log) private readonly log: Log,
+    private readonly database: Database,
+    private readonly seal: OAuthSeal,
+    private readonly signals: Signals,
+    private readonly maintenance: Maintenance,
+    private readonly log: Log,
   ) {}
 
   onModuleInit(): void {

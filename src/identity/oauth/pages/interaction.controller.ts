@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { Controller, Get, Inject, Post, Req, Res } from '@nestjs/common';
+import { Controller, Get, Post, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { errors, type Provider } from 'oidc-provider';
@@ -26,10 +26,10 @@ const PAGE = `${INTERACTION_ROUTE}/:uid`;
 @Controller()
 export class InteractionController {
   constructor(
-    @Inject(OAuthProvider) private readonly provider: OAuthProvider,
-    @Inject(OAuthSeal) private readonly seal: OAuthSeal,
-    @Inject(LoginPages) private readonly login: LoginPages,
-    @Inject(ConsentPages) private readonly consent: ConsentPages,
+    private readonly provider: OAuthProvider,
+    private readonly seal: OAuthSeal,
+    private readonly login: LoginPages,
+    private readonly consent: ConsentPages,
   ) {}
 
   @Get(PAGE)

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { problemOf } from '../../../platform/http/problem.js';
 import { SignIns } from '../../auth/visits/sign-ins.js';
 import type { Step } from './interaction.controller.js';
@@ -10,7 +10,7 @@ const MOST_CHARACTERS = 256;
 /** The step in which a person signs in. */
 @Injectable()
 export class LoginPages {
-  constructor(@Inject(SignIns) private readonly signIns: SignIns) {}
+  constructor(private readonly signIns: SignIns) {}
 
   async show(interaction: Interaction): Promise<Step> {
     return { page: await this.pageOf(interaction, interaction.loginHint) };

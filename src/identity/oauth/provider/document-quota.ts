@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { TooManyRequests } from '../../../platform/http/problem.js';
 import { requestOrigin } from '../../../platform/http/request-origin.js';
 import { Quotas } from '../../auth/protection/quotas.js';
@@ -8,7 +8,7 @@ const MOST_AN_HOUR = 200;
 /** How many metadata documents one address may have fetched: each is a request of ours to wherever it says. */
 @Injectable()
 export class DocumentQuota {
-  constructor(@Inject(Quotas) private readonly quotas: Quotas) {}
+  constructor(private readonly quotas: Quotas) {}
 
   async admit(): Promise<boolean> {
     try {

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Provider } from 'oidc-provider';
 import { GuardedFetch } from '#libs/guarded-fetch/index.js';
 import { Config } from '../../../platform/config/config.js';
@@ -27,17 +27,17 @@ export class OAuthProvider {
   private built: { ring: KeyRing; provider: Provider } | undefined;
 
   constructor(
-    @Inject(Config) private readonly config: Config,
-    @Inject(OAuthResources) private readonly resources: OAuthResources,
-    @Inject(SigningKeys) private readonly keys: SigningKeys,
-    @Inject(OAuthSeal) private readonly seal: OAuthSeal,
-    @Inject(OAuthAdapters) private readonly adapters: OAuthAdapters,
-    @Inject(DevicePollsStore) private readonly devicePolls: DevicePollsStore,
-    @Inject(ServiceAccountClients) private readonly serviceAccounts: ServiceAccountClients,
-    @Inject(SignIns) private readonly signIns: SignIns,
-    @Inject(DocumentQuota) private readonly documents: DocumentQuota,
-    @Inject(GuardedFetch) private readonly outgoing: GuardedFetch,
-    @Inject(Log) private readonly log: Log,
+    private readonly config: Config,
+    private readonly resources: OAuthResources,
+    private readonly keys: SigningKeys,
+    private readonly seal: OAuthSeal,
+    private readonly adapters: OAuthAdapters,
+    private readonly devicePolls: DevicePollsStore,
+    private readonly serviceAccounts: ServiceAccountClients,
+    private readonly signIns: SignIns,
+    private readonly documents: DocumentQuota,
+    private readonly outgoing: GuardedFetch,
+    private readonly log: Log,
   ) {}
 
   async current(): Promise<Provider> {

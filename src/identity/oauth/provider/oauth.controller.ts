@@ -1,4 +1,4 @@
-import { All, Controller, Inject, Req, Res } from '@nestjs/common';
+import { All, Controller, Req, Res } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -23,11 +23,11 @@ const TAKES_TOKEN: string[] = [OAUTH_ROUTES.introspection, OAUTH_ROUTES.revocati
 @Controller()
 export class OAuthController {
   constructor(
-    @Inject(OAuthProvider) private readonly provider: OAuthProvider,
-    @Inject(OAuthTokens) private readonly tokens: OAuthTokens,
-    @Inject(TokenHandles) private readonly handles: TokenHandles,
-    @Inject(Quotas) private readonly quotas: Quotas,
-    @Inject(Config) private readonly config: Config,
+    private readonly provider: OAuthProvider,
+    private readonly tokens: OAuthTokens,
+    private readonly handles: TokenHandles,
+    private readonly quotas: Quotas,
+    private readonly config: Config,
   ) {}
 
   @RouteConfig(RAW_BODY)

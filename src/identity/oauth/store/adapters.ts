@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Adapter } from 'oidc-provider';
 import { ClientsStore } from '../clients/clients.store.js';
 import { ServiceAccountClients } from '../clients/service-account-clients.js';
@@ -14,11 +14,11 @@ import { StructuredTokenAdapter } from './structured-token-adapter.js';
 @Injectable()
 export class OAuthAdapters {
   constructor(
-    @Inject(ClientsStore) private readonly clients: ClientsStore,
-    @Inject(ServiceAccountClients) private readonly serviceAccounts: ServiceAccountClients,
-    @Inject(GrantsStore) private readonly grants: GrantsStore,
-    @Inject(ArtifactsStore) private readonly artifacts: ArtifactsStore,
-    @Inject(TokenHandles) private readonly handles: TokenHandles,
+    private readonly clients: ClientsStore,
+    private readonly serviceAccounts: ServiceAccountClients,
+    private readonly grants: GrantsStore,
+    private readonly artifacts: ArtifactsStore,
+    private readonly handles: TokenHandles,
   ) {}
 
   readonly of = (model: string): Adapter => {

@@ -1,4 +1,4 @@
-import { Inject, Injectable, OnModuleInit } from '@nestjs/common';
+import { Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { AdapterPayload } from 'oidc-provider';
 import { Database } from '../../../platform/database/database.js';
@@ -31,9 +31,9 @@ export interface StoredArtifact {
 @Injectable()
 export class ArtifactsStore implements OnModuleInit {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(OAuthSeal) private readonly seal: OAuthSeal,
-    @Inject(Maintenance) private readonly maintenance: Maintenance,
+    private readonly database: Database,
+    private readonly seal: OAuthSeal,
+    private readonly maintenance: Maintenance,
   ) {}
 
   onModuleInit(): void {

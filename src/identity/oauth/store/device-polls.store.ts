@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database } from '../../../platform/database/database.js';
 import { hashSecret } from '../../secrets.js';
@@ -11,7 +11,7 @@ const SLOWER_BY_SECONDS = 5;
 /** Keeps how often devices ask whether they were let in, for all processes and by the clock of the database. */
 @Injectable()
 export class DevicePollsStore {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** Writes a poll down; false where it came too soon after the one before, and the next is to leave more time. */
   async poll(deviceCode: string): Promise<boolean> {

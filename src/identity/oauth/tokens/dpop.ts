@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { calculateJwkThumbprint, EmbeddedJWK, errors, type JWTVerifyResult, jwtVerify } from 'jose';
 import { ArtifactsStore } from '../store/artifacts.store.js';
 
@@ -18,7 +18,7 @@ export interface ProvenRequest {
 /** Checks that whoever sends a token holds the key that it is bound to (RFC 9449 section 4.3). */
 @Injectable()
 export class DpopProofs {
-  constructor(@Inject(ArtifactsStore) private readonly artifacts: ArtifactsStore) {}
+  constructor(private readonly artifacts: ArtifactsStore) {}
 
   /** Each proof counts once, in whatever process. */
   async holds(token: string, thumbprint: string, request: ProvenRequest): Promise<boolean> {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { errors, jwtVerify } from 'jose';
 import { validate as isUuid } from 'uuid';
@@ -19,10 +19,10 @@ export class OAuthTokens {
   private readonly verified = new VerifiedTokens();
 
   constructor(
-    @Inject(OAuthResources) private readonly resources: OAuthResources,
-    @Inject(SigningKeys) private readonly keys: SigningKeys,
-    @Inject(DpopProofs) private readonly proofs: DpopProofs,
-    @Inject(TokenOwners) private readonly owners: TokenOwners,
+    private readonly resources: OAuthResources,
+    private readonly keys: SigningKeys,
+    private readonly proofs: DpopProofs,
+    private readonly owners: TokenOwners,
   ) {}
 
   /**

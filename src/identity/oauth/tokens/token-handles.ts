@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { AdapterPayload } from 'oidc-provider';
 import { OAuthSeal } from '../keys/seal.js';
 import { ArtifactsStore } from '../store/artifacts.store.js';
@@ -15,8 +15,8 @@ export const REVOKED = 'RevokedToken';
 @Injectable()
 export class TokenHandles {
   constructor(
-    @Inject(OAuthSeal) private readonly seal: OAuthSeal,
-    @Inject(ArtifactsStore) private readonly artifacts: ArtifactsStore,
+    private readonly seal: OAuthSeal,
+    private readonly artifacts: ArtifactsStore,
   ) {}
 
   wrap(claims: AccessTokenClaims): string {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Actor } from '../../../platform/access/actor.js';
 import { SharedLookups } from '../../../platform/access/shared-lookups.js';
@@ -31,7 +31,7 @@ interface KeyOwnerRow {
 export class TokenOwners {
   private readonly lookups = new SharedLookups<Actor | undefined>();
 
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   find(claims: AccessTokenClaims): Promise<Actor | undefined> {
     return this.lookups.get(claims.jti, () => this.look(claims));

@@ -1,7 +1,7 @@
 import { chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { findPackageJSON } from 'node:module';
 import path from 'node:path';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Config } from '../../config/config.js';
 import { Log } from '../../log/log.js';
 import type { ActionCaller } from '../action-caller.js';
@@ -35,11 +35,11 @@ export class ActionSockets {
   private command: Promise<string> | undefined;
 
   constructor(
-    @Inject(ActionCatalog) private readonly catalog: ActionCatalog,
-    @Inject(ActionListing) private readonly listing: ActionListing,
-    @Inject(ActionRunner) private readonly runner: ActionRunner,
-    @Inject(Config) private readonly config: Config,
-    @Inject(Log) private readonly log: Log,
+    private readonly catalog: ActionCatalog,
+    private readonly listing: ActionListing,
+    private readonly runner: ActionRunner,
+    private readonly config: Config,
+    private readonly log: Log,
   ) {}
 
   /** Listens for `caller`; `owner` is the account that connects, where it is not the service's own. */

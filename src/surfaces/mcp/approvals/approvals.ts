@@ -1,5 +1,5 @@
 import { type InputRequest, inputRequired } from '@modelcontextprotocol/server';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import {
   type Approval,
   ApprovalRequests,
@@ -32,10 +32,10 @@ const LIFE_SECONDS = 15 * 60;
 @Injectable()
 export class Approvals {
   constructor(
-    @Inject(ApprovalRequests) private readonly requests: ApprovalRequests,
-    @Inject(ClientNames) private readonly names: ClientNames,
-    @Inject(ApprovalWording) private readonly wording: ApprovalWording,
-    @Inject(Config) private readonly config: Config,
+    private readonly requests: ApprovalRequests,
+    private readonly names: ClientNames,
+    private readonly wording: ApprovalWording,
+    private readonly config: Config,
   ) {}
 
   /** Undefined once the person has allowed exactly this, and for this one time; else what the client is told or asked. */

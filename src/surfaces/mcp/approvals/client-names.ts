@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Actor } from '../../../platform/access/actor.js';
 import { Database } from '../../../platform/database/database.js';
@@ -8,7 +8,7 @@ const MOST = 80;
 /** What to call a client in front of a person: by what was let in, and by what it says of itself. */
 @Injectable()
 export class ClientNames {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   async of({ credential }: Actor, says: string | undefined): Promise<string> {
     const known = await this.known(credential);

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Database } from '../../../platform/database/database.js';
 import { Signals } from '../../../platform/signals/signals.js';
 
@@ -7,8 +7,8 @@ import { Signals } from '../../../platform/signals/signals.js';
 @Injectable()
 export class Cancellations {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Signals) private readonly signals: Signals,
+    private readonly database: Database,
+    private readonly signals: Signals,
   ) {}
 
   /** Aborted when the client of the session takes the request back; nothing without a session, or after `forget`. */

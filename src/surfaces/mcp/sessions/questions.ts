@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { JSONRPCResponse } from '@modelcontextprotocol/server';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { validate as isUuid } from 'uuid';
 import { Database } from '../../../platform/database/database.js';
@@ -23,8 +23,8 @@ export interface Question {
 @Injectable()
 export class Questions {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Signals) private readonly signals: Signals,
+    private readonly database: Database,
+    private readonly signals: Signals,
   ) {}
 
   /** Writes down that the client of the session is asked something, under an id that nobody else has. */

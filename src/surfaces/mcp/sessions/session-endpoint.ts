@@ -9,7 +9,7 @@ import {
   type JSONRPCResponse,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { EventStreams } from '../../../platform/http/event-streams.js';
 import { BadRequest, Problem } from '../../../platform/http/problem.js';
@@ -40,13 +40,13 @@ const MOST_NAME = 200;
 @Injectable()
 export class SessionEndpoint {
   constructor(
-    @Inject(McpServers) private readonly servers: McpServers,
-    @Inject(McpSessionsStore) private readonly sessions: McpSessionsStore,
-    @Inject(SessionStream) private readonly stream: SessionStream,
-    @Inject(Questions) private readonly questions: Questions,
-    @Inject(Cancellations) private readonly cancellations: Cancellations,
-    @Inject(EventStreams) private readonly streams: EventStreams,
-    @Inject(Log) private readonly log: Log,
+    private readonly servers: McpServers,
+    private readonly sessions: McpSessionsStore,
+    private readonly stream: SessionStream,
+    private readonly questions: Questions,
+    private readonly cancellations: Cancellations,
+    private readonly streams: EventStreams,
+    private readonly log: Log,
   ) {}
 
   async answer(call: McpCall, http: Http): Promise<void> {

@@ -20,12 +20,12 @@ import { type McpSession, McpSessionsStore, sessionTopic } from './sessions.stor
 @Injectable()
 export class SessionStream {
   constructor(
-    @Inject(McpSessionsStore) private readonly sessions: McpSessionsStore,
-    @Inject(ResourceWatch) private readonly watch: ResourceWatch,
-    @Inject(ListsWatch) private readonly lists: ListsWatch,
-    @Inject(CredentialWatch) private readonly credentials: CredentialWatch,
-    @Inject(Signals) private readonly signals: Signals,
-    @Inject(EventStreams) private readonly streams: EventStreams,
+    private readonly sessions: McpSessionsStore,
+    private readonly watch: ResourceWatch,
+    private readonly lists: ListsWatch,
+    private readonly credentials: CredentialWatch,
+    private readonly signals: Signals,
+    private readonly streams: EventStreams,
     @Inject(MCP_EXTENSION) private readonly extension: McpExtension,
   ) {}
 

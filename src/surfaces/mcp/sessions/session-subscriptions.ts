@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../../platform/access/actor.js';
 import { Conflict, Invalid } from '../../../platform/http/problem.js';
 import { ResourceWatch } from '../watch/resource-watch.js';
@@ -11,8 +11,8 @@ export const MOST_SUBSCRIPTIONS = 100;
 @Injectable()
 export class SessionSubscriptions {
   constructor(
-    @Inject(McpSessionsStore) private readonly sessions: McpSessionsStore,
-    @Inject(ResourceWatch) private readonly watch: ResourceWatch,
+    private readonly sessions: McpSessionsStore,
+    private readonly watch: ResourceWatch,
   ) {}
 
   /** Throws NotFound for what the caller does not see. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ClientCapabilities } from '@modelcontextprotocol/server';
-import { Inject, Injectable, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
+import { Injectable, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import { validate as isUuid } from 'uuid';
 import { Database } from '../../../platform/database/database.js';
@@ -56,9 +56,9 @@ export class McpSessionsStore implements OnModuleInit, OnApplicationBootstrap {
   private readonly known = new Map<string, { session: McpSession; until: number }>();
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Signals) private readonly signals: Signals,
-    @Inject(Maintenance) private readonly maintenance: Maintenance,
+    private readonly database: Database,
+    private readonly signals: Signals,
+    private readonly maintenance: Maintenance,
   ) {}
 
   onModuleInit(): void {

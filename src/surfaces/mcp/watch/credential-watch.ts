@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Credentials } from '../../../platform/access/access.js';
 import type { Actor } from '../../../platform/access/actor.js';
 import { atExpiry } from '../../../platform/http/while-allowed.js';
@@ -8,8 +8,8 @@ import { Signals } from '../../../platform/signals/signals.js';
 @Injectable()
 export class CredentialWatch {
   constructor(
-    @Inject(Credentials) private readonly credentials: Credentials,
-    @Inject(Signals) private readonly signals: Signals,
+    private readonly credentials: Credentials,
+    private readonly signals: Signals,
   ) {}
 
   /** Calls `lost` once the credential is revoked or has run out, at once where it is already; returns what ends that. */

@@ -27,13 +27,13 @@ export class Listening implements BeforeApplicationShutdown {
   private readonly open = new Set<McpHttpHandler>();
 
   constructor(
-    @Inject(McpServers) private readonly servers: McpServers,
-    @Inject(ResourceWatch) private readonly watch: ResourceWatch,
-    @Inject(ListsWatch) private readonly lists: ListsWatch,
-    @Inject(CredentialWatch) private readonly credentials: CredentialWatch,
+    private readonly servers: McpServers,
+    private readonly watch: ResourceWatch,
+    private readonly lists: ListsWatch,
+    private readonly credentials: CredentialWatch,
     @Inject(MCP_EXTENSION) private readonly extension: McpExtension,
-    @Inject(EventStreams) private readonly streams: EventStreams,
-    @Inject(Log) private readonly log: Log,
+    private readonly streams: EventStreams,
+    private readonly log: Log,
   ) {}
 
   /** Answers a request to listen. Of the addresses that it names, those count that the caller may read. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../../platform/access/actor.js';
 import { Signals } from '../../../platform/signals/signals.js';
 import { WakeUp } from '../../../platform/signals/wake-up.js';
@@ -24,8 +24,8 @@ interface Watch extends Pick<Watching, 'signal' | 'notice'> {
 @Injectable()
 export class ListsWatch {
   constructor(
-    @Inject(ChangesService) private readonly changes: ChangesService,
-    @Inject(Signals) private readonly signals: Signals,
+    private readonly changes: ChangesService,
+    private readonly signals: Signals,
   ) {}
 
   /**

@@ -17,8 +17,8 @@ export type Positions = Map<string, number>;
 @Injectable()
 export class ResourceWatch {
   constructor(
-    @Inject(ChangesService) private readonly changes: ChangesService,
-    @Inject(RunsService) private readonly runs: RunsService,
+    private readonly changes: ChangesService,
+    private readonly runs: RunsService,
     @Inject(MCP_EXTENSION) private readonly extension: McpExtension,
   ) {}
 

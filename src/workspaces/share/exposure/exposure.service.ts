@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { OrganizationsStore } from '../../../identity/index.js';
 import type { Actor } from '../../../platform/access/actor.js';
 import { organizationRoleAllows } from '../../../platform/access/policy.js';
@@ -11,8 +11,8 @@ import { Exposures } from './exposures.js';
 @Injectable()
 export class ExposureService {
   constructor(
-    @Inject(OrganizationsStore) private readonly organizations: OrganizationsStore,
-    @Inject(Exposures) private readonly exposures: Exposures,
+    private readonly organizations: OrganizationsStore,
+    private readonly exposures: Exposures,
   ) {}
 
   @Action({

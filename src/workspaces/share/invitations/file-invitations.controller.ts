@@ -1,4 +1,4 @@
-import { Controller, Delete, Get, Inject, Post, Put, Req, Res } from '@nestjs/common';
+import { Controller, Delete, Get, Post, Put, Req, Res } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Caller, Public } from '../../../platform/access/access.js';
@@ -29,8 +29,8 @@ const OVER = { 404: 'No such invitation', 409: 'It was accepted already', 410: '
 @Controller()
 export class FileInvitationsController {
   constructor(
-    @Inject(FileInvitationsService) private readonly invitations: FileInvitationsService,
-    @Inject(InvitedFilesService) private readonly files: InvitedFilesService,
+    private readonly invitations: FileInvitationsService,
+    private readonly files: InvitedFilesService,
   ) {}
 
   @Serves(FileInvitationsService, 'list')

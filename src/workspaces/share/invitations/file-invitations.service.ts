@@ -1,5 +1,5 @@
 import { LockMode } from '@mikro-orm/core';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { normalizePath } from '#libs/workspace-fs/index.js';
 import { hashSecret, InvitedAccounts, randomSecret, User } from '../../../identity/index.js';
 import type { Actor } from '../../../platform/access/actor.js';
@@ -41,13 +41,13 @@ import { InvitationMail } from './invitation-mail.js';
 @Injectable()
 export class FileInvitationsService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(FileInvitationsStore) private readonly invitations: FileInvitationsStore,
-    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
-    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
-    @Inject(InvitedAccounts) private readonly accounts: InvitedAccounts,
-    @Inject(InvitationMail) private readonly mail: InvitationMail,
-    @Inject(Audit) private readonly audit: Audit,
+    private readonly database: Database,
+    private readonly invitations: FileInvitationsStore,
+    private readonly workspaces: WorkspacesStore,
+    private readonly folders: WorkspaceFolders,
+    private readonly accounts: InvitedAccounts,
+    private readonly mail: InvitationMail,
+    private readonly audit: Audit,
   ) {}
 
   @Action({

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { hashSecret, type Membership, type User } from '../../../identity/index.js';
 import type { Actor } from '../../../platform/access/actor.js';
@@ -43,7 +43,7 @@ export const noSuchInvitation = () => new NotFound('No such file invitation');
 /** Questions about file invitations. */
 @Injectable()
 export class FileInvitationsStore {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** In workspaces that the caller sees, oldest first, from after `after`. */
   list(

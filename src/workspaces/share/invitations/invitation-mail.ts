@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { MailAllowance } from '../../../identity/index.js';
 import type { Actor } from '../../../platform/access/actor.js';
 import { Config } from '../../../platform/config/config.js';
@@ -13,9 +13,9 @@ import type { FileInvitation } from './file-invitation.entity.js';
 @Injectable()
 export class InvitationMail {
   constructor(
-    @Inject(Mailer) private readonly mailer: Mailer,
-    @Inject(MailAllowance) private readonly allowance: MailAllowance,
-    @Inject(Config) private readonly config: Config,
+    private readonly mailer: Mailer,
+    private readonly allowance: MailAllowance,
+    private readonly config: Config,
   ) {}
 
   get isConfigured(): boolean {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type Entry, normalizePath, type OpenFile, type WorkspaceFs } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../../platform/access/actor.js';
 import { requireScope } from '../../../platform/access/policy.js';
@@ -22,9 +22,9 @@ const ABSENT = { 404: 'No such invitation or path' };
 @Injectable()
 export class InvitedFilesService {
   constructor(
-    @Inject(FileInvitationsStore) private readonly invitations: FileInvitationsStore,
-    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
-    @Inject(OutsideWrites) private readonly writes: OutsideWrites,
+    private readonly invitations: FileInvitationsStore,
+    private readonly folders: WorkspaceFolders,
+    private readonly writes: OutsideWrites,
   ) {}
 
   @Action({

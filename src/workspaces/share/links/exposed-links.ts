@@ -1,4 +1,4 @@
-import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
 import type { Actor } from '../../../platform/access/actor.js';
 import type { ExposedView } from '../exposure/exposure.dto.js';
 import { type ExposureQuery, type ExposureSource, Exposures } from '../exposure/exposures.js';
@@ -9,9 +9,9 @@ import { type AskedLinkRow, ShareLinksStore } from './share-links.store.js';
 @Injectable()
 export class ExposedLinks implements ExposureSource, OnModuleInit {
   constructor(
-    @Inject(ShareLinksStore) private readonly links: ShareLinksStore,
-    @Inject(LinkViews) private readonly views: LinkViews,
-    @Inject(Exposures) private readonly exposures: Exposures,
+    private readonly links: ShareLinksStore,
+    private readonly views: LinkViews,
+    private readonly exposures: Exposures,
   ) {}
 
   onModuleInit(): void {

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { TokenKey } from '../../../identity/index.js';
 
 const IV_BYTES = 12;
@@ -8,7 +8,7 @@ const TAG_BYTES = 16;
 /** Keeps tokens of links, and signs passes of visitors, with keys that follow from the installation's (HKDF, RFC 5869). */
 @Injectable()
 export class LinkSeal {
-  constructor(@Inject(TokenKey) private readonly key: TokenKey) {}
+  constructor(private readonly key: TokenKey) {}
 
   /** Encrypts (AES-256-GCM) a token for the one link it belongs to. */
   close(linkId: string, token: string): string {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../../platform/access/actor.js';
 import { roleAllows, scopeOf, type WorkspacePermission } from '../../../platform/access/policy.js';
 import { iso, isoOrNull } from '../../../platform/database/rows.js';
@@ -11,8 +11,8 @@ import { type AskedLinkRow, isStanding, type LinkRow, reachOf, roleAt } from './
 @Injectable()
 export class LinkViews {
   constructor(
-    @Inject(LinkSeal) private readonly sealing: LinkSeal,
-    @Inject(ShareOrigin) private readonly origin: ShareOrigin,
+    private readonly sealing: LinkSeal,
+    private readonly origin: ShareOrigin,
   ) {}
 
   seal(linkId: string, token: string): string {

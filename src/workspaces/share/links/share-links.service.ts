@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { normalizePath } from '#libs/workspace-fs/index.js';
 import { hashPassword, hashSecret, randomSecret } from '../../../identity/index.js';
 import type { Actor } from '../../../platform/access/actor.js';
@@ -35,12 +35,12 @@ const NO_DROP = 'Only a folder can take uploads';
 @Injectable()
 export class ShareLinksService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(ShareLinksStore) private readonly links: ShareLinksStore,
-    @Inject(WorkspacesStore) private readonly workspaces: WorkspacesStore,
-    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
-    @Inject(LinkViews) private readonly views: LinkViews,
-    @Inject(Audit) private readonly audit: Audit,
+    private readonly database: Database,
+    private readonly links: ShareLinksStore,
+    private readonly workspaces: WorkspacesStore,
+    private readonly folders: WorkspaceFolders,
+    private readonly views: LinkViews,
+    private readonly audit: Audit,
   ) {}
 
   @Action({

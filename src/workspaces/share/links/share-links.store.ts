@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Membership } from '../../../identity/index.js';
 import type { Actor } from '../../../platform/access/actor.js';
@@ -55,7 +55,7 @@ export const isManagedBy = (actorId: string) =>
 /** Questions about share links. */
 @Injectable()
 export class ShareLinksStore {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** One query, whatever the token: what is not a token takes as long as what is one no more. */
   findByTokenHash(hash: string): Promise<LinkRow | undefined> {

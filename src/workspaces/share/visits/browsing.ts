@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Entry, normalizePath, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { clientGone } from '../../../platform/http/client-gone.js';
@@ -29,9 +29,9 @@ const README = /^readme\.(md|markdown)$/i;
 @Injectable()
 export class Browsing {
   constructor(
-    @Inject(VisitsService) private readonly visits: VisitsService,
-    @Inject(Renderings) private readonly renderings: Renderings,
-    @Inject(FolderZips) private readonly zips: FolderZips,
+    private readonly visits: VisitsService,
+    private readonly renderings: Renderings,
+    private readonly zips: FolderZips,
   ) {}
 
   async show(visit: Visit, within: string, request: FastifyRequest, reply: FastifyReply): Promise<void> {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Quotas } from '../../../identity/index.js';
@@ -22,10 +22,10 @@ export class Dropping {
   private readonly names = new UploadNames();
 
   constructor(
-    @Inject(VisitsService) private readonly visits: VisitsService,
-    @Inject(Quotas) private readonly quotas: Quotas,
-    @Inject(OutsideWrites) private readonly writes: OutsideWrites,
-    @Inject(Config) private readonly config: Config,
+    private readonly visits: VisitsService,
+    private readonly quotas: Quotas,
+    private readonly writes: OutsideWrites,
+    private readonly config: Config,
   ) {}
 
   async show(visit: Visit, { method }: FastifyRequest, reply: FastifyReply): Promise<void> {

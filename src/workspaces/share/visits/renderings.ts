@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { task, Workers } from '../../../platform/workers/workers.js';
 import { showingOf } from '../pages/media.js';
 import type { Beside } from '../pages/relative-links.js';
@@ -14,7 +14,7 @@ const SHEET = task(PAGES, 'sheet');
 /** Texts as what they mean, made away from the event loop. Undefined for what is shown as it is written. */
 @Injectable()
 export class Renderings {
-  constructor(@Inject(Workers) private readonly workers: Workers) {}
+  constructor(private readonly workers: Workers) {}
 
   async of(text: string, name: string, beside: Beside): Promise<Rendered | undefined> {
     const showing = showingOf(name);

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../../../platform/config/config.js';
 import { Conflict } from '../../../platform/http/problem.js';
@@ -18,7 +18,7 @@ const PAGES = /^\/s\//;
 export class ShareOrigin {
   private readonly address: URL | undefined;
 
-  constructor(@Inject(Config) config: Config) {
+  constructor(config: Config) {
     this.address = shareAddressOf(config.baseUrl);
   }
 

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LinkSeal } from '../links/link-seal.js';
 import type { LinkRow } from '../links/share-links.store.js';
@@ -12,8 +12,8 @@ const COOKIE = 'share_pass';
 @Injectable()
 export class VisitorPass {
   constructor(
-    @Inject(LinkSeal) private readonly seal: LinkSeal,
-    @Inject(ShareOrigin) private readonly origin: ShareOrigin,
+    private readonly seal: LinkSeal,
+    private readonly origin: ShareOrigin,
   ) {}
 
   give(reply: FastifyReply, link: LinkRow, home: string): void {

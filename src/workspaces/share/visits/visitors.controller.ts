@@ -1,4 +1,4 @@
-import { Controller, Get, Inject, Post, Req, Res } from '@nestjs/common';
+import { Controller, Get, Post, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../../../platform/access/access.js';
@@ -21,10 +21,10 @@ const WRONG = 'That is not the password of this link.';
 @Controller()
 export class VisitorsController {
   constructor(
-    @Inject(VisitsService) private readonly visits: VisitsService,
-    @Inject(Browsing) private readonly browsing: Browsing,
-    @Inject(Dropping) private readonly dropping: Dropping,
-    @Inject(VisitorPass) private readonly pass: VisitorPass,
+    private readonly visits: VisitsService,
+    private readonly browsing: Browsing,
+    private readonly dropping: Dropping,
+    private readonly pass: VisitorPass,
   ) {}
 
   @Get(['/s/:token', '/s/:token/path/*'])

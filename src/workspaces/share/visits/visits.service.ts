@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { hashSecret, LoginProtection, passwordMatches } from '../../../identity/index.js';
 import { Gone, NotFound } from '../../../platform/http/problem.js';
@@ -15,10 +15,10 @@ export class Locked extends Error {}
 @Injectable()
 export class VisitsService {
   constructor(
-    @Inject(ShareLinksStore) private readonly links: ShareLinksStore,
-    @Inject(WorkspaceFolders) private readonly folders: WorkspaceFolders,
-    @Inject(VisitorPass) private readonly pass: VisitorPass,
-    @Inject(LoginProtection) private readonly protection: LoginProtection,
+    private readonly links: ShareLinksStore,
+    private readonly folders: WorkspaceFolders,
+    private readonly pass: VisitorPass,
+    private readonly protection: LoginProtection,
   ) {}
 
   /** Throws NotFound, Gone, or {@link Locked} where the password is yet to be entered. */

@@ -1,4 +1,4 @@
-import { Controller, Get, Inject, Param, Req, Res } from '@nestjs/common';
+import { Controller, Get, Param, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Fronts, InvitationRoutes } from '../../../../identity/index.js';
@@ -12,9 +12,9 @@ import { InvitedFilesPages } from './invited-files-pages.js';
 @Controller('file-invitations/:token')
 export class FileInvitationPagesController extends InvitationRoutes {
   constructor(
-    @Inject(Fronts) fronts: Fronts,
-    @Inject(InvitationPages) pages: InvitationPages,
-    @Inject(InvitedFilesPages) private readonly files: InvitedFilesPages,
+    fronts: Fronts,
+    pages: InvitationPages,
+    private readonly files: InvitedFilesPages,
   ) {
     super('file-invitations', fronts, pages);
   }

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import {
   acceptFrom,
   type Front,
@@ -28,12 +28,12 @@ import { InvitedFilesService } from '../invited-files.service.js';
 @Injectable()
 export class InvitationPages {
   constructor(
-    @Inject(Config) private readonly config: Config,
-    @Inject(Fronts) private readonly fronts: Fronts,
-    @Inject(InvitedAccounts) private readonly accounts: InvitedAccounts,
-    @Inject(FileInvitationsStore) private readonly store: FileInvitationsStore,
-    @Inject(FileInvitationsService) private readonly invitations: FileInvitationsService,
-    @Inject(InvitedFilesService) private readonly files: InvitedFilesService,
+    private readonly config: Config,
+    private readonly fronts: Fronts,
+    private readonly accounts: InvitedAccounts,
+    private readonly store: FileInvitationsStore,
+    private readonly invitations: FileInvitationsService,
+    private readonly files: InvitedFilesService,
   ) {}
 
   async show(front: Front, token: string): Promise<void> {

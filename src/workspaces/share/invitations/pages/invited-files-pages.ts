@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type Entry, normalizePath } from '#libs/workspace-fs/index.js';
 import type { Front } from '../../../../identity/index.js';
 import { sendOn } from '../../../../platform/pages/page.js';
@@ -18,8 +18,8 @@ const MAX_ENTRIES = 2000;
 @Injectable()
 export class InvitedFilesPages {
   constructor(
-    @Inject(FileInvitationsStore) private readonly store: FileInvitationsStore,
-    @Inject(InvitedFilesService) private readonly files: InvitedFilesService,
+    private readonly store: FileInvitationsStore,
+    private readonly files: InvitedFilesService,
   ) {}
 
   async show(front: Front, token: string): Promise<void> {
