@@ -4,8 +4,8 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { AppModule } from './app.module.js';
 import { Config } from './platform/config/config.js';
-import { describeApi } from './platform/http/openapi.js';
 import { createLog, NestLog } from './platform/log/log.js';
+import { describeApi } from './platform/openapi/openapi.js';
 
 /** The interface description of the service, made without a database: nothing is instantiated. */
 export async function apiDescription(): Promise<OpenAPIObject> {

@@ -7,8 +7,8 @@ import { isOperatorCommand, operate, operatorEnvironment, USAGE } from './operat
 import { Config } from './platform/config/config.js';
 import { mistypedSettings } from './platform/config/mistyped-settings.js';
 import { migrate } from './platform/database/migrate.js';
+import { requireRedis } from './platform/jobs/require-redis.js';
 import { createLog, type Log } from './platform/log/log.js';
-import { requireRedis } from './platform/queue/require-redis.js';
 import { createServer, createWorker } from './server.js';
 import { CannotStart, listenFailure, requireDataDir, sentenceFor } from './start-failure.js';
 import { welcome } from './welcome.js';

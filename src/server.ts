@@ -3,21 +3,21 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppModule, type ServiceParts } from './app.module.js';
+import { registerBodyParsers } from './platform/bodies/body-parsers.js';
 import { answerOtherMethods } from './platform/http/allowed-methods.js';
-import { registerBodyParsers } from './platform/http/body-parsers.js';
 import { closeConnectionsAtEnd, closeUnreadConnections } from './platform/http/connections.js';
-import { serveDocs } from './platform/http/docs-page.js';
-import { Idempotency } from './platform/http/idempotency.js';
-import { describeApi } from './platform/http/openapi.js';
 import { ProblemFilter } from './platform/http/problem.filter.js';
-import { RateLimits } from './platform/http/rate-limit.js';
 import { refuseIncompleteRequests, refuseOnSocket } from './platform/http/refused-requests.js';
 import { registerRequestLog, requestId } from './platform/http/request-log.js';
 import { registerSecurityHeaders } from './platform/http/security-headers.js';
 import { refuseSlowBodies } from './platform/http/slow-bodies.js';
+import { Idempotency } from './platform/idempotency/idempotency.js';
+import { RateLimits } from './platform/limits/rate-limit.js';
 import { NestLog } from './platform/log/log.js';
 import { registerHttpMetrics } from './platform/metrics/http-metrics.js';
 import { Metrics } from './platform/metrics/metrics.js';
+import { serveDocs } from './platform/openapi/docs-page.js';
+import { describeApi } from './platform/openapi/openapi.js';
 import { ShareOrigin } from './workspaces/index.js';
 
 /** The service as an HTTP application, initialised and not yet listening. */

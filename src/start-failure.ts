@@ -4,7 +4,7 @@ import { EmbeddedPostgresError } from '#libs/embedded-postgres/index.js';
 import type { Config } from './platform/config/config.js';
 import { InvalidSetting } from './platform/config/settings.js';
 import { DatabaseUnusable } from './platform/database/migrate.js';
-import { RedisUnusable } from './platform/queue/require-redis.js';
+import { RedisUnusable } from './platform/jobs/require-redis.js';
 
 /** The service cannot start as things are; the message says what to do. */
 export class CannotStart extends Error {}

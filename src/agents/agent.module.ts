@@ -1,6 +1,6 @@
 import { BeforeApplicationShutdown, Module } from '@nestjs/common';
 import { IdentityModule } from '../identity/index.js';
-import { EventStreams } from '../platform/http/event-streams.js';
+import { EventStreams } from '../platform/streams/event-streams.js';
 import { WorkspacesModule } from '../workspaces/index.js';
 import { AgentController } from './agent/agent.controller.js';
 import { AgentService } from './agent/agent.service.js';

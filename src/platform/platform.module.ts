@@ -8,14 +8,16 @@ import { DatabaseConnection } from './database/connection.js';
 import { DatabaseModule } from './database/database.module.js';
 import { PoolWatch } from './database/pool-watch.js';
 import { Events } from './events/events.js';
-import { HttpModule } from './http/http.module.js';
+import { IdempotencyModule } from './idempotency/idempotency.module.js';
+import { QueueModule } from './jobs/queue.module.js';
+import { LimitsModule } from './limits/limits.module.js';
 import { Log } from './log/log.js';
 import { MailModule } from './mail/mail.module.js';
 import { MaintenanceModule } from './maintenance/maintenance.module.js';
 import { MetricsModule } from './metrics/metrics.module.js';
-import { QueueModule } from './queue/queue.module.js';
-import { LiveProcesses } from './signals/live-processes.js';
-import { Signals } from './signals/signals.js';
+import { StreamsModule } from './streams/streams.module.js';
+import { LiveProcesses } from './topics/live-processes.js';
+import { Signals } from './topics/signals.js';
 import { Workers } from './workers/workers.js';
 
 /** What the process was started with. */
@@ -40,7 +42,9 @@ export class PlatformModule {
         QueueModule,
         MailModule,
         MaintenanceModule,
-        HttpModule,
+        LimitsModule,
+        IdempotencyModule,
+        StreamsModule,
         ActionsModule,
       ],
       providers: [

@@ -5,7 +5,7 @@ import { apiDescription } from '../../src/api-description.js';
 import type { Actor } from '../../src/platform/access/actor.js';
 import { ExecTokens } from '../../src/platform/actions/exec-tokens.js';
 import { Database } from '../../src/platform/database/database.js';
-import { IdempotencyLedger, type Standing } from '../../src/platform/http/idempotency-ledger.js';
+import { IdempotencyLedger, type Standing } from '../../src/platform/idempotency/idempotency-ledger.js';
 import { FakeSmtpServer } from '../fakes/smtp-server.js';
 import { type Answer, Client, type Json } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { apiDescription } from '../../src/api-description.js';
 import { FirstBoot } from '../../src/first-boot.js';
 import { Config } from '../../src/platform/config/config.js';
-import { SAMPLE_IDS } from '../../src/platform/http/sample-ids.js';
+import { SAMPLE_IDS } from '../../src/platform/dto/sample-ids.js';
 import { WELCOME_FILES } from '../../src/welcome-files.js';
 import { Client, type Json } from '../harness/client.js';
 import { TestService } from '../harness/service.js';

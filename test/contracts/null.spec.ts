@@ -4,7 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { apiDescription } from '../../src/api-description.js';
 import { ActionCatalog } from '../../src/platform/actions/action-catalog.js';
 import type { CatalogAction } from '../../src/platform/actions/catalog-action.js';
-import { fieldsOf } from '../../src/platform/http/field.js';
+import { fieldsOf } from '../../src/platform/dto/field.js';
 import { Toolbox } from '../../src/workspaces/index.js';
 import type { Json } from '../harness/client.js';
 import { sampleInput } from '../harness/sample-input.js';

@@ -12,7 +12,7 @@ import { ElicitRequestSchema, ResourceUpdatedNotificationSchema } from '@modelco
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Config } from '../../src/platform/config/config.js';
 import { createLog } from '../../src/platform/log/log.js';
-import { Signals } from '../../src/platform/signals/signals.js';
+import { Signals } from '../../src/platform/topics/signals.js';
 import { createServer } from '../../src/server.js';
 import { McpSessionsStore } from '../../src/surfaces/mcp/sessions/sessions.store.js';
 import { WorkspaceFolders } from '../../src/workspaces/index.js';

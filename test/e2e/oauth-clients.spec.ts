@@ -8,7 +8,7 @@ import { SigningKeys } from '../../src/identity/oauth/keys/signing-keys.js';
 import { ArtifactsStore } from '../../src/identity/oauth/store/artifacts.store.js';
 import { Config } from '../../src/platform/config/config.js';
 import { createLog } from '../../src/platform/log/log.js';
-import { Signals } from '../../src/platform/signals/signals.js';
+import { Signals } from '../../src/platform/topics/signals.js';
 import { createServer } from '../../src/server.js';
 import { DocumentServer } from '../fakes/document-server.js';
 import { Browser } from '../harness/browser.js';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Config } from '../../src/platform/config/config.js';
-import { RateLimitShare } from '../../src/platform/http/rate-limit-share.js';
-import { minuteOf } from '../../src/platform/http/rate-limit-window.js';
+import { RateLimitShare } from '../../src/platform/limits/rate-limit-share.js';
+import { minuteOf } from '../../src/platform/limits/rate-limit-window.js';
 import { createLog } from '../../src/platform/log/log.js';
 import { createServer } from '../../src/server.js';
 import { Client } from '../harness/client.js';

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Config } from '../../src/platform/config/config.js';
 import { createLog } from '../../src/platform/log/log.js';
-import { Signals } from '../../src/platform/signals/signals.js';
+import { Signals } from '../../src/platform/topics/signals.js';
 import { TestDatabase } from '../harness/database.js';
 
 describe('Signals of several processes', () => {

@@ -4,7 +4,7 @@ import type { ActingRun, Actor } from '../../platform/access/actor.js';
 import { requireScope } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
 import { Database, newId, type UnitOfWork } from '../../platform/database/database.js';
-import { Conflict, Invalid } from '../../platform/http/problem.js';
+import { Conflict, Invalid } from '../../platform/errors/problem.js';
 import { AttachmentsService } from '../attachments/attachments.service.js';
 import type { Chat } from '../chats/chat.entity.js';
 import { ChatsService } from '../chats/chats.service.js';

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
-import type { ServerEvent } from '../../platform/http/sse.js';
-import { whileAllowed } from '../../platform/http/while-allowed.js';
-import { Signals } from '../../platform/signals/signals.js';
+import type { ServerEvent } from '../../platform/streams/sse.js';
+import { whileAllowed } from '../../platform/streams/while-allowed.js';
+import { Signals } from '../../platform/topics/signals.js';
 import { ChatAccess } from '../chats/chat-access.js';
 import { ChatView } from '../chats/chats.dto.js';
 import { ChatsStore } from '../chats/chats.store.js';

@@ -1,7 +1,7 @@
-import type { ServerEvent } from '../../platform/http/sse.js';
-import type { TurnOf } from '../../platform/queue/fair-turns.js';
-import type { Signals } from '../../platform/signals/signals.js';
-import { WakeUp } from '../../platform/signals/wake-up.js';
+import type { TurnOf } from '../../platform/jobs/fair-turns.js';
+import type { ServerEvent } from '../../platform/streams/sse.js';
+import type { Signals } from '../../platform/topics/signals.js';
+import { WakeUp } from '../../platform/topics/wake-up.js';
 import { chatTopic } from '../chats/chat-topic.js';
 import type { ChatEventsStore, StreamedRun } from './chat-events.store.js';
 import type { RunEvents } from './run-events.js';

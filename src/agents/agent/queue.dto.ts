@@ -1,5 +1,5 @@
-import { Field } from '../../platform/http/field.js';
-import { PageInput, PageOf } from '../../platform/http/page.js';
+import { Field } from '../../platform/dto/field.js';
+import { PageInput, PageOf } from '../../platform/dto/page.js';
 import { DELIVERIES } from './agent.dto.js';
 
 export class ListQueue extends PageInput {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { SchemaReading } from '#libs/bounded-schema/index.js';
 import { TookTooLong } from '#libs/worker-pool/index.js';
-import { Invalid } from '../../platform/http/problem.js';
+import { Invalid } from '../../platform/errors/problem.js';
 import { task, Workers } from '../../platform/workers/workers.js';
 import type { RunFault } from './run.entity.js';
 

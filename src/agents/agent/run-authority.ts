@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Credentials } from '../../platform/access/access.js';
 import type { Row } from '../../platform/database/rows.js';
-import { problemOf } from '../../platform/http/problem.js';
+import { problemOf } from '../../platform/errors/problem.js';
 import { ChatsStore } from '../chats/chats.store.js';
 import type { Run } from './run.entity.js';
 

@@ -1,8 +1,8 @@
 import { Controller, Get, Post } from '@nestjs/common';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
-import { Input } from '../../platform/http/input.js';
-import { Serves } from '../../platform/http/serves.js';
+import { Input } from '../../platform/dto/input.js';
+import { Serves } from '../../platform/openapi/serves.js';
 import { ListRuns, RollbackRun, RunId, StopRuns } from './run-control.dto.js';
 import { RunControlService } from './run-control.service.js';
 import { RunRecordsService } from './run-records.service.js';

@@ -1,5 +1,5 @@
-import { Field } from '../../platform/http/field.js';
-import { PageInput, PageOf } from '../../platform/http/page.js';
+import { Field } from '../../platform/dto/field.js';
+import { PageInput, PageOf } from '../../platform/dto/page.js';
 import { FileChangeView, RevertedView } from '../../workspaces/index.js';
 import { RUN_STATUSES } from '../chats/chats.dto.js';
 import { TaskView } from '../tasks/tasks.dto.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
 import type { Row } from '../../platform/database/rows.js';
-import { Forbidden, Invalid, NotFound, unseenAs } from '../../platform/http/problem.js';
+import { Forbidden, Invalid, NotFound, unseenAs } from '../../platform/errors/problem.js';
 import { ChatsStore } from '../chats/chats.store.js';
 import { QueueStore } from './queue.store.js';
 import type { Run } from './run.entity.js';

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { ServerEvent } from '../../platform/http/sse.js';
-import type { TurnOf } from '../../platform/queue/fair-turns.js';
-import { Signals } from '../../platform/signals/signals.js';
-import { WakeUp } from '../../platform/signals/wake-up.js';
+import type { TurnOf } from '../../platform/jobs/fair-turns.js';
+import type { ServerEvent } from '../../platform/streams/sse.js';
+import { Signals } from '../../platform/topics/signals.js';
+import { WakeUp } from '../../platform/topics/wake-up.js';
 import { LAST_EVENTS } from './run-event.entity.js';
 import { RunEventPages } from './run-event-pages.js';
 import { runTopic } from './run-journal.js';

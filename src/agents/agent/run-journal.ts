@@ -4,7 +4,7 @@ import { enterModelCall, enterToolCall, freeReservation, hardStopOver } from '..
 import { revokeTokensOf } from '../../platform/actions/exec-tokens.js';
 import type { Database, UnitOfWork } from '../../platform/database/database.js';
 import { storable, storableText } from '../../platform/database/storable.js';
-import type { Signals } from '../../platform/signals/signals.js';
+import type { Signals } from '../../platform/topics/signals.js';
 import type { ToolResult } from '../../workspaces/index.js';
 import { chatTopic } from '../chats/chat-topic.js';
 import type { MessagePart } from '../chats/message.entity.js';

@@ -4,8 +4,8 @@ import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap } from '@
 import { Config } from '../../platform/config/config.js';
 import { QUERY_MS, withQueryDeadline } from '../../platform/database/deadline.js';
 import { Log, withLogContext } from '../../platform/log/log.js';
-import { LiveProcesses } from '../../platform/signals/live-processes.js';
-import { Signals } from '../../platform/signals/signals.js';
+import { LiveProcesses } from '../../platform/topics/live-processes.js';
+import { Signals } from '../../platform/topics/signals.js';
 import { RUNS_DUE } from './run-journal.js';
 import { RunLoop } from './run-loop.js';
 import { type Place, RunQueue, type TakenRun } from './run-queue.js';

@@ -5,7 +5,7 @@ import type { WorkspacePermission } from '../../platform/access/policy.js';
 import { ExecTokens } from '../../platform/actions/exec-tokens.js';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import type { Row } from '../../platform/database/rows.js';
-import { NotFound } from '../../platform/http/problem.js';
+import { NotFound } from '../../platform/errors/problem.js';
 import type { Approval } from '../approvals/approval.entity.js';
 import { type ChatStanding, requireInChat } from '../chats/chats.store.js';
 import type { Run } from './run.entity.js';

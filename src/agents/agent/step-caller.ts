@@ -3,7 +3,7 @@ import { costUsd, type StepRequest, type StepResult, streamStep } from '#libs/mo
 import { Budgets, type PlannedSpend } from '../../identity/index.js';
 import { Config } from '../../platform/config/config.js';
 import type { Row } from '../../platform/database/rows.js';
-import { Unavailable } from '../../platform/http/problem.js';
+import { Unavailable } from '../../platform/errors/problem.js';
 import type { ModelInput } from '../context/context-window.js';
 import { estimateUsd } from '../models/estimate.js';
 import { type CallableModel, ModelCatalog } from '../models/model-catalog.js';

@@ -4,8 +4,8 @@ import type { ActionCaller } from '../../platform/actions/action-caller.js';
 import { type ActionTool, AgentActions, type RunActions } from '../../platform/actions/agent-actions.js';
 import { inputSchemaOf } from '../../platform/actions/json-schema.js';
 import type { Row } from '../../platform/database/rows.js';
-import { assertValid, hydrate } from '../../platform/http/input.js';
-import { problemOf } from '../../platform/http/problem.js';
+import { assertValid, hydrate } from '../../platform/dto/input.js';
+import { problemOf } from '../../platform/errors/problem.js';
 import {
   BASH,
   FileAuthors,

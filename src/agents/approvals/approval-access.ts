@@ -7,7 +7,7 @@ import {
 } from '../../platform/access/policy.js';
 import { ActionCatalog } from '../../platform/actions/action-catalog.js';
 import type { Row } from '../../platform/database/rows.js';
-import { NotFound, unseenAs } from '../../platform/http/problem.js';
+import { NotFound, unseenAs } from '../../platform/errors/problem.js';
 import { WorkspacesStore } from '../../workspaces/index.js';
 import { ChatsStore } from '../chats/chats.store.js';
 import type { Approval } from './approval.entity.js';

@@ -5,7 +5,7 @@ import { SharedLookups } from '../../platform/access/shared-lookups.js';
 import type { Effect, Verdict } from '../../platform/actions/action.js';
 import { Audit } from '../../platform/audit/audit.js';
 import { Database } from '../../platform/database/database.js';
-import { Signals } from '../../platform/signals/signals.js';
+import { Signals } from '../../platform/topics/signals.js';
 import { DuplicateService } from '../../workspaces/index.js';
 import { PolicyWatch, policyTopic } from './policy-watch.js';
 

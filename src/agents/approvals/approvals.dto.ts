@@ -1,7 +1,7 @@
 import { WORKSPACE_ROLES } from '../../platform/access/policy.js';
 import { EFFECTS, VERDICTS, type Verdict } from '../../platform/actions/action.js';
-import { Field } from '../../platform/http/field.js';
-import { PageInput, PageOf } from '../../platform/http/page.js';
+import { Field } from '../../platform/dto/field.js';
+import { PageInput, PageOf } from '../../platform/dto/page.js';
 import { APPROVAL_SCOPES, APPROVAL_STATUSES, APPROVAL_SUBJECTS } from './approval.entity.js';
 import { EXPOSE_VERDICTS, type ExposeVerdict } from './approval-policies.js';
 

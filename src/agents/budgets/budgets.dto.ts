@@ -1,5 +1,5 @@
 import { BudgetFields } from '../../identity/index.js';
-import { Field } from '../../platform/http/field.js';
+import { Field } from '../../platform/dto/field.js';
 
 export class ReadWorkspaceBudget {
   @Field.id('The workspace')

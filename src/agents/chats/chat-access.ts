@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Credentials } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import type { Row } from '../../platform/database/rows.js';
-import { stillMay, type Watcher } from '../../platform/http/while-allowed.js';
+import { stillMay, type Watcher } from '../../platform/streams/while-allowed.js';
 import type { Chat } from './chat.entity.js';
 import { ChatsStore } from './chats.store.js';
 

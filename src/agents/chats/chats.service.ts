@@ -5,10 +5,10 @@ import { requireInWorkspace, requireScope, type WorkspacePermission } from '../.
 import { Action } from '../../platform/actions/action.js';
 import { Database, UnitOfWork } from '../../platform/database/database.js';
 import { iso } from '../../platform/database/rows.js';
-import { DeletedView } from '../../platform/http/deleted.view.js';
-import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/http/page.js';
-import { Conflict, Forbidden, Invalid } from '../../platform/http/problem.js';
-import { Signals } from '../../platform/signals/signals.js';
+import { DeletedView } from '../../platform/dto/deleted.view.js';
+import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/page.js';
+import { Conflict, Forbidden, Invalid } from '../../platform/errors/problem.js';
+import { Signals } from '../../platform/topics/signals.js';
 import { WorkspacesStore } from '../../workspaces/index.js';
 import { ModelsService } from '../models/models.service.js';
 import { SubagentsService } from '../subagents/subagents.service.js';

@@ -14,7 +14,7 @@ import {
 import { Subject } from '../../platform/actions/subject.js';
 import { Database } from '../../platform/database/database.js';
 import { iso, isoOrNull, type Row, type Tables } from '../../platform/database/rows.js';
-import { NotFound } from '../../platform/http/problem.js';
+import { NotFound } from '../../platform/errors/problem.js';
 import { isVisibleTo, type Workspace, type WorkspaceMember } from '../../workspaces/index.js';
 import type { Run } from '../agent/run.entity.js';
 import type { Chat } from './chat.entity.js';

@@ -2,9 +2,9 @@ import { Injectable, OnApplicationShutdown } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database, newId, type UnitOfWork } from '../../platform/database/database.js';
 import { Log } from '../../platform/log/log.js';
-import { LiveProcesses } from '../../platform/signals/live-processes.js';
-import { Signals } from '../../platform/signals/signals.js';
-import { WakeUp } from '../../platform/signals/wake-up.js';
+import { LiveProcesses } from '../../platform/topics/live-processes.js';
+import { Signals } from '../../platform/topics/signals.js';
+import { WakeUp } from '../../platform/topics/wake-up.js';
 
 /** Whose calls to which provider, and how many of everybody's it is given at once. */
 export interface SlotRequest {

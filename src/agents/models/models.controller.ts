@@ -1,8 +1,8 @@
 import { Controller, Get, Put } from '@nestjs/common';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
-import { Input } from '../../platform/http/input.js';
-import { Serves } from '../../platform/http/serves.js';
+import { Input } from '../../platform/dto/input.js';
+import { Serves } from '../../platform/openapi/serves.js';
 import { ListModels, ReadModelSettings, UpdateModelSettings } from './models.dto.js';
 import { ModelsService } from './models.service.js';
 

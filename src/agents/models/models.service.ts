@@ -5,7 +5,7 @@ import { requireScope } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
 import { Audit } from '../../platform/audit/audit.js';
 import { Database } from '../../platform/database/database.js';
-import { Invalid } from '../../platform/http/problem.js';
+import { Invalid } from '../../platform/errors/problem.js';
 import { ModelCatalog } from './model-catalog.js';
 import { ModelSettings } from './model-settings.js';
 import { ModelSettingsStore } from './model-settings.store.js';

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { Config } from '../../platform/config/config.js';
 import type { UnitOfWork } from '../../platform/database/database.js';
 import type { Row } from '../../platform/database/rows.js';
-import { Conflict, TooManyRequests } from '../../platform/http/problem.js';
+import { Conflict, TooManyRequests } from '../../platform/errors/problem.js';
 import type { Run } from '../agent/run.entity.js';
 import { holdRunsAbove } from './runs-above.js';
 

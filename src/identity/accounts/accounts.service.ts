@@ -4,7 +4,7 @@ import { requireScope } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import { iso, isoOrNull } from '../../platform/database/rows.js';
-import { Forbidden } from '../../platform/http/problem.js';
+import { Forbidden } from '../../platform/errors/problem.js';
 import { OrganizationsStore } from '../organizations/index.js';
 import { PrincipalView, UpdateAccount, UserView } from './accounts.dto.js';
 import { User } from './user.entity.js';

@@ -5,8 +5,8 @@ import { Action } from '../../platform/actions/action.js';
 import type { AuditRow } from '../../platform/audit/audit-entry.js';
 import { Database } from '../../platform/database/database.js';
 import { iso, Row } from '../../platform/database/rows.js';
-import { DEFAULT_LIMIT, decodeCursor, Page, pageOf } from '../../platform/http/page.js';
-import { Invalid } from '../../platform/http/problem.js';
+import { DEFAULT_LIMIT, decodeCursor, Page, pageOf } from '../../platform/dto/page.js';
+import { Invalid } from '../../platform/errors/problem.js';
 import { OrganizationsStore } from '../organizations/index.js';
 import { AuditEntryView, AuditPage, ListAudit } from './audit-log.dto.js';
 

@@ -1,4 +1,4 @@
-import { Field } from '../../platform/http/field.js';
+import { Field } from '../../platform/dto/field.js';
 import { EMAIL, PASSWORD, PERSON_NAME, UserView } from '../accounts/accounts.dto.js';
 
 export class Register {

@@ -2,7 +2,7 @@ import { LockMode } from '@mikro-orm/core';
 import { Injectable } from '@nestjs/common';
 import { Config } from '../../platform/config/config.js';
 import { Database, UnitOfWork } from '../../platform/database/database.js';
-import { Conflict, Forbidden, Unauthorized } from '../../platform/http/problem.js';
+import { Conflict, Forbidden, Unauthorized } from '../../platform/errors/problem.js';
 import { Installation } from '../accounts/installation.entity.js';
 import { hashPassword } from '../accounts/passwords.js';
 import { User } from '../accounts/user.entity.js';

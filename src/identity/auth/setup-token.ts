@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Database, UnitOfWork } from '../../platform/database/database.js';
-import { Forbidden } from '../../platform/http/problem.js';
+import { Forbidden } from '../../platform/errors/problem.js';
 import { Installation } from '../accounts/installation.entity.js';
 import { User } from '../accounts/user.entity.js';
 import { hashSecret } from '../secrets.js';

@@ -5,9 +5,9 @@ import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import { Log } from '../../platform/log/log.js';
 import { writeLetter } from '../../platform/mail/letter.js';
 import { Mailer } from '../../platform/mail/mailer.js';
-import { Drain } from '../../platform/signals/drain.js';
-import { Signals } from '../../platform/signals/signals.js';
 import { shortName } from '../../platform/text/plain-text.js';
+import { Drain } from '../../platform/topics/drain.js';
+import { Signals } from '../../platform/topics/signals.js';
 
 interface AlertRow {
   scope_id: string;

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { Audit } from '../../platform/audit/audit.js';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
-import { Conflict, Forbidden } from '../../platform/http/problem.js';
+import { Conflict, Forbidden } from '../../platform/errors/problem.js';
 import { InvitedAccounts } from '../accounts/invited-accounts.js';
 import { User } from '../accounts/user.entity.js';
 import { OrganizationMember, OrganizationsStore } from '../organizations/index.js';

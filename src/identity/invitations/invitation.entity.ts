@@ -1,7 +1,7 @@
 import { Entity, PrimaryKey, Property } from '@mikro-orm/decorators/legacy';
 import type { OrganizationRole } from '../../platform/access/policy.js';
 import { newId } from '../../platform/database/database.js';
-import { Conflict, Gone } from '../../platform/http/problem.js';
+import { Conflict, Gone } from '../../platform/errors/problem.js';
 import { User } from '../accounts/user.entity.js';
 import { hashSecret, randomSecret } from '../secrets.js';
 

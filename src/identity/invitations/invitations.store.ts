@@ -2,7 +2,7 @@ import { LockMode } from '@mikro-orm/core';
 import { Injectable } from '@nestjs/common';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import { iso, type Row } from '../../platform/database/rows.js';
-import { NotFound } from '../../platform/http/problem.js';
+import { NotFound } from '../../platform/errors/problem.js';
 import type { User } from '../accounts/user.entity.js';
 import type { Organization } from '../organizations/index.js';
 import { hashSecret } from '../secrets.js';

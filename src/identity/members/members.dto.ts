@@ -1,6 +1,6 @@
 import { ORGANIZATION_ROLES, type OrganizationRole, WORKSPACE_ROLES } from '../../platform/access/policy.js';
-import { Field } from '../../platform/http/field.js';
-import { PageInput, PageOf } from '../../platform/http/page.js';
+import { Field } from '../../platform/dto/field.js';
+import { PageInput, PageOf } from '../../platform/dto/page.js';
 
 export class ListMembers extends PageInput {
   @Field.id('The organization')

@@ -4,9 +4,9 @@ import { requireNotAbove } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
 import { Audit } from '../../platform/audit/audit.js';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
+import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/page.js';
+import { Forbidden, Invalid } from '../../platform/errors/problem.js';
 import { Events } from '../../platform/events/events.js';
-import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/http/page.js';
-import { Forbidden, Invalid } from '../../platform/http/problem.js';
 import { ApiKey } from '../keys/api-key.entity.js';
 import { OrganizationId, type OrganizationMember, OrganizationsStore } from '../organizations/index.js';
 import {

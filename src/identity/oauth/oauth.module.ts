@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { Credentials } from '../../platform/access/access.js';
-import { OAuthTokenGuard } from '../../platform/access/credential.guard.js';
+import { OAuthTokenGuard } from '../../platform/credentials/credential.guard.js';
 import { AuthModule } from '../auth/auth.module.js';
 import { CredentialsService } from '../credentials.service.js';
 import { OrganizationsModule } from '../organizations/index.js';

@@ -1,6 +1,6 @@
 import { ORGANIZATION_ROLES, type OrganizationRole } from '../../platform/access/policy.js';
-import { Field } from '../../platform/http/field.js';
-import { PageInput, PageOf } from '../../platform/http/page.js';
+import { Field } from '../../platform/dto/field.js';
+import { PageInput, PageOf } from '../../platform/dto/page.js';
 
 const name = {
   min: 1,

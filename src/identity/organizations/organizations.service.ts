@@ -6,10 +6,10 @@ import { Audit } from '../../platform/audit/audit.js';
 import { Config } from '../../platform/config/config.js';
 import { Database, UnitOfWork } from '../../platform/database/database.js';
 import { iso } from '../../platform/database/rows.js';
+import { DeletedView } from '../../platform/dto/deleted.view.js';
+import { DEFAULT_LIMIT, decodeCursor, Page, pageOf } from '../../platform/dto/page.js';
+import { Forbidden } from '../../platform/errors/problem.js';
 import { Events } from '../../platform/events/events.js';
-import { DeletedView } from '../../platform/http/deleted.view.js';
-import { DEFAULT_LIMIT, decodeCursor, Page, pageOf } from '../../platform/http/page.js';
-import { Forbidden } from '../../platform/http/problem.js';
 import { Organization } from './organization.entity.js';
 import { OrganizationMember } from './organization-member.entity.js';
 import {

@@ -12,7 +12,7 @@ import {
 import { Subject } from '../../platform/actions/subject.js';
 import { Database, UnitOfWork } from '../../platform/database/database.js';
 import { iso, Row } from '../../platform/database/rows.js';
-import { NotFound } from '../../platform/http/problem.js';
+import { NotFound } from '../../platform/errors/problem.js';
 import type { Membership } from './membership.js';
 import { Organization } from './organization.entity.js';
 import type { OrganizationView } from './organizations.dto.js';

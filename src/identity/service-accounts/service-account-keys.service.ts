@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
-import { DeletedView } from '../../platform/http/deleted.view.js';
-import { DEFAULT_LIMIT, type Page } from '../../platform/http/page.js';
+import { DeletedView } from '../../platform/dto/deleted.view.js';
+import { DEFAULT_LIMIT, type Page } from '../../platform/dto/page.js';
 import { Keyring, readExpiry } from '../keys/keyring.js';
 import { CreatedKeyView, KeyPage, KeyView } from '../keys/keys.dto.js';
 import {

@@ -4,7 +4,7 @@ import type { OrganizationPermission, OrganizationRole } from '../../platform/ac
 import { Subject } from '../../platform/actions/subject.js';
 import { Database } from '../../platform/database/database.js';
 import { iso, type Row } from '../../platform/database/rows.js';
-import { NotFound } from '../../platform/http/problem.js';
+import { NotFound } from '../../platform/errors/problem.js';
 import { type Membership, OrganizationsStore } from '../organizations/index.js';
 import type { ServiceAccount } from './service-account.entity.js';
 import type { ServiceAccountView } from './service-accounts.dto.js';

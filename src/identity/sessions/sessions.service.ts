@@ -4,7 +4,7 @@ import { JwtService } from '@nestjs/jwt';
 import type { Actor } from '../../platform/access/actor.js';
 import { Config } from '../../platform/config/config.js';
 import { Database, UnitOfWork } from '../../platform/database/database.js';
-import { Forbidden, Unauthorized } from '../../platform/http/problem.js';
+import { Forbidden, Unauthorized } from '../../platform/errors/problem.js';
 import { Maintenance } from '../../platform/maintenance/maintenance.js';
 import { User } from '../accounts/user.entity.js';
 import { hashSecret, randomSecret } from '../secrets.js';

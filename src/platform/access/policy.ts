@@ -1,4 +1,4 @@
-import { Forbidden } from '../http/problem.js';
+import { Forbidden } from '../errors/problem.js';
 import type { Actor } from './actor.js';
 
 /** Roles of an organization, highest first. */

@@ -1,6 +1,6 @@
 import { type ActingRun, type Actor, type Credential, isApplication } from '../access/actor.js';
 import { isWorkspacePermission } from '../access/policy.js';
-import { Forbidden, NotFound } from '../http/problem.js';
+import { Forbidden, NotFound } from '../errors/problem.js';
 import type { ActionDeclaration, Effect } from './action.js';
 import type { ActionAllowlist } from './allowlist.js';
 

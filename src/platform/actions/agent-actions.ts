@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../access/actor.js';
-import { Field, type Shape } from '../http/field.js';
-import { assertValid, hydrate } from '../http/input.js';
-import { Forbidden, problemOf } from '../http/problem.js';
+import { Field, type Shape } from '../dto/field.js';
+import { assertValid, hydrate } from '../dto/input.js';
+import { Forbidden, problemOf } from '../errors/problem.js';
 import { EFFECTS, type Effect } from './action.js';
 import { ActionCaller, type Limit } from './action-caller.js';
 import { ActionCatalog } from './action-catalog.js';

@@ -1,8 +1,8 @@
 import type { Actor } from '../access/actor.js';
 import { scopeOf } from '../access/policy.js';
-import { fieldsOf, type Shape } from '../http/field.js';
-import { assertValid, hydrate } from '../http/input.js';
-import { Invalid } from '../http/problem.js';
+import { fieldsOf, type Shape } from '../dto/field.js';
+import { assertValid, hydrate } from '../dto/input.js';
+import { Invalid } from '../errors/problem.js';
 import type { ActionDeclaration, Effect } from './action.js';
 import { inputSchemaOf, outputSchemaOf } from './json-schema.js';
 

@@ -1,4 +1,4 @@
-import { FieldSpec, fieldsOf, Shape } from '../http/field.js';
+import { FieldSpec, fieldsOf, Shape } from '../dto/field.js';
 
 const HIDDEN = '[hidden]';
 const SECRET_NAME =

@@ -8,8 +8,8 @@ import {
   type Permission,
   requireScope,
 } from '../access/policy.js';
-import { fieldsOf } from '../http/field.js';
-import { problemOf } from '../http/problem.js';
+import { fieldsOf } from '../dto/field.js';
+import { problemOf } from '../errors/problem.js';
 import type { ActionDeclaration } from './action.js';
 import { providerMethods } from './provider-methods.js';
 

@@ -3,15 +3,15 @@ import path from 'node:path';
 import { Controller, Get } from '@nestjs/common';
 import { Public } from '../access/access.js';
 import { Config } from '../config/config.js';
+import { VERSION } from '../config/version.js';
 import { Database } from '../database/database.js';
 import { within, withQueryDeadline } from '../database/deadline.js';
 import { isDatabaseFull } from '../database/outage.js';
 import { PoolWatch } from '../database/pool-watch.js';
-import { Unavailable } from '../http/problem.js';
-import { Documents } from '../http/serves.js';
+import { Unavailable } from '../errors/problem.js';
 import { Log } from '../log/log.js';
-import { LiveProcesses } from '../signals/live-processes.js';
-import { VERSION } from '../version.js';
+import { Documents } from '../openapi/serves.js';
+import { LiveProcesses } from '../topics/live-processes.js';
 import { HealthView, MetadataView, ReadinessView } from './health.dto.js';
 
 /** How long the database may take to answer where requests can be served. */

@@ -1,4 +1,4 @@
-import { Field } from '../http/field.js';
+import { Field } from '../dto/field.js';
 
 export class HealthView {
   @Field.choice('Always ok', ['ok'])

@@ -1,4 +1,4 @@
-import { defineJob } from '../queue/job-queue.js';
+import { defineJob } from '../jobs/job-queue.js';
 
 export const MAIL_QUEUE = 'mail';
 

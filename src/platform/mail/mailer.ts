@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import { newId, UnitOfWork } from '../database/database.js';
+import { JobQueue } from '../jobs/job-queue.js';
 import { Log } from '../log/log.js';
-import { JobQueue } from '../queue/job-queue.js';
 import { shortName } from '../text/plain-text.js';
 import { deliverMail } from './mail.jobs.js';
 import type { MailTables } from './mail-row.js';

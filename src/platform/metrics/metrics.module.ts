@@ -1,6 +1,6 @@
 import { Global, Inject, Module } from '@nestjs/common';
 import { Config } from '../config/config.js';
-import { VERSION } from '../version.js';
+import { VERSION } from '../config/version.js';
 import { MetricsController } from './metrics.controller.js';
 import { Metrics } from './metrics.js';
 import { MetricsListener } from './metrics-listener.js';
@@ -11,7 +11,7 @@ import { PoolMetrics } from './pool-metrics.js';
 @Module({
   controllers: [MetricsController],
   providers: [Metrics, MetricsListener, PoolMetrics],
-  exports: [Metrics],
+  exports: [Metrics, PoolMetrics],
 })
 export class MetricsModule {
   constructor(

@@ -1,16 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { type PoolCounts, PoolWatch } from '../database/pool-watch.js';
-import { QueuePool } from '../queue/queue-pool.js';
 import { Metrics } from './metrics.js';
 
 /** Shows how much of the database connections is in use. */
 @Injectable()
 export class PoolMetrics {
-  constructor(metrics: Metrics, watch: PoolWatch, queue: QueuePool) {
-    const pools = () =>
-      Object.entries({ requests: watch.pool, queue: queue.connections }).flatMap(([pool, counts]) =>
-        counts ? [{ pool, ...sizesOf(counts) }] : [],
-      );
+  private readonly pools = new Map<string, () => PoolCounts | undefined>();
+
+  constructor(metrics: Metrics, watch: PoolWatch) {
+    this.watch('requests', () => watch.pool);
+    const pools = () => this.sizes();
     metrics.gauge(
       {
         name: 'atelier_database_pool_connections',
@@ -35,6 +34,18 @@ export class PoolMetrics {
       },
       () => pools().map(({ pool, waiting }) => ({ labels: { pool }, value: waiting })),
     );
+  }
+
+  /** Shows a pool too; `counts` gives undefined as long as there is none. */
+  watch(pool: string, counts: () => PoolCounts | undefined): void {
+    this.pools.set(pool, counts);
+  }
+
+  private sizes() {
+    return [...this.pools].flatMap(([pool, counts]) => {
+      const current = counts();
+      return current ? [{ pool, ...sizesOf(current) }] : [];
+    });
   }
 }
 

@@ -1,8 +1,8 @@
 import { EFFECTS } from '../../platform/actions/action.js';
 import { PROGRAMS, SURFACES } from '../../platform/actions/action-caller.js';
 import { ACTION_RUN_STATUSES } from '../../platform/actions/action-ledger.js';
-import { Field } from '../../platform/http/field.js';
-import { PageInput, PageOf } from '../../platform/http/page.js';
+import { Field } from '../../platform/dto/field.js';
+import { PageInput, PageOf } from '../../platform/dto/page.js';
 
 const CREDENTIALS = ['session', 'api_key', 'oauth', 'exec'];
 const CALLERS = ['session', 'api_key', 'oauth', ...PROGRAMS];

@@ -4,8 +4,8 @@ import { requireScope } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
 import type { ActionRunRow } from '../../platform/actions/action-ledger.js';
 import { iso, isoOrNull, type Row } from '../../platform/database/rows.js';
-import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/http/page.js';
-import { Invalid, NotFound } from '../../platform/http/problem.js';
+import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/page.js';
+import { Invalid, NotFound } from '../../platform/errors/problem.js';
 import {
   ActionRunId,
   ActionRunPage,

@@ -1,6 +1,6 @@
 import { EFFECTS, type Effect } from '../../platform/actions/action.js';
-import { Field } from '../../platform/http/field.js';
-import { PageInput, PageOf } from '../../platform/http/page.js';
+import { Field } from '../../platform/dto/field.js';
+import { PageInput, PageOf } from '../../platform/dto/page.js';
 
 const NAME = { max: 64, example: 'file_write' };
 

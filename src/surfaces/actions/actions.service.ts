@@ -7,7 +7,7 @@ import { ActionCatalog } from '../../platform/actions/action-catalog.js';
 import { ActionListing } from '../../platform/actions/action-listing.js';
 import { ActionRunner } from '../../platform/actions/action-runner.js';
 import type { CatalogAction } from '../../platform/actions/catalog-action.js';
-import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/http/page.js';
+import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/page.js';
 import {
   ActionName,
   ActionPage,

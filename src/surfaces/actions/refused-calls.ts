@@ -5,7 +5,7 @@ import type { Actor } from '../../platform/access/actor.js';
 import { ActionCaller } from '../../platform/actions/action-caller.js';
 import { ActionRunner } from '../../platform/actions/action-runner.js';
 import { execCallerOf } from '../../platform/actions/exec-token.guard.js';
-import { problemOf } from '../../platform/http/problem.js';
+import { problemOf } from '../../platform/errors/problem.js';
 
 /** Writes down the calls of actions that are refused before the catalog sees them, as by a body that is no JSON. */
 @Injectable()

@@ -7,9 +7,9 @@ import type { ActionCatalog } from '../../platform/actions/action-catalog.js';
 import type { ActionListing } from '../../platform/actions/action-listing.js';
 import type { ActionCall, ActionRunner } from '../../platform/actions/action-runner.js';
 import { inputSchemaOf, outputSchemaOf } from '../../platform/actions/json-schema.js';
-import type { Shape } from '../../platform/http/field.js';
-import { assertValid, hydrate } from '../../platform/http/input.js';
-import { Invalid } from '../../platform/http/problem.js';
+import type { Shape } from '../../platform/dto/field.js';
+import { assertValid, hydrate } from '../../platform/dto/input.js';
+import { Invalid } from '../../platform/errors/problem.js';
 import type { Approvals } from './approvals/approvals.js';
 import {
   ActionDetails,

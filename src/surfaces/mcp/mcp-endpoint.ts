@@ -3,8 +3,8 @@ import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/ser
 import { BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Actor } from '../../platform/access/actor.js';
+import { Invalid } from '../../platform/errors/problem.js';
 import { clientGone } from '../../platform/http/client-gone.js';
-import { Invalid } from '../../platform/http/problem.js';
 import { Log } from '../../platform/log/log.js';
 import { takeOver } from './exchange.js';
 import type { McpCall, ToolView } from './mcp-call.js';

@@ -3,7 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { validate as isUuid } from 'uuid';
 import { SubagentsService } from '../../agents/index.js';
 import type { Actor } from '../../platform/access/actor.js';
-import { NotFound, problemOf } from '../../platform/http/problem.js';
+import { NotFound, problemOf } from '../../platform/errors/problem.js';
 import { WorkspacesService } from '../../workspaces/index.js';
 import type { Dialogue } from './mcp-call.js';
 import { MCP_EXTENSION, type McpExtension } from './mcp-extension.js';

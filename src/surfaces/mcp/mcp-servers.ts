@@ -6,7 +6,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { Inject, Injectable } from '@nestjs/common';
-import { problemOf } from '../../platform/http/problem.js';
+import { problemOf } from '../../platform/errors/problem.js';
 import { Log } from '../../platform/log/log.js';
 import type { Dialogue, McpCall } from './mcp-call.js';
 import { McpCompletions } from './mcp-completions.js';

@@ -6,7 +6,7 @@ import { ActionCatalog } from '../../platform/actions/action-catalog.js';
 import { ActionListing } from '../../platform/actions/action-listing.js';
 import { ActionRunner } from '../../platform/actions/action-runner.js';
 import { Config } from '../../platform/config/config.js';
-import { problemOf } from '../../platform/http/problem.js';
+import { problemOf } from '../../platform/errors/problem.js';
 import { Toolbox, WorkspacesStore } from '../../workspaces/index.js';
 import { ActionTool } from './action-tool.js';
 import { Approvals } from './approvals/approvals.js';

@@ -4,10 +4,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { DEFAULT_SCOPES, OAuthResources, OAuthTokens, readOnly } from '../../identity/index.js';
 import { Credentials } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
-import { AccessTokenGuard } from '../../platform/access/credential.guard.js';
 import { isOAuthToken } from '../../platform/access/token-kind.js';
-import { BadRequest, Problem, problemOf, Unauthorized } from '../../platform/http/problem.js';
-import { RateLimits } from '../../platform/http/rate-limit.js';
+import { AccessTokenGuard } from '../../platform/credentials/credential.guard.js';
+import { BadRequest, Problem, problemOf, Unauthorized } from '../../platform/errors/problem.js';
+import { RateLimits } from '../../platform/limits/rate-limit.js';
 import { McpOrigins } from './mcp-origins.js';
 
 type McpRequest = FastifyRequest & { user: Actor };

@@ -1,7 +1,7 @@
 import { DynamicModule, Module } from '@nestjs/common';
 import { AgentModule } from '../../agents/index.js';
 import { IdentityModule } from '../../identity/index.js';
-import { AccessTokenGuard } from '../../platform/access/credential.guard.js';
+import { AccessTokenGuard } from '../../platform/credentials/credential.guard.js';
 import { WorkspacesModule } from '../../workspaces/index.js';
 import { Approvals } from './approvals/approvals.js';
 import { ClientNames } from './approvals/client-names.js';

@@ -1,7 +1,7 @@
 import { iso } from '../../platform/database/rows.js';
-import type { ServerEvent } from '../../platform/http/sse.js';
-import type { Signals } from '../../platform/signals/signals.js';
-import { WakeUp } from '../../platform/signals/wake-up.js';
+import type { ServerEvent } from '../../platform/streams/sse.js';
+import type { Signals } from '../../platform/topics/signals.js';
+import { WakeUp } from '../../platform/topics/wake-up.js';
 import { type ChangeLog, changesTopic, type LoggedChange } from './change-log.js';
 import type { ChangeView } from './changes.dto.js';
 

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { Database } from '../../platform/database/database.js';
 import { isOutage } from '../../platform/database/outage.js';
 import { Log } from '../../platform/log/log.js';
-import { LiveProcesses } from '../../platform/signals/live-processes.js';
+import { LiveProcesses } from '../../platform/topics/live-processes.js';
 import { WorkspaceFolders } from '../workspaces/index.js';
 import { type Change, ChangeLog } from './change-log.js';
 import { type Intent, outcomeOf } from './intent.js';

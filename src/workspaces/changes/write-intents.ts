@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database } from '../../platform/database/database.js';
 import { isAlive } from '../../platform/maintenance/is-alive.js';
-import { LiveProcesses } from '../../platform/signals/live-processes.js';
+import { LiveProcesses } from '../../platform/topics/live-processes.js';
 import { ChangeLog } from './change-log.js';
 import { type Intent, replacedPaths, type Target } from './intent.js';
 import { newestChange } from './of-workspace.js';

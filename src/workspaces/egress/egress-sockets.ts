@@ -11,7 +11,7 @@ import {
 import { isPublicAddress } from '#libs/guarded-fetch/index.js';
 import { Config } from '../../platform/config/config.js';
 import { Log } from '../../platform/log/log.js';
-import { Signals } from '../../platform/signals/signals.js';
+import { Signals } from '../../platform/topics/signals.js';
 import { EgressStore, egressTopic } from './egress.store.js';
 
 const SHOWN = 20;

@@ -1,8 +1,8 @@
 import { Controller, Get, Patch } from '@nestjs/common';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
-import { Input } from '../../platform/http/input.js';
-import { Serves } from '../../platform/http/serves.js';
+import { Input } from '../../platform/dto/input.js';
+import { Serves } from '../../platform/openapi/serves.js';
 import { WorkspaceId } from '../workspaces/workspaces.dto.js';
 import { UpdateFeatures } from './features.dto.js';
 import { FeaturesService } from './features.service.js';

@@ -5,7 +5,7 @@ import { FEATURES, type Feature } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
 import { Audit } from '../../platform/audit/audit.js';
 import { Database, newId, type UnitOfWork } from '../../platform/database/database.js';
-import { JobQueue } from '../../platform/queue/job-queue.js';
+import { JobQueue } from '../../platform/jobs/job-queue.js';
 import { DuplicateService } from '../duplicate/duplicate.service.js';
 import { endFeature, type Workspace, WorkspacesStore } from '../workspaces/index.js';
 import { WorkspaceId } from '../workspaces/workspaces.dto.js';

@@ -10,7 +10,7 @@ import {
   TooLarge,
   translateErrors,
   Unavailable,
-} from '../../platform/http/problem.js';
+} from '../../platform/errors/problem.js';
 
 const ANSWERS: Record<WorkspaceFsError['code'], new (detail: string) => Problem> = {
   not_found: NotFound,

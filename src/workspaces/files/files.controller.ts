@@ -3,9 +3,9 @@ import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
-import { RAW_BODY } from '../../platform/http/body-parsers.js';
-import { Input, InputBesideBody } from '../../platform/http/input.js';
-import { Serves } from '../../platform/http/serves.js';
+import { RAW_BODY } from '../../platform/bodies/body-parsers.js';
+import { Input, InputBesideBody } from '../../platform/dto/input.js';
+import { Serves } from '../../platform/openapi/serves.js';
 import { FileTreeService } from './file-tree.service.js';
 import { FileWritesService } from './file-writes.service.js';
 import {

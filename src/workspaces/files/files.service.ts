@@ -7,7 +7,7 @@ import {
 } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
-import { DEFAULT_LIMIT, Page } from '../../platform/http/page.js';
+import { DEFAULT_LIMIT, Page } from '../../platform/dto/page.js';
 import { FolderZips } from '../archives/folder-zips.js';
 import type { ZippedFolder } from '../archives/zip-folder.js';
 import { WorkspaceFolders, WorkspacesStore } from '../workspaces/index.js';

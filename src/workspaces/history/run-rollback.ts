@@ -4,7 +4,7 @@ import { type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js'
 import type { Actor } from '../../platform/access/actor.js';
 import { AdvisoryLocks } from '../../platform/database/advisory-locks.js';
 import { Database } from '../../platform/database/database.js';
-import { Conflict } from '../../platform/http/problem.js';
+import { Conflict } from '../../platform/errors/problem.js';
 import { find } from '../changes/entries.js';
 import { type VisibleWorkspace, WorkspaceFolders } from '../workspaces/index.js';
 import { GitStore } from './git-store.js';

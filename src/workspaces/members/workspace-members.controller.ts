@@ -1,8 +1,8 @@
 import { Controller, Delete, Get, Put } from '@nestjs/common';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
-import { Input } from '../../platform/http/input.js';
-import { Serves } from '../../platform/http/serves.js';
+import { Input } from '../../platform/dto/input.js';
+import { Serves } from '../../platform/openapi/serves.js';
 import { ListWorkspaceMembers, PutWorkspaceMember, WorkspaceMemberId } from './workspace-members.dto.js';
 import { WorkspaceMembersService } from './workspace-members.service.js';
 

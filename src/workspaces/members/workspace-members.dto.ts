@@ -1,6 +1,6 @@
 import { ORGANIZATION_ROLES, WORKSPACE_ROLES, type WorkspaceRole } from '../../platform/access/policy.js';
-import { Field } from '../../platform/http/field.js';
-import { PageInput, PageOf } from '../../platform/http/page.js';
+import { Field } from '../../platform/dto/field.js';
+import { PageInput, PageOf } from '../../platform/dto/page.js';
 
 export class ListWorkspaceMembers extends PageInput {
   @Field.id('The workspace')

@@ -4,9 +4,9 @@ import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
 import { Audit } from '../../platform/audit/audit.js';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
+import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/page.js';
+import { Conflict } from '../../platform/errors/problem.js';
 import { Events } from '../../platform/events/events.js';
-import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/http/page.js';
-import { Conflict } from '../../platform/http/problem.js';
 import { type Workspace, WorkspacesStore } from '../workspaces/index.js';
 import {
   ListWorkspaceMembers,

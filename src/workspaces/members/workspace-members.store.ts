@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { OrganizationRole, WorkspaceRole } from '../../platform/access/policy.js';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import { iso } from '../../platform/database/rows.js';
-import { NotFound } from '../../platform/http/problem.js';
+import { NotFound } from '../../platform/errors/problem.js';
 import type { WorkspaceMemberView } from './workspace-members.dto.js';
 
 interface MemberRow {

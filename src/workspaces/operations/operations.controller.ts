@@ -2,10 +2,10 @@ import { Controller, Get, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
-import { EventStreams } from '../../platform/http/event-streams.js';
-import { Input } from '../../platform/http/input.js';
-import { Serves } from '../../platform/http/serves.js';
-import { resumeAfter } from '../../platform/http/sse.js';
+import { Input } from '../../platform/dto/input.js';
+import { Serves } from '../../platform/openapi/serves.js';
+import { EventStreams } from '../../platform/streams/event-streams.js';
+import { resumeAfter } from '../../platform/streams/sse.js';
 import { OperationId, WatchOperation } from './operations.dto.js';
 import { OperationsService } from './operations.service.js';
 

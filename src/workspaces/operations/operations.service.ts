@@ -6,11 +6,11 @@ import { requireScope, type WorkspacePermission } from '../../platform/access/po
 import { Action } from '../../platform/actions/action.js';
 import { Subject } from '../../platform/actions/subject.js';
 import { Database } from '../../platform/database/database.js';
-import { Forbidden, NotFound, unseenAs } from '../../platform/http/problem.js';
-import type { ServerEvent } from '../../platform/http/sse.js';
-import { stillMay, whileAllowed } from '../../platform/http/while-allowed.js';
-import { Signals } from '../../platform/signals/signals.js';
-import { WakeUp } from '../../platform/signals/wake-up.js';
+import { Forbidden, NotFound, unseenAs } from '../../platform/errors/problem.js';
+import type { ServerEvent } from '../../platform/streams/sse.js';
+import { stillMay, whileAllowed } from '../../platform/streams/while-allowed.js';
+import { Signals } from '../../platform/topics/signals.js';
+import { WakeUp } from '../../platform/topics/wake-up.js';
 import { type VisibleWorkspace, WorkspacesStore } from '../workspaces/index.js';
 import { OperationId, OperationView, operationView, WatchOperation } from './operations.dto.js';
 import { isOver, type OperationRow, OperationsStore, operationTopic } from './operations.store.js';

@@ -3,12 +3,12 @@ import { BeforeApplicationShutdown, Injectable, OnModuleInit } from '@nestjs/com
 import { sql } from 'kysely';
 import type { SandboxUsage } from '#libs/sandbox/index.js';
 import { Database, newId } from '../../platform/database/database.js';
-import { Conflict } from '../../platform/http/problem.js';
+import { Conflict } from '../../platform/errors/problem.js';
 import { Log } from '../../platform/log/log.js';
 import { Maintenance } from '../../platform/maintenance/maintenance.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
-import { LiveProcesses } from '../../platform/signals/live-processes.js';
-import { Signals } from '../../platform/signals/signals.js';
+import { LiveProcesses } from '../../platform/topics/live-processes.js';
+import { Signals } from '../../platform/topics/signals.js';
 
 const LEASE_SECONDS = 60;
 const RENEW_MS = 20_000;

@@ -17,7 +17,7 @@ import {
 import type { ActionCaller } from '../../platform/actions/action-caller.js';
 import { ActionSockets, type OpenActionSocket } from '../../platform/actions/sandbox/action-sockets.js';
 import { Config } from '../../platform/config/config.js';
-import { Conflict, Invalid, translateErrors, Unavailable } from '../../platform/http/problem.js';
+import { Conflict, Invalid, translateErrors, Unavailable } from '../../platform/errors/problem.js';
 import { Log } from '../../platform/log/log.js';
 import { EgressSockets, type OpenEgress } from '../egress/egress-sockets.js';
 import { type VisibleWorkspace, WorkspaceFolders } from '../workspaces/index.js';

@@ -1,4 +1,4 @@
-import { TooManyRequests } from '../../platform/http/problem.js';
+import { TooManyRequests } from '../../platform/errors/problem.js';
 
 /** There was no place for it in time; nothing of it was done. */
 export class NoPlace extends TooManyRequests {}

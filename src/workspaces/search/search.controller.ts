@@ -2,9 +2,9 @@ import { Controller, Get, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { Caller } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
+import { Input } from '../../platform/dto/input.js';
 import { clientGone } from '../../platform/http/client-gone.js';
-import { Input } from '../../platform/http/input.js';
-import { Serves } from '../../platform/http/serves.js';
+import { Serves } from '../../platform/openapi/serves.js';
 import { SearchWorkspace } from './search.dto.js';
 import { SearchService } from './search.service.js';
 

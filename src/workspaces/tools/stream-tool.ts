@@ -1,5 +1,5 @@
-import { problemOf } from '../../platform/http/problem.js';
-import type { EventStream } from '../../platform/http/sse.js';
+import { problemOf } from '../../platform/errors/problem.js';
+import type { EventStream } from '../../platform/streams/sse.js';
 import type { ToolContext } from './tool.js';
 import type { ToolRunView } from './tools.dto.js';
 

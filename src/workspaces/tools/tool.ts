@@ -2,7 +2,7 @@ import type { Actor } from '../../platform/access/actor.js';
 import type { WorkspacePermission } from '../../platform/access/policy.js';
 import type { Effect } from '../../platform/actions/action.js';
 import type { ActionCaller } from '../../platform/actions/action-caller.js';
-import type { Shape } from '../../platform/http/field.js';
+import type { Shape } from '../../platform/dto/field.js';
 import type { Shell } from '../sandboxes/shell.js';
 
 /** Where and for whom a tool runs. */

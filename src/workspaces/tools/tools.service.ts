@@ -3,7 +3,7 @@ import type { Actor } from '../../platform/access/actor.js';
 import { requireInWorkspace } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
 import { inputSchemaOf } from '../../platform/actions/json-schema.js';
-import { Forbidden, Invalid, NotFound, problemOf } from '../../platform/http/problem.js';
+import { Forbidden, Invalid, NotFound, problemOf } from '../../platform/errors/problem.js';
 import { NamedShells } from '../sandboxes/named-shells.js';
 import type { Shell } from '../sandboxes/shell.js';
 import { NoPlace } from '../sandboxes/work-slots.js';

@@ -10,7 +10,7 @@ import { Database } from '../../platform/database/database.js';
 import { Log } from '../../platform/log/log.js';
 import { isAlive } from '../../platform/maintenance/is-alive.js';
 import { Maintenance } from '../../platform/maintenance/maintenance.js';
-import { LiveProcesses } from '../../platform/signals/live-processes.js';
+import { LiveProcesses } from '../../platform/topics/live-processes.js';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 

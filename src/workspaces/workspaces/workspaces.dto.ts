@@ -4,8 +4,8 @@ import {
   WORKSPACE_ROLES,
   type WorkspaceRole,
 } from '../../platform/access/policy.js';
-import { Field } from '../../platform/http/field.js';
-import { PageInput, PageOf } from '../../platform/http/page.js';
+import { Field } from '../../platform/dto/field.js';
+import { PageInput, PageOf } from '../../platform/dto/page.js';
 
 const name = { min: 1, max: 120, pattern: /\S/, patternHint: 'must not be blank', example: 'Research' };
 const VISIBILITY =

@@ -1,9 +1,9 @@
 import { Processor } from '@nestjs/bullmq';
 
 import type { Feature } from '../../platform/access/policy.js';
-import type { Attempt } from '../../platform/queue/accepted-jobs.js';
-import { JobProcessor } from '../../platform/queue/job-processor.js';
-import { defineJob } from '../../platform/queue/job-queue.js';
+import type { Attempt } from '../../platform/jobs/accepted-jobs.js';
+import { JobProcessor } from '../../platform/jobs/job-processor.js';
+import { defineJob } from '../../platform/jobs/job-queue.js';
 import { FeatureEnds } from './feature-ends.js';
 import { WorkspaceFolders } from './workspace-folders.js';
 

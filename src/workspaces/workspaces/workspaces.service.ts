@@ -5,11 +5,11 @@ import { requireScope } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';
 import { Audit } from '../../platform/audit/audit.js';
 import { Database, newId, UnitOfWork } from '../../platform/database/database.js';
+import { DeletedView } from '../../platform/dto/deleted.view.js';
+import { DEFAULT_LIMIT, decodeCursor, Page, pageOf } from '../../platform/dto/page.js';
+import { Forbidden } from '../../platform/errors/problem.js';
 import { Events } from '../../platform/events/events.js';
-import { DeletedView } from '../../platform/http/deleted.view.js';
-import { DEFAULT_LIMIT, decodeCursor, Page, pageOf } from '../../platform/http/page.js';
-import { Forbidden } from '../../platform/http/problem.js';
-import { JobQueue } from '../../platform/queue/job-queue.js';
+import { JobQueue } from '../../platform/jobs/job-queue.js';
 import { Workspace } from './workspace.entity.js';
 import { WorkspaceFolders } from './workspace-folders.js';
 import {

@@ -14,7 +14,7 @@ import { SharedLookups } from '../../platform/access/shared-lookups.js';
 import { Subject } from '../../platform/actions/subject.js';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import { iso, type Row } from '../../platform/database/rows.js';
-import { NotFound } from '../../platform/http/problem.js';
+import { NotFound } from '../../platform/errors/problem.js';
 import { addLogContext } from '../../platform/log/log.js';
 import { isVisibleTo } from './visible.js';
 import { Workspace } from './workspace.entity.js';

@@ -5,8 +5,8 @@ const policy = 'src/platform/access/policy.ts';
 const visible = 'src/workspaces/workspaces/visible.ts';
 const stores = 'src/workspaces/workspaces/workspaces.store.ts';
 const quota = 'src/workspaces/changes/workspace-quota.ts';
-const ledger = 'src/platform/http/idempotency-ledger.ts';
-const exchange = 'src/platform/http/idempotency-exchange.ts';
+const ledger = 'src/platform/idempotency/idempotency-ledger.ts';
+const exchange = 'src/platform/idempotency/idempotency-exchange.ts';
 const once = {
   specs: ['test/contracts/exactly-once', 'test/e2e/idempotency'],
   tests:
@@ -16,15 +16,15 @@ const billing = { specs: ['test/e2e/billing'], tests: 'a budget|alerts|reservati
 const budgets = 'src/identity/billing/budgets.ts';
 const spending = 'src/identity/billing/ledger.ts';
 const queue = 'src/agents/agent/run-queue.ts';
-const guard = 'src/platform/access/credential.guard.ts';
+const guard = 'src/platform/credentials/credential.guard.ts';
 const seen = { specs: ['test/contracts/guards'], tests: 'who sees a workspace' };
 const held = { specs: ['test/contracts/guards'], tests: 'what a workspace may hold' };
 const routes = tests => ({ specs: ['test/contracts/routes'], tests });
 const lost = tests => ({ specs: ['test/faults/worker-death'], tests: `PostgreSQL ${tests}` });
 const sandboxes = 'src/workspaces/sandboxes/running-sandboxes.ts';
 const leased = { specs: ['test/e2e/sandboxes'], tests: 'sandboxes|that another process holds' };
-const processes = 'src/platform/signals/live-processes.ts';
-const jobs = 'src/platform/queue/accepted-jobs.ts';
+const processes = 'src/platform/topics/live-processes.ts';
+const jobs = 'src/platform/jobs/accepted-jobs.ts';
 const losing = { specs: ['test/faults/redis-loss'], tests: 'PostgreSQL' };
 const slots = 'src/agents/models/model-slots.ts';
 const asking = { specs: ['test/e2e/model-fallback'], tests: 'one thing at a time' };
@@ -233,12 +233,12 @@ export const MUTANTS = [
   [exchange, 'where holder = ${this.holder}::uuid and answer is null for update', 'where true', once],
   ['src/platform/database/database.ts', 'if (rows.length === 0) throw new RequestLost();', '', once],
   [
-    'src/platform/http/idempotency-room.ts',
+    'src/platform/idempotency/idempotency-room.ts',
     'if (requests + measured.admitted >=',
     'if (false && requests + measured.admitted >=',
     once,
   ],
-  ['src/platform/http/idempotency-room.ts', '|| bytes >= MAX_KEPT_BYTES', '', once],
+  ['src/platform/idempotency/idempotency-room.ts', '|| bytes >= MAX_KEPT_BYTES', '', once],
   // Who has a run.
   [
     queue,

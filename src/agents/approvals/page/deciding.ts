@@ -5,7 +5,7 @@ import { OrganizationsStore } from '../../../identity/index.js';
 import type { Actor } from '../../../platform/access/actor.js';
 import { Database } from '../../../platform/database/database.js';
 import type { Row } from '../../../platform/database/rows.js';
-import { problemOf } from '../../../platform/http/problem.js';
+import { problemOf } from '../../../platform/errors/problem.js';
 import type { Approval } from '../approval.entity.js';
 import { ApprovalAccess } from '../approval-access.js';
 import { ApprovalWording } from '../approval-wording.js';

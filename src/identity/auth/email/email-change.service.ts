@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../../platform/access/actor.js';
 import { Audit } from '../../../platform/audit/audit.js';
 import { Database, type UnitOfWork } from '../../../platform/database/database.js';
-import { Conflict, Forbidden, Invalid, NotFound, Unavailable } from '../../../platform/http/problem.js';
+import { Conflict, Forbidden, Invalid, NotFound, Unavailable } from '../../../platform/errors/problem.js';
 import { User } from '../../accounts/user.entity.js';
 import { hashSecret } from '../../secrets.js';
 import { PasswordsService } from '../passwords/passwords.service.js';

@@ -1,7 +1,7 @@
 import { LockMode } from '@mikro-orm/core';
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { Database, UnitOfWork } from '../../../platform/database/database.js';
-import { Gone } from '../../../platform/http/problem.js';
+import { Gone } from '../../../platform/errors/problem.js';
 import { Maintenance } from '../../../platform/maintenance/maintenance.js';
 import { User } from '../../accounts/user.entity.js';
 import { hashSecret, randomSecret } from '../../secrets.js';

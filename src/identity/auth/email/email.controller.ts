@@ -1,8 +1,8 @@
 import { Controller, Ip, Post } from '@nestjs/common';
 import { Caller, Public } from '../../../platform/access/access.js';
 import type { Actor } from '../../../platform/access/actor.js';
-import { Input } from '../../../platform/http/input.js';
-import { Documents } from '../../../platform/http/serves.js';
+import { Input } from '../../../platform/dto/input.js';
+import { Documents } from '../../../platform/openapi/serves.js';
 import {
   ChangedView,
   ChangeEmail,

@@ -2,7 +2,7 @@ import { Controller, Get, Post, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../../../platform/access/access.js';
-import { problemOf } from '../../../platform/http/problem.js';
+import { problemOf } from '../../../platform/errors/problem.js';
 import { readForm } from '../../../platform/pages/form-body.js';
 import { isMailAddress } from '../../../platform/text/mail-address.js';
 import { PASSWORD } from '../../accounts/accounts.dto.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database, newId } from '../../../platform/database/database.js';
-import { Unavailable } from '../../../platform/http/problem.js';
-import { JobQueue } from '../../../platform/queue/job-queue.js';
+import { Unavailable } from '../../../platform/errors/problem.js';
+import { JobQueue } from '../../../platform/jobs/job-queue.js';
 import { User } from '../../accounts/user.entity.js';
 import { AccountMail } from '../email/account-mail.js';
 import { EmailTokens } from '../email/email-tokens.js';

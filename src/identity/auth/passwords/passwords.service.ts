@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../../platform/access/actor.js';
 import { Audit } from '../../../platform/audit/audit.js';
 import { Database, UnitOfWork } from '../../../platform/database/database.js';
-import { Forbidden, NotFound } from '../../../platform/http/problem.js';
+import { Forbidden, NotFound } from '../../../platform/errors/problem.js';
 import { hashPassword, passwordMatches } from '../../accounts/passwords.js';
 import { User } from '../../accounts/user.entity.js';
 import { SessionsService } from '../../sessions/sessions.service.js';

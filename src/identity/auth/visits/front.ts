@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Actor } from '../../../platform/access/actor.js';
-import { problemOf } from '../../../platform/http/problem.js';
+import { problemOf } from '../../../platform/errors/problem.js';
 import { readFields } from '../../../platform/pages/form-body.js';
 import type { FormPlace } from '../../../platform/pages/forms.js';
 import { escapeHtml } from '../../../platform/pages/html.js';

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Actor } from '../../../platform/access/actor.js';
 import { Config } from '../../../platform/config/config.js';
-import { Forbidden } from '../../../platform/http/problem.js';
+import { Forbidden } from '../../../platform/errors/problem.js';
 import { TokenKey } from '../../sessions/token-key.js';
 import type { Login } from '../auth.dto.js';
 import { SignIns } from './sign-ins.js';

@@ -1,4 +1,4 @@
-import { Conflict, problemOf } from '../../../platform/http/problem.js';
+import { Conflict, problemOf } from '../../../platform/errors/problem.js';
 import { type HtmlPage, sendOn, sendPage } from '../../../platform/pages/page.js';
 import { problemOfNewcomer } from '../../accounts/invited-accounts.js';
 import type { Front, Fronts } from '../../auth/visits/front.js';

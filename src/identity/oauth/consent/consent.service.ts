@@ -3,7 +3,7 @@ import type { Provider } from 'oidc-provider';
 import type { Actor } from '../../../platform/access/actor.js';
 import { Audit } from '../../../platform/audit/audit.js';
 import { Database, newId } from '../../../platform/database/database.js';
-import { NotFound } from '../../../platform/http/problem.js';
+import { NotFound } from '../../../platform/errors/problem.js';
 import { SignIns } from '../../auth/visits/sign-ins.js';
 import { OrganizationsStore } from '../../organizations/index.js';
 import { ClientsStore } from '../clients/clients.store.js';

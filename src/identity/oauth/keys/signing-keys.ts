@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { Database, type UnitOfWork } from '../../../platform/database/database.js';
 import { Log } from '../../../platform/log/log.js';
 import { Maintenance } from '../../../platform/maintenance/maintenance.js';
-import { Signals } from '../../../platform/signals/signals.js';
+import { Signals } from '../../../platform/topics/signals.js';
 import { KeyRing, SETTLE_MS, type SigningKey } from './key-ring.js';
 import { OAuthSeal } from './seal.js';
 

@@ -4,7 +4,7 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { errors, type Provider } from 'oidc-provider';
 import { Public } from '../../../platform/access/access.js';
-import { Forbidden, problemOf } from '../../../platform/http/problem.js';
+import { Forbidden, problemOf } from '../../../platform/errors/problem.js';
 import { readFields } from '../../../platform/pages/form-body.js';
 import { type HtmlPage, sendOn, sendPage } from '../../../platform/pages/page.js';
 import { ConsentPages } from '../consent/consent-pages.js';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { problemOf } from '../../../platform/http/problem.js';
+import { problemOf } from '../../../platform/errors/problem.js';
 import { SignIns } from '../../auth/visits/sign-ins.js';
 import type { Step } from './interaction.controller.js';
 import type { Interaction } from './interaction.js';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { TooManyRequests } from '../../../platform/http/problem.js';
+import { TooManyRequests } from '../../../platform/errors/problem.js';
 import { requestOrigin } from '../../../platform/http/request-origin.js';
 import { Quotas } from '../../auth/protection/quotas.js';
 

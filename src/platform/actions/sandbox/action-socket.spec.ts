@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { Actor } from '../../access/actor.js';
-import { Conflict, NotFound } from '../../http/problem.js';
+import { Conflict, NotFound } from '../../errors/problem.js';
 import type { Log } from '../../log/log.js';
 import type { ActionDeclaration } from '../action.js';
 import { ActionCaller } from '../action-caller.js';

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { Field } from '../../http/field.js';
-import { assertValid, hydrate } from '../../http/input.js';
-import { decodeCursor, pageOf } from '../../http/page.js';
-import { BadRequest, NotFound, problemOf, TooLarge, TooManyRequests } from '../../http/problem.js';
+import { Field } from '../../dto/field.js';
+import { assertValid, hydrate } from '../../dto/input.js';
+import { decodeCursor, pageOf } from '../../dto/page.js';
+import { BadRequest, NotFound, problemOf, TooLarge, TooManyRequests } from '../../errors/problem.js';
 import type { Log } from '../../log/log.js';
 import { EFFECTS } from '../action.js';
 import type { ActionCaller } from '../action-caller.js';

@@ -11,7 +11,7 @@ import type { CheckedCall } from '../../../platform/actions/action-runner.js';
 import type { CatalogAction } from '../../../platform/actions/catalog-action.js';
 import { Config } from '../../../platform/config/config.js';
 import type { Row } from '../../../platform/database/rows.js';
-import { Forbidden } from '../../../platform/http/problem.js';
+import { Forbidden } from '../../../platform/errors/problem.js';
 import { plainJson } from '../../../platform/text/plain-text.js';
 import type { Dialogue, McpCall } from '../mcp-call.js';
 import { refused, type ToolAnswer } from '../mcp-tool.js';

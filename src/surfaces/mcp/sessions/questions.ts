@@ -4,8 +4,8 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { validate as isUuid } from 'uuid';
 import { Database } from '../../../platform/database/database.js';
-import { Signals } from '../../../platform/signals/signals.js';
-import { WakeUp } from '../../../platform/signals/wake-up.js';
+import { Signals } from '../../../platform/topics/signals.js';
+import { WakeUp } from '../../../platform/topics/wake-up.js';
 
 /** What a client answered: a response of JSON-RPC without its id. */
 export type Answer = Pick<JSONRPCResponse, 'jsonrpc'> & ({ result: unknown } | { error: unknown });

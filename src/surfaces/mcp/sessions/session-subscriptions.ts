@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../../platform/access/actor.js';
-import { Conflict, Invalid } from '../../../platform/http/problem.js';
+import { Conflict, Invalid } from '../../../platform/errors/problem.js';
 import { ResourceWatch } from '../watch/resource-watch.js';
 import { McpSessionsStore } from './sessions.store.js';
 

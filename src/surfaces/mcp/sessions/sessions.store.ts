@@ -4,9 +4,9 @@ import { Injectable, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common
 import { sql } from 'kysely';
 import { validate as isUuid } from 'uuid';
 import { Database } from '../../../platform/database/database.js';
-import { NotFound } from '../../../platform/http/problem.js';
+import { NotFound } from '../../../platform/errors/problem.js';
 import { Maintenance } from '../../../platform/maintenance/maintenance.js';
-import { Signals } from '../../../platform/signals/signals.js';
+import { Signals } from '../../../platform/topics/signals.js';
 
 /** What a client said of itself when its session began. */
 export interface SessionClient {

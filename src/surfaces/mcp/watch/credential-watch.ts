@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Credentials } from '../../../platform/access/access.js';
 import type { Actor } from '../../../platform/access/actor.js';
-import { atExpiry } from '../../../platform/http/while-allowed.js';
-import { Signals } from '../../../platform/signals/signals.js';
+import { atExpiry } from '../../../platform/streams/while-allowed.js';
+import { Signals } from '../../../platform/topics/signals.js';
 
 /** Tells when a credential is no good any more, since a stream outlives the request that opened it. */
 @Injectable()

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../../platform/access/actor.js';
-import { Signals } from '../../../platform/signals/signals.js';
-import { WakeUp } from '../../../platform/signals/wake-up.js';
+import { Signals } from '../../../platform/topics/signals.js';
+import { WakeUp } from '../../../platform/topics/wake-up.js';
 import {
   ChangesService,
   changesTopic,

@@ -3,7 +3,7 @@ import { OrganizationsStore } from '../../../identity/index.js';
 import type { Actor } from '../../../platform/access/actor.js';
 import { organizationRoleAllows } from '../../../platform/access/policy.js';
 import { Action } from '../../../platform/actions/action.js';
-import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../../platform/http/page.js';
+import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../../platform/dto/page.js';
 import { ExposedPage, ExposedView, ListExposed } from './exposure.dto.js';
 import { Exposures } from './exposures.js';
 

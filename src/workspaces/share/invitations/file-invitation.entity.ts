@@ -1,6 +1,6 @@
 import { Entity, PrimaryKey, Property } from '@mikro-orm/decorators/legacy';
 import { newId } from '../../../platform/database/database.js';
-import { Conflict, Gone } from '../../../platform/http/problem.js';
+import { Conflict, Gone } from '../../../platform/errors/problem.js';
 
 export const INVITED_ROLES = ['viewer', 'editor'] as const;
 export type InvitedRole = (typeof INVITED_ROLES)[number];

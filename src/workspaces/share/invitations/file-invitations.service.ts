@@ -12,9 +12,9 @@ import { Action } from '../../../platform/actions/action.js';
 import { Subject } from '../../../platform/actions/subject.js';
 import { Audit } from '../../../platform/audit/audit.js';
 import { Database, type UnitOfWork } from '../../../platform/database/database.js';
-import { DeletedView } from '../../../platform/http/deleted.view.js';
-import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../../platform/http/page.js';
-import { Conflict, Forbidden } from '../../../platform/http/problem.js';
+import { DeletedView } from '../../../platform/dto/deleted.view.js';
+import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../../platform/dto/page.js';
+import { Conflict, Forbidden } from '../../../platform/errors/problem.js';
 import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../../workspaces/index.js';
 import { FileInvitation } from './file-invitation.entity.js';
 import {

@@ -6,7 +6,7 @@ import type { OrganizationRole, WorkspaceRole } from '../../../platform/access/p
 import { requireReachable, workspaceRole } from '../../../platform/access/policy.js';
 import { Database, type UnitOfWork } from '../../../platform/database/database.js';
 import { iso, isoOrNull, type Row } from '../../../platform/database/rows.js';
-import { NotFound } from '../../../platform/http/problem.js';
+import { NotFound } from '../../../platform/errors/problem.js';
 import { isReachableBy, isVisibleTo, type Workspace, type WorkspaceMember } from '../../workspaces/index.js';
 import { type GiverStanding, mayStill } from '../standing.js';
 import type { FileInvitation, InvitedRole } from './file-invitation.entity.js';

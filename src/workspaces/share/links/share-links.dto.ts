@@ -1,5 +1,5 @@
-import { Field } from '../../../platform/http/field.js';
-import { PageInput, PageOf } from '../../../platform/http/page.js';
+import { Field } from '../../../platform/dto/field.js';
+import { PageInput, PageOf } from '../../../platform/dto/page.js';
 import { ALLOWANCES, type Allowance } from './share-link.entity.js';
 
 const PATH = { max: 4096, example: 'notes/plan.md' };

@@ -10,7 +10,7 @@ import {
 } from '../../../platform/access/policy.js';
 import { Database, type UnitOfWork } from '../../../platform/database/database.js';
 import type { Row } from '../../../platform/database/rows.js';
-import { NotFound } from '../../../platform/http/problem.js';
+import { NotFound } from '../../../platform/errors/problem.js';
 import { isReachableBy, isVisibleTo, type Workspace, type WorkspaceMember } from '../../workspaces/index.js';
 import { type GiverStanding, mayStill } from '../standing.js';
 import type { Allowance, ShareLink } from './share-link.entity.js';

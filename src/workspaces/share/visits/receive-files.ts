@@ -2,8 +2,8 @@ import type { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { Busboy, type BusboyHeaders } from '@fastify/busboy';
 import type { FastifyRequest } from 'fastify';
-import { BadRequest, TooLarge, UnsupportedMediaType } from '../../../platform/http/problem.js';
-import { bytesOf } from '../../../platform/http/unread-body.js';
+import { bytesOf } from '../../../platform/bodies/unread-body.js';
+import { BadRequest, TooLarge, UnsupportedMediaType } from '../../../platform/errors/problem.js';
 
 type Store = (name: string, bytes: AsyncIterable<Uint8Array>) => Promise<void>;
 

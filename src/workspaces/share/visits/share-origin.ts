@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { Injectable } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../../../platform/config/config.js';
-import { Conflict } from '../../../platform/http/problem.js';
+import { Conflict } from '../../../platform/errors/problem.js';
 import { targetOf } from '../../../platform/http/request-target.js';
 import { sendNotice } from '../pages/notice-page.js';
 

@@ -2,7 +2,7 @@ import { Controller, Get, Post, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../../../platform/access/access.js';
-import { Gone, NotFound } from '../../../platform/http/problem.js';
+import { Gone, NotFound } from '../../../platform/errors/problem.js';
 import { readForm } from '../../../platform/pages/form-body.js';
 import { passwordPage } from '../pages/form-pages.js';
 import { sendSharePage } from '../pages/layout.js';

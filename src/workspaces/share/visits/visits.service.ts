@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { hashSecret, LoginProtection, passwordMatches } from '../../../identity/index.js';
-import { Gone, NotFound } from '../../../platform/http/problem.js';
+import { Gone, NotFound } from '../../../platform/errors/problem.js';
 import { WorkspaceFolders } from '../../workspaces/index.js';
 import { stateOf } from '../links/link-views.js';
 import { type Counter, isStanding, type LinkRow, ShareLinksStore } from '../links/share-links.store.js';

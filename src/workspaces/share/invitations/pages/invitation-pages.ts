@@ -13,7 +13,7 @@ import {
 } from '../../../../identity/index.js';
 import type { Actor } from '../../../../platform/access/actor.js';
 import { Config } from '../../../../platform/config/config.js';
-import { problemOf } from '../../../../platform/http/problem.js';
+import { problemOf } from '../../../../platform/errors/problem.js';
 import { connectHtml } from '../../../../platform/pages/connect.js';
 import { signedInAs } from '../../../../platform/pages/forms.js';
 import { escapeHtml } from '../../../../platform/pages/html.js';

@@ -1,7 +1,7 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { IDEMPOTENCY_KEY } from '../idempotency/idempotency.js';
 import { describeTags } from './api-tags.js';
-import { IDEMPOTENCY_KEY } from './idempotency.js';
 import { describeNulls } from './openapi-null.js';
 
 type Operation = NonNullable<OpenAPIObject['paths'][string]['get']>;

@@ -1,4 +1,4 @@
-import { Field } from './field.js';
+import { Field } from '../dto/field.js';
 
 /** The body of every error. */
 export class ProblemView {

@@ -2,6 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Actor } from '../access/actor.js';
 import { RequestLost } from '../database/database.js';
+import { BadRequest, Conflict, Invalid, translateErrors } from '../errors/problem.js';
+import { targetOf } from '../http/request-target.js';
 import { Log } from '../log/log.js';
 import {
   Exchange,
@@ -13,8 +15,6 @@ import {
 } from './idempotency-exchange.js';
 import { IdempotencyLedger } from './idempotency-ledger.js';
 import { IdempotencyVault, StoredAnswer } from './idempotency-vault.js';
-import { BadRequest, Conflict, Invalid, translateErrors } from './problem.js';
-import { targetOf } from './request-target.js';
 
 export const IDEMPOTENCY_KEY = 'Idempotency-Key';
 const KEY = /^[\x20-\x7e]{1,255}$/;

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { Database, type UnitOfWork } from '../database/database.js';
 import { Log } from '../log/log.js';
 import { Maintenance } from '../maintenance/maintenance.js';
-import { LiveProcesses } from '../signals/live-processes.js';
+import { LiveProcesses } from '../topics/live-processes.js';
 
 /** How long the queue has for a job before it is given it again, in case it lost it. */
 const LOOK_SECONDS = 30;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { NotFound, UnsupportedMediaType } from '../errors/problem.js';
 import { Field } from './field.js';
 import { fieldOfParam, InputPipe } from './input.js';
-import { NotFound, UnsupportedMediaType } from './problem.js';
 
 class Inner {
   @Field.text('A name', { min: 1, example: 'x' })

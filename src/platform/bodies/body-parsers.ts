@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { BadRequest } from '../errors/problem.js';
 import { JsonMeter } from './json-meter.js';
-import { BadRequest } from './problem.js';
 import { answerUnreadBodies } from './unread-body.js';
 import { wholeBody } from './whole-body.js';
 

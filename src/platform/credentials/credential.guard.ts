@@ -3,14 +3,14 @@ import { ExecutionContext, Inject, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { AuthGuard } from '@nestjs/passport';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { EXEC_TOKEN_ONLY, EXPOSES, PUBLIC, SESSION_ONLY } from '../access/access.js';
+import { type Actor, isApplication } from '../access/actor.js';
+import { isOAuthToken } from '../access/token-kind.js';
 import { forApplications } from '../actions/action-caller.js';
 import { ExecTokenGuard } from '../actions/exec-token.guard.js';
 import { EXEC_TOKEN_PREFIX } from '../actions/exec-tokens.js';
-import { BadRequest, Forbidden, Unauthorized } from '../http/problem.js';
-import { RateLimits } from '../http/rate-limit.js';
-import { EXEC_TOKEN_ONLY, EXPOSES, PUBLIC, SESSION_ONLY } from './access.js';
-import { type Actor, isApplication } from './actor.js';
-import { isOAuthToken } from './token-kind.js';
+import { BadRequest, Forbidden, Unauthorized } from '../errors/problem.js';
+import { RateLimits } from '../limits/rate-limit.js';
 
 /** Hands a rejected credential over as our own problem, whatever passport made of it. */
 function guardFor(strategy: string, refusal: string) {

@@ -12,10 +12,10 @@ import {
 } from '@nestjs/swagger';
 import { EXPOSES, SESSION_ONLY } from '../access/access.js';
 import { ActionDeclaration, actionOf } from '../actions/action.js';
-import { FieldSpec, fieldsOf, Shape } from './field.js';
-import { IdempotencyInterceptor, OUTCOME } from './idempotency.interceptor.js';
-import type { Outcome } from './idempotency-exchange.js';
-import { fieldOfParam } from './input.js';
+import { FieldSpec, fieldsOf, Shape } from '../dto/field.js';
+import { fieldOfParam } from '../dto/input.js';
+import { IdempotencyInterceptor, OUTCOME } from '../idempotency/idempotency.interceptor.js';
+import type { Outcome } from '../idempotency/idempotency-exchange.js';
 import { ProblemView } from './problem.view.js';
 
 type Service<M extends string> = { prototype: Record<M, (...args: never[]) => unknown> };

@@ -1,5 +1,5 @@
+import { Invalid } from '../errors/problem.js';
 import { Field, Shape } from './field.js';
-import { Invalid } from './problem.js';
 
 /** Longest cursor, in characters: a position may hold the longest path of a file. */
 const MAX_CURSOR = 6000;

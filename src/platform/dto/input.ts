@@ -7,9 +7,9 @@ import {
 } from '@nestjs/common';
 import type { ValidationError } from 'class-validator';
 import type { FastifyRequest } from 'fastify';
-import { readBody } from './body-parsers.js';
+import { readBody } from '../bodies/body-parsers.js';
+import { Invalid, NotFound, UnsupportedMediaType } from '../errors/problem.js';
 import { FieldSpec, fieldsOf, nullMeansAbsent, Shape } from './field.js';
-import { Invalid, NotFound, UnsupportedMediaType } from './problem.js';
 import { faultsOf } from './rules.js';
 
 const MAX_JSON_DEPTH = 64;

@@ -2,8 +2,8 @@ import { CallHandler, ExecutionContext, Injectable, NestInterceptor } from '@nes
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { finalize, Observable, of } from 'rxjs';
 import type { Actor } from '../access/actor.js';
+import { readBody } from '../bodies/body-parsers.js';
 import { inKeyedRequest } from '../database/keyed-request.js';
-import { readBody } from './body-parsers.js';
 import { Idempotency, idempotencyKeyOf } from './idempotency.js';
 import type { Outcome } from './idempotency-exchange.js';
 

@@ -3,9 +3,9 @@ import { Injectable, OnApplicationBootstrap, OnApplicationShutdown } from '@nest
 import { ModuleRef } from '@nestjs/core';
 import { Queue } from 'bullmq';
 import { Log } from '../log/log.js';
-import { Drain } from '../signals/drain.js';
-import { LiveProcesses } from '../signals/live-processes.js';
-import { Signals } from '../signals/signals.js';
+import { Drain } from '../topics/drain.js';
+import { LiveProcesses } from '../topics/live-processes.js';
+import { Signals } from '../topics/signals.js';
 import { AcceptedJobs } from './accepted-jobs.js';
 import { OUTBOX_TOPIC, queueOptions } from './job-queue.js';
 

@@ -6,6 +6,7 @@ import { ConnectionOptions, createPostgresBackend, Queue, setDefaultBackendFacto
 import { Config } from '../config/config.js';
 import { Log } from '../log/log.js';
 import { Metrics } from '../metrics/metrics.js';
+import { PoolMetrics } from '../metrics/pool-metrics.js';
 import { AcceptedJobs } from './accepted-jobs.js';
 import { JobQueue } from './job-queue.js';
 import { Outbox } from './outbox.js';
@@ -50,7 +51,9 @@ export class QueueModule implements OnApplicationBootstrap, OnApplicationShutdow
     private readonly accepted: AcceptedJobs,
     private readonly log: Log,
     metrics: Metrics,
+    pools: PoolMetrics,
   ) {
+    pools.watch('queue', () => pool.connections);
     metrics.slowGauge(
       {
         name: 'atelier_queue_jobs',

@@ -1,7 +1,7 @@
 import type { Credentials } from '../access/access.js';
 import type { Actor } from '../access/actor.js';
-import type { Signals } from '../signals/signals.js';
-import { problemOf } from './problem.js';
+import { problemOf } from '../errors/problem.js';
+import type { Signals } from '../topics/signals.js';
 import type { ServerEvent } from './sse.js';
 
 /** How old the last answer may be to the question whether a watcher still may, when there is something to tell. */
