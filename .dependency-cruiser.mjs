@@ -33,7 +33,7 @@ export default {
       from: { path: '^src/([^/]+)/' },
       to: {
         path: '^src/(identity|workspaces|agents|hosting|automation|surfaces)/',
-        pathNot: ['^src/$1/', '^src/[^/]+/index\\.ts$'],
+        pathNot: ['^src/$1/', '^src/[^/]+/index\\.ts$', '^src/identity/[^/]+/index\\.ts$'],
       },
     },
     {

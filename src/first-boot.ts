@@ -1,9 +1,11 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { INestApplicationContext } from '@nestjs/common';
-import { AuthService, KeysService, OrganizationsStore, SetupToken } from './identity/index.js';
-import { randomSecret } from './identity/secrets.js';
+import { AuthService, SetupToken } from './identity/auth/index.js';
+import { KeysService } from './identity/keys/index.js';
+import { OrganizationsStore } from './identity/organizations/index.js';
 import type { Actor } from './platform/access/actor.js';
+import { randomSecret } from './platform/access/secrets.js';
 import type { Config } from './platform/config/config.js';
 import { newId } from './platform/database/database.js';
 import { WELCOME_FILES } from './welcome-files.js';

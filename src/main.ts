@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { findRunningPostgres, startPostgres } from '#libs/embedded-postgres/index.js';
 import { FirstBoot } from './first-boot.js';
-import { SetupToken } from './identity/index.js';
+import { SetupToken } from './identity/auth/index.js';
 import { leave } from './leave.js';
 import { isOperatorCommand, operate, operatorEnvironment, USAGE } from './operator.js';
 import { Config } from './platform/config/config.js';

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
 import type { ServiceParts } from './app.module.js';
-import { EmailChangeService, PasswordsService } from './identity/index.js';
+import { EmailChangeService, PasswordsService } from './identity/auth/index.js';
 import { problemOf } from './platform/errors/problem.js';
 import { isMailAddress } from './platform/text/mail-address.js';
 import { createServer } from './server.js';

@@ -1,5 +1,8 @@
 import { BeforeApplicationShutdown, Module } from '@nestjs/common';
-import { IdentityModule } from '../identity/index.js';
+import { BillingModule } from '../identity/billing/index.js';
+import { CredentialsModule } from '../identity/credentials/index.js';
+import { OrganizationsModule } from '../identity/organizations/index.js';
+import { PageSessionsModule } from '../identity/page-sessions/index.js';
 import { EventStreams } from '../platform/streams/event-streams.js';
 import { WorkspacesModule } from '../workspaces/index.js';
 import { AgentController } from './agent/agent.controller.js';
@@ -71,7 +74,7 @@ import { TasksStore } from './tasks/tasks.store.js';
 
 /** Agents: models, chats, subagents, and the runs in which they work. */
 @Module({
-  imports: [IdentityModule, WorkspacesModule],
+  imports: [BillingModule, CredentialsModule, OrganizationsModule, PageSessionsModule, WorkspacesModule],
   controllers: [
     AgentController,
     QueueController,

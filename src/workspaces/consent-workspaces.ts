@@ -1,5 +1,5 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
-import { WorkspaceChoices } from '../identity/index.js';
+import { WorkspaceChoices } from '../identity/oauth/index.js';
 import { WorkspacesStore } from './workspaces/index.js';
 
 /** Tells the consent page which workspaces a person can let an application into: those that they see. */

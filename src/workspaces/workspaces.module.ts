@@ -1,6 +1,13 @@
 import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
-import { IdentityModule } from '../identity/index.js';
+import { AccountsModule } from '../identity/accounts/index.js';
+import { AuthModule } from '../identity/auth/index.js';
+import { CredentialsModule } from '../identity/credentials/index.js';
+import { InvitationsModule } from '../identity/invitations/index.js';
+import { OAuthModule } from '../identity/oauth/index.js';
+import { OrganizationsModule } from '../identity/organizations/index.js';
+import { PageSessionsModule } from '../identity/page-sessions/index.js';
+import { SessionsModule } from '../identity/sessions/index.js';
 import { ArchivesController } from './archives/archives.controller.js';
 import { ArchivesService } from './archives/archives.service.js';
 import { FolderZips } from './archives/folder-zips.js';
@@ -84,7 +91,14 @@ import {
 /** Workspaces and the files in them. */
 @Module({
   imports: [
-    IdentityModule,
+    AccountsModule,
+    AuthModule,
+    CredentialsModule,
+    InvitationsModule,
+    OAuthModule,
+    OrganizationsModule,
+    PageSessionsModule,
+    SessionsModule,
     BullModule.registerQueue({ name: WORKSPACE_QUEUE }, { name: OPERATION_QUEUE }, { name: HISTORY_QUEUE }),
   ],
   controllers: [

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
-import { OAuthResources, OAuthTokens } from '../../src/identity/index.js';
+import { OAuthResources, OAuthTokens } from '../../src/identity/oauth/index.js';
 import { SCOPES } from '../../src/platform/access/policy.js';
 import { OAuthClient, startOAuthService } from '../harness/oauth.js';
 import type { Person, TestService } from '../harness/service.js';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { PasswordResetProcessor } from '../../src/identity/auth/passwords/password-reset.processor.js';
+import { PasswordResetProcessor } from '../../src/identity/auth/index.js';
 import { MailProcessor } from '../../src/platform/mail/mail.processor.js';
 import { Maintenance } from '../../src/platform/maintenance/maintenance.js';
 import { FakeSmtpServer, type ReceivedMail } from '../fakes/smtp-server.js';

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { v7 } from 'uuid';
 import { RunQueue } from '../../src/agents/agent/run-queue.js';
-import { BudgetReached, Budgets, enterModelCall } from '../../src/identity/index.js';
+import { BudgetReached, Budgets, enterModelCall } from '../../src/identity/billing/index.js';
 import { Database } from '../../src/platform/database/database.js';
 import { Maintenance } from '../../src/platform/maintenance/maintenance.js';
 import { StorageMeter } from '../../src/workspaces/metering/storage-meter.js';

@@ -2,10 +2,13 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import * as oauth from 'oauth4webapi';
-import { OAuthResources, OAuthTokens } from '../../src/identity/index.js';
-import { ClientsStore } from '../../src/identity/oauth/clients/clients.store.js';
-import { SigningKeys } from '../../src/identity/oauth/keys/signing-keys.js';
-import { ArtifactsStore } from '../../src/identity/oauth/store/artifacts.store.js';
+import {
+  ArtifactsStore,
+  ClientsStore,
+  OAuthResources,
+  OAuthTokens,
+  SigningKeys,
+} from '../../src/identity/oauth/index.js';
 import { Config } from '../../src/platform/config/config.js';
 import { createLog } from '../../src/platform/log/log.js';
 import { Signals } from '../../src/platform/topics/signals.js';

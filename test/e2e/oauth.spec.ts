@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { OAuthResources, OAuthTokens } from '../../src/identity/index.js';
+import { OAuthResources, OAuthTokens } from '../../src/identity/oauth/index.js';
 import { Browser } from '../harness/browser.js';
 import type { Json } from '../harness/client.js';
 import { allow, OAuthClient, REDIRECT, signIn, startOAuthService } from '../harness/oauth.js';

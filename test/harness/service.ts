@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { GuardedFetch } from '#libs/guarded-fetch/index.js';
-import { SetupToken } from '../../src/identity/index.js';
+import { SetupToken } from '../../src/identity/auth/index.js';
 import { Config } from '../../src/platform/config/config.js';
 import { createLog } from '../../src/platform/log/log.js';
 import { createServer } from '../../src/server.js';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Budgets } from '../../identity/index.js';
+import { Budgets } from '../../identity/billing/index.js';
 import type { ActingRun, Actor } from '../../platform/access/actor.js';
 import { requireScope } from '../../platform/access/policy.js';
 import { Action } from '../../platform/actions/action.js';

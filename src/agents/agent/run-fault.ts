@@ -1,5 +1,5 @@
 import { ModelError } from '#libs/model-client/index.js';
-import { BudgetReached } from '../../identity/index.js';
+import { BudgetReached } from '../../identity/billing/index.js';
 import { problemOf } from '../../platform/errors/problem.js';
 import { ModelUnusable } from '../models/model-unusable.js';
 import type { RunFault } from './run.entity.js';

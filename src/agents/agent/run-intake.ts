@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { hardStopOver } from '../../identity/index.js';
+import { hardStopOver } from '../../identity/billing/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Database, RequestLost, type UnitOfWork } from '../../platform/database/database.js';
 import { type KeyedRequest, keyedRequest } from '../../platform/database/keyed-request.js';

@@ -1,6 +1,11 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { StepResult, StepUsage } from '#libs/model-client/index.js';
-import { enterModelCall, enterToolCall, freeReservation, hardStopOver } from '../../identity/index.js';
+import {
+  enterModelCall,
+  enterToolCall,
+  freeReservation,
+  hardStopOver,
+} from '../../identity/billing/index.js';
 import { revokeTokensOf } from '../../platform/actions/exec-tokens.js';
 import type { Database, UnitOfWork } from '../../platform/database/database.js';
 import { storable, storableText } from '../../platform/database/storable.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { hardStopOver } from '../../identity/index.js';
+import { hardStopOver } from '../../identity/billing/index.js';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import type { Row } from '../../platform/database/rows.js';
 import { LiveProcesses } from '../../platform/topics/live-processes.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { costUsd, type StepRequest, type StepResult, streamStep } from '#libs/model-client/index.js';
-import { Budgets, type PlannedSpend } from '../../identity/index.js';
+import { Budgets, type PlannedSpend } from '../../identity/billing/index.js';
 import { Config } from '../../platform/config/config.js';
 import type { Row } from '../../platform/database/rows.js';
 import { Unavailable } from '../../platform/errors/problem.js';

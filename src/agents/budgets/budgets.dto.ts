@@ -1,4 +1,4 @@
-import { BudgetFields } from '../../identity/index.js';
+import { BudgetFields } from '../../identity/billing/index.js';
 import { Field } from '../../platform/dto/field.js';
 
 export class ReadWorkspaceBudget {

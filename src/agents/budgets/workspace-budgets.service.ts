@@ -1,5 +1,5 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
-import { Budgets, BudgetView } from '../../identity/index.js';
+import { Budgets, BudgetView } from '../../identity/billing/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
 import { Database } from '../../platform/database/database.js';

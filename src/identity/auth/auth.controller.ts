@@ -4,10 +4,8 @@ import { Caller, OptionalCaller, Public } from '../../platform/access/access.js'
 import type { Actor } from '../../platform/access/actor.js';
 import { Input } from '../../platform/dto/input.js';
 import { Documents, Serves } from '../../platform/openapi/serves.js';
-import { UpdateAccount } from '../accounts/accounts.dto.js';
-import { AccountsService, userView } from '../accounts/accounts.service.js';
-import type { SignInSource } from '../sessions/session.entity.js';
-import { IssuedTokens, SessionsService } from '../sessions/sessions.service.js';
+import { AccountsService, UpdateAccount, userView } from '../accounts/index.js';
+import { IssuedTokens, SessionsService, type SignInSource } from '../sessions/index.js';
 import { Login, Logout, RefreshTokenInput, Register, SignedOutView, TokensView } from './auth.dto.js';
 import { AuthService } from './auth.service.js';
 

@@ -1,20 +1,15 @@
 import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
-import { JwtModule } from '@nestjs/jwt';
-import { AccountsService } from '../accounts/accounts.service.js';
-import { InvitedAccounts } from '../accounts/invited-accounts.js';
+import { AccountsModule } from '../accounts/index.js';
 import { OrganizationsModule } from '../organizations/index.js';
-import { OwnSessionsService } from '../sessions/own-sessions.service.js';
-import { SessionsController } from '../sessions/sessions.controller.js';
-import { SessionsService } from '../sessions/sessions.service.js';
-import { TokenKey } from '../sessions/token-key.js';
+import { SessionsModule } from '../sessions/index.js';
 import { AuthController } from './auth.controller.js';
 import { AuthService } from './auth.service.js';
-import { AccountMail } from './email/account-mail.js';
 import { EmailController } from './email/email.controller.js';
 import { EmailChangeService } from './email/email-change.service.js';
-import { EmailTokens } from './email/email-tokens.js';
 import { EmailVerificationService } from './email/email-verification.service.js';
+import { AccountMail } from './mail/account-mail.js';
+import { EmailTokens } from './mail/email-tokens.js';
 import { AuthPagesController } from './pages/auth-pages.controller.js';
 import { ACCOUNT_QUEUE } from './passwords/password-reset.jobs.js';
 import { PasswordResetProcessor } from './passwords/password-reset.processor.js';
@@ -26,28 +21,19 @@ import { Attempts } from './protection/attempts.js';
 import { LoginProtection } from './protection/login-protection.js';
 import { Quotas } from './protection/quotas.js';
 import { SetupToken } from './setup-token.js';
-import { Fronts } from './visits/front.js';
-import { PageVisits } from './visits/page-visits.js';
-import { SignIns } from './visits/sign-ins.js';
 
 /** Accounts, and how people sign in to them. */
 @Module({
-  imports: [JwtModule.register({}), OrganizationsModule, BullModule.registerQueue({ name: ACCOUNT_QUEUE })],
-  controllers: [
-    AuthController,
-    SessionsController,
-    PasswordsController,
-    EmailController,
-    AuthPagesController,
+  imports: [
+    AccountsModule,
+    OrganizationsModule,
+    SessionsModule,
+    BullModule.registerQueue({ name: ACCOUNT_QUEUE }),
   ],
+  controllers: [AuthController, PasswordsController, EmailController, AuthPagesController],
   providers: [
-    AccountsService,
-    InvitedAccounts,
     AuthService,
     SetupToken,
-    SessionsService,
-    OwnSessionsService,
-    TokenKey,
     PasswordsService,
     StandingCredentials,
     PasswordResetService,
@@ -59,23 +45,7 @@ import { SignIns } from './visits/sign-ins.js';
     Attempts,
     LoginProtection,
     Quotas,
-    SignIns,
-    PageVisits,
-    Fronts,
   ],
-  exports: [
-    AccountsService,
-    InvitedAccounts,
-    AuthService,
-    PasswordsService,
-    EmailChangeService,
-    SetupToken,
-    TokenKey,
-    Quotas,
-    LoginProtection,
-    SignIns,
-    PageVisits,
-    Fronts,
-  ],
+  exports: [AuthService, PasswordsService, EmailChangeService, SetupToken, Quotas, LoginProtection],
 })
 export class AuthModule {}

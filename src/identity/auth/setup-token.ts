@@ -1,10 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { hashSecret } from '../../platform/access/secrets.js';
 import { Database, UnitOfWork } from '../../platform/database/database.js';
 import { Forbidden } from '../../platform/errors/problem.js';
-import { Installation } from '../accounts/installation.entity.js';
-import { User } from '../accounts/user.entity.js';
-import { hashSecret } from '../secrets.js';
+import { Installation, User } from '../accounts/index.js';
 
 /** Proof of being the operator, for the registration that comes to own the installation. */
 @Injectable()

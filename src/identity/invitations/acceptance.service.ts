@@ -3,8 +3,7 @@ import type { Actor } from '../../platform/access/actor.js';
 import { Audit } from '../../platform/audit/audit.js';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import { Conflict, Forbidden } from '../../platform/errors/problem.js';
-import { InvitedAccounts } from '../accounts/invited-accounts.js';
-import { User } from '../accounts/user.entity.js';
+import { InvitedAccounts, User } from '../accounts/index.js';
 import { OrganizationMember, OrganizationsStore } from '../organizations/index.js';
 import type { Invitation } from './invitation.entity.js';
 import type {

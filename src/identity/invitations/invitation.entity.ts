@@ -1,9 +1,9 @@
 import { Entity, PrimaryKey, Property } from '@mikro-orm/decorators/legacy';
 import type { OrganizationRole } from '../../platform/access/policy.js';
+import { hashSecret, randomSecret } from '../../platform/access/secrets.js';
 import { newId } from '../../platform/database/database.js';
 import { Conflict, Gone } from '../../platform/errors/problem.js';
-import { User } from '../accounts/user.entity.js';
-import { hashSecret, randomSecret } from '../secrets.js';
+import { User } from '../accounts/index.js';
 
 export const INVITATION_STATUSES = ['pending', 'accepted', 'declined', 'revoked'] as const;
 export type InvitationStatus = (typeof INVITATION_STATUSES)[number];

@@ -1,7 +1,7 @@
 import { ORGANIZATION_ROLES, type OrganizationRole } from '../../platform/access/policy.js';
 import { Field } from '../../platform/dto/field.js';
 import { PageInput, PageOf } from '../../platform/dto/page.js';
-import { EMAIL, PASSWORD, PERSON_NAME } from '../accounts/accounts.dto.js';
+import { EMAIL, PASSWORD, PERSON_NAME } from '../accounts/index.js';
 import { INVITATION_STATUSES } from './invitation.entity.js';
 
 export class ListInvitations extends PageInput {

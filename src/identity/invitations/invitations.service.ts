@@ -8,7 +8,7 @@ import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import { DeletedView } from '../../platform/dto/deleted.view.js';
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/page.js';
 import { Conflict } from '../../platform/errors/problem.js';
-import { User } from '../accounts/user.entity.js';
+import { User } from '../accounts/index.js';
 import { OrganizationMember, OrganizationsStore } from '../organizations/index.js';
 import { Invitation } from './invitation.entity.js';
 import { InvitationLetter } from './invitation-letter.js';

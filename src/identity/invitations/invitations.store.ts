@@ -1,11 +1,11 @@
 import { LockMode } from '@mikro-orm/core';
 import { Injectable } from '@nestjs/common';
+import { hashSecret } from '../../platform/access/secrets.js';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import { iso, type Row } from '../../platform/database/rows.js';
 import { NotFound } from '../../platform/errors/problem.js';
-import type { User } from '../accounts/user.entity.js';
+import type { User } from '../accounts/index.js';
 import type { Organization } from '../organizations/index.js';
-import { hashSecret } from '../secrets.js';
 import { Invitation } from './invitation.entity.js';
 import type { InvitationPreview, InvitationView } from './invitations.dto.js';
 

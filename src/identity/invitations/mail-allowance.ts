@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
+import { hashSecret } from '../../platform/access/secrets.js';
 import { Mailer } from '../../platform/mail/mailer.js';
-import { Quotas } from '../auth/protection/quotas.js';
-import { hashSecret } from '../secrets.js';
+import { Quotas } from '../auth/index.js';
 
 const MOST_SENT_AN_HOUR = 100;
 const MOST_RECEIVED_AN_HOUR = 10;

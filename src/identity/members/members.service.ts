@@ -7,7 +7,7 @@ import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/page.js';
 import { Forbidden, Invalid } from '../../platform/errors/problem.js';
 import { Events } from '../../platform/events/events.js';
-import { ApiKey } from '../keys/api-key.entity.js';
+import { ApiKey } from '../keys/index.js';
 import { OrganizationId, type OrganizationMember, OrganizationsStore } from '../organizations/index.js';
 import {
   ListMembers,

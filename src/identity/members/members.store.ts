@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { Database, type UnitOfWork } from '../../platform/database/database.js';
 import { iso, type Row } from '../../platform/database/rows.js';
 import { Conflict, NotFound } from '../../platform/errors/problem.js';
-import type { User } from '../accounts/user.entity.js';
+import type { User } from '../accounts/index.js';
 import { OrganizationMember } from '../organizations/index.js';
 import type { MemberView } from './members.dto.js';
 

@@ -1,5 +1,8 @@
-export { WorkspaceChoices } from './consent/workspace-choices.js';
+export { ArtifactsStore } from './artifacts/artifacts.store.js';
+export { ClientsStore } from './clients/clients.store.js';
+export { WorkspaceChoices } from './interactions/workspace-choices.js';
+export { SigningKeys } from './keys/signing-keys.js';
 export { OAuthModule } from './oauth.module.js';
-export { OAuthResources } from './resources.js';
-export { DEFAULT_SCOPES, readOnly, stepUp } from './scopes.js';
+export { OAuthResources } from './scopes/resources.js';
+export { DEFAULT_SCOPES, readOnly, stepUp } from './scopes/scopes.js';
 export { OAuthTokens } from './tokens/oauth-tokens.js';

@@ -3,7 +3,7 @@ import { PassportStrategy } from '@nestjs/passport';
 import type { FastifyRequest } from 'fastify';
 import { Strategy } from 'passport';
 import type { Actor } from '../../platform/access/actor.js';
-import { OAuthResources } from './resources.js';
+import { OAuthResources } from './scopes/resources.js';
 import { OAuthTokens } from './tokens/oauth-tokens.js';
 
 /** A passport strategy that looks at the whole request, as a proof of possession covers it. */

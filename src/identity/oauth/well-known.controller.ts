@@ -2,8 +2,8 @@ import { Controller, Get, Header } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { Public } from '../../platform/access/access.js';
 import { SIGNING_ALGORITHM } from './keys/signing-keys.js';
-import { OAuthResources } from './resources.js';
-import { ADVERTISED_SCOPES } from './scopes.js';
+import { OAuthResources } from './scopes/resources.js';
+import { ADVERTISED_SCOPES } from './scopes/scopes.js';
 
 /** What a client has to know of our resources before it asks for a token (RFC 9728). */
 @Public()

@@ -3,8 +3,7 @@ import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
 import { DeletedView } from '../../platform/dto/deleted.view.js';
 import { DEFAULT_LIMIT, type Page } from '../../platform/dto/page.js';
-import { Keyring, readExpiry } from '../keys/keyring.js';
-import { CreatedKeyView, KeyPage, KeyView } from '../keys/keys.dto.js';
+import { CreatedKeyView, KeyPage, Keyring, KeyView, readExpiry } from '../keys/index.js';
 import {
   CreateServiceAccountKey,
   ListServiceAccountKeys,

@@ -1,7 +1,7 @@
 import { ORGANIZATION_ROLES, type OrganizationRole } from '../../platform/access/policy.js';
 import { Field } from '../../platform/dto/field.js';
 import { PageInput, PageOf } from '../../platform/dto/page.js';
-import { KeyRestrictions } from '../keys/keys.dto.js';
+import { KeyRestrictions } from '../keys/index.js';
 
 const NAME = { min: 1, max: 120, pattern: /\S/, patternHint: 'must not be blank', example: 'Deploy bot' };
 

@@ -8,7 +8,7 @@ import { DeletedView } from '../../platform/dto/deleted.view.js';
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/page.js';
 import { Forbidden } from '../../platform/errors/problem.js';
 import { Events } from '../../platform/events/events.js';
-import { memberRemoved } from '../members/members.events.js';
+import { memberRemoved } from '../members/index.js';
 import { OrganizationsStore } from '../organizations/index.js';
 import { ServiceAccount } from './service-account.entity.js';
 import {

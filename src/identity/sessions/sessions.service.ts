@@ -2,16 +2,15 @@ import { LockMode } from '@mikro-orm/core';
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { JwtService } from '@nestjs/jwt';
 import type { Actor } from '../../platform/access/actor.js';
+import { hashSecret, randomSecret } from '../../platform/access/secrets.js';
 import { Config } from '../../platform/config/config.js';
 import { Database, UnitOfWork } from '../../platform/database/database.js';
 import { Forbidden, Unauthorized } from '../../platform/errors/problem.js';
 import { Maintenance } from '../../platform/maintenance/maintenance.js';
-import { User } from '../accounts/user.entity.js';
-import { hashSecret, randomSecret } from '../secrets.js';
-import { ISSUER } from './jwt.strategy.js';
+import { User } from '../accounts/index.js';
 import { RefreshToken } from './refresh-token.entity.js';
 import { Session, SignInSource } from './session.entity.js';
-import { TokenKey } from './token-key.js';
+import { ISSUER, TokenKey } from './token-key.js';
 
 const SWEEP_MS = 86_400_000;
 /** How long a session that has ended is kept: a refresh token of it that turns up is still known for what it is. */

@@ -1,9 +1,12 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import { Injectable, OnModuleInit } from '@nestjs/common';
+import { randomSecret } from '../../platform/access/secrets.js';
 import { Config } from '../../platform/config/config.js';
 import { Database } from '../../platform/database/database.js';
-import { Installation } from '../accounts/installation.entity.js';
-import { randomSecret } from '../secrets.js';
+import { Installation } from '../accounts/index.js';
+
+/** `iss` of our access tokens. */
+export const ISSUER = 'atelier';
 
 /** The key that signs access tokens: the operator's, else one that the installation made for itself. */
 @Injectable()

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { IdentityModule } from '../../identity/index.js';
+import { CredentialsModule } from '../../identity/credentials/index.js';
 import { WorkspacesModule } from '../../workspaces/index.js';
 import { ActionRunsController } from './action-runs.controller.js';
 import { ActionRunsService } from './action-runs.service.js';
@@ -10,7 +10,7 @@ import { ActionsExecController } from './actions-exec.controller.js';
 
 /** The catalog of actions, their running and their ledger, over HTTP. */
 @Module({
-  imports: [IdentityModule, WorkspacesModule],
+  imports: [CredentialsModule, WorkspacesModule],
   controllers: [ActionsController, ActionsExecController, ActionRunsController],
   providers: [ActionsService, ActionRunsService, ActionRunsStore],
 })

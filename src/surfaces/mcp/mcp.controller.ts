@@ -1,7 +1,7 @@
 import { All, Controller, Req, Res, UseGuards } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { OAuthResources } from '../../identity/index.js';
+import { OAuthResources } from '../../identity/oauth/index.js';
 import { Public } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { readBody } from '../../platform/bodies/body-parsers.js';

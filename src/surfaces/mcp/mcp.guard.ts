@@ -1,7 +1,7 @@
 import type { CanActivate } from '@nestjs/common';
 import { ExecutionContext, Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { DEFAULT_SCOPES, OAuthResources, OAuthTokens, readOnly } from '../../identity/index.js';
+import { DEFAULT_SCOPES, OAuthResources, OAuthTokens, readOnly } from '../../identity/oauth/index.js';
 import { Credentials } from '../../platform/access/access.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { isOAuthToken } from '../../platform/access/token-kind.js';

@@ -1,6 +1,8 @@
 import { DynamicModule, Module } from '@nestjs/common';
 import { AgentModule } from '../../agents/index.js';
-import { IdentityModule } from '../../identity/index.js';
+import { CredentialsModule } from '../../identity/credentials/index.js';
+import { OAuthModule } from '../../identity/oauth/index.js';
+import { SessionsModule } from '../../identity/sessions/index.js';
 import { AccessTokenGuard } from '../../platform/credentials/credential.guard.js';
 import { WorkspacesModule } from '../../workspaces/index.js';
 import { Approvals } from './approvals/approvals.js';
@@ -36,7 +38,7 @@ export class McpModule {
   static with(extension: McpExtension = NO_EXTENSION): DynamicModule {
     return {
       module: McpModule,
-      imports: [IdentityModule, WorkspacesModule, AgentModule],
+      imports: [CredentialsModule, OAuthModule, SessionsModule, WorkspacesModule, AgentModule],
       controllers: [McpController],
       providers: [
         McpGuard,

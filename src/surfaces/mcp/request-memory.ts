@@ -5,7 +5,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { Injectable } from '@nestjs/common';
-import { TokenKey } from '../../identity/index.js';
+import { TokenKey } from '../../identity/sessions/index.js';
 import type { McpCall } from './mcp-call.js';
 
 /** As long as a person may take to answer. */

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { OAuthResources, stepUp } from '../../identity/index.js';
+import { OAuthResources, stepUp } from '../../identity/oauth/index.js';
 import { type Permission, scopeOf } from '../../platform/access/policy.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { McpCall, ToolView } from './mcp-call.js';

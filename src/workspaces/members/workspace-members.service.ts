@@ -1,5 +1,5 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { memberRemoved } from '../../identity/index.js';
+import { memberRemoved } from '../../identity/members/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
 import { Audit } from '../../platform/audit/audit.js';

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { BeforeApplicationShutdown, Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
-import { enterStorage } from '../../identity/index.js';
+import { enterStorage } from '../../identity/billing/index.js';
 import { Database } from '../../platform/database/database.js';
 import { Log } from '../../platform/log/log.js';
 import { Maintenance } from '../../platform/maintenance/maintenance.js';

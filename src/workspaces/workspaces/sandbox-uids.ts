@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
-import { randomSecret } from '../../identity/index.js';
+import { randomSecret } from '../../platform/access/secrets.js';
 import { Config } from '../../platform/config/config.js';
 import { Database } from '../../platform/database/database.js';
 import { Log } from '../../platform/log/log.js';

@@ -1,7 +1,7 @@
 import { LockMode } from '@mikro-orm/core';
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import type { Membership } from '../../identity/index.js';
+import { type Membership } from '../../identity/organizations/index.js';
 import type { Actor } from '../../platform/access/actor.js';
 import {
   type OrganizationRole,

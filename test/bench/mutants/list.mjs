@@ -346,12 +346,12 @@ export const MUTANTS = [
   [deciding, 'if (found?.mayDecide && standingOf', 'if (found && standingOf', approving],
   [deciding, "if (status === 403) return 'looks';", "if (status !== 500) return 'looks';", approving],
   [
-    'src/identity/oauth/store/device-polls.store.ts',
+    'src/identity/oauth/artifacts/device-polls.store.ts',
     'coalesce(poll_seconds, ${POLL_SECONDS}) + ${SLOWER_BY_SECONDS}',
     '${POLL_SECONDS}',
     pace,
   ],
-  ['src/identity/oauth/store/device-polls.store.ts', 'polled_at is null or\n', 'true or\n', pace],
+  ['src/identity/oauth/artifacts/device-polls.store.ts', 'polled_at is null or\n', 'true or\n', pace],
   // Who may ask a model.
   [slots, 'where not exists (select from process p where p.id = s.holder)\n        or', 'where', asking],
   [slots, 'or (s.holder = ${this.processes.id} and s.id <> all', 'or (s.id <> all', asking],

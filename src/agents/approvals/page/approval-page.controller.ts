@@ -1,7 +1,7 @@
 import { Controller, Get, Post, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Front, Fronts } from '../../../identity/index.js';
+import { type Front, Fronts } from '../../../identity/page-sessions/index.js';
 import { Public } from '../../../platform/access/access.js';
 import type { Actor } from '../../../platform/access/actor.js';
 import { sendOn, sendPage } from '../../../platform/pages/page.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { validate as isUuid } from 'uuid';
-import { OrganizationsStore } from '../../../identity/index.js';
+import { OrganizationsStore } from '../../../identity/organizations/index.js';
 import type { Actor } from '../../../platform/access/actor.js';
 import { Database } from '../../../platform/database/database.js';
 import type { Row } from '../../../platform/database/rows.js';

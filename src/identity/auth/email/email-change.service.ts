@@ -1,15 +1,15 @@
 import { LockMode, UniqueConstraintViolationException } from '@mikro-orm/core';
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../../platform/access/actor.js';
+import { hashSecret } from '../../../platform/access/secrets.js';
 import { Audit } from '../../../platform/audit/audit.js';
 import { Database, type UnitOfWork } from '../../../platform/database/database.js';
 import { Conflict, Forbidden, Invalid, NotFound, Unavailable } from '../../../platform/errors/problem.js';
-import { User } from '../../accounts/user.entity.js';
-import { hashSecret } from '../../secrets.js';
+import { User } from '../../accounts/index.js';
+import { AccountMail } from '../mail/account-mail.js';
+import { EmailTokens } from '../mail/email-tokens.js';
 import { PasswordsService } from '../passwords/passwords.service.js';
 import { Quotas } from '../protection/quotas.js';
-import { AccountMail } from './account-mail.js';
-import { EmailTokens } from './email-tokens.js';
 
 const MAX_SENT_PER_HOUR = 5;
 /** By all accounts together: the address is that of somebody who did not ask. */

@@ -3,14 +3,8 @@ import { Caller, Public } from '../../../platform/access/access.js';
 import type { Actor } from '../../../platform/access/actor.js';
 import { Input } from '../../../platform/dto/input.js';
 import { Documents } from '../../../platform/openapi/serves.js';
-import {
-  ChangedView,
-  ChangeEmail,
-  ConfirmEmailChange,
-  MailSentView,
-  VerifiedView,
-  VerifyEmail,
-} from '../auth.dto.js';
+import { ChangedView } from '../mail/mailed-link.dto.js';
+import { ChangeEmail, ConfirmEmailChange, MailSentView, VerifiedView, VerifyEmail } from './email.dto.js';
 import { EmailChangeService } from './email-change.service.js';
 import { EmailVerificationService } from './email-verification.service.js';
 

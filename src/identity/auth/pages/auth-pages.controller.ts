@@ -5,10 +5,10 @@ import { Public } from '../../../platform/access/access.js';
 import { problemOf } from '../../../platform/errors/problem.js';
 import { readForm } from '../../../platform/pages/form-body.js';
 import { isMailAddress } from '../../../platform/text/mail-address.js';
-import { PASSWORD } from '../../accounts/accounts.dto.js';
-import { EMAIL_PAGE, FORGOT_PAGE, RESET_PAGE, VERIFY_PAGE } from '../email/account-mail.js';
+import { PASSWORD } from '../../accounts/index.js';
 import { EmailChangeService } from '../email/email-change.service.js';
 import { EmailVerificationService } from '../email/email-verification.service.js';
+import { EMAIL_PAGE, FORGOT_PAGE, RESET_PAGE, VERIFY_PAGE } from '../mail/account-mail.js';
 import { PasswordResetService } from '../passwords/password-reset.service.js';
 import { AuthPage, sendAuthPage } from './page.js';
 

@@ -3,14 +3,14 @@ import { Caller, Public } from '../../../platform/access/access.js';
 import type { Actor } from '../../../platform/access/actor.js';
 import { Input } from '../../../platform/dto/input.js';
 import { Documents } from '../../../platform/openapi/serves.js';
+import { ChangedView } from '../mail/mailed-link.dto.js';
+import { PasswordResetService } from './password-reset.service.js';
 import {
-  ChangedView,
   ChangePassword,
   ConfirmPasswordReset,
   RequestedView,
   RequestPasswordReset,
-} from '../auth.dto.js';
-import { PasswordResetService } from './password-reset.service.js';
+} from './passwords.dto.js';
 import { PasswordsService } from './passwords.service.js';
 
 @Controller()

@@ -4,11 +4,10 @@ import type { Actor } from '../../../platform/access/actor.js';
 import { Audit } from '../../../platform/audit/audit.js';
 import { Database, UnitOfWork } from '../../../platform/database/database.js';
 import { Forbidden, NotFound } from '../../../platform/errors/problem.js';
-import { hashPassword, passwordMatches } from '../../accounts/passwords.js';
-import { User } from '../../accounts/user.entity.js';
-import { SessionsService } from '../../sessions/sessions.service.js';
-import { AccountMail } from '../email/account-mail.js';
-import { EmailTokens } from '../email/email-tokens.js';
+import { hashPassword, passwordMatches, User } from '../../accounts/index.js';
+import { SessionsService } from '../../sessions/index.js';
+import { AccountMail } from '../mail/account-mail.js';
+import { EmailTokens } from '../mail/email-tokens.js';
 import { LoginProtection } from '../protection/login-protection.js';
 import { StandingCredentials } from './standing-credentials.js';
 

@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import type { AdapterPayload } from 'oidc-provider';
 import { validate as isUuid } from 'uuid';
 import { Credentials } from '../../../platform/access/access.js';
+import { randomSecret } from '../../../platform/access/secrets.js';
 import { Database } from '../../../platform/database/database.js';
-import { randomSecret } from '../../secrets.js';
-import type { ServiceAccount } from '../../service-accounts/service-account.entity.js';
+import type { ServiceAccount } from '../../service-accounts/index.js';
 
 /** Clients that register get ids of another form, and documents are addresses: only a service account's id is a UUID. */
 export const isServiceAccountClient = (clientId: string): boolean => isUuid(clientId);

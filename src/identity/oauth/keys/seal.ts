@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { TokenKey } from '../../sessions/token-key.js';
+import { TokenKey } from '../../sessions/index.js';
 
 const IV_BYTES = 12;
 const TAG_BYTES = 16;

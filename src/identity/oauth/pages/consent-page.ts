@@ -2,7 +2,7 @@ import { formHtml } from '../../../platform/pages/forms.js';
 import { escapeHtml } from '../../../platform/pages/html.js';
 import { type HtmlPage, problemHtml } from '../../../platform/pages/page.js';
 import { plainLine } from '../../../platform/text/plain-text.js';
-import type { AccessGroup, AccessWords } from '../consent/access-words.js';
+import type { AccessGroup, AccessWords } from '../scopes/access-words.js';
 import type { ClientIntroduction } from './client-introduction.js';
 
 /** How much a client may do, as the person is shown it. */

@@ -1,8 +1,8 @@
 import type { Client, KoaContextWithOIDC } from 'oidc-provider';
 import { escapeHtml } from '../../../platform/pages/html.js';
 import { type HtmlPage, problemHtml } from '../../../platform/pages/page.js';
-import { OAUTH_ROUTES } from '../provider/routes.js';
 import { introduce } from './client-introduction.js';
+import { OAUTH_ROUTES } from './routes.js';
 
 /** The hidden fields of a form that oidc-provider made for a page of its own. */
 const hiddenFieldsOf = (form: string): string => (form.match(/<input type="hidden"[^>]*>/g) ?? []).join('\n');

@@ -1,6 +1,6 @@
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
-import { type DevicePollsStore, POLL_SECONDS } from '../store/device-polls.store.js';
-import { OAUTH_ROUTES } from './routes.js';
+import { type DevicePollsStore, POLL_SECONDS } from '../artifacts/device-polls.store.js';
+import { OAUTH_ROUTES } from '../pages/routes.js';
 
 const SLOW_DOWN = {
   error: 'slow_down',

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { TooManyRequests } from '../../../platform/errors/problem.js';
 import { requestOrigin } from '../../../platform/http/request-origin.js';
-import { Quotas } from '../../auth/protection/quotas.js';
+import { Quotas } from '../../auth/index.js';
 
 const MOST_AN_HOUR = 200;
 

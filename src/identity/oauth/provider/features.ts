@@ -1,10 +1,10 @@
 import type { Client, Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import { errors } from 'oidc-provider';
-import { randomSecret } from '../../secrets.js';
+import { randomSecret } from '../../../platform/access/secrets.js';
 import { SIGNING_ALGORITHM } from '../keys/signing-keys.js';
 import { deviceCodePage, deviceConfirmPage, deviceDonePage } from '../pages/device-pages.js';
 import { sendOnKoa } from '../pages/koa-page.js';
-import { OFFERED_SCOPES } from '../scopes.js';
+import { OFFERED_SCOPES } from '../scopes/scopes.js';
 import { ACCESS_TOKEN_SECONDS } from '../tokens/access-token.js';
 import type { ProviderParts } from './provider-parts.js';
 

@@ -6,13 +6,13 @@ import { Public } from '../../../platform/access/access.js';
 import { RAW_BODY } from '../../../platform/bodies/body-parsers.js';
 import { Config } from '../../../platform/config/config.js';
 import { targetOf } from '../../../platform/http/request-target.js';
-import { Quotas } from '../../auth/protection/quotas.js';
+import { Quotas } from '../../auth/index.js';
+import { OAUTH_ROUTES } from '../pages/routes.js';
 import { OAuthTokens } from '../tokens/oauth-tokens.js';
 import { TokenHandles } from '../tokens/token-handles.js';
 import { bodyOf, handOver } from './hand-over.js';
 import { OAuthProvider } from './oauth-provider.js';
 import { repairParameters } from './request-repairs.js';
-import { OAUTH_ROUTES } from './routes.js';
 
 const FORM = /^application\/x-www-form-urlencoded\b/i;
 const TAKES_TOKEN: string[] = [OAUTH_ROUTES.introspection, OAUTH_ROUTES.revocation];

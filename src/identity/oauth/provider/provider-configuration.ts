@@ -2,11 +2,11 @@ import type { Grant } from 'oidc-provider';
 import { type Configuration, interactionPolicy, type interactionPolicy as Policy } from 'oidc-provider';
 import { errorPage } from '../pages/error-page.js';
 import { sendOnKoa } from '../pages/koa-page.js';
+import { INTERACTION_ROUTE, OAUTH_ROUTES } from '../pages/routes.js';
 import { ACCESS_TOKEN_SECONDS } from '../tokens/access-token.js';
 import { CLIENT_DEFAULTS, CLIENT_RULES } from './client-rules.js';
 import { featuresOf } from './features.js';
 import type { ProviderParts } from './provider-parts.js';
-import { INTERACTION_ROUTE, OAUTH_ROUTES } from './routes.js';
 
 const MINUTE = 60;
 const YEAR = 365 * 86_400;

@@ -1,6 +1,6 @@
 import type { Configuration } from 'oidc-provider';
 import type { KeyRing } from '../keys/key-ring.js';
-import type { OAuthResources } from '../resources.js';
+import type { OAuthResources } from '../scopes/resources.js';
 
 /** What the authorization server is made of. */
 export interface ProviderParts {

@@ -1,5 +1,5 @@
-import { DEFAULT_SCOPES, OFFERED_SCOPES } from '../scopes.js';
-import { OAUTH_ROUTES } from './routes.js';
+import { OAUTH_ROUTES } from '../pages/routes.js';
+import { DEFAULT_SCOPES, OFFERED_SCOPES } from '../scopes/scopes.js';
 
 const ASKS_FOR_SCOPES: string[] = [
   OAUTH_ROUTES.authorization,

@@ -5,7 +5,7 @@ import { validate as isUuid } from 'uuid';
 import type { Actor } from '../../../platform/access/actor.js';
 import { targetOf } from '../../../platform/http/request-target.js';
 import { SIGNING_ALGORITHM, SigningKeys } from '../keys/signing-keys.js';
-import { OAuthResources } from '../resources.js';
+import { OAuthResources } from '../scopes/resources.js';
 import type { AccessTokenClaims } from './access-token.js';
 import { DpopProofs, type ProvenRequest } from './dpop.js';
 import { TokenOwners } from './token-owners.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { AdapterPayload } from 'oidc-provider';
+import { ArtifactsStore } from '../artifacts/artifacts.store.js';
 import { OAuthSeal } from '../keys/seal.js';
-import { ArtifactsStore } from '../store/artifacts.store.js';
 import { ACCESS_TOKEN_SECONDS, type AccessTokenClaims } from './access-token.js';
 
 const PLACE = 'access token handle';

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Actor } from '../../../platform/access/actor.js';
+import { hashSecret } from '../../../platform/access/secrets.js';
 import { SharedLookups } from '../../../platform/access/shared-lookups.js';
 import { Database } from '../../../platform/database/database.js';
 import { isoOrNull } from '../../../platform/database/rows.js';
-import { hashSecret } from '../../secrets.js';
-import { expandScopes } from '../scopes.js';
+import { expandScopes } from '../scopes/scopes.js';
 import type { AccessTokenClaims } from './access-token.js';
 import { REVOKED } from './token-handles.js';
 

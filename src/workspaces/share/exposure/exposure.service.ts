@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { OrganizationsStore } from '../../../identity/index.js';
+import { OrganizationsStore } from '../../../identity/organizations/index.js';
 import type { Actor } from '../../../platform/access/actor.js';
 import { organizationRoleAllows } from '../../../platform/access/policy.js';
 import { Action } from '../../../platform/actions/action.js';

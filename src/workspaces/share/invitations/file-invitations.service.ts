@@ -1,13 +1,14 @@
 import { LockMode } from '@mikro-orm/core';
 import { Injectable } from '@nestjs/common';
 import { normalizePath } from '#libs/workspace-fs/index.js';
-import { hashSecret, InvitedAccounts, randomSecret, User } from '../../../identity/index.js';
+import { InvitedAccounts, User } from '../../../identity/accounts/index.js';
 import type { Actor } from '../../../platform/access/actor.js';
 import {
   requireInWorkspace,
   requireScope,
   type WorkspacePermission,
 } from '../../../platform/access/policy.js';
+import { hashSecret, randomSecret } from '../../../platform/access/secrets.js';
 import { Action } from '../../../platform/actions/action.js';
 import { Subject } from '../../../platform/actions/subject.js';
 import { Audit } from '../../../platform/audit/audit.js';

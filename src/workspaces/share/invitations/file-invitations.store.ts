@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { hashSecret, type Membership, type User } from '../../../identity/index.js';
+import type { User } from '../../../identity/accounts/index.js';
+import { type Membership } from '../../../identity/organizations/index.js';
 import type { Actor } from '../../../platform/access/actor.js';
 import type { OrganizationRole, WorkspaceRole } from '../../../platform/access/policy.js';
 import { requireReachable, workspaceRole } from '../../../platform/access/policy.js';
+import { hashSecret } from '../../../platform/access/secrets.js';
 import { Database, type UnitOfWork } from '../../../platform/database/database.js';
 import { iso, isoOrNull, type Row } from '../../../platform/database/rows.js';
 import { NotFound } from '../../../platform/errors/problem.js';

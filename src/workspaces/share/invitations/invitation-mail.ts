@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { MailAllowance } from '../../../identity/index.js';
+import { MailAllowance } from '../../../identity/invitations/index.js';
 import type { Actor } from '../../../platform/access/actor.js';
 import { Config } from '../../../platform/config/config.js';
 import type { UnitOfWork } from '../../../platform/database/database.js';

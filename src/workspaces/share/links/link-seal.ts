@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { TokenKey } from '../../../identity/index.js';
+import { TokenKey } from '../../../identity/sessions/index.js';
 
 const IV_BYTES = 12;
 const TAG_BYTES = 16;

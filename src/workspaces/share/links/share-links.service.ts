@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { normalizePath } from '#libs/workspace-fs/index.js';
-import { hashPassword, hashSecret, randomSecret } from '../../../identity/index.js';
+import { hashPassword } from '../../../identity/accounts/index.js';
 import type { Actor } from '../../../platform/access/actor.js';
 import {
   organizationRoleAllows,
@@ -8,6 +8,7 @@ import {
   requireScope,
   type WorkspacePermission,
 } from '../../../platform/access/policy.js';
+import { hashSecret, randomSecret } from '../../../platform/access/secrets.js';
 import { Action } from '../../../platform/actions/action.js';
 import { Subject } from '../../../platform/actions/subject.js';
 import { Audit } from '../../../platform/audit/audit.js';

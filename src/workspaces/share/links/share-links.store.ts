@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import type { Membership } from '../../../identity/index.js';
+import { type Membership } from '../../../identity/organizations/index.js';
 import type { Actor } from '../../../platform/access/actor.js';
 import {
   type OrganizationRole,

@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { hashSecret, LoginProtection, passwordMatches } from '../../../identity/index.js';
+import { passwordMatches } from '../../../identity/accounts/index.js';
+import { LoginProtection } from '../../../identity/auth/index.js';
+import { hashSecret } from '../../../platform/access/secrets.js';
 import { Gone, NotFound } from '../../../platform/errors/problem.js';
 import { WorkspaceFolders } from '../../workspaces/index.js';
 import { stateOf } from '../links/link-views.js';

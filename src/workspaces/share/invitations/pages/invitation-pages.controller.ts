@@ -1,7 +1,8 @@
 import { Controller, Get, Param, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Fronts, InvitationRoutes } from '../../../../identity/index.js';
+import { InvitationRoutes } from '../../../../identity/acceptance-pages/index.js';
+import { Fronts } from '../../../../identity/page-sessions/index.js';
 import { Public } from '../../../../platform/access/access.js';
 import { InvitationPages } from './invitation-pages.js';
 import { InvitedFilesPages } from './invited-files-pages.js';

@@ -1,16 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import {
   acceptFrom,
-  type Front,
-  Fronts,
-  InvitedAccounts,
   noticePage,
   type Offer,
   offerPage,
   otherAccountHtml,
   signInToGoOn,
   type Tried,
-} from '../../../../identity/index.js';
+} from '../../../../identity/acceptance-pages/index.js';
+import { InvitedAccounts } from '../../../../identity/accounts/index.js';
+import { type Front, Fronts } from '../../../../identity/page-sessions/index.js';
 import type { Actor } from '../../../../platform/access/actor.js';
 import { Config } from '../../../../platform/config/config.js';
 import { problemOf } from '../../../../platform/errors/problem.js';

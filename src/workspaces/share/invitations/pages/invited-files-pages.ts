@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Entry, normalizePath } from '#libs/workspace-fs/index.js';
-import type { Front } from '../../../../identity/index.js';
+import type { Front } from '../../../../identity/page-sessions/index.js';
 import { sendOn } from '../../../../platform/pages/page.js';
 import { sendFile } from '../../../files/send-file.js';
 import { folderPage, sortOf } from '../../pages/folder-page.js';

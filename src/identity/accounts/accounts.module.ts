@@ -1,0 +1,12 @@
+import { Module } from '@nestjs/common';
+import { OrganizationsModule } from '../organizations/index.js';
+import { AccountsService } from './accounts.service.js';
+import { InvitedAccounts } from './invited-accounts.js';
+
+/** The accounts of people. */
+@Module({
+  imports: [OrganizationsModule],
+  providers: [AccountsService, InvitedAccounts],
+  exports: [AccountsService, InvitedAccounts],
+})
+export class AccountsModule {}

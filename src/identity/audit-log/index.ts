@@ -1,0 +1,1 @@
+export { AuditLogModule } from './audit-log.module.js';

@@ -1,0 +1,93 @@
+import { LockMode } from '@mikro-orm/core';
+import { Injectable, OnModuleInit } from '@nestjs/common';
+import { hashSecret, randomSecret } from '../../../platform/access/secrets.js';
+import { Database, UnitOfWork } from '../../../platform/database/database.js';
+import { Gone } from '../../../platform/errors/problem.js';
+import { Maintenance } from '../../../platform/maintenance/maintenance.js';
+import { User } from '../../accounts/index.js';
+import { EmailToken, type EmailTokenPurpose } from './email-token.entity.js';
+
+const LIFE_SECONDS: Record<EmailTokenPurpose, number> = { reset: 3600, verify: 3 * 86_400, email: 86_400 };
+
+const SWEEP_MS = 3_600_000;
+
+const spent = () => new Gone('This link was used, has expired or is not one of ours; ask for a new one');
+
+/** Links sent by mail: 256 random bits, of which only the hash is kept, good for one use. */
+@Injectable()
+export class EmailTokens implements OnModuleInit {
+  constructor(
+    private readonly database: Database,
+    private readonly maintenance: Maintenance,
+  ) {}
+
+  onModuleInit(): void {
+    this.maintenance.every(SWEEP_MS, 'remove_email_tokens', () => this.removeExpired());
+  }
+
+  /** Makes a token for `user`. */
+  issue(unit: UnitOfWork, user: User, purpose: EmailTokenPurpose, email?: string): string {
+    const token = randomSecret();
+    const row = unit.add(new EmailToken(hashSecret(token), user.id, purpose, LIFE_SECONDS[purpose]));
+    row.email = email ?? null;
+    return token;
+  }
+
+  /** Refuses (410) a token that is not good any more, without using it; answers whose it is, and the address it is about. */
+  async require(
+    purpose: EmailTokenPurpose,
+    token: string,
+  ): Promise<{ account: string; email: string | null }> {
+    const row = await this.database
+      .tables<{ email_token: EmailToken; user: User }>()
+      .selectFrom('email_token')
+      .innerJoin('user', 'user.id', 'email_token.user_id')
+      .select(['user.email as account', 'email_token.email'])
+      .where('hash', '=', hashSecret(token))
+      .where('purpose', '=', purpose)
+      .where('expires_at', '>', new Date().toISOString())
+      .executeTakeFirst();
+    if (!row) throw spent();
+    return row;
+  }
+
+  /**
+   * Uses a token, and with it all others of its kind that the person was sent. Returns the person, locked: of two uses at
+   * once the second waits, and finds nothing.
+   */
+  async redeem(unit: UnitOfWork, purpose: EmailTokenPurpose, token: string): Promise<User> {
+    return (await this.redeemWithAddress(unit, purpose, token)).user;
+  }
+
+  /** As {@link redeem}, with the address that the token is about. */
+  async redeemWithAddress(
+    unit: UnitOfWork,
+    purpose: EmailTokenPurpose,
+    token: string,
+  ): Promise<{ user: User; email: string | null }> {
+    const live = { hash: hashSecret(token), purpose, expiresAt: { $gt: new Date() } };
+    const found = await unit.entities.findOne(EmailToken, live);
+    if (!found) throw spent();
+    const lock = { lockMode: LockMode.PESSIMISTIC_WRITE };
+    const user = await unit.entities.findOneOrFail(User, { id: found.userId }, lock);
+    if ((await unit.entities.nativeDelete(EmailToken, live)) === 0) throw spent();
+    await this.revoke(unit, user, purpose);
+    return { user, email: found.email };
+  }
+
+  /** Ends what a person was sent. */
+  async revoke(unit: UnitOfWork, user: User, purpose: EmailTokenPurpose): Promise<void> {
+    await unit.entities.nativeDelete(EmailToken, { userId: user.id, purpose });
+  }
+
+  /** How many links of a kind a person was sent that are still good. */
+  countLive(unit: UnitOfWork, user: User, purpose: EmailTokenPurpose): Promise<number> {
+    return unit.entities.count(EmailToken, { userId: user.id, purpose, expiresAt: { $gt: new Date() } });
+  }
+
+  private async removeExpired(): Promise<void> {
+    await this.database.transaction(unit =>
+      unit.entities.nativeDelete(EmailToken, { expiresAt: { $lt: new Date() } }),
+    );
+  }
+}

@@ -1,0 +1,32 @@
+import { Module } from '@nestjs/common';
+import { APP_GUARD } from '@nestjs/core';
+import { PassportModule } from '@nestjs/passport';
+import { Credentials } from '../../platform/access/access.js';
+import { ApiKeyStrategy } from '../../platform/credentials/api-key.strategy.js';
+import {
+  AccessTokenGuard,
+  ApiKeyGuard,
+  CredentialGuard,
+  OAuthTokenGuard,
+} from '../../platform/credentials/credential.guard.js';
+import { SessionsModule } from '../sessions/index.js';
+import { CredentialsService } from './credentials.service.js';
+import { JwtStrategy } from './jwt.strategy.js';
+import { SharedCredentials } from './shared-credentials.js';
+
+/** Who stands behind a key or an access token. Its guard closes every route of the service. */
+@Module({
+  imports: [PassportModule, SessionsModule],
+  providers: [
+    CredentialsService,
+    { provide: Credentials, useClass: SharedCredentials },
+    ApiKeyStrategy,
+    JwtStrategy,
+    ApiKeyGuard,
+    AccessTokenGuard,
+    OAuthTokenGuard,
+    { provide: APP_GUARD, useClass: CredentialGuard },
+  ],
+  exports: [Credentials, OAuthTokenGuard],
+})
+export class CredentialsModule {}

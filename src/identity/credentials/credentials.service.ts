@@ -1,0 +1,99 @@
+import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { AccessClaims, Credentials } from '../../platform/access/access.js';
+import type { Actor, Credential } from '../../platform/access/actor.js';
+import { hashSecret } from '../../platform/access/secrets.js';
+import { Database } from '../../platform/database/database.js';
+import { isoOrNull, Row } from '../../platform/database/rows.js';
+import { type ApiKey, isWellFormedKey } from '../keys/index.js';
+
+type CredentialTables = { api_key: ApiKey };
+
+/** How old `last_used_at` may grow before a use writes it again: a write a request would cost more than the request. */
+const LAST_USED_PRECISION_MS = 60_000;
+
+/** Who stands behind an API key or an access token: one query each, which no request is without, so as plain as can be. */
+@Injectable()
+export class CredentialsService extends Credentials {
+  constructor(private readonly database: Database) {
+    super();
+  }
+
+  async ofApiKey(secret: string): Promise<Actor | undefined> {
+    if (!isWellFormedKey(secret)) return undefined;
+    const { rows } = await sql<KeyRow>`
+      select k.id, k.organization_id, k.scopes, k.workspace_ids, k.expires_at, k.last_used_at, u.id as user_id,
+        u.name as user_name, u.email, s.id as service_account_id, s.name as service_account_name
+      from api_key k left join "user" u on u.id = k.user_id left join service_account s on s.id = k.service_account_id
+      where k.hash = ${hashSecret(secret)} and k.revoked_at is null`.execute(this.database.tables());
+    const [row] = rows;
+    if (!row || (row.expires_at && new Date(row.expires_at) <= new Date())) return undefined;
+    await this.noteUse(row);
+    const { id, scopes, organization_id, workspace_ids } = row;
+    const expires_at = isoOrNull(row.expires_at);
+    return ownerOf(row, { type: 'api_key', id, scopes, expires_at, organization_id, workspace_ids });
+  }
+
+  async ofAccessToken({ sub, sid, exp }: AccessClaims): Promise<Actor | undefined> {
+    const { rows } = await sql<{ user_id: string; name: string; email: string }>`
+      select u.id as user_id, u.name, u.email from session s join "user" u on u.id = s.user_id
+      where s.id = ${sid} and s.user_id = ${sub} and s.revoked_at is null`.execute(this.database.tables());
+    const [row] = rows;
+    const expires_at = new Date(exp * 1000).toISOString();
+    const unlimited = { scopes: null, organization_id: null, workspace_ids: null };
+    return row && userActor(row, { type: 'session', id: sid, expires_at, ...unlimited });
+  }
+
+  async stands({ type, id }: Credential): Promise<boolean> {
+    if (type === 'exec') return true;
+    const { rows } = await sql`
+      select 1 from api_key where id = ${id}::uuid and ${type} <> 'session' and revoked_at is null and (expires_at is null or expires_at > now())
+      union all select 1 from oauth_grant where id = ${id}::uuid and ${type} = 'oauth'
+      union all select 1 from session where id = ${id}::uuid and ${type} = 'session' and revoked_at is null`.execute(
+      this.database.tables(),
+    );
+    return rows.length > 0;
+  }
+
+  private async noteUse({ id, last_used_at }: Pick<Row<ApiKey>, 'id' | 'last_used_at'>): Promise<void> {
+    if (last_used_at && Date.now() - Date.parse(last_used_at) < LAST_USED_PRECISION_MS) return;
+    await this.database
+      .tables<CredentialTables>()
+      .updateTable('api_key')
+      .set({ last_used_at: new Date().toISOString() })
+      .where('id', '=', id)
+      .execute();
+  }
+}
+
+function userActor(
+  row: { user_id: string; name: string; email: string },
+  credential: Actor['credential'],
+): Actor {
+  return { type: 'user', id: row.user_id, name: row.name, email: row.email, credential };
+}
+
+interface KeyOwnerRow {
+  user_id: string | null;
+  user_name: string | null;
+  email: string | null;
+  service_account_id: string | null;
+  service_account_name: string | null;
+}
+
+type KeyRow = KeyOwnerRow &
+  Pick<Row<ApiKey>, 'id' | 'organization_id' | 'scopes' | 'workspace_ids' | 'expires_at' | 'last_used_at'>;
+
+/** A key belongs to a person or to a service account. */
+function ownerOf(row: KeyOwnerRow, credential: Actor['credential']): Actor | undefined {
+  const { user_id, user_name, email, service_account_id, service_account_name } = row;
+  if (user_id && user_name) return { type: 'user', id: user_id, name: user_name, email, credential };
+  if (!service_account_id || !service_account_name) return undefined;
+  return {
+    type: 'service_account',
+    id: service_account_id,
+    name: service_account_name,
+    email: null,
+    credential,
+  };
+}

@@ -1,0 +1,28 @@
+import { Injectable } from '@nestjs/common';
+import { type AccessClaims, Credentials } from '../../platform/access/access.js';
+import type { Actor, Credential } from '../../platform/access/actor.js';
+import { SharedLookups } from '../../platform/access/shared-lookups.js';
+import { CredentialsService } from './credentials.service.js';
+
+/** One question for all requests that come with the same credential at once, as an agent's do. */
+@Injectable()
+export class SharedCredentials extends Credentials {
+  private readonly lookups = new SharedLookups<Actor | undefined>();
+
+  constructor(private readonly credentials: CredentialsService) {
+    super();
+  }
+
+  ofApiKey(secret: string): Promise<Actor | undefined> {
+    return this.lookups.get(`key ${secret}`, () => this.credentials.ofApiKey(secret));
+  }
+
+  ofAccessToken(claims: AccessClaims): Promise<Actor | undefined> {
+    const { sub, sid, exp } = claims;
+    return this.lookups.get(`session ${sub} ${sid} ${exp}`, () => this.credentials.ofAccessToken(claims));
+  }
+
+  stands(credential: Credential): Promise<boolean> {
+    return this.credentials.stands(credential);
+  }
+}

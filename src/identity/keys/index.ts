@@ -1,0 +1,6 @@
+export { ApiKey } from './api-key.entity.js';
+export { isWellFormedKey } from './key-format.js';
+export { Keyring, readExpiry } from './keyring.js';
+export { CreatedKeyView, KeyPage, KeyRestrictions, KeyView } from './keys.dto.js';
+export { KeysModule } from './keys.module.js';
+export { KeysService } from './keys.service.js';

@@ -1,0 +1,2 @@
+export { memberRemoved } from './members.events.js';
+export { MembersModule } from './members.module.js';

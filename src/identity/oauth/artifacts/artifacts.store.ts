@@ -1,0 +1,130 @@
+import { Injectable, OnModuleInit } from '@nestjs/common';
+import { sql } from 'kysely';
+import type { AdapterPayload } from 'oidc-provider';
+import { hashSecret } from '../../../platform/access/secrets.js';
+import { Database } from '../../../platform/database/database.js';
+import { Maintenance } from '../../../platform/maintenance/maintenance.js';
+import { OAuthSeal } from '../keys/seal.js';
+
+const HOUR_MS = 3_600_000;
+
+interface ArtifactRow {
+  model: string;
+  id: string;
+  grant_id: string | null;
+  lookup: string | null;
+  sealed: Buffer;
+  consumed_at: string | null;
+  expires_at: string;
+}
+type ArtifactTable = { oauth_artifact: ArtifactRow };
+
+export interface StoredArtifact {
+  payload: AdapterPayload;
+  consumedAt: Date | undefined;
+}
+
+/**
+ * What the authorization server hands out and takes back (codes, refresh tokens, device codes, pushed requests, browser
+ * sessions …): found by the hash of its secret, its content sealed. The database alone gives none of it away.
+ */
+@Injectable()
+export class ArtifactsStore implements OnModuleInit {
+  constructor(
+    private readonly database: Database,
+    private readonly seal: OAuthSeal,
+    private readonly maintenance: Maintenance,
+  ) {}
+
+  onModuleInit(): void {
+    this.maintenance.every(HOUR_MS, 'oauth-expired-artifacts', () => this.deleteExpired());
+  }
+
+  /** Keeps it for so long; false, and nothing kept, where the grant it belongs to is gone. */
+  async put(model: string, id: string, payload: AdapterPayload, seconds: number): Promise<boolean> {
+    const key = hashSecret(id);
+    const grantId = payload.grantId ?? null;
+    const lookup = payload.userCode ?? payload.uid;
+    const { rows } = await sql`
+      insert into oauth_artifact (model, id, grant_id, lookup, sealed, expires_at)
+      select ${model}, ${key}, ${grantId}::uuid, ${lookup ? hashSecret(lookup) : null},
+        ${this.seal.close(`${model} ${key}`, payload)}, now() + make_interval(secs => ${seconds})
+      where ${grantId}::uuid is null
+        or exists (select from oauth_grant where id = ${grantId}::uuid for key share)
+      on conflict (model, id) do update set grant_id = excluded.grant_id, lookup = excluded.lookup,
+        sealed = excluded.sealed, expires_at = excluded.expires_at
+      returning model`.execute(this.tables);
+    return rows.length > 0;
+  }
+
+  /** Keeps the mark of something that may come once only; false where it is there already. */
+  async mark(model: string, id: string, seconds: number): Promise<boolean> {
+    const key = hashSecret(id);
+    const { rows } = await sql`
+      insert into oauth_artifact as a (model, id, sealed, expires_at)
+      values (${model}, ${key}, ${this.seal.close(`${model} ${key}`, {})},
+        now() + make_interval(secs => ${seconds}))
+      on conflict (model, id) do update set expires_at = excluded.expires_at where a.expires_at <= now()
+      returning model`.execute(this.tables);
+    return rows.length > 0;
+  }
+
+  find(model: string, id: string): Promise<StoredArtifact | undefined> {
+    return this.read(model, 'id', hashSecret(id));
+  }
+
+  /** By the second name that some have: a device's user code, a session's uid. */
+  findByLookup(model: string, lookup: string): Promise<StoredArtifact | undefined> {
+    return this.read(model, 'lookup', hashSecret(lookup));
+  }
+
+  /** Marks it as used; false where it is gone or was used before. Of several at once one gets true. */
+  async consume(model: string, id: string): Promise<boolean> {
+    const consumed = await this.tables
+      .updateTable('oauth_artifact')
+      .set({ consumed_at: sql<string>`now()` })
+      .where('model', '=', model)
+      .where('id', '=', hashSecret(id))
+      .where('consumed_at', 'is', null)
+      .returning('id')
+      .executeTakeFirst();
+    return consumed !== undefined;
+  }
+
+  async delete(model: string, id: string): Promise<void> {
+    await this.tables
+      .deleteFrom('oauth_artifact')
+      .where('model', '=', model)
+      .where('id', '=', hashSecret(id))
+      .execute();
+  }
+
+  async deleteOfGrant(model: string, grantId: string): Promise<void> {
+    await this.tables
+      .deleteFrom('oauth_artifact')
+      .where('model', '=', model)
+      .where('grant_id', '=', grantId)
+      .execute();
+  }
+
+  /** An hour is left, so that what has just ended is told as ended, not as unknown. */
+  async deleteExpired(): Promise<void> {
+    await sql`delete from oauth_artifact where expires_at < now() - interval '1 hour'`.execute(this.tables);
+  }
+
+  private async read(model: string, by: 'id' | 'lookup', value: string): Promise<StoredArtifact | undefined> {
+    const row = await this.tables
+      .selectFrom('oauth_artifact')
+      .select(['id', 'sealed', 'consumed_at'])
+      .where('model', '=', model)
+      .where(by, '=', value)
+      .executeTakeFirst();
+    const payload = row && this.seal.open<AdapterPayload>(`${model} ${row.id}`, row.sealed);
+    if (!payload) return undefined;
+    return { payload, consumedAt: row.consumed_at ? new Date(row.consumed_at) : undefined };
+  }
+
+  private get tables() {
+    return this.database.tables<ArtifactTable>();
+  }
+}

@@ -1,0 +1,105 @@
+import { Injectable } from '@nestjs/common';
+import type { Provider } from 'oidc-provider';
+import type { Actor } from '../../../platform/access/actor.js';
+import { Audit } from '../../../platform/audit/audit.js';
+import { Database, newId } from '../../../platform/database/database.js';
+import { NotFound } from '../../../platform/errors/problem.js';
+import { OrganizationsStore } from '../../organizations/index.js';
+import { SignIns } from '../../page-sessions/index.js';
+import { ClientsStore } from '../clients/clients.store.js';
+import { GrantsStore } from '../grants/grants.store.js';
+import type { ConsentChoice, WorkspaceGroup } from '../pages/consent-page.js';
+import type { ConsentRequest } from './consent-request.js';
+import { type ChoosableWorkspace, WorkspaceChoices } from './workspace-choices.js';
+
+const MOST_WORKSPACES = 200;
+const MOST_ORGANIZATIONS = 200;
+
+/** The choice cannot be what the person means; the message says what is missing. */
+export class IncompleteChoice extends Error {}
+
+/** Asking a person, and keeping what they answer. */
+@Injectable()
+export class ConsentService {
+  constructor(
+    private readonly database: Database,
+    private readonly grants: GrantsStore,
+    private readonly clients: ClientsStore,
+    private readonly organizations: OrganizationsStore,
+    private readonly signIns: SignIns,
+    private readonly workspaces: WorkspaceChoices,
+    private readonly audit: Audit,
+  ) {}
+
+  /** The person whom a browser session is of, by the sign-in it stands on. */
+  async personOf(accountId: string, signIn: string): Promise<Actor> {
+    const person = await this.signIns.personOf(accountId, signIn);
+    if (!person) throw new NotFound('This account is no more');
+    return person;
+  }
+
+  /** The workspaces that the person can choose from, by organization. */
+  async choicesOf(person: Actor): Promise<WorkspaceGroup[]> {
+    const workspaces = await this.workspaces.of(person, MOST_WORKSPACES);
+    const organizations = await this.organizations.list(person, MOST_ORGANIZATIONS, undefined);
+    return organizations
+      .map(({ id, name }) => ({ organization: name, workspaces: ofOrganization(workspaces, id) }))
+      .filter(group => group.workspaces.length > 0);
+  }
+
+  /** Keeps what the person allowed; answers the id of the grant. Throws {@link IncompleteChoice}. */
+  async allow(
+    provider: Provider,
+    person: Actor,
+    request: ConsentRequest,
+    choice: ConsentChoice,
+  ): Promise<string> {
+    const level = request.levels.find(({ value }) => value === choice.level);
+    if (!level) throw new IncompleteChoice('Choose what it may do.');
+    const workspace_ids = await this.reachOf(person, choice);
+    const grant = new provider.Grant({ accountId: person.id, clientId: request.clientId });
+    grant.jti = newId();
+    const rejected = request.scopes.filter(scope => !level.scopes.includes(scope));
+    for (const resource of request.resources) {
+      grant.addResourceScope(resource, level.scopes.join(' '));
+      if (rejected.length > 0) grant.rejectResourceScope(resource, rejected.join(' '));
+    }
+    if (request.oidcScopes.length > 0) grant.addOIDCScope(request.oidcScopes.join(' '));
+    const id = await grant.save();
+    await this.complete(person, id, request, { workspace_ids, scopes: level.scopes });
+    return id;
+  }
+
+  private async complete(
+    person: Actor,
+    id: string,
+    { client, clientId, resources }: ConsentRequest,
+    { workspace_ids, scopes }: { workspace_ids: string[] | null; scopes: readonly string[] },
+  ): Promise<void> {
+    await this.clients.noteUse(clientId);
+    await this.database.transaction(async unit => {
+      const names = { client_name: client.name, redirect_host: client.redirectHost };
+      await this.grants.describe(unit, id, { ...names, workspace_ids, scopes: [...scopes] });
+      await this.audit.record(unit, person, {
+        action: 'grant_create',
+        target_type: 'oauth_grant',
+        target_id: id,
+        organization_id: null,
+        details: { ...names, client_id: clientId, scopes, resources, workspace_ids },
+      });
+    });
+  }
+
+  /** null for all; else those that were chosen, which the person must see. */
+  private async reachOf(person: Actor, { reach, workspaceIds }: ConsentChoice): Promise<string[] | null> {
+    if (reach === 'all') return null;
+    if (reach !== 'chosen') throw new IncompleteChoice('Choose where it may do so.');
+    const visible = await this.workspaces.of(person, MOST_WORKSPACES);
+    const chosen = visible.map(({ id }) => id).filter(id => workspaceIds.includes(id));
+    if (chosen.length === 0) throw new IncompleteChoice('Choose at least one workspace, or all of them.');
+    return chosen;
+  }
+}
+
+const ofOrganization = (workspaces: ChoosableWorkspace[], id: string) =>
+  workspaces.filter(({ organization_id }) => organization_id === id);

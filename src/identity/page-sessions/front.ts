@@ -1,0 +1,107 @@
+import { Injectable } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Actor } from '../../platform/access/actor.js';
+import { problemOf } from '../../platform/errors/problem.js';
+import { readFields } from '../../platform/pages/form-body.js';
+import type { FormPlace } from '../../platform/pages/forms.js';
+import { escapeHtml } from '../../platform/pages/html.js';
+import { type HtmlPage, sendOn, sendPage } from '../../platform/pages/page.js';
+import type { Login } from '../auth/index.js';
+import { type PageVisit, PageVisits } from './page-visits.js';
+
+const MAX_CHARACTERS = 256;
+
+/** One of our pages, as one browser is in front of it. */
+export interface Front extends FormPlace {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly visit: PageVisit;
+  /** Who is signed in at this browser. */
+  readonly person: Actor | undefined;
+}
+
+/** Pages with forms, at which people sign in and out: no scripts, and opening one changes nothing. */
+@Injectable()
+export class Fronts {
+  constructor(private readonly visits: PageVisits) {}
+
+  /** The page at `address`; its forms go to addresses below it. */
+  async open(request: FastifyRequest, reply: FastifyReply, address: string): Promise<Front> {
+    const visit = await this.visits.of(request, reply);
+    const person = await this.visits.personOf(visit);
+    return { request, reply, address, visit, person, csrf: this.visits.csrf(visit, address) };
+  }
+
+  /** Shows a page. What keeps it from being shown is told on a page, too. */
+  async show(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    address: string,
+    work: (front: Front) => Promise<void>,
+  ): Promise<void> {
+    await telling(await this.open(request, reply, address), work);
+  }
+
+  /** Takes a form, which counts only if it comes from the page that this browser was shown. */
+  async submit(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    address: string,
+    work: (front: Front, fields: URLSearchParams) => Promise<void>,
+  ): Promise<void> {
+    await telling(await this.open(request, reply, address), async front => {
+      const fields = await readFields(request);
+      this.visits.requireOwnForm(request, front.visit, address, fields.get('csrf'));
+      await work(front, fields);
+    });
+  }
+
+  /** Signs in with what the form holds and shows the page again; or asks once more, by `ask`, and says what was wrong. */
+  async signIn(
+    front: Front,
+    fields: URLSearchParams,
+    ask: (email: string, problem: string) => HtmlPage | Promise<HtmlPage>,
+  ): Promise<void> {
+    const email = (fields.get('email') ?? '').slice(0, MAX_CHARACTERS);
+    const password = (fields.get('password') ?? '').slice(0, MAX_CHARACTERS + 1);
+    try {
+      await this.visits.signIn(front.request, front.reply, { email, password });
+    } catch (error) {
+      const problem = problemOf(error);
+      if (!problem || problem.status >= 500) throw error;
+      const status = problem.status === 401 ? 422 : problem.status;
+      sendPage(front.reply, await ask(email, `${problem.detail}.`), status);
+      return;
+    }
+    sendOn(front.reply, front.address);
+  }
+
+  /** Signs in with a password that was set just now. Where it is not the right one, the page asks for it. */
+  async enter({ request, reply, address }: Front, login: Login): Promise<void> {
+    try {
+      await this.visits.signIn(request, reply, login);
+    } catch (error) {
+      const problem = problemOf(error);
+      if (!problem || problem.status >= 500) throw error;
+    }
+    sendOn(reply, address);
+  }
+
+  async signOut({ visit, reply, address }: Front): Promise<void> {
+    await this.visits.signOut(visit, reply);
+    sendOn(reply, address);
+  }
+}
+
+async function telling(front: Front, work: (front: Front) => Promise<void>): Promise<void> {
+  try {
+    await work(front);
+  } catch (error) {
+    const problem = problemOf(error);
+    if (!problem || problem.status >= 500) throw error;
+    const again =
+      front.request.method === 'POST' ? ` <a href="${escapeHtml(front.address)}">Start again</a>` : '';
+    const body = `<p role="alert">${escapeHtml(problem.detail)}.${again}</p>`;
+    sendPage(front.reply, { title: 'This did not work', body }, problem.status, problem.headers);
+  }
+}
