@@ -5,6 +5,7 @@ import { OrganizationsModule } from '../identity/organizations/index.js';
 import { PageSessionsModule } from '../identity/page-sessions/index.js';
 import { EventStreams } from '../platform/streams/event-streams.js';
 import { WorkspacesModule } from '../workspaces/index.js';
+import { AgentActions } from './actions/agent-actions.js';
 import { AgentController } from './agent/agent.controller.js';
 import { AgentService } from './agent/agent.service.js';
 import { ChatEventsService } from './agent/chat-events.service.js';
@@ -87,6 +88,7 @@ import { TasksStore } from './tasks/tasks.store.js';
     SubagentsController,
   ],
   providers: [
+    AgentActions,
     AgentService,
     RunsService,
     RunEventPages,

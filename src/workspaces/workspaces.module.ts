@@ -54,6 +54,7 @@ import { OperationsController } from './operations/operations.controller.js';
 import { OperationsService } from './operations/operations.service.js';
 import { OperationsStore } from './operations/operations.store.js';
 import { RolesOfCallers } from './roles-of-callers.js';
+import { ActionSockets } from './sandboxes/actions/action-sockets.js';
 import { NamedShells } from './sandboxes/named-shells.js';
 import { RunningSandboxes } from './sandboxes/running-sandboxes.js';
 import { SandboxControlService } from './sandboxes/sandbox-control.service.js';
@@ -118,6 +119,7 @@ import {
     ...shareControllers,
   ],
   providers: [
+    ActionSockets,
     WorkspacesService,
     WorkspacesStore,
     FeatureEnds,

@@ -1,7 +1,6 @@
 import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import { Injectable } from '@nestjs/common';
 import type { ActionCaller } from '../../platform/actions/action-caller.js';
-import { type ActionTool, AgentActions, type RunActions } from '../../platform/actions/agent-actions.js';
 import { inputSchemaOf } from '../../platform/actions/json-schema.js';
 import type { Row } from '../../platform/database/rows.js';
 import { assertValid, hydrate } from '../../platform/dto/input.js';
@@ -18,6 +17,7 @@ import {
   type ToolResult,
   WorkspacesStore,
 } from '../../workspaces/index.js';
+import { type ActionTool, AgentActions, type RunActions } from '../actions/agent-actions.js';
 import { ApprovalPolicies, DEFAULT_POLICY } from '../approvals/approval-policies.js';
 import { ApprovalWording } from '../approvals/approval-wording.js';
 import { ApprovalsStore } from '../approvals/approvals.store.js';

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/actor.js';
 import { Action } from '../../platform/actions/action.js';
-import { ACTION_TOOLS } from '../../platform/actions/agent-actions.js';
 import { ActionAllowlist, allows } from '../../platform/actions/allowlist.js';
 import { inputSchemaOf } from '../../platform/actions/json-schema.js';
 import { ToolsService, type ToolView, WorkspacesStore } from '../../workspaces/index.js';
+import { ACTION_TOOLS } from '../actions/agent-actions.js';
 import { taskTool } from '../tasks/task-tool.js';
 import { AgentGuide } from './agent-guide.js';
 import { AgentToolListView, type AgentToolView, ListAgentTools } from './agent-tools.dto.js';

@@ -5,11 +5,9 @@ import { ActionCatalog } from './action-catalog.js';
 import { ActionLedger } from './action-ledger.js';
 import { ActionListing } from './action-listing.js';
 import { ActionRunner } from './action-runner.js';
-import { AgentActions } from './agent-actions.js';
 import { CallerRoles } from './caller-roles.js';
 import { ExecTokenGuard } from './exec-token.guard.js';
 import { ExecTokens } from './exec-tokens.js';
-import { ActionSockets } from './sandbox/action-sockets.js';
 import { Subjects } from './subject.js';
 
 const HOUR_MS = 3_600_000;
@@ -23,23 +21,12 @@ const HOUR_MS = 3_600_000;
     ActionLedger,
     ActionListing,
     ActionRunner,
-    ActionSockets,
-    AgentActions,
     CallerRoles,
     ExecTokenGuard,
     ExecTokens,
     Subjects,
   ],
-  exports: [
-    ActionCatalog,
-    ActionListing,
-    ActionRunner,
-    ActionSockets,
-    AgentActions,
-    CallerRoles,
-    ExecTokenGuard,
-    ExecTokens,
-  ],
+  exports: [ActionCatalog, ActionListing, ActionRunner, CallerRoles, ExecTokenGuard, ExecTokens],
 })
 export class ActionsModule implements OnModuleInit {
   constructor(

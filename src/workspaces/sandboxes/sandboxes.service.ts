@@ -15,12 +15,12 @@ import {
   type SessionRequest,
 } from '#libs/sandbox/index.js';
 import type { ActionCaller } from '../../platform/actions/action-caller.js';
-import { ActionSockets, type OpenActionSocket } from '../../platform/actions/sandbox/action-sockets.js';
 import { Config } from '../../platform/config/config.js';
 import { Conflict, Invalid, translateErrors, Unavailable } from '../../platform/errors/problem.js';
 import { Log } from '../../platform/log/log.js';
 import { EgressSockets, type OpenEgress } from '../egress/egress-sockets.js';
 import { type VisibleWorkspace, WorkspaceFolders } from '../workspaces/index.js';
+import { ActionSockets, type OpenActionSocket } from './actions/action-sockets.js';
 import { isolationOf } from './driver.js';
 import { type Gauge, RunningSandboxes, type SandboxCaller } from './running-sandboxes.js';
 import { SandboxPlaces } from './sandbox-places.js';

@@ -1,15 +1,21 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { Field } from '../../dto/field.js';
-import { assertValid, hydrate } from '../../dto/input.js';
-import { decodeCursor, pageOf } from '../../dto/page.js';
-import { BadRequest, NotFound, problemOf, TooLarge, TooManyRequests } from '../../errors/problem.js';
-import type { Log } from '../../log/log.js';
-import { EFFECTS } from '../action.js';
-import type { ActionCaller } from '../action-caller.js';
-import type { ActionCatalog } from '../action-catalog.js';
-import type { ActionListing } from '../action-listing.js';
-import type { ActionCall, ActionRunner } from '../action-runner.js';
+import { EFFECTS } from '../../../platform/actions/action.js';
+import type { ActionCaller } from '../../../platform/actions/action-caller.js';
+import type { ActionCatalog } from '../../../platform/actions/action-catalog.js';
+import type { ActionListing } from '../../../platform/actions/action-listing.js';
+import type { ActionCall, ActionRunner } from '../../../platform/actions/action-runner.js';
+import { Field } from '../../../platform/dto/field.js';
+import { assertValid, hydrate } from '../../../platform/dto/input.js';
+import { decodeCursor, pageOf } from '../../../platform/dto/page.js';
+import {
+  BadRequest,
+  NotFound,
+  problemOf,
+  TooLarge,
+  TooManyRequests,
+} from '../../../platform/errors/problem.js';
+import type { Log } from '../../../platform/log/log.js';
 
 const MOST_CONNECTIONS = 32;
 /** Calls that one command may have under way: it shares the service with everybody else. */

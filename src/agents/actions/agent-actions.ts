@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../access/actor.js';
-import { Field, type Shape } from '../dto/field.js';
-import { assertValid, hydrate } from '../dto/input.js';
-import { Forbidden, problemOf } from '../errors/problem.js';
-import { EFFECTS, type Effect } from './action.js';
-import { ActionCaller, type Limit } from './action-caller.js';
-import { ActionCatalog } from './action-catalog.js';
-import { ActionListing } from './action-listing.js';
-import { type ActionCall, ActionRunner } from './action-runner.js';
-import { ActionAllowlist } from './allowlist.js';
+import type { Actor } from '../../platform/access/actor.js';
+import { EFFECTS, type Effect } from '../../platform/actions/action.js';
+import { ActionCaller, type Limit } from '../../platform/actions/action-caller.js';
+import { ActionCatalog } from '../../platform/actions/action-catalog.js';
+import { ActionListing } from '../../platform/actions/action-listing.js';
+import { type ActionCall, ActionRunner } from '../../platform/actions/action-runner.js';
+import { ActionAllowlist } from '../../platform/actions/allowlist.js';
+import { Field, type Shape } from '../../platform/dto/field.js';
+import { assertValid, hydrate } from '../../platform/dto/input.js';
+import { Forbidden, problemOf } from '../../platform/errors/problem.js';
 
 const FEWEST_FOUND = 10;
 /** Longest result that a model is given, in characters. */

@@ -2,16 +2,16 @@ import { chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises
 import { findPackageJSON } from 'node:module';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
-import { Config } from '../../config/config.js';
-import { Log } from '../../log/log.js';
-import type { ActionCaller } from '../action-caller.js';
-import { ActionCatalog } from '../action-catalog.js';
-import { ActionListing } from '../action-listing.js';
-import { ActionRunner } from '../action-runner.js';
+import type { ActionCaller } from '../../../platform/actions/action-caller.js';
+import { ActionCatalog } from '../../../platform/actions/action-catalog.js';
+import { ActionListing } from '../../../platform/actions/action-listing.js';
+import { ActionRunner } from '../../../platform/actions/action-runner.js';
+import { Config } from '../../../platform/config/config.js';
+import { Log } from '../../../platform/log/log.js';
 import { ActionSocket } from './action-socket.js';
 
 /** Where the compiled command is, below the folder of the service's package. */
-const COMMAND = 'dist/src/platform/actions/sandbox/actions-command.js';
+const COMMAND = 'dist/src/workspaces/sandboxes/actions/actions-command.js';
 
 /** A host account. */
 interface Owner {
