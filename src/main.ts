@@ -3,6 +3,7 @@ import { findRunningPostgres, startPostgres } from '#libs/embedded-postgres/inde
 import { FirstBoot } from './first-boot.js';
 import { SetupToken } from './identity/auth/index.js';
 import { leave } from './leave.js';
+import { migrations } from './migrations.js';
 import { isOperatorCommand, operate, operatorEnvironment, USAGE } from './operator.js';
 import { Config } from './platform/config/config.js';
 import { mistypedSettings } from './platform/config/mistyped-settings.js';
@@ -72,7 +73,7 @@ async function start(config: Config, log: Log): Promise<void> {
   requireDataDir(config);
   if (config.redisUrl) await requireRedis(config.redisUrl);
   const connectionString = await openDatabase(config, log);
-  await migrate(connectionString);
+  await migrate(connectionString, migrations);
   const parts = { config, log, database: { connectionString } };
   if (isOperatorCommand(command)) {
     await operate(parts, command);

@@ -10,6 +10,7 @@ export default async function setup() {
   if (process.env.TEST_DATABASE_URL) return;
   const { startPostgres } = await import('../dist/libs/embedded-postgres/index.js');
   const { migrate } = await import('../dist/src/platform/database/migrate.js');
+  const { migrations } = await import('../dist/src/migrations.js');
   const folder = mkdtempSync(path.join(tmpdir(), 'atelier-test-'));
   // PostgreSQL has an account of its own where we are root.
   chmodSync(folder, 0o755);
@@ -19,7 +20,7 @@ export default async function setup() {
     durable: false,
     settings: { max_connections: '300' },
   });
-  await migrate(postgres.url);
+  await migrate(postgres.url, migrations);
   process.env.TEST_DATABASE_URL = postgres.url;
   globalThis.atelierTest = { folder, postgres };
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { type EmbeddedPostgres, startPostgres } from '../../libs/embedded-postgres/index.js';
+import { migrations } from '../../src/migrations.js';
 import { migrate } from '../../src/platform/database/migrate.js';
 import { FakeOpenAi } from '../fakes/openai-server.js';
 import { AgentClient, messagesOf } from '../harness/agent.js';
@@ -38,7 +39,7 @@ beforeAll(async () => {
   folder = mkdtempSync(path.join(tmpdir(), 'atelier-restart-'));
   chmodSync(folder, 0o755);
   postgres = await start();
-  await migrate(postgres.url);
+  await migrate(postgres.url, migrations);
   process.env.TEST_DATABASE_URL = postgres.url;
   model = await FakeOpenAi.start();
   service = await TestService.start({

@@ -1,10 +1,8 @@
 import type { AnyEntity, EntityClass } from '@mikro-orm/core';
 import { ReflectMetadataProvider } from '@mikro-orm/decorators/legacy';
-import { Migrator } from '@mikro-orm/migrations';
 import { defineConfig, Options } from '@mikro-orm/postgresql';
 import type { PoolConfig } from 'pg';
 import { CONNECTION_SETTINGS, DatabaseClient } from './client.js';
-import { migrationsList } from './migrations/index.js';
 import { type PoolRules, ReleasingDriver } from './releasing-driver.js';
 
 /** MikroORM's settings; `entities` is empty where only migrations run. */
@@ -24,15 +22,6 @@ export function ormOptions(
     host: decodeURIComponent(url.hostname),
     dbName: decodeURIComponent(url.pathname.slice(1)),
     pool: { min: 0, max: poolSize },
-    extensions: [Migrator],
-    migrations: {
-      migrationsList,
-      transactional: true,
-      allOrNothing: true,
-      snapshot: false,
-      silent: true,
-      tableName: 'migration',
-    },
     schemaGenerator: { ignoreSchema: ['bullmq'] },
     allowGlobalContext: false,
     forceUtcTimezone: true,

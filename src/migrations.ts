@@ -1,0 +1,96 @@
+import { RunAuthorityMarks } from './agents/agent/migrations/20261122-run-authority.js';
+import { RunQueueTables } from './agents/agent/migrations/20261122-run-queue.js';
+import { RunRoom } from './agents/agent/migrations/20261122-run-room.js';
+import { RunTurns } from './agents/agent/migrations/20261122-run-turns.js';
+import { Approvals } from './agents/approvals/migrations/20261122-approvals.js';
+import { Delivery } from './agents/approvals/migrations/20261122-delivery.js';
+import { McpApprovals } from './agents/approvals/migrations/20261122-mcp-approvals.js';
+import { AttachmentRoom } from './agents/attachments/migrations/20261122-attachment-room.js';
+import { Context } from './agents/context/migrations/20261122-context.js';
+import { ModelSlots } from './agents/models/migrations/20261122-model-slots.js';
+import { RequestedTasksOfRuns } from './agents/tasks/migrations/20261122-requested-tasks.js';
+import { Tasks } from './agents/tasks/migrations/20261122-tasks.js';
+import { WaitingRuns } from './agents/tasks/migrations/20261122-waiting-runs.js';
+import { SignIn } from './identity/auth/migrations/20261121-sign-in.js';
+import { EmailChange } from './identity/auth/migrations/20261122-email-change.js';
+import { Billing } from './identity/billing/migrations/20261121-billing.js';
+import { DefaultBudgetRows } from './identity/billing/migrations/20261122-default-budgets.js';
+import { OAuth } from './identity/oauth/migrations/20261121-oauth.js';
+import { DevicePolls } from './identity/oauth/migrations/20261122-device-polls.js';
+import { First } from './migrations/20261121-first.js';
+import { Tenancy } from './migrations/20261121-tenancy.js';
+import { Expose } from './migrations/20261122-expose.js';
+import { Watchers } from './migrations/20261122-watchers.js';
+import { Actions } from './platform/actions/migrations/20261121-actions.js';
+import { RefusedCalls } from './platform/actions/migrations/20261122-refused-calls.js';
+import { AuditLog } from './platform/audit/migrations/20261121-audit.js';
+import { Requests } from './platform/idempotency/migrations/20261121-requests.js';
+import { CommittedAnswers } from './platform/idempotency/migrations/20261122-committed-answers.js';
+import { AcceptedJobsTable } from './platform/jobs/migrations/20261122-accepted-jobs.js';
+import { MailOutboxTable } from './platform/mail/migrations/20261121-mail.js';
+import { Chores } from './platform/maintenance/migrations/20261122-chores.js';
+import { McpSessions } from './surfaces/mcp/migrations/20261122-mcp-sessions.js';
+import { Changes } from './workspaces/changes/migrations/20261121-changes.js';
+import { BackgroundScans } from './workspaces/changes/migrations/20261122-background-scans.js';
+import { WorkspaceFeatures } from './workspaces/features/migrations/20261122-features.js';
+import { WriteIntents } from './workspaces/files/migrations/20261122-write-intents.js';
+import { FileHistory } from './workspaces/history/migrations/20261122-history.js';
+import { MovedPaths } from './workspaces/history/migrations/20261122-moved-paths.js';
+import { FileRevisions } from './workspaces/history/migrations/20261122-revisions.js';
+import { Operations } from './workspaces/operations/migrations/20261121-operations.js';
+import { Sandboxes } from './workspaces/sandboxes/migrations/20261121-sandboxes.js';
+import { NamedSessions } from './workspaces/sandboxes/migrations/20261122-named-sessions.js';
+import { SandboxUids } from './workspaces/sandboxes/migrations/20261122-sandbox-uids.js';
+import { SandboxSessions } from './workspaces/sandboxes/migrations/20261122-sandboxes.js';
+import { Sharing } from './workspaces/share/migrations/20261121-share.js';
+import { WorkspaceSignals } from './workspaces/workspaces/migrations/20261122-workspace-signals.js';
+
+/** Every migration, oldest first. The name is what the database remembers: never change it. */
+export const migrations = [
+  { name: '20261121-first', class: First },
+  { name: '20261121-tenancy', class: Tenancy },
+  { name: '20261121-audit', class: AuditLog },
+  { name: '20261121-mail', class: MailOutboxTable },
+  { name: '20261121-billing', class: Billing },
+  { name: '20261121-sign-in', class: SignIn },
+  { name: '20261121-requests', class: Requests },
+  { name: '20261121-actions', class: Actions },
+  { name: '20261121-oauth', class: OAuth },
+  { name: '20261121-share', class: Sharing },
+  { name: '20261121-changes', class: Changes },
+  { name: '20261121-sandboxes', class: Sandboxes },
+  { name: '20261121-operations', class: Operations },
+  { name: '20261122-delivery', class: Delivery },
+  { name: '20261122-run-queue', class: RunQueueTables },
+  { name: '20261122-run-authority', class: RunAuthorityMarks },
+  { name: '20261122-context', class: Context },
+  { name: '20261122-mcp-sessions', class: McpSessions },
+  { name: '20261122-mcp-approvals', class: McpApprovals },
+  { name: '20261122-tasks', class: Tasks },
+  { name: '20261122-sandboxes', class: SandboxSessions },
+  { name: '20261122-history', class: FileHistory },
+  { name: '20261122-approvals', class: Approvals },
+  { name: '20261122-watchers', class: Watchers },
+  { name: '20261122-named-sessions', class: NamedSessions },
+  { name: '20261122-workspace-signals', class: WorkspaceSignals },
+  { name: '20261122-model-slots', class: ModelSlots },
+  { name: '20261122-attachment-room', class: AttachmentRoom },
+  { name: '20261122-background-scans', class: BackgroundScans },
+  { name: '20261122-run-room', class: RunRoom },
+  { name: '20261122-waiting-runs', class: WaitingRuns },
+  { name: '20261122-requested-tasks', class: RequestedTasksOfRuns },
+  { name: '20261122-write-intents', class: WriteIntents },
+  { name: '20261122-default-budgets', class: DefaultBudgetRows },
+  { name: '20261122-run-turns', class: RunTurns },
+  { name: '20261122-committed-answers', class: CommittedAnswers },
+  { name: '20261122-expose', class: Expose },
+  { name: '20261122-chores', class: Chores },
+  { name: '20261122-email-change', class: EmailChange },
+  { name: '20261122-sandbox-uids', class: SandboxUids },
+  { name: '20261122-moved-paths', class: MovedPaths },
+  { name: '20261122-device-polls', class: DevicePolls },
+  { name: '20261122-refused-calls', class: RefusedCalls },
+  { name: '20261122-features', class: WorkspaceFeatures },
+  { name: '20261122-accepted-jobs', class: AcceptedJobsTable },
+  { name: '20261122-revisions', class: FileRevisions },
+];
