@@ -1,17 +1,26 @@
 /**
- * The house, as rules. Imports run downwards only:
- *   platform ← identity ← workspaces ← agents, hosting ← automation ← surfaces
+ * The walls of the house, as rules. Rooms import downwards only:
+ *   platform ← identity ← workspaces ← connections ← agents, hosting ← automation ← surfaces
+ * Each rule has a violation planted in test/contracts/walls.spec.ts.
  */
-const layers = ['platform', 'identity', 'workspaces', 'agents|hosting', 'automation', 'surfaces'];
+const rooms = [
+  'platform',
+  'identity',
+  'workspaces',
+  'connections',
+  'agents|hosting',
+  'automation',
+  'surfaces',
+];
 
-const downwardsOnly = layers.slice(0, -1).map((layer, index) => ({
-  name: `${layer.replace('|', '-')}-knows-nothing-above`,
+const downwardsOnly = rooms.slice(0, -1).map((room, index) => ({
+  name: `${room.replace('|', '-')}-knows-nothing-above`,
   comment:
-    `${layer} stands below ${layers.slice(index + 1).join(', ')}. If it must make something happen there, publish an ` +
-    'event (platform/events) or enqueue a job and let the feature above take it.',
+    `${room} stands below ${rooms.slice(index + 1).join(', ')}. If it needs something from there, it owns a port ` +
+    '(an abstract class or a registry) and the room above registers.',
   severity: 'error',
-  from: { path: `^src/(${layer})/` },
-  to: { path: `^src/(${layers.slice(index + 1).join('|')})/` },
+  from: { path: `^src/(${room})/` },
+  to: { path: `^src/(${rooms.slice(index + 1).join('|')})/` },
 }));
 
 export default {
@@ -19,7 +28,7 @@ export default {
     ...downwardsOnly,
     {
       name: 'agents-and-hosting-are-neighbours',
-      comment: 'Neither may lean on the other. What both need belongs below them, in workspaces.',
+      comment: 'Neither may import the other. What both need belongs below them.',
       severity: 'error',
       from: { path: '^src/(agents|hosting)/' },
       to: { path: '^src/(agents|hosting)/', pathNot: '^src/$1/' },
@@ -32,9 +41,17 @@ export default {
       severity: 'error',
       from: { path: '^src/([^/]+)/' },
       to: {
-        path: '^src/(identity|workspaces|agents|hosting|automation|surfaces)/',
-        pathNot: ['^src/$1/', '^src/[^/]+/index\\.ts$', '^src/identity/[^/]+/index\\.ts$'],
+        path: '^src/(identity|workspaces|connections|agents|hosting|automation|surfaces)/',
+        pathNot: ['^src/$1/', '^src/[^/]+/index\\.ts$', '^src/[^/]+/[^/]+/index\\.ts$'],
       },
+    },
+    {
+      name: 'no-cycles',
+      comment:
+        'Two files that import each other are one file, or lack a third. Types alone may point both ways.',
+      severity: 'error',
+      from: { path: '^(src|libs)/' },
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
     },
     {
       name: 'libs-stand-alone',
@@ -45,7 +62,7 @@ export default {
       to: { path: '^(src|test|libs)/', pathNot: ['^libs/$1/', '^test/fakes/'] },
     },
     {
-      name: 'libs-through-the-front-door',
+      name: 'libs-through-their-index',
       comment: 'The public surface of a lib is its index.ts.',
       severity: 'error',
       from: { path: '^(src|test)/' },
@@ -55,16 +72,8 @@ export default {
       name: 'no-tests-in-the-service',
       comment: 'Code that ships does not import tests, fakes or harnesses.',
       severity: 'error',
-      from: { path: '^(src|libs)/', pathNot: '\\.spec\\.ts$' },
-      to: { path: '^test/|\\.spec\\.ts$' },
-    },
-    {
-      name: 'no-circles',
-      comment:
-        'Two files that import each other are one file, or lack a third. Types alone may point both ways.',
-      severity: 'error',
-      from: { path: '^(src|libs)/' },
-      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+      from: { path: '^(src|libs)/', pathNot: ['\\.(spec|fixture)\\.ts$', '/testing/'] },
+      to: { path: ['^test/', '\\.(spec|fixture)\\.ts$', '/testing/'] },
     },
     {
       name: 'declared-packages-only',
@@ -74,6 +83,20 @@ export default {
       from: { path: '^(src|libs)/', pathNot: '\\.spec\\.ts$' },
       to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown', 'npm-dev'] },
     },
+    {
+      name: 'source-not-build',
+      comment: 'What is imported from dist/ is seen by no other rule.',
+      severity: 'error',
+      from: { path: '^(src|libs|test)/', pathNot: '\\.mjs$' },
+      to: { path: '^dist/' },
+    },
+    {
+      name: 'imports-resolve',
+      comment: 'What an import that is not found would reach is seen by no other rule.',
+      severity: 'error',
+      from: { path: '^(src|libs|test)/' },
+      to: { couldNotResolve: true },
+    },
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
@@ -81,7 +104,8 @@ export default {
     tsPreCompilationDeps: true,
     enhancedResolveOptions: {
       exportsFields: ['exports'],
-      conditionNames: ['import', 'require', 'node', 'default', 'types'],
+      // `source`: what package.json maps #libs to is the source, not the build.
+      conditionNames: ['source', 'import', 'require', 'node', 'default', 'types'],
     },
   },
 };

@@ -1,0 +1,162 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+
+const ROOT = path.resolve(import.meta.dirname, '../..');
+const CRUISER = path.join(ROOT, 'node_modules/dependency-cruiser/bin/dependency-cruise.mjs');
+
+const CONFIG = path.join(ROOT, '.dependency-cruiser.mjs');
+const run = promisify(execFile);
+
+type Files = Record<string, string>;
+const imports = (...modules: string[]) => modules.map(name => `import '${name}';\n`).join('');
+
+/** Everything here is allowed. */
+const ALLOWED: Files = {
+  'package.json': JSON.stringify({
+    type: 'module',
+    dependencies: { kysely: '1' },
+    devDependencies: { 'test-tool': '1' },
+    imports: { '#libs/*.js': { source: './libs/*.ts', default: './dist/libs/*.js' } },
+  }),
+  'tsconfig.json': JSON.stringify({
+    compilerOptions: { module: 'nodenext', moduleResolution: 'nodenext' },
+  }),
+  ...Object.fromEntries(
+    ['kysely', 'test-tool', 'undeclared', '@nestjs/common'].flatMap(name => [
+      [`node_modules/${name}/package.json`, JSON.stringify({ name, version: '1.0.0', main: 'index.js' })],
+      [`node_modules/${name}/index.js`, 'module.exports = {};\n'],
+    ]),
+  ),
+  'dist/libs/writer/index.js': '',
+  'dist/libs/parser/index.js': '',
+  'dist/libs/parser/inner.js': '',
+  'libs/parser/index.ts': imports('./inner.js'),
+  'libs/parser/inner.ts': '',
+  'libs/writer/index.ts': '',
+  'test/fakes/mailbox.ts': '',
+  'src/app.module.ts': imports('./platform/platform.module.js', './identity/identity.module.js'),
+  'src/platform/platform.module.ts': imports('./clock/index.js'),
+  'src/platform/clock/index.ts': imports('./clock.js', '#libs/parser/index.js'),
+  'src/platform/clock/clock.ts': '',
+  'src/identity/identity.module.ts': imports('./people/index.js'),
+  'src/identity/people/index.ts': imports('./people.service.js'),
+  'src/identity/people/people.service.ts': imports(
+    './people.store.js',
+    './names/name.js',
+    '../../platform/clock/index.js',
+  ),
+  'src/identity/people/people.store.ts': imports('kysely'),
+  'src/identity/people/people.service.spec.ts': imports(
+    './people.service.js',
+    '../../../test/fakes/mailbox.js',
+  ),
+  'src/identity/people/names/name.ts': '',
+  ...Object.fromEntries(
+    ['identity', 'workspaces', 'connections', 'agents', 'hosting', 'automation', 'surfaces'].map(room => [
+      `src/${room}/visited/index.ts`,
+      '',
+    ]),
+  ),
+  'src/surfaces/index.ts': '',
+  'src/agents/parent/index.ts': imports('./parent.js'),
+  'src/agents/parent/parent.ts': '',
+};
+
+/** A file that imports these. */
+const planted = (file: string, ...modules: string[]) => ({
+  files: { [file]: imports(...modules) },
+  refused: [file],
+});
+const upwards = (room: string, above: string) =>
+  planted(`src/${room}/upwards/index.ts`, `../../${above}/visited/index.js`);
+
+/** For each rule: files that break it and no other rule, and those of them that are refused. */
+const PLANTED: Record<string, { files: Files; refused: string[] }> = {
+  'platform-knows-nothing-above': upwards('platform', 'identity'),
+  'identity-knows-nothing-above': upwards('identity', 'workspaces'),
+  'workspaces-knows-nothing-above': upwards('workspaces', 'connections'),
+  'connections-knows-nothing-above': upwards('connections', 'hosting'),
+  'agents-hosting-knows-nothing-above': upwards('agents', 'automation'),
+  'automation-knows-nothing-above': upwards('automation', 'surfaces'),
+  'agents-and-hosting-are-neighbours': upwards('hosting', 'agents'),
+  'through-the-front-door': planted(
+    'src/workspaces/burglar/index.ts',
+    '../../identity/people/people.service.js',
+  ),
+  'features-through-their-index': planted('src/identity/burglar/index.ts', '../../platform/clock/clock.js'),
+  'rooms-have-no-index': planted('src/surfaces/barrel-user/index.ts', '../index.js'),
+  'room-modules-import-features': planted(
+    'src/workspaces/workspaces.module.ts',
+    '../identity/people/index.js',
+  ),
+  'no-import-of-a-parent-folder': planted('src/agents/parent/child/child.ts', '../parent.js'),
+  'no-folder-cycles': {
+    files: {
+      'src/automation/left/index.ts': imports('../right/index.js'),
+      'src/automation/right/index.ts': '',
+      'src/automation/right/lonely.ts': imports('../left/index.js'),
+    },
+    refused: ['src/automation/left', 'src/automation/right'],
+  },
+  'no-cycles': {
+    files: {
+      'libs/parser/hen.ts': imports('./egg.js'),
+      'libs/parser/egg.ts': imports('./hen.js'),
+    },
+    refused: ['libs/parser/egg.ts'],
+  },
+  'sql-in-stores': planted('src/identity/people/people.controller.ts', 'kysely'),
+  'libs-stand-alone': planted('libs/writer/writer.ts', '#libs/parser/index.js'),
+  'libs-through-their-index': planted('src/platform/clock/zones.ts', '#libs/parser/inner.js'),
+  'no-tests-in-the-service': planted('src/platform/clock/tested.ts', '../../../test/fakes/mailbox.js'),
+  'declared-packages-only': planted('src/platform/clock/borrowed.ts', 'undeclared'),
+  'source-not-build': planted('src/platform/clock/built.ts', '../../../dist/libs/writer/index.js'),
+  'imports-resolve': planted('src/platform/clock/lost.ts', './nowhere.js'),
+};
+
+/** What the rules say of these files, each as "rule: file". */
+async function refusals(files: Files): Promise<string[]> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'walls-'));
+  try {
+    for (const [name, content] of Object.entries(files)) {
+      const file = path.join(folder, name);
+      await mkdir(path.dirname(file), { recursive: true });
+      await writeFile(file, content);
+    }
+    const given = ['--config', CONFIG, '--output-type', 'json', 'src', 'libs', 'test'];
+    const { stdout } = await run(process.execPath, [CRUISER, ...given], { cwd: folder });
+    const { summary } = JSON.parse(stdout) as {
+      summary: { violations: { rule: { name: string }; from: string }[] };
+    };
+    return [...new Set(summary.violations.map(({ rule, from }) => `${rule.name}: ${from}`))].sort();
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+describe('the walls between the folders', () => {
+  let rules: string[];
+  beforeAll(async () => {
+    const { default: config }: { default: { forbidden: { name: string }[] } } = await import(CONFIG);
+    rules = config.forbidden.map(({ name }) => name);
+  });
+
+  it('refuse nothing that is allowed', async () => {
+    expect(await refusals(ALLOWED)).toEqual([]);
+  });
+
+  it('have a planted violation for each rule', () => {
+    expect(rules.filter(rule => !(rule in PLANTED))).toEqual([]);
+  });
+
+  it('report each planted violation by the name of its rule, and nothing else', async () => {
+    const plants = rules.map(rule => ({ rule, ...PLANTED[rule] }));
+    const files = Object.assign({}, ALLOWED, ...plants.map(plant => plant.files));
+    const expected = plants.flatMap(({ rule, refused = [] }) => refused.map(file => `${rule}: ${file}`));
+    expect(await refusals(files)).toEqual(expected.sort());
+  });
+});
