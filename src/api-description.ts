@@ -3,9 +3,9 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { AppModule } from './app.module.js';
-import { Config } from './platform/config/config.js';
-import { createLog, NestLog } from './platform/log/log.js';
-import { describeApi } from './platform/openapi/openapi.js';
+import { Config } from './platform/config/index.js';
+import { createLog, NestLog } from './platform/log/index.js';
+import { describeApi } from './platform/openapi/index.js';
 
 /** The interface description of the service, made without a database: nothing is instantiated. */
 export async function apiDescription(): Promise<OpenAPIObject> {

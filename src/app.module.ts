@@ -1,7 +1,7 @@
 import { DynamicModule, Module } from '@nestjs/common';
 import { AgentModule, agentEntities } from './agents/index.js';
 import { IdentityModule, identityEntities } from './identity/identity.module.js';
-import { HealthModule } from './platform/health/health.module.js';
+import { HealthModule } from './platform/health/index.js';
 import { PlatformModule, PlatformParts } from './platform/platform.module.js';
 import { ActionSurfaceModule, LandingModule, type McpExtension, McpModule } from './surfaces/index.js';
 import { WorkspacesModule, workspaceEntities } from './workspaces/index.js';

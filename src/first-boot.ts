@@ -4,10 +4,9 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { AuthService, SetupToken } from './identity/auth/index.js';
 import { KeysService } from './identity/keys/index.js';
 import { OrganizationsStore } from './identity/organizations/index.js';
-import type { Actor } from './platform/access/actor.js';
-import { randomSecret } from './platform/access/secrets.js';
-import type { Config } from './platform/config/config.js';
-import { newId } from './platform/database/database.js';
+import { type Actor, randomSecret } from './platform/access/index.js';
+import type { Config } from './platform/config/index.js';
+import { newId } from './platform/database/index.js';
 import { WELCOME_FILES } from './welcome-files.js';
 import { FileWritesService, WorkspacesService } from './workspaces/index.js';
 

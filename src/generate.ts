@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { apiDescription } from './api-description.js';
-import { envExample } from './platform/config/env-example.js';
+import { envExample } from './platform/config/index.js';
 
 /**
  * Writes the files that follow from the code: `openapi.json` and `.env.example`. With `--check` it writes nothing and

@@ -1,8 +1,8 @@
 import { createInterface } from 'node:readline';
 import type { ServiceParts } from './app.module.js';
 import { EmailChangeService, PasswordsService } from './identity/auth/index.js';
-import { problemOf } from './platform/errors/problem.js';
-import { isMailAddress } from './platform/text/mail-address.js';
+import { problemOf } from './platform/errors/index.js';
+import { isMailAddress } from './platform/text/index.js';
 import { createServer } from './server.js';
 import { CannotStart } from './start-failure.js';
 

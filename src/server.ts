@@ -3,21 +3,24 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppModule, type ServiceParts } from './app.module.js';
-import { registerBodyParsers } from './platform/bodies/body-parsers.js';
-import { answerOtherMethods } from './platform/http/allowed-methods.js';
-import { closeConnectionsAtEnd, closeUnreadConnections } from './platform/http/connections.js';
-import { ProblemFilter } from './platform/http/problem.filter.js';
-import { refuseIncompleteRequests, refuseOnSocket } from './platform/http/refused-requests.js';
-import { registerRequestLog, requestId } from './platform/http/request-log.js';
-import { registerSecurityHeaders } from './platform/http/security-headers.js';
-import { refuseSlowBodies } from './platform/http/slow-bodies.js';
-import { Idempotency } from './platform/idempotency/idempotency.js';
-import { RateLimits } from './platform/limits/rate-limit.js';
-import { NestLog } from './platform/log/log.js';
-import { registerHttpMetrics } from './platform/metrics/http-metrics.js';
-import { Metrics } from './platform/metrics/metrics.js';
-import { serveDocs } from './platform/openapi/docs-page.js';
-import { describeApi } from './platform/openapi/openapi.js';
+import { registerBodyParsers } from './platform/bodies/index.js';
+import {
+  answerOtherMethods,
+  closeConnectionsAtEnd,
+  closeUnreadConnections,
+  ProblemFilter,
+  refuseIncompleteRequests,
+  refuseOnSocket,
+  refuseSlowBodies,
+  registerRequestLog,
+  registerSecurityHeaders,
+  requestId,
+} from './platform/http/index.js';
+import { Idempotency } from './platform/idempotency/index.js';
+import { RateLimits } from './platform/limits/index.js';
+import { NestLog } from './platform/log/index.js';
+import { Metrics, registerHttpMetrics } from './platform/metrics/index.js';
+import { describeApi, serveDocs } from './platform/openapi/index.js';
 import { ShareOrigin } from './workspaces/index.js';
 
 /** The service as an HTTP application, initialised and not yet listening. */

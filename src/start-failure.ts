@@ -1,10 +1,9 @@
 import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { EmbeddedPostgresError } from '#libs/embedded-postgres/index.js';
-import type { Config } from './platform/config/config.js';
-import { InvalidSetting } from './platform/config/settings.js';
-import { DatabaseUnusable } from './platform/database/migrate.js';
-import { RedisUnusable } from './platform/jobs/require-redis.js';
+import { type Config, InvalidSetting } from './platform/config/index.js';
+import { DatabaseUnusable } from './platform/database/index.js';
+import { RedisUnusable } from './platform/jobs/index.js';
 
 /** The service cannot start as things are; the message says what to do. */
 export class CannotStart extends Error {}

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { BootCredentials } from './first-boot.js';
-import type { Config } from './platform/config/config.js';
+import type { Config } from './platform/config/index.js';
 
 /** What a person reads when the service is up: where it is, and a first run to paste. */
 export function welcome(config: Config, credentials: BootCredentials | undefined): string {

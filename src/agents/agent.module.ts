@@ -3,7 +3,7 @@ import { BillingModule } from '../identity/billing/index.js';
 import { CredentialsModule } from '../identity/credentials/index.js';
 import { OrganizationsModule } from '../identity/organizations/index.js';
 import { PageSessionsModule } from '../identity/page-sessions/index.js';
-import { EventStreams } from '../platform/streams/event-streams.js';
+import { EventStreams } from '../platform/streams/index.js';
 import { WorkspacesModule } from '../workspaces/index.js';
 import { AgentActions } from './actions/agent-actions.js';
 import { AgentController } from './agent/agent.controller.js';

@@ -1,24 +1,21 @@
 import type { AnyEntity, EntityClass } from '@mikro-orm/core';
 import { DynamicModule, Global, Module } from '@nestjs/common';
 import { GuardedFetch } from '#libs/guarded-fetch/index.js';
-import { ActionsModule } from './actions/actions.module.js';
-import { Audit } from './audit/audit.js';
-import { Config } from './config/config.js';
-import { DatabaseConnection } from './database/connection.js';
-import { DatabaseModule } from './database/database.module.js';
-import { PoolWatch } from './database/pool-watch.js';
-import { Events } from './events/events.js';
-import { IdempotencyModule } from './idempotency/idempotency.module.js';
-import { QueueModule } from './jobs/queue.module.js';
-import { LimitsModule } from './limits/limits.module.js';
-import { Log } from './log/log.js';
-import { MailModule } from './mail/mail.module.js';
-import { MaintenanceModule } from './maintenance/maintenance.module.js';
-import { MetricsModule } from './metrics/metrics.module.js';
-import { StreamsModule } from './streams/streams.module.js';
-import { LiveProcesses } from './topics/live-processes.js';
-import { Signals } from './topics/signals.js';
-import { Workers } from './workers/workers.js';
+import { ActionsModule } from './actions/index.js';
+import { Audit } from './audit/index.js';
+import { Config } from './config/index.js';
+import { DatabaseConnection, DatabaseModule, PoolWatch } from './database/index.js';
+import { Events } from './events/index.js';
+import { IdempotencyModule } from './idempotency/index.js';
+import { QueueModule } from './jobs/index.js';
+import { LimitsModule } from './limits/index.js';
+import { Log } from './log/index.js';
+import { MailModule } from './mail/index.js';
+import { MaintenanceModule } from './maintenance/index.js';
+import { MetricsModule } from './metrics/index.js';
+import { StreamsModule } from './streams/index.js';
+import { LiveProcesses, Signals } from './topics/index.js';
+import { Workers } from './workers/index.js';
 
 /** What the process was started with. */
 export interface PlatformParts {

@@ -1,15 +1,15 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
-import type { Actor } from '../platform/access/actor.js';
 import {
+  type Actor,
   type Feature,
   type OrganizationRole,
   type Visibility,
   type WorkspaceRole,
   workspaceRole,
-} from '../platform/access/policy.js';
-import { CallerRoles, type Roles } from '../platform/actions/caller-roles.js';
-import { Database } from '../platform/database/database.js';
+} from '../platform/access/index.js';
+import { CallerRoles, type Roles } from '../platform/actions/index.js';
+import { Database } from '../platform/database/index.js';
 import { WorkspacesStore } from './workspaces/index.js';
 
 /** What decides a role; each combination once, however many workspaces have it. */

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { OAuthResources, OAuthTokens } from '../../src/identity/oauth/index.js';
-import { SCOPES } from '../../src/platform/access/policy.js';
+import { SCOPES } from '../../src/platform/access/index.js';
 import { OAuthClient, startOAuthService } from '../harness/oauth.js';
 import type { Person, TestService } from '../harness/service.js';
 import { DESKTOP, fitsWidth, launchChromium, PHONE, picturesOf, SCREENS, signIn } from './launch.js';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { settings } from '../../src/platform/config/settings.js';
+import { settings } from '../../src/platform/config/index.js';
 
 const compose = parse(readFileSync('docker/compose.yaml', 'utf8'), { merge: true });
 

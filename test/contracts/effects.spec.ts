@@ -5,8 +5,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { apiDescription } from '../../src/api-description.js';
-import { EFFECTS, isGrave } from '../../src/platform/actions/action.js';
-import { ActionCatalog } from '../../src/platform/actions/action-catalog.js';
+import { ActionCatalog, EFFECTS, isGrave } from '../../src/platform/actions/index.js';
 import type { Json } from '../harness/client.js';
 import { TestService } from '../harness/service.js';
 

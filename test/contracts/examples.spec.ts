@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { apiDescription } from '../../src/api-description.js';
 import { FirstBoot } from '../../src/first-boot.js';
-import { Config } from '../../src/platform/config/config.js';
-import { SAMPLE_IDS } from '../../src/platform/dto/sample-ids.js';
+import { Config } from '../../src/platform/config/index.js';
+import { SAMPLE_IDS } from '../../src/platform/dto/index.js';
 import { WELCOME_FILES } from '../../src/welcome-files.js';
 import { Client, type Json } from '../harness/client.js';
 import { TestService } from '../harness/service.js';

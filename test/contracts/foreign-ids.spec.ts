@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { ActionCatalog } from '../../src/platform/actions/action-catalog.js';
+import { ActionCatalog } from '../../src/platform/actions/index.js';
 import type { Json } from '../harness/client.js';
 import {
   addressOf,

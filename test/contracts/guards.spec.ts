@@ -7,7 +7,7 @@ import {
   VISIBILITIES,
   WORKSPACE_ROLES,
   workspaceRole,
-} from '../../src/platform/access/policy.js';
+} from '../../src/platform/access/index.js';
 import { isManagedBy } from '../../src/workspaces/share/links/share-links.store.js';
 import { isVisibleTo } from '../../src/workspaces/workspaces/visible.js';
 import type { Client } from '../harness/client.js';

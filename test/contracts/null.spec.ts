@@ -2,9 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { apiDescription } from '../../src/api-description.js';
-import { ActionCatalog } from '../../src/platform/actions/action-catalog.js';
-import type { CatalogAction } from '../../src/platform/actions/catalog-action.js';
-import { fieldsOf } from '../../src/platform/dto/field.js';
+import { ActionCatalog, type CatalogAction } from '../../src/platform/actions/index.js';
+import { fieldsOf } from '../../src/platform/dto/index.js';
 import { Toolbox } from '../../src/workspaces/index.js';
 import type { Json } from '../harness/client.js';
 import { sampleInput } from '../harness/sample-input.js';

@@ -9,7 +9,7 @@ import {
   SCOPES,
   WORKSPACE_POLICY,
   WORKSPACE_ROLES,
-} from '../../src/platform/access/policy.js';
+} from '../../src/platform/access/index.js';
 import { Client, type Json } from '../harness/client.js';
 import { sampleInput } from '../harness/sample-input.js';
 import { type Person, TestService } from '../harness/service.js';

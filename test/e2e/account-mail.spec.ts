@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { PasswordResetProcessor } from '../../src/identity/auth/index.js';
-import { MailProcessor } from '../../src/platform/mail/mail.processor.js';
-import { Maintenance } from '../../src/platform/maintenance/maintenance.js';
+import { MailProcessor } from '../../src/platform/mail/index.js';
+import { Maintenance } from '../../src/platform/maintenance/index.js';
 import { FakeSmtpServer, type ReceivedMail } from '../fakes/smtp-server.js';
 import { type Person, TestService } from '../harness/service.js';
 

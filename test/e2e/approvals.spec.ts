@@ -3,7 +3,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { ApprovalRequests } from '../../src/agents/index.js';
-import type { Actor } from '../../src/platform/access/actor.js';
+import type { Actor } from '../../src/platform/access/index.js';
 import type { FakeOpenAi } from '../fakes/openai-server.js';
 import { AgentClient, type AgentGround, messagesOf, startAgents } from '../harness/agent.js';
 import type { Json } from '../harness/client.js';

@@ -17,7 +17,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import tar from 'tar-stream';
 import yazl from 'yazl';
-import type { Actor } from '../../src/platform/access/actor.js';
+import type { Actor } from '../../src/platform/access/index.js';
 import { Toolbox } from '../../src/workspaces/tools/toolbox.js';
 import { type Person, TestService } from '../harness/service.js';
 

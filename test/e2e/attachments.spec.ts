@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { AttachmentsService } from '../../src/agents/attachments/attachments.service.js';
-import type { Actor } from '../../src/platform/access/actor.js';
+import type { Actor } from '../../src/platform/access/index.js';
 import { FakeAnthropic } from '../fakes/anthropic-server.js';
 import { FakeGoogle } from '../fakes/google-server.js';
 import { FakeOpenAi } from '../fakes/openai-server.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Audit } from '../../src/platform/audit/audit.js';
-import { Database } from '../../src/platform/database/database.js';
+import { Audit } from '../../src/platform/audit/index.js';
+import { Database } from '../../src/platform/database/index.js';
 import type { Json } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';
 

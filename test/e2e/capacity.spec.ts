@@ -5,7 +5,7 @@ import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals';
 import { ZipWriter } from '#libs/zip-writer/index.js';
-import { FairTurns } from '../../src/platform/jobs/fair-turns.js';
+import { FairTurns } from '../../src/platform/jobs/index.js';
 import { Extraction } from '../../src/workspaces/archives/extraction.js';
 import { TreeScan } from '../../src/workspaces/search/tree-scan.js';
 import type { Answer, Json } from '../harness/client.js';

@@ -5,7 +5,7 @@ import { hostname } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Actor } from '../../src/platform/access/actor.js';
+import type { Actor } from '../../src/platform/access/index.js';
 import { ChangeRetention } from '../../src/workspaces/changes/change-retention.js';
 import { Scans } from '../../src/workspaces/changes/scans.js';
 import { SandboxesService } from '../../src/workspaces/sandboxes/sandboxes.service.js';

@@ -5,9 +5,8 @@ import {
   Client as McpClient,
   StreamableHTTPClientTransport as McpTransport,
 } from '@modelcontextprotocol/client';
-import { ActionCatalog } from '../../src/platform/actions/action-catalog.js';
-import { ExecTokens } from '../../src/platform/actions/exec-tokens.js';
-import { Database } from '../../src/platform/database/database.js';
+import { ActionCatalog, ExecTokens } from '../../src/platform/actions/index.js';
+import { Database } from '../../src/platform/database/index.js';
 import { FakeOpenAi } from '../fakes/openai-server.js';
 import { AgentClient } from '../harness/agent.js';
 import { Browser } from '../harness/browser.js';

@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { apiDescription } from '../../src/api-description.js';
-import { IdempotencyLedger } from '../../src/platform/idempotency/idempotency-ledger.js';
+import { IdempotencyLedger } from '../../src/platform/idempotency/index.js';
 import { WorkspaceFolders } from '../../src/workspaces/index.js';
 import type { Client, Json } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';

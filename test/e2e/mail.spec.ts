@@ -1,9 +1,8 @@
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Database, type UnitOfWork } from '../../src/platform/database/database.js';
-import { MailProcessor } from '../../src/platform/mail/mail.processor.js';
-import { Mailer } from '../../src/platform/mail/mailer.js';
-import { Maintenance } from '../../src/platform/maintenance/maintenance.js';
+import { Database, type UnitOfWork } from '../../src/platform/database/index.js';
+import { Mailer, MailProcessor } from '../../src/platform/mail/index.js';
+import { Maintenance } from '../../src/platform/maintenance/index.js';
 import { FakeSmtpServer } from '../fakes/smtp-server.js';
 import { TestService } from '../harness/service.js';
 

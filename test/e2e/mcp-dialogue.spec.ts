@@ -10,9 +10,9 @@ import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js
 import { StreamableHTTPClientTransport as FirstTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ElicitRequestSchema, ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { Config } from '../../src/platform/config/config.js';
-import { createLog } from '../../src/platform/log/log.js';
-import { Signals } from '../../src/platform/topics/signals.js';
+import { Config } from '../../src/platform/config/index.js';
+import { createLog } from '../../src/platform/log/index.js';
+import { Signals } from '../../src/platform/topics/index.js';
 import { createServer } from '../../src/server.js';
 import { McpSessionsStore } from '../../src/surfaces/mcp/sessions/sessions.store.js';
 import { WorkspaceFolders } from '../../src/workspaces/index.js';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { Config } from '../../src/platform/config/config.js';
-import { createLog } from '../../src/platform/log/log.js';
-import { MetricsListener } from '../../src/platform/metrics/metrics-listener.js';
+import { Config } from '../../src/platform/config/index.js';
+import { createLog } from '../../src/platform/log/index.js';
+import { MetricsListener } from '../../src/platform/metrics/index.js';
 import { createWorker } from '../../src/server.js';
 import { FakeOpenAi } from '../fakes/openai-server.js';
 import { AgentClient } from '../harness/agent.js';

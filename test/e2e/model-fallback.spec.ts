@@ -1,11 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ModelSlots } from '../../src/agents/models/model-slots.js';
-import { DatabaseConnection } from '../../src/platform/database/connection.js';
-import { Database, newId } from '../../src/platform/database/database.js';
-import { Log } from '../../src/platform/log/log.js';
-import { LiveProcesses } from '../../src/platform/topics/live-processes.js';
-import { Signals } from '../../src/platform/topics/signals.js';
+import { Database, DatabaseConnection, newId } from '../../src/platform/database/index.js';
+import { Log } from '../../src/platform/log/index.js';
+import { LiveProcesses, Signals } from '../../src/platform/topics/index.js';
 import { FakeAnthropic } from '../fakes/anthropic-server.js';
 import { FakeOpenAi } from '../fakes/openai-server.js';
 import { AgentClient, textOf } from '../harness/agent.js';

@@ -9,9 +9,9 @@ import {
   OAuthTokens,
   SigningKeys,
 } from '../../src/identity/oauth/index.js';
-import { Config } from '../../src/platform/config/config.js';
-import { createLog } from '../../src/platform/log/log.js';
-import { Signals } from '../../src/platform/topics/signals.js';
+import { Config } from '../../src/platform/config/index.js';
+import { createLog } from '../../src/platform/log/index.js';
+import { Signals } from '../../src/platform/topics/index.js';
 import { createServer } from '../../src/server.js';
 import { DocumentServer } from '../fakes/document-server.js';
 import { Browser } from '../harness/browser.js';

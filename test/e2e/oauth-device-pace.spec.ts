@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { Config } from '../../src/platform/config/config.js';
-import { createLog } from '../../src/platform/log/log.js';
+import { Config } from '../../src/platform/config/index.js';
+import { createLog } from '../../src/platform/log/index.js';
 import { createServer } from '../../src/server.js';
 import { Browser } from '../harness/browser.js';
 import type { Json } from '../harness/client.js';

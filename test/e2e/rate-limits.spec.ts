@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { Config } from '../../src/platform/config/config.js';
-import { RateLimitShare } from '../../src/platform/limits/rate-limit-share.js';
-import { minuteOf } from '../../src/platform/limits/rate-limit-window.js';
-import { createLog } from '../../src/platform/log/log.js';
+import { Config } from '../../src/platform/config/index.js';
+import { minuteOf, RateLimitShare } from '../../src/platform/limits/index.js';
+import { createLog } from '../../src/platform/log/index.js';
 import { createServer } from '../../src/server.js';
 import { Client } from '../harness/client.js';
 import { getRaw } from '../harness/raw-http.js';

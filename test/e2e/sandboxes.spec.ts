@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Maintenance } from '../../src/platform/maintenance/maintenance.js';
+import { Maintenance } from '../../src/platform/maintenance/index.js';
 import type { Json } from '../harness/client.js';
 import { createParser } from '../harness/event-stream.js';
 import { type Person, TestService } from '../harness/service.js';

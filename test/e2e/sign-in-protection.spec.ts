@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { Maintenance } from '../../src/platform/maintenance/maintenance.js';
+import { Maintenance } from '../../src/platform/maintenance/index.js';
 import { type Person, TestService } from '../harness/service.js';
 
 let service: TestService;

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { Config } from '../../src/platform/config/config.js';
-import { createLog } from '../../src/platform/log/log.js';
-import { Signals } from '../../src/platform/topics/signals.js';
+import { Config } from '../../src/platform/config/index.js';
+import { createLog } from '../../src/platform/log/index.js';
+import { Signals } from '../../src/platform/topics/index.js';
 import { TestDatabase } from '../harness/database.js';
 
 describe('Signals of several processes', () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { ORGANIZATION_ROLES } from '../../src/platform/access/policy.js';
+import { ORGANIZATION_ROLES } from '../../src/platform/access/index.js';
 import { Browser } from '../harness/browser.js';
 import { Client, type Json } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';

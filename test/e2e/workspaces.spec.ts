@@ -10,7 +10,7 @@ import {
   WORKSPACE_ROLES,
   type WorkspaceStanding,
   workspaceRole,
-} from '../../src/platform/access/policy.js';
+} from '../../src/platform/access/index.js';
 import type { Client, Json } from '../harness/client.js';
 import { folderBecomes } from '../harness/folder.js';
 import { type Person, TestService } from '../harness/service.js';

@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { Database } from '../../src/platform/database/database.js';
-import { PoolWatch } from '../../src/platform/database/pool-watch.js';
-import { SecondConnection } from '../../src/platform/database/transaction-scope.js';
+import { Database, PoolWatch, SecondConnection } from '../../src/platform/database/index.js';
 import type { FakeOpenAi } from '../fakes/openai-server.js';
 import { type AgentGround, startAgents } from '../harness/agent.js';
 import type { Person, TestService } from '../harness/service.js';

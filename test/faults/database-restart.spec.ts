@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { type EmbeddedPostgres, startPostgres } from '../../libs/embedded-postgres/index.js';
 import { migrations } from '../../src/migrations.js';
-import { migrate } from '../../src/platform/database/migrate.js';
+import { migrate } from '../../src/platform/database/index.js';
 import { FakeOpenAi } from '../fakes/openai-server.js';
 import { AgentClient, messagesOf } from '../harness/agent.js';
 import type { Json } from '../harness/client.js';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { RunQueue } from '../../src/agents/agent/run-queue.js';
-import { LiveProcesses } from '../../src/platform/topics/live-processes.js';
+import { LiveProcesses } from '../../src/platform/topics/index.js';
 import { type AgentGround, startAgents } from '../harness/agent.js';
 
 let ground: AgentGround;

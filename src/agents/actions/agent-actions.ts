@@ -1,14 +1,18 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../platform/access/actor.js';
-import { EFFECTS, type Effect } from '../../platform/actions/action.js';
-import { ActionCaller, type Limit } from '../../platform/actions/action-caller.js';
-import { ActionCatalog } from '../../platform/actions/action-catalog.js';
-import { ActionListing } from '../../platform/actions/action-listing.js';
-import { type ActionCall, ActionRunner } from '../../platform/actions/action-runner.js';
-import { ActionAllowlist } from '../../platform/actions/allowlist.js';
-import { Field, type Shape } from '../../platform/dto/field.js';
-import { assertValid, hydrate } from '../../platform/dto/input.js';
-import { Forbidden, problemOf } from '../../platform/errors/problem.js';
+import type { Actor } from '../../platform/access/index.js';
+import {
+  ActionAllowlist,
+  type ActionCall,
+  ActionCaller,
+  ActionCatalog,
+  ActionListing,
+  ActionRunner,
+  EFFECTS,
+  type Effect,
+  type Limit,
+} from '../../platform/actions/index.js';
+import { assertValid, Field, hydrate, type Shape } from '../../platform/dto/index.js';
+import { Forbidden, problemOf } from '../../platform/errors/index.js';
 
 const FEWEST_FOUND = 10;
 /** Longest result that a model is given, in characters. */

@@ -1,4 +1,4 @@
-import { Field } from '../../platform/dto/field.js';
+import { Field } from '../../platform/dto/index.js';
 import { WaitingForView } from '../approvals/approvals.dto.js';
 import { AGENT_NAME, MODEL, RUN_STATUSES, TITLE } from '../chats/chats.dto.js';
 

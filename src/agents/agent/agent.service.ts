@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { Budgets } from '../../identity/billing/index.js';
-import type { ActingRun, Actor } from '../../platform/access/actor.js';
-import { requireScope } from '../../platform/access/policy.js';
-import { Action } from '../../platform/actions/action.js';
-import { Database, newId, type UnitOfWork } from '../../platform/database/database.js';
-import { Conflict, Invalid } from '../../platform/errors/problem.js';
+import { type ActingRun, type Actor, requireScope } from '../../platform/access/index.js';
+import { Action } from '../../platform/actions/index.js';
+import { Database, newId, type UnitOfWork } from '../../platform/database/index.js';
+import { Conflict, Invalid } from '../../platform/errors/index.js';
 import { AttachmentsService } from '../attachments/attachments.service.js';
 import type { Chat } from '../chats/chat.entity.js';
 import { ChatsService } from '../chats/chats.service.js';

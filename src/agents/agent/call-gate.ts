@@ -1,5 +1,5 @@
-import type { Effect } from '../../platform/actions/action.js';
-import type { Row } from '../../platform/database/rows.js';
+import type { Effect } from '../../platform/actions/index.js';
+import type { Row } from '../../platform/database/index.js';
 import type { Approval } from '../approvals/approval.entity.js';
 import type { ApprovalPolicy } from '../approvals/approval-policies.js';
 import type { OnApproval, Run } from './run.entity.js';

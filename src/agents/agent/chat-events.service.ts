@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../platform/access/actor.js';
-import { Action } from '../../platform/actions/action.js';
-import type { ServerEvent } from '../../platform/streams/sse.js';
-import { whileAllowed } from '../../platform/streams/while-allowed.js';
-import { Signals } from '../../platform/topics/signals.js';
+import type { Actor } from '../../platform/access/index.js';
+import { Action } from '../../platform/actions/index.js';
+import { type ServerEvent, whileAllowed } from '../../platform/streams/index.js';
+import { Signals } from '../../platform/topics/index.js';
 import { ChatAccess } from '../chats/chat-access.js';
 import { ChatView } from '../chats/chats.dto.js';
 import { ChatsStore } from '../chats/chats.store.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Database } from '../../platform/database/database.js';
+import { Database } from '../../platform/database/index.js';
 
 /** A run in the stream of its chat: `base` events of runs before it come first. */
 export interface StreamedRun {

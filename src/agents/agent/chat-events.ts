@@ -1,7 +1,6 @@
-import type { TurnOf } from '../../platform/jobs/fair-turns.js';
-import type { ServerEvent } from '../../platform/streams/sse.js';
-import type { Signals } from '../../platform/topics/signals.js';
-import { WakeUp } from '../../platform/topics/wake-up.js';
+import type { TurnOf } from '../../platform/jobs/index.js';
+import type { ServerEvent } from '../../platform/streams/index.js';
+import { type Signals, WakeUp } from '../../platform/topics/index.js';
 import { chatTopic } from '../chats/chat-topic.js';
 import type { ChatEventsStore, StreamedRun } from './chat-events.store.js';
 import type { RunEvents } from './run-events.js';

@@ -1,5 +1,4 @@
-import type { Row } from '../../platform/database/rows.js';
-import { storableText } from '../../platform/database/storable.js';
+import { type Row, storableText } from '../../platform/database/index.js';
 import type { MessagePart } from '../chats/message.entity.js';
 import type { MessagesStore, Said, SaidCall } from '../chats/messages.store.js';
 import type { Run } from './run.entity.js';

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { type Actor, holdsAuthorityOf } from '../../platform/access/actor.js';
-import type { UnitOfWork } from '../../platform/database/database.js';
-import { Conflict, Forbidden } from '../../platform/errors/problem.js';
-import { Signals } from '../../platform/topics/signals.js';
+import { type Actor, holdsAuthorityOf } from '../../platform/access/index.js';
+import type { UnitOfWork } from '../../platform/database/index.js';
+import { Conflict, Forbidden } from '../../platform/errors/index.js';
+import { Signals } from '../../platform/topics/index.js';
 import { chatTopic } from '../chats/chat-topic.js';
 import { messageAccepted } from './new-events.js';
 import { type PendingRun, QueueStore } from './queue.store.js';

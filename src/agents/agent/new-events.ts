@@ -1,4 +1,4 @@
-import type { Row } from '../../platform/database/rows.js';
+import type { Row } from '../../platform/database/index.js';
 import type { Approval } from '../approvals/approval.entity.js';
 import type { ChatSummary } from '../context/chat-summary.js';
 import type { FinishedStep, NewEvent, PlannedCall } from './run-journal.js';

@@ -1,12 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { type Actor, holdsAuthorityOf } from '../../platform/access/actor.js';
-import type { WorkspacePermission } from '../../platform/access/policy.js';
-import { Action } from '../../platform/actions/action.js';
-import { Subject } from '../../platform/actions/subject.js';
-import { Database, type UnitOfWork } from '../../platform/database/database.js';
-import { iso, type Row } from '../../platform/database/rows.js';
-import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/page.js';
-import { Conflict, Forbidden, Invalid, NotFound, unseenAs } from '../../platform/errors/problem.js';
+import { type Actor, holdsAuthorityOf, type WorkspacePermission } from '../../platform/access/index.js';
+import { Action, Subject } from '../../platform/actions/index.js';
+import { Database, iso, type Row, type UnitOfWork } from '../../platform/database/index.js';
+import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import { Conflict, Forbidden, Invalid, NotFound, unseenAs } from '../../platform/errors/index.js';
 import { ChatsStore } from '../chats/chats.store.js';
 import type { Message } from '../chats/message.entity.js';
 import { Deliveries } from './deliveries.js';

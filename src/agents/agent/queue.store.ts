@@ -1,8 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Database, type UnitOfWork } from '../../platform/database/database.js';
-import type { Row } from '../../platform/database/rows.js';
-import { storable } from '../../platform/database/storable.js';
+import { Database, type Row, storable, type UnitOfWork } from '../../platform/database/index.js';
 import type { Message } from '../chats/message.entity.js';
 import type { Run } from './run.entity.js';
 

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { SchemaReading } from '#libs/bounded-schema/index.js';
 import { TookTooLong } from '#libs/worker-pool/index.js';
-import { Invalid } from '../../platform/errors/problem.js';
-import { task, Workers } from '../../platform/workers/workers.js';
+import { Invalid } from '../../platform/errors/index.js';
+import { task, Workers } from '../../platform/workers/index.js';
 import type { RunFault } from './run.entity.js';
 
 /** How often a model is told what is wrong with its answer before the run is given up. */

@@ -1,8 +1,7 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
-import type { UnitOfWork } from '../../platform/database/database.js';
-import type { Row } from '../../platform/database/rows.js';
-import { Events } from '../../platform/events/events.js';
+import type { Row, UnitOfWork } from '../../platform/database/index.js';
+import { Events } from '../../platform/events/index.js';
 import type { Approval } from '../approvals/approval.entity.js';
 import { approvalResolved } from '../approvals/approvals.events.js';
 import { ApprovalsStore } from '../approvals/approvals.store.js';

@@ -1,8 +1,7 @@
 import type { StepResult } from '#libs/model-client/index.js';
-import type { Database, UnitOfWork } from '../../platform/database/database.js';
-import type { Row } from '../../platform/database/rows.js';
-import type { Log } from '../../platform/log/log.js';
-import type { Signals } from '../../platform/topics/signals.js';
+import type { Database, Row, UnitOfWork } from '../../platform/database/index.js';
+import type { Log } from '../../platform/log/index.js';
+import type { Signals } from '../../platform/topics/index.js';
 import type { AttachmentsStore } from '../attachments/attachments.store.js';
 import type { MessagesStore } from '../chats/messages.store.js';
 import type { Compactor } from '../context/compactor.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { Credentials } from '../../platform/access/access.js';
-import type { Row } from '../../platform/database/rows.js';
-import { problemOf } from '../../platform/errors/problem.js';
+import { Credentials } from '../../platform/access/index.js';
+import type { Row } from '../../platform/database/index.js';
+import { problemOf } from '../../platform/errors/index.js';
 import { ChatsStore } from '../chats/chats.store.js';
 import type { Run } from './run.entity.js';
 

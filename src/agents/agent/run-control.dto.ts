@@ -1,5 +1,4 @@
-import { Field } from '../../platform/dto/field.js';
-import { PageInput, PageOf } from '../../platform/dto/page.js';
+import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
 import { FileChangeView, RevertedView } from '../../workspaces/index.js';
 import { RUN_STATUSES } from '../chats/chats.dto.js';
 import { TaskView } from '../tasks/tasks.dto.js';

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../platform/access/actor.js';
-import { Action } from '../../platform/actions/action.js';
-import type { Row } from '../../platform/database/rows.js';
-import { Forbidden, Invalid, NotFound, unseenAs } from '../../platform/errors/problem.js';
+import type { Actor } from '../../platform/access/index.js';
+import { Action } from '../../platform/actions/index.js';
+import type { Row } from '../../platform/database/index.js';
+import { Forbidden, Invalid, NotFound, unseenAs } from '../../platform/errors/index.js';
 import { ChatsStore } from '../chats/chats.store.js';
 import { QueueStore } from './queue.store.js';
 import type { Run } from './run.entity.js';

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { SharedLookups } from '../../platform/access/shared-lookups.js';
-import { Database } from '../../platform/database/database.js';
-import { FairTurns, type TurnOf } from '../../platform/jobs/fair-turns.js';
-import type { ServerEvent } from '../../platform/streams/sse.js';
+import { SharedLookups } from '../../platform/access/index.js';
+import { Database } from '../../platform/database/index.js';
+import { FairTurns, type TurnOf } from '../../platform/jobs/index.js';
+import type { ServerEvent } from '../../platform/streams/index.js';
 import { MAX_EVENT_BYTES, MAX_FIELD_BYTES, PAGE_BYTES } from './event-size.js';
 
 /** Pages that streams read at the same time: most of the connections to the database stay for requests. */

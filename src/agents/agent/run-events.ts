@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { TurnOf } from '../../platform/jobs/fair-turns.js';
-import type { ServerEvent } from '../../platform/streams/sse.js';
-import { Signals } from '../../platform/topics/signals.js';
-import { WakeUp } from '../../platform/topics/wake-up.js';
+import type { TurnOf } from '../../platform/jobs/index.js';
+import type { ServerEvent } from '../../platform/streams/index.js';
+import { Signals, WakeUp } from '../../platform/topics/index.js';
 import { LAST_EVENTS } from './run-event.entity.js';
 import { RunEventPages } from './run-event-pages.js';
 import { runTopic } from './run-journal.js';

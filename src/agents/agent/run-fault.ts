@@ -1,6 +1,6 @@
 import { ModelError } from '#libs/model-client/index.js';
 import { BudgetReached } from '../../identity/billing/index.js';
-import { problemOf } from '../../platform/errors/problem.js';
+import { problemOf } from '../../platform/errors/index.js';
 import { ModelUnusable } from '../models/model-unusable.js';
 import type { RunFault } from './run.entity.js';
 import { AuthorityLost } from './run-authority.js';

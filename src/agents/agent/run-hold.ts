@@ -1,5 +1,5 @@
-import type { Row } from '../../platform/database/rows.js';
-import type { Signals } from '../../platform/topics/signals.js';
+import type { Row } from '../../platform/database/index.js';
+import type { Signals } from '../../platform/topics/index.js';
 import type { Run } from './run.entity.js';
 import type { RunAuthority } from './run-authority.js';
 import { holdTopic, RunLost } from './run-journal.js';

@@ -1,10 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { hardStopOver } from '../../identity/billing/index.js';
-import type { Actor } from '../../platform/access/actor.js';
-import { Database, RequestLost, type UnitOfWork } from '../../platform/database/database.js';
-import { type KeyedRequest, keyedRequest } from '../../platform/database/keyed-request.js';
-import { storable } from '../../platform/database/storable.js';
+import type { Actor } from '../../platform/access/index.js';
+import {
+  Database,
+  type KeyedRequest,
+  keyedRequest,
+  RequestLost,
+  storable,
+  type UnitOfWork,
+} from '../../platform/database/index.js';
 import type { NewAttachment } from '../attachments/attachments.service.js';
 import { keepAttachments } from '../attachments/attachments.store.js';
 import type { Chat } from '../chats/chat.entity.js';

@@ -6,10 +6,9 @@ import {
   freeReservation,
   hardStopOver,
 } from '../../identity/billing/index.js';
-import { revokeTokensOf } from '../../platform/actions/exec-tokens.js';
-import type { Database, UnitOfWork } from '../../platform/database/database.js';
-import { storable, storableText } from '../../platform/database/storable.js';
-import type { Signals } from '../../platform/topics/signals.js';
+import { revokeTokensOf } from '../../platform/actions/index.js';
+import { type Database, storable, storableText, type UnitOfWork } from '../../platform/database/index.js';
+import type { Signals } from '../../platform/topics/index.js';
 import type { ToolResult } from '../../workspaces/index.js';
 import { chatTopic } from '../chats/chat-topic.js';
 import type { MessagePart } from '../chats/message.entity.js';

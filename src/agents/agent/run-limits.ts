@@ -1,4 +1,4 @@
-import type { Row } from '../../platform/database/rows.js';
+import type { Row } from '../../platform/database/index.js';
 import type { Run } from './run.entity.js';
 
 /** What a run may use, tasks that it hands over included, as whoever sent its message set it. */

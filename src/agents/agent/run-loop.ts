@@ -1,11 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import { Config } from '../../platform/config/config.js';
-import { Database, type UnitOfWork } from '../../platform/database/database.js';
-import { isOutage } from '../../platform/database/outage.js';
-import { Log, withLogContext } from '../../platform/log/log.js';
-import { Signals } from '../../platform/topics/signals.js';
-import { WakeUp } from '../../platform/topics/wake-up.js';
+import { Config } from '../../platform/config/index.js';
+import { Database, isOutage, type UnitOfWork } from '../../platform/database/index.js';
+import { Log, withLogContext } from '../../platform/log/index.js';
+import { Signals, WakeUp } from '../../platform/topics/index.js';
 import { AttachmentsStore } from '../attachments/attachments.store.js';
 import { MessagesStore } from '../chats/messages.store.js';
 import { Compactor } from '../context/compactor.js';

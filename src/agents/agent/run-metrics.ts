@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Database } from '../../platform/database/database.js';
-import { Metrics } from '../../platform/metrics/metrics.js';
+import { Database } from '../../platform/database/index.js';
+import { Metrics } from '../../platform/metrics/index.js';
 import type { RunState } from './run.entity.js';
 
 const STATES = ['queued', 'running', 'waiting', 'stopping'] as const satisfies RunState[];

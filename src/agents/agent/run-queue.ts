@@ -1,10 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { hardStopOver } from '../../identity/billing/index.js';
-import { Database, type UnitOfWork } from '../../platform/database/database.js';
-import type { Row } from '../../platform/database/rows.js';
-import { LiveProcesses } from '../../platform/topics/live-processes.js';
-import { Signals } from '../../platform/topics/signals.js';
+import { Database, type Row, type UnitOfWork } from '../../platform/database/index.js';
+import { LiveProcesses, Signals } from '../../platform/topics/index.js';
 import type { MessagePart } from '../chats/message.entity.js';
 import type { Run } from './run.entity.js';
 import { holdTopic, RUNS_DUE, runTopic } from './run-journal.js';

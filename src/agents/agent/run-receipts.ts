@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { storable } from '../../platform/database/storable.js';
+import { storable } from '../../platform/database/index.js';
 import { holdTopic, type NewEvent, type Queryable, runTopic } from './run-journal.js';
 
 /**

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../platform/access/actor.js';
-import { Action } from '../../platform/actions/action.js';
-import { iso, isoOrNull, type Row } from '../../platform/database/rows.js';
-import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/page.js';
-import { Invalid } from '../../platform/errors/problem.js';
+import type { Actor } from '../../platform/access/index.js';
+import { Action } from '../../platform/actions/index.js';
+import { iso, isoOrNull, type Row } from '../../platform/database/index.js';
+import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import { Invalid } from '../../platform/errors/index.js';
 import { RunFiles, WorkspacesStore } from '../../workspaces/index.js';
 import { ChatsStore } from '../chats/chats.store.js';
 import { ChatSummariesStore } from '../context/chat-summaries.store.js';

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Database } from '../../platform/database/database.js';
-import type { Row } from '../../platform/database/rows.js';
-import { NotFound } from '../../platform/errors/problem.js';
+import { Database, type Row } from '../../platform/database/index.js';
+import { NotFound } from '../../platform/errors/index.js';
 import type { Run } from './run.entity.js';
 import type { RunStep } from './run-step.entity.js';
 

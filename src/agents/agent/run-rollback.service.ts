@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../platform/access/actor.js';
-import { Action } from '../../platform/actions/action.js';
-import { iso } from '../../platform/database/rows.js';
-import { Conflict, NotFound } from '../../platform/errors/problem.js';
+import type { Actor } from '../../platform/access/index.js';
+import { Action } from '../../platform/actions/index.js';
+import { iso } from '../../platform/database/index.js';
+import { Conflict, NotFound } from '../../platform/errors/index.js';
 import { RunRollback, WorkspacesStore } from '../../workspaces/index.js';
 import { TasksStore } from '../tasks/tasks.store.js';
 import { RollbackRun, RolledBackView } from './run-control.dto.js';

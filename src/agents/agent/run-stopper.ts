@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Database, type UnitOfWork } from '../../platform/database/database.js';
-import { storable } from '../../platform/database/storable.js';
-import { Signals } from '../../platform/topics/signals.js';
+import { Database, storable, type UnitOfWork } from '../../platform/database/index.js';
+import { Signals } from '../../platform/topics/index.js';
 import { ApprovalsStore } from '../approvals/approvals.store.js';
 import { holdRunsAbove } from '../tasks/runs-above.js';
 import { approvalResolvedEvent } from './new-events.js';

@@ -1,11 +1,10 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap } from '@nestjs/common';
-import { Config } from '../../platform/config/config.js';
-import { QUERY_MS, withQueryDeadline } from '../../platform/database/deadline.js';
-import { Log, withLogContext } from '../../platform/log/log.js';
-import { LiveProcesses } from '../../platform/topics/live-processes.js';
-import { Signals } from '../../platform/topics/signals.js';
+import { Config } from '../../platform/config/index.js';
+import { QUERY_MS, withQueryDeadline } from '../../platform/database/index.js';
+import { Log, withLogContext } from '../../platform/log/index.js';
+import { LiveProcesses, Signals } from '../../platform/topics/index.js';
 import { RUNS_DUE } from './run-journal.js';
 import { RunLoop } from './run-loop.js';
 import { type Place, RunQueue, type TakenRun } from './run-queue.js';

@@ -1,7 +1,7 @@
 import type { Opt } from '@mikro-orm/core';
 import { Entity, PrimaryKey, Property } from '@mikro-orm/decorators/legacy';
-import type { Actor } from '../../platform/access/actor.js';
-import { newId } from '../../platform/database/database.js';
+import type { Actor } from '../../platform/access/index.js';
+import { newId } from '../../platform/database/index.js';
 import type { RunBudget } from './run-limits.js';
 
 export type RunStatus = 'pending' | 'completed' | 'error';

@@ -1,11 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import type { Actor } from '../../platform/access/actor.js';
-import type { WorkspacePermission } from '../../platform/access/policy.js';
-import { ExecTokens } from '../../platform/actions/exec-tokens.js';
-import { Database, type UnitOfWork } from '../../platform/database/database.js';
-import type { Row } from '../../platform/database/rows.js';
-import { NotFound } from '../../platform/errors/problem.js';
+import type { Actor, WorkspacePermission } from '../../platform/access/index.js';
+import { ExecTokens } from '../../platform/actions/index.js';
+import { Database, type Row, type UnitOfWork } from '../../platform/database/index.js';
+import { NotFound } from '../../platform/errors/index.js';
 import type { Approval } from '../approvals/approval.entity.js';
 import { type ChatStanding, requireInChat } from '../chats/chats.store.js';
 import type { Run } from './run.entity.js';

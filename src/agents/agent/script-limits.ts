@@ -1,6 +1,5 @@
-import { isGrave } from '../../platform/actions/action.js';
-import { ASK_A_PERSON, type Limit } from '../../platform/actions/action-caller.js';
-import type { Row } from '../../platform/database/rows.js';
+import { ASK_A_PERSON, isGrave, type Limit } from '../../platform/actions/index.js';
+import type { Row } from '../../platform/database/index.js';
 import type { ApprovalPolicy } from '../approvals/approval-policies.js';
 import type { AgentGuide } from '../subagents/agent-guide.js';
 import type { Run } from './run.entity.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import type { UnitOfWork } from '../../platform/database/database.js';
+import type { UnitOfWork } from '../../platform/database/index.js';
 import { messageInjected } from './new-events.js';
 import type { RunJournal } from './run-journal.js';
 

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { costUsd, type StepRequest, type StepResult, streamStep } from '#libs/model-client/index.js';
 import { Budgets, type PlannedSpend } from '../../identity/billing/index.js';
-import { Config } from '../../platform/config/config.js';
-import type { Row } from '../../platform/database/rows.js';
-import { Unavailable } from '../../platform/errors/problem.js';
+import { Config } from '../../platform/config/index.js';
+import type { Row } from '../../platform/database/index.js';
+import { Unavailable } from '../../platform/errors/index.js';
 import type { ModelInput } from '../context/context-window.js';
 import { estimateUsd } from '../models/estimate.js';
 import { type CallableModel, ModelCatalog } from '../models/model-catalog.js';

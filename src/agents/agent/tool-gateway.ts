@@ -1,10 +1,9 @@
 import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import { Injectable } from '@nestjs/common';
-import type { ActionCaller } from '../../platform/actions/action-caller.js';
-import { inputSchemaOf } from '../../platform/actions/json-schema.js';
-import type { Row } from '../../platform/database/rows.js';
-import { assertValid, hydrate } from '../../platform/dto/input.js';
-import { problemOf } from '../../platform/errors/problem.js';
+import { type ActionCaller, inputSchemaOf } from '../../platform/actions/index.js';
+import type { Row } from '../../platform/database/index.js';
+import { assertValid, hydrate } from '../../platform/dto/index.js';
+import { problemOf } from '../../platform/errors/index.js';
 import {
   BASH,
   FileAuthors,

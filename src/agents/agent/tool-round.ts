@@ -1,4 +1,4 @@
-import { newId } from '../../platform/database/database.js';
+import { newId } from '../../platform/database/index.js';
 import type { ToolResult } from '../../workspaces/index.js';
 import type { RunTasks } from '../tasks/run-tasks.js';
 import { Stillness } from '../tasks/stillness.js';

@@ -1,6 +1,6 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Database } from '../../platform/database/database.js';
+import { Database } from '../../platform/database/index.js';
 import { FeatureEnds } from '../../workspaces/index.js';
 import { RunStopper } from './run-stopper.js';
 

@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../platform/access/actor.js';
 import {
+  type Actor,
   isWorkspacePermission,
   requireScope,
   type WorkspacePermission,
-} from '../../platform/access/policy.js';
-import { ActionCatalog } from '../../platform/actions/action-catalog.js';
-import type { Row } from '../../platform/database/rows.js';
-import { NotFound, unseenAs } from '../../platform/errors/problem.js';
+} from '../../platform/access/index.js';
+import { ActionCatalog } from '../../platform/actions/index.js';
+import type { Row } from '../../platform/database/index.js';
+import { NotFound, unseenAs } from '../../platform/errors/index.js';
 import { WorkspacesStore } from '../../workspaces/index.js';
 import { ChatsStore } from '../chats/chats.store.js';
 import type { Approval } from './approval.entity.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../platform/access/actor.js';
-import { Action } from '../../platform/actions/action.js';
+import type { Actor } from '../../platform/access/index.js';
+import { Action } from '../../platform/actions/index.js';
 import { WorkspacesStore } from '../../workspaces/index.js';
 import { ApprovalPolicies } from './approval-policies.js';
 import { ApprovalPolicyView, ReadApprovalPolicy, UpdateApprovalPolicy } from './approvals.dto.js';

@@ -1,11 +1,10 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
-import type { Actor } from '../../platform/access/actor.js';
-import { SharedLookups } from '../../platform/access/shared-lookups.js';
-import type { Effect, Verdict } from '../../platform/actions/action.js';
-import { Audit } from '../../platform/audit/audit.js';
-import { Database } from '../../platform/database/database.js';
-import { Signals } from '../../platform/topics/signals.js';
+import { type Actor, SharedLookups } from '../../platform/access/index.js';
+import type { Effect, Verdict } from '../../platform/actions/index.js';
+import { Audit } from '../../platform/audit/index.js';
+import { Database } from '../../platform/database/index.js';
+import { Signals } from '../../platform/topics/index.js';
 import { DuplicateService } from '../../workspaces/index.js';
 import { PolicyWatch, policyTopic } from './policy-watch.js';
 

@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { isWorkspacePermission, roleAllows, WORKSPACE_ROLES } from '../../platform/access/policy.js';
-import { ActionCatalog } from '../../platform/actions/action-catalog.js';
-import { withoutSecrets } from '../../platform/actions/redaction.js';
-import { Config } from '../../platform/config/config.js';
-import type { Row } from '../../platform/database/rows.js';
+import { isWorkspacePermission, roleAllows, WORKSPACE_ROLES } from '../../platform/access/index.js';
+import { ActionCatalog, withoutSecrets } from '../../platform/actions/index.js';
+import { Config } from '../../platform/config/index.js';
+import type { Row } from '../../platform/database/index.js';
 import { Toolbox } from '../../workspaces/index.js';
 import type { Approval } from './approval.entity.js';
 import type { ApprovalDecidersView } from './approvals.dto.js';

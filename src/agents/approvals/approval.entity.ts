@@ -1,6 +1,6 @@
 import { Entity, PrimaryKey, Property } from '@mikro-orm/decorators/legacy';
-import type { Effect } from '../../platform/actions/action.js';
-import { newId } from '../../platform/database/database.js';
+import type { Effect } from '../../platform/actions/index.js';
+import { newId } from '../../platform/database/index.js';
 
 /** What is to be approved: a tool call of a run, or a call that an MCP client made. */
 export const APPROVAL_SUBJECTS = ['run_tool_call', 'mcp_call'] as const;

@@ -1,4 +1,4 @@
-import { defineEvent } from '../../platform/events/events.js';
+import { defineEvent } from '../../platform/events/index.js';
 
 /** Somebody has decided about an approval, or nobody did in time. Told inside the transaction that writes it down. */
 export const approvalResolved = defineEvent<{ approval_id: string }>('approval.resolved');

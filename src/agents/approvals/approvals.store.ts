@@ -1,9 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import type { Actor } from '../../platform/access/actor.js';
-import { Database, newId, type UnitOfWork } from '../../platform/database/database.js';
-import type { Row } from '../../platform/database/rows.js';
-import { storable } from '../../platform/database/storable.js';
+import type { Actor } from '../../platform/access/index.js';
+import { Database, newId, type Row, storable, type UnitOfWork } from '../../platform/database/index.js';
 import { namesReachable } from '../../workspaces/index.js';
 import { holdRunsAbove } from '../tasks/runs-above.js';
 import type { Approval, ApprovalScope, ApprovalStatus } from './approval.entity.js';

@@ -1,5 +1,5 @@
-import type { AuditEntry } from '../../platform/audit/audit-entry.js';
-import type { Row } from '../../platform/database/rows.js';
+import type { AuditEntry } from '../../platform/audit/index.js';
+import type { Row } from '../../platform/database/index.js';
 import type { Approval } from './approval.entity.js';
 
 /** What the audit log says of a decision about a call. */

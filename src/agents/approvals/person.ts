@@ -1,5 +1,5 @@
-import type { Actor } from '../../platform/access/actor.js';
-import { Forbidden } from '../../platform/errors/problem.js';
+import type { Actor } from '../../platform/access/index.js';
+import { Forbidden } from '../../platform/errors/index.js';
 
 /**
  * Refuses what acts for an agent: a run, what it started, an application that was let in. Else an agent could allow itself

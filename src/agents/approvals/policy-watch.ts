@@ -1,4 +1,4 @@
-import type { Signals } from '../../platform/topics/signals.js';
+import type { Signals } from '../../platform/topics/index.js';
 import type { ApprovalPolicy } from './approval-policies.js';
 
 /** The topic that is signalled when the policy of a workspace has changed. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../platform/access/actor.js';
-import { Invalid, TooLarge } from '../../platform/errors/problem.js';
+import type { Actor } from '../../platform/access/index.js';
+import { Invalid, TooLarge } from '../../platform/errors/index.js';
 import { FilesService, WorkspaceQuota } from '../../workspaces/index.js';
 import { ModelCatalog } from '../models/model-catalog.js';
 import { type AttachmentPart, kindOf, mediaTypeOf } from './attachment.js';

@@ -1,6 +1,6 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { Database } from '../../platform/database/database.js';
+import { Database } from '../../platform/database/index.js';
 import { StoredElsewhere } from '../../workspaces/index.js';
 import type { NewAttachment } from './attachments.service.js';
 

@@ -1,5 +1,5 @@
 import { BudgetFields } from '../../identity/billing/index.js';
-import { Field } from '../../platform/dto/field.js';
+import { Field } from '../../platform/dto/index.js';
 
 export class ReadWorkspaceBudget {
   @Field.id('The workspace')

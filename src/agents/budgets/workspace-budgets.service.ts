@@ -1,8 +1,8 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { Budgets, BudgetView } from '../../identity/billing/index.js';
-import type { Actor } from '../../platform/access/actor.js';
-import { Action } from '../../platform/actions/action.js';
-import { Database } from '../../platform/database/database.js';
+import type { Actor } from '../../platform/access/index.js';
+import { Action } from '../../platform/actions/index.js';
+import { Database } from '../../platform/database/index.js';
 import { DuplicateService, WorkspacesStore } from '../../workspaces/index.js';
 import { ReadWorkspaceBudget, SetWorkspaceBudget } from './budgets.dto.js';
 

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { Credentials } from '../../platform/access/access.js';
-import type { Actor } from '../../platform/access/actor.js';
-import type { Row } from '../../platform/database/rows.js';
-import { stillMay, type Watcher } from '../../platform/streams/while-allowed.js';
+import { type Actor, Credentials } from '../../platform/access/index.js';
+import type { Row } from '../../platform/database/index.js';
+import { stillMay, type Watcher } from '../../platform/streams/index.js';
 import type { Chat } from './chat.entity.js';
 import { ChatsStore } from './chats.store.js';
 

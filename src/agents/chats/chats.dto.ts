@@ -1,5 +1,4 @@
-import { Field } from '../../platform/dto/field.js';
-import { PageInput, PageOf } from '../../platform/dto/page.js';
+import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
 
 export const TITLE = { max: 500, example: 'Plan the launch' };
 export const AGENT_NAME = { max: 64, example: 'reviewer' };

@@ -1,14 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { OrganizationsStore } from '../../identity/organizations/index.js';
-import type { Actor } from '../../platform/access/actor.js';
-import { requireInWorkspace, requireScope, type WorkspacePermission } from '../../platform/access/policy.js';
-import { Action } from '../../platform/actions/action.js';
-import { Database, UnitOfWork } from '../../platform/database/database.js';
-import { iso } from '../../platform/database/rows.js';
-import { DeletedView } from '../../platform/dto/deleted.view.js';
-import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/page.js';
-import { Conflict, Forbidden, Invalid } from '../../platform/errors/problem.js';
-import { Signals } from '../../platform/topics/signals.js';
+import {
+  type Actor,
+  requireInWorkspace,
+  requireScope,
+  type WorkspacePermission,
+} from '../../platform/access/index.js';
+import { Action } from '../../platform/actions/index.js';
+import { Database, iso, UnitOfWork } from '../../platform/database/index.js';
+import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import { Conflict, Forbidden, Invalid } from '../../platform/errors/index.js';
+import { Signals } from '../../platform/topics/index.js';
 import { WorkspacesStore } from '../../workspaces/index.js';
 import { ModelsService } from '../models/models.service.js';
 import { SubagentsService } from '../subagents/subagents.service.js';

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { type Kysely, sql } from 'kysely';
 import { type Membership } from '../../identity/organizations/index.js';
-import type { Actor } from '../../platform/access/actor.js';
 import {
+  type Actor,
   type Feature,
   type OrganizationRole,
   requireInWorkspace,
@@ -10,11 +10,10 @@ import {
   type WorkspacePermission,
   type WorkspaceRole,
   workspaceRole,
-} from '../../platform/access/policy.js';
-import { Subject } from '../../platform/actions/subject.js';
-import { Database } from '../../platform/database/database.js';
-import { iso, isoOrNull, type Row, type Tables } from '../../platform/database/rows.js';
-import { NotFound } from '../../platform/errors/problem.js';
+} from '../../platform/access/index.js';
+import { Subject } from '../../platform/actions/index.js';
+import { Database, iso, isoOrNull, type Row, type Tables } from '../../platform/database/index.js';
+import { NotFound } from '../../platform/errors/index.js';
 import { isVisibleTo, type Workspace, type WorkspaceMember } from '../../workspaces/index.js';
 import type { Run } from '../agent/run.entity.js';
 import type { Chat } from './chat.entity.js';

@@ -2,7 +2,7 @@ import type { LanguageModelV4TextPart } from '@ai-sdk/provider';
 import type { Opt } from '@mikro-orm/core';
 import { Entity, PrimaryKey, Property } from '@mikro-orm/decorators/legacy';
 import type { StepContentPart } from '#libs/model-client/index.js';
-import { newId } from '../../platform/database/database.js';
+import { newId } from '../../platform/database/index.js';
 import type { AttachmentPart } from '../attachments/attachment.js';
 
 export type MessagePart = LanguageModelV4TextPart | StepContentPart | AttachmentPart;

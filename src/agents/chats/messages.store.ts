@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Database } from '../../platform/database/database.js';
-import { iso, type Row } from '../../platform/database/rows.js';
+import { Database, iso, type Row } from '../../platform/database/index.js';
 import type { ToolCall } from '../agent/tool-call.entity.js';
 import type { MessageView } from './chats.dto.js';
 import type { Message, MessagePart } from './message.entity.js';

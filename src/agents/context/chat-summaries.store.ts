@@ -1,8 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { Database } from '../../platform/database/database.js';
-import { iso } from '../../platform/database/rows.js';
-import { storable } from '../../platform/database/storable.js';
+import { Database, iso, storable } from '../../platform/database/index.js';
 import type { MessagePart } from '../chats/message.entity.js';
 import type { ChatSummary } from './chat-summary.js';
 

@@ -8,8 +8,7 @@ import {
   type PriceTable,
   type ProviderSettings,
 } from '#libs/model-client/index.js';
-import { Config } from '../../platform/config/config.js';
-import { InvalidSetting } from '../../platform/config/settings.js';
+import { Config, InvalidSetting } from '../../platform/config/index.js';
 
 /** A model that can be called, and what is known of it. */
 export interface CallableModel {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { costUsd, ModelError, type StepResult } from '#libs/model-client/index.js';
-import { Metrics } from '../../platform/metrics/metrics.js';
+import { Metrics } from '../../platform/metrics/index.js';
 import { type CallableModel, ModelCatalog } from './model-catalog.js';
 
 /** Seconds. */

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Config } from '../../platform/config/config.js';
-import { Database, type UnitOfWork } from '../../platform/database/database.js';
-import { Signals } from '../../platform/topics/signals.js';
+import { Config } from '../../platform/config/index.js';
+import { Database, type UnitOfWork } from '../../platform/database/index.js';
+import { Signals } from '../../platform/topics/index.js';
 import { ModelSettings, type ModelSettingsFields } from './model-settings.js';
 
 interface ModelSettingsRow {

@@ -1,10 +1,8 @@
 import { Injectable, OnApplicationShutdown } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Database, newId, type UnitOfWork } from '../../platform/database/database.js';
-import { Log } from '../../platform/log/log.js';
-import { LiveProcesses } from '../../platform/topics/live-processes.js';
-import { Signals } from '../../platform/topics/signals.js';
-import { WakeUp } from '../../platform/topics/wake-up.js';
+import { Database, newId, type UnitOfWork } from '../../platform/database/index.js';
+import { Log } from '../../platform/log/index.js';
+import { LiveProcesses, Signals, WakeUp } from '../../platform/topics/index.js';
 
 /** Whose calls to which provider, and how many of everybody's it is given at once. */
 export interface SlotRequest {

@@ -1,4 +1,4 @@
-import { Invalid } from '../../platform/errors/problem.js';
+import { Invalid } from '../../platform/errors/index.js';
 
 /** A model that is not there, or that the organization may not use (422); the detail says which and why. */
 export class ModelUnusable extends Invalid {

@@ -1,4 +1,4 @@
-import { Field } from '../../platform/dto/field.js';
+import { Field } from '../../platform/dto/index.js';
 import { NEW_MODELS } from './model-settings.js';
 
 export class ListModels {

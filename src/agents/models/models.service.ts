@@ -1,11 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { OrganizationsStore } from '../../identity/organizations/index.js';
-import type { Actor } from '../../platform/access/actor.js';
-import { requireScope } from '../../platform/access/policy.js';
-import { Action } from '../../platform/actions/action.js';
-import { Audit } from '../../platform/audit/audit.js';
-import { Database } from '../../platform/database/database.js';
-import { Invalid } from '../../platform/errors/problem.js';
+import { type Actor, requireScope } from '../../platform/access/index.js';
+import { Action } from '../../platform/actions/index.js';
+import { Audit } from '../../platform/audit/index.js';
+import { Database } from '../../platform/database/index.js';
+import { Invalid } from '../../platform/errors/index.js';
 import { ModelCatalog } from './model-catalog.js';
 import { ModelSettings } from './model-settings.js';
 import { ModelSettingsStore } from './model-settings.store.js';

@@ -1,4 +1,4 @@
-import { allows } from '../../platform/actions/allowlist.js';
+import { allows } from '../../platform/actions/index.js';
 import type { AgentsFolderContents, WorkspaceInstructions } from './agents-folder.js';
 import type { Skill } from './skill.js';
 import { SKILL } from './skill-tool.js';

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { didYouMean } from '#libs/did-you-mean/index.js';
-import { ActionCatalog } from '../../platform/actions/action-catalog.js';
-import { allows } from '../../platform/actions/allowlist.js';
+import { ActionCatalog, allows } from '../../platform/actions/index.js';
 import { Toolbox } from '../../workspaces/index.js';
 import { ModelUnusable } from '../models/model-unusable.js';
 import { ModelsService } from '../models/models.service.js';

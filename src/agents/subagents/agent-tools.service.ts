@@ -1,8 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../platform/access/actor.js';
-import { Action } from '../../platform/actions/action.js';
-import { ActionAllowlist, allows } from '../../platform/actions/allowlist.js';
-import { inputSchemaOf } from '../../platform/actions/json-schema.js';
+import type { Actor } from '../../platform/access/index.js';
+import { Action, ActionAllowlist, allows, inputSchemaOf } from '../../platform/actions/index.js';
 import { ToolsService, type ToolView, WorkspacesStore } from '../../workspaces/index.js';
 import { ACTION_TOOLS } from '../actions/agent-actions.js';
 import { taskTool } from '../tasks/task-tool.js';

@@ -1,4 +1,4 @@
-import { Field } from '../../platform/dto/field.js';
+import { Field } from '../../platform/dto/index.js';
 import { failed, type ToolResult } from '../../workspaces/index.js';
 import type { Skill } from './skill.js';
 

@@ -1,4 +1,4 @@
-import { Field } from '../../platform/dto/field.js';
+import { Field } from '../../platform/dto/index.js';
 import { AGENT_NAME, MODEL } from '../chats/chats.dto.js';
 
 const PATH = { max: 4096, example: '.agents/reviewer.md' };

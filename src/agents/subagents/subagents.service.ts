@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../platform/access/actor.js';
-import { Action } from '../../platform/actions/action.js';
-import { Invalid, NotFound } from '../../platform/errors/problem.js';
+import type { Actor } from '../../platform/access/index.js';
+import { Action } from '../../platform/actions/index.js';
+import { Invalid, NotFound } from '../../platform/errors/index.js';
 import { type VisibleWorkspace, WorkspacesStore } from '../../workspaces/index.js';
 import { AgentLint } from './agent-lint.js';
 import { AgentsFolder, type AgentsFolderContents } from './agents-folder.js';

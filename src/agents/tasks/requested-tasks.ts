@@ -1,5 +1,5 @@
-import type { Log } from '../../platform/log/log.js';
-import type { Signals } from '../../platform/topics/signals.js';
+import type { Log } from '../../platform/log/index.js';
+import type { Signals } from '../../platform/topics/index.js';
 import { tasksTopic } from '../agent/run-journal.js';
 import type { Places } from './places.js';
 import type { CarryTask } from './run-tasks.js';

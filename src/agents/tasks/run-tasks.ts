@@ -1,5 +1,5 @@
-import type { Row } from '../../platform/database/rows.js';
-import { problemOf } from '../../platform/errors/problem.js';
+import type { Row } from '../../platform/database/index.js';
+import { problemOf } from '../../platform/errors/index.js';
 import { failed, type ToolResult } from '../../workspaces/index.js';
 import type { Run } from '../agent/run.entity.js';
 import type { PlannedCall } from '../agent/run-journal.js';

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { UnitOfWork } from '../../platform/database/database.js';
+import type { UnitOfWork } from '../../platform/database/index.js';
 
 /**
  * Holds the runs above one until the transaction ends, the uppermost first: before it is ended or let go on from outside, and

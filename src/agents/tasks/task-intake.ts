@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import type { ActingRun } from '../../platform/access/actor.js';
-import { Database } from '../../platform/database/database.js';
-import { storable } from '../../platform/database/storable.js';
-import { Conflict, Invalid } from '../../platform/errors/problem.js';
-import { Signals } from '../../platform/topics/signals.js';
+import type { ActingRun } from '../../platform/access/index.js';
+import { Database, storable } from '../../platform/database/index.js';
+import { Conflict, Invalid } from '../../platform/errors/index.js';
+import { Signals } from '../../platform/topics/index.js';
 import type { NewRun } from '../agent/run-intake.js';
 import { tasksTopic } from '../agent/run-journal.js';
 import { keepAttachments } from '../attachments/attachments.store.js';

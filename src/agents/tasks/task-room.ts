@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Config } from '../../platform/config/config.js';
-import type { UnitOfWork } from '../../platform/database/database.js';
-import type { Row } from '../../platform/database/rows.js';
-import { Conflict, TooManyRequests } from '../../platform/errors/problem.js';
+import { Config } from '../../platform/config/index.js';
+import type { Row, UnitOfWork } from '../../platform/database/index.js';
+import { Conflict, TooManyRequests } from '../../platform/errors/index.js';
 import type { Run } from '../agent/run.entity.js';
 import { holdRunsAbove } from './runs-above.js';
 

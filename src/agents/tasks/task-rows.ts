@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Actor } from '../../platform/access/actor.js';
-import { storable } from '../../platform/database/storable.js';
+import type { Actor } from '../../platform/access/index.js';
+import { storable } from '../../platform/database/index.js';
 import { NO_USAGE, type OnApproval } from '../agent/run.entity.js';
 import type { RunBudget } from '../agent/run-limits.js';
 import type { CallPlace } from './tasks.store.js';

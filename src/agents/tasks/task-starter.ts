@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { Database, newId } from '../../platform/database/database.js';
-import { storable } from '../../platform/database/storable.js';
-import { assertValid, hydrate } from '../../platform/dto/input.js';
-import { Invalid } from '../../platform/errors/problem.js';
+import { Database, newId, storable } from '../../platform/database/index.js';
+import { assertValid, hydrate } from '../../platform/dto/index.js';
+import { Invalid } from '../../platform/errors/index.js';
 import type { PlannedCall, RunJournal } from '../agent/run-journal.js';
 import type { RunLimits } from '../agent/run-limits.js';
 import type { CarriedRun } from '../agent/run-queue.js';

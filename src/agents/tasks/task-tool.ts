@@ -1,4 +1,4 @@
-import { Field } from '../../platform/dto/field.js';
+import { Field } from '../../platform/dto/index.js';
 import { AGENT_NAME } from '../chats/chats.dto.js';
 import type { Subagent } from '../subagents/subagent.js';
 

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Database } from '../../platform/database/database.js';
-import type { Row } from '../../platform/database/rows.js';
+import { Database, type Row } from '../../platform/database/index.js';
 import type { Run } from '../agent/run.entity.js';
 import type { Spent } from '../agent/run-limits.js';
 

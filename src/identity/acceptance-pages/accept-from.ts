@@ -1,5 +1,5 @@
-import { Conflict, problemOf } from '../../platform/errors/problem.js';
-import { type HtmlPage, sendOn, sendPage } from '../../platform/pages/page.js';
+import { Conflict, problemOf } from '../../platform/errors/index.js';
+import { type HtmlPage, sendOn, sendPage } from '../../platform/pages/index.js';
 import { problemOfNewcomer } from '../accounts/index.js';
 import type { Front, Fronts } from '../page-sessions/index.js';
 import type { Tried } from './offer-page.js';

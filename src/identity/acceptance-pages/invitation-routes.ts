@@ -1,6 +1,6 @@
 import { Get, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { HtmlPage } from '../../platform/pages/page.js';
+import type { HtmlPage } from '../../platform/pages/index.js';
 import type { Front, Fronts } from '../page-sessions/index.js';
 import type { Tried } from './offer-page.js';
 

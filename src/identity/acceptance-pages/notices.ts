@@ -1,6 +1,5 @@
-import { escapeHtml } from '../../platform/pages/html.js';
-import type { HtmlPage } from '../../platform/pages/page.js';
-import { shortName } from '../../platform/text/plain-text.js';
+import { escapeHtml, type HtmlPage } from '../../platform/pages/index.js';
+import { shortName } from '../../platform/text/index.js';
 
 const NOTICES = {
   unknown: {

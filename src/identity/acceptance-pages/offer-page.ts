@@ -1,6 +1,11 @@
-import { formHtml, newPasswordField, signInFields } from '../../platform/pages/forms.js';
-import { escapeHtml } from '../../platform/pages/html.js';
-import { type HtmlPage, problemHtml } from '../../platform/pages/page.js';
+import {
+  escapeHtml,
+  formHtml,
+  type HtmlPage,
+  newPasswordField,
+  problemHtml,
+  signInFields,
+} from '../../platform/pages/index.js';
 import type { Front } from '../page-sessions/index.js';
 
 /** What an invitation offers to the person of an address. */

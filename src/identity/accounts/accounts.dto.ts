@@ -1,5 +1,5 @@
-import { ORGANIZATION_ROLES, type OrganizationRole } from '../../platform/access/policy.js';
-import { Field } from '../../platform/dto/field.js';
+import { ORGANIZATION_ROLES, type OrganizationRole } from '../../platform/access/index.js';
+import { Field } from '../../platform/dto/index.js';
 
 export const EMAIL = { format: 'email', max: 254, example: 'ada@example.com' } as const;
 export const PASSWORD = { min: 8, max: 256, format: 'password', example: 'correct horse battery' } as const;

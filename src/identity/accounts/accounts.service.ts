@@ -1,10 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../platform/access/actor.js';
-import { requireScope } from '../../platform/access/policy.js';
-import { Action } from '../../platform/actions/action.js';
-import { Database, type UnitOfWork } from '../../platform/database/database.js';
-import { iso, isoOrNull } from '../../platform/database/rows.js';
-import { Forbidden } from '../../platform/errors/problem.js';
+import { type Actor, requireScope } from '../../platform/access/index.js';
+import { Action } from '../../platform/actions/index.js';
+import { Database, iso, isoOrNull, type UnitOfWork } from '../../platform/database/index.js';
+import { Forbidden } from '../../platform/errors/index.js';
 import { OrganizationsStore } from '../organizations/index.js';
 import { PrincipalView, UpdateAccount, UserView } from './accounts.dto.js';
 import { User } from './user.entity.js';

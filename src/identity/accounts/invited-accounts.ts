@@ -1,8 +1,8 @@
 import { UniqueConstraintViolationException } from '@mikro-orm/core';
 import { Injectable } from '@nestjs/common';
-import { Config } from '../../platform/config/config.js';
-import { Database, type UnitOfWork } from '../../platform/database/database.js';
-import { Conflict, Forbidden, Invalid } from '../../platform/errors/problem.js';
+import { Config } from '../../platform/config/index.js';
+import { Database, type UnitOfWork } from '../../platform/database/index.js';
+import { Conflict, Forbidden, Invalid } from '../../platform/errors/index.js';
 import { PASSWORD, PERSON_NAME } from './accounts.dto.js';
 import { hashPassword } from './passwords.js';
 import { User } from './user.entity.js';

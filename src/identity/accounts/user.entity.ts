@@ -1,5 +1,5 @@
 import { Entity, PrimaryKey, Property } from '@mikro-orm/decorators/legacy';
-import { newId } from '../../platform/database/database.js';
+import { newId } from '../../platform/database/index.js';
 
 /** A person. */
 @Entity({ tableName: 'user' })

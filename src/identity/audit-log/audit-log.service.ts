@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import type { Actor } from '../../platform/access/actor.js';
-import { Action } from '../../platform/actions/action.js';
-import type { AuditRow } from '../../platform/audit/audit-entry.js';
-import { Database } from '../../platform/database/database.js';
-import { iso, Row } from '../../platform/database/rows.js';
-import { DEFAULT_LIMIT, decodeCursor, Page, pageOf } from '../../platform/dto/page.js';
-import { Invalid } from '../../platform/errors/problem.js';
+import type { Actor } from '../../platform/access/index.js';
+import { Action } from '../../platform/actions/index.js';
+import type { AuditRow } from '../../platform/audit/index.js';
+import { Database, iso, Row } from '../../platform/database/index.js';
+import { DEFAULT_LIMIT, decodeCursor, Page, pageOf } from '../../platform/dto/index.js';
+import { Invalid } from '../../platform/errors/index.js';
 import { OrganizationsStore } from '../organizations/index.js';
 import { AuditEntryView, AuditPage, ListAudit } from './audit-log.dto.js';
 

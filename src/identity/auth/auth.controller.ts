@@ -1,9 +1,8 @@
 import { Controller, Get, Patch, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { Caller, OptionalCaller, Public } from '../../platform/access/access.js';
-import type { Actor } from '../../platform/access/actor.js';
-import { Input } from '../../platform/dto/input.js';
-import { Documents, Serves } from '../../platform/openapi/serves.js';
+import { type Actor, Caller, OptionalCaller, Public } from '../../platform/access/index.js';
+import { Input } from '../../platform/dto/index.js';
+import { Documents, Serves } from '../../platform/openapi/index.js';
 import { AccountsService, UpdateAccount, userView } from '../accounts/index.js';
 import { IssuedTokens, SessionsService, type SignInSource } from '../sessions/index.js';
 import { Login, Logout, RefreshTokenInput, Register, SignedOutView, TokensView } from './auth.dto.js';

@@ -1,4 +1,4 @@
-import { Field } from '../../platform/dto/field.js';
+import { Field } from '../../platform/dto/index.js';
 import { EMAIL, PASSWORD, PERSON_NAME, UserView } from '../accounts/index.js';
 
 export class Register {

@@ -1,8 +1,8 @@
 import { LockMode } from '@mikro-orm/core';
 import { Injectable } from '@nestjs/common';
-import { Config } from '../../platform/config/config.js';
-import { Database, UnitOfWork } from '../../platform/database/database.js';
-import { Conflict, Forbidden, Unauthorized } from '../../platform/errors/problem.js';
+import { Config } from '../../platform/config/index.js';
+import { Database, UnitOfWork } from '../../platform/database/index.js';
+import { Conflict, Forbidden, Unauthorized } from '../../platform/errors/index.js';
 import { hashPassword, Installation, User } from '../accounts/index.js';
 import { OrganizationsService } from '../organizations/index.js';
 import { IssuedTokens, SessionsService, type SignInSource } from '../sessions/index.js';

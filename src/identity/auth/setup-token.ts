@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { hashSecret } from '../../platform/access/secrets.js';
-import { Database, UnitOfWork } from '../../platform/database/database.js';
-import { Forbidden } from '../../platform/errors/problem.js';
+import { hashSecret } from '../../platform/access/index.js';
+import { Database, UnitOfWork } from '../../platform/database/index.js';
+import { Forbidden } from '../../platform/errors/index.js';
 import { Installation, User } from '../accounts/index.js';
 
 /** Proof of being the operator, for the registration that comes to own the installation. */

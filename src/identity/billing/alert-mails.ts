@@ -1,13 +1,11 @@
 import { Injectable, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Config } from '../../platform/config/config.js';
-import { Database, type UnitOfWork } from '../../platform/database/database.js';
-import { Log } from '../../platform/log/log.js';
-import { writeLetter } from '../../platform/mail/letter.js';
-import { Mailer } from '../../platform/mail/mailer.js';
-import { shortName } from '../../platform/text/plain-text.js';
-import { Drain } from '../../platform/topics/drain.js';
-import { Signals } from '../../platform/topics/signals.js';
+import { Config } from '../../platform/config/index.js';
+import { Database, type UnitOfWork } from '../../platform/database/index.js';
+import { Log } from '../../platform/log/index.js';
+import { Mailer, writeLetter } from '../../platform/mail/index.js';
+import { shortName } from '../../platform/text/index.js';
+import { Drain, Signals } from '../../platform/topics/index.js';
 
 interface AlertRow {
   scope_id: string;

@@ -1,4 +1,4 @@
-import { Field } from '../../platform/dto/field.js';
+import { Field } from '../../platform/dto/index.js';
 
 export const DEFAULT_ALERTS = [80, 90, 100];
 const GROUPINGS = ['workspace', 'model', 'user', 'automation', 'day'] as const;

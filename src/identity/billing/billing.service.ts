@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../platform/access/actor.js';
-import { Action } from '../../platform/actions/action.js';
-import { Config } from '../../platform/config/config.js';
-import { Database } from '../../platform/database/database.js';
-import { iso } from '../../platform/database/rows.js';
+import type { Actor } from '../../platform/access/index.js';
+import { Action } from '../../platform/actions/index.js';
+import { Config } from '../../platform/config/index.js';
+import { Database, iso } from '../../platform/database/index.js';
 import { OrganizationsStore } from '../organizations/index.js';
 import {
   BillingView,

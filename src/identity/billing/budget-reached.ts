@@ -1,4 +1,4 @@
-import { PaymentRequired } from '../../platform/errors/problem.js';
+import { PaymentRequired } from '../../platform/errors/index.js';
 
 /** A budget with a hard stop, and how it stands. */
 export interface Stop {

@@ -1,13 +1,10 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
-import type { Actor } from '../../platform/access/actor.js';
-import { SharedLookups } from '../../platform/access/shared-lookups.js';
-import { Audit } from '../../platform/audit/audit.js';
-import { Database, type UnitOfWork } from '../../platform/database/database.js';
-import { iso } from '../../platform/database/rows.js';
-import { Maintenance } from '../../platform/maintenance/maintenance.js';
-import { Signals } from '../../platform/topics/signals.js';
-import { WakeUp } from '../../platform/topics/wake-up.js';
+import { type Actor, SharedLookups } from '../../platform/access/index.js';
+import { Audit } from '../../platform/audit/index.js';
+import { Database, iso, type UnitOfWork } from '../../platform/database/index.js';
+import { Maintenance } from '../../platform/maintenance/index.js';
+import { Signals, WakeUp } from '../../platform/topics/index.js';
 import { type BudgetFields, BudgetView, DEFAULT_ALERTS } from './billing.dto.js';
 import { BudgetReached } from './budget-reached.js';
 import { alertOnChange, rearmAlerts } from './ledger.js';

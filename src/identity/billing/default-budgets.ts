@@ -1,10 +1,10 @@
 import { Injectable, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import type { Actor } from '../../platform/access/actor.js';
-import { Config } from '../../platform/config/config.js';
-import { Database, type UnitOfWork } from '../../platform/database/database.js';
-import { Forbidden } from '../../platform/errors/problem.js';
-import { Events } from '../../platform/events/events.js';
+import type { Actor } from '../../platform/access/index.js';
+import { Config } from '../../platform/config/index.js';
+import { Database, type UnitOfWork } from '../../platform/database/index.js';
+import { Forbidden } from '../../platform/errors/index.js';
+import { Events } from '../../platform/events/index.js';
 import { OrganizationsStore, organizationFounded } from '../organizations/index.js';
 import { type BudgetFields, DEFAULT_ALERTS } from './billing.dto.js';
 import { rearmAlerts } from './ledger.js';

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { UnitOfWork } from '../../platform/database/database.js';
+import type { UnitOfWork } from '../../platform/database/index.js';
 
 /** What a model call used; null where its provider does not say, or a price is not known. */
 export interface ModelCall {

@@ -1,4 +1,4 @@
-import { Invalid } from '../../platform/errors/problem.js';
+import { Invalid } from '../../platform/errors/index.js';
 
 /** A stretch of time; its end is not part of it. */
 export interface Period {

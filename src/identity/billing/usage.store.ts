@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { Database } from '../../platform/database/database.js';
+import { Database } from '../../platform/database/index.js';
 import type { ReadUsage, UsageGroupView, UsageSumView } from './billing.dto.js';
 
 type Grouping = Exclude<NonNullable<ReadUsage['group_by']>, 'automation'>;

@@ -1,14 +1,14 @@
 import { Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { PassportModule } from '@nestjs/passport';
-import { Credentials } from '../../platform/access/access.js';
-import { ApiKeyStrategy } from '../../platform/credentials/api-key.strategy.js';
+import { Credentials } from '../../platform/access/index.js';
 import {
   AccessTokenGuard,
   ApiKeyGuard,
+  ApiKeyStrategy,
   CredentialGuard,
   OAuthTokenGuard,
-} from '../../platform/credentials/credential.guard.js';
+} from '../../platform/credentials/index.js';
 import { SessionsModule } from '../sessions/index.js';
 import { CredentialsService } from './credentials.service.js';
 import { JwtStrategy } from './jwt.strategy.js';

@@ -1,10 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { AccessClaims, Credentials } from '../../platform/access/access.js';
-import type { Actor, Credential } from '../../platform/access/actor.js';
-import { hashSecret } from '../../platform/access/secrets.js';
-import { Database } from '../../platform/database/database.js';
-import { isoOrNull, Row } from '../../platform/database/rows.js';
+import {
+  AccessClaims,
+  type Actor,
+  type Credential,
+  Credentials,
+  hashSecret,
+} from '../../platform/access/index.js';
+import { Database, isoOrNull, Row } from '../../platform/database/index.js';
 import { type ApiKey, isWellFormedKey } from '../keys/index.js';
 
 type CredentialTables = { api_key: ApiKey };

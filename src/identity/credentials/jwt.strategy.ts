@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
 import { ExtractJwt, Strategy } from 'passport-jwt';
-import { AccessClaims, Credentials } from '../../platform/access/access.js';
+import { AccessClaims, Credentials } from '../../platform/access/index.js';
 import { ISSUER, TokenKey } from '../sessions/index.js';
 
 /** `Authorization: Bearer <access token>` (RFC 6750): signed by us with HS256, unexpired, its session still open. */

@@ -1,7 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { type AccessClaims, Credentials } from '../../platform/access/access.js';
-import type { Actor, Credential } from '../../platform/access/actor.js';
-import { SharedLookups } from '../../platform/access/shared-lookups.js';
+import {
+  type AccessClaims,
+  type Actor,
+  type Credential,
+  Credentials,
+  SharedLookups,
+} from '../../platform/access/index.js';
 import { CredentialsService } from './credentials.service.js';
 
 /** One question for all requests that come with the same credential at once, as an agent's do. */

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../platform/access/actor.js';
-import { Audit } from '../../platform/audit/audit.js';
-import { Database, type UnitOfWork } from '../../platform/database/database.js';
-import { Conflict, Forbidden } from '../../platform/errors/problem.js';
+import type { Actor } from '../../platform/access/index.js';
+import { Audit } from '../../platform/audit/index.js';
+import { Database, type UnitOfWork } from '../../platform/database/index.js';
+import { Conflict, Forbidden } from '../../platform/errors/index.js';
 import { InvitedAccounts, User } from '../accounts/index.js';
 import { OrganizationMember, OrganizationsStore } from '../organizations/index.js';
 import type { Invitation } from './invitation.entity.js';

@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../platform/access/actor.js';
-import { Config } from '../../platform/config/config.js';
-import type { UnitOfWork } from '../../platform/database/database.js';
-import { writeLetter } from '../../platform/mail/letter.js';
-import { Mailer } from '../../platform/mail/mailer.js';
-import { shortName } from '../../platform/text/plain-text.js';
+import type { Actor } from '../../platform/access/index.js';
+import { Config } from '../../platform/config/index.js';
+import type { UnitOfWork } from '../../platform/database/index.js';
+import { Mailer, writeLetter } from '../../platform/mail/index.js';
+import { shortName } from '../../platform/text/index.js';
 import type { Invitation } from './invitation.entity.js';
 import { MailAllowance } from './mail-allowance.js';
 

@@ -1,6 +1,6 @@
 import { Controller } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import { Public } from '../../platform/access/access.js';
+import { Public } from '../../platform/access/index.js';
 import { InvitationRoutes } from '../acceptance-pages/index.js';
 import { Fronts } from '../page-sessions/index.js';
 import { InvitationPages } from './invitation-pages.js';

@@ -1,11 +1,15 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../platform/access/actor.js';
-import { Config } from '../../platform/config/config.js';
-import { connectHtml } from '../../platform/pages/connect.js';
-import { signedInAs } from '../../platform/pages/forms.js';
-import { escapeHtml } from '../../platform/pages/html.js';
-import { type HtmlPage, sendOn, sendPage } from '../../platform/pages/page.js';
-import { shortName } from '../../platform/text/plain-text.js';
+import type { Actor } from '../../platform/access/index.js';
+import { Config } from '../../platform/config/index.js';
+import {
+  connectHtml,
+  escapeHtml,
+  type HtmlPage,
+  sendOn,
+  sendPage,
+  signedInAs,
+} from '../../platform/pages/index.js';
+import { shortName } from '../../platform/text/index.js';
 import {
   acceptFrom,
   type NoticeOf,

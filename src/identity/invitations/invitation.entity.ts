@@ -1,8 +1,7 @@
 import { Entity, PrimaryKey, Property } from '@mikro-orm/decorators/legacy';
-import type { OrganizationRole } from '../../platform/access/policy.js';
-import { hashSecret, randomSecret } from '../../platform/access/secrets.js';
-import { newId } from '../../platform/database/database.js';
-import { Conflict, Gone } from '../../platform/errors/problem.js';
+import { hashSecret, type OrganizationRole, randomSecret } from '../../platform/access/index.js';
+import { newId } from '../../platform/database/index.js';
+import { Conflict, Gone } from '../../platform/errors/index.js';
 import { User } from '../accounts/index.js';
 
 export const INVITATION_STATUSES = ['pending', 'accepted', 'declined', 'revoked'] as const;

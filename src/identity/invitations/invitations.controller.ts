@@ -1,8 +1,7 @@
 import { Controller, Delete, Get, Post } from '@nestjs/common';
-import { Caller, OptionalCaller, Public } from '../../platform/access/access.js';
-import type { Actor } from '../../platform/access/actor.js';
-import { Input } from '../../platform/dto/input.js';
-import { Documents, Serves } from '../../platform/openapi/serves.js';
+import { type Actor, Caller, OptionalCaller, Public } from '../../platform/access/index.js';
+import { Input } from '../../platform/dto/index.js';
+import { Documents, Serves } from '../../platform/openapi/index.js';
 import { AcceptanceService } from './acceptance.service.js';
 import {
   AcceptedView,

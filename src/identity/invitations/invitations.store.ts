@@ -1,9 +1,8 @@
 import { LockMode } from '@mikro-orm/core';
 import { Injectable } from '@nestjs/common';
-import { hashSecret } from '../../platform/access/secrets.js';
-import { Database, type UnitOfWork } from '../../platform/database/database.js';
-import { iso, type Row } from '../../platform/database/rows.js';
-import { NotFound } from '../../platform/errors/problem.js';
+import { hashSecret } from '../../platform/access/index.js';
+import { Database, iso, type Row, type UnitOfWork } from '../../platform/database/index.js';
+import { NotFound } from '../../platform/errors/index.js';
 import type { User } from '../accounts/index.js';
 import type { Organization } from '../organizations/index.js';
 import { Invitation } from './invitation.entity.js';

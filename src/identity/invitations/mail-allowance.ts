@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../platform/access/actor.js';
-import { hashSecret } from '../../platform/access/secrets.js';
-import { Mailer } from '../../platform/mail/mailer.js';
+import { type Actor, hashSecret } from '../../platform/access/index.js';
+import { Mailer } from '../../platform/mail/index.js';
 import { Quotas } from '../auth/index.js';
 
 const MOST_SENT_AN_HOUR = 100;

@@ -1,6 +1,6 @@
 import { Entity, PrimaryKey, Property } from '@mikro-orm/decorators/legacy';
-import { newId } from '../../platform/database/database.js';
-import { Conflict } from '../../platform/errors/problem.js';
+import { newId } from '../../platform/database/index.js';
+import { Conflict } from '../../platform/errors/index.js';
 
 /** Whose a key is: a person's, or a service account's. */
 export type KeyOwner = { userId: string } | { serviceAccountId: string };

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { hashSecret } from '../../platform/access/secrets.js';
+import { hashSecret } from '../../platform/access/index.js';
 
 const PREFIX = 'atl_';
 const KEY = /^atl_([A-Za-z0-9_-]{43})_([0-9a-f]{8})$/;

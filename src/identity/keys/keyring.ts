@@ -1,12 +1,11 @@
 import { LockMode } from '@mikro-orm/core';
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../platform/access/actor.js';
-import { ExecTokens } from '../../platform/actions/exec-tokens.js';
-import { Audit } from '../../platform/audit/audit.js';
-import { Database, type UnitOfWork } from '../../platform/database/database.js';
-import { iso, isoOrNull, type Row } from '../../platform/database/rows.js';
-import { decodeCursor, type Page, pageOf } from '../../platform/dto/page.js';
-import { Forbidden, Invalid, NotFound } from '../../platform/errors/problem.js';
+import type { Actor } from '../../platform/access/index.js';
+import { ExecTokens } from '../../platform/actions/index.js';
+import { Audit } from '../../platform/audit/index.js';
+import { Database, iso, isoOrNull, type Row, type UnitOfWork } from '../../platform/database/index.js';
+import { decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import { Forbidden, Invalid, NotFound } from '../../platform/errors/index.js';
 import { ApiKey, type KeyLimits, type KeyOwner } from './api-key.entity.js';
 import { makeKey } from './key-format.js';
 import type { CreatedKeyView, KeyChanges, KeyView } from './keys.dto.js';

@@ -1,6 +1,5 @@
-import { SCOPES } from '../../platform/access/policy.js';
-import { Field } from '../../platform/dto/field.js';
-import { PageInput, PageOf } from '../../platform/dto/page.js';
+import { SCOPES } from '../../platform/access/index.js';
+import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
 
 const NAME = { min: 1, max: 120, pattern: /\S/, patternHint: 'must not be blank', example: 'CI' };
 const EXPIRY = { optional: true, example: '2027-11-21T00:00:00.000Z' };

@@ -1,9 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../platform/access/actor.js';
-import { requireScope } from '../../platform/access/policy.js';
-import { Action } from '../../platform/actions/action.js';
-import { DeletedView } from '../../platform/dto/deleted.view.js';
-import { DEFAULT_LIMIT, type Page } from '../../platform/dto/page.js';
+import { type Actor, requireScope } from '../../platform/access/index.js';
+import { Action } from '../../platform/actions/index.js';
+import { DEFAULT_LIMIT, DeletedView, type Page } from '../../platform/dto/index.js';
 import { OrganizationsStore } from '../organizations/index.js';
 import type { KeyOwner } from './api-key.entity.js';
 import { Keyring, readExpiry } from './keyring.js';

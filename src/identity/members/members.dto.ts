@@ -1,6 +1,5 @@
-import { ORGANIZATION_ROLES, type OrganizationRole, WORKSPACE_ROLES } from '../../platform/access/policy.js';
-import { Field } from '../../platform/dto/field.js';
-import { PageInput, PageOf } from '../../platform/dto/page.js';
+import { ORGANIZATION_ROLES, type OrganizationRole, WORKSPACE_ROLES } from '../../platform/access/index.js';
+import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
 
 export class ListMembers extends PageInput {
   @Field.id('The organization')

@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../platform/access/actor.js';
-import { requireNotAbove } from '../../platform/access/policy.js';
-import { Action } from '../../platform/actions/action.js';
-import { Audit } from '../../platform/audit/audit.js';
-import { Database, type UnitOfWork } from '../../platform/database/database.js';
-import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/page.js';
-import { Forbidden, Invalid } from '../../platform/errors/problem.js';
-import { Events } from '../../platform/events/events.js';
+import { type Actor, requireNotAbove } from '../../platform/access/index.js';
+import { Action } from '../../platform/actions/index.js';
+import { Audit } from '../../platform/audit/index.js';
+import { Database, type UnitOfWork } from '../../platform/database/index.js';
+import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import { Forbidden, Invalid } from '../../platform/errors/index.js';
+import { Events } from '../../platform/events/index.js';
 import { ApiKey } from '../keys/index.js';
 import { OrganizationId, type OrganizationMember, OrganizationsStore } from '../organizations/index.js';
 import {

@@ -1,9 +1,8 @@
 import { LockMode } from '@mikro-orm/core';
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Database, type UnitOfWork } from '../../platform/database/database.js';
-import { iso, type Row } from '../../platform/database/rows.js';
-import { Conflict, NotFound } from '../../platform/errors/problem.js';
+import { Database, iso, type Row, type UnitOfWork } from '../../platform/database/index.js';
+import { Conflict, NotFound } from '../../platform/errors/index.js';
 import type { User } from '../accounts/index.js';
 import { OrganizationMember } from '../organizations/index.js';
 import type { MemberView } from './members.dto.js';

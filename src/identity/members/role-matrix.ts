@@ -3,7 +3,7 @@ import {
   ORGANIZATION_ROLES,
   WORKSPACE_POLICY,
   WORKSPACE_ROLES,
-} from '../../platform/access/policy.js';
+} from '../../platform/access/index.js';
 import type { RolesView, RuleView } from './members.dto.js';
 
 /** The policy table as people read it: each permission with the roles that have it. */

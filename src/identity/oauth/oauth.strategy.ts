@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
 import type { FastifyRequest } from 'fastify';
 import { Strategy } from 'passport';
-import type { Actor } from '../../platform/access/actor.js';
+import type { Actor } from '../../platform/access/index.js';
 import { OAuthResources } from './scopes/resources.js';
 import { OAuthTokens } from './tokens/oauth-tokens.js';
 

@@ -1,6 +1,6 @@
 import { Controller, Get, Header } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import { Public } from '../../platform/access/access.js';
+import { Public } from '../../platform/access/index.js';
 import { SIGNING_ALGORITHM } from './keys/signing-keys.js';
 import { OAuthResources } from './scopes/resources.js';
 import { ADVERTISED_SCOPES } from './scopes/scopes.js';

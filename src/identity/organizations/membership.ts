@@ -1,4 +1,4 @@
-import type { OrganizationRole } from '../../platform/access/policy.js';
+import type { OrganizationRole } from '../../platform/access/index.js';
 
 /**
  * A row of the view `membership`: a person or a service account in an organization, with the role they have right now (a

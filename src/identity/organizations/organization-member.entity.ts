@@ -1,6 +1,6 @@
 import { PrimaryKeyProp } from '@mikro-orm/core';
 import { Entity, PrimaryKey, Property } from '@mikro-orm/decorators/legacy';
-import type { OrganizationRole } from '../../platform/access/policy.js';
+import type { OrganizationRole } from '../../platform/access/index.js';
 
 /** A person's place in an organization. */
 @Entity({ tableName: 'organization_member' })

@@ -1,4 +1,4 @@
-import { defineEvent } from '../../platform/events/events.js';
+import { defineEvent } from '../../platform/events/index.js';
 
 /** An organization is about to be deleted; its rows are still there. */
 export const organizationDeleting = defineEvent<{ organization_id: string }>('organization.deleting');

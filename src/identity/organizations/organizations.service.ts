@@ -1,15 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../platform/access/actor.js';
-import { requireScope } from '../../platform/access/policy.js';
-import { Action } from '../../platform/actions/action.js';
-import { Audit } from '../../platform/audit/audit.js';
-import { Config } from '../../platform/config/config.js';
-import { Database, UnitOfWork } from '../../platform/database/database.js';
-import { iso } from '../../platform/database/rows.js';
-import { DeletedView } from '../../platform/dto/deleted.view.js';
-import { DEFAULT_LIMIT, decodeCursor, Page, pageOf } from '../../platform/dto/page.js';
-import { Forbidden } from '../../platform/errors/problem.js';
-import { Events } from '../../platform/events/events.js';
+import { type Actor, requireScope } from '../../platform/access/index.js';
+import { Action } from '../../platform/actions/index.js';
+import { Audit } from '../../platform/audit/index.js';
+import { Config } from '../../platform/config/index.js';
+import { Database, iso, UnitOfWork } from '../../platform/database/index.js';
+import { DEFAULT_LIMIT, DeletedView, decodeCursor, Page, pageOf } from '../../platform/dto/index.js';
+import { Forbidden } from '../../platform/errors/index.js';
+import { Events } from '../../platform/events/index.js';
 import { Organization } from './organization.entity.js';
 import { OrganizationMember } from './organization-member.entity.js';
 import {

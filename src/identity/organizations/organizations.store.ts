@@ -1,18 +1,17 @@
 import { LockMode } from '@mikro-orm/core';
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import type { Actor } from '../../platform/access/actor.js';
 import {
+  type Actor,
   type OrganizationPermission,
   OrganizationRole,
   requireOrganizationRole,
   requireReach,
   requireScope,
-} from '../../platform/access/policy.js';
-import { Subject } from '../../platform/actions/subject.js';
-import { Database, UnitOfWork } from '../../platform/database/database.js';
-import { iso, Row } from '../../platform/database/rows.js';
-import { NotFound } from '../../platform/errors/problem.js';
+} from '../../platform/access/index.js';
+import { Subject } from '../../platform/actions/index.js';
+import { Database, iso, Row, UnitOfWork } from '../../platform/database/index.js';
+import { NotFound } from '../../platform/errors/index.js';
 import type { Membership } from './membership.js';
 import { Organization } from './organization.entity.js';
 import type { OrganizationView } from './organizations.dto.js';

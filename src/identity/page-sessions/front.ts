@@ -1,11 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Actor } from '../../platform/access/actor.js';
-import { problemOf } from '../../platform/errors/problem.js';
-import { readFields } from '../../platform/pages/form-body.js';
-import type { FormPlace } from '../../platform/pages/forms.js';
-import { escapeHtml } from '../../platform/pages/html.js';
-import { type HtmlPage, sendOn, sendPage } from '../../platform/pages/page.js';
+import type { Actor } from '../../platform/access/index.js';
+import { problemOf } from '../../platform/errors/index.js';
+import {
+  escapeHtml,
+  type FormPlace,
+  type HtmlPage,
+  readFields,
+  sendOn,
+  sendPage,
+} from '../../platform/pages/index.js';
 import type { Login } from '../auth/index.js';
 import { type PageVisit, PageVisits } from './page-visits.js';
 

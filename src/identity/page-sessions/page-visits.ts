@@ -1,9 +1,9 @@
 import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Actor } from '../../platform/access/actor.js';
-import { Config } from '../../platform/config/config.js';
-import { Forbidden } from '../../platform/errors/problem.js';
+import type { Actor } from '../../platform/access/index.js';
+import { Config } from '../../platform/config/index.js';
+import { Forbidden } from '../../platform/errors/index.js';
 import type { Login } from '../auth/index.js';
 import { TokenKey } from '../sessions/index.js';
 import { SignIns } from './sign-ins.js';

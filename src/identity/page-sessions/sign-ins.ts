@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { decodeJwt } from 'jose';
-import type { Actor } from '../../platform/access/actor.js';
-import { Database } from '../../platform/database/database.js';
+import type { Actor } from '../../platform/access/index.js';
+import { Database } from '../../platform/database/index.js';
 import type { User } from '../accounts/index.js';
 import { AuthService, type Login } from '../auth/index.js';
 import type { Session, SignInSource } from '../sessions/index.js';

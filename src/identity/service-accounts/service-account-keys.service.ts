@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../platform/access/actor.js';
-import { Action } from '../../platform/actions/action.js';
-import { DeletedView } from '../../platform/dto/deleted.view.js';
-import { DEFAULT_LIMIT, type Page } from '../../platform/dto/page.js';
+import type { Actor } from '../../platform/access/index.js';
+import { Action } from '../../platform/actions/index.js';
+import { DEFAULT_LIMIT, DeletedView, type Page } from '../../platform/dto/index.js';
 import { CreatedKeyView, KeyPage, Keyring, KeyView, readExpiry } from '../keys/index.js';
 import {
   CreateServiceAccountKey,

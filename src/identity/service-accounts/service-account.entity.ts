@@ -1,6 +1,6 @@
 import { Entity, PrimaryKey, Property } from '@mikro-orm/decorators/legacy';
-import type { OrganizationRole } from '../../platform/access/policy.js';
-import { newId } from '../../platform/database/database.js';
+import type { OrganizationRole } from '../../platform/access/index.js';
+import { newId } from '../../platform/database/index.js';
 
 /** A non-human identity of an organization, which owns API keys. */
 @Entity({ tableName: 'service_account' })

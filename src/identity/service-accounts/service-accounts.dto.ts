@@ -1,6 +1,5 @@
-import { ORGANIZATION_ROLES, type OrganizationRole } from '../../platform/access/policy.js';
-import { Field } from '../../platform/dto/field.js';
-import { PageInput, PageOf } from '../../platform/dto/page.js';
+import { ORGANIZATION_ROLES, type OrganizationRole } from '../../platform/access/index.js';
+import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
 import { KeyRestrictions } from '../keys/index.js';
 
 const NAME = { min: 1, max: 120, pattern: /\S/, patternHint: 'must not be blank', example: 'Deploy bot' };

@@ -1,10 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../platform/access/actor.js';
-import type { OrganizationPermission, OrganizationRole } from '../../platform/access/policy.js';
-import { Subject } from '../../platform/actions/subject.js';
-import { Database } from '../../platform/database/database.js';
-import { iso, type Row } from '../../platform/database/rows.js';
-import { NotFound } from '../../platform/errors/problem.js';
+import type { Actor, OrganizationPermission, OrganizationRole } from '../../platform/access/index.js';
+import { Subject } from '../../platform/actions/index.js';
+import { Database, iso, type Row } from '../../platform/database/index.js';
+import { NotFound } from '../../platform/errors/index.js';
 import { type Membership, OrganizationsStore } from '../organizations/index.js';
 import type { ServiceAccount } from './service-account.entity.js';
 import type { ServiceAccountView } from './service-accounts.dto.js';

@@ -1,12 +1,10 @@
 import { LockMode } from '@mikro-orm/core';
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../platform/access/actor.js';
-import { Audit } from '../../platform/audit/audit.js';
-import { Database, UnitOfWork } from '../../platform/database/database.js';
-import { iso, Row } from '../../platform/database/rows.js';
-import { DeletedView } from '../../platform/dto/deleted.view.js';
-import { DEFAULT_LIMIT, decodeCursor, Page, pageOf } from '../../platform/dto/page.js';
-import { NotFound } from '../../platform/errors/problem.js';
+import type { Actor } from '../../platform/access/index.js';
+import { Audit } from '../../platform/audit/index.js';
+import { Database, iso, Row, UnitOfWork } from '../../platform/database/index.js';
+import { DEFAULT_LIMIT, DeletedView, decodeCursor, Page, pageOf } from '../../platform/dto/index.js';
+import { NotFound } from '../../platform/errors/index.js';
 import { Session } from './session.entity.js';
 import { EndedSessionsView, EndSessions, ListSessions, SessionId, SessionView } from './sessions.dto.js';
 import { SessionsService } from './sessions.service.js';

@@ -1,9 +1,7 @@
 import { Controller, Delete, Get } from '@nestjs/common';
-import { Caller } from '../../platform/access/access.js';
-import type { Actor } from '../../platform/access/actor.js';
-import { DeletedView } from '../../platform/dto/deleted.view.js';
-import { Input } from '../../platform/dto/input.js';
-import { Documents } from '../../platform/openapi/serves.js';
+import { type Actor, Caller } from '../../platform/access/index.js';
+import { DeletedView, Input } from '../../platform/dto/index.js';
+import { Documents } from '../../platform/openapi/index.js';
 import { OwnSessionsService } from './own-sessions.service.js';
 import { EndedSessionsView, EndSessions, ListSessions, SessionId, SessionPage } from './sessions.dto.js';
 

@@ -1,12 +1,11 @@
 import { LockMode } from '@mikro-orm/core';
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { JwtService } from '@nestjs/jwt';
-import type { Actor } from '../../platform/access/actor.js';
-import { hashSecret, randomSecret } from '../../platform/access/secrets.js';
-import { Config } from '../../platform/config/config.js';
-import { Database, UnitOfWork } from '../../platform/database/database.js';
-import { Forbidden, Unauthorized } from '../../platform/errors/problem.js';
-import { Maintenance } from '../../platform/maintenance/maintenance.js';
+import { type Actor, hashSecret, randomSecret } from '../../platform/access/index.js';
+import { Config } from '../../platform/config/index.js';
+import { Database, UnitOfWork } from '../../platform/database/index.js';
+import { Forbidden, Unauthorized } from '../../platform/errors/index.js';
+import { Maintenance } from '../../platform/maintenance/index.js';
 import { User } from '../accounts/index.js';
 import { RefreshToken } from './refresh-token.entity.js';
 import { Session, SignInSource } from './session.entity.js';

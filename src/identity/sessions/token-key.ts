@@ -1,8 +1,8 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import { Injectable, OnModuleInit } from '@nestjs/common';
-import { randomSecret } from '../../platform/access/secrets.js';
-import { Config } from '../../platform/config/config.js';
-import { Database } from '../../platform/database/database.js';
+import { randomSecret } from '../../platform/access/index.js';
+import { Config } from '../../platform/config/index.js';
+import { Database } from '../../platform/database/index.js';
 import { Installation } from '../accounts/index.js';
 
 /** `iss` of our access tokens. */

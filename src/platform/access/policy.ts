@@ -1,4 +1,4 @@
-import { Forbidden } from '../errors/problem.js';
+import { Forbidden } from '../errors/index.js';
 import type { Actor } from './actor.js';
 
 /** Roles of an organization, highest first. */

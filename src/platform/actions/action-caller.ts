@@ -1,6 +1,11 @@
-import { type ActingRun, type Actor, type Credential, isApplication } from '../access/actor.js';
-import { isWorkspacePermission } from '../access/policy.js';
-import { Forbidden, NotFound } from '../errors/problem.js';
+import {
+  type ActingRun,
+  type Actor,
+  type Credential,
+  isApplication,
+  isWorkspacePermission,
+} from '../access/index.js';
+import { Forbidden, NotFound } from '../errors/index.js';
 import type { ActionDeclaration, Effect } from './action.js';
 import type { ActionAllowlist } from './allowlist.js';
 

@@ -1,6 +1,6 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
-import { NotFound } from '../errors/problem.js';
+import { NotFound } from '../errors/index.js';
 import { declarationOf } from './action.js';
 import { ActionSearch } from './action-search.js';
 import { CatalogAction } from './catalog-action.js';

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import type { Actor } from '../access/actor.js';
-import { Database, newId } from '../database/database.js';
-import type { Shape } from '../dto/field.js';
-import { type Problem, problemOf } from '../errors/problem.js';
-import { requestOrigin } from '../http/request-origin.js';
-import { Log } from '../log/log.js';
+import type { Actor } from '../access/index.js';
+import { Database, newId } from '../database/index.js';
+import type { Shape } from '../dto/index.js';
+import { type Problem, problemOf } from '../errors/index.js';
+import { requestOrigin } from '../http/index.js';
+import { Log } from '../log/index.js';
 import type { Effect } from './action.js';
 import type { ActionCaller } from './action-caller.js';
 import { cutText, redact, storable } from './redaction.js';

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../access/actor.js';
-import { isWorkspacePermission, reaches, scopeOf } from '../access/policy.js';
+import { type Actor, isWorkspacePermission, reaches, scopeOf } from '../access/index.js';
 import { type ActionDeclaration, type Effect, permissionToRun } from './action.js';
 import type { ActionCaller } from './action-caller.js';
 import { ActionCatalog } from './action-catalog.js';

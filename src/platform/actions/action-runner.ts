@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { answeringWith } from '../database/keyed-request.js';
-import { NotFound, Problem, problemOf } from '../errors/problem.js';
+import { answeringWith } from '../database/index.js';
+import { NotFound, Problem, problemOf } from '../errors/index.js';
 import type { ActionCaller } from './action-caller.js';
 import { ActionCatalog } from './action-catalog.js';
 import { ActionLedger, type BegunRun, type Recorded } from './action-ledger.js';

@@ -1,5 +1,5 @@
-import type { Permission } from '../access/policy.js';
-import { Shape } from '../dto/field.js';
+import type { Permission } from '../access/index.js';
+import { Shape } from '../dto/index.js';
 
 /**
  * What a capability does to the world: drives approvals, read-only modes and annotations. `expose` opens something to

@@ -1,6 +1,6 @@
 import { Global, Module, OnModuleInit } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
-import { Maintenance } from '../maintenance/maintenance.js';
+import { Maintenance } from '../maintenance/index.js';
 import { ActionCatalog } from './action-catalog.js';
 import { ActionLedger } from './action-ledger.js';
 import { ActionListing } from './action-listing.js';

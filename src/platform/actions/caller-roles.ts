@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../access/actor.js';
 import {
+  type Actor,
   accessAllows,
   isOrganizationPermission,
   isWorkspacePermission,
@@ -8,7 +8,7 @@ import {
   organizationRoleAllows,
   type Permission,
   type WorkspaceAccess,
-} from '../access/policy.js';
+} from '../access/index.js';
 
 /** The roles that a caller has: in all of their organizations and workspaces, or in one workspace. */
 export interface Roles {

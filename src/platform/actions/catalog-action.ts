@@ -1,8 +1,6 @@
-import type { Actor } from '../access/actor.js';
-import { scopeOf } from '../access/policy.js';
-import { fieldsOf, type Shape } from '../dto/field.js';
-import { assertValid, hydrate } from '../dto/input.js';
-import { Invalid } from '../errors/problem.js';
+import { type Actor, scopeOf } from '../access/index.js';
+import { assertValid, fieldsOf, hydrate, type Shape } from '../dto/index.js';
+import { Invalid } from '../errors/index.js';
 import type { ActionDeclaration, Effect } from './action.js';
 import { inputSchemaOf, outputSchemaOf } from './json-schema.js';
 

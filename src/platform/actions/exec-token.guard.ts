@@ -1,7 +1,7 @@
 import { CanActivate, createParamDecorator, ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import type { Actor } from '../access/actor.js';
-import { BadRequest, Unauthorized } from '../errors/problem.js';
+import type { Actor } from '../access/index.js';
+import { BadRequest, Unauthorized } from '../errors/index.js';
 import type { ActionCaller } from './action-caller.js';
 import { EXEC_TOKEN_PREFIX, ExecTokens } from './exec-tokens.js';
 

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import type { Actor } from '../access/actor.js';
-import { Database, newId, type UnitOfWork } from '../database/database.js';
+import type { Actor } from '../access/index.js';
+import { Database, newId, type UnitOfWork } from '../database/index.js';
 import { ActionCaller, type CallingProgram } from './action-caller.js';
 import { ActionAllowlist } from './allowlist.js';
 

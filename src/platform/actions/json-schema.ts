@@ -1,4 +1,4 @@
-import { FieldSpec, fieldsOf, nullMeansAbsent, Shape } from '../dto/field.js';
+import { FieldSpec, fieldsOf, nullMeansAbsent, Shape } from '../dto/index.js';
 
 const TYPES: Partial<Record<FieldSpec['kind'], string>> = {
   text: 'string',

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { expect, it } from '@jest/globals';
-import { Field } from '../dto/field.js';
+import { Field } from '../dto/index.js';
 import { redact } from './redaction.js';
 
 class Inner {

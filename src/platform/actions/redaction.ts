@@ -1,4 +1,4 @@
-import { FieldSpec, fieldsOf, Shape } from '../dto/field.js';
+import { FieldSpec, fieldsOf, Shape } from '../dto/index.js';
 
 const HIDDEN = '[hidden]';
 const SECRET_NAME =

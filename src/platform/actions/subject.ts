@@ -1,15 +1,15 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import { validate as isUuid } from 'uuid';
-import type { Actor } from '../access/actor.js';
 import {
+  type Actor,
   isOrganizationPermission,
   isWorkspacePermission,
   type Permission,
   requireScope,
-} from '../access/policy.js';
-import { fieldsOf } from '../dto/field.js';
-import { problemOf } from '../errors/problem.js';
+} from '../access/index.js';
+import { fieldsOf } from '../dto/index.js';
+import { problemOf } from '../errors/index.js';
 import type { ActionDeclaration } from './action.js';
 import { providerMethods } from './provider-methods.js';
 

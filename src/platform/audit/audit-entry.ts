@@ -1,4 +1,4 @@
-import type { Actor } from '../access/actor.js';
+import type { Actor } from '../access/index.js';
 
 /** What a change to access says of itself, besides who made it and where from. */
 export interface AuditEntry {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../access/actor.js';
-import { newId, UnitOfWork } from '../database/database.js';
-import { requestOrigin } from '../http/request-origin.js';
+import type { Actor } from '../access/index.js';
+import { newId, UnitOfWork } from '../database/index.js';
+import { requestOrigin } from '../http/index.js';
 import type { AuditEntry, AuditRow } from './audit-entry.js';
 
 const MOST_USER_AGENT = 500;

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { BadRequest } from '../errors/problem.js';
+import { BadRequest } from '../errors/index.js';
 import { JsonMeter } from './json-meter.js';
 import { answerUnreadBodies } from './unread-body.js';
 import { wholeBody } from './whole-body.js';

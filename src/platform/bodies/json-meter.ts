@@ -1,4 +1,4 @@
-import { Invalid } from '../errors/problem.js';
+import { Invalid } from '../errors/index.js';
 
 /** Deeper than any request of this API, and shallow enough for every recursive reader of what was parsed. */
 const MAX_DEPTH = 100;

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type { FastifyInstance } from 'fastify';
-import { BadRequest } from '../errors/problem.js';
+import { BadRequest } from '../errors/index.js';
 
 /** How long the rest of a body that was refused is read and thrown away. */
 const LINGER_MS = 30_000;

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { BadRequest, TooLarge } from '../errors/problem.js';
+import { BadRequest, TooLarge } from '../errors/index.js';
 
 /**
  * The bytes of a request, all of them. Throws TooLarge as soon as it is known that there are more than `limit`, and leaves

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
 import type { FastifyRequest } from 'fastify';
 import { Strategy } from 'passport';
-import { Credentials } from '../access/access.js';
+import { Credentials } from '../access/index.js';
 
 /** A passport strategy that reads one header. */
 class HeaderStrategy extends Strategy {

@@ -3,14 +3,18 @@ import { ExecutionContext, Inject, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { AuthGuard } from '@nestjs/passport';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { EXEC_TOKEN_ONLY, EXPOSES, PUBLIC, SESSION_ONLY } from '../access/access.js';
-import { type Actor, isApplication } from '../access/actor.js';
-import { isOAuthToken } from '../access/token-kind.js';
-import { forApplications } from '../actions/action-caller.js';
-import { ExecTokenGuard } from '../actions/exec-token.guard.js';
-import { EXEC_TOKEN_PREFIX } from '../actions/exec-tokens.js';
-import { BadRequest, Forbidden, Unauthorized } from '../errors/problem.js';
-import { RateLimits } from '../limits/rate-limit.js';
+import {
+  type Actor,
+  EXEC_TOKEN_ONLY,
+  EXPOSES,
+  isApplication,
+  isOAuthToken,
+  PUBLIC,
+  SESSION_ONLY,
+} from '../access/index.js';
+import { EXEC_TOKEN_PREFIX, ExecTokenGuard, forApplications } from '../actions/index.js';
+import { BadRequest, Forbidden, Unauthorized } from '../errors/index.js';
+import { RateLimits } from '../limits/index.js';
 
 /** Hands a rejected credential over as our own problem, whatever passport made of it. */
 function guardFor(strategy: string, refusal: string) {

@@ -1,6 +1,6 @@
 import { Injectable, OnApplicationShutdown } from '@nestjs/common';
 import pg from 'pg';
-import { Log } from '../log/log.js';
+import { Log } from '../log/index.js';
 import { CONNECTION_SETTINGS, DatabaseClient } from './client.js';
 import { DatabaseConnection } from './connection.js';
 import { isInTransaction, SecondConnection } from './transaction-scope.js';

@@ -1,8 +1,8 @@
 import type { AnyEntity, EntityClass } from '@mikro-orm/core';
 import { MikroOrmModule } from '@mikro-orm/nestjs';
 import { DynamicModule, Global, Module } from '@nestjs/common';
-import { Config } from '../config/config.js';
-import { Log } from '../log/log.js';
+import { Config } from '../config/index.js';
+import { Log } from '../log/index.js';
 import { AdvisoryLocks } from './advisory-locks.js';
 import { DatabaseConnection } from './connection.js';
 import { Database } from './database.js';

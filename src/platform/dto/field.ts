@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptions } from '@nestjs/swagger';
 import * as check from 'class-validator';
-import { isMailAddress } from '../text/mail-address.js';
+import { isMailAddress } from '../text/index.js';
 import { sampleIdOf } from './sample-ids.js';
 
 type Kind =

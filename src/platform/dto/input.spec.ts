@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { NotFound, UnsupportedMediaType } from '../errors/problem.js';
+import { NotFound, UnsupportedMediaType } from '../errors/index.js';
 import { Field } from './field.js';
 import { fieldOfParam, InputPipe } from './input.js';
 

@@ -7,8 +7,8 @@ import {
 } from '@nestjs/common';
 import type { ValidationError } from 'class-validator';
 import type { FastifyRequest } from 'fastify';
-import { readBody } from '../bodies/body-parsers.js';
-import { Invalid, NotFound, UnsupportedMediaType } from '../errors/problem.js';
+import { readBody } from '../bodies/index.js';
+import { Invalid, NotFound, UnsupportedMediaType } from '../errors/index.js';
 import { FieldSpec, fieldsOf, nullMeansAbsent, Shape } from './field.js';
 import { faultsOf } from './rules.js';
 

@@ -1,4 +1,4 @@
-import { Invalid } from '../errors/problem.js';
+import { Invalid } from '../errors/index.js';
 import { Field, Shape } from './field.js';
 
 /** Longest cursor, in characters: a position may hold the longest path of a file. */

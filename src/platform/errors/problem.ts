@@ -1,4 +1,4 @@
-import { isOrphan } from '../database/outage.js';
+import { isOrphan } from '../database/index.js';
 
 /**
  * What a caller did wrong, or what keeps us from doing it: an HTTP status and one sentence a person can act on.

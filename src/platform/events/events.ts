@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { UnitOfWork } from '../database/database.js';
+import type { UnitOfWork } from '../database/index.js';
 
 /** Something that happened, as a value; what it carries is ids. */
 export interface EventKind<Payload extends object> {

@@ -1,17 +1,13 @@
 import { statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { Controller, Get } from '@nestjs/common';
-import { Public } from '../access/access.js';
-import { Config } from '../config/config.js';
-import { VERSION } from '../config/version.js';
-import { Database } from '../database/database.js';
-import { within, withQueryDeadline } from '../database/deadline.js';
-import { isDatabaseFull } from '../database/outage.js';
-import { PoolWatch } from '../database/pool-watch.js';
-import { Unavailable } from '../errors/problem.js';
-import { Log } from '../log/log.js';
-import { Documents } from '../openapi/serves.js';
-import { LiveProcesses } from '../topics/live-processes.js';
+import { Public } from '../access/index.js';
+import { Config, VERSION } from '../config/index.js';
+import { Database, isDatabaseFull, PoolWatch, within, withQueryDeadline } from '../database/index.js';
+import { Unavailable } from '../errors/index.js';
+import { Log } from '../log/index.js';
+import { Documents } from '../openapi/index.js';
+import { LiveProcesses } from '../topics/index.js';
 import { HealthView, MetadataView, ReadinessView } from './health.dto.js';
 
 /** How long the database may take to answer where requests can be served. */

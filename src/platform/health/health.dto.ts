@@ -1,4 +1,4 @@
-import { Field } from '../dto/field.js';
+import { Field } from '../dto/index.js';
 
 export class HealthView {
   @Field.choice('Always ok', ['ok'])

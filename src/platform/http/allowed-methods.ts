@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import createRouter, { type HTTPMethod } from 'find-my-way';
-import { Problem } from '../errors/problem.js';
+import { Problem } from '../errors/index.js';
 import { targetOf } from './request-target.js';
 
 const METHODS: HTTPMethod[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];

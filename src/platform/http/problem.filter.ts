@@ -1,8 +1,8 @@
 import { ArgumentsHost, Catch, ExceptionFilter, HttpException } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { isDatabaseFull, isOutage } from '../database/outage.js';
-import { InsufficientStorage, Problem, problemOf, Unavailable } from '../errors/problem.js';
-import { Log } from '../log/log.js';
+import { isDatabaseFull, isOutage } from '../database/index.js';
+import { InsufficientStorage, Problem, problemOf, Unavailable } from '../errors/index.js';
+import { Log } from '../log/index.js';
 import { DATA_POLICY } from './security-headers.js';
 
 /** Fastify's own errors (a body too large, a malformed address) in our words. */

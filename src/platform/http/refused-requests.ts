@@ -1,7 +1,7 @@
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { BadRequest, Problem } from '../errors/problem.js';
+import { BadRequest, Problem } from '../errors/index.js';
 import { DATA_POLICY } from './security-headers.js';
 
 type ClientError = Error & { code?: string };

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Actor } from '../access/actor.js';
-import { REQUEST_QUERY_MS, withQueryDeadline } from '../database/deadline.js';
-import { Log, withLogContext } from '../log/log.js';
+import type { Actor } from '../access/index.js';
+import { REQUEST_QUERY_MS, withQueryDeadline } from '../database/index.js';
+import { Log, withLogContext } from '../log/index.js';
 import { withRequestOrigin } from './request-origin.js';
 
 const ACCEPTED_ID = /^[\w.:-]{1,128}$/;

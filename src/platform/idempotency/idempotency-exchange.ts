@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { KeyedRequest } from '../database/keyed-request.js';
+import type { KeyedRequest } from '../database/index.js';
 import type { IdempotencySeal, StoredAnswer } from './idempotency-vault.js';
 
 export const KEPT_HOURS = 24;

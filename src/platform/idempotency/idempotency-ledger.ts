@@ -1,7 +1,7 @@
 import { Injectable, OnApplicationShutdown } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Database, newId } from '../database/database.js';
-import { Log } from '../log/log.js';
+import { Database, newId } from '../database/index.js';
+import { Log } from '../log/index.js';
 import { KEPT_HOURS, keeping } from './idempotency-exchange.js';
 import { IdempotencyRoom } from './idempotency-room.js';
 

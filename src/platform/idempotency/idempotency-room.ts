@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Database } from '../database/database.js';
-import { TooManyRequests } from '../errors/problem.js';
+import { Database } from '../database/index.js';
+import { TooManyRequests } from '../errors/index.js';
 
 /** What is kept for one credential at most. */
 export const MAX_KEPT_REQUESTS = 100_000;

@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Config } from '../config/config.js';
-import { Database } from '../database/database.js';
+import { Config } from '../config/index.js';
+import { Database } from '../database/index.js';
 
 const IV_BYTES = 12;
 const TAG_BYTES = 16;

@@ -1,9 +1,9 @@
 import { CallHandler, ExecutionContext, Injectable, NestInterceptor } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { finalize, Observable, of } from 'rxjs';
-import type { Actor } from '../access/actor.js';
-import { readBody } from '../bodies/body-parsers.js';
-import { inKeyedRequest } from '../database/keyed-request.js';
+import type { Actor } from '../access/index.js';
+import { readBody } from '../bodies/index.js';
+import { inKeyedRequest } from '../database/index.js';
 import { Idempotency, idempotencyKeyOf } from './idempotency.js';
 import type { Outcome } from './idempotency-exchange.js';
 

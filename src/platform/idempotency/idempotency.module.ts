@@ -1,5 +1,5 @@
 import { Global, Module, OnModuleInit } from '@nestjs/common';
-import { Maintenance } from '../maintenance/maintenance.js';
+import { Maintenance } from '../maintenance/index.js';
 import { Idempotency } from './idempotency.js';
 import { IdempotencyLedger } from './idempotency-ledger.js';
 import { IdempotencyRoom } from './idempotency-room.js';

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Actor } from '../access/actor.js';
-import { RequestLost } from '../database/database.js';
-import { BadRequest, Conflict, Invalid, translateErrors } from '../errors/problem.js';
-import { targetOf } from '../http/request-target.js';
-import { Log } from '../log/log.js';
+import type { Actor } from '../access/index.js';
+import { RequestLost } from '../database/index.js';
+import { BadRequest, Conflict, Invalid, translateErrors } from '../errors/index.js';
+import { targetOf } from '../http/index.js';
+import { Log } from '../log/index.js';
 import {
   Exchange,
   LOST_DETAIL,

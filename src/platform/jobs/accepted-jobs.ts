@@ -1,9 +1,9 @@
 import { BeforeApplicationShutdown, Injectable, OnModuleInit } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { Database, type UnitOfWork } from '../database/database.js';
-import { Log } from '../log/log.js';
-import { Maintenance } from '../maintenance/maintenance.js';
-import { LiveProcesses } from '../topics/live-processes.js';
+import { Database, type UnitOfWork } from '../database/index.js';
+import { Log } from '../log/index.js';
+import { Maintenance } from '../maintenance/index.js';
+import { LiveProcesses } from '../topics/index.js';
 
 /** How long the queue has for a job before it is given it again, in case it lost it. */
 const LOOK_SECONDS = 30;

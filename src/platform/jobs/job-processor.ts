@@ -1,8 +1,8 @@
 import { WorkerHost } from '@nestjs/bullmq';
 import { Inject } from '@nestjs/common';
 import { DelayedError, type Job, UnrecoverableError } from 'bullmq';
-import { isOutage } from '../database/outage.js';
-import { Log } from '../log/log.js';
+import { isOutage } from '../database/index.js';
+import { Log } from '../log/index.js';
 import { AcceptedJobs, type Attempt } from './accepted-jobs.js';
 import { backoffMs, MAX_ATTEMPTS, rowIdOf } from './job-queue.js';
 

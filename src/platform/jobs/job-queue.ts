@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { Config } from '../config/config.js';
-import { UnitOfWork } from '../database/database.js';
-import { Signals } from '../topics/signals.js';
+import { Config } from '../config/index.js';
+import { UnitOfWork } from '../database/index.js';
+import { Signals } from '../topics/index.js';
 import { type AcceptedJob, AcceptedJobs } from './accepted-jobs.js';
 
 /** A kind of background job, as a value: where it waits, what it is called and what it carries. */

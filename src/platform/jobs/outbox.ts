@@ -2,10 +2,8 @@ import { getQueueToken } from '@nestjs/bullmq';
 import { Injectable, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { Queue } from 'bullmq';
-import { Log } from '../log/log.js';
-import { Drain } from '../topics/drain.js';
-import { LiveProcesses } from '../topics/live-processes.js';
-import { Signals } from '../topics/signals.js';
+import { Log } from '../log/index.js';
+import { Drain, LiveProcesses, Signals } from '../topics/index.js';
 import { AcceptedJobs } from './accepted-jobs.js';
 import { OUTBOX_TOPIC, queueOptions } from './job-queue.js';
 

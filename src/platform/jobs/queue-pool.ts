@@ -1,8 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import pg from 'pg';
-import { CONNECTION_SETTINGS, DatabaseClient } from '../database/client.js';
-import { DatabaseConnection } from '../database/connection.js';
-import { QUERY_MS } from '../database/deadline.js';
+import { CONNECTION_SETTINGS, DatabaseClient, DatabaseConnection, QUERY_MS } from '../database/index.js';
 
 /** Each of the workers keeps one connection to hear of new jobs; the others are for what all of them ask. */
 const MOST_CONNECTIONS = 16;

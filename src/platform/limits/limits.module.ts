@@ -1,5 +1,5 @@
 import { Global, Module, OnModuleInit } from '@nestjs/common';
-import { Maintenance } from '../maintenance/maintenance.js';
+import { Maintenance } from '../maintenance/index.js';
 import { RateLimits } from './rate-limit.js';
 import { RateLimitShare } from './rate-limit-share.js';
 import { minuteOf } from './rate-limit-window.js';

@@ -1,7 +1,7 @@
 import { Injectable, OnApplicationShutdown } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Database } from '../database/database.js';
-import { Log } from '../log/log.js';
+import { Database } from '../database/index.js';
+import { Log } from '../log/index.js';
 import type { RateWindow } from './rate-limit-window.js';
 
 const EVERY_MS = 200;

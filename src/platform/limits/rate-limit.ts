@@ -1,11 +1,10 @@
 import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Actor } from '../access/actor.js';
-import { Config } from '../config/config.js';
-import { TooManyRequests } from '../errors/problem.js';
-import type { Counter } from '../metrics/instruments.js';
-import { Metrics } from '../metrics/metrics.js';
+import type { Actor } from '../access/index.js';
+import { Config } from '../config/index.js';
+import { TooManyRequests } from '../errors/index.js';
+import { type Counter, Metrics } from '../metrics/index.js';
 import { networkOf } from './rate-limit-address.js';
 import { RateLimitShare } from './rate-limit-share.js';
 import { elapsedAt, minuteOf, RateWindows, type Verdict } from './rate-limit-window.js';

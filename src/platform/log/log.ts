@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { LoggerService } from '@nestjs/common';
 import { Logger, pino } from 'pino';
-import { Config } from '../config/config.js';
+import { Config } from '../config/index.js';
 import { errorFields, withoutSecrets } from './error-fields.js';
 
 /** Ids that every line logged below carries: the request, the run and the workspace at work. */

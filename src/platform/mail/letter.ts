@@ -1,5 +1,5 @@
-import { escapeHtml } from '../pages/html.js';
-import { plainLine } from '../text/plain-text.js';
+import { escapeHtml } from '../pages/index.js';
+import { plainLine } from '../text/index.js';
 
 /** What a mail says: a heading, a few sentences, at most one thing to do. */
 export interface Letter {

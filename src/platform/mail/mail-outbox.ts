@@ -1,7 +1,7 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Database } from '../database/database.js';
-import { Maintenance } from '../maintenance/maintenance.js';
+import { Database } from '../database/index.js';
+import { Maintenance } from '../maintenance/index.js';
 import type { MailTables } from './mail-row.js';
 import type { Mail } from './mailer.js';
 

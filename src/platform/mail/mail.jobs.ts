@@ -1,4 +1,4 @@
-import { defineJob } from '../jobs/job-queue.js';
+import { defineJob } from '../jobs/index.js';
 
 export const MAIL_QUEUE = 'mail';
 

@@ -1,7 +1,7 @@
 import { OnWorkerEvent, Processor } from '@nestjs/bullmq';
 
 import type { Job } from 'bullmq';
-import { JobProcessor } from '../jobs/job-processor.js';
+import { JobProcessor } from '../jobs/index.js';
 import { MAIL_QUEUE } from './mail.jobs.js';
 import { MailOutbox } from './mail-outbox.js';
 import type { Mail } from './mailer.js';

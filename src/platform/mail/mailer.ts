@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { Config } from '../config/config.js';
-import { newId, UnitOfWork } from '../database/database.js';
-import { JobQueue } from '../jobs/job-queue.js';
-import { Log } from '../log/log.js';
-import { shortName } from '../text/plain-text.js';
+import { Config } from '../config/index.js';
+import { newId, UnitOfWork } from '../database/index.js';
+import { JobQueue } from '../jobs/index.js';
+import { Log } from '../log/index.js';
+import { shortName } from '../text/index.js';
 import { deliverMail } from './mail.jobs.js';
 import type { MailTables } from './mail-row.js';
 

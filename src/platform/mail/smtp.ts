@@ -1,6 +1,6 @@
 import { Injectable, OnApplicationShutdown } from '@nestjs/common';
 import type { Transporter } from 'nodemailer';
-import { Config } from '../config/config.js';
+import { Config } from '../config/index.js';
 import type { Mail } from './mailer.js';
 
 /** The server will never take this mail (RFC 5321 section 4.2.1: a 5yz reply to recipient or content). */

@@ -1,9 +1,8 @@
 import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Config } from '../config/config.js';
-import { Database } from '../database/database.js';
-import { CHORE_QUERY_MS, withQueryDeadline } from '../database/deadline.js';
-import { Log } from '../log/log.js';
+import { Config } from '../config/index.js';
+import { CHORE_QUERY_MS, Database, withQueryDeadline } from '../database/index.js';
+import { Log } from '../log/index.js';
 
 /** How often it is looked what is due. */
 const LOOK_MS = 2_000;

@@ -1,4 +1,4 @@
-import { within, withQueryDeadline } from '../database/deadline.js';
+import { within, withQueryDeadline } from '../database/index.js';
 import type { Reading } from './instruments.js';
 
 /** How long one look may take. */

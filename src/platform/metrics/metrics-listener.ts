@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Injectable, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
-import { Config } from '../config/config.js';
-import { NotFound, type Problem } from '../errors/problem.js';
-import { Log } from '../log/log.js';
+import { Config } from '../config/index.js';
+import { NotFound, type Problem } from '../errors/index.js';
+import { Log } from '../log/index.js';
 import { Metrics } from './metrics.js';
 import { refusalOf } from './metrics-access.js';
 

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { Controller, Get, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Public } from '../access/access.js';
-import { Config } from '../config/config.js';
+import { Public } from '../access/index.js';
+import { Config } from '../config/index.js';
 import { Metrics } from './metrics.js';
 import { refusalOf } from './metrics-access.js';
 

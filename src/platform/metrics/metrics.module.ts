@@ -1,6 +1,5 @@
 import { Global, Inject, Module } from '@nestjs/common';
-import { Config } from '../config/config.js';
-import { VERSION } from '../config/version.js';
+import { Config, VERSION } from '../config/index.js';
 import { MetricsController } from './metrics.controller.js';
 import { Metrics } from './metrics.js';
 import { MetricsListener } from './metrics-listener.js';

@@ -1,6 +1,6 @@
 import { Injectable, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import type { Registry } from 'prom-client';
-import { Log } from '../log/log.js';
+import { Log } from '../log/index.js';
 import type { Counter, Definition, Histogram, Reading } from './instruments.js';
 import { KeptReadings } from './kept-readings.js';
 

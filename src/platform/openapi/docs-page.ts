@@ -1,6 +1,6 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
-import { SAMPLE_IDS } from '../dto/sample-ids.js';
+import { SAMPLE_IDS } from '../dto/index.js';
 
 /** Serves Swagger UI at /docs and the OpenAPI document at /api/openapi.json. */
 export function serveDocs(app: NestFastifyApplication, document: OpenAPIObject): void {

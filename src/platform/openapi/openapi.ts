@@ -1,6 +1,6 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
-import { IDEMPOTENCY_KEY } from '../idempotency/idempotency.js';
+import { IDEMPOTENCY_KEY } from '../idempotency/index.js';
 import { describeTags } from './api-tags.js';
 import { describeNulls } from './openapi-null.js';
 

@@ -1,4 +1,4 @@
-import { Field } from '../dto/field.js';
+import { Field } from '../dto/index.js';
 
 /** The body of every error. */
 export class ProblemView {

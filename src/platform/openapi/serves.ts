@@ -10,12 +10,10 @@ import {
   ApiResponse,
   OmitType,
 } from '@nestjs/swagger';
-import { EXPOSES, SESSION_ONLY } from '../access/access.js';
-import { ActionDeclaration, actionOf } from '../actions/action.js';
-import { FieldSpec, fieldsOf, Shape } from '../dto/field.js';
-import { fieldOfParam } from '../dto/input.js';
-import { IdempotencyInterceptor, OUTCOME } from '../idempotency/idempotency.interceptor.js';
-import type { Outcome } from '../idempotency/idempotency-exchange.js';
+import { EXPOSES, SESSION_ONLY } from '../access/index.js';
+import { ActionDeclaration, actionOf } from '../actions/index.js';
+import { FieldSpec, fieldOfParam, fieldsOf, Shape } from '../dto/index.js';
+import { IdempotencyInterceptor, OUTCOME, type Outcome } from '../idempotency/index.js';
 import { ProblemView } from './problem.view.js';
 
 type Service<M extends string> = { prototype: Record<M, (...args: never[]) => unknown> };

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { TooLarge, UnsupportedMediaType } from '../errors/problem.js';
+import { TooLarge, UnsupportedMediaType } from '../errors/index.js';
 
 const MOST_BYTES = 16_384;
 

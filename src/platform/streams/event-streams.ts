@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Actor } from '../access/actor.js';
-import { Config } from '../config/config.js';
-import { TooManyRequests } from '../errors/problem.js';
-import type { Counter } from '../metrics/instruments.js';
-import { Metrics } from '../metrics/metrics.js';
+import type { Actor } from '../access/index.js';
+import { Config } from '../config/index.js';
+import { TooManyRequests } from '../errors/index.js';
+import { type Counter, Metrics } from '../metrics/index.js';
 import { EventStream, type ServerEvent } from './sse.js';
 
 const RETRY_SECONDS = '30';

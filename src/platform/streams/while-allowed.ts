@@ -1,7 +1,6 @@
-import type { Credentials } from '../access/access.js';
-import type { Actor } from '../access/actor.js';
-import { problemOf } from '../errors/problem.js';
-import type { Signals } from '../topics/signals.js';
+import type { Actor, Credentials } from '../access/index.js';
+import { problemOf } from '../errors/index.js';
+import type { Signals } from '../topics/index.js';
 import type { ServerEvent } from './sse.js';
 
 /** How old the last answer may be to the question whether a watcher still may, when there is something to tell. */

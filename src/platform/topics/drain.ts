@@ -1,4 +1,4 @@
-import type { Log } from '../log/log.js';
+import type { Log } from '../log/index.js';
 import type { Signals } from './signals.js';
 
 interface DrainOptions {

@@ -1,9 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import { Injectable, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Database, newId } from '../database/database.js';
-import { withQueryDeadline } from '../database/deadline.js';
-import { Log } from '../log/log.js';
+import { Database, newId, withQueryDeadline } from '../database/index.js';
+import { Log } from '../log/index.js';
 import { Signals } from './signals.js';
 
 const BEAT_MS = 2_000;

@@ -2,10 +2,13 @@ import { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import type pg from 'pg';
-import { CONNECTION_SETTINGS, DatabaseClient } from '../database/client.js';
-import { DatabaseConnection } from '../database/connection.js';
-import type { UnitOfWork } from '../database/database.js';
-import { Log } from '../log/log.js';
+import {
+  CONNECTION_SETTINGS,
+  DatabaseClient,
+  DatabaseConnection,
+  type UnitOfWork,
+} from '../database/index.js';
+import { Log } from '../log/index.js';
 
 const CHANNEL = 'atelier';
 /** Reaches everyone who waits for anything. */

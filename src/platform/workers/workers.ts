@@ -3,7 +3,7 @@ import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Injectable, OnApplicationShutdown } from '@nestjs/common';
 import { PoolBusy, type Task, TookTooLong, WorkerPool } from '#libs/worker-pool/index.js';
-import { translateErrors, Unavailable } from '../errors/problem.js';
+import { translateErrors, Unavailable } from '../errors/index.js';
 
 translateErrors(PoolBusy, () => new Unavailable('There is too much to do at the moment; try again later'));
 

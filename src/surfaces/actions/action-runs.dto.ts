@@ -1,8 +1,5 @@
-import { EFFECTS } from '../../platform/actions/action.js';
-import { PROGRAMS, SURFACES } from '../../platform/actions/action-caller.js';
-import { ACTION_RUN_STATUSES } from '../../platform/actions/action-ledger.js';
-import { Field } from '../../platform/dto/field.js';
-import { PageInput, PageOf } from '../../platform/dto/page.js';
+import { ACTION_RUN_STATUSES, EFFECTS, PROGRAMS, SURFACES } from '../../platform/actions/index.js';
+import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
 
 const CREDENTIALS = ['session', 'api_key', 'oauth', 'exec'];
 const CALLERS = ['session', 'api_key', 'oauth', ...PROGRAMS];

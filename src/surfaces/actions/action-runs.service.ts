@@ -1,11 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../platform/access/actor.js';
-import { requireScope } from '../../platform/access/policy.js';
-import { Action } from '../../platform/actions/action.js';
-import type { ActionRunRow } from '../../platform/actions/action-ledger.js';
-import { iso, isoOrNull, type Row } from '../../platform/database/rows.js';
-import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/page.js';
-import { Invalid, NotFound } from '../../platform/errors/problem.js';
+import { type Actor, requireScope } from '../../platform/access/index.js';
+import { Action, type ActionRunRow } from '../../platform/actions/index.js';
+import { iso, isoOrNull, type Row } from '../../platform/database/index.js';
+import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import { Invalid, NotFound } from '../../platform/errors/index.js';
 import {
   ActionRunId,
   ActionRunPage,

@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Membership } from '../../identity/organizations/index.js';
-import type { Actor } from '../../platform/access/actor.js';
-import type { ActionRunRow } from '../../platform/actions/action-ledger.js';
-import { Database } from '../../platform/database/database.js';
-import type { Row } from '../../platform/database/rows.js';
+import type { Actor } from '../../platform/access/index.js';
+import type { ActionRunRow } from '../../platform/actions/index.js';
+import { Database, type Row } from '../../platform/database/index.js';
 import { namesReachable } from '../../workspaces/index.js';
 import type { ListActionRuns } from './action-runs.dto.js';
 

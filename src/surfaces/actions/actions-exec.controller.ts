@@ -1,9 +1,8 @@
 import { Controller, Get, Post, UseInterceptors } from '@nestjs/common';
-import { ExecTokenOnly } from '../../platform/access/access.js';
-import type { ActionCaller } from '../../platform/actions/action-caller.js';
-import { ExecCaller } from '../../platform/actions/exec-token.guard.js';
-import { Input } from '../../platform/dto/input.js';
-import { Serves } from '../../platform/openapi/serves.js';
+import { ExecTokenOnly } from '../../platform/access/index.js';
+import { type ActionCaller, ExecCaller } from '../../platform/actions/index.js';
+import { Input } from '../../platform/dto/index.js';
+import { Serves } from '../../platform/openapi/index.js';
 import { ActionName, ExecuteAction, FindActions } from './actions.dto.js';
 import { ActionsService } from './actions.service.js';
 import { RefusedCalls } from './refused-calls.js';

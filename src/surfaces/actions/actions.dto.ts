@@ -1,6 +1,5 @@
-import { EFFECTS, type Effect } from '../../platform/actions/action.js';
-import { Field } from '../../platform/dto/field.js';
-import { PageInput, PageOf } from '../../platform/dto/page.js';
+import { EFFECTS, type Effect } from '../../platform/actions/index.js';
+import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
 
 const NAME = { max: 64, example: 'file_write' };
 

@@ -1,13 +1,15 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../platform/access/actor.js';
-import { requireScope } from '../../platform/access/policy.js';
-import { Action, permissionToRun } from '../../platform/actions/action.js';
-import { ActionCaller } from '../../platform/actions/action-caller.js';
-import { ActionCatalog } from '../../platform/actions/action-catalog.js';
-import { ActionListing } from '../../platform/actions/action-listing.js';
-import { ActionRunner } from '../../platform/actions/action-runner.js';
-import type { CatalogAction } from '../../platform/actions/catalog-action.js';
-import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/page.js';
+import { type Actor, requireScope } from '../../platform/access/index.js';
+import {
+  Action,
+  ActionCaller,
+  ActionCatalog,
+  ActionListing,
+  ActionRunner,
+  type CatalogAction,
+  permissionToRun,
+} from '../../platform/actions/index.js';
+import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
 import {
   ActionName,
   ActionPage,

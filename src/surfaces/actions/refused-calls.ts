@@ -1,11 +1,9 @@
 import { CallHandler, ExecutionContext, Injectable, NestInterceptor } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { catchError, type Observable } from 'rxjs';
-import type { Actor } from '../../platform/access/actor.js';
-import { ActionCaller } from '../../platform/actions/action-caller.js';
-import { ActionRunner } from '../../platform/actions/action-runner.js';
-import { execCallerOf } from '../../platform/actions/exec-token.guard.js';
-import { problemOf } from '../../platform/errors/problem.js';
+import type { Actor } from '../../platform/access/index.js';
+import { ActionCaller, ActionRunner, execCallerOf } from '../../platform/actions/index.js';
+import { problemOf } from '../../platform/errors/index.js';
 
 /** Writes down the calls of actions that are refused before the catalog sees them, as by a body that is no JSON. */
 @Injectable()

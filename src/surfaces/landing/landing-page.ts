@@ -1,5 +1,4 @@
-import { connectHtml } from '../../platform/pages/connect.js';
-import type { HtmlPage } from '../../platform/pages/page.js';
+import { connectHtml, type HtmlPage } from '../../platform/pages/index.js';
 
 /** For a person who opens the address of an installation: what this is, and the ways in. */
 export function landingPage(baseUrl: string): HtmlPage {

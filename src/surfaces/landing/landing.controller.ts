@@ -1,9 +1,9 @@
 import { Controller, Get, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Public } from '../../platform/access/access.js';
-import { Config } from '../../platform/config/config.js';
-import { sendPage } from '../../platform/pages/page.js';
+import { Public } from '../../platform/access/index.js';
+import { Config } from '../../platform/config/index.js';
+import { sendPage } from '../../platform/pages/index.js';
 import { landingPage } from './landing-page.js';
 
 /** What is at the address that the service prints: a page for people, its links for programs. Nothing that is a secret. */

@@ -1,7 +1,10 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
-import { ActionCaller } from '../../platform/actions/action-caller.js';
-import type { ActionCall, ActionRunner } from '../../platform/actions/action-runner.js';
-import type { CatalogAction } from '../../platform/actions/catalog-action.js';
+import {
+  type ActionCall,
+  ActionCaller,
+  type ActionRunner,
+  type CatalogAction,
+} from '../../platform/actions/index.js';
 import type { McpCall, Toolset } from './mcp-call.js';
 import { HINTS, type Hint, type McpTool, structured } from './mcp-tool.js';
 import { undescribed } from './output-schema.js';

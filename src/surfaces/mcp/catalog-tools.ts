@@ -1,15 +1,19 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
-import type { Actor } from '../../platform/access/actor.js';
-import { type Permission, requireScope } from '../../platform/access/policy.js';
-import { EFFECTS, type Effect, permissionToRun } from '../../platform/actions/action.js';
-import { ActionCaller } from '../../platform/actions/action-caller.js';
-import type { ActionCatalog } from '../../platform/actions/action-catalog.js';
-import type { ActionListing } from '../../platform/actions/action-listing.js';
-import type { ActionCall, ActionRunner } from '../../platform/actions/action-runner.js';
-import { inputSchemaOf, outputSchemaOf } from '../../platform/actions/json-schema.js';
-import type { Shape } from '../../platform/dto/field.js';
-import { assertValid, hydrate } from '../../platform/dto/input.js';
-import { Invalid } from '../../platform/errors/problem.js';
+import { type Actor, type Permission, requireScope } from '../../platform/access/index.js';
+import {
+  type ActionCall,
+  ActionCaller,
+  type ActionCatalog,
+  type ActionListing,
+  type ActionRunner,
+  EFFECTS,
+  type Effect,
+  inputSchemaOf,
+  outputSchemaOf,
+  permissionToRun,
+} from '../../platform/actions/index.js';
+import { assertValid, hydrate, type Shape } from '../../platform/dto/index.js';
+import { Invalid } from '../../platform/errors/index.js';
 import type { Approvals } from './approvals/approvals.js';
 import {
   ActionDetails,

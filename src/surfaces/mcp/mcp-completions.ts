@@ -1,8 +1,8 @@
 import type { CompleteResult } from '@modelcontextprotocol/server';
 import { Injectable } from '@nestjs/common';
 import { validate as isUuid } from 'uuid';
-import type { Actor } from '../../platform/access/actor.js';
-import { problemOf } from '../../platform/errors/problem.js';
+import type { Actor } from '../../platform/access/index.js';
+import { problemOf } from '../../platform/errors/index.js';
 import { FilesService, WorkspacesService } from '../../workspaces/index.js';
 import { FILE_TEMPLATE } from './resource-uri.js';
 

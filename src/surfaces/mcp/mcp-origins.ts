@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { Injectable } from '@nestjs/common';
-import { Config } from '../../platform/config/config.js';
-import { Forbidden } from '../../platform/errors/problem.js';
+import { Config } from '../../platform/config/index.js';
+import { Forbidden } from '../../platform/errors/index.js';
 
 /** What a request says of where it comes from and where it believes to go. */
 interface Headers {

@@ -1,5 +1,4 @@
-import { escapeHtml } from '../../platform/pages/html.js';
-import type { HtmlPage } from '../../platform/pages/page.js';
+import { escapeHtml, type HtmlPage } from '../../platform/pages/index.js';
 
 const block = (text: string) => `<pre class="facts copy"><code>${escapeHtml(text)}</code></pre>`;
 const json = (value: unknown) => block(JSON.stringify(value, null, 2));

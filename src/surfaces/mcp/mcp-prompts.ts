@@ -2,8 +2,8 @@ import type { GetPromptResult, InputRequiredResult, Prompt } from '@modelcontext
 import { Inject, Injectable } from '@nestjs/common';
 import { validate as isUuid } from 'uuid';
 import { SubagentsService } from '../../agents/index.js';
-import type { Actor } from '../../platform/access/actor.js';
-import { NotFound, problemOf } from '../../platform/errors/problem.js';
+import type { Actor } from '../../platform/access/index.js';
+import { NotFound, problemOf } from '../../platform/errors/index.js';
 import { WorkspacesService } from '../../workspaces/index.js';
 import type { Dialogue } from './mcp-call.js';
 import { MCP_EXTENSION, type McpExtension } from './mcp-extension.js';

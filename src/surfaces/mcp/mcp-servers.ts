@@ -6,8 +6,8 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { Inject, Injectable } from '@nestjs/common';
-import { problemOf } from '../../platform/errors/problem.js';
-import { Log } from '../../platform/log/log.js';
+import { problemOf } from '../../platform/errors/index.js';
+import { Log } from '../../platform/log/index.js';
 import type { Dialogue, McpCall } from './mcp-call.js';
 import { McpCompletions } from './mcp-completions.js';
 import { MCP_EXTENSION, type McpExtension } from './mcp-extension.js';

@@ -1,12 +1,9 @@
 import type { Tool } from '@modelcontextprotocol/server';
 import { Inject, Injectable, OnApplicationBootstrap } from '@nestjs/common';
-import type { Permission } from '../../platform/access/policy.js';
-import { ActionCaller } from '../../platform/actions/action-caller.js';
-import { ActionCatalog } from '../../platform/actions/action-catalog.js';
-import { ActionListing } from '../../platform/actions/action-listing.js';
-import { ActionRunner } from '../../platform/actions/action-runner.js';
-import { Config } from '../../platform/config/config.js';
-import { problemOf } from '../../platform/errors/problem.js';
+import type { Permission } from '../../platform/access/index.js';
+import { ActionCaller, ActionCatalog, ActionListing, ActionRunner } from '../../platform/actions/index.js';
+import { Config } from '../../platform/config/index.js';
+import { problemOf } from '../../platform/errors/index.js';
 import { Toolbox, WorkspacesStore } from '../../workspaces/index.js';
 import { ActionTool } from './action-tool.js';
 import { Approvals } from './approvals/approvals.js';

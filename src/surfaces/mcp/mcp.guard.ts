@@ -2,12 +2,10 @@ import type { CanActivate } from '@nestjs/common';
 import { ExecutionContext, Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { DEFAULT_SCOPES, OAuthResources, OAuthTokens, readOnly } from '../../identity/oauth/index.js';
-import { Credentials } from '../../platform/access/access.js';
-import type { Actor } from '../../platform/access/actor.js';
-import { isOAuthToken } from '../../platform/access/token-kind.js';
-import { AccessTokenGuard } from '../../platform/credentials/credential.guard.js';
-import { BadRequest, Problem, problemOf, Unauthorized } from '../../platform/errors/problem.js';
-import { RateLimits } from '../../platform/limits/rate-limit.js';
+import { type Actor, Credentials, isOAuthToken } from '../../platform/access/index.js';
+import { AccessTokenGuard } from '../../platform/credentials/index.js';
+import { BadRequest, Problem, problemOf, Unauthorized } from '../../platform/errors/index.js';
+import { RateLimits } from '../../platform/limits/index.js';
 import { McpOrigins } from './mcp-origins.js';
 
 type McpRequest = FastifyRequest & { user: Actor };

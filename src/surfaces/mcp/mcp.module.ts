@@ -3,7 +3,7 @@ import { AgentModule } from '../../agents/index.js';
 import { CredentialsModule } from '../../identity/credentials/index.js';
 import { OAuthModule } from '../../identity/oauth/index.js';
 import { SessionsModule } from '../../identity/sessions/index.js';
-import { AccessTokenGuard } from '../../platform/credentials/credential.guard.js';
+import { AccessTokenGuard } from '../../platform/credentials/index.js';
 import { WorkspacesModule } from '../../workspaces/index.js';
 import { Approvals } from './approvals/approvals.js';
 import { ClientNames } from './approvals/client-names.js';

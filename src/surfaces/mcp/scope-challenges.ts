@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { OAuthResources, stepUp } from '../../identity/oauth/index.js';
-import { type Permission, scopeOf } from '../../platform/access/policy.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { type Permission, scopeOf } from '../../platform/access/index.js';
+import { Problem } from '../../platform/errors/index.js';
 import type { McpCall, ToolView } from './mcp-call.js';
 import { McpTools } from './mcp-tools.js';
 import { parseResourceUri } from './resource-uri.js';

@@ -7,7 +7,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { Log } from '../../platform/log/log.js';
+import { Log } from '../../platform/log/index.js';
 import type { McpCall, ToolView } from './mcp-call.js';
 import { SERVER } from './mcp-servers.js';
 import { openJsonOf } from './mcp-tool.js';

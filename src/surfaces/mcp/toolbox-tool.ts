@@ -1,10 +1,13 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import { validate as isUuid } from 'uuid';
-import { ActionCaller } from '../../platform/actions/action-caller.js';
-import type { ActionRunner } from '../../platform/actions/action-runner.js';
-import { inputSchemaOf, outputSchemaOf } from '../../platform/actions/json-schema.js';
-import { Field } from '../../platform/dto/field.js';
-import { Invalid } from '../../platform/errors/problem.js';
+import {
+  ActionCaller,
+  type ActionRunner,
+  inputSchemaOf,
+  outputSchemaOf,
+} from '../../platform/actions/index.js';
+import { Field } from '../../platform/dto/index.js';
+import { Invalid } from '../../platform/errors/index.js';
 import type { Toolbox, WorkspacesStore, Tool as WorkspaceTool } from '../../workspaces/index.js';
 import type { Dialogue, McpCall, Toolset } from './mcp-call.js';
 import { HINTS, type Hint, type McpTool } from './mcp-tool.js';

@@ -4,7 +4,7 @@ import { createGunzip } from 'node:zlib';
 import tar from 'tar-stream';
 import yauzl from 'yauzl';
 import type { OpenFile } from '#libs/workspace-fs/index.js';
-import { Invalid, TooLarge } from '../../platform/errors/problem.js';
+import { Invalid, TooLarge } from '../../platform/errors/index.js';
 import { limitHeaders } from './tar-headers.js';
 
 /** One entry of an archive. Its content is read before the next entry is asked for, or not at all. */

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { normalizePath, type WorkspaceFs } from '#libs/workspace-fs/index.js';
-import type { Actor } from '../../platform/access/actor.js';
-import { Action } from '../../platform/actions/action.js';
-import { Config } from '../../platform/config/config.js';
+import type { Actor } from '../../platform/access/index.js';
+import { Action } from '../../platform/actions/index.js';
+import { Config } from '../../platform/config/index.js';
 import { RecordedWrites } from '../changes/recorded-writes.js';
 import { WorkspaceQuota } from '../changes/workspace-quota.js';
 import { writerFor } from '../changes/writer.js';

@@ -5,7 +5,7 @@ import {
   type WorkspaceFs,
   WorkspaceFsError,
 } from '#libs/workspace-fs/index.js';
-import { Conflict, Invalid, TooLarge } from '../../platform/errors/problem.js';
+import { Conflict, Invalid, TooLarge } from '../../platform/errors/index.js';
 import type { Change } from '../changes/change-log.js';
 import { type ArchiveEntry, entriesOf, type Meter, refuseIfTooMany } from './archive.js';
 

@@ -1,7 +1,6 @@
-import { iso } from '../../platform/database/rows.js';
-import type { ServerEvent } from '../../platform/streams/sse.js';
-import type { Signals } from '../../platform/topics/signals.js';
-import { WakeUp } from '../../platform/topics/wake-up.js';
+import { iso } from '../../platform/database/index.js';
+import type { ServerEvent } from '../../platform/streams/index.js';
+import { type Signals, WakeUp } from '../../platform/topics/index.js';
 import { type ChangeLog, changesTopic, type LoggedChange } from './change-log.js';
 import type { ChangeView } from './changes.dto.js';
 

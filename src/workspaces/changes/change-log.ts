@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events';
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { Database } from '../../platform/database/database.js';
-import { Signals } from '../../platform/topics/signals.js';
+import { Database } from '../../platform/database/index.js';
+import { Signals } from '../../platform/topics/index.js';
 import { WorkspaceFolders } from '../workspaces/index.js';
 import { revisedBy } from './agent-files.js';
 import { ChangeNumbering, MELTING_MS } from './change-numbering.js';

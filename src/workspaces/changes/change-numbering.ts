@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Database } from '../../platform/database/database.js';
+import type { Database } from '../../platform/database/index.js';
 import { isOfWorkspace } from './of-workspace.js';
 
 /** Writes to one path by one writer within this time are one change. */

@@ -1,8 +1,8 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Config } from '../../platform/config/config.js';
-import { Database } from '../../platform/database/database.js';
-import { Maintenance } from '../../platform/maintenance/maintenance.js';
+import { Config } from '../../platform/config/index.js';
+import { Database } from '../../platform/database/index.js';
+import { Maintenance } from '../../platform/maintenance/index.js';
 import { ChangeLog } from './change-log.js';
 
 const LOOK_MS = 3_600_000;

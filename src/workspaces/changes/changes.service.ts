@@ -1,11 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { Credentials } from '../../platform/access/access.js';
-import type { Actor } from '../../platform/access/actor.js';
-import { requireScope } from '../../platform/access/policy.js';
-import { Action } from '../../platform/actions/action.js';
-import type { ServerEvent } from '../../platform/streams/sse.js';
-import { stillMay, whileAllowed } from '../../platform/streams/while-allowed.js';
-import { Signals } from '../../platform/topics/signals.js';
+import { type Actor, Credentials, requireScope } from '../../platform/access/index.js';
+import { Action } from '../../platform/actions/index.js';
+import { type ServerEvent, stillMay, whileAllowed } from '../../platform/streams/index.js';
+import { Signals } from '../../platform/topics/index.js';
 import { WorkspacesStore } from '../workspaces/index.js';
 import { ChangeEvents } from './change-events.js';
 import { ChangeLog } from './change-log.js';

@@ -1,9 +1,8 @@
 import { Injectable, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Database } from '../../platform/database/database.js';
-import { isOutage } from '../../platform/database/outage.js';
-import { Log } from '../../platform/log/log.js';
-import { LiveProcesses } from '../../platform/topics/live-processes.js';
+import { Database, isOutage } from '../../platform/database/index.js';
+import { Log } from '../../platform/log/index.js';
+import { LiveProcesses } from '../../platform/topics/index.js';
 import { WorkspaceFolders } from '../workspaces/index.js';
 import { type Change, ChangeLog } from './change-log.js';
 import { type Intent, outcomeOf } from './intent.js';

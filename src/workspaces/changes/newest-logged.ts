@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Database } from '../../platform/database/database.js';
+import { Database } from '../../platform/database/index.js';
 import type { Change } from './change-log.js';
 
 /** What the log of changes says last of a path. */

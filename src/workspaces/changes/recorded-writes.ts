@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, OnApplicationShutdown } from '@nestjs/common';
 import type { BeforePlacing } from '#libs/workspace-fs/index.js';
-import { newId } from '../../platform/database/database.js';
-import { isOutage } from '../../platform/database/outage.js';
-import { Log } from '../../platform/log/log.js';
+import { isOutage, newId } from '../../platform/database/index.js';
+import { Log } from '../../platform/log/index.js';
 import { type Change, ChangeLog } from './change-log.js';
 import { type Intent, manifestOf, type Target } from './intent.js';
 import { IntentRecovery } from './intent-recovery.js';

@@ -1,11 +1,10 @@
 import { hostname } from 'node:os';
 import { Injectable, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Config } from '../../platform/config/config.js';
-import { Database } from '../../platform/database/database.js';
-import { Log } from '../../platform/log/log.js';
-import { isAlive } from '../../platform/maintenance/is-alive.js';
-import { Maintenance } from '../../platform/maintenance/maintenance.js';
+import { Config } from '../../platform/config/index.js';
+import { Database } from '../../platform/database/index.js';
+import { Log } from '../../platform/log/index.js';
+import { isAlive, Maintenance } from '../../platform/maintenance/index.js';
 import { WorkspaceFolders } from '../workspaces/index.js';
 import { BackgroundWatch } from './background-watch.js';
 import { type Change, ChangeLog } from './change-log.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Snapshot, TEMPORARY_MAKER } from '#libs/workspace-fs/index.js';
-import { Config } from '../../platform/config/config.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Config } from '../../platform/config/index.js';
+import { Problem } from '../../platform/errors/index.js';
 import { StoredElsewhere } from '../metering/stored-elsewhere.js';
 import { UnfinishedWrites, WorkspaceFolders } from '../workspaces/index.js';
 import { ChangeLog } from './change-log.js';

@@ -1,9 +1,9 @@
 import { hostname } from 'node:os';
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { Database } from '../../platform/database/database.js';
-import { isAlive } from '../../platform/maintenance/is-alive.js';
-import { LiveProcesses } from '../../platform/topics/live-processes.js';
+import { Database } from '../../platform/database/index.js';
+import { isAlive } from '../../platform/maintenance/index.js';
+import { LiveProcesses } from '../../platform/topics/index.js';
 import { ChangeLog } from './change-log.js';
 import { type Intent, replacedPaths, type Target } from './intent.js';
 import { newestChange } from './of-workspace.js';

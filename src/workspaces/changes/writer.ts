@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { type Actor, isApplication } from '../../platform/access/actor.js';
+import { type Actor, isApplication } from '../../platform/access/index.js';
 
 export const WRITER_TYPES = [
   'user',

@@ -1,4 +1,4 @@
-import { Field } from '../../platform/dto/field.js';
+import { Field } from '../../platform/dto/index.js';
 import { WorkspaceId } from '../workspaces/workspaces.dto.js';
 
 export class DuplicateWorkspace extends WorkspaceId {

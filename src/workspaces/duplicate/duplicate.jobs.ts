@@ -2,11 +2,8 @@ import { Processor } from '@nestjs/bullmq';
 
 import { sql } from 'kysely';
 import { batchesOf, type Entry, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
-import { Database, newId } from '../../platform/database/database.js';
-import type { Attempt } from '../../platform/jobs/accepted-jobs.js';
-import { FairTurns } from '../../platform/jobs/fair-turns.js';
-import { JobProcessor } from '../../platform/jobs/job-processor.js';
-import { JobQueue } from '../../platform/jobs/job-queue.js';
+import { Database, newId } from '../../platform/database/index.js';
+import { type Attempt, FairTurns, JobProcessor, JobQueue } from '../../platform/jobs/index.js';
 import { captureHistory } from '../history/index.js';
 import { isOver, type OperationRow, OperationsStore } from '../operations/operations.store.js';
 import { WorkspaceFolders } from '../workspaces/index.js';

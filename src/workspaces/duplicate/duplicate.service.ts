@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { OrganizationsStore } from '../../identity/organizations/index.js';
-import type { Actor } from '../../platform/access/actor.js';
-import { Action } from '../../platform/actions/action.js';
-import { Audit } from '../../platform/audit/audit.js';
-import { Database, newId, type UnitOfWork } from '../../platform/database/database.js';
-import { TooManyRequests } from '../../platform/errors/problem.js';
-import { defineJob, JobQueue } from '../../platform/jobs/job-queue.js';
+import type { Actor } from '../../platform/access/index.js';
+import { Action } from '../../platform/actions/index.js';
+import { Audit } from '../../platform/audit/index.js';
+import { Database, newId, type UnitOfWork } from '../../platform/database/index.js';
+import { TooManyRequests } from '../../platform/errors/index.js';
+import { defineJob, JobQueue } from '../../platform/jobs/index.js';
 import { OperationsStore } from '../operations/operations.store.js';
 import { Workspace, WorkspaceFolders, WorkspacesStore } from '../workspaces/index.js';
 import { DuplicateWorkspace, StartedOperationView } from './duplicate.dto.js';

@@ -9,9 +9,9 @@ import {
   relaySource,
 } from '#libs/egress-proxy/index.js';
 import { isPublicAddress } from '#libs/guarded-fetch/index.js';
-import { Config } from '../../platform/config/config.js';
-import { Log } from '../../platform/log/log.js';
-import { Signals } from '../../platform/topics/signals.js';
+import { Config } from '../../platform/config/index.js';
+import { Log } from '../../platform/log/index.js';
+import { Signals } from '../../platform/topics/index.js';
 import { EgressStore, egressTopic } from './egress.store.js';
 
 const SHOWN = 20;

@@ -1,5 +1,5 @@
 import { presets } from '#libs/egress-proxy/index.js';
-import { Field } from '../../platform/dto/field.js';
+import { Field } from '../../platform/dto/index.js';
 
 export const EGRESS_MODES = ['none', 'allow'] as const;
 export const EGRESS_PRESETS = Object.keys(presets) as (keyof typeof presets)[];

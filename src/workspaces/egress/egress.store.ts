@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { presets } from '#libs/egress-proxy/index.js';
-import { Config } from '../../platform/config/config.js';
-import { Database, type UnitOfWork } from '../../platform/database/database.js';
+import { Config } from '../../platform/config/index.js';
+import { Database, type UnitOfWork } from '../../platform/database/index.js';
 import type { EGRESS_MODES } from './egress.dto.js';
 
 export interface EgressRule {

@@ -1,11 +1,10 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
-import type { Actor } from '../../platform/access/actor.js';
-import { FEATURES, type Feature } from '../../platform/access/policy.js';
-import { Action } from '../../platform/actions/action.js';
-import { Audit } from '../../platform/audit/audit.js';
-import { Database, newId, type UnitOfWork } from '../../platform/database/database.js';
-import { JobQueue } from '../../platform/jobs/job-queue.js';
+import { type Actor, FEATURES, type Feature } from '../../platform/access/index.js';
+import { Action } from '../../platform/actions/index.js';
+import { Audit } from '../../platform/audit/index.js';
+import { Database, newId, type UnitOfWork } from '../../platform/database/index.js';
+import { JobQueue } from '../../platform/jobs/index.js';
 import { DuplicateService } from '../duplicate/duplicate.service.js';
 import { endFeature, type Workspace, WorkspacesStore } from '../workspaces/index.js';
 import { WorkspaceId } from '../workspaces/workspaces.dto.js';

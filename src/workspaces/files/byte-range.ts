@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { RangeNotSatisfiable } from '../../platform/errors/problem.js';
+import { RangeNotSatisfiable } from '../../platform/errors/index.js';
 
 /** An inclusive range of bytes. */
 export interface ByteRange {

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { Invalid } from '../../platform/errors/problem.js';
+import { Invalid } from '../../platform/errors/index.js';
 
 /** Stands before the path in a cursor, so that not every text is one. */
 const MARK = '/';

@@ -10,7 +10,7 @@ import {
   TooLarge,
   translateErrors,
   Unavailable,
-} from '../../platform/errors/problem.js';
+} from '../../platform/errors/index.js';
 
 const ANSWERS: Record<WorkspaceFsError['code'], new (detail: string) => Problem> = {
   not_found: NotFound,

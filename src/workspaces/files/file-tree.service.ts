@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type Entry, normalizePath, type WorkspaceFs } from '#libs/workspace-fs/index.js';
-import type { Actor } from '../../platform/access/actor.js';
-import { Action } from '../../platform/actions/action.js';
+import type { Actor } from '../../platform/access/index.js';
+import { Action } from '../../platform/actions/index.js';
 import { countMissing, entriesAt, find, parentOf } from '../changes/entries.js';
 import { changesTo, deletionsOf, manifestOf, movesOf } from '../changes/intent.js';
 import { WorkspaceQuota } from '../changes/workspace-quota.js';

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Written } from '#libs/workspace-fs/index.js';
-import type { Actor } from '../../platform/access/actor.js';
-import { Action } from '../../platform/actions/action.js';
-import { Invalid } from '../../platform/errors/problem.js';
+import type { Actor } from '../../platform/access/index.js';
+import { Action } from '../../platform/actions/index.js';
+import { Invalid } from '../../platform/errors/index.js';
 import { countMissing } from '../changes/entries.js';
 import type { Done } from '../changes/recorded-writes.js';
 import { WorkspaceQuota } from '../changes/workspace-quota.js';

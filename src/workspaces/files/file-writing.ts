@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Entry, WorkspaceFs } from '#libs/workspace-fs/index.js';
-import type { Actor } from '../../platform/access/actor.js';
+import type { Actor } from '../../platform/access/index.js';
 import type { Change } from '../changes/change-log.js';
 import { type Beginning, type Done, RecordedWrites } from '../changes/recorded-writes.js';
 import { writerFor } from '../changes/writer.js';

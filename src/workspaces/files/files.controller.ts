@@ -1,11 +1,10 @@
 import { Controller, Delete, Get, Post, Put, Req, Res } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Caller } from '../../platform/access/access.js';
-import type { Actor } from '../../platform/access/actor.js';
-import { RAW_BODY } from '../../platform/bodies/body-parsers.js';
-import { Input, InputBesideBody } from '../../platform/dto/input.js';
-import { Serves } from '../../platform/openapi/serves.js';
+import { type Actor, Caller } from '../../platform/access/index.js';
+import { RAW_BODY } from '../../platform/bodies/index.js';
+import { Input, InputBesideBody } from '../../platform/dto/index.js';
+import { Serves } from '../../platform/openapi/index.js';
 import { FileTreeService } from './file-tree.service.js';
 import { FileWritesService } from './file-writes.service.js';
 import {

@@ -5,9 +5,9 @@ import {
   type WorkspaceFs,
   WorkspaceFsError,
 } from '#libs/workspace-fs/index.js';
-import type { Actor } from '../../platform/access/actor.js';
-import { Action } from '../../platform/actions/action.js';
-import { DEFAULT_LIMIT, Page } from '../../platform/dto/page.js';
+import type { Actor } from '../../platform/access/index.js';
+import { Action } from '../../platform/actions/index.js';
+import { DEFAULT_LIMIT, Page } from '../../platform/dto/index.js';
 import { FolderZips } from '../archives/folder-zips.js';
 import type { ZippedFolder } from '../archives/zip-folder.js';
 import { WorkspaceFolders, WorkspacesStore } from '../workspaces/index.js';

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { BadRequest } from '../../platform/errors/problem.js';
+import { BadRequest } from '../../platform/errors/index.js';
 
 /** Conditions of a write (RFC 9110 section 13): the ETag it replaces, or that there is nothing yet. */
 export interface Preconditions {

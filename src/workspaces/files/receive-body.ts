@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
-import { bytesOf } from '../../platform/bodies/unread-body.js';
+import { bytesOf } from '../../platform/bodies/index.js';
 
 /** The raw bytes of a request, and what is known of them. */
 export interface ReceivedBody {

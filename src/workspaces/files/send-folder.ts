@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { clientGone } from '../../platform/http/client-gone.js';
+import { clientGone } from '../../platform/http/index.js';
 import type { ZippedFolder } from '../archives/zip-folder.js';
 import { contentDisposition } from './content-disposition.js';
 

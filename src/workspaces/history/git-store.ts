@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { SandboxFailure, type SandboxRequest, type SandboxResult } from '#libs/sandbox/index.js';
-import { Config } from '../../platform/config/config.js';
-import { newId } from '../../platform/database/database.js';
-import { Gone, Unavailable } from '../../platform/errors/problem.js';
+import { Config } from '../../platform/config/index.js';
+import { newId } from '../../platform/database/index.js';
+import { Gone, Unavailable } from '../../platform/errors/index.js';
 import { SandboxesService } from '../sandboxes/sandboxes.service.js';
 import { WorkspaceFolders } from '../workspaces/index.js';
 import { readBlobs } from './blobs.js';

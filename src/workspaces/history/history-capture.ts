@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Entry, WorkspaceFs } from '#libs/workspace-fs/index.js';
-import { Config } from '../../platform/config/config.js';
-import { Database, type UnitOfWork } from '../../platform/database/database.js';
-import { QUERY_MS, withQueryDeadline } from '../../platform/database/deadline.js';
-import { Log } from '../../platform/log/log.js';
+import { Config } from '../../platform/config/index.js';
+import { Database, QUERY_MS, type UnitOfWork, withQueryDeadline } from '../../platform/database/index.js';
+import { Log } from '../../platform/log/index.js';
 import type { LoggedChange } from '../changes/change-log.js';
 import { RecordedWrites } from '../changes/recorded-writes.js';
 import { WorkspaceFolders } from '../workspaces/index.js';

@@ -1,9 +1,8 @@
 import { BeforeApplicationShutdown, Injectable, OnModuleInit } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { Database, newId } from '../../platform/database/database.js';
-import { isOutage } from '../../platform/database/outage.js';
-import { defineJob, JobQueue } from '../../platform/jobs/job-queue.js';
-import { Log } from '../../platform/log/log.js';
+import { Database, isOutage, newId } from '../../platform/database/index.js';
+import { defineJob, JobQueue } from '../../platform/jobs/index.js';
+import { Log } from '../../platform/log/index.js';
 import { ChangeLog, type Keeper } from '../changes/change-log.js';
 import { MELTING_MS } from '../changes/change-numbering.js';
 import type { Writer } from '../changes/writer.js';

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Config } from '../../platform/config/config.js';
-import { Database, type UnitOfWork } from '../../platform/database/database.js';
-import { Log } from '../../platform/log/log.js';
+import { Config } from '../../platform/config/index.js';
+import { Database, type UnitOfWork } from '../../platform/database/index.js';
+import { Log } from '../../platform/log/index.js';
 import { GitStore, type RepositoryOf } from './git-store.js';
 import { VersionsStore } from './versions.store.js';
 

@@ -1,9 +1,8 @@
 import { Controller, Get, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Caller } from '../../platform/access/access.js';
-import type { Actor } from '../../platform/access/actor.js';
-import { Input } from '../../platform/dto/input.js';
-import { Serves } from '../../platform/openapi/serves.js';
+import { type Actor, Caller } from '../../platform/access/index.js';
+import { Input } from '../../platform/dto/index.js';
+import { Serves } from '../../platform/openapi/index.js';
 import { contentDisposition } from '../files/content-disposition.js';
 import { preconditionsOf } from '../files/preconditions.js';
 import { DiffVersions, ListHistory, RestoreFile, VersionId } from './history.dto.js';

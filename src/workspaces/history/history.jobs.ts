@@ -1,8 +1,8 @@
 import { Processor } from '@nestjs/bullmq';
 import { BeforeApplicationShutdown, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
-import { Config } from '../../platform/config/config.js';
-import { JobProcessor } from '../../platform/jobs/job-processor.js';
-import { Maintenance } from '../../platform/maintenance/maintenance.js';
+import { Config } from '../../platform/config/index.js';
+import { JobProcessor } from '../../platform/jobs/index.js';
+import { Maintenance } from '../../platform/maintenance/index.js';
 import { GitStore } from './git-store.js';
 import { HistoryCapture } from './history-capture.js';
 import { HISTORY_QUEUE, HistoryKeeper } from './history-keeper.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Entry, WorkspaceFs, WriteOptions } from '#libs/workspace-fs/index.js';
-import type { Actor } from '../../platform/access/actor.js';
+import type { Actor } from '../../platform/access/index.js';
 import { countMissing } from '../changes/entries.js';
 import { manifestOf } from '../changes/intent.js';
 import { RecordedWrites } from '../changes/recorded-writes.js';

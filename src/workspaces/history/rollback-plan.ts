@@ -1,5 +1,5 @@
 import type { WorkspaceFs } from '#libs/workspace-fs/index.js';
-import { Conflict } from '../../platform/errors/problem.js';
+import { Conflict } from '../../platform/errors/index.js';
 import { find } from '../changes/entries.js';
 import type { RunFile } from './run-files.js';
 

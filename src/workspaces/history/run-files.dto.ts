@@ -1,4 +1,4 @@
-import { Field } from '../../platform/dto/field.js';
+import { Field } from '../../platform/dto/index.js';
 
 const PATH = { max: 4096, example: 'notes/plan.md' };
 

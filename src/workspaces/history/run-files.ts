@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Database } from '../../platform/database/database.js';
+import { Database } from '../../platform/database/index.js';
 import type { VersionRow } from './draft.js';
 import { GitStore } from './git-store.js';
 import { HistoryCapture } from './history-capture.js';

@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
-import type { Actor } from '../../platform/access/actor.js';
-import { AdvisoryLocks } from '../../platform/database/advisory-locks.js';
-import { Database } from '../../platform/database/database.js';
-import { Conflict } from '../../platform/errors/problem.js';
+import type { Actor } from '../../platform/access/index.js';
+import { AdvisoryLocks, Database } from '../../platform/database/index.js';
+import { Conflict } from '../../platform/errors/index.js';
 import { find } from '../changes/entries.js';
 import { type VisibleWorkspace, WorkspaceFolders } from '../workspaces/index.js';
 import { GitStore } from './git-store.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { Database } from '../../platform/database/database.js';
-import { NotFound } from '../../platform/errors/problem.js';
+import { Database } from '../../platform/database/index.js';
+import { NotFound } from '../../platform/errors/index.js';
 import { isOfWorkspace } from '../changes/of-workspace.js';
 import type { VersionRow } from './draft.js';
 import { isAtOrBelow, versionsBeforeMoves } from './version-lineage.js';

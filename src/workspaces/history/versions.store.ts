@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { Database, newId, type UnitOfWork } from '../../platform/database/database.js';
+import { Database, newId, type UnitOfWork } from '../../platform/database/index.js';
 import type { LoggedChange } from '../changes/change-log.js';
 import { MELTING_MS } from '../changes/change-numbering.js';
 import { isOfWorkspace } from '../changes/of-workspace.js';

@@ -1,6 +1,5 @@
-import { ORGANIZATION_ROLES, WORKSPACE_ROLES, type WorkspaceRole } from '../../platform/access/policy.js';
-import { Field } from '../../platform/dto/field.js';
-import { PageInput, PageOf } from '../../platform/dto/page.js';
+import { ORGANIZATION_ROLES, WORKSPACE_ROLES, type WorkspaceRole } from '../../platform/access/index.js';
+import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
 
 export class ListWorkspaceMembers extends PageInput {
   @Field.id('The workspace')

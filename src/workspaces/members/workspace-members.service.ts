@@ -1,12 +1,12 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { memberRemoved } from '../../identity/members/index.js';
-import type { Actor } from '../../platform/access/actor.js';
-import { Action } from '../../platform/actions/action.js';
-import { Audit } from '../../platform/audit/audit.js';
-import { Database, type UnitOfWork } from '../../platform/database/database.js';
-import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/page.js';
-import { Conflict } from '../../platform/errors/problem.js';
-import { Events } from '../../platform/events/events.js';
+import type { Actor } from '../../platform/access/index.js';
+import { Action } from '../../platform/actions/index.js';
+import { Audit } from '../../platform/audit/index.js';
+import { Database, type UnitOfWork } from '../../platform/database/index.js';
+import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import { Conflict } from '../../platform/errors/index.js';
+import { Events } from '../../platform/events/index.js';
 import { type Workspace, WorkspacesStore } from '../workspaces/index.js';
 import {
   ListWorkspaceMembers,

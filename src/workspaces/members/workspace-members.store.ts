@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import type { OrganizationRole, WorkspaceRole } from '../../platform/access/policy.js';
-import { Database, type UnitOfWork } from '../../platform/database/database.js';
-import { iso } from '../../platform/database/rows.js';
-import { NotFound } from '../../platform/errors/problem.js';
+import type { OrganizationRole, WorkspaceRole } from '../../platform/access/index.js';
+import { Database, iso, type UnitOfWork } from '../../platform/database/index.js';
+import { NotFound } from '../../platform/errors/index.js';
 import type { WorkspaceMemberView } from './workspace-members.dto.js';
 
 interface MemberRow {

@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process';
 import { BeforeApplicationShutdown, Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import { enterStorage } from '../../identity/billing/index.js';
-import { Database } from '../../platform/database/database.js';
-import { Log } from '../../platform/log/log.js';
-import { Maintenance } from '../../platform/maintenance/maintenance.js';
+import { Database } from '../../platform/database/index.js';
+import { Log } from '../../platform/log/index.js';
+import { Maintenance } from '../../platform/maintenance/index.js';
 import { WorkspaceFolders } from '../workspaces/index.js';
 import { StoredElsewhere } from './stored-elsewhere.js';
 

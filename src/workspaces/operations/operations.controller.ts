@@ -1,11 +1,9 @@
 import { Controller, Get, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Caller } from '../../platform/access/access.js';
-import type { Actor } from '../../platform/access/actor.js';
-import { Input } from '../../platform/dto/input.js';
-import { Serves } from '../../platform/openapi/serves.js';
-import { EventStreams } from '../../platform/streams/event-streams.js';
-import { resumeAfter } from '../../platform/streams/sse.js';
+import { type Actor, Caller } from '../../platform/access/index.js';
+import { Input } from '../../platform/dto/index.js';
+import { Serves } from '../../platform/openapi/index.js';
+import { EventStreams, resumeAfter } from '../../platform/streams/index.js';
 import { OperationId, WatchOperation } from './operations.dto.js';
 import { OperationsService } from './operations.service.js';
 

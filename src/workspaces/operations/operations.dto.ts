@@ -1,4 +1,4 @@
-import { Field } from '../../platform/dto/field.js';
+import { Field } from '../../platform/dto/index.js';
 import { isOver, OPERATION_STATUSES, type OperationRow } from './operations.store.js';
 
 export class OperationId {

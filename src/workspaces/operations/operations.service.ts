@@ -1,16 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Credentials } from '../../platform/access/access.js';
-import type { Actor } from '../../platform/access/actor.js';
-import { requireScope, type WorkspacePermission } from '../../platform/access/policy.js';
-import { Action } from '../../platform/actions/action.js';
-import { Subject } from '../../platform/actions/subject.js';
-import { Database } from '../../platform/database/database.js';
-import { Forbidden, NotFound, unseenAs } from '../../platform/errors/problem.js';
-import type { ServerEvent } from '../../platform/streams/sse.js';
-import { stillMay, whileAllowed } from '../../platform/streams/while-allowed.js';
-import { Signals } from '../../platform/topics/signals.js';
-import { WakeUp } from '../../platform/topics/wake-up.js';
+import {
+  type Actor,
+  Credentials,
+  requireScope,
+  type WorkspacePermission,
+} from '../../platform/access/index.js';
+import { Action, Subject } from '../../platform/actions/index.js';
+import { Database } from '../../platform/database/index.js';
+import { Forbidden, NotFound, unseenAs } from '../../platform/errors/index.js';
+import { type ServerEvent, stillMay, whileAllowed } from '../../platform/streams/index.js';
+import { Signals, WakeUp } from '../../platform/topics/index.js';
 import { type VisibleWorkspace, WorkspacesStore } from '../workspaces/index.js';
 import { OperationId, OperationView, operationView, WatchOperation } from './operations.dto.js';
 import { isOver, type OperationRow, OperationsStore, operationTopic } from './operations.store.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { Database, type UnitOfWork } from '../../platform/database/database.js';
+import { Database, type UnitOfWork } from '../../platform/database/index.js';
 
 export const OPERATION_STATUSES = ['queued', 'running', 'completed', 'error', 'cancelled'] as const;
 

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { createSandbox, type SandboxDriver } from '#libs/sandbox/index.js';
-import type { Config } from '../../platform/config/config.js';
+import type { Config } from '../../platform/config/index.js';
 
 /** How code is isolated here, and where commands find the service's Node.js; in an image it is where others are. */
 interface Isolation {

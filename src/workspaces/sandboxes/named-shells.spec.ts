@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { SandboxSession, SessionEnd, SessionResult } from '#libs/sandbox/index.js';
-import type { Actor } from '../../platform/access/actor.js';
-import type { Config } from '../../platform/config/config.js';
-import type { Log } from '../../platform/log/log.js';
+import type { Actor } from '../../platform/access/index.js';
+import type { Config } from '../../platform/config/index.js';
+import type { Log } from '../../platform/log/index.js';
 import { NamedShells } from './named-shells.js';
 import type { SandboxesService } from './sandboxes.service.js';
 import { Shell, type ShellUse } from './shell.js';

@@ -1,9 +1,9 @@
 import { Injectable, OnModuleDestroy } from '@nestjs/common';
 import type { SandboxSession } from '#libs/sandbox/index.js';
-import type { Actor } from '../../platform/access/actor.js';
-import { Config } from '../../platform/config/config.js';
-import { Conflict } from '../../platform/errors/problem.js';
-import { Log } from '../../platform/log/log.js';
+import type { Actor } from '../../platform/access/index.js';
+import { Config } from '../../platform/config/index.js';
+import { Conflict } from '../../platform/errors/index.js';
+import { Log } from '../../platform/log/index.js';
 import { SandboxesService } from './sandboxes.service.js';
 import type { Shell } from './shell.js';
 

@@ -1,10 +1,9 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
-import type { Actor } from '../../platform/access/actor.js';
-import { Action } from '../../platform/actions/action.js';
-import { iso } from '../../platform/database/rows.js';
-import { DeletedView } from '../../platform/dto/deleted.view.js';
-import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/page.js';
-import { NotFound } from '../../platform/errors/problem.js';
+import type { Actor } from '../../platform/access/index.js';
+import { Action } from '../../platform/actions/index.js';
+import { iso } from '../../platform/database/index.js';
+import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import { NotFound } from '../../platform/errors/index.js';
 import { FeatureEnds, WorkspacesStore } from '../workspaces/index.js';
 import { RunningSandboxes, type RunningSandboxRow } from './running-sandboxes.js';
 import { ListSandboxes, SandboxPage, SandboxRef, type SandboxView } from './sandboxes.dto.js';

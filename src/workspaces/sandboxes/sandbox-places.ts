@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Config } from '../../platform/config/config.js';
-import { Database } from '../../platform/database/database.js';
+import { Config } from '../../platform/config/index.js';
+import { Database } from '../../platform/database/index.js';
 import { WorkSlots } from './work-slots.js';
 
 /** How many sandboxes this process runs at once, so that one workspace or organization cannot take all of the machine. */

@@ -1,5 +1,4 @@
-import { Field } from '../../platform/dto/field.js';
-import { PageInput, PageOf } from '../../platform/dto/page.js';
+import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
 import { SANDBOX_CALLERS, SANDBOX_KINDS } from './running-sandboxes.js';
 
 export class ListSandboxes extends PageInput {

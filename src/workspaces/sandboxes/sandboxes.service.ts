@@ -14,10 +14,10 @@ import {
   SessionOver,
   type SessionRequest,
 } from '#libs/sandbox/index.js';
-import type { ActionCaller } from '../../platform/actions/action-caller.js';
-import { Config } from '../../platform/config/config.js';
-import { Conflict, Invalid, translateErrors, Unavailable } from '../../platform/errors/problem.js';
-import { Log } from '../../platform/log/log.js';
+import type { ActionCaller } from '../../platform/actions/index.js';
+import { Config } from '../../platform/config/index.js';
+import { Conflict, Invalid, translateErrors, Unavailable } from '../../platform/errors/index.js';
+import { Log } from '../../platform/log/index.js';
 import { EgressSockets, type OpenEgress } from '../egress/egress-sockets.js';
 import { type VisibleWorkspace, WorkspaceFolders } from '../workspaces/index.js';
 import { ActionSockets, type OpenActionSocket } from './actions/action-sockets.js';

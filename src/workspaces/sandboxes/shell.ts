@@ -1,5 +1,5 @@
 import { type SandboxSession, type SessionCommand, SessionOver } from '#libs/sandbox/index.js';
-import type { ActionCaller } from '../../platform/actions/action-caller.js';
+import type { ActionCaller } from '../../platform/actions/index.js';
 import type { LastingSandbox } from '../changes/sandbox-watch.js';
 import type { VisibleWorkspace } from '../workspaces/index.js';
 import type { SandboxCaller } from './running-sandboxes.js';

@@ -1,4 +1,4 @@
-import { TooManyRequests } from '../../platform/errors/problem.js';
+import { TooManyRequests } from '../../platform/errors/index.js';
 
 /** There was no place for it in time; nothing of it was done. */
 export class NoPlace extends TooManyRequests {}

@@ -1,10 +1,9 @@
 import { Controller, Get, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { Caller } from '../../platform/access/access.js';
-import type { Actor } from '../../platform/access/actor.js';
-import { Input } from '../../platform/dto/input.js';
-import { clientGone } from '../../platform/http/client-gone.js';
-import { Serves } from '../../platform/openapi/serves.js';
+import { type Actor, Caller } from '../../platform/access/index.js';
+import { Input } from '../../platform/dto/index.js';
+import { clientGone } from '../../platform/http/index.js';
+import { Serves } from '../../platform/openapi/index.js';
 import { SearchWorkspace } from './search.dto.js';
 import { SearchService } from './search.service.js';
 

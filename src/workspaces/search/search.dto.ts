@@ -1,5 +1,4 @@
-import { Field } from '../../platform/dto/field.js';
-import { PageInput, PageOf } from '../../platform/dto/page.js';
+import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
 
 const PLACES = ['content', 'names'] as const;
 

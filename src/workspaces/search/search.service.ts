@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { normalizePath, PatternError, type WorkspaceFs } from '#libs/workspace-fs/index.js';
-import type { Actor } from '../../platform/access/actor.js';
-import { Action } from '../../platform/actions/action.js';
-import { DEFAULT_LIMIT, decodeCursor, encodeCursor, type Page } from '../../platform/dto/page.js';
-import { Invalid, translateErrors } from '../../platform/errors/problem.js';
-import { FairTurns } from '../../platform/jobs/fair-turns.js';
+import type { Actor } from '../../platform/access/index.js';
+import { Action } from '../../platform/actions/index.js';
+import { DEFAULT_LIMIT, decodeCursor, encodeCursor, type Page } from '../../platform/dto/index.js';
+import { Invalid, translateErrors } from '../../platform/errors/index.js';
+import { FairTurns } from '../../platform/jobs/index.js';
 import { WorkSlots } from '../sandboxes/work-slots.js';
 import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../workspaces/index.js';
 import '../files/file-problems.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { WorkspaceFs, WriteOptions, Written } from '#libs/workspace-fs/index.js';
-import { TooLarge } from '../../platform/errors/problem.js';
+import { TooLarge } from '../../platform/errors/index.js';
 import { countMissing } from '../changes/entries.js';
 import { RecordedWrites } from '../changes/recorded-writes.js';
 import { NoRoom, WorkspaceQuota } from '../changes/workspace-quota.js';

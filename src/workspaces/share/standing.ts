@@ -6,7 +6,7 @@ import {
   type WorkspacePermission,
   type WorkspaceRole,
   workspaceRole,
-} from '../../platform/access/policy.js';
+} from '../../platform/access/index.js';
 
 /** Of a workspace and of somebody who gave others a way into it: what decides whether the way still stands. */
 export interface GiverStanding {

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { Injectable } from '@nestjs/common';
 import type { OutputChunk } from '#libs/sandbox/index.js';
-import { Field } from '../../platform/dto/field.js';
+import { Field } from '../../platform/dto/index.js';
 import { QuotaGuard } from '../changes/quota-guard.js';
 import { SandboxWatch } from '../changes/sandbox-watch.js';
 import { WorkspaceQuota } from '../changes/workspace-quota.js';

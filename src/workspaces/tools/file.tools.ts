@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Field } from '../../platform/dto/field.js';
+import { Field } from '../../platform/dto/index.js';
 import { FileWritesService } from '../files/file-writes.service.js';
 import { FilesService } from '../files/files.service.js';
 import { SearchService } from '../search/search.service.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
-import type { Actor } from '../../platform/access/actor.js';
-import { problemOf } from '../../platform/errors/problem.js';
+import type { Actor } from '../../platform/access/index.js';
+import { problemOf } from '../../platform/errors/index.js';
 import { countMissing } from '../changes/entries.js';
 import { WorkspaceQuota } from '../changes/workspace-quota.js';
 import { WorkspaceFolders, WorkspacesStore } from '../workspaces/index.js';

@@ -1,5 +1,5 @@
-import { problemOf } from '../../platform/errors/problem.js';
-import type { EventStream } from '../../platform/streams/sse.js';
+import { problemOf } from '../../platform/errors/index.js';
+import type { EventStream } from '../../platform/streams/index.js';
 import type { ToolContext } from './tool.js';
 import type { ToolRunView } from './tools.dto.js';
 

@@ -1,8 +1,6 @@
-import type { Actor } from '../../platform/access/actor.js';
-import type { WorkspacePermission } from '../../platform/access/policy.js';
-import type { Effect } from '../../platform/actions/action.js';
-import type { ActionCaller } from '../../platform/actions/action-caller.js';
-import type { Shape } from '../../platform/dto/field.js';
+import type { Actor, WorkspacePermission } from '../../platform/access/index.js';
+import type { ActionCaller, Effect } from '../../platform/actions/index.js';
+import type { Shape } from '../../platform/dto/index.js';
 import type { Shell } from '../sandboxes/shell.js';
 
 /** Where and for whom a tool runs. */

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { assertValid, hydrate } from '../../platform/dto/input.js';
-import { problemOf } from '../../platform/errors/problem.js';
+import { assertValid, hydrate } from '../../platform/dto/index.js';
+import { problemOf } from '../../platform/errors/index.js';
 import { writingAs } from '../changes/writer.js';
 import { BashTool } from './bash.tool.js';
 import { EditFileTool, ListFilesTool, ReadFileTool, SearchFilesTool, WriteFileTool } from './file.tools.js';

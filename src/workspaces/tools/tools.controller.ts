@@ -1,11 +1,10 @@
 import { Controller, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Caller } from '../../platform/access/access.js';
-import type { Actor } from '../../platform/access/actor.js';
-import { Input } from '../../platform/dto/input.js';
-import { clientGone } from '../../platform/http/client-gone.js';
-import { Serves } from '../../platform/openapi/serves.js';
-import { EventStreams } from '../../platform/streams/event-streams.js';
+import { type Actor, Caller } from '../../platform/access/index.js';
+import { Input } from '../../platform/dto/index.js';
+import { clientGone } from '../../platform/http/index.js';
+import { Serves } from '../../platform/openapi/index.js';
+import { EventStreams } from '../../platform/streams/index.js';
 import { streamTool } from './stream-tool.js';
 import { RunTool } from './tools.dto.js';
 import { ToolsService } from './tools.service.js';

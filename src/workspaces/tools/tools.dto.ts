@@ -1,5 +1,5 @@
-import { EFFECTS } from '../../platform/actions/action.js';
-import { Field } from '../../platform/dto/field.js';
+import { EFFECTS } from '../../platform/actions/index.js';
+import { Field } from '../../platform/dto/index.js';
 import { WorkspaceId } from '../workspaces/workspaces.dto.js';
 
 const NAME = { min: 1, max: 64, example: 'bash' };

@@ -1,9 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../platform/access/actor.js';
-import { requireInWorkspace } from '../../platform/access/policy.js';
-import { Action } from '../../platform/actions/action.js';
-import { inputSchemaOf } from '../../platform/actions/json-schema.js';
-import { Forbidden, Invalid, NotFound, problemOf } from '../../platform/errors/problem.js';
+import { type Actor, requireInWorkspace } from '../../platform/access/index.js';
+import { Action, inputSchemaOf } from '../../platform/actions/index.js';
+import { Forbidden, Invalid, NotFound, problemOf } from '../../platform/errors/index.js';
 import { NamedShells } from '../sandboxes/named-shells.js';
 import type { Shell } from '../sandboxes/shell.js';
 import { NoPlace } from '../sandboxes/work-slots.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import type { Feature } from '../../platform/access/policy.js';
-import { Database } from '../../platform/database/database.js';
+import type { Feature } from '../../platform/access/index.js';
+import { Database } from '../../platform/database/index.js';
 
 type End = (workspaceId: string) => Promise<void>;
 

@@ -2,10 +2,10 @@ import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
-import { randomSecret } from '../../platform/access/secrets.js';
-import { Config } from '../../platform/config/config.js';
-import { Database } from '../../platform/database/database.js';
-import { Log } from '../../platform/log/log.js';
+import { randomSecret } from '../../platform/access/index.js';
+import { Config } from '../../platform/config/index.js';
+import { Database } from '../../platform/database/index.js';
+import { Log } from '../../platform/log/index.js';
 
 /** Where installations began that know no range of their own, well above people and system services. */
 export const LEAST_UID = 200_000;

@@ -5,12 +5,11 @@ import path from 'node:path';
 import { Injectable, OnApplicationBootstrap, OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import { TEMPORARY_MAKER, WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
-import { Config } from '../../platform/config/config.js';
-import { Database } from '../../platform/database/database.js';
-import { Log } from '../../platform/log/log.js';
-import { isAlive } from '../../platform/maintenance/is-alive.js';
-import { Maintenance } from '../../platform/maintenance/maintenance.js';
-import { LiveProcesses } from '../../platform/topics/live-processes.js';
+import { Config } from '../../platform/config/index.js';
+import { Database } from '../../platform/database/index.js';
+import { Log } from '../../platform/log/index.js';
+import { isAlive, Maintenance } from '../../platform/maintenance/index.js';
+import { LiveProcesses } from '../../platform/topics/index.js';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 

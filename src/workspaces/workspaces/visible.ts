@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Actor } from '../../platform/access/actor.js';
+import type { Actor } from '../../platform/access/index.js';
 
 /**
  * SQL for `workspaceRole(…) !== null`: whether a caller sees a workspace, by the way that they came. Takes for granted the

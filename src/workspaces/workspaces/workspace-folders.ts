@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
-import { Config } from '../../platform/config/config.js';
+import { Config } from '../../platform/config/index.js';
 import { SandboxUids } from './sandbox-uids.js';
 import { UnfinishedWrites } from './unfinished-writes.js';
 

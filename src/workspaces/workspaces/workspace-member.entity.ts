@@ -1,6 +1,6 @@
 import { PrimaryKeyProp } from '@mikro-orm/core';
 import { Entity, PrimaryKey, Property } from '@mikro-orm/decorators/legacy';
-import type { WorkspaceRole } from '../../platform/access/policy.js';
+import type { WorkspaceRole } from '../../platform/access/index.js';
 
 /** A person or service account added to a workspace by name. */
 @Entity({ tableName: 'workspace_member' })

@@ -1,7 +1,7 @@
 import type { Opt } from '@mikro-orm/core';
 import { Entity, PrimaryKey, Property } from '@mikro-orm/decorators/legacy';
-import type { Feature, Visibility } from '../../platform/access/policy.js';
-import { newId } from '../../platform/database/database.js';
+import type { Feature, Visibility } from '../../platform/access/index.js';
+import { newId } from '../../platform/database/index.js';
 
 /** A folder that people and agents share, and who may see it. */
 @Entity({ tableName: 'workspace' })

@@ -3,9 +3,8 @@ import {
   type Visibility,
   WORKSPACE_ROLES,
   type WorkspaceRole,
-} from '../../platform/access/policy.js';
-import { Field } from '../../platform/dto/field.js';
-import { PageInput, PageOf } from '../../platform/dto/page.js';
+} from '../../platform/access/index.js';
+import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
 
 const name = { min: 1, max: 120, pattern: /\S/, patternHint: 'must not be blank', example: 'Research' };
 const VISIBILITY =

@@ -1,9 +1,7 @@
 import { Processor } from '@nestjs/bullmq';
 
-import type { Feature } from '../../platform/access/policy.js';
-import type { Attempt } from '../../platform/jobs/accepted-jobs.js';
-import { JobProcessor } from '../../platform/jobs/job-processor.js';
-import { defineJob } from '../../platform/jobs/job-queue.js';
+import type { Feature } from '../../platform/access/index.js';
+import { type Attempt, defineJob, JobProcessor } from '../../platform/jobs/index.js';
 import { FeatureEnds } from './feature-ends.js';
 import { WorkspaceFolders } from './workspace-folders.js';
 

@@ -1,15 +1,13 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { OrganizationsStore, organizationDeleting } from '../../identity/organizations/index.js';
-import type { Actor } from '../../platform/access/actor.js';
-import { requireScope } from '../../platform/access/policy.js';
-import { Action } from '../../platform/actions/action.js';
-import { Audit } from '../../platform/audit/audit.js';
-import { Database, newId, UnitOfWork } from '../../platform/database/database.js';
-import { DeletedView } from '../../platform/dto/deleted.view.js';
-import { DEFAULT_LIMIT, decodeCursor, Page, pageOf } from '../../platform/dto/page.js';
-import { Forbidden } from '../../platform/errors/problem.js';
-import { Events } from '../../platform/events/events.js';
-import { JobQueue } from '../../platform/jobs/job-queue.js';
+import { type Actor, requireScope } from '../../platform/access/index.js';
+import { Action } from '../../platform/actions/index.js';
+import { Audit } from '../../platform/audit/index.js';
+import { Database, newId, UnitOfWork } from '../../platform/database/index.js';
+import { DEFAULT_LIMIT, DeletedView, decodeCursor, Page, pageOf } from '../../platform/dto/index.js';
+import { Forbidden } from '../../platform/errors/index.js';
+import { Events } from '../../platform/events/index.js';
+import { JobQueue } from '../../platform/jobs/index.js';
 import { Workspace } from './workspace.entity.js';
 import { WorkspaceFolders } from './workspace-folders.js';
 import {

@@ -2,20 +2,19 @@ import { LockMode } from '@mikro-orm/core';
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Membership } from '../../identity/organizations/index.js';
-import type { Actor } from '../../platform/access/actor.js';
 import {
+  type Actor,
   type OrganizationRole,
   requireInWorkspace,
+  SharedLookups,
   type WorkspacePermission,
   type WorkspaceRole,
   workspaceRole,
-} from '../../platform/access/policy.js';
-import { SharedLookups } from '../../platform/access/shared-lookups.js';
-import { Subject } from '../../platform/actions/subject.js';
-import { Database, type UnitOfWork } from '../../platform/database/database.js';
-import { iso, type Row } from '../../platform/database/rows.js';
-import { NotFound } from '../../platform/errors/problem.js';
-import { addLogContext } from '../../platform/log/log.js';
+} from '../../platform/access/index.js';
+import { Subject } from '../../platform/actions/index.js';
+import { Database, iso, type Row, type UnitOfWork } from '../../platform/database/index.js';
+import { NotFound } from '../../platform/errors/index.js';
+import { addLogContext } from '../../platform/log/index.js';
 import { isVisibleTo } from './visible.js';
 import { Workspace } from './workspace.entity.js';
 import type { WorkspaceMember } from './workspace-member.entity.js';

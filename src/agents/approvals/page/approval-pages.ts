@@ -1,7 +1,13 @@
-import { type FormPlace, formHtml, signedInAs, signInFields } from '../../../platform/pages/forms.js';
-import { escapeHtml } from '../../../platform/pages/html.js';
-import { type HtmlPage, problemHtml } from '../../../platform/pages/page.js';
-import { plainJson, plainLine, shortName } from '../../../platform/text/plain-text.js';
+import {
+  escapeHtml,
+  type FormPlace,
+  formHtml,
+  type HtmlPage,
+  problemHtml,
+  signedInAs,
+  signInFields,
+} from '../../../platform/pages/index.js';
+import { plainJson, plainLine, shortName } from '../../../platform/text/index.js';
 import type { CallWords } from '../approval-wording.js';
 
 const MAX_FACT = 200;

@@ -1,4 +1,4 @@
-import type { Row } from '../../../platform/database/rows.js';
+import type { Row } from '../../../platform/database/index.js';
 import type { Approval } from '../approval.entity.js';
 
 /** How a question stands: `used` is allowed and done, `withdrawn` is of no use any more to those who asked. */

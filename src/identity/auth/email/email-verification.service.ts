@@ -1,10 +1,9 @@
 import { LockMode } from '@mikro-orm/core';
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../../platform/access/actor.js';
-import { hashSecret } from '../../../platform/access/secrets.js';
-import { Audit } from '../../../platform/audit/audit.js';
-import { Database, UnitOfWork } from '../../../platform/database/database.js';
-import { Conflict, Unavailable } from '../../../platform/errors/problem.js';
+import { type Actor, hashSecret } from '../../../platform/access/index.js';
+import { Audit } from '../../../platform/audit/index.js';
+import { Database, UnitOfWork } from '../../../platform/database/index.js';
+import { Conflict, Unavailable } from '../../../platform/errors/index.js';
 import { User } from '../../accounts/index.js';
 import { AccountMail } from '../mail/account-mail.js';
 import { EmailTokens } from '../mail/email-tokens.js';

@@ -1,8 +1,7 @@
 import { Controller, Ip, Post } from '@nestjs/common';
-import { Caller, Public } from '../../../platform/access/access.js';
-import type { Actor } from '../../../platform/access/actor.js';
-import { Input } from '../../../platform/dto/input.js';
-import { Documents } from '../../../platform/openapi/serves.js';
+import { type Actor, Caller, Public } from '../../../platform/access/index.js';
+import { Input } from '../../../platform/dto/index.js';
+import { Documents } from '../../../platform/openapi/index.js';
 import { ChangedView } from '../mail/mailed-link.dto.js';
 import { ChangeEmail, ConfirmEmailChange, MailSentView, VerifiedView, VerifyEmail } from './email.dto.js';
 import { EmailChangeService } from './email-change.service.js';

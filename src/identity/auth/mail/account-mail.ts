@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { Config } from '../../../platform/config/config.js';
-import type { UnitOfWork } from '../../../platform/database/database.js';
-import { Letter, writeLetter } from '../../../platform/mail/letter.js';
-import { Mailer } from '../../../platform/mail/mailer.js';
+import { Config } from '../../../platform/config/index.js';
+import type { UnitOfWork } from '../../../platform/database/index.js';
+import { Letter, Mailer, writeLetter } from '../../../platform/mail/index.js';
 import type { User } from '../../accounts/index.js';
 
 /** Where the links in mails lead; served by the auth pages. */

@@ -1,9 +1,9 @@
 import { LockMode } from '@mikro-orm/core';
 import { Injectable, OnModuleInit } from '@nestjs/common';
-import { hashSecret, randomSecret } from '../../../platform/access/secrets.js';
-import { Database, UnitOfWork } from '../../../platform/database/database.js';
-import { Gone } from '../../../platform/errors/problem.js';
-import { Maintenance } from '../../../platform/maintenance/maintenance.js';
+import { hashSecret, randomSecret } from '../../../platform/access/index.js';
+import { Database, UnitOfWork } from '../../../platform/database/index.js';
+import { Gone } from '../../../platform/errors/index.js';
+import { Maintenance } from '../../../platform/maintenance/index.js';
 import { User } from '../../accounts/index.js';
 import { EmailToken, type EmailTokenPurpose } from './email-token.entity.js';
 

@@ -1,4 +1,4 @@
-import { Field } from '../../../platform/dto/field.js';
+import { Field } from '../../../platform/dto/index.js';
 
 export const LINK_TOKEN = { min: 1, max: 200, example: 'b4Xy…' };
 

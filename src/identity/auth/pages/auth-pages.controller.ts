@@ -1,10 +1,10 @@
 import { Controller, Get, Post, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Public } from '../../../platform/access/access.js';
-import { problemOf } from '../../../platform/errors/problem.js';
-import { readForm } from '../../../platform/pages/form-body.js';
-import { isMailAddress } from '../../../platform/text/mail-address.js';
+import { Public } from '../../../platform/access/index.js';
+import { problemOf } from '../../../platform/errors/index.js';
+import { readForm } from '../../../platform/pages/index.js';
+import { isMailAddress } from '../../../platform/text/index.js';
 import { PASSWORD } from '../../accounts/index.js';
 import { EmailChangeService } from '../email/email-change.service.js';
 import { EmailVerificationService } from '../email/email-verification.service.js';

@@ -1,7 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { newPasswordField } from '../../../platform/pages/forms.js';
-import { escapeHtml } from '../../../platform/pages/html.js';
-import { problemHtml, sendPage } from '../../../platform/pages/page.js';
+import { escapeHtml, newPasswordField, problemHtml, sendPage } from '../../../platform/pages/index.js';
 
 /** A page of one heading, some text and at most one form. */
 export interface AuthPage {

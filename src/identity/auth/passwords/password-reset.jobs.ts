@@ -1,4 +1,4 @@
-import { defineJob } from '../../../platform/jobs/job-queue.js';
+import { defineJob } from '../../../platform/jobs/index.js';
 
 export const ACCOUNT_QUEUE = 'accounts';
 

@@ -1,7 +1,7 @@
 import { OnWorkerEvent, Processor } from '@nestjs/bullmq';
 
 import type { Job } from 'bullmq';
-import { JobProcessor } from '../../../platform/jobs/job-processor.js';
+import { JobProcessor } from '../../../platform/jobs/index.js';
 import { ACCOUNT_QUEUE } from './password-reset.jobs.js';
 import { PasswordResetService } from './password-reset.service.js';
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { Database, newId } from '../../../platform/database/database.js';
-import { Unavailable } from '../../../platform/errors/problem.js';
-import { JobQueue } from '../../../platform/jobs/job-queue.js';
+import { Database, newId } from '../../../platform/database/index.js';
+import { Unavailable } from '../../../platform/errors/index.js';
+import { JobQueue } from '../../../platform/jobs/index.js';
 import { User } from '../../accounts/index.js';
 import { AccountMail } from '../mail/account-mail.js';
 import { EmailTokens } from '../mail/email-tokens.js';

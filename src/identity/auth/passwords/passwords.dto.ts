@@ -1,4 +1,4 @@
-import { Field } from '../../../platform/dto/field.js';
+import { Field } from '../../../platform/dto/index.js';
 import { EMAIL, PASSWORD } from '../../accounts/index.js';
 import { LINK_TOKEN } from '../mail/mailed-link.dto.js';
 

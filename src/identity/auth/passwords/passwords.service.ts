@@ -1,9 +1,9 @@
 import { LockMode } from '@mikro-orm/core';
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../../platform/access/actor.js';
-import { Audit } from '../../../platform/audit/audit.js';
-import { Database, UnitOfWork } from '../../../platform/database/database.js';
-import { Forbidden, NotFound } from '../../../platform/errors/problem.js';
+import type { Actor } from '../../../platform/access/index.js';
+import { Audit } from '../../../platform/audit/index.js';
+import { Database, UnitOfWork } from '../../../platform/database/index.js';
+import { Forbidden, NotFound } from '../../../platform/errors/index.js';
 import { hashPassword, passwordMatches, User } from '../../accounts/index.js';
 import { SessionsService } from '../../sessions/index.js';
 import { AccountMail } from '../mail/account-mail.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { ExecTokens } from '../../../platform/actions/exec-tokens.js';
-import type { UnitOfWork } from '../../../platform/database/database.js';
+import { ExecTokens } from '../../../platform/actions/index.js';
+import type { UnitOfWork } from '../../../platform/database/index.js';
 
 /** What a person gave out that goes on without their password: API keys, and applications that they let in. */
 @Injectable()

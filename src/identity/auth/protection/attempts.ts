@@ -1,7 +1,7 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Database } from '../../../platform/database/database.js';
-import { Maintenance } from '../../../platform/maintenance/maintenance.js';
+import { Database } from '../../../platform/database/index.js';
+import { Maintenance } from '../../../platform/maintenance/index.js';
 
 interface AttemptRow {
   key: string;

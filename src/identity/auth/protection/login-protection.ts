@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { hashSecret } from '../../../platform/access/secrets.js';
-import { TooManyRequests } from '../../../platform/errors/problem.js';
-import { networkOf } from '../../../platform/limits/rate-limit-address.js';
+import { hashSecret } from '../../../platform/access/index.js';
+import { TooManyRequests } from '../../../platform/errors/index.js';
+import { networkOf } from '../../../platform/limits/index.js';
 import { AttemptCount, Attempts } from './attempts.js';
 import { Turns } from './turns.js';
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { TooManyRequests } from '../../../platform/errors/problem.js';
-import { networkOf } from '../../../platform/limits/rate-limit-address.js';
+import { TooManyRequests } from '../../../platform/errors/index.js';
+import { networkOf } from '../../../platform/limits/index.js';
 import { Attempts } from './attempts.js';
 
 const HOUR_SECONDS = 3600;

@@ -1,5 +1,5 @@
 import { type AdapterPayload, errors } from 'oidc-provider';
-import { hashSecret } from '../../../platform/access/secrets.js';
+import { hashSecret } from '../../../platform/access/index.js';
 import type { ClientsStore } from '../clients/clients.store.js';
 import { isServiceAccountClient, type ServiceAccountClients } from '../clients/service-account-clients.js';
 import { PartialAdapter } from './partial-adapter.js';

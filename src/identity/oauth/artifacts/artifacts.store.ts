@@ -1,9 +1,9 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { AdapterPayload } from 'oidc-provider';
-import { hashSecret } from '../../../platform/access/secrets.js';
-import { Database } from '../../../platform/database/database.js';
-import { Maintenance } from '../../../platform/maintenance/maintenance.js';
+import { hashSecret } from '../../../platform/access/index.js';
+import { Database } from '../../../platform/database/index.js';
+import { Maintenance } from '../../../platform/maintenance/index.js';
 import { OAuthSeal } from '../keys/seal.js';
 
 const HOUR_MS = 3_600_000;

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { hashSecret } from '../../../platform/access/secrets.js';
-import { Database } from '../../../platform/database/database.js';
+import { hashSecret } from '../../../platform/access/index.js';
+import { Database } from '../../../platform/database/index.js';
 
 /** Seconds that a device leaves between two polls, as long as it keeps to that (RFC 8628 section 3.2). */
 export const POLL_SECONDS = 5;

@@ -1,8 +1,8 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { AdapterPayload } from 'oidc-provider';
-import { Database } from '../../../platform/database/database.js';
-import { Maintenance } from '../../../platform/maintenance/maintenance.js';
+import { Database } from '../../../platform/database/index.js';
+import { Maintenance } from '../../../platform/maintenance/index.js';
 
 const DAY_MS = 86_400_000;
 

@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { AdapterPayload } from 'oidc-provider';
 import { validate as isUuid } from 'uuid';
-import { Credentials } from '../../../platform/access/access.js';
-import { randomSecret } from '../../../platform/access/secrets.js';
-import { Database } from '../../../platform/database/database.js';
+import { Credentials, randomSecret } from '../../../platform/access/index.js';
+import { Database } from '../../../platform/database/index.js';
 import type { ServiceAccount } from '../../service-accounts/index.js';
 
 /** Clients that register get ids of another form, and documents are addresses: only a service account's id is a UUID. */

@@ -1,8 +1,8 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { AdapterPayload } from 'oidc-provider';
-import { Database, type UnitOfWork } from '../../../platform/database/database.js';
-import { Maintenance } from '../../../platform/maintenance/maintenance.js';
+import { Database, type UnitOfWork } from '../../../platform/database/index.js';
+import { Maintenance } from '../../../platform/maintenance/index.js';
 import type { GrantRow } from './grant-row.js';
 
 type GrantTable = { oauth_grant: GrantRow };

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { ActionCatalog } from '../../../platform/actions/action-catalog.js';
+import { ActionCatalog } from '../../../platform/actions/index.js';
 import { type ConsentChoice, consentPage, type ShownLevel } from '../pages/consent-page.js';
 import { accessWords } from '../scopes/access-words.js';
 import { exposedWith } from '../scopes/exposures.js';

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { Provider } from 'oidc-provider';
-import type { Actor } from '../../../platform/access/actor.js';
-import { Audit } from '../../../platform/audit/audit.js';
-import { Database, newId } from '../../../platform/database/database.js';
-import { NotFound } from '../../../platform/errors/problem.js';
+import type { Actor } from '../../../platform/access/index.js';
+import { Audit } from '../../../platform/audit/index.js';
+import { Database, newId } from '../../../platform/database/index.js';
+import { NotFound } from '../../../platform/errors/index.js';
 import { OrganizationsStore } from '../../organizations/index.js';
 import { SignIns } from '../../page-sessions/index.js';
 import { ClientsStore } from '../clients/clients.store.js';

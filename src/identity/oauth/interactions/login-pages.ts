@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { problemOf } from '../../../platform/errors/problem.js';
+import { problemOf } from '../../../platform/errors/index.js';
 import { SignIns } from '../../page-sessions/index.js';
 import { loginPage } from '../pages/login-page.js';
 import type { Step } from './interaction.controller.js';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../../platform/access/actor.js';
+import type { Actor } from '../../../platform/access/index.js';
 
 export interface ChoosableWorkspace {
   readonly id: string;

@@ -1,10 +1,10 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
 import { sql } from 'kysely';
-import { Database, type UnitOfWork } from '../../../platform/database/database.js';
-import { Log } from '../../../platform/log/log.js';
-import { Maintenance } from '../../../platform/maintenance/maintenance.js';
-import { Signals } from '../../../platform/topics/signals.js';
+import { Database, type UnitOfWork } from '../../../platform/database/index.js';
+import { Log } from '../../../platform/log/index.js';
+import { Maintenance } from '../../../platform/maintenance/index.js';
+import { Signals } from '../../../platform/topics/index.js';
 import { KeyRing, SETTLE_MS, type SigningKey } from './key-ring.js';
 import { OAuthSeal } from './seal.js';
 

@@ -1,7 +1,5 @@
-import { formHtml } from '../../../platform/pages/forms.js';
-import { escapeHtml } from '../../../platform/pages/html.js';
-import { type HtmlPage, problemHtml } from '../../../platform/pages/page.js';
-import { plainLine } from '../../../platform/text/plain-text.js';
+import { escapeHtml, formHtml, type HtmlPage, problemHtml } from '../../../platform/pages/index.js';
+import { plainLine } from '../../../platform/text/index.js';
 import type { AccessGroup, AccessWords } from '../scopes/access-words.js';
 import type { ClientIntroduction } from './client-introduction.js';
 

@@ -1,6 +1,5 @@
 import type { Client, KoaContextWithOIDC } from 'oidc-provider';
-import { escapeHtml } from '../../../platform/pages/html.js';
-import { type HtmlPage, problemHtml } from '../../../platform/pages/page.js';
+import { escapeHtml, type HtmlPage, problemHtml } from '../../../platform/pages/index.js';
 import { introduce } from './client-introduction.js';
 import { OAUTH_ROUTES } from './routes.js';
 

@@ -1,6 +1,5 @@
 import type { ErrorOut } from 'oidc-provider';
-import { escapeHtml } from '../../../platform/pages/html.js';
-import type { HtmlPage } from '../../../platform/pages/page.js';
+import { escapeHtml, type HtmlPage } from '../../../platform/pages/index.js';
 
 /** What a person can do about it, where the standard's own words would not tell. */
 const ADVICE: Record<string, string> = {

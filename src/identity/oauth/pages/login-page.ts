@@ -1,6 +1,10 @@
-import { formHtml, signInFields } from '../../../platform/pages/forms.js';
-import { escapeHtml } from '../../../platform/pages/html.js';
-import { type HtmlPage, problemHtml } from '../../../platform/pages/page.js';
+import {
+  escapeHtml,
+  formHtml,
+  type HtmlPage,
+  problemHtml,
+  signInFields,
+} from '../../../platform/pages/index.js';
 import type { ClientIntroduction } from './client-introduction.js';
 
 export interface LoginPage {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { TooManyRequests } from '../../../platform/errors/problem.js';
-import { requestOrigin } from '../../../platform/http/request-origin.js';
+import { TooManyRequests } from '../../../platform/errors/index.js';
+import { requestOrigin } from '../../../platform/http/index.js';
 import { Quotas } from '../../auth/index.js';
 
 const MOST_AN_HOUR = 200;

@@ -1,6 +1,6 @@
 import type { Client, Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import { errors } from 'oidc-provider';
-import { randomSecret } from '../../../platform/access/secrets.js';
+import { randomSecret } from '../../../platform/access/index.js';
 import { SIGNING_ALGORITHM } from '../keys/signing-keys.js';
 import { deviceCodePage, deviceConfirmPage, deviceDonePage } from '../pages/device-pages.js';
 import { sendOnKoa } from '../pages/koa-page.js';

@@ -1,7 +1,7 @@
 import { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Provider } from 'oidc-provider';
-import { wholeBody } from '../../../platform/bodies/whole-body.js';
+import { wholeBody } from '../../../platform/bodies/index.js';
 
 const MOST_BYTES = 56 * 1024;
 

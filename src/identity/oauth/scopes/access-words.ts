@@ -1,4 +1,4 @@
-import { SCOPES } from '../../../platform/access/policy.js';
+import { SCOPES } from '../../../platform/access/index.js';
 import { SCOPE_WORDS } from './scope-words.js';
 import { expandScopes, isAdministration, isRead } from './scopes.js';
 

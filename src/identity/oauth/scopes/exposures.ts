@@ -1,6 +1,5 @@
-import { scopeOf } from '../../../platform/access/policy.js';
-import { permissionToRun } from '../../../platform/actions/action.js';
-import type { ActionCatalog } from '../../../platform/actions/action-catalog.js';
+import { scopeOf } from '../../../platform/access/index.js';
+import { type ActionCatalog, permissionToRun } from '../../../platform/actions/index.js';
 import { expandScopes } from './scopes.js';
 
 /** What an application with these scopes could open to others, or which rights it could grant, in words. */

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Config } from '../../../platform/config/config.js';
+import { Config } from '../../../platform/config/index.js';
 
 /** What access tokens can be for (RFC 8707): a token for one is worth nothing at the other. */
 @Injectable()

@@ -1,4 +1,4 @@
-import { SCOPES } from '../../../platform/access/policy.js';
+import { SCOPES } from '../../../platform/access/index.js';
 
 /** Short names that clients ask for; each stands for many scopes. */
 const BUNDLES = ['read', 'write'] as const;

@@ -1,10 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import type { Actor } from '../../../platform/access/actor.js';
-import { hashSecret } from '../../../platform/access/secrets.js';
-import { SharedLookups } from '../../../platform/access/shared-lookups.js';
-import { Database } from '../../../platform/database/database.js';
-import { isoOrNull } from '../../../platform/database/rows.js';
+import { type Actor, hashSecret, SharedLookups } from '../../../platform/access/index.js';
+import { Database, isoOrNull } from '../../../platform/database/index.js';
 import { expandScopes } from '../scopes/scopes.js';
 import type { AccessTokenClaims } from './access-token.js';
 import { REVOKED } from './token-handles.js';

@@ -6,13 +6,16 @@ import {
   ApprovalWording,
   type CallToApprove,
 } from '../../../agents/index.js';
-import { consequenceOf, type Effect } from '../../../platform/actions/action.js';
-import type { CheckedCall } from '../../../platform/actions/action-runner.js';
-import type { CatalogAction } from '../../../platform/actions/catalog-action.js';
-import { Config } from '../../../platform/config/config.js';
-import type { Row } from '../../../platform/database/rows.js';
-import { Forbidden } from '../../../platform/errors/problem.js';
-import { plainJson } from '../../../platform/text/plain-text.js';
+import {
+  type CatalogAction,
+  type CheckedCall,
+  consequenceOf,
+  type Effect,
+} from '../../../platform/actions/index.js';
+import { Config } from '../../../platform/config/index.js';
+import type { Row } from '../../../platform/database/index.js';
+import { Forbidden } from '../../../platform/errors/index.js';
+import { plainJson } from '../../../platform/text/index.js';
 import type { Dialogue, McpCall } from '../mcp-call.js';
 import { refused, type ToolAnswer } from '../mcp-tool.js';
 import { ClientNames } from './client-names.js';

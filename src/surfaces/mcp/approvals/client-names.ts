@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import type { Actor } from '../../../platform/access/actor.js';
-import { Database } from '../../../platform/database/database.js';
+import type { Actor } from '../../../platform/access/index.js';
+import { Database } from '../../../platform/database/index.js';
 
 const MOST = 80;
 

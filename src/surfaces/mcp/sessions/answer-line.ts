@@ -1,6 +1,6 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/server';
 import type { FastifyReply } from 'fastify';
-import type { EventStream } from '../../../platform/streams/sse.js';
+import type { EventStream } from '../../../platform/streams/index.js';
 
 /** The answer to one POST: a JSON body, or a stream as soon as something is to be said before it (streamable HTTP). */
 export class AnswerLine {

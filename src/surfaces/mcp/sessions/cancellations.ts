@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { Database } from '../../../platform/database/database.js';
-import { Signals } from '../../../platform/topics/signals.js';
+import { Database } from '../../../platform/database/index.js';
+import { Signals } from '../../../platform/topics/index.js';
 
 /** Requests that clients take back while another process works on them. */
 @Injectable()

@@ -3,9 +3,8 @@ import type { JSONRPCResponse } from '@modelcontextprotocol/server';
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { validate as isUuid } from 'uuid';
-import { Database } from '../../../platform/database/database.js';
-import { Signals } from '../../../platform/topics/signals.js';
-import { WakeUp } from '../../../platform/topics/wake-up.js';
+import { Database } from '../../../platform/database/index.js';
+import { Signals, WakeUp } from '../../../platform/topics/index.js';
 
 /** What a client answered: a response of JSON-RPC without its id. */
 export type Answer = Pick<JSONRPCResponse, 'jsonrpc'> & ({ result: unknown } | { error: unknown });

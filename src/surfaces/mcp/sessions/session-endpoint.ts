@@ -11,9 +11,9 @@ import {
 } from '@modelcontextprotocol/server';
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { BadRequest, Problem } from '../../../platform/errors/problem.js';
-import { Log } from '../../../platform/log/log.js';
-import { EventStreams } from '../../../platform/streams/event-streams.js';
+import { BadRequest, Problem } from '../../../platform/errors/index.js';
+import { Log } from '../../../platform/log/index.js';
+import { EventStreams } from '../../../platform/streams/index.js';
 import { authOf } from '../exchange.js';
 import type { McpCall } from '../mcp-call.js';
 import { McpServers } from '../mcp-servers.js';

@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Actor } from '../../../platform/access/actor.js';
-import { EventStreams } from '../../../platform/streams/event-streams.js';
-import type { EventStream } from '../../../platform/streams/sse.js';
-import { Signals } from '../../../platform/topics/signals.js';
-import { WakeUp } from '../../../platform/topics/wake-up.js';
+import type { Actor } from '../../../platform/access/index.js';
+import { type EventStream, EventStreams } from '../../../platform/streams/index.js';
+import { Signals, WakeUp } from '../../../platform/topics/index.js';
 import type { McpCall } from '../mcp-call.js';
 import { MCP_EXTENSION, type McpExtension } from '../mcp-extension.js';
 import { LISTS } from '../watch/changed.js';

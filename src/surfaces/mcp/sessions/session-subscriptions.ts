@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../../platform/access/actor.js';
-import { Conflict, Invalid } from '../../../platform/errors/problem.js';
+import type { Actor } from '../../../platform/access/index.js';
+import { Conflict, Invalid } from '../../../platform/errors/index.js';
 import { ResourceWatch } from '../watch/resource-watch.js';
 import { McpSessionsStore } from './sessions.store.js';
 

@@ -3,10 +3,10 @@ import type { ClientCapabilities } from '@modelcontextprotocol/server';
 import { Injectable, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import { validate as isUuid } from 'uuid';
-import { Database } from '../../../platform/database/database.js';
-import { NotFound } from '../../../platform/errors/problem.js';
-import { Maintenance } from '../../../platform/maintenance/maintenance.js';
-import { Signals } from '../../../platform/topics/signals.js';
+import { Database } from '../../../platform/database/index.js';
+import { NotFound } from '../../../platform/errors/index.js';
+import { Maintenance } from '../../../platform/maintenance/index.js';
+import { Signals } from '../../../platform/topics/index.js';
 
 /** What a client said of itself when its session began. */
 export interface SessionClient {

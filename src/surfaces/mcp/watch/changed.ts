@@ -1,4 +1,4 @@
-import type { ServerEvent } from '../../../platform/streams/sse.js';
+import type { ServerEvent } from '../../../platform/streams/index.js';
 import type { ChangeView } from '../../../workspaces/index.js';
 
 /** The lists that change while somebody looks; the tools are always the same. */

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { Credentials } from '../../../platform/access/access.js';
-import type { Actor } from '../../../platform/access/actor.js';
-import { atExpiry } from '../../../platform/streams/while-allowed.js';
-import { Signals } from '../../../platform/topics/signals.js';
+import { type Actor, Credentials } from '../../../platform/access/index.js';
+import { atExpiry } from '../../../platform/streams/index.js';
+import { Signals } from '../../../platform/topics/index.js';
 
 /** Tells when a credential is no good any more, since a stream outlives the request that opened it. */
 @Injectable()

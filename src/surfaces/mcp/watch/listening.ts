@@ -7,8 +7,8 @@ import {
 } from '@modelcontextprotocol/server';
 import { BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Log } from '../../../platform/log/log.js';
-import { EventStreams } from '../../../platform/streams/event-streams.js';
+import { Log } from '../../../platform/log/index.js';
+import { EventStreams } from '../../../platform/streams/index.js';
 import { takeOver } from '../exchange.js';
 import type { McpCall } from '../mcp-call.js';
 import { MCP_EXTENSION, type McpExtension } from '../mcp-extension.js';

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../../platform/access/actor.js';
-import { Signals } from '../../../platform/topics/signals.js';
-import { WakeUp } from '../../../platform/topics/wake-up.js';
+import type { Actor } from '../../../platform/access/index.js';
+import { Signals, WakeUp } from '../../../platform/topics/index.js';
 import {
   ChangesService,
   changesTopic,

@@ -4,16 +4,18 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import type { Actor } from '../../../platform/access/actor.js';
-import type { ActionDeclaration } from '../../../platform/actions/action.js';
-import { ActionCaller } from '../../../platform/actions/action-caller.js';
-import type { ActionCatalog } from '../../../platform/actions/action-catalog.js';
-import type { ActionListing } from '../../../platform/actions/action-listing.js';
-import type { ActionRunner } from '../../../platform/actions/action-runner.js';
-import { ActionAllowlist } from '../../../platform/actions/allowlist.js';
-import { CatalogAction } from '../../../platform/actions/catalog-action.js';
-import { Conflict, NotFound } from '../../../platform/errors/problem.js';
-import type { Log } from '../../../platform/log/log.js';
+import type { Actor } from '../../../platform/access/index.js';
+import {
+  ActionAllowlist,
+  ActionCaller,
+  type ActionCatalog,
+  type ActionDeclaration,
+  type ActionListing,
+  type ActionRunner,
+  CatalogAction,
+} from '../../../platform/actions/index.js';
+import { Conflict, NotFound } from '../../../platform/errors/index.js';
+import type { Log } from '../../../platform/log/index.js';
 import { ActionSocket } from './action-socket.js';
 
 class Nothing {}

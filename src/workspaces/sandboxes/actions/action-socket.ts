@@ -1,21 +1,22 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { EFFECTS } from '../../../platform/actions/action.js';
-import type { ActionCaller } from '../../../platform/actions/action-caller.js';
-import type { ActionCatalog } from '../../../platform/actions/action-catalog.js';
-import type { ActionListing } from '../../../platform/actions/action-listing.js';
-import type { ActionCall, ActionRunner } from '../../../platform/actions/action-runner.js';
-import { Field } from '../../../platform/dto/field.js';
-import { assertValid, hydrate } from '../../../platform/dto/input.js';
-import { decodeCursor, pageOf } from '../../../platform/dto/page.js';
+import {
+  type ActionCall,
+  type ActionCaller,
+  type ActionCatalog,
+  type ActionListing,
+  type ActionRunner,
+  EFFECTS,
+} from '../../../platform/actions/index.js';
+import { assertValid, decodeCursor, Field, hydrate, pageOf } from '../../../platform/dto/index.js';
 import {
   BadRequest,
   NotFound,
   problemOf,
   TooLarge,
   TooManyRequests,
-} from '../../../platform/errors/problem.js';
-import type { Log } from '../../../platform/log/log.js';
+} from '../../../platform/errors/index.js';
+import type { Log } from '../../../platform/log/index.js';
 
 const MOST_CONNECTIONS = 32;
 /** Calls that one command may have under way: it shares the service with everybody else. */

@@ -2,12 +2,14 @@ import { chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises
 import { findPackageJSON } from 'node:module';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
-import type { ActionCaller } from '../../../platform/actions/action-caller.js';
-import { ActionCatalog } from '../../../platform/actions/action-catalog.js';
-import { ActionListing } from '../../../platform/actions/action-listing.js';
-import { ActionRunner } from '../../../platform/actions/action-runner.js';
-import { Config } from '../../../platform/config/config.js';
-import { Log } from '../../../platform/log/log.js';
+import {
+  type ActionCaller,
+  ActionCatalog,
+  ActionListing,
+  ActionRunner,
+} from '../../../platform/actions/index.js';
+import { Config } from '../../../platform/config/index.js';
+import { Log } from '../../../platform/log/index.js';
 import { ActionSocket } from './action-socket.js';
 
 /** Where the compiled command is, below the folder of the service's package. */

@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { OrganizationsStore } from '../../../identity/organizations/index.js';
-import type { Actor } from '../../../platform/access/actor.js';
-import { organizationRoleAllows } from '../../../platform/access/policy.js';
-import { Action } from '../../../platform/actions/action.js';
-import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../../platform/dto/page.js';
+import { type Actor, organizationRoleAllows } from '../../../platform/access/index.js';
+import { Action } from '../../../platform/actions/index.js';
+import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../../platform/dto/index.js';
 import { ExposedPage, ExposedView, ListExposed } from './exposure.dto.js';
 import { Exposures } from './exposures.js';
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../../platform/access/actor.js';
+import type { Actor } from '../../../platform/access/index.js';
 import type { ExposedView } from './exposure.dto.js';
 
 export interface ExposureQuery {

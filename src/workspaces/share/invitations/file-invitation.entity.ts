@@ -1,6 +1,6 @@
 import { Entity, PrimaryKey, Property } from '@mikro-orm/decorators/legacy';
-import { newId } from '../../../platform/database/database.js';
-import { Conflict, Gone } from '../../../platform/errors/problem.js';
+import { newId } from '../../../platform/database/index.js';
+import { Conflict, Gone } from '../../../platform/errors/index.js';
 
 export const INVITED_ROLES = ['viewer', 'editor'] as const;
 export type InvitedRole = (typeof INVITED_ROLES)[number];

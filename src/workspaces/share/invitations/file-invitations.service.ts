@@ -2,20 +2,19 @@ import { LockMode } from '@mikro-orm/core';
 import { Injectable } from '@nestjs/common';
 import { normalizePath } from '#libs/workspace-fs/index.js';
 import { InvitedAccounts, User } from '../../../identity/accounts/index.js';
-import type { Actor } from '../../../platform/access/actor.js';
 import {
+  type Actor,
+  hashSecret,
+  randomSecret,
   requireInWorkspace,
   requireScope,
   type WorkspacePermission,
-} from '../../../platform/access/policy.js';
-import { hashSecret, randomSecret } from '../../../platform/access/secrets.js';
-import { Action } from '../../../platform/actions/action.js';
-import { Subject } from '../../../platform/actions/subject.js';
-import { Audit } from '../../../platform/audit/audit.js';
-import { Database, type UnitOfWork } from '../../../platform/database/database.js';
-import { DeletedView } from '../../../platform/dto/deleted.view.js';
-import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../../platform/dto/page.js';
-import { Conflict, Forbidden } from '../../../platform/errors/problem.js';
+} from '../../../platform/access/index.js';
+import { Action, Subject } from '../../../platform/actions/index.js';
+import { Audit } from '../../../platform/audit/index.js';
+import { Database, type UnitOfWork } from '../../../platform/database/index.js';
+import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../../platform/dto/index.js';
+import { Conflict, Forbidden } from '../../../platform/errors/index.js';
 import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../../workspaces/index.js';
 import { FileInvitation } from './file-invitation.entity.js';
 import {

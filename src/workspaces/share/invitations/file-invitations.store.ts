@@ -2,13 +2,16 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { User } from '../../../identity/accounts/index.js';
 import { type Membership } from '../../../identity/organizations/index.js';
-import type { Actor } from '../../../platform/access/actor.js';
-import type { OrganizationRole, WorkspaceRole } from '../../../platform/access/policy.js';
-import { requireReachable, workspaceRole } from '../../../platform/access/policy.js';
-import { hashSecret } from '../../../platform/access/secrets.js';
-import { Database, type UnitOfWork } from '../../../platform/database/database.js';
-import { iso, isoOrNull, type Row } from '../../../platform/database/rows.js';
-import { NotFound } from '../../../platform/errors/problem.js';
+import {
+  type Actor,
+  hashSecret,
+  type OrganizationRole,
+  requireReachable,
+  type WorkspaceRole,
+  workspaceRole,
+} from '../../../platform/access/index.js';
+import { Database, iso, isoOrNull, type Row, type UnitOfWork } from '../../../platform/database/index.js';
+import { NotFound } from '../../../platform/errors/index.js';
 import { isReachableBy, isVisibleTo, type Workspace, type WorkspaceMember } from '../../workspaces/index.js';
 import { type GiverStanding, mayStill } from '../standing.js';
 import type { FileInvitation, InvitedRole } from './file-invitation.entity.js';

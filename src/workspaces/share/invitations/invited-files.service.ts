@@ -1,11 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { type Entry, normalizePath, type OpenFile, type WorkspaceFs } from '#libs/workspace-fs/index.js';
-import type { Actor } from '../../../platform/access/actor.js';
-import { requireScope } from '../../../platform/access/policy.js';
-import { Action } from '../../../platform/actions/action.js';
-import { Subject } from '../../../platform/actions/subject.js';
-import { DEFAULT_LIMIT, type Page } from '../../../platform/dto/page.js';
-import { Forbidden } from '../../../platform/errors/problem.js';
+import { type Actor, requireScope } from '../../../platform/access/index.js';
+import { Action, Subject } from '../../../platform/actions/index.js';
+import { DEFAULT_LIMIT, type Page } from '../../../platform/dto/index.js';
+import { Forbidden } from '../../../platform/errors/index.js';
 import { cursorAfter, pathOfCursor } from '../../files/cursor.js';
 import { EntryPage, EntryView, WrittenView } from '../../files/files.dto.js';
 import type { Preconditions } from '../../files/preconditions.js';

@@ -1,5 +1,5 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import type { Actor } from '../../../platform/access/actor.js';
+import type { Actor } from '../../../platform/access/index.js';
 import type { ExposedView } from '../exposure/exposure.dto.js';
 import { type ExposureQuery, type ExposureSource, Exposures } from '../exposure/exposures.js';
 import { LinkViews } from './link-views.js';

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../../platform/access/actor.js';
-import { roleAllows, scopeOf, type WorkspacePermission } from '../../../platform/access/policy.js';
-import { iso, isoOrNull } from '../../../platform/database/rows.js';
+import { type Actor, roleAllows, scopeOf, type WorkspacePermission } from '../../../platform/access/index.js';
+import { iso, isoOrNull } from '../../../platform/database/index.js';
 import { ShareOrigin } from '../visits/share-origin.js';
 import { LinkSeal } from './link-seal.js';
 import type { ShareLinkView } from './share-links.dto.js';

@@ -1,6 +1,6 @@
 import type { Opt } from '@mikro-orm/core';
 import { Entity, PrimaryKey, Property } from '@mikro-orm/decorators/legacy';
-import { newId } from '../../../platform/database/database.js';
+import { newId } from '../../../platform/database/index.js';
 
 /** What a link lets its holder do: look; look and save; or only hand files in, without seeing what is there. */
 export const ALLOWANCES = ['view', 'download', 'upload'] as const;

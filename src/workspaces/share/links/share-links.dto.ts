@@ -1,5 +1,4 @@
-import { Field } from '../../../platform/dto/field.js';
-import { PageInput, PageOf } from '../../../platform/dto/page.js';
+import { Field, PageInput, PageOf } from '../../../platform/dto/index.js';
 import { ALLOWANCES, type Allowance } from './share-link.entity.js';
 
 const PATH = { max: 4096, example: 'notes/plan.md' };

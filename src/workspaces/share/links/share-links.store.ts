@@ -1,16 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Membership } from '../../../identity/organizations/index.js';
-import type { Actor } from '../../../platform/access/actor.js';
 import {
+  type Actor,
   type OrganizationRole,
   type WorkspacePermission,
   type WorkspaceRole,
   workspaceRole,
-} from '../../../platform/access/policy.js';
-import { Database, type UnitOfWork } from '../../../platform/database/database.js';
-import type { Row } from '../../../platform/database/rows.js';
-import { NotFound } from '../../../platform/errors/problem.js';
+} from '../../../platform/access/index.js';
+import { Database, type Row, type UnitOfWork } from '../../../platform/database/index.js';
+import { NotFound } from '../../../platform/errors/index.js';
 import { isReachableBy, isVisibleTo, type Workspace, type WorkspaceMember } from '../../workspaces/index.js';
 import { type GiverStanding, mayStill } from '../standing.js';
 import type { Allowance, ShareLink } from './share-link.entity.js';

@@ -1,4 +1,4 @@
-import { type Html, html } from '../../../platform/pages/html.js';
+import { type Html, html } from '../../../platform/pages/index.js';
 import { plainName } from './plain-name.js';
 
 /** Where a page of a share stands: the share's own address, its name, and the way down from there. */

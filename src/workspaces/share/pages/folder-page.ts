@@ -1,5 +1,5 @@
 import type { Entry } from '#libs/workspace-fs/index.js';
-import { type Html, html } from '../../../platform/pages/html.js';
+import { type Html, html } from '../../../platform/pages/index.js';
 import { addressOf, crumbs, nameOf, type Place } from './crumbs.js';
 import { icon, SAVE_ICON } from './icons.js';
 import type { SharePage } from './layout.js';

@@ -1,4 +1,4 @@
-import { Html } from '../../../platform/pages/html.js';
+import { Html } from '../../../platform/pages/index.js';
 
 const DOC = '<path d="M6 3h8l5 5v12a1 1 0 0 1-1 1H6a1 1 0 0 1-1-1V4a1 1 0 0 1 1-1z"/><path d="M14 3v5h5"/>';
 const SHAPES = {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
-import { documentHtml, type Html, html } from '../../../platform/pages/html.js';
+import { documentHtml, type Html, html } from '../../../platform/pages/index.js';
 import { STYLE } from './style.js';
 
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');

@@ -1,5 +1,5 @@
 import MarkdownIt from 'markdown-it';
-import { Html } from '../../../platform/pages/html.js';
+import { Html } from '../../../platform/pages/index.js';
 
 /** Where relative links and pictures of a text lead: an address, or undefined for nowhere. */
 export type Resolve = (path: string) => string | undefined;

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { html } from '../../../platform/pages/html.js';
+import { html } from '../../../platform/pages/index.js';
 import { icon } from './icons.js';
 import { sendSharePage } from './layout.js';
 

@@ -1,5 +1,5 @@
 import { parse } from 'csv-parse/sync';
-import { type Html, html } from '../../../platform/pages/html.js';
+import { type Html, html } from '../../../platform/pages/index.js';
 
 const MOST_ROWS = 500;
 const MOST_COLUMNS = 50;

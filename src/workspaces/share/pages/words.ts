@@ -1,4 +1,4 @@
-import { type Html, html } from '../../../platform/pages/html.js';
+import { type Html, html } from '../../../platform/pages/index.js';
 
 const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'];
 const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Quotas } from '../../../identity/auth/index.js';
-import { Config } from '../../../platform/config/config.js';
+import { Config } from '../../../platform/config/index.js';
 import { OutsideWrites } from '../outside-writes.js';
 import { type Drop, dropPage } from '../pages/form-pages.js';
 import { sendSharePage } from '../pages/layout.js';

@@ -2,8 +2,8 @@ import type { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { Busboy, type BusboyHeaders } from '@fastify/busboy';
 import type { FastifyRequest } from 'fastify';
-import { bytesOf } from '../../../platform/bodies/unread-body.js';
-import { BadRequest, TooLarge, UnsupportedMediaType } from '../../../platform/errors/problem.js';
+import { bytesOf } from '../../../platform/bodies/index.js';
+import { BadRequest, TooLarge, UnsupportedMediaType } from '../../../platform/errors/index.js';
 
 type Store = (name: string, bytes: AsyncIterable<Uint8Array>) => Promise<void>;
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { task, Workers } from '../../../platform/workers/workers.js';
+import { task, Workers } from '../../../platform/workers/index.js';
 import { showingOf } from '../pages/media.js';
 import type { Beside } from '../pages/relative-links.js';
 import type { Rendered } from '../pages/render-task.js';

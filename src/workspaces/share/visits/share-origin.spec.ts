@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Config } from '../../../platform/config/config.js';
+import { Config } from '../../../platform/config/index.js';
 import { ShareOrigin } from './share-origin.js';
 
 const originFor = (environment: Record<string, string>) => new ShareOrigin(Config.from(environment));

@@ -1,9 +1,9 @@
 import { isIP } from 'node:net';
 import { Injectable } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { Config } from '../../../platform/config/config.js';
-import { Conflict } from '../../../platform/errors/problem.js';
-import { targetOf } from '../../../platform/http/request-target.js';
+import { Config } from '../../../platform/config/index.js';
+import { Conflict } from '../../../platform/errors/index.js';
+import { targetOf } from '../../../platform/http/index.js';
 import { sendNotice } from '../pages/notice-page.js';
 
 /** A PDF is shown by the browser's viewer, which a sandbox would keep out; it is no document of ours all the same. */

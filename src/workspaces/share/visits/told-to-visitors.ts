@@ -1,5 +1,5 @@
 import { WorkspaceFsError, type WorkspaceFsErrorCode } from '#libs/workspace-fs/index.js';
-import { type Problem, problemOf } from '../../../platform/errors/problem.js';
+import { type Problem, problemOf } from '../../../platform/errors/index.js';
 
 /** Whatever of these it is, the visitor finds nothing. */
 const ABSENT: readonly WorkspaceFsErrorCode[] = [

@@ -1,9 +1,9 @@
 import { Controller, Get, Post, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Public } from '../../../platform/access/access.js';
-import { Gone, NotFound } from '../../../platform/errors/problem.js';
-import { readForm } from '../../../platform/pages/form-body.js';
+import { Public } from '../../../platform/access/index.js';
+import { Gone, NotFound } from '../../../platform/errors/index.js';
+import { readForm } from '../../../platform/pages/index.js';
 import { passwordPage } from '../pages/form-pages.js';
 import { sendSharePage } from '../pages/layout.js';
 import { sendNotice, sendWords } from '../pages/notice-page.js';

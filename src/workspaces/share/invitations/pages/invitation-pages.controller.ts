@@ -3,7 +3,7 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { InvitationRoutes } from '../../../../identity/acceptance-pages/index.js';
 import { Fronts } from '../../../../identity/page-sessions/index.js';
-import { Public } from '../../../../platform/access/access.js';
+import { Public } from '../../../../platform/access/index.js';
 import { InvitationPages } from './invitation-pages.js';
 import { InvitedFilesPages } from './invited-files-pages.js';
 

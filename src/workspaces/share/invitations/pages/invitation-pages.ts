@@ -10,14 +10,17 @@ import {
 } from '../../../../identity/acceptance-pages/index.js';
 import { InvitedAccounts } from '../../../../identity/accounts/index.js';
 import { type Front, Fronts } from '../../../../identity/page-sessions/index.js';
-import type { Actor } from '../../../../platform/access/actor.js';
-import { Config } from '../../../../platform/config/config.js';
-import { problemOf } from '../../../../platform/errors/problem.js';
-import { connectHtml } from '../../../../platform/pages/connect.js';
-import { signedInAs } from '../../../../platform/pages/forms.js';
-import { escapeHtml } from '../../../../platform/pages/html.js';
-import { type HtmlPage, sendPage } from '../../../../platform/pages/page.js';
-import { shortName } from '../../../../platform/text/plain-text.js';
+import type { Actor } from '../../../../platform/access/index.js';
+import { Config } from '../../../../platform/config/index.js';
+import { problemOf } from '../../../../platform/errors/index.js';
+import {
+  connectHtml,
+  escapeHtml,
+  type HtmlPage,
+  sendPage,
+  signedInAs,
+} from '../../../../platform/pages/index.js';
+import { shortName } from '../../../../platform/text/index.js';
 import { plainName } from '../../pages/plain-name.js';
 import { FileInvitationsService } from '../file-invitations.service.js';
 import { FileInvitationsStore, type HeldInvitation } from '../file-invitations.store.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type Entry, normalizePath } from '#libs/workspace-fs/index.js';
 import type { Front } from '../../../../identity/page-sessions/index.js';
-import { sendOn } from '../../../../platform/pages/page.js';
+import { sendOn } from '../../../../platform/pages/index.js';
 import { sendFile } from '../../../files/send-file.js';
 import { folderPage, sortOf } from '../../pages/folder-page.js';
 import { sendSharePage } from '../../pages/layout.js';

@@ -1,0 +1,48 @@
+export {
+  type AccessClaims,
+  Caller,
+  Credentials,
+  EXEC_TOKEN_ONLY,
+  EXPOSES,
+  ExecTokenOnly,
+  OptionalCaller,
+  PUBLIC,
+  Public,
+  SESSION_ONLY,
+} from './access.js';
+export { type ActingRun, type Actor, type Credential, holdsAuthorityOf, isApplication } from './actor.js';
+export {
+  accessAllows,
+  FEATURES,
+  type Feature,
+  isOrganizationPermission,
+  isWorkspacePermission,
+  ORGANIZATION_POLICY,
+  ORGANIZATION_ROLES,
+  type OrganizationPermission,
+  type OrganizationRole,
+  organizationRoleAllows,
+  type Permission,
+  reaches,
+  requireInWorkspace,
+  requireNotAbove,
+  requireOrganizationRole,
+  requireReach,
+  requireReachable,
+  requireScope,
+  roleAllows,
+  SCOPES,
+  scopeOf,
+  VISIBILITIES,
+  type Visibility,
+  WORKSPACE_POLICY,
+  WORKSPACE_ROLES,
+  type WorkspaceAccess,
+  type WorkspacePermission,
+  type WorkspaceRole,
+  type WorkspaceStanding,
+  workspaceRole,
+} from './policy.js';
+export { hashSecret, randomSecret } from './secrets.js';
+export { SharedLookups } from './shared-lookups.js';
+export { isOAuthToken } from './token-kind.js';

@@ -1,0 +1,2 @@
+export { Audit } from './audit.js';
+export type { AuditEntry, AuditRow } from './audit-entry.js';

@@ -1,0 +1,5 @@
+export { Config } from './config.js';
+export { envExample } from './env-example.js';
+export { mistypedSettings } from './mistyped-settings.js';
+export { InvalidSetting, settings } from './settings.js';
+export { VERSION } from './version.js';

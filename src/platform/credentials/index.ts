@@ -1,0 +1,2 @@
+export { ApiKeyStrategy } from './api-key.strategy.js';
+export { AccessTokenGuard, ApiKeyGuard, CredentialGuard, OAuthTokenGuard } from './credential.guard.js';

@@ -1,0 +1,13 @@
+export { AdvisoryLocks } from './advisory-locks.js';
+export { CONNECTION_SETTINGS, DatabaseClient } from './client.js';
+export { DatabaseConnection } from './connection.js';
+export { Database, newId, RequestLost, UnitOfWork } from './database.js';
+export { DatabaseModule } from './database.module.js';
+export { CHORE_QUERY_MS, QUERY_MS, REQUEST_QUERY_MS, within, withQueryDeadline } from './deadline.js';
+export { answeringWith, inKeyedRequest, type KeyedRequest, keyedRequest } from './keyed-request.js';
+export { DatabaseUnusable, migrate } from './migrate.js';
+export { isDatabaseFull, isOrphan, isOutage } from './outage.js';
+export { type PoolCounts, PoolWatch } from './pool-watch.js';
+export { iso, isoOrNull, type Row, type Tables } from './rows.js';
+export { storable, storableText } from './storable.js';
+export { SecondConnection } from './transaction-scope.js';

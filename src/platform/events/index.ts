@@ -1,0 +1,1 @@
+export { defineEvent, Events } from './events.js';

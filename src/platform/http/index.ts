@@ -1,0 +1,10 @@
+export { answerOtherMethods } from './allowed-methods.js';
+export { clientGone } from './client-gone.js';
+export { closeConnectionsAtEnd, closeUnreadConnections } from './connections.js';
+export { ProblemFilter } from './problem.filter.js';
+export { refuseIncompleteRequests, refuseOnSocket } from './refused-requests.js';
+export { registerRequestLog, requestId } from './request-log.js';
+export { requestOrigin } from './request-origin.js';
+export { targetOf } from './request-target.js';
+export { registerSecurityHeaders } from './security-headers.js';
+export { refuseSlowBodies } from './slow-bodies.js';

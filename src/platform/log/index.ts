@@ -1,0 +1,1 @@
+export { addLogContext, createLog, Log, NestLog, withLogContext } from './log.js';

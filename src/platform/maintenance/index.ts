@@ -1,0 +1,3 @@
+export { isAlive } from './is-alive.js';
+export { Maintenance } from './maintenance.js';
+export { MaintenanceModule } from './maintenance.module.js';

@@ -1,0 +1,3 @@
+export { serveDocs } from './docs-page.js';
+export { describeApi } from './openapi.js';
+export { Documents, Serves } from './serves.js';

@@ -1,0 +1,1 @@
+export { task, Workers } from './workers.js';
