@@ -3,8 +3,7 @@ import { AgentModule, agentEntities } from './agents/index.js';
 import { IdentityModule, identityEntities } from './identity/identity.module.js';
 import { HealthModule } from './platform/health/index.js';
 import { PlatformModule, PlatformParts } from './platform/platform.module.js';
-import type { McpExtension } from './surfaces/mcp/index.js';
-import { SurfacesModule } from './surfaces/surfaces.module.js';
+import { ActionSurfaceModule, LandingModule, type McpExtension, McpModule } from './surfaces/index.js';
 import { WorkspacesModule, workspaceEntities } from './workspaces/index.js';
 
 export const entities = [...identityEntities, ...workspaceEntities, ...agentEntities];
@@ -26,7 +25,9 @@ export class AppModule {
         IdentityModule,
         WorkspacesModule,
         AgentModule,
-        SurfacesModule.with(mcp),
+        ActionSurfaceModule,
+        LandingModule,
+        McpModule.with(mcp),
         HealthModule,
       ],
     };

@@ -5,7 +5,8 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { apiDescription } from '../../src/api-description.js';
-import { ActionCatalog, EFFECTS, isGrave } from '../../src/platform/actions/index.js';
+import { EFFECTS, POLICY } from '../../src/platform/access/index.js';
+import { ActionCatalog, isGrave } from '../../src/platform/actions/index.js';
 import type { Json } from '../harness/client.js';
 import { TestService } from '../harness/service.js';
 
@@ -59,6 +60,18 @@ describe('every action that is more than read', () => {
       Object.fromEntries(reviewed),
     );
     expect([...new Set([...found.values()].map(({ effect }) => effect))].sort()).toEqual([...EFFECTS].sort());
+  });
+
+  it('does no more than its permission says, unless it asks for more permissions itself', () => {
+    const asksForMore = ['operation_cancel', 'workspace_duplicate'];
+    const rank = (effect: string) => (EFFECTS as readonly string[]).indexOf(effect);
+    const beyond = service.app
+      .get(ActionCatalog, { strict: false })
+      .list()
+      .filter(({ declaration: { effect, permission } }) =>
+        permission ? rank(effect) > rank(POLICY[permission].effect) : false,
+      );
+    expect(beyond.map(({ name }) => name).sort()).toEqual(asksForMore);
   });
 
   it('says what becomes of it, in words of its own, where a person is asked', () => {

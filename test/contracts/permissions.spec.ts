@@ -4,11 +4,13 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
-  ORGANIZATION_POLICY,
   ORGANIZATION_ROLES,
+  type OrganizationPermission,
+  type Permission,
+  POLICY,
   SCOPES,
-  WORKSPACE_POLICY,
   WORKSPACE_ROLES,
+  type WorkspacePermission,
 } from '../../src/platform/access/index.js';
 import { Client, type Json } from '../harness/client.js';
 import { sampleInput } from '../harness/sample-input.js';
@@ -62,9 +64,10 @@ async function everyAction(): Promise<Json[]> {
 }
 
 /** Actions of a policy that name their organization or workspace themselves. */
-const actionsOf = (policy: object, place: string) =>
+const actionsOn = (kind: 'organization' | 'workspace') =>
   catalog.filter(
-    ({ permission, input_schema }) => permission in policy && input_schema.required?.includes(place),
+    ({ permission, input_schema }) =>
+      POLICY[permission as Permission]?.on === kind && input_schema.required?.includes(`${kind}_id`),
   );
 
 const rehearse = async (client: Client, action: Json) =>
@@ -72,13 +75,8 @@ const rehearse = async (client: Client, action: Json) =>
     .status;
 
 /** What the table says: 200 from the least role upwards, else 403. */
-function expected(
-  policy: Record<string, { least: string }>,
-  ranking: readonly string[],
-  action: Json,
-  role: string,
-): number {
-  const least = policy[action.permission]?.least ?? '';
+function expected(ranking: readonly string[], action: Json, role: string): number {
+  const { least } = POLICY[action.permission as OrganizationPermission | WorkspacePermission];
   return ranking.indexOf(role) <= ranking.indexOf(least) ? 200 : 403;
 }
 
@@ -86,18 +84,18 @@ describe('what the table says of an organization', () => {
   it.each(ORGANIZATION_ROLES)('holds for a person who is %s, signed in and by a bound key', async role => {
     const person = people.get(role) as Person;
     const bound = await service.key(person, { organization_id: owner.organizationId });
-    const actions = actionsOf(ORGANIZATION_POLICY, 'organization_id');
+    const actions = actionsOn('organization');
     expect(actions.length).toBeGreaterThan(8);
     for (const action of actions) {
-      const status = expected(ORGANIZATION_POLICY, ORGANIZATION_ROLES, action, role);
+      const status = expected(ORGANIZATION_ROLES, action, role);
       expect([action.name, await rehearse(person.client, action)]).toEqual([action.name, status]);
       expect([action.name, await rehearse(bound, action)]).toEqual([action.name, status]);
     }
   });
 
   it.each(ORGANIZATION_ROLES)('holds for a service account that is %s', async role => {
-    for (const action of actionsOf(ORGANIZATION_POLICY, 'organization_id')) {
-      const status = expected(ORGANIZATION_POLICY, ORGANIZATION_ROLES, action, role);
+    for (const action of actionsOn('organization')) {
+      const status = expected(ORGANIZATION_ROLES, action, role);
       expect([action.name, await rehearse(accounts.get(role) as Client, action)]).toEqual([
         action.name,
         status,
@@ -109,9 +107,8 @@ describe('what the table says of an organization', () => {
 describe('a key that is limited to some workspaces', () => {
   it('reads of its owner’s organization, and changes nothing there', async () => {
     const limited = await service.key(owner, { workspace_ids: [ids.workspace_id] });
-    for (const action of actionsOf(ORGANIZATION_POLICY, 'organization_id')) {
-      const { scope } = ORGANIZATION_POLICY[action.permission as keyof typeof ORGANIZATION_POLICY];
-      const status = scope.endsWith(':read') ? 200 : 403;
+    for (const action of actionsOn('organization')) {
+      const status = POLICY[action.permission as Permission].effect === 'read' ? 200 : 403;
       expect([action.name, await rehearse(limited, action)]).toEqual([action.name, status]);
     }
     const path = `/api/organizations/${owner.organizationId}`;
@@ -130,10 +127,10 @@ describe('what the table says of a workspace', () => {
     async role => {
       const person = collaborators.get(role) as Person;
       const limited = await service.key(person, { workspace_ids: [ids.workspace_id] });
-      const actions = actionsOf(WORKSPACE_POLICY, 'workspace_id');
+      const actions = actionsOn('workspace');
       expect(actions.length).toBeGreaterThan(15);
       for (const action of actions) {
-        const status = expected(WORKSPACE_POLICY, WORKSPACE_ROLES, action, role);
+        const status = expected(WORKSPACE_ROLES, action, role);
         expect([action.name, await rehearse(person.client, action)]).toEqual([action.name, status]);
         expect([action.name, await rehearse(limited, action)]).toEqual([action.name, status]);
       }
@@ -143,10 +140,7 @@ describe('what the table says of a workspace', () => {
 
 describe('a key that lacks one scope', () => {
   it('is refused exactly the actions that need it', async () => {
-    const places = [
-      ...actionsOf(ORGANIZATION_POLICY, 'organization_id'),
-      ...actionsOf(WORKSPACE_POLICY, 'workspace_id'),
-    ];
+    const places = [...actionsOn('organization'), ...actionsOn('workspace')];
     const needed = [...new Set(places.flatMap(({ scopes }) => scopes as string[]))];
     for (const scope of needed) {
       const key = await service.key(owner, { scopes: SCOPES.filter(other => other !== scope) });

@@ -141,7 +141,7 @@ describe('access', () => {
     lowered();
     const { result } = await asGrace.ended(sent);
     expect(result.toolOutputs.map(({ is_error }: Json) => is_error)).toEqual([false, true, true, false]);
-    expect(result.toolOutputs[1].output).toContain('takes the role editor');
+    expect(result.toolOutputs[1].output).toContain('Requires the editor role');
     expect(existsSync(inWorkspace('after.txt'))).toBe(false);
   });
 });

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { MOST_CHARACTERS } from '../../src/surfaces/mcp/tools/result-limit.js';
+import { MOST_CHARACTERS } from '../../src/surfaces/mcp/result-limit.js';
 import type { Client, Json } from '../harness/client.js';
 import { type Connect, connectFirst, connectNext, INFO, type McpClient } from '../harness/mcp-clients.js';
 import { OAuthClient, startOAuthService } from '../harness/oauth.js';
@@ -229,9 +229,9 @@ describe('what is refused', () => {
   };
 
   it('is told to a viewer as a tool error', async () => {
-    expect(await sentence(call(viewer, 'write_file', write()))).toMatch(/takes the role editor/);
+    expect(await sentence(call(viewer, 'write_file', write()))).toMatch(/Requires the editor role/);
     expect(await sentence(call(viewer, 'bash', { workspace_id: workspace, command: 'date' }))).toMatch(
-      /takes the role editor/,
+      /Requires the editor role/,
     );
     const { content } = await call(viewer, 'read_file', { workspace_id: workspace, path: 'notes.md' });
     expect(content[0].text).toContain('find me');

@@ -208,7 +208,7 @@ describe('the page of an approval of a run', () => {
     const { browser, page } = await atThePage(link, viewer);
     expect(page.status).toBe(200);
     expect(page.html).toContain('looked.txt');
-    expect(page.html).toContain('takes the role editor');
+    expect(page.html).toContain('requires the editor role');
     expect(page.html).not.toContain('name="decision"');
     const csrf = /name="csrf" value="([^"]+)"/.exec(page.html)?.[1] ?? '';
     expect((await browser.send(`${link}/decide`, { csrf, decision: 'allow' })).html).toContain('looked.txt');

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../platform/access/index.js';
+import { type Actor, EFFECTS, type Effect } from '../../platform/access/index.js';
 import {
   ActionAllowlist,
   type ActionCall,
@@ -7,8 +7,6 @@ import {
   ActionCatalog,
   ActionListing,
   ActionRunner,
-  EFFECTS,
-  type Effect,
   type Limit,
 } from '../../platform/actions/index.js';
 import { assertValid, Field, hydrate, type Shape } from '../../platform/dto/index.js';

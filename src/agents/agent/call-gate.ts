@@ -1,4 +1,4 @@
-import type { Effect } from '../../platform/actions/index.js';
+import type { Effect } from '../../platform/access/index.js';
 import type { Row } from '../../platform/database/index.js';
 import type { Approval } from '../approvals/approval.entity.js';
 import type { ApprovalPolicy } from '../approvals/approval-policies.js';

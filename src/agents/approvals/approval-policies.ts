@@ -1,7 +1,7 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
-import { type Actor, SharedLookups } from '../../platform/access/index.js';
-import type { Effect, Verdict } from '../../platform/actions/index.js';
+import { type Actor, type Effect, SharedLookups } from '../../platform/access/index.js';
+import type { Verdict } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database } from '../../platform/database/index.js';
 import { Signals } from '../../platform/topics/index.js';

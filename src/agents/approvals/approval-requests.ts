@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../platform/access/index.js';
-import type { Effect } from '../../platform/actions/index.js';
+import type { Actor, Effect } from '../../platform/access/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, type Row } from '../../platform/database/index.js';
 import { Conflict, NotFound } from '../../platform/errors/index.js';

@@ -1,5 +1,5 @@
 import { Entity, PrimaryKey, Property } from '@mikro-orm/decorators/legacy';
-import type { Effect } from '../../platform/actions/index.js';
+import type { Effect } from '../../platform/access/index.js';
 import { newId } from '../../platform/database/index.js';
 
 /** What is to be approved: a tool call of a run, or a call that an MCP client made. */

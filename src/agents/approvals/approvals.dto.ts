@@ -1,5 +1,5 @@
-import { WORKSPACE_ROLES } from '../../platform/access/index.js';
-import { EFFECTS, VERDICTS, type Verdict } from '../../platform/actions/index.js';
+import { EFFECTS, WORKSPACE_ROLES } from '../../platform/access/index.js';
+import { VERDICTS, type Verdict } from '../../platform/actions/index.js';
 import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
 import { APPROVAL_SCOPES, APPROVAL_STATUSES, APPROVAL_SUBJECTS } from './approval.entity.js';
 import { EXPOSE_VERDICTS, type ExposeVerdict } from './approval-policies.js';

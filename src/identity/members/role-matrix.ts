@@ -1,8 +1,10 @@
 import {
-  ORGANIZATION_POLICY,
   ORGANIZATION_ROLES,
-  WORKSPACE_POLICY,
+  type OrganizationPermission,
+  POLICY,
+  permissionsOn,
   WORKSPACE_ROLES,
+  type WorkspacePermission,
 } from '../../platform/access/index.js';
 import type { RolesView, RuleView } from './members.dto.js';
 
@@ -11,18 +13,17 @@ export function roleMatrix(): RolesView {
   return {
     organization_roles: [...ORGANIZATION_ROLES],
     workspace_roles: [...WORKSPACE_ROLES],
-    organization: rules(ORGANIZATION_POLICY, ORGANIZATION_ROLES),
-    workspace: rules(WORKSPACE_POLICY, WORKSPACE_ROLES),
+    organization: rules(permissionsOn('organization'), ORGANIZATION_ROLES),
+    workspace: rules(permissionsOn('workspace'), WORKSPACE_ROLES),
   };
 }
 
-function rules<R extends string>(
-  policy: Record<string, { least: R; scope: string }>,
-  ranking: readonly R[],
+function rules(
+  permissions: readonly (OrganizationPermission | WorkspacePermission)[],
+  ranking: readonly string[],
 ): RuleView[] {
-  return Object.entries(policy).map(([permission, { least, scope }]) => ({
-    permission,
-    scope,
-    roles: ranking.slice(0, ranking.indexOf(least) + 1),
-  }));
+  return permissions.map(permission => {
+    const { scope, least } = POLICY[permission];
+    return { permission, scope, roles: ranking.slice(0, ranking.indexOf(least) + 1) };
+  });
 }

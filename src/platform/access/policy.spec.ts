@@ -1,15 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Actor } from './actor.js';
 import {
-  ORGANIZATION_POLICY,
   ORGANIZATION_ROLES,
+  POLICY,
+  permissionsOn,
   requireInWorkspace,
   requireNotAbove,
   requireOrganizationRole,
   requireScope,
   requireWorkspaceRole,
   VISIBILITIES,
-  WORKSPACE_POLICY,
   WORKSPACE_ROLES,
   workspaceRole,
 } from './policy.js';
@@ -61,10 +61,12 @@ describe('what is required', () => {
   it('is the least role or a higher one', () => {
     expect(() => requireOrganizationRole('admin', 'organization.update')).not.toThrow();
     expect(() => requireOrganizationRole('member', 'organization.update')).toThrow(
-      'This takes the role admin',
+      'Requires the admin role; you are a member',
     );
     expect(() => requireWorkspaceRole('editor', 'file.write')).not.toThrow();
-    expect(() => requireWorkspaceRole('viewer', 'file.write')).toThrow('yours is viewer');
+    expect(() => requireWorkspaceRole('viewer', 'file.write')).toThrow(
+      'Requires the editor role in this workspace; you are a viewer',
+    );
   });
 
   it('is the scope, of limited credentials alone', () => {
@@ -75,58 +77,65 @@ describe('what is required', () => {
 
   it("is a role not above one's own", () => {
     expect(() => requireNotAbove('admin', 'admin')).not.toThrow();
-    expect(() => requireNotAbove('admin', 'owner')).toThrow('above yours');
+    expect(() => requireNotAbove('admin', 'owner')).toThrow(
+      'The owner role is above yours; you are an admin',
+    );
   });
 });
 
 /** Written down a second time: a slip in the table is a hole that nothing else would show. */
-describe('the least role and the scope of each permission', () => {
-  const inWords = (policy: Record<string, { least: string; scope: string }>) =>
-    Object.fromEntries(Object.entries(policy).map(([name, { least, scope }]) => [name, `${least} ${scope}`]));
+describe('the least role, the scope and the effect of each permission', () => {
+  const inWords = (on: 'organization' | 'workspace') =>
+    Object.fromEntries(
+      permissionsOn(on).map(name => [
+        name,
+        `${POLICY[name].least} ${POLICY[name].scope} ${POLICY[name].effect}`,
+      ]),
+    );
 
   it('are these in an organization', () => {
-    expect(inWords(ORGANIZATION_POLICY)).toEqual({
-      'organization.read': 'guest organizations:read',
-      'organization.update': 'admin organizations:write',
-      'organization.delete': 'owner organizations:write',
-      'audit.read': 'admin audit:read',
-      'member.list': 'member members:read',
-      'member.manage': 'admin members:write',
-      'organization.leave': 'guest members:write',
-      'organization.transfer': 'owner members:write',
-      'invitation.manage': 'admin members:write',
-      'service_account.read': 'admin service_accounts:read',
-      'service_account.manage': 'admin service_accounts:write',
-      'model.configure': 'admin models:write',
-      'billing.read': 'admin billing:read',
-      'billing.update': 'admin billing:write',
-      'workspace.create': 'member workspaces:write',
-      'exposure.list': 'guest shares:read',
-      'exposure.manage': 'admin shares:write',
+    expect(inWords('organization')).toEqual({
+      'organization.read': 'guest organizations:read read',
+      'organization.update': 'admin organizations:write write',
+      'organization.delete': 'owner organizations:write destructive',
+      'audit.read': 'admin audit:read read',
+      'member.list': 'member members:read read',
+      'member.manage': 'admin members:write expose',
+      'organization.leave': 'guest members:write destructive',
+      'organization.transfer': 'owner members:write expose',
+      'invitation.manage': 'admin members:write expose',
+      'service_account.read': 'admin service_accounts:read read',
+      'service_account.manage': 'admin service_accounts:write expose',
+      'model.configure': 'admin models:write expose',
+      'billing.read': 'admin billing:read read',
+      'billing.update': 'admin billing:write expose',
+      'workspace.create': 'member workspaces:write write',
+      'exposure.list': 'guest shares:read read',
+      'exposure.manage': 'admin shares:write destructive',
     });
   });
 
   it('are these in a workspace', () => {
-    expect(inWords(WORKSPACE_POLICY)).toEqual({
-      'workspace.read': 'viewer workspaces:read',
-      'workspace.update': 'admin workspaces:write',
-      'workspace.delete': 'admin workspaces:write',
-      'workspace.members': 'admin members:write',
-      'budget.read': 'viewer billing:read',
-      'budget.update': 'admin billing:write',
-      'file.read': 'viewer files:read',
-      'file.write': 'editor files:write',
-      'share.read': 'viewer shares:read',
-      'share.manage': 'editor shares:write',
-      'share.revoke': 'editor shares:write',
-      'code.run': 'editor code:run',
-      'sandbox.end': 'editor code:run',
-      'chat.read': 'viewer chats:read',
-      'chat.write': 'editor chats:write',
-      'agent.run': 'editor agent:run',
-      'agent.stop': 'editor agent:run',
-      'approval.read': 'viewer approvals:read',
-      'approval.decide': 'editor approvals:write',
+    expect(inWords('workspace')).toEqual({
+      'workspace.read': 'viewer workspaces:read read',
+      'workspace.update': 'admin workspaces:write expose',
+      'workspace.delete': 'admin workspaces:write destructive',
+      'workspace.members': 'admin members:write expose',
+      'budget.read': 'viewer billing:read read',
+      'budget.update': 'admin billing:write expose',
+      'file.read': 'viewer files:read read',
+      'file.write': 'editor files:write destructive',
+      'share.read': 'viewer shares:read read',
+      'share.manage': 'editor shares:write expose',
+      'share.revoke': 'editor shares:write destructive',
+      'code.run': 'editor code:run write',
+      'sandbox.end': 'editor code:run destructive',
+      'chat.read': 'viewer chats:read read',
+      'chat.write': 'editor chats:write destructive',
+      'agent.run': 'editor agent:run write',
+      'agent.stop': 'editor agent:run destructive',
+      'approval.read': 'viewer approvals:read read',
+      'approval.decide': 'editor approvals:write expose',
     });
   });
 });
@@ -136,7 +145,7 @@ describe('a feature that is turned off', () => {
     role: 'admin' as const,
     features_off,
   });
-  const permissions = Object.keys(WORKSPACE_POLICY) as (keyof typeof WORKSPACE_POLICY)[];
+  const permissions = permissionsOn('workspace');
   const refused = (actor: Actor, access: ReturnType<typeof off>) =>
     permissions.filter(permission => {
       try {

@@ -16,105 +16,139 @@ export type Visibility = (typeof VISIBILITIES)[number];
 export const FEATURES = ['agents', 'mcp', 'sandbox', 'sharing'] as const;
 export type Feature = (typeof FEATURES)[number];
 
-interface Rule<Role> {
-  /** The least role that may. */
-  readonly least: Role;
-  /** What a scoped key must hold. */
-  readonly scope: string;
-}
+/**
+ * What a capability does to the world, in rising order. `expose` opens something to others, grants rights or loosens a
+ * guard, and comes before all else: what exposes and also writes is `expose`. Closing and taking back is not.
+ */
+export const EFFECTS = ['read', 'write', 'destructive', 'expose'] as const;
+export type Effect = (typeof EFFECTS)[number];
 
-interface WorkspaceRule extends Rule<WorkspaceRole> {
-  /** What has to be on in the workspace. */
+interface Rule {
+  /** What the permission is about, and so whose role decides; `account`: the caller's own, which takes no role. */
+  readonly on: 'organization' | 'workspace' | 'account';
+  /** The lowest role that has it. */
+  readonly least?: OrganizationRole | WorkspaceRole;
+  /** What a scoped credential must hold. */
+  readonly scope: string;
+  /** The most that an action with this permission does. */
+  readonly effect: Effect;
+  /** What must be turned on in the workspace. */
   readonly feature?: Feature;
 }
 
-/** Who may do what to an organization. */
-export const ORGANIZATION_POLICY = {
-  'organization.read': { least: 'guest', scope: 'organizations:read' },
-  'organization.update': { least: 'admin', scope: 'organizations:write' },
-  'organization.delete': { least: 'owner', scope: 'organizations:write' },
-  'audit.read': { least: 'admin', scope: 'audit:read' },
-  'member.list': { least: 'member', scope: 'members:read' },
-  'member.manage': { least: 'admin', scope: 'members:write' },
-  'organization.leave': { least: 'guest', scope: 'members:write' },
-  'organization.transfer': { least: 'owner', scope: 'members:write' },
-  'invitation.manage': { least: 'admin', scope: 'members:write' },
-  'service_account.read': { least: 'admin', scope: 'service_accounts:read' },
-  'service_account.manage': { least: 'admin', scope: 'service_accounts:write' },
-  'model.configure': { least: 'admin', scope: 'models:write' },
-  'billing.read': { least: 'admin', scope: 'billing:read' },
-  'billing.update': { least: 'admin', scope: 'billing:write' },
-  'workspace.create': { least: 'member', scope: 'workspaces:write' },
-  'exposure.list': { least: 'guest', scope: 'shares:read' },
-  'exposure.manage': { least: 'admin', scope: 'shares:write' },
-} as const satisfies Record<string, Rule<OrganizationRole>>;
+/** Who may do what. */
+export const POLICY = {
+  'organization.read': { on: 'organization', least: 'guest', scope: 'organizations:read', effect: 'read' },
+  'organization.update': {
+    on: 'organization',
+    least: 'admin',
+    scope: 'organizations:write',
+    effect: 'write',
+  },
+  'organization.delete': {
+    on: 'organization',
+    least: 'owner',
+    scope: 'organizations:write',
+    effect: 'destructive',
+  },
+  'audit.read': { on: 'organization', least: 'admin', scope: 'audit:read', effect: 'read' },
+  'member.list': { on: 'organization', least: 'member', scope: 'members:read', effect: 'read' },
+  'member.manage': { on: 'organization', least: 'admin', scope: 'members:write', effect: 'expose' },
+  'organization.leave': { on: 'organization', least: 'guest', scope: 'members:write', effect: 'destructive' },
+  'organization.transfer': { on: 'organization', least: 'owner', scope: 'members:write', effect: 'expose' },
+  'invitation.manage': { on: 'organization', least: 'admin', scope: 'members:write', effect: 'expose' },
+  'service_account.read': {
+    on: 'organization',
+    least: 'admin',
+    scope: 'service_accounts:read',
+    effect: 'read',
+  },
+  'service_account.manage': {
+    on: 'organization',
+    least: 'admin',
+    scope: 'service_accounts:write',
+    effect: 'expose',
+  },
+  'model.configure': { on: 'organization', least: 'admin', scope: 'models:write', effect: 'expose' },
+  'billing.read': { on: 'organization', least: 'admin', scope: 'billing:read', effect: 'read' },
+  'billing.update': { on: 'organization', least: 'admin', scope: 'billing:write', effect: 'expose' },
+  'workspace.create': { on: 'organization', least: 'member', scope: 'workspaces:write', effect: 'write' },
+  'exposure.list': { on: 'organization', least: 'guest', scope: 'shares:read', effect: 'read' },
+  'exposure.manage': { on: 'organization', least: 'admin', scope: 'shares:write', effect: 'destructive' },
+  'workspace.read': { on: 'workspace', least: 'viewer', scope: 'workspaces:read', effect: 'read' },
+  'workspace.update': { on: 'workspace', least: 'admin', scope: 'workspaces:write', effect: 'expose' },
+  'workspace.delete': { on: 'workspace', least: 'admin', scope: 'workspaces:write', effect: 'destructive' },
+  'workspace.members': { on: 'workspace', least: 'admin', scope: 'members:write', effect: 'expose' },
+  'budget.read': { on: 'workspace', least: 'viewer', scope: 'billing:read', effect: 'read' },
+  'budget.update': { on: 'workspace', least: 'admin', scope: 'billing:write', effect: 'expose' },
+  'file.read': { on: 'workspace', least: 'viewer', scope: 'files:read', effect: 'read' },
+  'file.write': { on: 'workspace', least: 'editor', scope: 'files:write', effect: 'destructive' },
+  'share.read': { on: 'workspace', least: 'viewer', scope: 'shares:read', effect: 'read' },
+  'share.manage': {
+    on: 'workspace',
+    least: 'editor',
+    scope: 'shares:write',
+    effect: 'expose',
+    feature: 'sharing',
+  },
+  'share.revoke': { on: 'workspace', least: 'editor', scope: 'shares:write', effect: 'destructive' },
+  'code.run': { on: 'workspace', least: 'editor', scope: 'code:run', effect: 'write', feature: 'sandbox' },
+  'sandbox.end': { on: 'workspace', least: 'editor', scope: 'code:run', effect: 'destructive' },
+  'chat.read': { on: 'workspace', least: 'viewer', scope: 'chats:read', effect: 'read' },
+  'chat.write': { on: 'workspace', least: 'editor', scope: 'chats:write', effect: 'destructive' },
+  'agent.run': { on: 'workspace', least: 'editor', scope: 'agent:run', effect: 'write', feature: 'agents' },
+  'agent.stop': { on: 'workspace', least: 'editor', scope: 'agent:run', effect: 'destructive' },
+  'approval.read': { on: 'workspace', least: 'viewer', scope: 'approvals:read', effect: 'read' },
+  'approval.decide': { on: 'workspace', least: 'editor', scope: 'approvals:write', effect: 'expose' },
+  'account.read': { on: 'account', scope: 'account:read', effect: 'read' },
+  'account.update': { on: 'account', scope: 'account:write', effect: 'write' },
+  'key.read': { on: 'account', scope: 'keys:read', effect: 'read' },
+  'key.write': { on: 'account', scope: 'keys:write', effect: 'expose' },
+  'grant.read': { on: 'account', scope: 'grants:read', effect: 'read' },
+  'grant.revoke': { on: 'account', scope: 'grants:write', effect: 'destructive' },
+  'organization.list': { on: 'account', scope: 'organizations:read', effect: 'read' },
+  'organization.create': { on: 'account', scope: 'organizations:write', effect: 'write' },
+  'workspace.list': { on: 'account', scope: 'workspaces:read', effect: 'read' },
+  'model.list': { on: 'account', scope: 'models:read', effect: 'read' },
+  'action.read': { on: 'account', scope: 'actions:read', effect: 'read' },
+  'action.run': { on: 'account', scope: 'actions:run', effect: 'write' },
+  'action_run.read': { on: 'account', scope: 'actions:read', effect: 'read' },
+} as const satisfies Record<string, Rule>;
 
-/** Who may do what in a workspace. */
-export const WORKSPACE_POLICY = {
-  'workspace.read': { least: 'viewer', scope: 'workspaces:read' },
-  'workspace.update': { least: 'admin', scope: 'workspaces:write' },
-  'workspace.delete': { least: 'admin', scope: 'workspaces:write' },
-  'workspace.members': { least: 'admin', scope: 'members:write' },
-  'budget.read': { least: 'viewer', scope: 'billing:read' },
-  'budget.update': { least: 'admin', scope: 'billing:write' },
-  'file.read': { least: 'viewer', scope: 'files:read' },
-  'file.write': { least: 'editor', scope: 'files:write' },
-  'share.read': { least: 'viewer', scope: 'shares:read' },
-  'share.manage': { least: 'editor', scope: 'shares:write', feature: 'sharing' },
-  'share.revoke': { least: 'editor', scope: 'shares:write' },
-  'code.run': { least: 'editor', scope: 'code:run', feature: 'sandbox' },
-  'sandbox.end': { least: 'editor', scope: 'code:run' },
-  'chat.read': { least: 'viewer', scope: 'chats:read' },
-  'chat.write': { least: 'editor', scope: 'chats:write' },
-  'agent.run': { least: 'editor', scope: 'agent:run', feature: 'agents' },
-  'agent.stop': { least: 'editor', scope: 'agent:run' },
-  'approval.read': { least: 'viewer', scope: 'approvals:read' },
-  'approval.decide': { least: 'editor', scope: 'approvals:write' },
-} as const satisfies Record<string, WorkspaceRule>;
+export type Permission = keyof typeof POLICY;
+type PermissionOn<On> = {
+  [P in Permission]: (typeof POLICY)[P] extends { on: On } ? P : never;
+}[Permission];
+export type OrganizationPermission = PermissionOn<'organization'>;
+export type WorkspacePermission = PermissionOn<'workspace'>;
 
-/** What touches the caller's own account only: no role, but a scope for keys. */
-export const ACCOUNT_POLICY = {
-  'account.read': { scope: 'account:read' },
-  'account.update': { scope: 'account:write' },
-  'key.read': { scope: 'keys:read' },
-  'key.write': { scope: 'keys:write' },
-  'grant.read': { scope: 'grants:read' },
-  'grant.revoke': { scope: 'grants:write' },
-  'organization.list': { scope: 'organizations:read' },
-  'organization.create': { scope: 'organizations:write' },
-  'workspace.list': { scope: 'workspaces:read' },
-  'model.list': { scope: 'models:read' },
-  'action.read': { scope: 'actions:read' },
-  'action.run': { scope: 'actions:run' },
-  'action_run.read': { scope: 'actions:read' },
-} as const satisfies Record<string, { scope: string }>;
+const RULES: Record<Permission, Rule> = POLICY;
 
-export type OrganizationPermission = keyof typeof ORGANIZATION_POLICY;
-export type WorkspacePermission = keyof typeof WORKSPACE_POLICY;
-export type AccountPermission = keyof typeof ACCOUNT_POLICY;
-export type Permission = OrganizationPermission | WorkspacePermission | AccountPermission;
-
-const POLICY: Record<Permission, { scope: string }> = {
-  ...ORGANIZATION_POLICY,
-  ...WORKSPACE_POLICY,
-  ...ACCOUNT_POLICY,
-};
+/** The permissions about one kind of thing. */
+export const permissionsOn = <On extends Rule['on']>(on: On): PermissionOn<On>[] =>
+  (Object.keys(POLICY) as Permission[]).filter(
+    (permission): permission is PermissionOn<On> => RULES[permission].on === on,
+  );
 
 /** Every scope that a key can be limited to, sorted. */
-export const SCOPES: readonly string[] = [...new Set(Object.values(POLICY).map(rule => rule.scope))].sort();
+export const SCOPES: readonly string[] = [...new Set(Object.values(RULES).map(({ scope }) => scope))].sort();
+
+/** Those that change nothing. */
+export const READ_SCOPES: readonly string[] = SCOPES.filter(scope =>
+  Object.values(RULES).every(rule => rule.scope !== scope || rule.effect === 'read'),
+);
 
 /** What a scoped key must hold to use a permission. */
-export const scopeOf = (permission: Permission): string => POLICY[permission].scope;
+export const scopeOf = (permission: Permission): string => RULES[permission].scope;
 
 /** Whether the permission is one in a workspace, decided by the role there. */
 export const isWorkspacePermission = (permission: Permission | null): permission is WorkspacePermission =>
-  permission !== null && Object.hasOwn(WORKSPACE_POLICY, permission);
+  permission !== null && RULES[permission].on === 'workspace';
 
 /** Whether the permission is one in an organization, decided by the role there. */
 export const isOrganizationPermission = (
   permission: Permission | null,
-): permission is OrganizationPermission =>
-  permission !== null && Object.hasOwn(ORGANIZATION_POLICY, permission);
+): permission is OrganizationPermission => permission !== null && RULES[permission].on === 'organization';
 
 const atLeast = <R extends string>(ranking: readonly R[], role: R, least: R) =>
   ranking.indexOf(role) <= ranking.indexOf(least);
@@ -122,7 +156,7 @@ const atLeast = <R extends string>(ranking: readonly R[], role: R, least: R) =>
 /** Refuses a key that lacks the permission's scope (403). */
 export function requireScope(actor: Actor, permission: Permission): void {
   const { scopes } = actor.credential;
-  const { scope } = POLICY[permission];
+  const scope = scopeOf(permission);
   if (scopes && !scopes.includes(scope)) throw new Forbidden(`This key lacks the scope ${scope}`);
 }
 
@@ -133,7 +167,7 @@ export function requireScope(actor: Actor, permission: Permission): void {
 export const reaches = ({ credential }: Actor, permission: Permission | null): boolean =>
   credential.workspace_ids === null ||
   !isOrganizationPermission(permission) ||
-  scopeOf(permission).endsWith(':read');
+  POLICY[permission].effect === 'read';
 
 /** Refuses a credential that does not reach so far (403). */
 export function requireReach(actor: Actor, permission: OrganizationPermission): void {
@@ -146,22 +180,23 @@ export function requireReach(actor: Actor, permission: OrganizationPermission): 
 /** Refuses to give, or to act on, a role above one's own (403). */
 export function requireNotAbove(own: OrganizationRole, role: OrganizationRole): void {
   if (!atLeast(ORGANIZATION_ROLES, own, role))
-    throw new Forbidden(`The role ${role} is above yours, which is ${own}`);
+    throw new Forbidden(`The ${role} role is above yours; you are ${withArticle(own)}`);
 }
 
 /** Refuses a role that is too low for the permission (403). */
 export function requireOrganizationRole(role: OrganizationRole, permission: OrganizationPermission): void {
-  const { least } = ORGANIZATION_POLICY[permission];
-  if (!atLeast(ORGANIZATION_ROLES, role, least))
-    throw new Forbidden(`This takes the role ${least} in the organization; yours is ${role}`);
+  if (!organizationRoleAllows(role, permission)) throw tooLow(POLICY[permission].least, role);
 }
 
 /** Refuses a role that is too low for the permission (403). */
 export function requireWorkspaceRole(role: WorkspaceRole, permission: WorkspacePermission): void {
-  const { least } = WORKSPACE_POLICY[permission];
-  if (!roleAllows(role, permission))
-    throw new Forbidden(`This takes the role ${least} in the workspace; yours is ${role}`);
+  if (!roleAllows(role, permission)) throw tooLow(POLICY[permission].least, role, ' in this workspace');
 }
+
+const tooLow = (least: string, role: string, where = ''): Forbidden =>
+  new Forbidden(`Requires the ${least} role${where}; you are ${withArticle(role)}`);
+
+const withArticle = (role: string): string => `${/^[aeo]/.test(role) ? 'an' : 'a'} ${role}`;
 
 /** What a caller has in a workspace: a role, and which of its features are turned off. */
 export interface WorkspaceAccess {
@@ -194,8 +229,7 @@ function requireFeature(featuresOff: readonly Feature[], feature: Feature): void
     );
 }
 
-const featureOf = (permission: WorkspacePermission): Feature | undefined =>
-  (WORKSPACE_POLICY as Record<WorkspacePermission, WorkspaceRule>)[permission].feature;
+const featureOf = (permission: WorkspacePermission): Feature | undefined => RULES[permission].feature;
 
 /** Whether what a caller has in a workspace is enough for the permission. */
 export function accessAllows(
@@ -208,11 +242,11 @@ export function accessAllows(
 
 /** Whether a role in a workspace is enough for the permission. */
 export const roleAllows = (role: WorkspaceRole, permission: WorkspacePermission): boolean =>
-  atLeast(WORKSPACE_ROLES, role, WORKSPACE_POLICY[permission].least);
+  atLeast(WORKSPACE_ROLES, role, POLICY[permission].least);
 
 /** Whether a role in an organization is enough for the permission. */
 export const organizationRoleAllows = (role: OrganizationRole, permission: OrganizationPermission): boolean =>
-  atLeast(ORGANIZATION_ROLES, role, ORGANIZATION_POLICY[permission].least);
+  atLeast(ORGANIZATION_ROLES, role, POLICY[permission].least);
 
 /** What decides a caller's role in a workspace. */
 export interface WorkspaceStanding {

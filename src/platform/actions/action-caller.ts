@@ -2,11 +2,12 @@ import {
   type ActingRun,
   type Actor,
   type Credential,
+  type Effect,
   isApplication,
   isWorkspacePermission,
 } from '../access/index.js';
 import { Forbidden, NotFound } from '../errors/index.js';
-import type { ActionDeclaration, Effect } from './action.js';
+import type { ActionDeclaration } from './action.js';
 import type { ActionAllowlist } from './allowlist.js';
 
 /** By which way an action is called. */

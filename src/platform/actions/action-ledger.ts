@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import type { Actor } from '../access/index.js';
+import type { Actor, Effect } from '../access/index.js';
 import { Database, newId } from '../database/index.js';
 import type { Shape } from '../dto/index.js';
 import { type Problem, problemOf } from '../errors/index.js';
 import { requestOrigin } from '../http/index.js';
 import { Log } from '../log/index.js';
-import type { Effect } from './action.js';
 import type { ActionCaller } from './action-caller.js';
 import { cutText, redact, storable } from './redaction.js';
 import type { Place } from './subject.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { type Actor, isWorkspacePermission, reaches, scopeOf } from '../access/index.js';
-import { type ActionDeclaration, type Effect, permissionToRun } from './action.js';
+import { type Actor, type Effect, isWorkspacePermission, reaches, scopeOf } from '../access/index.js';
+import { type ActionDeclaration, permissionToRun } from './action.js';
 import type { ActionCaller } from './action-caller.js';
 import { ActionCatalog } from './action-catalog.js';
 import { anyAllows, CallerRoles } from './caller-roles.js';

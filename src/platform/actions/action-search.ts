@@ -1,6 +1,6 @@
 import MiniSearch from 'minisearch';
 import { stemmer } from 'stemmer';
-import { fieldsOf } from '../dto/field.js';
+import { fieldsOf } from '../dto/index.js';
 import type { CatalogAction } from './catalog-action.js';
 import { EVERYDAY_WORDS } from './everyday-words.js';
 

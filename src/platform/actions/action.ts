@@ -1,13 +1,5 @@
-import type { Permission } from '../access/index.js';
+import type { Effect, Permission } from '../access/index.js';
 import { Shape } from '../dto/index.js';
-
-/**
- * What a capability does to the world: drives approvals, read-only modes and annotations. `expose` opens something to
- * others, grants rights or loosens a guard, and comes before all else: what exposes and also writes is `expose`. Closing
- * and taking back is not.
- */
-export const EFFECTS = ['read', 'write', 'destructive', 'expose'] as const;
-export type Effect = (typeof EFFECTS)[number];
 
 /** What becomes of a call: it is made, a person is asked, or it is refused. */
 export const VERDICTS = ['auto', 'ask', 'deny'] as const;

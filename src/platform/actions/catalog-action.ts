@@ -1,7 +1,7 @@
-import { type Actor, scopeOf } from '../access/index.js';
+import { type Actor, type Effect, scopeOf } from '../access/index.js';
 import { assertValid, fieldsOf, hydrate, type Shape } from '../dto/index.js';
 import { Invalid } from '../errors/index.js';
-import type { ActionDeclaration, Effect } from './action.js';
+import type { ActionDeclaration } from './action.js';
 import { inputSchemaOf, outputSchemaOf } from './json-schema.js';
 
 /** An action as callers read it. */

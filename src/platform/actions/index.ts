@@ -3,8 +3,6 @@ export {
   type ActionDeclaration,
   actionOf,
   consequenceOf,
-  EFFECTS,
-  type Effect,
   isGrave,
   permissionToRun,
   VERDICTS,

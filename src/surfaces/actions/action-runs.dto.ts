@@ -1,4 +1,5 @@
-import { ACTION_RUN_STATUSES, EFFECTS, PROGRAMS, SURFACES } from '../../platform/actions/index.js';
+import { EFFECTS } from '../../platform/access/index.js';
+import { ACTION_RUN_STATUSES, PROGRAMS, SURFACES } from '../../platform/actions/index.js';
 import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
 
 const CREDENTIALS = ['session', 'api_key', 'oauth', 'exec'];

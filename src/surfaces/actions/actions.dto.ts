@@ -1,4 +1,4 @@
-import { EFFECTS, type Effect } from '../../platform/actions/index.js';
+import { EFFECTS, type Effect } from '../../platform/access/index.js';
 import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
 
 const NAME = { max: 64, example: 'file_write' };

@@ -1,5 +1,5 @@
-import type { Actor, WorkspacePermission } from '../../platform/access/index.js';
-import type { ActionCaller, Effect } from '../../platform/actions/index.js';
+import type { Actor, Effect, WorkspacePermission } from '../../platform/access/index.js';
+import type { ActionCaller } from '../../platform/actions/index.js';
 import type { Shape } from '../../platform/dto/index.js';
 import type { Shell } from '../sandboxes/shell.js';
 

@@ -1,4 +1,4 @@
-import { EFFECTS } from '../../platform/actions/index.js';
+import { EFFECTS } from '../../platform/access/index.js';
 import { Field } from '../../platform/dto/index.js';
 import { WorkspaceId } from '../workspaces/workspaces.dto.js';
 

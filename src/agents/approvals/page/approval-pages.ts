@@ -66,7 +66,8 @@ const DECISIONS = `<div class="buttons">
 <button type="submit" name="decision" value="deny" class="quiet">Do not allow</button>
 </div>`;
 
-const LOOKING = '<p>You may see this, and not decide it: that takes the role editor in the workspace.</p>';
+const LOOKING =
+  '<p>You can see this but not decide it: deciding requires the editor role in the workspace.</p>';
 
 const UNITS = [
   ['day', 86_400],

@@ -1,4 +1,4 @@
-import { SCOPES } from '../../../platform/access/index.js';
+import { READ_SCOPES } from '../../../platform/access/index.js';
 import { SCOPE_WORDS } from './scope-words.js';
 import { expandScopes, isAdministration, isRead } from './scopes.js';
 
@@ -70,7 +70,7 @@ function hintOf({ administration, changing, reading, exposing }: Parts): string 
 }
 
 function groupsOf({ administration, changing, reading, exposing }: Parts): AccessGroup[] {
-  const seesAll = SCOPES.filter(isRead).every(scope => reading.includes(scope));
+  const seesAll = READ_SCOPES.every(scope => reading.includes(scope));
   return [
     { title: 'Administer', items: words(administration), isGrave: true },
     { title: 'Open to others or grant rights, each time after asking you', items: exposing, isGrave: true },

@@ -1,4 +1,4 @@
-import { SCOPES } from '../../../platform/access/index.js';
+import { READ_SCOPES, SCOPES } from '../../../platform/access/index.js';
 
 /** Short names that clients ask for; each stands for many scopes. */
 const BUNDLES = ['read', 'write'] as const;
@@ -6,12 +6,11 @@ const BUNDLES = ['read', 'write'] as const;
 /** What changes who may do what, or what is paid: a client has to name these one by one, no bundle holds them. */
 const ADMINISTRATION = /^(account|billing|grants|keys|members|models|organizations|service_accounts):write$/;
 
-export const isRead = (scope: string): boolean => scope.endsWith(':read');
+export const isRead = (scope: string): boolean => READ_SCOPES.includes(scope);
 
 /** Whether a scope is about who may do what, or what is paid. */
 export const isAdministration = (scope: string): boolean => ADMINISTRATION.test(scope);
 
-const READ = SCOPES.filter(isRead);
 const WRITE = SCOPES.filter(scope => !ADMINISTRATION.test(scope));
 
 /** What a client gets that asks for nothing in particular. */
@@ -26,7 +25,7 @@ export const OFFERED_SCOPES: readonly string[] = [...BUNDLES, ...SCOPES];
 /** The scopes of `policy.ts` that a token with these has. */
 export function expandScopes(scopes: readonly string[]): string[] {
   const all = scopes.flatMap(scope => {
-    if (scope === 'read') return READ;
+    if (scope === 'read') return READ_SCOPES;
     if (scope === 'write') return WRITE;
     return SCOPES.includes(scope) ? [scope] : [];
   });
@@ -39,7 +38,7 @@ export function expandScopes(scopes: readonly string[]): string[] {
  */
 export function stepUp(held: readonly string[], lacking: string): string[] {
   const holdsAll = (scopes: readonly string[]) => scopes.every(scope => held.includes(scope));
-  const bundles = holdsAll(WRITE) ? ['read', 'write'] : holdsAll(READ) ? ['read'] : [];
+  const bundles = holdsAll(WRITE) ? ['read', 'write'] : holdsAll(READ_SCOPES) ? ['read'] : [];
   const others = held.filter(scope => !expandScopes(bundles).includes(scope));
   const next = bundles.length > 0 && WRITE.includes(lacking) ? 'write' : lacking;
   return [...new Set([...bundles, ...others, next])];

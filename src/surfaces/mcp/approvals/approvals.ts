@@ -6,19 +6,15 @@ import {
   ApprovalWording,
   type CallToApprove,
 } from '../../../agents/index.js';
-import {
-  type CatalogAction,
-  type CheckedCall,
-  consequenceOf,
-  type Effect,
-} from '../../../platform/actions/index.js';
+import type { Effect } from '../../../platform/access/index.js';
+import { type CatalogAction, type CheckedCall, consequenceOf } from '../../../platform/actions/index.js';
 import { Config } from '../../../platform/config/index.js';
 import type { Row } from '../../../platform/database/index.js';
 import { Forbidden } from '../../../platform/errors/index.js';
 import { plainJson } from '../../../platform/text/index.js';
-import type { Dialogue, McpCall } from '../call/mcp-call.js';
-import { refused, type ToolAnswer } from '../call/mcp-tool.js';
-import { ClientNames } from './client-names.store.js';
+import type { Dialogue, McpCall } from '../mcp-call.js';
+import { refused, type ToolAnswer } from '../mcp-tool.js';
+import { ClientNames } from './client-names.js';
 
 /** Why a person is asked. */
 const WHY: Partial<Record<Effect, string>> = {

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import {
-  type ActionCall,
-  type ActionCaller,
-  type ActionCatalog,
-  type ActionListing,
-  type ActionRunner,
-  EFFECTS,
+import { EFFECTS } from '../../../platform/access/index.js';
+import type {
+  ActionCall,
+  ActionCaller,
+  ActionCatalog,
+  ActionListing,
+  ActionRunner,
 } from '../../../platform/actions/index.js';
 import { assertValid, decodeCursor, Field, hydrate, pageOf } from '../../../platform/dto/index.js';
 import {

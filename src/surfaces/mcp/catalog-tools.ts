@@ -1,22 +1,24 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
-import { type Actor, type Permission, requireScope } from '../../../platform/access/index.js';
+import {
+  type Actor,
+  EFFECTS,
+  type Effect,
+  type Permission,
+  requireScope,
+} from '../../platform/access/index.js';
 import {
   type ActionCall,
   ActionCaller,
   type ActionCatalog,
   type ActionListing,
   type ActionRunner,
-  EFFECTS,
-  type Effect,
   inputSchemaOf,
   outputSchemaOf,
   permissionToRun,
-} from '../../../platform/actions/index.js';
-import { assertValid, hydrate, type Shape } from '../../../platform/dto/index.js';
-import { Invalid } from '../../../platform/errors/index.js';
-import type { Approvals } from '../approvals/approvals.js';
-import type { Dialogue, McpCall } from '../call/mcp-call.js';
-import { HINTS, type Hint, type McpTool, structured, type ToolAnswer } from '../call/mcp-tool.js';
+} from '../../platform/actions/index.js';
+import { assertValid, hydrate, type Shape } from '../../platform/dto/index.js';
+import { Invalid } from '../../platform/errors/index.js';
+import type { Approvals } from './approvals/approvals.js';
 import {
   ActionDetails,
   ActionName,
@@ -25,6 +27,8 @@ import {
   RunAction,
   SearchActions,
 } from './catalog-tools.dto.js';
+import type { Dialogue, McpCall } from './mcp-call.js';
+import { HINTS, type Hint, type McpTool, structured, type ToolAnswer } from './mcp-tool.js';
 import { undescribed } from './output-schema.js';
 import { patient } from './patience.js';
 import { cutText, lengthOf, MOST_CHARACTERS } from './result-limit.js';

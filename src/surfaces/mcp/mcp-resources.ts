@@ -2,12 +2,12 @@ import { isUtf8 } from 'node:buffer';
 import type { ReadResourceResult, Resource, ResourceTemplateType } from '@modelcontextprotocol/server';
 import { Inject, Injectable } from '@nestjs/common';
 import mime from 'mime';
-import type { Actor } from '../../../platform/access/index.js';
-import { ActionCaller, ActionRunner } from '../../../platform/actions/index.js';
-import type { Page } from '../../../platform/dto/index.js';
-import { problemOf, TooLarge } from '../../../platform/errors/index.js';
-import { FilesService, WorkspacesService } from '../../../workspaces/index.js';
-import { MCP_EXTENSION, type McpExtension } from '../call/mcp-extension.js';
+import type { Actor } from '../../platform/access/index.js';
+import { ActionCaller, ActionRunner } from '../../platform/actions/index.js';
+import type { Page } from '../../platform/dto/index.js';
+import { problemOf, TooLarge } from '../../platform/errors/index.js';
+import { FilesService, WorkspacesService } from '../../workspaces/index.js';
+import { MCP_EXTENSION, type McpExtension } from './mcp-extension.js';
 import { FILE_TEMPLATE, fileUri, noSuchResource, parseResourceUri, RUN_TEMPLATE } from './resource-uri.js';
 
 const WORKSPACES_AT_ONCE = 20;

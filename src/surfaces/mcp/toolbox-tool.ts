@@ -5,12 +5,12 @@ import {
   type ActionRunner,
   inputSchemaOf,
   outputSchemaOf,
-} from '../../../platform/actions/index.js';
-import { Field } from '../../../platform/dto/index.js';
-import { Invalid } from '../../../platform/errors/index.js';
-import type { Toolbox, WorkspacesStore, Tool as WorkspaceTool } from '../../../workspaces/index.js';
-import type { Dialogue, McpCall, Toolset } from '../call/mcp-call.js';
-import { HINTS, type Hint, type McpTool } from '../call/mcp-tool.js';
+} from '../../platform/actions/index.js';
+import { Field } from '../../platform/dto/index.js';
+import { Invalid } from '../../platform/errors/index.js';
+import type { Toolbox, WorkspacesStore, Tool as WorkspaceTool } from '../../workspaces/index.js';
+import type { Dialogue, McpCall, Toolset } from './mcp-call.js';
+import { HINTS, type Hint, type McpTool } from './mcp-tool.js';
 import { undescribed } from './output-schema.js';
 import { cutText, MOST_CHARACTERS } from './result-limit.js';
 

@@ -1,1 +1,0 @@
-export { ActionSurfaceModule } from './actions.module.js';

@@ -1,1 +1,0 @@
-export { LandingModule } from './landing.module.js';

@@ -1,2 +1,0 @@
-export type { McpExtension } from './call/mcp-extension.js';
-export { McpModule } from './mcp.module.js';
