@@ -1,44 +1,8 @@
 import { ApiProperty, ApiPropertyOptions } from '@nestjs/swagger';
 import * as check from 'class-validator';
-import { isMailAddress } from '../text/index.js';
+import { type Kind, register, type Shape } from './field-spec.js';
 import { sampleIdOf } from './sample-ids.js';
-
-type Kind =
-  | 'text'
-  | 'integer'
-  | 'number'
-  | 'boolean'
-  | 'id'
-  | 'time'
-  | 'choice'
-  | 'json'
-  | 'record'
-  | 'object';
-export type Shape = abstract new () => object;
-
-/** All that is known of one field of a shape: enough to validate, document and coerce it. */
-export interface FieldSpec {
-  readonly kind: Kind;
-  readonly description: string;
-  readonly optional: boolean;
-  readonly nullable: boolean;
-  readonly list: boolean;
-  /** Of a list. */
-  readonly maxItems: number;
-  /** Never shown where others than its owner read: records of what was done leave it out. */
-  readonly secret: boolean;
-  readonly values?: readonly string[];
-  readonly shape?: () => Shape;
-  /** The rest of its JSON Schema: bounds, format, pattern. */
-  readonly schema: Readonly<Record<string, unknown>>;
-  /** A value that it may have. */
-  readonly example?: unknown;
-  /** Whether the example of a request has it although it may be left out. */
-  readonly shown: boolean;
-}
-
-/** Whether null for it is the same as leaving it out. Of a nullable field it is a value. */
-export const nullMeansAbsent = ({ optional, nullable }: FieldSpec): boolean => optional && !nullable;
+import { HasCharacters, IsMailAddress, IsStorableText } from './text-checks.js';
 
 interface Common {
   /** The caller may leave it out; null says the same, unless it is `nullable`. */
@@ -68,31 +32,20 @@ interface NumberOptions extends Common {
   max?: number;
 }
 
-const SPECS = Symbol('fields');
-
-/** The fields of a shape, inherited ones included, by name. */
-export function fieldsOf(shape: Shape): ReadonlyMap<string, FieldSpec> {
-  return Reflect.getMetadata(SPECS, shape) ?? new Map();
-}
-
-function register(target: object, name: string, spec: FieldSpec): void {
-  const inherited = Reflect.getMetadata(SPECS, target.constructor) as Map<string, FieldSpec> | undefined;
-  Reflect.defineMetadata(SPECS, new Map(inherited).set(name, spec), target.constructor);
-}
-
+/** What is particular to a kind of field. */
 interface Rules {
-  kind: Kind;
-  description: string;
   checks: PropertyDecorator[];
-  schema: ApiPropertyOptions;
+  schema: object;
   values?: readonly string[];
   shape?: () => Shape;
 }
 
 /** One decorator a field: registers it, validates it (class-validator) and documents it (OpenAPI). */
 function field(
-  { kind, description, checks, schema, values, shape }: Rules,
+  kind: Kind,
+  description: string,
   options: Common,
+  { checks, schema, values, shape }: Rules,
 ): PropertyDecorator {
   const { optional = false, nullable = false, list = false, maxItems = 100 } = options;
   const required: ApiPropertyOptions = { description, required: !optional, nullable } as ApiPropertyOptions;
@@ -137,77 +90,32 @@ const SAMPLE_TIME = '2026-11-21T09:30:00.000Z';
 const each = (options: Common) => ({ each: options.list === true });
 const message = (text: string, options: Common) => ({ ...each(options), message: `$property ${text}` });
 
-const IsMailAddress = (options: Common): PropertyDecorator =>
-  check.ValidateBy(
-    { name: 'isMailAddress', validator: { validate: isMailAddress } },
-    message('must be an e-mail address', options),
-  );
-
-/** Refuses what PostgreSQL's text type cannot hold and no encoder can write: NUL and lone surrogates. */
-const IsStorableText = (options: Common): PropertyDecorator =>
-  check.ValidateBy(
-    {
-      name: 'isStorableText',
-      validator: {
-        validate: value => typeof value !== 'string' || (value.isWellFormed() && !value.includes('\0')),
-        defaultMessage: () => '$property must be well-formed text without NUL characters',
-      },
-    },
-    each(options),
-  );
-
-/**
- * Whether a text has `min` to `max` characters (code points). Looks at no more of it than it takes: it may have millions,
- * whether that is allowed or not.
- */
-function hasCharacters(text: string, min: number, max: number): boolean {
-  if (text.length < min || text.length > 2 * max) return false;
-  if (text.length >= 2 * min && text.length <= max) return true;
-  let characters = text.length;
-  for (let at = 1; at < text.length; at++) {
-    const isLow = (text.charCodeAt(at) & 0xfc00) === 0xdc00;
-    if (isLow && (text.charCodeAt(at - 1) & 0xfc00) === 0xd800) characters--;
-  }
-  return characters >= min && characters <= max;
-}
-
-function HasCharacters(min: number, max: number, options: Common): PropertyDecorator {
-  const bounds = min > 0 ? `${min} to ${max}` : `at most ${max}`;
-  return check.ValidateBy(
-    {
-      name: 'hasCharacters',
-      validator: {
-        validate: value => typeof value === 'string' && hasCharacters(value, min, max),
-        defaultMessage: () => `$property must have ${bounds} characters`,
-      },
-    },
-    each(options),
-  );
-}
+const bounded = (options: NumberOptions, lowest: number, highest: number): PropertyDecorator[] => {
+  const { min = lowest, max = highest } = options;
+  return [
+    check.Min(min, message(`must be at least ${min}`, options)),
+    check.Max(max, message(`must be at most ${max}`, options)),
+  ];
+};
 
 /** The fields that shapes are made of. Each names what it means; the rest is in its options. */
 export const Field = {
   id: (description: string, options: Common = {}) =>
-    field(
-      {
-        kind: 'id',
-        description,
-        checks: [check.IsUUID('all', message('must be a UUID', options))],
-        schema: { type: String, format: 'uuid' },
-      },
-      options,
-    ),
+    field('id', description, options, {
+      checks: [check.IsUUID('all', message('must be a UUID', options))],
+      schema: { type: String, format: 'uuid' },
+    }),
 
   text: (description: string, options: TextOptions = {}) => {
     const { min = 0, max = 10_000, pattern, patternHint, format } = options;
     const checks = [
       check.IsString(message('must be text', options)),
-      IsStorableText(options),
-      HasCharacters(min, max, options),
+      IsStorableText(each(options)),
+      HasCharacters(min, max, each(options)),
     ];
     if (pattern)
       checks.push(check.Matches(pattern, message(patternHint ?? `must match ${pattern}`, options)));
-    if (format === 'email') checks.push(IsMailAddress(options));
+    if (format === 'email') checks.push(IsMailAddress(each(options)));
     const schema = {
       type: String,
       minLength: min || undefined,
@@ -215,112 +123,93 @@ export const Field = {
       pattern: pattern?.source,
       format,
     };
-    return field({ kind: 'text', description, checks, schema: schema as ApiPropertyOptions }, options);
+    return field('text', description, options, { checks, schema });
   },
 
   integer: (description: string, options: NumberOptions = {}) => {
-    const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER } = options;
     const checks = [
       check.IsInt(message('must be a whole number', options)),
-      check.Min(min, message(`must be at least ${min}`, options)),
-      check.Max(max, message(`must be at most ${max}`, options)),
+      ...bounded(options, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
     ];
-    return field(
-      {
-        kind: 'integer',
-        description,
-        checks,
-        schema: { type: 'integer', minimum: options.min, maximum: options.max },
-      },
-      options,
-    );
+    return field('integer', description, options, {
+      checks,
+      schema: { type: 'integer', minimum: options.min, maximum: options.max },
+    });
   },
 
   number: (description: string, options: NumberOptions = {}) => {
-    const { min = -Number.MAX_VALUE, max = Number.MAX_VALUE } = options;
     const checks = [
       check.IsNumber({ allowInfinity: false, allowNaN: false }, message('must be a number', options)),
-      check.Min(min, message(`must be at least ${min}`, options)),
-      check.Max(max, message(`must be at most ${max}`, options)),
+      ...bounded(options, -Number.MAX_VALUE, Number.MAX_VALUE),
     ];
-    return field(
-      {
-        kind: 'number',
-        description,
-        checks,
-        schema: { type: Number, minimum: options.min, maximum: options.max },
-      },
-      options,
-    );
+    return field('number', description, options, {
+      checks,
+      schema: { type: Number, minimum: options.min, maximum: options.max },
+    });
   },
 
   boolean: (description: string, options: Common = {}) =>
     field(
+      'boolean',
+      description,
+      { example: true, ...options },
       {
-        kind: 'boolean',
-        description,
         checks: [check.IsBoolean(message('must be true or false', options))],
         schema: { type: Boolean },
       },
-      { example: true, ...options },
     ),
 
   time: (description: string, options: Common = {}) =>
     field(
+      'time',
+      description,
+      { example: SAMPLE_TIME, ...options },
       {
-        kind: 'time',
-        description,
         checks: [check.IsISO8601({ strict: true }, message('must be an ISO 8601 time', options))],
         schema: { type: String, format: 'date-time' },
       },
-      { example: SAMPLE_TIME, ...options },
     ),
 
   choice: (description: string, values: readonly string[], options: Common = {}) =>
     field(
+      'choice',
+      description,
+      { example: options.list ? [values[0]] : values[0], ...options },
       {
-        kind: 'choice',
-        description,
         checks: [check.IsIn([...values], message(`must be one of ${values.join(', ')}`, options))],
-        schema: { enum: [...values], type: String } as ApiPropertyOptions,
+        schema: { enum: [...values], type: String },
         values,
       },
-      { example: options.list ? [values[0]] : values[0], ...options },
     ),
 
   /** Any JSON value, kept as it came. */
   json: (description: string, options: Common = {}) =>
     field(
-      {
-        kind: 'json',
-        description,
-        checks: [check.Allow()],
-        schema: { type: Object, additionalProperties: true } as ApiPropertyOptions,
-      },
+      'json',
+      description,
       { example: {}, ...options },
+      {
+        checks: [check.Allow()],
+        schema: { type: Object, additionalProperties: true },
+      },
     ),
 
   /** Any JSON object, kept as it came. */
   record: (description: string, options: Common = {}) =>
     field(
-      {
-        kind: 'record',
-        description,
-        checks: [check.IsObject(each(options))],
-        schema: { type: Object, additionalProperties: true } as ApiPropertyOptions,
-      },
+      'record',
+      description,
       { example: {}, ...options },
+      {
+        checks: [check.IsObject(each(options))],
+        schema: { type: Object, additionalProperties: true },
+      },
     ),
 
   object: (description: string, shape: () => Shape, options: Common = {}) =>
-    field(
-      {
-        kind: 'object',
-        description,
-        checks: [check.ValidateNested(each(options))],
-        schema: { type: () => shape() as new () => object },
-        shape,
-      },
-      options,
-    ),
+    field('object', description, options, {
+      checks: [check.ValidateNested(each(options))],
+      schema: { type: () => shape() as new () => object },
+      shape,
+    }),
 };

@@ -9,7 +9,7 @@ import type { ValidationError } from 'class-validator';
 import type { FastifyRequest } from 'fastify';
 import { readBody } from '../bodies/index.js';
 import { Invalid, NotFound, UnsupportedMediaType } from '../errors/index.js';
-import { FieldSpec, fieldsOf, nullMeansAbsent, Shape } from './field.js';
+import { FieldSpec, fieldsOf, nullMeansAbsent, Shape } from './field-spec.js';
 import { faultsOf } from './rules.js';
 
 const MAX_JSON_DEPTH = 64;

@@ -1,5 +1,6 @@
 import { Invalid } from '../errors/index.js';
-import { Field, Shape } from './field.js';
+import { Field } from './field.js';
+import type { Shape } from './field-spec.js';
 
 /** Longest cursor, in characters: a position may hold the longest path of a file. */
 const MAX_CURSOR = 6000;

@@ -1,0 +1,30 @@
+/** How one environment variable is read: its text form, its default and what it means to an operator. */
+export interface Setting<T> {
+  readonly name: string;
+  readonly description: string;
+  readonly secret: boolean;
+  /** What `.env.example` shows; undefined for a setting that is unset by default. */
+  readonly shown: string | undefined;
+  read(raw: string | undefined): T;
+}
+
+export type Parse<T> = (raw: string, name: string) => T;
+
+/** A setting that an operator got wrong; the message says which, and what it takes. */
+export class InvalidSetting extends Error {}
+
+export function setting<T>(
+  name: string,
+  description: string,
+  parse: Parse<T>,
+  fallback: T,
+  secret = false,
+): Setting<T> {
+  return {
+    name,
+    description,
+    secret,
+    shown: fallback === undefined || fallback instanceof Map ? undefined : String(fallback),
+    read: raw => (raw === undefined || raw === '' ? fallback : parse(raw, name)),
+  };
+}
