@@ -4,7 +4,7 @@ import { IdentityModule, identityEntities } from './identity/identity.module.js'
 import { HealthModule } from './platform/health/index.js';
 import { PlatformModule, PlatformParts } from './platform/platform.module.js';
 import { ActionSurfaceModule, LandingModule, type McpExtension, McpModule } from './surfaces/index.js';
-import { WorkspacesModule, workspaceEntities } from './workspaces/index.js';
+import { WorkspacesModule, workspaceEntities } from './workspaces/workspaces.module.js';
 
 export const entities = [...identityEntities, ...workspaceEntities, ...agentEntities];
 

@@ -8,7 +8,8 @@ import { type Actor, randomSecret } from './platform/access/index.js';
 import type { Config } from './platform/config/index.js';
 import { newId } from './platform/database/index.js';
 import { WELCOME_FILES } from './welcome-files.js';
-import { FileWritesService, WorkspacesService } from './workspaces/index.js';
+import { WorkspacesService } from './workspaces/core/index.js';
+import { FileWritesService } from './workspaces/files/index.js';
 
 /** What `.atelier/credentials.json` holds. */
 export interface BootCredentials {

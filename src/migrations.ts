@@ -32,6 +32,7 @@ import { Chores } from './platform/maintenance/migrations/20261122-chores.js';
 import { McpSessions } from './surfaces/mcp/migrations/20261122-mcp-sessions.js';
 import { Changes } from './workspaces/changes/migrations/20261121-changes.js';
 import { BackgroundScans } from './workspaces/changes/migrations/20261122-background-scans.js';
+import { WorkspaceSignals } from './workspaces/core/migrations/20261122-workspace-signals.js';
 import { WorkspaceFeatures } from './workspaces/features/migrations/20261122-features.js';
 import { WriteIntents } from './workspaces/files/migrations/20261122-write-intents.js';
 import { FileHistory } from './workspaces/history/migrations/20261122-history.js';
@@ -43,7 +44,6 @@ import { NamedSessions } from './workspaces/sandboxes/migrations/20261122-named-
 import { SandboxUids } from './workspaces/sandboxes/migrations/20261122-sandbox-uids.js';
 import { SandboxSessions } from './workspaces/sandboxes/migrations/20261122-sandboxes.js';
 import { Sharing } from './workspaces/share/migrations/20261121-share.js';
-import { WorkspaceSignals } from './workspaces/workspaces/migrations/20261122-workspace-signals.js';
 
 /** Every migration, oldest first. The name is what the database remembers: never change it. */
 export const migrations = [

@@ -21,7 +21,7 @@ import { RateLimits } from './platform/limits/index.js';
 import { NestLog } from './platform/log/index.js';
 import { Metrics, registerHttpMetrics } from './platform/metrics/index.js';
 import { describeApi, serveDocs } from './platform/openapi/index.js';
-import { ShareOrigin } from './workspaces/index.js';
+import { ShareOrigin } from './workspaces/exposure/index.js';
 
 /** The service as an HTTP application, initialised and not yet listening. */
 export async function createServer(parts: ServiceParts): Promise<NestFastifyApplication> {

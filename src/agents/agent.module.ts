@@ -4,7 +4,14 @@ import { CredentialsModule } from '../identity/credentials/index.js';
 import { OrganizationsModule } from '../identity/organizations/index.js';
 import { PageSessionsModule } from '../identity/page-sessions/index.js';
 import { EventStreams } from '../platform/streams/index.js';
-import { WorkspacesModule } from '../workspaces/index.js';
+import { ChangesModule } from '../workspaces/changes/index.js';
+import { CoreModule } from '../workspaces/core/index.js';
+import { DuplicateModule } from '../workspaces/duplicate/index.js';
+import { FilesModule } from '../workspaces/files/index.js';
+import { HistoryModule } from '../workspaces/history/index.js';
+import { MeteringModule } from '../workspaces/metering/index.js';
+import { SandboxesModule } from '../workspaces/sandboxes/index.js';
+import { ToolsModule } from '../workspaces/tools/index.js';
 import { AgentActions } from './actions/agent-actions.js';
 import { AgentController } from './agent/agent.controller.js';
 import { AgentService } from './agent/agent.service.js';
@@ -75,7 +82,20 @@ import { TasksStore } from './tasks/tasks.store.js';
 
 /** Agents: models, chats, subagents, and the runs in which they work. */
 @Module({
-  imports: [BillingModule, CredentialsModule, OrganizationsModule, PageSessionsModule, WorkspacesModule],
+  imports: [
+    BillingModule,
+    CredentialsModule,
+    OrganizationsModule,
+    PageSessionsModule,
+    ChangesModule,
+    CoreModule,
+    DuplicateModule,
+    FilesModule,
+    HistoryModule,
+    MeteringModule,
+    SandboxesModule,
+    ToolsModule,
+  ],
   controllers: [
     AgentController,
     QueueController,

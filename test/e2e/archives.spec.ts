@@ -18,7 +18,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import tar from 'tar-stream';
 import yazl from 'yazl';
 import type { Actor } from '../../src/platform/access/index.js';
-import { Toolbox } from '../../src/workspaces/tools/toolbox.js';
+import { Toolbox } from '../../src/workspaces/tools/index.js';
 import { type Person, TestService } from '../harness/service.js';
 
 let service: TestService;

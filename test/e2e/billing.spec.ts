@@ -9,7 +9,7 @@ import { RunQueue } from '../../src/agents/agent/run-queue.js';
 import { BudgetReached, Budgets, enterModelCall } from '../../src/identity/billing/index.js';
 import { Database } from '../../src/platform/database/index.js';
 import { Maintenance } from '../../src/platform/maintenance/index.js';
-import { StorageMeter } from '../../src/workspaces/metering/storage-meter.js';
+import { StorageMeter } from '../../src/workspaces/metering/index.js';
 import { FakeOpenAi } from '../fakes/openai-server.js';
 import { FakeSmtpServer } from '../fakes/smtp-server.js';
 import { AgentClient } from '../harness/agent.js';

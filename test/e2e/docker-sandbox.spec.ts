@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { HistoryTrim } from '../../src/workspaces/history/history-trim.js';
+import { HistoryTrim } from '../../src/workspaces/history/index.js';
 import { DockerEngine, describeWithDocker } from '../fakes/docker-engine.js';
 import { AgentClient } from '../harness/agent.js';
 import { type Person, TestService } from '../harness/service.js';

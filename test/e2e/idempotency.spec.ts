@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { apiDescription } from '../../src/api-description.js';
 import { IdempotencyLedger } from '../../src/platform/idempotency/index.js';
-import { WorkspaceFolders } from '../../src/workspaces/index.js';
+import { WorkspaceFolders } from '../../src/workspaces/core/index.js';
 import type { Client, Json } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';
 

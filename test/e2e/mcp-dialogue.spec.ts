@@ -15,7 +15,7 @@ import { createLog } from '../../src/platform/log/index.js';
 import { Signals } from '../../src/platform/topics/index.js';
 import { createServer } from '../../src/server.js';
 import { McpSessionsStore } from '../../src/surfaces/mcp/sessions/sessions.store.js';
-import { WorkspaceFolders } from '../../src/workspaces/index.js';
+import { WorkspaceFolders } from '../../src/workspaces/core/index.js';
 import { Browser, type Visit } from '../harness/browser.js';
 import type { Client, Json } from '../harness/client.js';
 import { startOAuthService } from '../harness/oauth.js';

@@ -12,7 +12,7 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { NoRoom, WorkspaceQuota } from '../../src/workspaces/changes/workspace-quota.js';
+import { NoRoom, WorkspaceQuota } from '../../src/workspaces/changes/index.js';
 import { Client, type Json } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';
 import { form, multipart, SHARE_HOST, Visitor } from '../harness/visitor.js';

@@ -2,8 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Actor } from '../../src/platform/access/index.js';
-import { shorten } from '../../src/workspaces/tools/tool.js';
-import { Toolbox } from '../../src/workspaces/tools/toolbox.js';
+import { shorten, Toolbox } from '../../src/workspaces/tools/index.js';
 import { type Person, TestService } from '../harness/service.js';
 
 let service: TestService;

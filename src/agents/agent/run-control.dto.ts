@@ -1,5 +1,5 @@
 import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
-import { FileChangeView, RevertedView } from '../../workspaces/index.js';
+import { FileChangeView, RevertedView } from '../../workspaces/history/index.js';
 import { RUN_STATUSES } from '../chats/chats.dto.js';
 import { TaskView } from '../tasks/tasks.dto.js';
 import { RUN_STATES, RunStatusView, UsageView } from './agent.dto.js';

@@ -9,7 +9,7 @@ import {
 import { revokeTokensOf } from '../../platform/actions/index.js';
 import { type Database, storable, storableText, type UnitOfWork } from '../../platform/database/index.js';
 import type { Signals } from '../../platform/topics/index.js';
-import type { ToolResult } from '../../workspaces/index.js';
+import type { ToolResult } from '../../workspaces/tools/index.js';
 import { chatTopic } from '../chats/chat-topic.js';
 import type { MessagePart } from '../chats/message.entity.js';
 import { keepSummary } from '../context/chat-summaries.store.js';

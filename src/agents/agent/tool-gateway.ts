@@ -4,18 +4,17 @@ import { type ActionCaller, inputSchemaOf } from '../../platform/actions/index.j
 import type { Row } from '../../platform/database/index.js';
 import { assertValid, hydrate } from '../../platform/dto/index.js';
 import { problemOf } from '../../platform/errors/index.js';
+import { FileAuthors } from '../../workspaces/changes/index.js';
+import { WorkspacesStore } from '../../workspaces/core/index.js';
+import { SandboxesService, type Shell } from '../../workspaces/sandboxes/index.js';
 import {
   BASH,
-  FileAuthors,
   failed,
   LongOutputs,
-  SandboxesService,
-  type Shell,
   shorten,
   Toolbox,
   type ToolResult,
-  WorkspacesStore,
-} from '../../workspaces/index.js';
+} from '../../workspaces/tools/index.js';
 import { type ActionTool, AgentActions, type RunActions } from '../actions/agent-actions.js';
 import { ApprovalPolicies, DEFAULT_POLICY } from '../approvals/approval-policies.js';
 import { ApprovalWording } from '../approvals/approval-wording.js';

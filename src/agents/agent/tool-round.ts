@@ -1,5 +1,5 @@
 import { newId } from '../../platform/database/index.js';
-import type { ToolResult } from '../../workspaces/index.js';
+import type { ToolResult } from '../../workspaces/tools/index.js';
 import type { RunTasks } from '../tasks/run-tasks.js';
 import { Stillness } from '../tasks/stillness.js';
 import { TASK } from '../tasks/task-tool.js';

@@ -1,7 +1,7 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database } from '../../platform/database/index.js';
-import { FeatureEnds } from '../../workspaces/index.js';
+import { FeatureEnds } from '../../workspaces/core/index.js';
 import { RunStopper } from './run-stopper.js';
 
 /** The runs of a workspace end when its agents are turned off: those in flight, those that wait, and their tasks. */

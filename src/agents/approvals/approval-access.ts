@@ -8,7 +8,7 @@ import {
 import { ActionCatalog } from '../../platform/actions/index.js';
 import type { Row } from '../../platform/database/index.js';
 import { NotFound, unseenAs } from '../../platform/errors/index.js';
-import { WorkspacesStore } from '../../workspaces/index.js';
+import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { ChatsStore } from '../chats/chats.store.js';
 import type { Approval } from './approval.entity.js';
 

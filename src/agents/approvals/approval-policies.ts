@@ -5,7 +5,7 @@ import type { Verdict } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database } from '../../platform/database/index.js';
 import { Signals } from '../../platform/topics/index.js';
-import { DuplicateService } from '../../workspaces/index.js';
+import { DuplicateService } from '../../workspaces/duplicate/index.js';
 import { PolicyWatch, policyTopic } from './policy-watch.js';
 
 /** What becomes of a call that would expose something: it is never made unasked. */

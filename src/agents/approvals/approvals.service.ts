@@ -7,7 +7,7 @@ import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/d
 import { Conflict, Invalid, NotFound } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
 import { Maintenance } from '../../platform/maintenance/index.js';
-import { WorkspacesStore } from '../../workspaces/index.js';
+import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { ChatsStore } from '../chats/chats.store.js';
 import type { Approval } from './approval.entity.js';
 import { ApprovalAccess } from './approval-access.js';

@@ -3,7 +3,8 @@ import { Budgets, BudgetView } from '../../identity/billing/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Database } from '../../platform/database/index.js';
-import { DuplicateService, WorkspacesStore } from '../../workspaces/index.js';
+import { WorkspacesStore } from '../../workspaces/core/index.js';
+import { DuplicateService } from '../../workspaces/duplicate/index.js';
 import { ReadWorkspaceBudget, SetWorkspaceBudget } from './budgets.dto.js';
 
 /** What the agents of a workspace may spend, within what its organization may. */

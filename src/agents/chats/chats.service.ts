@@ -11,7 +11,7 @@ import { Database, iso, UnitOfWork } from '../../platform/database/index.js';
 import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
 import { Conflict, Forbidden, Invalid } from '../../platform/errors/index.js';
 import { Signals } from '../../platform/topics/index.js';
-import { WorkspacesStore } from '../../workspaces/index.js';
+import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { ModelsService } from '../models/models.service.js';
 import { SubagentsService } from '../subagents/subagents.service.js';
 import { Chat } from './chat.entity.js';

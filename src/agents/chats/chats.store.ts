@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Kysely, sql } from 'kysely';
-import { type Membership } from '../../identity/organizations/index.js';
+import type { Membership } from '../../identity/organizations/index.js';
 import {
   type Actor,
   type Feature,
@@ -14,7 +14,7 @@ import {
 import { Subject } from '../../platform/actions/index.js';
 import { Database, iso, isoOrNull, type Row, type Tables } from '../../platform/database/index.js';
 import { NotFound } from '../../platform/errors/index.js';
-import { isVisibleTo, type Workspace, type WorkspaceMember } from '../../workspaces/index.js';
+import { isVisibleTo, type Workspace, type WorkspaceMember } from '../../workspaces/core/index.js';
 import type { Run } from '../agent/run.entity.js';
 import type { Chat } from './chat.entity.js';
 import type { ChatView } from './chats.dto.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { didYouMean } from '#libs/did-you-mean/index.js';
 import { ActionCatalog, allows } from '../../platform/actions/index.js';
-import { Toolbox } from '../../workspaces/index.js';
+import { Toolbox } from '../../workspaces/tools/index.js';
 import { ModelUnusable } from '../models/model-unusable.js';
 import { ModelsService } from '../models/models.service.js';
 import { type Finding, Findings, type Reading } from './finding.js';

@@ -1,5 +1,5 @@
 import { Field } from '../../platform/dto/index.js';
-import { ToolView } from '../../workspaces/index.js';
+import { ToolView } from '../../workspaces/tools/index.js';
 import { AGENT_NAME } from '../chats/chats.dto.js';
 
 export class ListAgentTools {

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/index.js';
 import { Action, ActionAllowlist, allows, inputSchemaOf } from '../../platform/actions/index.js';
-import { ToolsService, type ToolView, WorkspacesStore } from '../../workspaces/index.js';
+import { WorkspacesStore } from '../../workspaces/core/index.js';
+import { ToolsService, type ToolView } from '../../workspaces/tools/index.js';
 import { ACTION_TOOLS } from '../actions/agent-actions.js';
 import { taskTool } from '../tasks/task-tool.js';
 import { AgentGuide } from './agent-guide.js';

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { type Entry, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { SharedLookups } from '../../platform/access/index.js';
-import { WorkspaceFolders } from '../../workspaces/index.js';
+import { WorkspaceFolders } from '../../workspaces/core/index.js';
 import { type Finding, Findings, type Reading } from './finding.js';
 import { ReadingCache } from './reading-cache.js';
 import { readSkill, type Skill } from './skill.js';

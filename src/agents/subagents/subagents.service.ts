@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Invalid, NotFound } from '../../platform/errors/index.js';
-import { type VisibleWorkspace, WorkspacesStore } from '../../workspaces/index.js';
+import { type VisibleWorkspace, WorkspacesStore } from '../../workspaces/core/index.js';
 import { AgentLint } from './agent-lint.js';
 import { AgentsFolder, type AgentsFolderContents } from './agents-folder.js';
 import type { Finding, Reading } from './finding.js';

@@ -1,6 +1,6 @@
 import type { Row } from '../../platform/database/index.js';
 import { problemOf } from '../../platform/errors/index.js';
-import { failed, type ToolResult } from '../../workspaces/index.js';
+import { failed, type ToolResult } from '../../workspaces/tools/index.js';
 import type { Run } from '../agent/run.entity.js';
 import type { PlannedCall } from '../agent/run-journal.js';
 import type { RunsStore } from '../agent/runs.store.js';

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { type Membership } from '../../identity/organizations/index.js';
+import type { Membership } from '../../identity/organizations/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import type { ActionRunRow } from '../../platform/actions/index.js';
 import { Database, type Row } from '../../platform/database/index.js';
-import { namesReachable } from '../../workspaces/index.js';
+import { namesReachable } from '../../workspaces/core/index.js';
 import type { ListActionRuns } from './action-runs.dto.js';
 
 type LedgerTables = { action_run: ActionRunRow; membership: Membership };

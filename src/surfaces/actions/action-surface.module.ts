@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { CredentialsModule } from '../../identity/credentials/index.js';
-import { WorkspacesModule } from '../../workspaces/index.js';
+import { CoreModule } from '../../workspaces/core/index.js';
 import { ActionRunsController } from './action-runs.controller.js';
 import { ActionRunsService } from './action-runs.service.js';
 import { ActionRunsStore } from './action-runs.store.js';
@@ -10,7 +10,7 @@ import { ActionsExecController } from './actions-exec.controller.js';
 
 /** The catalog of actions, their running and their ledger, over HTTP. */
 @Module({
-  imports: [CredentialsModule, WorkspacesModule],
+  imports: [CredentialsModule, CoreModule],
   controllers: [ActionsController, ActionsExecController, ActionRunsController],
   providers: [ActionsService, ActionRunsService, ActionRunsStore],
 })

@@ -3,7 +3,8 @@ import { Injectable } from '@nestjs/common';
 import { validate as isUuid } from 'uuid';
 import type { Actor } from '../../platform/access/index.js';
 import { problemOf } from '../../platform/errors/index.js';
-import { FilesService, WorkspacesService } from '../../workspaces/index.js';
+import { WorkspacesService } from '../../workspaces/core/index.js';
+import { FilesService } from '../../workspaces/files/index.js';
 import { FILE_TEMPLATE } from './resource-uri.js';
 
 /** As many as the specification lets one answer have (2025-11-25, completion). */

@@ -4,7 +4,7 @@ import { validate as isUuid } from 'uuid';
 import { SubagentsService } from '../../agents/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { NotFound, problemOf } from '../../platform/errors/index.js';
-import { WorkspacesService } from '../../workspaces/index.js';
+import { WorkspacesService } from '../../workspaces/core/index.js';
 import type { Dialogue } from './mcp-call.js';
 import { MCP_EXTENSION, type McpExtension } from './mcp-extension.js';
 

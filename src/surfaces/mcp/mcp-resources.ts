@@ -6,7 +6,8 @@ import type { Actor } from '../../platform/access/index.js';
 import { ActionCaller, ActionRunner } from '../../platform/actions/index.js';
 import type { Page } from '../../platform/dto/index.js';
 import { problemOf, TooLarge } from '../../platform/errors/index.js';
-import { FilesService, WorkspacesService } from '../../workspaces/index.js';
+import { WorkspacesService } from '../../workspaces/core/index.js';
+import { FilesService } from '../../workspaces/files/index.js';
 import { MCP_EXTENSION, type McpExtension } from './mcp-extension.js';
 import { FILE_TEMPLATE, fileUri, noSuchResource, parseResourceUri, RUN_TEMPLATE } from './resource-uri.js';
 

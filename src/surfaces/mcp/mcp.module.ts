@@ -4,7 +4,10 @@ import { CredentialsModule } from '../../identity/credentials/index.js';
 import { OAuthModule } from '../../identity/oauth/index.js';
 import { SessionsModule } from '../../identity/sessions/index.js';
 import { AccessTokenGuard } from '../../platform/credentials/index.js';
-import { WorkspacesModule } from '../../workspaces/index.js';
+import { ChangesModule } from '../../workspaces/changes/index.js';
+import { CoreModule } from '../../workspaces/core/index.js';
+import { FilesModule } from '../../workspaces/files/index.js';
+import { ToolsModule } from '../../workspaces/tools/index.js';
 import { Approvals } from './approvals/approvals.js';
 import { ClientNames } from './approvals/client-names.js';
 import { McpController } from './mcp.controller.js';
@@ -38,7 +41,16 @@ export class McpModule {
   static with(extension: McpExtension = NO_EXTENSION): DynamicModule {
     return {
       module: McpModule,
-      imports: [CredentialsModule, OAuthModule, SessionsModule, WorkspacesModule, AgentModule],
+      imports: [
+        CredentialsModule,
+        OAuthModule,
+        SessionsModule,
+        ChangesModule,
+        CoreModule,
+        FilesModule,
+        ToolsModule,
+        AgentModule,
+      ],
       controllers: [McpController],
       providers: [
         McpGuard,

@@ -8,7 +8,8 @@ import {
 } from '../../platform/actions/index.js';
 import { Field } from '../../platform/dto/index.js';
 import { Invalid } from '../../platform/errors/index.js';
-import type { Toolbox, WorkspacesStore, Tool as WorkspaceTool } from '../../workspaces/index.js';
+import type { WorkspacesStore } from '../../workspaces/core/index.js';
+import type { Toolbox, Tool as WorkspaceTool } from '../../workspaces/tools/index.js';
 import type { Dialogue, McpCall, Toolset } from './mcp-call.js';
 import { HINTS, type Hint, type McpTool } from './mcp-tool.js';
 import { undescribed } from './output-schema.js';

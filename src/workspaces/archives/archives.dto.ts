@@ -1,5 +1,5 @@
 import { Field } from '../../platform/dto/index.js';
-import { WorkspaceId } from '../workspaces/workspaces.dto.js';
+import { WorkspaceId } from '../core/index.js';
 
 export class ExtractArchive extends WorkspaceId {
   @Field.text('The archive: zip, tar or tar.gz', { min: 1, max: 4096, example: 'downloads/archive.zip' })

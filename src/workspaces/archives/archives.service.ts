@@ -3,11 +3,9 @@ import { normalizePath, type WorkspaceFs } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Config } from '../../platform/config/index.js';
-import { RecordedWrites } from '../changes/recorded-writes.js';
-import { WorkspaceQuota } from '../changes/workspace-quota.js';
-import { writerFor } from '../changes/writer.js';
-import { WorkSlots } from '../sandboxes/work-slots.js';
-import { WorkspaceFolders, WorkspacesStore } from '../workspaces/index.js';
+import { RecordedWrites, WorkspaceQuota, writerFor } from '../changes/index.js';
+import { WorkspaceFolders, WorkspacesStore } from '../core/index.js';
+import { WorkSlots } from '../sandboxes/index.js';
 import { ExtractArchive, ExtractedView } from './archives.dto.js';
 import { Extraction } from './extraction.js';
 

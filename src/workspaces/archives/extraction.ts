@@ -6,7 +6,7 @@ import {
   WorkspaceFsError,
 } from '#libs/workspace-fs/index.js';
 import { Conflict, Invalid, TooLarge } from '../../platform/errors/index.js';
-import type { Change } from '../changes/change-log.js';
+import type { Change } from '../changes/index.js';
 import { type ArchiveEntry, entriesOf, type Meter, refuseIfTooMany } from './archive.js';
 
 /** An archive that unpacks to more than this many times its size is taken for a bomb … */

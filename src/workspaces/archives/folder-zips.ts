@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import type { WorkspaceFs } from '#libs/workspace-fs/index.js';
-import { WorkSlots } from '../sandboxes/work-slots.js';
+import { WorkSlots } from '../sandboxes/index.js';
 import { type LeftOut, zipFolder } from './zip-folder.js';
 
 /** Folders that are packed at once in this process, for one workspace, and for the visitors of one share of it. */

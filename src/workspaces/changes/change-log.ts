@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database } from '../../platform/database/index.js';
 import { Signals } from '../../platform/topics/index.js';
-import { WorkspaceFolders } from '../workspaces/index.js';
+import { WorkspaceFolders } from '../core/index.js';
 import { revisedBy } from './agent-files.js';
 import { ChangeNumbering, MELTING_MS } from './change-numbering.js';
 import type { Intent } from './intent.js';

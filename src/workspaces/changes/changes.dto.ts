@@ -1,5 +1,5 @@
 import { Field } from '../../platform/dto/index.js';
-import { WorkspaceId } from '../workspaces/workspaces.dto.js';
+import { WorkspaceId } from '../core/index.js';
 import { CHANGE_KINDS } from './change-log.js';
 import { WRITER_TYPES } from './writer.js';
 

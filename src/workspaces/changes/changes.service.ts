@@ -3,7 +3,7 @@ import { type Actor, Credentials, requireScope } from '../../platform/access/ind
 import { Action } from '../../platform/actions/index.js';
 import { type ServerEvent, stillMay, whileAllowed } from '../../platform/streams/index.js';
 import { Signals } from '../../platform/topics/index.js';
-import { WorkspacesStore } from '../workspaces/index.js';
+import { WorkspacesStore } from '../core/index.js';
 import { ChangeEvents } from './change-events.js';
 import { ChangeLog } from './change-log.js';
 import { ChangeView, WatchChanges } from './changes.dto.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Database } from '../../platform/database/index.js';
-import { WorkspaceFolders } from '../workspaces/index.js';
+import { WorkspaceFolders } from '../core/index.js';
 import { PEOPLE } from './agent-files.js';
 import type { Writer } from './writer.js';
 

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { Database, isOutage } from '../../platform/database/index.js';
 import { Log } from '../../platform/log/index.js';
 import { LiveProcesses } from '../../platform/topics/index.js';
-import { WorkspaceFolders } from '../workspaces/index.js';
+import { WorkspaceFolders } from '../core/index.js';
 import { type Change, ChangeLog } from './change-log.js';
 import { type Intent, outcomeOf } from './intent.js';
 import { NewestLogged } from './newest-logged.js';

@@ -5,7 +5,7 @@ import { Config } from '../../platform/config/index.js';
 import { Database } from '../../platform/database/index.js';
 import { Log } from '../../platform/log/index.js';
 import { isAlive, Maintenance } from '../../platform/maintenance/index.js';
-import { WorkspaceFolders } from '../workspaces/index.js';
+import { WorkspaceFolders } from '../core/index.js';
 import { BackgroundWatch } from './background-watch.js';
 import { type Change, ChangeLog } from './change-log.js';
 import { RecordedWrites } from './recorded-writes.js';

@@ -7,7 +7,7 @@ import { type Difference, KeyedLock, Snapshot } from '#libs/workspace-fs/index.j
 import { Config } from '../../platform/config/index.js';
 import { Database, isOutage, newId, QUERY_MS, withQueryDeadline } from '../../platform/database/index.js';
 import { Log } from '../../platform/log/index.js';
-import { WorkspaceFolders } from '../workspaces/index.js';
+import { WorkspaceFolders } from '../core/index.js';
 import { type Change, ChangeLog } from './change-log.js';
 import { NewestLogged } from './newest-logged.js';
 import { newestChange } from './of-workspace.js';

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { Snapshot, TEMPORARY_MAKER } from '#libs/workspace-fs/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Problem } from '../../platform/errors/index.js';
-import { StoredElsewhere } from '../metering/stored-elsewhere.js';
-import { UnfinishedWrites, WorkspaceFolders } from '../workspaces/index.js';
+import { UnfinishedWrites, WorkspaceFolders } from '../core/index.js';
+import { StoredElsewhere } from '../metering/index.js';
 import { ChangeLog } from './change-log.js';
 
 /** There is no room for a write: 413 for bytes, 409 for the number of files. Says how much the workspace holds. */

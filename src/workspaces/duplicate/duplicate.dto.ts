@@ -1,5 +1,5 @@
 import { Field } from '../../platform/dto/index.js';
-import { WorkspaceId } from '../workspaces/workspaces.dto.js';
+import { WorkspaceId } from '../core/index.js';
 
 export class DuplicateWorkspace extends WorkspaceId {
   @Field.text('Name of the new workspace', {

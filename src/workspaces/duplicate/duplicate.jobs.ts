@@ -4,10 +4,9 @@ import { sql } from 'kysely';
 import { batchesOf, type Entry, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Database, newId } from '../../platform/database/index.js';
 import { type Attempt, FairTurns, JobProcessor, JobQueue } from '../../platform/jobs/index.js';
+import { removeFolder, WorkspaceFolders } from '../core/index.js';
 import { captureHistory } from '../history/index.js';
-import { isOver, type OperationRow, OperationsStore } from '../operations/operations.store.js';
-import { WorkspaceFolders } from '../workspaces/index.js';
-import { removeFolder } from '../workspaces/workspaces.jobs.js';
+import { isOver, type OperationRow, OperationsStore } from '../operations/index.js';
 import { OPERATION_QUEUE } from './duplicate.service.js';
 
 /** What never comes along, whether the workspace has it or not. */

@@ -6,8 +6,8 @@ import { Audit } from '../../platform/audit/index.js';
 import { Database, newId, type UnitOfWork } from '../../platform/database/index.js';
 import { TooManyRequests } from '../../platform/errors/index.js';
 import { defineJob, JobQueue } from '../../platform/jobs/index.js';
-import { OperationsStore } from '../operations/operations.store.js';
-import { Workspace, WorkspaceFolders, WorkspacesStore } from '../workspaces/index.js';
+import { Workspace, WorkspaceFolders, WorkspacesStore } from '../core/index.js';
+import { OperationsStore } from '../operations/index.js';
 import { DuplicateWorkspace, StartedOperationView } from './duplicate.dto.js';
 
 export const OPERATION_QUEUE = 'operations';

@@ -7,7 +7,7 @@ import { Config } from '../../platform/config/index.js';
 import { Database } from '../../platform/database/index.js';
 import { Conflict, Invalid, translateErrors } from '../../platform/errors/index.js';
 import { Signals } from '../../platform/topics/index.js';
-import { WorkspacesStore } from '../workspaces/index.js';
+import { WorkspacesStore } from '../core/index.js';
 import { EgressView, ReadEgress, UpdateEgress } from './egress.dto.js';
 import { type EgressRule, EgressStore, egressTopic } from './egress.store.js';
 

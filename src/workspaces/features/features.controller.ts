@@ -2,7 +2,7 @@ import { Controller, Get, Patch } from '@nestjs/common';
 import { type Actor, Caller } from '../../platform/access/index.js';
 import { Input } from '../../platform/dto/index.js';
 import { Serves } from '../../platform/openapi/index.js';
-import { WorkspaceId } from '../workspaces/workspaces.dto.js';
+import { WorkspaceId } from '../core/index.js';
 import { UpdateFeatures } from './features.dto.js';
 import { FeaturesService } from './features.service.js';
 

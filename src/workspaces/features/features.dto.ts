@@ -1,5 +1,5 @@
 import { Field } from '../../platform/dto/index.js';
-import { WorkspaceId } from '../workspaces/workspaces.dto.js';
+import { WorkspaceId } from '../core/index.js';
 
 const MEANING = {
   agents: 'Messages to agents, and their runs',

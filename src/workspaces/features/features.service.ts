@@ -5,9 +5,8 @@ import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, newId, type UnitOfWork } from '../../platform/database/index.js';
 import { JobQueue } from '../../platform/jobs/index.js';
-import { DuplicateService } from '../duplicate/duplicate.service.js';
-import { endFeature, type Workspace, WorkspacesStore } from '../workspaces/index.js';
-import { WorkspaceId } from '../workspaces/workspaces.dto.js';
+import { endFeature, type Workspace, WorkspaceId, WorkspacesStore } from '../core/index.js';
+import { DuplicateService } from '../duplicate/index.js';
 import { FeaturesView, UpdateFeatures } from './features.dto.js';
 
 /** What of a workspace its admins have turned off. The access policy refuses it, by whatever way somebody comes. */

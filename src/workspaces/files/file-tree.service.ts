@@ -1,11 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import { type Entry, normalizePath, type WorkspaceFs } from '#libs/workspace-fs/index.js';
+import './file-problems.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
-import { countMissing, entriesAt, find, parentOf } from '../changes/entries.js';
-import { changesTo, deletionsOf, manifestOf, movesOf } from '../changes/intent.js';
-import { WorkspaceQuota } from '../changes/workspace-quota.js';
-import './file-problems.js';
+import {
+  changesTo,
+  countMissing,
+  deletionsOf,
+  entriesAt,
+  find,
+  manifestOf,
+  movesOf,
+  parentOf,
+  WorkspaceQuota,
+} from '../changes/index.js';
 import { FileWriting, written } from './file-writing.js';
 import { CopiedView, DeletedPathView, DeleteFile, EntryView, MakeFolder, MoveFile } from './files.dto.js';
 

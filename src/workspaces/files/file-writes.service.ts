@@ -1,12 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { Written } from '#libs/workspace-fs/index.js';
+import './file-problems.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Invalid } from '../../platform/errors/index.js';
-import { countMissing } from '../changes/entries.js';
-import type { Done } from '../changes/recorded-writes.js';
-import { WorkspaceQuota } from '../changes/workspace-quota.js';
-import './file-problems.js';
+import { countMissing, type Done, WorkspaceQuota } from '../changes/index.js';
 import { FileWriting, written } from './file-writing.js';
 import { EditedView, EditFile, FilePath, WriteContent, WrittenView } from './files.dto.js';
 import type { Preconditions } from './preconditions.js';

@@ -1,10 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Entry, WorkspaceFs } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/index.js';
-import type { Change } from '../changes/change-log.js';
-import { type Beginning, type Done, RecordedWrites } from '../changes/recorded-writes.js';
-import { writerFor } from '../changes/writer.js';
-import { WorkspaceFolders, WorkspacesStore } from '../workspaces/index.js';
+import { type Beginning, type Change, type Done, RecordedWrites, writerFor } from '../changes/index.js';
+import { WorkspaceFolders, WorkspacesStore } from '../core/index.js';
 
 /** What every write by somebody who may has in common: it is asked for, and written down. */
 @Injectable()

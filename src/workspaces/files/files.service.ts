@@ -5,14 +5,13 @@ import {
   type WorkspaceFs,
   WorkspaceFsError,
 } from '#libs/workspace-fs/index.js';
+import './file-problems.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { DEFAULT_LIMIT, Page } from '../../platform/dto/index.js';
-import { FolderZips } from '../archives/folder-zips.js';
-import type { ZippedFolder } from '../archives/zip-folder.js';
-import { WorkspaceFolders, WorkspacesStore } from '../workspaces/index.js';
+import { FolderZips, type ZippedFolder } from '../archives/index.js';
+import { WorkspaceFolders, WorkspacesStore } from '../core/index.js';
 import { cursorAfter, pathOfCursor } from './cursor.js';
-import './file-problems.js';
 import {
   ContentView,
   DownloadFile,

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { clientGone } from '../../platform/http/index.js';
-import type { ZippedFolder } from '../archives/zip-folder.js';
+import type { ZippedFolder } from '../archives/index.js';
 import { contentDisposition } from './content-disposition.js';
 
 /** Answers with a folder as a zip, whose length nobody knows beforehand. */

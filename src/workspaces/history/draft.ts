@@ -1,4 +1,4 @@
-import type { LoggedChange } from '../changes/change-log.js';
+import type { LoggedChange } from '../changes/index.js';
 import type { TreeChange } from './commit-stream.js';
 import { isSkipped } from './skipped.js';
 

@@ -3,8 +3,8 @@ import { SandboxFailure, type SandboxRequest, type SandboxResult } from '#libs/s
 import { Config } from '../../platform/config/index.js';
 import { newId } from '../../platform/database/index.js';
 import { Gone, Unavailable } from '../../platform/errors/index.js';
-import { SandboxesService } from '../sandboxes/sandboxes.service.js';
-import { WorkspaceFolders } from '../workspaces/index.js';
+import { WorkspaceFolders } from '../core/index.js';
+import { SandboxesService } from '../sandboxes/index.js';
 import { readBlobs } from './blobs.js';
 import { APPEND, DIFF, FORGET, GIT_ENVIRONMENT, NO_SUCH_CONTENT, READ } from './git-scripts.js';
 

@@ -3,8 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Actor, Caller } from '../../platform/access/index.js';
 import { Input } from '../../platform/dto/index.js';
 import { Serves } from '../../platform/openapi/index.js';
-import { contentDisposition } from '../files/content-disposition.js';
-import { preconditionsOf } from '../files/preconditions.js';
+import { contentDisposition, preconditionsOf } from '../files/index.js';
 import { DiffVersions, ListHistory, RestoreFile, VersionId } from './history.dto.js';
 import { HistoryService } from './history.service.js';
 

@@ -1,5 +1,5 @@
 import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
-import { WriterView } from '../changes/changes.dto.js';
+import { WriterView } from '../changes/index.js';
 import { UNKEPT, VERSION_KINDS } from './draft.js';
 
 const PATH = { max: 4096, example: 'notes/plan.md' };

@@ -5,9 +5,8 @@ import { Action } from '../../platform/actions/index.js';
 import { iso } from '../../platform/database/index.js';
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
 import { Conflict, Gone, Unavailable } from '../../platform/errors/index.js';
-import { WrittenView } from '../files/files.dto.js';
-import type { Preconditions } from '../files/preconditions.js';
-import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../workspaces/index.js';
+import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../core/index.js';
+import { type Preconditions, WrittenView } from '../files/index.js';
 import type { VersionRow } from './draft.js';
 import { GitStore } from './git-store.js';
 import {

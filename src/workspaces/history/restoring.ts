@@ -1,11 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Entry, WorkspaceFs, WriteOptions } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/index.js';
-import { countMissing } from '../changes/entries.js';
-import { manifestOf } from '../changes/intent.js';
-import { RecordedWrites } from '../changes/recorded-writes.js';
-import { WorkspaceQuota } from '../changes/workspace-quota.js';
-import { writerFor } from '../changes/writer.js';
+import { countMissing, manifestOf, RecordedWrites, WorkspaceQuota, writerFor } from '../changes/index.js';
 
 /** What is put back. */
 interface Earlier {

@@ -1,6 +1,6 @@
 import type { WorkspaceFs } from '#libs/workspace-fs/index.js';
 import { Conflict } from '../../platform/errors/index.js';
-import { find } from '../changes/entries.js';
+import { find } from '../changes/index.js';
 import type { RunFile } from './run-files.js';
 
 const MOST_NAMED = 20;

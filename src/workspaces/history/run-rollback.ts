@@ -4,8 +4,8 @@ import { type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js'
 import type { Actor } from '../../platform/access/index.js';
 import { AdvisoryLocks, Database } from '../../platform/database/index.js';
 import { Conflict } from '../../platform/errors/index.js';
-import { find } from '../changes/entries.js';
-import { type VisibleWorkspace, WorkspaceFolders } from '../workspaces/index.js';
+import { find } from '../changes/index.js';
+import { type VisibleWorkspace, WorkspaceFolders } from '../core/index.js';
 import { GitStore } from './git-store.js';
 import { HistoryCapture } from './history-capture.js';
 import { Restoring } from './restoring.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database } from '../../platform/database/index.js';
 import { NotFound } from '../../platform/errors/index.js';
-import { isOfWorkspace } from '../changes/of-workspace.js';
+import { isOfWorkspace } from '../changes/index.js';
 import type { VersionRow } from './draft.js';
 import { isAtOrBelow, versionsBeforeMoves } from './version-lineage.js';
 

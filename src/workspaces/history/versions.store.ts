@@ -1,10 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database, newId, type UnitOfWork } from '../../platform/database/index.js';
-import type { LoggedChange } from '../changes/change-log.js';
-import { MELTING_MS } from '../changes/change-numbering.js';
-import { isOfWorkspace } from '../changes/of-workspace.js';
-import type { Writer } from '../changes/writer.js';
+import { isOfWorkspace, type LoggedChange, MELTING_MS, type Writer } from '../changes/index.js';
 import type { Draft, Head } from './draft.js';
 
 type Queries = Pick<Database, 'tables'>;

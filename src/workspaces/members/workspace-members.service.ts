@@ -7,7 +7,7 @@ import { Database, type UnitOfWork } from '../../platform/database/index.js';
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
 import { Conflict } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
-import { type Workspace, WorkspacesStore } from '../workspaces/index.js';
+import { type Workspace, WorkspacesStore } from '../core/index.js';
 import {
   ListWorkspaceMembers,
   PutWorkspaceMember,

@@ -5,7 +5,7 @@ import { enterStorage } from '../../identity/billing/index.js';
 import { Database } from '../../platform/database/index.js';
 import { Log } from '../../platform/log/index.js';
 import { Maintenance } from '../../platform/maintenance/index.js';
-import { WorkspaceFolders } from '../workspaces/index.js';
+import { WorkspaceFolders } from '../core/index.js';
 import { StoredElsewhere } from './stored-elsewhere.js';
 
 const AT_ONCE = 100;

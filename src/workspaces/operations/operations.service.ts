@@ -11,7 +11,7 @@ import { Database } from '../../platform/database/index.js';
 import { Forbidden, NotFound, unseenAs } from '../../platform/errors/index.js';
 import { type ServerEvent, stillMay, whileAllowed } from '../../platform/streams/index.js';
 import { Signals, WakeUp } from '../../platform/topics/index.js';
-import { type VisibleWorkspace, WorkspacesStore } from '../workspaces/index.js';
+import { type VisibleWorkspace, WorkspacesStore } from '../core/index.js';
 import { OperationId, OperationView, operationView, WatchOperation } from './operations.dto.js';
 import { isOver, type OperationRow, OperationsStore, operationTopic } from './operations.store.js';
 

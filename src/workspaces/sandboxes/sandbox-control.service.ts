@@ -4,7 +4,7 @@ import { Action } from '../../platform/actions/index.js';
 import { iso } from '../../platform/database/index.js';
 import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
 import { NotFound } from '../../platform/errors/index.js';
-import { FeatureEnds, WorkspacesStore } from '../workspaces/index.js';
+import { FeatureEnds, WorkspacesStore } from '../core/index.js';
 import { RunningSandboxes, type RunningSandboxRow } from './running-sandboxes.js';
 import { ListSandboxes, SandboxPage, SandboxRef, type SandboxView } from './sandboxes.dto.js';
 

@@ -1,7 +1,7 @@
 import { type SandboxSession, type SessionCommand, SessionOver } from '#libs/sandbox/index.js';
 import type { ActionCaller } from '../../platform/actions/index.js';
-import type { LastingSandbox } from '../changes/sandbox-watch.js';
-import type { VisibleWorkspace } from '../workspaces/index.js';
+import type { LastingSandbox } from '../changes/index.js';
+import type { VisibleWorkspace } from '../core/index.js';
 import type { SandboxCaller } from './running-sandboxes.js';
 import type { ScriptResult, SessionLoss } from './script-result.js';
 

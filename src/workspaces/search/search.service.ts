@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { normalizePath, PatternError, type WorkspaceFs } from '#libs/workspace-fs/index.js';
+import '../files/file-problems.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { DEFAULT_LIMIT, decodeCursor, encodeCursor, type Page } from '../../platform/dto/index.js';
 import { Invalid, translateErrors } from '../../platform/errors/index.js';
 import { FairTurns } from '../../platform/jobs/index.js';
-import { WorkSlots } from '../sandboxes/work-slots.js';
-import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../workspaces/index.js';
-import '../files/file-problems.js';
+import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../core/index.js';
+import { WorkSlots } from '../sandboxes/index.js';
 import { FindingPage, type FindingView, SearchWorkspace } from './search.dto.js';
 import { TreeScan } from './tree-scan.js';
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { literalsOf, SKIPPED_FOLDERS } from '#libs/workspace-fs/index.js';
-import { SandboxesService } from '../sandboxes/sandboxes.service.js';
-import type { VisibleWorkspace } from '../workspaces/index.js';
+import type { VisibleWorkspace } from '../core/index.js';
+import { SandboxesService } from '../sandboxes/index.js';
 
 /** What a scan found; the files of git's that say what to ignore are all there. */
 interface Scanned<T> {

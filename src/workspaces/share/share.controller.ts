@@ -2,8 +2,6 @@ import { Controller, Delete, Get, Patch, Post } from '@nestjs/common';
 import { type Actor, Caller } from '../../platform/access/index.js';
 import { Input } from '../../platform/dto/index.js';
 import { Serves } from '../../platform/openapi/index.js';
-import { ListExposed } from './exposure/exposure.dto.js';
-import { ExposureService } from './exposure/exposure.service.js';
 import {
   CreateShareLink,
   ListShareLinks,
@@ -15,10 +13,7 @@ import { ShareLinksService } from './links/share-links.service.js';
 
 @Controller()
 export class ShareController {
-  constructor(
-    private readonly links: ShareLinksService,
-    private readonly exposure: ExposureService,
-  ) {}
+  constructor(private readonly links: ShareLinksService) {}
 
   @Serves(ShareLinksService, 'list')
   @Get('/api/share')
@@ -30,12 +25,6 @@ export class ShareController {
   @Get('/api/workspaces/:workspaceId/shares')
   listOfWorkspace(@Caller() actor: Actor, @Input() input: ListWorkspaceShares) {
     return this.links.listOfWorkspace(actor, input);
-  }
-
-  @Serves(ExposureService, 'list')
-  @Get('/api/share/exposed')
-  exposed(@Caller() actor: Actor, @Input() input: ListExposed) {
-    return this.exposure.list(actor, input);
   }
 
   @Serves(ShareLinksService, 'create')

@@ -2,15 +2,15 @@ import { statSync } from 'node:fs';
 import { Injectable } from '@nestjs/common';
 import type { OutputChunk } from '#libs/sandbox/index.js';
 import { Field } from '../../platform/dto/index.js';
-import { QuotaGuard } from '../changes/quota-guard.js';
-import { SandboxWatch } from '../changes/sandbox-watch.js';
-import { WorkspaceQuota } from '../changes/workspace-quota.js';
-import { sandboxWriterFor } from '../changes/writer.js';
-import { RunningSandboxes } from '../sandboxes/running-sandboxes.js';
-import { SandboxesService } from '../sandboxes/sandboxes.service.js';
-import { lostNote, notesOf } from '../sandboxes/script-notes.js';
-import type { ScriptResult } from '../sandboxes/script-result.js';
-import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../workspaces/index.js';
+import { QuotaGuard, SandboxWatch, sandboxWriterFor, WorkspaceQuota } from '../changes/index.js';
+import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../core/index.js';
+import {
+  lostNote,
+  notesOf,
+  RunningSandboxes,
+  SandboxesService,
+  type ScriptResult,
+} from '../sandboxes/index.js';
 import {
   failed,
   MOST_OUTPUT,

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Field } from '../../platform/dto/index.js';
-import { FileWritesService } from '../files/file-writes.service.js';
-import { FilesService } from '../files/files.service.js';
-import { SearchService } from '../search/search.service.js';
+import { FilesService, FileWritesService } from '../files/index.js';
+import { SearchService } from '../search/index.js';
 import { shorten, succeeded, type Tool, type ToolContext, type ToolResult } from './tool.js';
 
 const PATH = { min: 1, max: 4096, example: 'notes/plan.md' };

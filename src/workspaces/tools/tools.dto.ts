@@ -1,6 +1,6 @@
 import { EFFECTS } from '../../platform/access/index.js';
 import { Field } from '../../platform/dto/index.js';
-import { WorkspaceId } from '../workspaces/workspaces.dto.js';
+import { WorkspaceId } from '../core/index.js';
 
 const NAME = { min: 1, max: 64, example: 'bash' };
 

@@ -2,8 +2,8 @@
 /** Each mutant: a file, what stands there, what is put instead, and the specs and, by their names, tests that must notice. */
 const access = { specs: ['src/platform/access/policy'], tests: '' };
 const policy = 'src/platform/access/policy.ts';
-const visible = 'src/workspaces/workspaces/visible.ts';
-const stores = 'src/workspaces/workspaces/workspaces.store.ts';
+const visible = 'src/workspaces/core/visible.ts';
+const stores = 'src/workspaces/core/workspaces.store.ts';
 const quota = 'src/workspaces/changes/workspace-quota.ts';
 const ledger = 'src/platform/idempotency/idempotency-ledger.ts';
 const exchange = 'src/platform/idempotency/idempotency-exchange.ts';
@@ -107,7 +107,7 @@ export const MUTANTS = [
   [policy, 'if (surface) requireFeature(featuresOff, surface);', '', access],
   [visible, ' and ${isReachableBy({ surface })}', '', { specs: ['test/e2e/features'], tests: 'over MCP' }],
   [
-    'src/workspaces/share/standing.ts',
+    'src/workspaces/exposure/standing.ts',
     "if (row.features_off.includes('sharing')) return false;",
     '',
     { specs: ['test/e2e/features'], tests: 'links' },
@@ -115,7 +115,7 @@ export const MUTANTS = [
   [guard, "if (open === 'always' ||", 'if (true ||', routes('closed to callers without')],
   [guard, "if (actor.credential.type !== 'session')", 'if (false)', routes('is refused to a key')],
   [
-    'src/workspaces/share/standing.ts',
+    'src/workspaces/exposure/standing.ts',
     'if (!row.giver_organization_role) return false;',
     '',
     { specs: ['test/e2e/share'], tests: 'maker’s access' },

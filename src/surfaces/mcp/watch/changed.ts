@@ -1,5 +1,5 @@
 import type { ServerEvent } from '../../../platform/streams/index.js';
-import type { ChangeView } from '../../../workspaces/index.js';
+import type { ChangeView } from '../../../workspaces/changes/index.js';
 
 /** The lists that change while somebody looks; the tools are always the same. */
 export const LISTS = ['resources', 'prompts'] as const;

@@ -1,12 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../../platform/access/index.js';
 import { Signals, WakeUp } from '../../../platform/topics/index.js';
-import {
-  ChangesService,
-  changesTopic,
-  type WorkspaceHead,
-  workspacesTopic,
-} from '../../../workspaces/index.js';
+import { ChangesService, changesTopic, type WorkspaceHead } from '../../../workspaces/changes/index.js';
+import { workspacesTopic } from '../../../workspaces/core/index.js';
 import { changesLists, changesOf, type ListName } from './changed.js';
 import { quietly, type Watching } from './resource-watch.js';
 

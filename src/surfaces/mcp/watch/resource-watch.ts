@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { RunsService } from '../../../agents/index.js';
 import type { Actor } from '../../../platform/access/index.js';
 import { problemOf } from '../../../platform/errors/index.js';
-import { ChangesService } from '../../../workspaces/index.js';
+import { ChangesService } from '../../../workspaces/changes/index.js';
 import { MCP_EXTENSION, type McpExtension } from '../mcp-extension.js';
 import { noSuchResource, parseResourceUri } from '../resource-uri.js';
 import { changesOf, isChangedBy, type ListName } from './changed.js';

@@ -1,7 +1,11 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import type { Actor } from '../../../platform/access/index.js';
-import type { ExposedView } from '../exposure/exposure.dto.js';
-import { type ExposureQuery, type ExposureSource, Exposures } from '../exposure/exposures.js';
+import {
+  type ExposedView,
+  type ExposureQuery,
+  type ExposureSource,
+  Exposures,
+} from '../../exposure/index.js';
 import { LinkViews } from './link-views.js';
 import { type AskedLinkRow, ShareLinksStore } from './share-links.store.js';
 

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type Actor, roleAllows, scopeOf, type WorkspacePermission } from '../../../platform/access/index.js';
 import { iso, isoOrNull } from '../../../platform/database/index.js';
-import { ShareOrigin } from '../visits/share-origin.js';
-import { LinkSeal } from './link-seal.js';
+import { LinkSeal, ShareOrigin } from '../../exposure/index.js';
 import type { ShareLinkView } from './share-links.dto.js';
 import { type AskedLinkRow, isStanding, type LinkRow, reachOf, roleAt } from './share-links.store.js';
 

@@ -15,7 +15,7 @@ import { Audit } from '../../../platform/audit/index.js';
 import { Database, type UnitOfWork } from '../../../platform/database/index.js';
 import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../../platform/dto/index.js';
 import { Conflict, Invalid, NotFound } from '../../../platform/errors/index.js';
-import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../../workspaces/index.js';
+import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../../core/index.js';
 import { LinkViews } from './link-views.js';
 import { type Allowance, ShareLink } from './share-link.entity.js';
 import {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { type Membership } from '../../../identity/organizations/index.js';
+import type { Membership } from '../../../identity/organizations/index.js';
 import {
   type Actor,
   type OrganizationRole,
@@ -10,8 +10,8 @@ import {
 } from '../../../platform/access/index.js';
 import { Database, type Row, type UnitOfWork } from '../../../platform/database/index.js';
 import { NotFound } from '../../../platform/errors/index.js';
-import { isReachableBy, isVisibleTo, type Workspace, type WorkspaceMember } from '../../workspaces/index.js';
-import { type GiverStanding, mayStill } from '../standing.js';
+import { isReachableBy, isVisibleTo, type Workspace, type WorkspaceMember } from '../../core/index.js';
+import { type GiverStanding, mayStill } from '../../exposure/index.js';
 import type { Allowance, ShareLink } from './share-link.entity.js';
 
 type Tables = {

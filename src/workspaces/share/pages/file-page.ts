@@ -1,11 +1,16 @@
 import type { Entry } from '#libs/workspace-fs/index.js';
 import { Html, html } from '../../../platform/pages/index.js';
+import {
+  countInWords,
+  icon,
+  SAVE_ICON,
+  type SharePage,
+  sizeInWords,
+  timeInWords,
+} from '../../exposure/index.js';
 import { addressOf, crumbs, nameOf, type Place } from './crumbs.js';
-import { icon, SAVE_ICON } from './icons.js';
-import type { SharePage } from './layout.js';
 import { iconFor, type Showing, showingOf } from './media.js';
 import type { Rendered } from './render-task.js';
-import { countInWords, sizeInWords, timeInWords } from './words.js';
 
 export interface FileView {
   readonly place: Place;

@@ -1,11 +1,16 @@
 import type { Entry } from '#libs/workspace-fs/index.js';
 import { type Html, html } from '../../../platform/pages/index.js';
+import { plainName } from '../../../platform/text/plain-name.js';
+import {
+  countInWords,
+  icon,
+  SAVE_ICON,
+  type SharePage,
+  sizeInWords,
+  timeInWords,
+} from '../../exposure/index.js';
 import { addressOf, crumbs, nameOf, type Place } from './crumbs.js';
-import { icon, SAVE_ICON } from './icons.js';
-import type { SharePage } from './layout.js';
 import { iconFor } from './media.js';
-import { plainName } from './plain-name.js';
-import { countInWords, sizeInWords, timeInWords } from './words.js';
 
 export interface FolderView {
   readonly place: Place;

@@ -1,5 +1,5 @@
 import mime from 'mime';
-import type { IconName } from './icons.js';
+import type { IconName } from '../../exposure/index.js';
 
 /** How a file is shown. */
 export type Showing = 'image' | 'pdf' | 'audio' | 'video' | 'markdown' | 'csv' | 'text';

@@ -1,5 +1,5 @@
 import type { Entry, WorkspaceFs } from '#libs/workspace-fs/index.js';
-import { pathBelow } from '../below.js';
+import { pathBelow } from '../../exposure/index.js';
 import type { Allowance } from '../links/share-link.entity.js';
 import type { LinkRow } from '../links/share-links.store.js';
 import type { Place } from '../pages/crumbs.js';

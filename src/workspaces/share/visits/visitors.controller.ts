@@ -4,13 +4,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../../../platform/access/index.js';
 import { Gone, NotFound } from '../../../platform/errors/index.js';
 import { readForm } from '../../../platform/pages/index.js';
-import { passwordPage } from '../pages/form-pages.js';
-import { sendSharePage } from '../pages/layout.js';
-import { sendNotice, sendWords } from '../pages/notice-page.js';
+import { passwordPage, sendNotice, sendSharePage, sendWords, VisitorPass } from '../../exposure/index.js';
 import { Browsing } from './browsing.js';
 import { Dropping } from './dropping.js';
 import { isAbsent, toldToVisitors } from './told-to-visitors.js';
-import { VisitorPass } from './visitor-pass.js';
 import { Locked, VisitsService } from './visits.service.js';
 
 const WRONG = 'That is not the password of this link.';

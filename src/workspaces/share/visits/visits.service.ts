@@ -4,11 +4,11 @@ import { passwordMatches } from '../../../identity/accounts/index.js';
 import { LoginProtection } from '../../../identity/auth/index.js';
 import { hashSecret } from '../../../platform/access/index.js';
 import { Gone, NotFound } from '../../../platform/errors/index.js';
-import { WorkspaceFolders } from '../../workspaces/index.js';
+import { WorkspaceFolders } from '../../core/index.js';
+import { VisitorPass } from '../../exposure/index.js';
 import { stateOf } from '../links/link-views.js';
 import { type Counter, isStanding, type LinkRow, ShareLinksStore } from '../links/share-links.store.js';
 import { Visit } from './visit.js';
-import { VisitorPass } from './visitor-pass.js';
 
 /** The visitor has to show that they know the password. */
 export class Locked extends Error {}

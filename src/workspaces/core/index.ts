@@ -1,0 +1,12 @@
+export { CoreModule } from './core.module.js';
+export { FeatureEnds } from './feature-ends.js';
+export { UnfinishedWrites } from './unfinished-writes.js';
+export { isReachableBy, isVisibleTo, namesReachable } from './visible.js';
+export { Workspace } from './workspace.entity.js';
+export { WorkspaceFolders } from './workspace-folders.js';
+export { WorkspaceMember } from './workspace-member.entity.js';
+export { WorkspaceId } from './workspaces.dto.js';
+export { endFeature, removeFolder } from './workspaces.jobs.js';
+export { WorkspacesService } from './workspaces.service.js';
+export { type VisibleWorkspace, WorkspacesStore } from './workspaces.store.js';
+export { workspacesTopic } from './workspaces-topic.js';

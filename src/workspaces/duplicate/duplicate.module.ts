@@ -1,0 +1,22 @@
+import { BullModule } from '@nestjs/bullmq';
+import { Module } from '@nestjs/common';
+import { OrganizationsModule } from '../../identity/organizations/index.js';
+import { CoreModule } from '../core/index.js';
+import { OperationsModule } from '../operations/index.js';
+import { DuplicateController } from './duplicate.controller.js';
+import { DuplicateJobs } from './duplicate.jobs.js';
+import { DuplicateService, OPERATION_QUEUE } from './duplicate.service.js';
+
+/** Copies of workspaces. */
+@Module({
+  imports: [
+    OrganizationsModule,
+    CoreModule,
+    OperationsModule,
+    BullModule.registerQueue({ name: OPERATION_QUEUE }),
+  ],
+  controllers: [DuplicateController],
+  providers: [DuplicateJobs, DuplicateService],
+  exports: [DuplicateService],
+})
+export class DuplicateModule {}

@@ -1,0 +1,2 @@
+export { DuplicateModule } from './duplicate.module.js';
+export { DuplicateService } from './duplicate.service.js';

@@ -1,0 +1,15 @@
+import { Module } from '@nestjs/common';
+import { CoreModule } from '../core/index.js';
+import { EgressController } from './egress.controller.js';
+import { EgressService } from './egress.service.js';
+import { EgressStore } from './egress.store.js';
+import { EgressSockets } from './egress-sockets.js';
+
+/** What commands in a sandbox may reach of the network. */
+@Module({
+  imports: [CoreModule],
+  controllers: [EgressController],
+  providers: [EgressSockets, EgressService, EgressStore],
+  exports: [EgressSockets],
+})
+export class EgressModule {}

@@ -1,0 +1,20 @@
+import { Module } from '@nestjs/common';
+import { OrganizationsModule } from '../../identity/organizations/index.js';
+import { SessionsModule } from '../../identity/sessions/index.js';
+import { ChangesModule } from '../changes/index.js';
+import { ExposureController } from './exposure.controller.js';
+import { ExposureService } from './exposure.service.js';
+import { Exposures } from './exposures.js';
+import { LinkSeal } from './link-seal.js';
+import { OutsideWrites } from './outside-writes.js';
+import { ShareOrigin } from './share-origin.js';
+import { VisitorPass } from './visitor-pass.js';
+
+/** Who outside may reach a URL: its mode, password, link, visits and their counts. */
+@Module({
+  imports: [OrganizationsModule, SessionsModule, ChangesModule],
+  controllers: [ExposureController],
+  providers: [ExposureService, Exposures, LinkSeal, OutsideWrites, ShareOrigin, VisitorPass],
+  exports: [Exposures, LinkSeal, OutsideWrites, ShareOrigin, VisitorPass],
+})
+export class ExposureModule {}

@@ -1,0 +1,1 @@
+export { FeaturesModule } from './features.module.js';

@@ -1,0 +1,104 @@
+import { Controller, Delete, Get, Post, Put, Req, Res } from '@nestjs/common';
+import { RouteConfig } from '@nestjs/platform-fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type Actor, Caller, Public } from '../../platform/access/index.js';
+import { RAW_BODY } from '../../platform/bodies/index.js';
+import { Input, InputBesideBody } from '../../platform/dto/index.js';
+import { Documents, Serves } from '../../platform/openapi/index.js';
+import { preconditionsOf, receiveBody, sendFile } from '../files/index.js';
+import {
+  CreateFileInvitation,
+  DeclinedFilesView,
+  FileInvitationId,
+  FileInvitationToken,
+  InvitedPath,
+  ListFileInvitations,
+  ListInvitedFiles,
+  RegisteredForFilesView,
+  RegisterForFiles,
+} from './file-invitations.dto.js';
+import { FileInvitationsService } from './file-invitations.service.js';
+import { InvitedFilesService } from './invited-files.service.js';
+
+const INVITATIONS = '/api/file-invitations';
+const OVER = { 404: 'No such invitation', 409: 'It was accepted already', 410: 'It has expired' };
+
+@Controller()
+export class FileInvitationsController {
+  constructor(
+    private readonly invitations: FileInvitationsService,
+    private readonly files: InvitedFilesService,
+  ) {}
+
+  @Serves(FileInvitationsService, 'list')
+  @Get(INVITATIONS)
+  list(@Caller() actor: Actor, @Input() input: ListFileInvitations) {
+    return this.invitations.list(actor, input);
+  }
+
+  @Serves(FileInvitationsService, 'create')
+  @Post(INVITATIONS)
+  create(@Caller() actor: Actor, @Input() input: CreateFileInvitation) {
+    return this.invitations.create(actor, input);
+  }
+
+  @Serves(FileInvitationsService, 'accept')
+  @Post(`${INVITATIONS}/:token/accept`)
+  accept(@Caller() actor: Actor, @Input() input: FileInvitationToken) {
+    return this.invitations.accept(actor, input);
+  }
+
+  @Documents({
+    summary: 'Make an account for the invited address, which accepts the file invitation by that',
+    input: RegisterForFiles,
+    output: RegisteredForFilesView,
+    refuses: { ...OVER, 403: 'The address has an account to sign in with, or no new accounts are taken' },
+  })
+  @Public()
+  @Post(`${INVITATIONS}/:token/register`)
+  register(@Input() input: RegisterForFiles): Promise<RegisteredForFilesView> {
+    return this.invitations.register(input);
+  }
+
+  @Documents({
+    summary: 'Decline a file invitation by its link',
+    input: FileInvitationToken,
+    output: DeclinedFilesView,
+    refuses: OVER,
+  })
+  @Public()
+  @Post(`${INVITATIONS}/:token/decline`)
+  decline(@Input() input: FileInvitationToken): Promise<DeclinedFilesView> {
+    return this.invitations.decline(input);
+  }
+
+  @Serves(FileInvitationsService, 'revoke')
+  @Delete(`${INVITATIONS}/:id`)
+  revoke(@Caller() actor: Actor, @Input() input: FileInvitationId) {
+    return this.invitations.revoke(actor, input);
+  }
+
+  @Serves(InvitedFilesService, 'list')
+  @Get(`${INVITATIONS}/:id/files`)
+  listFiles(@Caller() actor: Actor, @Input() input: ListInvitedFiles) {
+    return this.files.list(actor, input);
+  }
+
+  @Serves(InvitedFilesService, 'download', { produces: ['application/octet-stream'] })
+  @Get(`${INVITATIONS}/:id/content`)
+  async download(
+    @Caller() actor: Actor,
+    @Input() input: InvitedPath,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    await sendFile(request, reply, await this.files.download(actor, input), false);
+  }
+
+  @RouteConfig(RAW_BODY)
+  @Serves(InvitedFilesService, 'upload', { takesBytes: true })
+  @Put(`${INVITATIONS}/:id/content`)
+  upload(@Caller() actor: Actor, @InputBesideBody() input: InvitedPath, @Req() request: FastifyRequest) {
+    return this.files.upload(actor, input, receiveBody(request), preconditionsOf(request.headers));
+  }
+}

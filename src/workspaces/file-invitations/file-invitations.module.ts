@@ -1,0 +1,29 @@
+import { Module } from '@nestjs/common';
+import { AccountsModule } from '../../identity/accounts/index.js';
+import { InvitationsModule } from '../../identity/invitations/index.js';
+import { PageSessionsModule } from '../../identity/page-sessions/index.js';
+import { CoreModule } from '../core/index.js';
+import { ExposureModule } from '../exposure/index.js';
+import { FileInvitationsController } from './file-invitations.controller.js';
+import { FileInvitationsService } from './file-invitations.service.js';
+import { FileInvitationsStore } from './file-invitations.store.js';
+import { InvitationMail } from './invitation-mail.js';
+import { FileInvitationPagesController } from './invitation-pages.controller.js';
+import { InvitationPages } from './invitation-pages.js';
+import { InvitedFilesService } from './invited-files.service.js';
+import { InvitedFilesPages } from './invited-files-pages.js';
+
+/** Files and folders shared with one person, who becomes a member of nothing. */
+@Module({
+  imports: [AccountsModule, InvitationsModule, PageSessionsModule, CoreModule, ExposureModule],
+  controllers: [FileInvitationsController, FileInvitationPagesController],
+  providers: [
+    FileInvitationsService,
+    FileInvitationsStore,
+    InvitationMail,
+    InvitationPages,
+    InvitedFilesPages,
+    InvitedFilesService,
+  ],
+})
+export class FileInvitationsModule {}

@@ -1,0 +1,246 @@
+import { LockMode } from '@mikro-orm/core';
+import { Injectable } from '@nestjs/common';
+import { normalizePath } from '#libs/workspace-fs/index.js';
+import { InvitedAccounts, User } from '../../identity/accounts/index.js';
+import {
+  type Actor,
+  hashSecret,
+  randomSecret,
+  requireInWorkspace,
+  requireScope,
+  type WorkspacePermission,
+} from '../../platform/access/index.js';
+import { Action, Subject } from '../../platform/actions/index.js';
+import { Audit } from '../../platform/audit/index.js';
+import { Database, type UnitOfWork } from '../../platform/database/index.js';
+import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import { Conflict, Forbidden } from '../../platform/errors/index.js';
+import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../core/index.js';
+import { FileInvitation } from './file-invitation.entity.js';
+import {
+  CreateFileInvitation,
+  DeclinedFilesView,
+  FileInvitationId,
+  FileInvitationPage,
+  FileInvitationToken,
+  FileInvitationView,
+  ListFileInvitations,
+  RegisteredForFilesView,
+  RegisterForFiles,
+  SentFileInvitationView,
+} from './file-invitations.dto.js';
+import {
+  FileInvitationsStore,
+  fileInvitationView,
+  noSuchInvitation,
+  reachOf,
+} from './file-invitations.store.js';
+import { InvitationMail } from './invitation-mail.js';
+
+/** Inviting one person to one file or folder, without making them a member of anything. */
+@Injectable()
+export class FileInvitationsService {
+  constructor(
+    private readonly database: Database,
+    private readonly invitations: FileInvitationsStore,
+    private readonly workspaces: WorkspacesStore,
+    private readonly folders: WorkspaceFolders,
+    private readonly accounts: InvitedAccounts,
+    private readonly mail: InvitationMail,
+    private readonly audit: Audit,
+  ) {}
+
+  @Action({
+    name: 'file_invitation_list',
+    summary:
+      'List file invitations of workspaces that the caller sees, or, with mine, what is shared with them',
+    effect: 'read',
+    permission: 'share.read',
+    input: ListFileInvitations,
+    output: FileInvitationPage,
+    refuses: { 404: 'No such workspace' },
+  })
+  async list(actor: Actor, input: ListFileInvitations): Promise<Page<FileInvitationView>> {
+    const { mine, workspace_id: workspaceId, limit = DEFAULT_LIMIT, cursor } = input;
+    requireScope(actor, 'share.read');
+    if (workspaceId && !mine) await this.workspaces.require(actor, 'share.read', workspaceId);
+    const [after] = decodeCursor(cursor, 'id');
+    const rows = mine
+      ? await this.invitations.listAccepted(actor, { after, limit: limit + 1 })
+      : await this.invitations.list(actor, { workspaceId, after, limit: limit + 1 });
+    return pageOf(rows, limit, fileInvitationView, row => [row.id]);
+  }
+
+  @Action({
+    name: 'file_invitation_create',
+    summary: 'Invite somebody to one file or folder by their e-mail address',
+    effect: 'expose',
+    consequence: 'Somebody outside can then read the file or folder, and change it where the role says so.',
+    permission: 'share.manage',
+    input: CreateFileInvitation,
+    output: SentFileInvitationView,
+    commitsAnswer: true,
+    refuses: {
+      404: 'No such workspace or path',
+      409: 'The path cannot be shared',
+      429: 'Too many mails in this hour',
+    },
+  })
+  async create(actor: Actor, input: CreateFileInvitation): Promise<SentFileInvitationView> {
+    const { workspace_id: workspaceId, role = 'viewer' } = input;
+    const workspace = await this.workspaces.require(actor, 'share.manage', workspaceId);
+    requireScope(actor, reachOf(role));
+    const path = normalizePath(input.path);
+    const { type } = await this.folders.open(workspace).stat(path);
+    if (type !== 'file' && type !== 'directory') throw new Conflict('Only files and folders can be shared');
+    const email = User.normalizeEmail(input.email);
+    await this.mail.allow(actor, email);
+    const token = randomSecret();
+    const tokenHash = hashSecret(token);
+    const invitation = new FileInvitation({ workspaceId, path, email, role, tokenHash, invitedBy: actor.id });
+    return this.database.transaction(async unit => {
+      await this.workspaces.requireEntity(unit, actor, 'share.manage', workspaceId);
+      unit.add(invitation);
+      await unit.flush();
+      const { organization_id } = workspace;
+      await this.record(unit, actor, 'file_invitation.create', { ...invitation, organization_id });
+      const link = await this.mail.send(unit, actor, invitation, token);
+      const view = fileInvitationView(await this.invitations.require(actor, invitation.id, unit));
+      return unit.answers({ ...view, token, link, mailed: this.mail.isConfigured });
+    });
+  }
+
+  @Action({
+    name: 'file_invitation_accept',
+    summary: 'Accept a file invitation with the account of the invited address',
+    effect: 'write',
+    permission: null,
+    input: FileInvitationToken,
+    output: FileInvitationView,
+    commitsAnswer: true,
+    sessionOnly: true,
+    refuses: { 404: 'No such invitation', 409: 'It was accepted already', 410: 'It has expired' },
+  })
+  async accept(actor: Actor, { token }: FileInvitationToken): Promise<FileInvitationView> {
+    return this.database.transaction(async unit => {
+      const invitation = await this.hold(unit, token);
+      if (invitation.email !== actor.email)
+        throw new Forbidden('This invitation is for another e-mail address than that of your account');
+      await this.settle(unit, actor, invitation, actor.id);
+      return unit.answers(fileInvitationView(await this.invitations.require(actor, invitation.id, unit)));
+    });
+  }
+
+  /** Makes the account of the invited address, which accepts by that. */
+  async register({ token, name, password }: RegisterForFiles): Promise<RegisteredForFilesView> {
+    const held = await this.invitations.findByToken(token);
+    if (!held) throw noSuchInvitation();
+    const newcomer = await this.accounts.prepare(name, password, held.email);
+    return this.database.transaction(async unit => {
+      const invitation = await this.hold(unit, token);
+      invitation.requireOpen();
+      const user = await this.accounts.make(unit, invitation.email, newcomer);
+      await this.settle(unit, null, invitation, user.id);
+      return { user_id: user.id, file_invitation_id: invitation.id };
+    });
+  }
+
+  /** Who holds the link may decline, without an account: the invitation is gone. */
+  async decline({ token }: FileInvitationToken): Promise<DeclinedFilesView> {
+    await this.database.transaction(async unit => {
+      const invitation = await this.hold(unit, token);
+      invitation.requireOpen();
+      await unit.entities.nativeDelete(FileInvitation, { id: invitation.id });
+      await this.recordOf(unit, null, 'file_invitation.decline', invitation);
+    });
+    return { declined: true };
+  }
+
+  @Action({
+    name: 'file_invitation_revoke',
+    summary: 'Withdraw a file invitation; access by it ends at once. The invited may give theirs up',
+    effect: 'destructive',
+    consequence: 'Whoever was invited loses access at once; to give it back they have to be invited anew.',
+    permission: 'share.revoke',
+    input: FileInvitationId,
+    output: DeletedView,
+  })
+  async revoke(actor: Actor, { id }: FileInvitationId): Promise<DeletedView> {
+    const row = await this.invitations.require(actor, id);
+    requireScope(actor, 'share.revoke');
+    const { role_there: role, features_off } = row;
+    if (role && row.accepted_by !== actor.id)
+      requireInWorkspace(actor, 'share.revoke', { role, features_off });
+    await this.database.transaction(async unit => {
+      const { workspace_id: workspaceId, organization_id, path, email, role } = row;
+      if ((await unit.entities.nativeDelete(FileInvitation, { id })) === 0) throw noSuchInvitation();
+      const what = { id, workspaceId, organization_id, path, email, role };
+      await this.record(unit, actor, 'file_invitation.revoke', what);
+    });
+    return DeletedView.of(id);
+  }
+
+  /** Whether the caller may do that to the file invitation, as its workspace says. */
+  @Subject('file_invitation', 'workspace', ({ id, organization_id }: VisibleWorkspace) => ({
+    organization_id,
+    workspace_id: id,
+  }))
+  async requireStanding(
+    actor: Actor,
+    permission: WorkspacePermission,
+    id: string,
+  ): Promise<VisibleWorkspace> {
+    const { workspace_id } = await this.invitations.require(actor, id);
+    return this.workspaces.require(actor, permission, workspace_id);
+  }
+
+  private async hold(unit: UnitOfWork, token: string): Promise<FileInvitation> {
+    const which = { tokenHash: hashSecret(token) };
+    const lock = { lockMode: LockMode.PESSIMISTIC_WRITE };
+    const invitation = await unit.entities.findOne(FileInvitation, which, lock);
+    if (!invitation) throw noSuchInvitation();
+    const { features_off } = await this.invitations.placeOf(unit, invitation);
+    if (features_off.includes('sharing')) throw noSuchInvitation();
+    return invitation;
+  }
+
+  private async settle(
+    unit: UnitOfWork,
+    actor: Actor | null,
+    invitation: FileInvitation,
+    userId: string,
+  ): Promise<void> {
+    invitation.accept(userId);
+    await unit.flush();
+    await this.recordOf(unit, actor, 'file_invitation.accept', invitation);
+  }
+
+  private async recordOf(
+    unit: UnitOfWork,
+    actor: Actor | null,
+    action: string,
+    invitation: FileInvitation,
+  ): Promise<void> {
+    const { organization_id } = await this.invitations.placeOf(unit, invitation);
+    await this.record(unit, actor, action, { ...invitation, organization_id });
+  }
+
+  private record(
+    unit: UnitOfWork,
+    actor: Actor | null,
+    action: string,
+    what: Pick<FileInvitation, 'id' | 'workspaceId' | 'path' | 'email' | 'role'> & {
+      organization_id: string;
+    },
+  ): Promise<void> {
+    const { id, workspaceId: workspace_id, organization_id, path, email, role } = what;
+    return this.audit.record(unit, actor, {
+      action,
+      target_type: 'file_invitation',
+      target_id: id,
+      organization_id,
+      workspace_id,
+      details: { path, email, role },
+    });
+  }
+}

@@ -1,0 +1,49 @@
+import { Injectable } from '@nestjs/common';
+import { MailAllowance } from '../../identity/invitations/index.js';
+import type { Actor } from '../../platform/access/index.js';
+import { Config } from '../../platform/config/index.js';
+import type { UnitOfWork } from '../../platform/database/index.js';
+import { Mailer, writeLetter } from '../../platform/mail/index.js';
+import { shortName } from '../../platform/text/index.js';
+import { plainName } from '../../platform/text/plain-name.js';
+import type { FileInvitation } from './file-invitation.entity.js';
+
+/** What somebody who is invited to a file reads. */
+@Injectable()
+export class InvitationMail {
+  constructor(
+    private readonly mailer: Mailer,
+    private readonly allowance: MailAllowance,
+    private readonly config: Config,
+  ) {}
+
+  get isConfigured(): boolean {
+    return this.mailer.isConfigured;
+  }
+
+  /** Refuses (429) one mail too many. Before the transaction that sends it. */
+  allow(actor: Actor, email: string): Promise<void> {
+    return this.allowance.spend(actor, email);
+  }
+
+  /** Answers the link. */
+  async send(unit: UnitOfWork, actor: Actor, invitation: FileInvitation, token: string): Promise<string> {
+    const name = shortName(actor.name);
+    const link = `${this.config.baseUrl}/file-invitations/${token}`;
+    const what = plainName(invitation.path) || 'a workspace';
+    const may = invitation.role === 'editor' ? 'read and change it' : 'read it';
+    await this.mailer.send(unit, {
+      to: invitation.email,
+      subject: `${name} shares “${what}” with you`,
+      ...writeLetter({
+        heading: `${name} shares “${what}” with you`,
+        paragraphs: [
+          `You may ${may} with the account of this e-mail address.`,
+          'The invitation can be accepted within 14 days.',
+        ],
+        action: { label: 'See the invitation', url: link },
+      }),
+    });
+    return link;
+  }
+}

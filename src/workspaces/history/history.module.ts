@@ -1,0 +1,38 @@
+import { BullModule } from '@nestjs/bullmq';
+import { Module } from '@nestjs/common';
+import { ChangesModule } from '../changes/index.js';
+import { CoreModule } from '../core/index.js';
+import { SandboxesModule } from '../sandboxes/index.js';
+import { GitStore } from './git-store.js';
+import { HistoryController } from './history.controller.js';
+import { HistoryJobs } from './history.jobs.js';
+import { HistoryService } from './history.service.js';
+import { HistoryCapture } from './history-capture.js';
+import { HISTORY_QUEUE, HistoryKeeper } from './history-keeper.js';
+import { HistoryTrim } from './history-trim.js';
+import { Restoring } from './restoring.js';
+import { RunFiles } from './run-files.js';
+import { RunRollback } from './run-rollback.js';
+import { VersionReads } from './version-reads.js';
+import { VersionsStore } from './versions.store.js';
+
+/** Versions of a workspace: kept, compared, restored. */
+@Module({
+  imports: [CoreModule, ChangesModule, SandboxesModule, BullModule.registerQueue({ name: HISTORY_QUEUE })],
+  controllers: [HistoryController],
+  providers: [
+    GitStore,
+    HistoryCapture,
+    HistoryKeeper,
+    HistoryTrim,
+    HistoryJobs,
+    HistoryService,
+    Restoring,
+    RunFiles,
+    RunRollback,
+    VersionReads,
+    VersionsStore,
+  ],
+  exports: [RunFiles, RunRollback],
+})
+export class HistoryModule {}

@@ -1,0 +1,1 @@
+export { WorkspaceMembersModule } from './members.module.js';

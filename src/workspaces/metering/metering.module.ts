@@ -1,0 +1,12 @@
+import { Module } from '@nestjs/common';
+import { CoreModule } from '../core/index.js';
+import { StorageMeter } from './storage-meter.js';
+import { StoredElsewhere } from './stored-elsewhere.js';
+
+/** What workspaces store, measured and paid for. */
+@Module({
+  imports: [CoreModule],
+  providers: [StorageMeter, StoredElsewhere],
+  exports: [StoredElsewhere],
+})
+export class MeteringModule {}

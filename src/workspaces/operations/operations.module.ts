@@ -1,0 +1,15 @@
+import { Module } from '@nestjs/common';
+import { CredentialsModule } from '../../identity/credentials/index.js';
+import { CoreModule } from '../core/index.js';
+import { OperationsController } from './operations.controller.js';
+import { OperationsService } from './operations.service.js';
+import { OperationsStore } from './operations.store.js';
+
+/** Work that goes on after its request was answered. */
+@Module({
+  imports: [CredentialsModule, CoreModule],
+  controllers: [OperationsController],
+  providers: [OperationsService, OperationsStore],
+  exports: [OperationsStore],
+})
+export class OperationsModule {}

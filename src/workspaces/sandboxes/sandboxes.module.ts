@@ -1,0 +1,26 @@
+import { Module } from '@nestjs/common';
+import { CoreModule } from '../core/index.js';
+import { EgressModule } from '../egress/index.js';
+import { ActionSockets } from './actions/action-sockets.js';
+import { NamedShells } from './named-shells.js';
+import { RunningSandboxes } from './running-sandboxes.js';
+import { SandboxControlService } from './sandbox-control.service.js';
+import { SandboxPlaces } from './sandbox-places.js';
+import { SandboxesController } from './sandboxes.controller.js';
+import { SandboxesService } from './sandboxes.service.js';
+
+/** Sandboxes: where commands of a workspace run. */
+@Module({
+  imports: [CoreModule, EgressModule],
+  controllers: [SandboxesController],
+  providers: [
+    ActionSockets,
+    NamedShells,
+    RunningSandboxes,
+    SandboxControlService,
+    SandboxPlaces,
+    SandboxesService,
+  ],
+  exports: [NamedShells, RunningSandboxes, SandboxesService],
+})
+export class SandboxesModule {}
