@@ -21,6 +21,7 @@ import { First } from './migrations/20261121-first.js';
 import { Tenancy } from './migrations/20261121-tenancy.js';
 import { Expose } from './migrations/20261122-expose.js';
 import { Watchers } from './migrations/20261122-watchers.js';
+import { Leases } from './migrations/20261123-leases.js';
 import { Actions } from './platform/actions/migrations/20261121-actions.js';
 import { RefusedCalls } from './platform/actions/migrations/20261122-refused-calls.js';
 import { AuditLog } from './platform/audit/migrations/20261121-audit.js';
@@ -93,4 +94,5 @@ export const migrations = [
   { name: '20261122-features', class: WorkspaceFeatures },
   { name: '20261122-accepted-jobs', class: AcceptedJobsTable },
   { name: '20261122-revisions', class: FileRevisions },
+  { name: '20261123-leases', class: Leases },
 ];

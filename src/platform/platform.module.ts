@@ -8,13 +8,14 @@ import { DatabaseConnection, DatabaseModule, PoolWatch } from './database/index.
 import { Events } from './events/index.js';
 import { IdempotencyModule } from './idempotency/index.js';
 import { QueueModule } from './jobs/index.js';
+import { LeasesModule } from './leases/index.js';
 import { LimitsModule } from './limits/index.js';
 import { Log } from './log/index.js';
 import { MailModule } from './mail/index.js';
 import { MaintenanceModule } from './maintenance/index.js';
 import { MetricsModule } from './metrics/index.js';
 import { StreamsModule } from './streams/index.js';
-import { LiveProcesses, Signals } from './topics/index.js';
+import { Signals } from './topics/index.js';
 import { Workers } from './workers/index.js';
 
 /** What the process was started with. */
@@ -35,6 +36,7 @@ export class PlatformModule {
       module: PlatformModule,
       imports: [
         DatabaseModule.with(entities),
+        LeasesModule,
         MetricsModule,
         QueueModule,
         MailModule,
@@ -51,23 +53,11 @@ export class PlatformModule {
         { provide: GuardedFetch, useValue: outgoing ?? new GuardedFetch() },
         PoolWatch,
         Signals,
-        LiveProcesses,
         Events,
         Audit,
         Workers,
       ],
-      exports: [
-        PoolWatch,
-        Config,
-        Log,
-        DatabaseConnection,
-        GuardedFetch,
-        Signals,
-        LiveProcesses,
-        Events,
-        Audit,
-        Workers,
-      ],
+      exports: [PoolWatch, Config, Log, DatabaseConnection, GuardedFetch, Signals, Events, Audit, Workers],
     };
   }
 }

@@ -2,8 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ModelSlots } from '../../src/agents/models/model-slots.js';
 import { Database, DatabaseConnection, newId } from '../../src/platform/database/index.js';
+import { Leases } from '../../src/platform/leases/index.js';
 import { Log } from '../../src/platform/log/index.js';
-import { LiveProcesses, Signals } from '../../src/platform/topics/index.js';
+import { Signals } from '../../src/platform/topics/index.js';
 import { FakeAnthropic } from '../fakes/anthropic-server.js';
 import { FakeOpenAi } from '../fakes/openai-server.js';
 import { AgentClient, textOf } from '../harness/agent.js';
@@ -161,13 +162,13 @@ describe('a provider that is asked one thing at a time', () => {
       ) as [Database, DatabaseConnection, Log];
       const signals = new Signals(connection, log);
       await signals.onApplicationBootstrap();
-      const processes = new LiveProcesses(database, signals, log);
-      await processes.onApplicationBootstrap();
+      const leases = new Leases(database, signals, log);
+      await leases.onApplicationBootstrap();
       const end = async () => {
-        await processes.onApplicationShutdown();
+        await leases.onApplicationShutdown();
         await signals.onApplicationShutdown();
       };
-      elsewhere = { slots: new ModelSlots(database, signals, processes, log), id: processes.id, end };
+      elsewhere = { slots: new ModelSlots(database, signals, leases, log), id: leases.processId, end };
       parts = [database, signals, log];
     });
     afterAll(() => elsewhere.end());
@@ -234,9 +235,9 @@ describe('a provider that is asked one thing at a time', () => {
         [id],
       );
       // Of a process that never clears up.
-      const processes = { id, everyRound: () => undefined } as unknown as LiveProcesses;
       const [database, signals, log] = parts;
-      const slots = new ModelSlots(database, signals, processes, log);
+      const leases = Object.assign(new Leases(database, signals, log), { processId: id });
+      const slots = new ModelSlots(database, signals, leases, log);
       const asked = { ...from(ada.organizationId), provider: 'left' };
       const leave = await slots.enter(asked, never, () => undefined);
       expect(await slotsOf('left')).toEqual([{ holder: id }]);
@@ -248,7 +249,7 @@ describe('a provider that is asked one thing at a time', () => {
 
     it('clears away what it holds no more, and nothing that another one holds', async () => {
       const here = service.app.get(ModelSlots);
-      const own = service.app.get(LiveProcesses, { strict: false }).id;
+      const own = service.app.get(Leases, { strict: false }).processId;
       const many = { ...from(ada.organizationId), provider: 'cleared', limit: 9 };
       const leaves = [
         await here.enter(many, never, () => undefined),

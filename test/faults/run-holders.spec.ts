@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { RunQueue } from '../../src/agents/agent/run-queue.js';
-import { LiveProcesses } from '../../src/platform/topics/index.js';
+import { Leases } from '../../src/platform/leases/index.js';
 import { type AgentGround, startAgents } from '../harness/agent.js';
 
 let ground: AgentGround;
@@ -13,9 +13,12 @@ let other: string;
 beforeAll(async () => {
   ground = await startAgents({ ROLE: 'api' });
   queue = ground.service.app.get(RunQueue, { strict: false });
-  own = ground.service.app.get(LiveProcesses, { strict: false }).id;
+  own = ground.service.app.get(Leases, { strict: false }).processId;
   other = randomUUID();
-  await ground.service.database.query(`insert into process values ($1, now() + interval '1 day')`, [other]);
+  await ground.service.database.query(
+    `insert into process (id, seen_at) values ($1, now() + interval '1 day')`,
+    [other],
+  );
 }, 300_000);
 afterAll(() => ground.stop());
 

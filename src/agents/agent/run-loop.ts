@@ -150,7 +150,7 @@ export class RunLoop {
       await this.authority.require(run);
       await new RunAttempt(this.parts, run, journal, {
         conversation,
-        hold: AbortSignal.any([above?.signal ?? stopping, hold.signal, this.queue.inTouch]),
+        hold: AbortSignal.any([above?.signal ?? stopping, hold.signal, this.queue.signal]),
         above: above?.limits,
         spentOnTasks: run.attempt > 1 ? await this.tasks.spent(run.id) : undefined,
         carryTask: (task, under, pause) => this.carryTask(task, { stopping, above: under }, pause),

@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { hardStopOver } from '../../identity/billing/index.js';
 import { Database, type Row, type UnitOfWork } from '../../platform/database/index.js';
-import { LiveProcesses, Signals } from '../../platform/topics/index.js';
+import { type LeasedRows, Leases } from '../../platform/leases/index.js';
+import { Signals } from '../../platform/topics/index.js';
 import type { MessagePart } from '../chats/message.entity.js';
 import type { Run } from './run.entity.js';
 import { holdTopic, RUNS_DUE, runTopic } from './run-journal.js';
@@ -74,12 +75,15 @@ export class RunQueue {
   /** When organizations, and people in them, last got a turn in this process, as a count of turns; of those who wait. */
   private readonly lastTurns = new Map<string, number>();
   private turns = 0;
+  private readonly rows: LeasedRows;
 
   constructor(
     private readonly database: Database,
     private readonly signals: Signals,
-    private readonly processes: LiveProcesses,
-  ) {}
+    private readonly leases: Leases,
+  ) {
+    this.rows = leases.rows('run');
+  }
 
   /** Says where runs that are accepted here may begin. */
   serve(room: () => Place | undefined): void {
@@ -88,12 +92,12 @@ export class RunQueue {
 
   /** A place for a run that is about to be accepted, so that it begins with the same commit. */
   reserve(): Place | undefined {
-    return this.processes.isFresh ? this.room() : undefined;
+    return this.leases.isFresh ? this.room() : undefined;
   }
 
   /** Aborted when this process may no longer take the runs that it has for its own. */
-  get inTouch(): AbortSignal {
-    return this.processes.inTouch;
+  get signal(): AbortSignal {
+    return this.leases.signal;
   }
 
   /** Wakes the workers, for a run that was made due. */
@@ -103,7 +107,7 @@ export class RunQueue {
 
   /** Lets a run go, which is the first of its chat that has not ended. A task goes on with the run above it. */
   async enqueue(unit: UnitOfWork, runId: string): Promise<void> {
-    await sql`update run set due = parent_id is null, holder = null where id = ${runId} and status = 'pending'`.execute(
+    await sql`update run set due = parent_id is null, ${this.rows.released} where id = ${runId} and status = 'pending'`.execute(
       unit.tables(),
     );
     unit.afterCommit(() => this.tellDue());
@@ -111,8 +115,8 @@ export class RunQueue {
 
   /** Takes up to `limit` runs for new attempts: organizations take turns, in each its people, and of each the oldest is first. */
   async take(limit: number): Promise<TakenRun[]> {
-    await this.processes.requireFresh();
-    const runs = await this.claim(runsInTurn(this.processes.id, limit, this.lastTurns));
+    await this.leases.requireFresh();
+    const runs = await this.claim(runsInTurn(this.leases.processId, limit, this.lastTurns));
     if (runs.length === 0) this.lastTurns.clear();
     for (const { organization_id, actor } of runs)
       for (const key of [organization_id, `${organization_id} ${actor.id}`]) this.noteTurn(key);
@@ -129,19 +133,19 @@ export class RunQueue {
 
   /** Takes a run that this process has for a new attempt; undefined when it has ended, is gone, or another's by now. */
   async retake(runId: string): Promise<TakenRun | undefined> {
-    await this.processes.requireFresh();
+    await this.leases.requireFresh();
     const [run] = await this.claim(
-      sql`select id from run where id = ${runId} and status = 'pending' and merged_into is null and holder = ${this.processes.id} for update`,
+      sql`select id from run where id = ${runId} and status = 'pending' and merged_into is null and ${this.rows.isOurs} for update`,
     );
     return run;
   }
 
   /** Takes a task for a new attempt, whose run above this process has; undefined when it has ended or is gone. */
   async takeTask(runId: string): Promise<TakenRun | undefined> {
-    await this.processes.requireFresh();
+    await this.leases.requireFresh();
     const [run] = await this.claim(
       sql`select id from run where id = ${runId} and status = 'pending' and state <> 'waiting' and exists (
-        select 1 from run above where above.id = run.parent_id and above.status = 'pending' and above.holder = ${this.processes.id})
+        select 1 from run above where above.id = run.parent_id and above.status = 'pending' and above.holder = ${this.leases.processId})
         for update`,
     );
     return run;
@@ -150,26 +154,25 @@ export class RunQueue {
   /** Puts a run back as it stands, unless another worker has it by now; a task goes on with the run above it. */
   async handBack({ id, attempt }: Pick<Row<Run>, 'id' | 'attempt'>): Promise<void> {
     await sql`
-      update run set state = 'queued', due = parent_id is null, holder = null
+      update run set state = 'queued', due = parent_id is null, ${this.rows.released}
       where id = ${id} and attempt = ${attempt} and status = 'pending' and state <> 'waiting'`.execute(
       this.database.tables(),
     );
     this.tellDue();
   }
 
-  /** Makes due what processes held that are lost. */
+  /** Makes due what processes held that are gone. */
   async recover(): Promise<void> {
     await sql`
-      update run set due = parent_id is null, holder = null
-      where holder is not null and status = 'pending' and not exists (select 1 from process p where p.id = holder)`.execute(
+      update run set due = parent_id is null, ${this.rows.released} where status = 'pending' and ${this.rows.isOrphaned}`.execute(
       this.database.tables(),
     );
   }
 
   /** Ids of the runs that this process has, by the database; tasks are carried with the run above them. */
-  async held(): Promise<string[]> {
+  async claimed(): Promise<string[]> {
     const { rows } = await sql<{ id: string }>`
-      select id from run where holder = ${this.processes.id} and status = 'pending' and parent_id is null`.execute(
+      select id from run where ${this.rows.isOurs} and status = 'pending' and parent_id is null`.execute(
       this.database.tables(),
     );
     return rows.map(({ id }) => id);
@@ -178,8 +181,8 @@ export class RunQueue {
   /** Makes due what this process holds and does not carry. */
   async letGo(runIds: readonly string[]): Promise<void> {
     await sql`
-      update run set due = true, holder = null
-      where id = any(${runIds}::uuid[]) and holder = ${this.processes.id} and status = 'pending'`.execute(
+      update run set due = true, ${this.rows.released}
+      where id = any(${runIds}::uuid[]) and ${this.rows.isOurs} and status = 'pending'`.execute(
       this.database.tables(),
     );
     this.tellDue();
@@ -192,7 +195,7 @@ export class RunQueue {
   private async claim(which: RawBuilder<unknown>): Promise<TakenRun[]> {
     const { rows } = await sql<TakenRun>`
       with chosen as (${which}), claimed as (
-        update run set state = 'running', due = false, holder = ${this.processes.id}, attempt = attempt + 1,
+        update run set state = 'running', due = false, ${this.rows.claimed}, attempt = attempt + 1,
           lost = lost + (state = 'running')::int, started_at = coalesce(started_at, now()),
           last_event = last_event + case attempt when 0 then 2 else 1 end
         from chosen where run.id = chosen.id returning run.*

@@ -1,23 +1,27 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap } from '@nestjs/common';
+import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
 import { Config } from '../../platform/config/index.js';
 import { QUERY_MS, withQueryDeadline } from '../../platform/database/index.js';
+import { Leases } from '../../platform/leases/index.js';
 import { Log, withLogContext } from '../../platform/log/index.js';
-import { LiveProcesses, Signals } from '../../platform/topics/index.js';
+import { Signals } from '../../platform/topics/index.js';
 import { RUNS_DUE } from './run-journal.js';
 import { RunLoop } from './run-loop.js';
 import { type Place, RunQueue, type TakenRun } from './run-queue.js';
 import { SUSPECT } from './run-turns.js';
 
+/** How long the answer to a claim may be on its way. */
+const UNKNOWN_MS = 5_000;
+
 /** Carries runs in this process, so many at once, and gives them back when the process is told to stop. */
 @Injectable()
-export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
+export class RunWorker implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly stopping = new AbortController();
   /** With the ids of the runs. */
   private readonly carried = new Map<Promise<void>, string>();
-  /** Runs that were this process's by the database, and not carried, when it last looked. */
-  private adrift = new Set<string>();
+  /** Runs that this process holds by the database and does not carry, and when that was first seen. */
+  private unknown = new Map<string, number>();
   private taking: Promise<void> | undefined;
   private reserved = 0;
   private mayBeMore = false;
@@ -26,7 +30,7 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
   constructor(
     private readonly loop: RunLoop,
     private readonly queue: RunQueue,
-    private readonly processes: LiveProcesses,
+    private readonly leases: Leases,
     private readonly signals: Signals,
     private readonly config: Config,
     private readonly log: Log,
@@ -34,19 +38,21 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     setMaxListeners(0, this.stopping.signal);
   }
 
-  async onApplicationBootstrap(): Promise<void> {
+  onModuleInit(): void {
+    if (!this.config.runsJobs) return;
+    this.leases.recover('run', async () => {
+      await this.queue.recover();
+      await this.recoverOwn();
+      this.look();
+    });
+  }
+
+  onApplicationBootstrap(): void {
     if (!this.config.runsJobs) return;
     this.isOpen = true;
     this.signals.subscribe(RUNS_DUE, () => this.look());
     this.queue.serve(() => this.reserve());
-    const takeOver = async () => {
-      await this.queue.recover();
-      await this.recoverOwn();
-      this.look();
-    };
-    this.processes.everyRound(takeOver);
-    // Not only with the first round: others may have found long ago that the only worker was lost.
-    await takeOver();
+    this.look();
   }
 
   /** Takes no more runs, waits a while for those in flight, and hands the rest back to the queue. */
@@ -64,16 +70,17 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
   }
 
   /**
-   * Where the connection breaks right after a run was claimed, it is this process's without its knowing. Whoever is found
-   * so twice is let go; if it is carried after all, its newer attempt keeps this one from writing.
+   * Where the connection breaks right after a run was claimed, this process holds it without knowing. What is found so
+   * for a while is released; if it is carried after all, its newer attempt keeps this one from writing.
    */
   private async recoverOwn(): Promise<void> {
     const carried = new Set(this.carried.values());
-    const adrift = (await this.queue.held()).filter(id => !carried.has(id));
-    const lost = adrift.filter(id => this.adrift.has(id));
-    this.adrift = new Set(adrift);
+    const now = performance.now();
+    const unknown = (await this.queue.claimed()).filter(id => !carried.has(id));
+    this.unknown = new Map(unknown.map(id => [id, this.unknown.get(id) ?? now]));
+    const lost = unknown.filter(id => now - (this.unknown.get(id) ?? now) >= UNKNOWN_MS);
     if (lost.length === 0) return;
-    this.log.warn({ runs: lost }, 'runs that this process had and did not know of are taken up again');
+    this.log.warn({ runs: lost }, 'runs that this process held without knowing are taken up again');
     await this.queue.letGo(lost);
   }
 
@@ -102,7 +109,7 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
       this.reserved--;
       this.carry(run);
     };
-    return { holder: this.processes.id, begin, free };
+    return { holder: this.leases.processId, begin, free };
   }
 
   private async takeAll(): Promise<void> {

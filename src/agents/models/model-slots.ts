@@ -1,8 +1,9 @@
 import { Injectable, OnApplicationShutdown } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database, newId, type UnitOfWork } from '../../platform/database/index.js';
+import { type LeasedRows, Leases } from '../../platform/leases/index.js';
 import { Log } from '../../platform/log/index.js';
-import { LiveProcesses, Signals, WakeUp } from '../../platform/topics/index.js';
+import { Signals, WakeUp } from '../../platform/topics/index.js';
 
 /** Whose calls to which provider, and how many of everybody's it is given at once. */
 export interface SlotRequest {
@@ -16,8 +17,8 @@ const slotTopic = (id: string): string => `model-slot:${id}`;
 
 /**
  * Lets so many calls to a provider through at once, over all processes that share the database. Those who wait are let in
- * turn by turn among their organizations, and in each in the order in which they came. What a lost process held is free
- * as soon as it counts as lost.
+ * turn by turn among their organizations, and in each in the order in which they came. What a process held is
+ * free as soon as it is gone.
  */
 @Injectable()
 export class ModelSlots implements OnApplicationShutdown {
@@ -26,14 +27,16 @@ export class ModelSlots implements OnApplicationShutdown {
   private readonly leaving = new Set<Promise<void>>();
   /** By provider: when the last of this process has come or left. */
   private readonly turns = new Map<string, Promise<void>>();
+  private readonly rows: LeasedRows;
 
   constructor(
     private readonly database: Database,
     private readonly signals: Signals,
-    private readonly processes: LiveProcesses,
+    private readonly leases: Leases,
     private readonly log: Log,
   ) {
-    processes.everyRound(() => this.clear());
+    this.rows = leases.rows('model_slot');
+    leases.recover('model-slot', () => this.clear());
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -76,7 +79,7 @@ export class ModelSlots implements OnApplicationShutdown {
       // Each in its organization's next round, but in none that is over: who was not here has no turns to make up for.
       await sql`
         insert into model_slot (id, provider, organization_id, holder, round)
-        select ${id}, ${provider}, ${organizationId}, ${this.processes.id}, greatest(
+        select ${id}, ${provider}, ${organizationId}, ${this.leases.processId}, greatest(
           max(round) filter (where organization_id = ${organizationId}) + 1, max(round) filter (where entered), min(round), 0)
         from model_slot where provider = ${provider}
         on conflict do nothing`.execute(unit.tables());
@@ -99,12 +102,11 @@ export class ModelSlots implements OnApplicationShutdown {
     this.leaving.add(left);
   }
 
-  /** What processes held that are lost, and what this one could not free. */
+  /** Frees what processes held that are gone, and what this one could not free. */
   private async clear(): Promise<void> {
     const { rows } = await sql<{ provider: string }>`
-      delete from model_slot s
-      where not exists (select from process p where p.id = s.holder)
-        or (s.holder = ${this.processes.id} and s.id <> all(${[...this.mine.keys()]}::uuid[]))
+      delete from model_slot
+      where ${this.rows.isOrphaned} or (${this.rows.isOurs} and id <> all(${[...this.mine.keys()]}::uuid[]))
       returning provider`.execute(this.database.tables());
     const freed = new Set(rows.map(({ provider }) => provider));
     if (freed.size === 0) return;

@@ -5,9 +5,9 @@ import { Public } from '../access/index.js';
 import { Config, VERSION } from '../config/index.js';
 import { Database, isDatabaseFull, PoolWatch, within, withQueryDeadline } from '../database/index.js';
 import { Unavailable } from '../errors/index.js';
+import { Leases } from '../leases/index.js';
 import { Log } from '../log/index.js';
 import { Documents } from '../openapi/index.js';
-import { LiveProcesses } from '../topics/index.js';
 import { HealthView, MetadataView, ReadinessView } from './health.dto.js';
 
 /** How long the database may take to answer where requests can be served. */
@@ -21,7 +21,7 @@ export class HealthController {
     private readonly config: Config,
     private readonly database: Database,
     private readonly pool: PoolWatch,
-    private readonly processes: LiveProcesses,
+    private readonly leases: Leases,
     private readonly log: Log,
   ) {}
 
@@ -55,7 +55,7 @@ export class HealthController {
         withQueryDeadline(READY_MS, async () => {
           await this.database.transaction(unit => unit.entities.execute('select 1'));
           // A database whose disk is full answers, and writes nothing.
-          await this.processes.requireFresh();
+          await this.leases.requireFresh();
         }),
       );
     } catch (error) {

@@ -1,9 +1,9 @@
 import { BeforeApplicationShutdown, Injectable, OnModuleInit } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database, type UnitOfWork } from '../database/index.js';
+import { type LeasedRows, Leases } from '../leases/index.js';
 import { Log } from '../log/index.js';
 import { Maintenance } from '../maintenance/index.js';
-import { LiveProcesses } from '../topics/index.js';
 
 /** How long the queue has for a job before it is given it again, in case it lost it. */
 const LOOK_SECONDS = 30;
@@ -35,10 +35,6 @@ export interface Attempt {
   readonly signal: AbortSignal;
 }
 
-/** The SQL that is true of a job whose holder is no live process. */
-const isHeldByNobody = sql<boolean>`
-  (holder is null or not exists (select from process where process.id = accepted_job.holder))`;
-
 /**
  * Every job from the transaction that accepts it until it has been carried out. The queue only says when a job's turn is:
  * what it loses is given to it again, and what it delivers twice is carried out by the one who holds the row.
@@ -50,13 +46,16 @@ export class AcceptedJobs implements OnModuleInit, BeforeApplicationShutdown {
   private readonly carried = new Set<string>();
   /** How attempts ended that the database could not be told of so far. */
   private readonly untold = new Map<string, RawBuilder<unknown>>();
+  private readonly rows: LeasedRows;
 
   constructor(
     private readonly database: Database,
-    private readonly processes: LiveProcesses,
+    private readonly leases: Leases,
     private readonly maintenance: Maintenance,
     private readonly log: Log,
-  ) {}
+  ) {
+    this.rows = leases.rows('accepted_job');
+  }
 
   onModuleInit(): void {
     this.maintenance.every(SWEEP_MS, 'remove_failed_jobs', () => this.removeOld());
@@ -82,13 +81,13 @@ export class AcceptedJobs implements OnModuleInit, BeforeApplicationShutdown {
     await this.tellEnds();
     const { rows } = await sql<AcceptedJob>`
       update accepted_job
-      set look_at = now() + make_interval(secs => ${LOOK_SECONDS}), holder = null,
-        lost = lost + (holder is not null and holder <> ${this.processes.id})::int
+      set look_at = now() + make_interval(secs => ${LOOK_SECONDS}), ${this.rows.released},
+        lost = lost + ${this.rows.isOrphaned}::int
       where id in (
         select id from accepted_job
         where failed_at is null
           and (look_at <= now() or look_at > now() + make_interval(hours => ${MAX_AHEAD_HOURS}))
-          and (${isHeldByNobody} or (holder = ${this.processes.id} and id <> all(${[...this.carried]}::uuid[])))
+          and (${this.rows.isFree} or (${this.rows.isOurs} and id <> all(${[...this.carried]}::uuid[])))
         order by look_at limit ${AT_ONCE} for update skip locked)
       returning id, queue, name, payload`.execute(this.database.tables());
     return rows;
@@ -99,15 +98,14 @@ export class AcceptedJobs implements OnModuleInit, BeforeApplicationShutdown {
     if (this.carried.has(id)) return undefined;
     this.carried.add(id);
     try {
-      await this.processes.requireFresh();
-      const { inTouch } = this.processes;
+      await this.leases.requireFresh();
       const { rows } = await sql<Pick<Attempt, 'name' | 'failures' | 'lost'>>`
         update accepted_job
-        set holder = ${this.processes.id}, lost = lost + (holder is not null)::int
-        where id = ${id} and failed_at is null and ${isHeldByNobody}
+        set ${this.rows.claimed}, lost = lost + (holder is not null)::int
+        where id = ${id} and failed_at is null and ${this.rows.isFree}
         returning name, failures, lost`.execute(this.database.tables());
       const [row] = rows;
-      if (row) return { id, ...row, signal: AbortSignal.any([this.stopping.signal, inTouch]) };
+      if (row) return { id, ...row, signal: AbortSignal.any([this.stopping.signal, this.leases.signal]) };
     } catch (error) {
       this.carried.delete(id);
       throw error;
@@ -118,7 +116,7 @@ export class AcceptedJobs implements OnModuleInit, BeforeApplicationShutdown {
 
   /** The job has been carried out. */
   async finish({ id }: Attempt): Promise<void> {
-    await this.end(id, sql`delete from accepted_job where id = ${id} and holder = ${this.processes.id}`);
+    await this.end(id, sql`delete from accepted_job where id = ${id} and ${this.rows.isOurs}`);
   }
 
   /** Puts a job back that is to be carried out at a later time, or go on in another process. */
@@ -152,8 +150,8 @@ export class AcceptedJobs implements OnModuleInit, BeforeApplicationShutdown {
   private release({ id }: Attempt, afterMs: number, also: RawBuilder<unknown>): RawBuilder<unknown> {
     const seconds = Math.max(0, afterMs) / 1000 + LOOK_SECONDS;
     return sql`
-      update accepted_job set holder = null, look_at = now() + make_interval(secs => ${seconds}), ${also}
-      where id = ${id} and holder = ${this.processes.id}`;
+      update accepted_job set ${this.rows.released}, look_at = now() + make_interval(secs => ${seconds}), ${also}
+      where id = ${id} and ${this.rows.isOurs}`;
   }
 
   /** Notes how an attempt ended; where the database is away, when it is back. */

@@ -2,8 +2,9 @@ import { getQueueToken } from '@nestjs/bullmq';
 import { Injectable, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { Queue } from 'bullmq';
+import { Leases } from '../leases/index.js';
 import { Log } from '../log/index.js';
-import { Drain, LiveProcesses, Signals } from '../topics/index.js';
+import { Drain, Signals } from '../topics/index.js';
 import { AcceptedJobs } from './accepted-jobs.js';
 import { OUTBOX_TOPIC, queueOptions } from './job-queue.js';
 
@@ -19,7 +20,7 @@ export class Outbox implements OnApplicationBootstrap, OnApplicationShutdown {
 
   constructor(
     private readonly accepted: AcceptedJobs,
-    private readonly processes: LiveProcesses,
+    private readonly leases: Leases,
     private readonly signals: Signals,
     private readonly modules: ModuleRef,
     private readonly log: Log,
@@ -32,7 +33,7 @@ export class Outbox implements OnApplicationBootstrap, OnApplicationShutdown {
       failure: 'jobs cannot be handed to the queue; trying again',
       retryMs: RETRY_MS,
     });
-    this.processes.everyRound(async () => drain.wake());
+    this.leases.recover('job', async () => drain.wake());
     this.drain = drain;
   }
 

@@ -1,8 +1,8 @@
-import { Injectable, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
+import { Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database, isOutage } from '../../platform/database/index.js';
+import { Leases } from '../../platform/leases/index.js';
 import { Log } from '../../platform/log/index.js';
-import { LiveProcesses } from '../../platform/topics/index.js';
 import { WorkspaceFolders } from '../core/index.js';
 import { type Change, ChangeLog } from './change-log.js';
 import { type Intent, outcomeOf } from './intent.js';
@@ -14,11 +14,11 @@ import { WriteIntents } from './write-intents.js';
  * another process is lost, and before the workspace's history is read or its files are overwritten.
  */
 @Injectable()
-export class IntentRecovery implements OnModuleInit, OnApplicationBootstrap {
+export class IntentRecovery implements OnModuleInit {
   constructor(
     private readonly database: Database,
     private readonly folders: WorkspaceFolders,
-    private readonly processes: LiveProcesses,
+    private readonly leases: Leases,
     private readonly changes: ChangeLog,
     private readonly intents: WriteIntents,
     private readonly logged: NewestLogged,
@@ -26,11 +26,7 @@ export class IntentRecovery implements OnModuleInit, OnApplicationBootstrap {
   ) {}
 
   onModuleInit(): void {
-    this.processes.everyRound(async () => void (await this.recoverLost()));
-  }
-
-  async onApplicationBootstrap(): Promise<void> {
-    await this.recoverLost();
+    this.leases.recover('write', async () => void (await this.recoverLost()));
   }
 
   /** Those of processes that are gone, in one workspace or in all; returns how many there were. */

@@ -1,21 +1,11 @@
-import { hostname } from 'node:os';
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database } from '../../platform/database/index.js';
-import { isAlive } from '../../platform/maintenance/index.js';
-import { LiveProcesses } from '../../platform/topics/index.js';
+import { type LeasedRows, Leases } from '../../platform/leases/index.js';
 import { ChangeLog } from './change-log.js';
 import { type Intent, replacedPaths, type Target } from './intent.js';
 import { newestChange } from './of-workspace.js';
 import type { Writer } from './writer.js';
-
-/** An intent as its table has it. */
-interface IntentRow extends Intent {
-  /** Its process gave no sign of life. */
-  readonly gone: boolean;
-  readonly host: string;
-  readonly pid: number;
-}
 
 /** A write that has begun, and what its beginning found. */
 interface Beginning {
@@ -31,11 +21,15 @@ const AT_ONCE = 1000;
 /** The table of writes that are under way. */
 @Injectable()
 export class WriteIntents {
+  private readonly rows: LeasedRows;
+
   constructor(
     private readonly database: Database,
-    private readonly processes: LiveProcesses,
+    private readonly leases: Leases,
     private readonly changes: ChangeLog,
-  ) {}
+  ) {
+    this.rows = leases.rows('workspace_write');
+  }
 
   /** Adds one, in the statement that also asks for what there is to do before. */
   async begin(
@@ -46,13 +40,13 @@ export class WriteIntents {
   ): Promise<Beginning> {
     const paths = replacedPaths(targets);
     const risk = paths.length === 0 ? sql`false` : await this.changes.risk(workspaceId, writer, paths);
-    const holder = this.processes.id;
+    const holder = this.leases.processId;
     const begun = new Date().toISOString();
     const { rows } = await sql<{ from_seq: string | null; risk: boolean; crossed: boolean }>`
       with begun as (
         insert into workspace_write
-          (id, workspace_id, holder, host, pid, writer_type, writer_id, targets, from_seq, began_at)
-        select ${id}::uuid, id, ${holder}::uuid, ${hostname()}, ${process.pid}, ${writer.type}, ${writer.id},
+          (id, workspace_id, holder, writer_type, writer_id, targets, from_seq, began_at)
+        select ${id}::uuid, id, ${holder}::uuid, ${writer.type}, ${writer.id},
           ${JSON.stringify(targets)}::jsonb,
           ${newestChange(workspaceId)}, ${begun}::timestamptz
         from workspace where id = ${workspaceId}
@@ -85,11 +79,11 @@ export class WriteIntents {
 
   /** Those whose process is gone: of one workspace, or of all. */
   async lost(workspaceId?: string): Promise<Intent[]> {
-    const others = sql`holder <> ${this.processes.id}::uuid`;
     const rows = await this.select(
-      workspaceId === undefined ? others : sql`workspace_id = ${workspaceId} and ${others}`,
+      sql`${workspaceId === undefined ? sql`true` : sql`workspace_id = ${workspaceId}`} and not ${this.rows.isOurs}`,
     );
-    return rows.filter(({ gone, host, pid }) => gone || (host === hostname() && !isAlive(pid)));
+    const gone = await this.leases.gone(rows.map(({ holder }) => holder));
+    return rows.filter(({ holder }) => gone.has(holder));
   }
 
   /** Forgets one whose outcome cannot be told. */
@@ -97,10 +91,9 @@ export class WriteIntents {
     await sql`delete from workspace_write where id = ${id}::uuid`.execute(this.database.tables());
   }
 
-  private async select(where: RawBuilder<unknown>): Promise<IntentRow[]> {
-    const { rows } = await sql<IntentRow>`
-      select w.*, not exists (select from process p where p.id = w.holder) as gone
-      from workspace_write w where ${where} order by began_at limit ${AT_ONCE}`.execute(
+  private async select(where: RawBuilder<unknown>): Promise<(Intent & { holder: string })[]> {
+    const { rows } = await sql<Intent & { holder: string }>`
+      select * from workspace_write where ${where} order by began_at limit ${AT_ONCE}`.execute(
       this.database.tables(),
     );
     return rows;

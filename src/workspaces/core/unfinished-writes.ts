@@ -2,42 +2,40 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
-import { Injectable, OnApplicationBootstrap, OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
+import { Injectable, OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
+import { validate as isUuid } from 'uuid';
 import { TEMPORARY_MAKER, WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Database } from '../../platform/database/index.js';
+import { hasEnded, Leases } from '../../platform/leases/index.js';
 import { Log } from '../../platform/log/index.js';
-import { isAlive, Maintenance } from '../../platform/maintenance/index.js';
-import { LiveProcesses } from '../../platform/topics/index.js';
+import { Maintenance } from '../../platform/maintenance/index.js';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Takes away the temporary files of writes that a crash cut short. Each process leaves word on disk of the workspaces that it
- * opens, so that others on this machine need not look through all of them: they clean up when they start, and within seconds
- * while they run. What a machine left that never came back goes a day later.
+ * Removes the temporary files of writes that a crash cut short. Each process notes on disk which workspaces it opens, so
+ * that others need not look through all of them when it is gone. What nobody noted goes a day later.
  */
 @Injectable()
-export class UnfinishedWrites implements OnModuleInit, OnApplicationBootstrap, OnApplicationShutdown {
+export class UnfinishedWrites implements OnModuleInit, OnApplicationShutdown {
   private readonly noted = new Set<string>();
-  private readonly own = [TEMPORARY_MAKER, hostname(), process.pid].join('.');
+  private readonly own: string;
 
   constructor(
     private readonly config: Config,
     private readonly database: Database,
-    private readonly processes: LiveProcesses,
+    private readonly leases: Leases,
     private readonly maintenance: Maintenance,
     private readonly log: Log,
-  ) {}
-
-  onModuleInit(): void {
-    this.processes.everyRound(() => this.cleanUp());
-    this.maintenance.every(DAY_MS, 'sweep_temporaries', () => this.sweepAll());
+  ) {
+    this.own = `${TEMPORARY_MAKER}.${leases.processId}`;
   }
 
-  async onApplicationBootstrap(): Promise<void> {
-    await this.cleanUp();
+  onModuleInit(): void {
+    this.leases.recover('temporary-file', () => this.cleanUp());
+    this.maintenance.every(DAY_MS, 'sweep_temporaries', () => this.sweepAll());
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -69,13 +67,18 @@ export class UnfinishedWrites implements OnModuleInit, OnApplicationBootstrap, O
     for (const left of await this.leftBehind()) await this.cleanUpAfter(left);
   }
 
-  /** Processes of this machine that ended without a farewell. */
+  /** What processes noted that are gone. */
   private async leftBehind(): Promise<string[]> {
-    return (await this.names()).filter(name => {
-      const [, ...rest] = name.split('.');
-      const pid = Number(rest.pop());
-      return name !== this.own && rest.join('.') === hostname() && !isAlive(pid);
-    });
+    const holders = new Map<string, string>();
+    const left: string[] = [];
+    for (const name of await this.names()) {
+      const [, holder = '', ...rest] = name.split('.');
+      if (name === this.own) continue;
+      if (isUuid(holder)) holders.set(holder, name);
+      else if (isOfEndedVersion([holder, ...rest])) left.push(name);
+    }
+    for (const id of await this.leases.gone(holders.keys())) left.push(holders.get(id) as string);
+    return left;
   }
 
   /** Of processes that write, or did when they ended. */
@@ -119,6 +122,13 @@ export class UnfinishedWrites implements OnModuleInit, OnApplicationBootstrap, O
   private folderOf(name: string): string {
     return path.join(this.folder, name);
   }
+}
+
+/** The version before noted the host and the number of its process. */
+function isOfEndedVersion(rest: readonly string[]): boolean {
+  const pid = Number(rest.at(-1));
+  if (rest.slice(0, -1).join('.') !== hostname()) return false;
+  return pid === process.pid || hasEnded({ pid, started: null });
 }
 
 /** None where there is no such folder, or not any more: another process may clean up as well. */

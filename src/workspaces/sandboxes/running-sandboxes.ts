@@ -4,10 +4,11 @@ import { sql } from 'kysely';
 import type { SandboxUsage } from '#libs/sandbox/index.js';
 import { Database, newId } from '../../platform/database/index.js';
 import { Conflict } from '../../platform/errors/index.js';
+import { Leases } from '../../platform/leases/index.js';
 import { Log } from '../../platform/log/index.js';
 import { Maintenance } from '../../platform/maintenance/index.js';
 import { Metrics } from '../../platform/metrics/index.js';
-import { LiveProcesses, Signals } from '../../platform/topics/index.js';
+import { Signals } from '../../platform/topics/index.js';
 
 const LEASE_SECONDS = 60;
 const RENEW_MS = 20_000;
@@ -84,7 +85,7 @@ export class RunningSandboxes implements OnModuleInit, BeforeApplicationShutdown
   constructor(
     private readonly database: Database,
     private readonly signals: Signals,
-    private readonly processes: LiveProcesses,
+    private readonly leases: Leases,
     private readonly maintenance: Maintenance,
     private readonly log: Log,
     metrics: Metrics,
@@ -125,7 +126,7 @@ export class RunningSandboxes implements OnModuleInit, BeforeApplicationShutdown
     };
     const shown = this.write(started.claim ? this.endRequested() : this.insert(id, started));
     try {
-      const ends = [stop.signal, this.processes.inTouch, ...(started.signal ? [started.signal] : [])];
+      const ends = [stop.signal, this.leases.signal, ...(started.signal ? [started.signal] : [])];
       return await work(AbortSignal.any(ends), measuredBy);
     } finally {
       this.own.delete(id);

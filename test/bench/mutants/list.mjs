@@ -23,7 +23,7 @@ const routes = tests => ({ specs: ['test/contracts/routes'], tests });
 const lost = tests => ({ specs: ['test/faults/worker-death'], tests: `PostgreSQL ${tests}` });
 const sandboxes = 'src/workspaces/sandboxes/running-sandboxes.ts';
 const leased = { specs: ['test/e2e/sandboxes'], tests: 'sandboxes|that another process holds' };
-const processes = 'src/platform/topics/live-processes.ts';
+const leases = 'src/platform/leases/leases.ts';
 const jobs = 'src/platform/jobs/accepted-jobs.ts';
 const losing = { specs: ['test/faults/redis-loss'], tests: 'PostgreSQL' };
 const slots = 'src/agents/models/model-slots.ts';
@@ -242,12 +242,12 @@ export const MUTANTS = [
   // Who has a run.
   [
     queue,
-    "and status = 'pending' and merged_into is null and holder = ${this.processes.id} for update",
+    "and status = 'pending' and merged_into is null and ${this.rows.isOurs} for update",
     "and status = 'pending' and merged_into is null for update",
     carrying,
   ],
-  [queue, ' and above.holder = ${this.processes.id})', ')', carrying],
-  [queue, 'where holder is not null and status', 'where false and status', lost('goes on after')],
+  [queue, ' and above.holder = ${this.leases.processId})', ')', carrying],
+  [queue, "where status = 'pending' and ${this.rows.isOrphaned}", 'where false', lost('goes on after')],
   [queue, 'attempt = attempt + 1,', 'attempt = attempt,', lost('goes on after')],
   // Who has a sandbox.
   [
@@ -323,9 +323,9 @@ export const MUTANTS = [
   ['src/workspaces/tools/tools.service.ts', ' || problem instanceof NoPlace', '', refusing],
   // Who lives.
   [
-    processes,
-    'where seen_at < now() - ${LOST_SECONDS}',
-    'where seen_at < now() - 1000 * ${LOST_SECONDS}',
+    leases,
+    'seen_at < now() - ${LOST_SECONDS}',
+    'seen_at < now() - 1000 * ${LOST_SECONDS}',
     lost('goes on after'),
   ],
   // Whose turn a background job is.
@@ -354,7 +354,7 @@ export const MUTANTS = [
   ['src/identity/oauth/artifacts/device-polls.store.ts', 'polled_at is null or\n', 'true or\n', pace],
   // Who may ask a model.
   [slots, 'where not exists (select from process p where p.id = s.holder)\n        or', 'where', asking],
-  [slots, 'or (s.holder = ${this.processes.id} and s.id <> all', 'or (s.id <> all', asking],
+  [slots, 'or (${this.rows.isOurs} and id <> all', 'or (id <> all', asking],
   [slots, 'limit greatest(0, ${limit}::int - (', 'limit greatest(1, ${limit}::int - (', asking],
   [slots, 'max(round) filter (where organization_id = ${organizationId}) + 1, ', '', asking],
   [

@@ -1,0 +1,216 @@
+import { setMaxListeners } from 'node:events';
+import { Injectable, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Database, newId, withQueryDeadline } from '../database/index.js';
+import { Log } from '../log/index.js';
+import { Signals } from '../topics/index.js';
+import { LeasedRows, type LeaseNames } from './leased-rows.js';
+import { hasEnded, type LocalProcess, thisProcess } from './local-process.js';
+
+const HEARTBEAT_MS = 2_000;
+/** A process whose last heartbeat is older has lost its leases. */
+const LOST_SECONDS = 15;
+/** After so long without a heartbeat a process ends what it holds: well before others take that over. */
+const EXPIRY_MS = 10_000;
+/** How long a heartbeat may take, so that the next may succeed where this one is swallowed. */
+const MAX_HEARTBEAT_MS = 4_000;
+/** How old the last heartbeat may be for a process to claim something. */
+const FRESH_MS = 5_000;
+/**
+ * Heartbeats in a row after which a process judges others, and between two times it does: after the database was away,
+ * all have given one by then.
+ */
+const ROUND = 3;
+/** Published when a process is lost, as is everything then. */
+const PROCESS_LOST = 'process-lost';
+
+interface Heartbeat {
+  readonly is_new: boolean;
+  readonly others: boolean;
+  /** Other processes of this machine. */
+  readonly neighbours: Neighbour[] | null;
+}
+
+type Neighbour = Pick<LocalProcess, 'pid' | 'started'> & { readonly id: string };
+
+/**
+ * What one process has to itself until it gives it back or is gone. All leases of a process live by its one heartbeat, a
+ * row of `process`; who holds something refers to that row. See README.md.
+ */
+@Injectable()
+export class Leases implements OnApplicationBootstrap, OnApplicationShutdown {
+  /** The id of this process. */
+  readonly processId = newId();
+  private readonly local = thisProcess();
+  private readonly handlers = new Map<string, () => Promise<void>>();
+  private timer: NodeJS.Timeout | undefined;
+  private beating: Promise<void> | undefined;
+  private recovering: Promise<void> | undefined;
+  private lastBeat = Number.NEGATIVE_INFINITY;
+  private held = newHold();
+  private expiry: NodeJS.Timeout | undefined;
+  private inARow = 0;
+
+  constructor(
+    private readonly database: Database,
+    private readonly signals: Signals,
+    private readonly log: Log,
+  ) {}
+
+  async onApplicationBootstrap(): Promise<void> {
+    await this.give();
+    await this.recoverAll();
+    this.signals.subscribe(PROCESS_LOST, () => {
+      if (this.inARow >= ROUND) void this.recoverAll();
+    });
+    this.timer = setInterval(() => {
+      this.beating ??= this.beat().finally(() => {
+        this.beating = undefined;
+      });
+    }, HEARTBEAT_MS).unref();
+  }
+
+  /** The row of the process stays until others find it: what it still holds is recovered then. */
+  async onApplicationShutdown(): Promise<void> {
+    clearInterval(this.timer);
+    await this.beating;
+    await this.recovering;
+    clearTimeout(this.expiry);
+  }
+
+  /** SQL about the rows of a table that processes hold. */
+  rows(table: string, names: LeaseNames = {}): LeasedRows {
+    return new LeasedRows(this.processId, table, names);
+  }
+
+  /**
+   * Calls `handler` when this process starts, when a process was lost, and every few seconds: it takes care of whatever
+   * is held by a process that is gone. All processes do, at the same time.
+   */
+  recover(kind: string, handler: () => Promise<void>): void {
+    this.handlers.set(kind, handler);
+  }
+
+  /** Which of these processes are gone; of this machine, also one that ended a moment ago. */
+  async gone(ids: Iterable<string>): Promise<Set<string>> {
+    const gone = new Set(ids);
+    if (gone.size === 0) return gone;
+    const { rows } = await sql<Neighbour & { is_local: boolean | null }>`
+      select id, pid, started, machine = ${this.local.machine} as is_local from process
+      where id = any(${[...gone]}::uuid[])`.execute(this.database.tables());
+    const ended = await this.removeEnded(rows.filter(({ is_local }) => is_local));
+    for (const { id } of rows) if (!ended.includes(id)) gone.delete(id);
+    return gone;
+  }
+
+  /** Gives a heartbeat unless the last one is new: before something is claimed, which a lost process may not hold. */
+  async requireFresh(): Promise<void> {
+    if (!this.isFresh) await this.give();
+  }
+
+  get isFresh(): boolean {
+    return performance.now() - this.lastBeat < FRESH_MS;
+  }
+
+  /**
+   * Aborted when this process gave no heartbeat for so long that others may soon take over what it holds. What it does for
+   * runs and in sandboxes ends with that. Another one is there when it is back.
+   */
+  get signal(): AbortSignal {
+    return this.held.signal;
+  }
+
+  private async beat(): Promise<void> {
+    const isLate = !this.isFresh;
+    try {
+      await this.give();
+      this.inARow = isLate ? 1 : this.inARow + 1;
+      if (this.inARow % ROUND === 0) await this.round();
+    } catch (error) {
+      this.inARow = 0;
+      this.log.warn({ err: error }, 'heartbeat failed');
+    }
+  }
+
+  /** Waits for no disk: what is lost with the database server is given again at once. */
+  private async give(): Promise<void> {
+    const asked = performance.now();
+    const found = this.signals.lookForOthers();
+    const { machine, pid, started } = this.local;
+    const statement = sql<Heartbeat>`
+      with quick as (select set_config('synchronous_commit', 'off', true) as setting)
+      insert into process (id, seen_at, machine, pid, started)
+      select ${this.processId}, now(), ${machine}, ${pid}, ${started} from quick
+      on conflict (id) do update set seen_at = excluded.seen_at
+      returning xmax = 0 as is_new, exists (select from process other where other.id <> ${this.processId}) as others, (
+        select json_agg(json_build_object('id', id, 'pid', pid, 'started', started)) from process neighbour
+        where neighbour.machine = ${machine} and neighbour.id <> ${this.processId}) as neighbours`;
+    const { rows } = await withQueryDeadline(MAX_HEARTBEAT_MS, () =>
+      statement.execute(this.database.tables()),
+    );
+    this.extend(asked);
+    const [row] = rows;
+    if (!row) return;
+    found(row.others);
+    // To others it was not there before: they may not have told it anything.
+    if (row.is_new) this.signals.sayHello();
+    await this.removeEnded(row.neighbours ?? []);
+  }
+
+  private extend(asked: number): void {
+    this.lastBeat = asked;
+    if (this.held.signal.aborted) this.held = newHold();
+    clearTimeout(this.expiry);
+    this.expiry = setTimeout(() => this.expire(), asked + EXPIRY_MS - performance.now()).unref();
+  }
+
+  private expire(): void {
+    this.log.error(
+      {},
+      'no heartbeat reached the database: what this process holds ends, others may take it over',
+    );
+    const reason = new Error('This process is out of touch with the database');
+    this.held.abort(Object.assign(reason, { code: 'ECONNABORTED' }));
+  }
+
+  private async round(): Promise<void> {
+    await this.remove(sql`seen_at < now() - ${LOST_SECONDS} * interval '1 second'`);
+    await this.recoverAll();
+  }
+
+  private async removeEnded(neighbours: readonly Neighbour[]): Promise<string[]> {
+    const ended = neighbours.filter(hasEnded).map(({ id }) => id);
+    if (ended.length > 0) await this.remove(sql`id = any(${ended}::uuid[])`);
+    return ended;
+  }
+
+  /** It may have committed something and not told it: everyone looks. */
+  private async remove(which: ReturnType<typeof sql>): Promise<void> {
+    const { rows } = await sql`delete from process where ${which} returning id`.execute(
+      this.database.tables(),
+    );
+    if (rows.length > 0) this.signals.tellAll();
+  }
+
+  private recoverAll(): Promise<void> {
+    this.recovering ??= this.runHandlers().finally(() => {
+      this.recovering = undefined;
+    });
+    return this.recovering;
+  }
+
+  private async runHandlers(): Promise<void> {
+    for (const [kind, handler] of this.handlers)
+      try {
+        await handler();
+      } catch (error) {
+        this.log.warn({ err: error, kind }, 'recovery failed; it is tried again');
+      }
+  }
+}
+
+function newHold(): AbortController {
+  const hold = new AbortController();
+  setMaxListeners(0, hold.signal);
+  return hold;
+}
