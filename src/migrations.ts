@@ -28,6 +28,7 @@ import { AuditLog } from './platform/audit/migrations/20261121-audit.js';
 import { Requests } from './platform/idempotency/migrations/20261121-requests.js';
 import { CommittedAnswers } from './platform/idempotency/migrations/20261122-committed-answers.js';
 import { AcceptedJobsTable } from './platform/jobs/migrations/20261122-accepted-jobs.js';
+import { SharedCounts } from './platform/limits/migrations/20261123-shared-counts.js';
 import { MailOutboxTable } from './platform/mail/migrations/20261121-mail.js';
 import { Chores } from './platform/maintenance/migrations/20261122-chores.js';
 import { McpSessions } from './surfaces/mcp/migrations/20261122-mcp-sessions.js';
@@ -95,4 +96,5 @@ export const migrations = [
   { name: '20261122-accepted-jobs', class: AcceptedJobsTable },
   { name: '20261122-revisions', class: FileRevisions },
   { name: '20261123-leases', class: Leases },
+  { name: '20261123-shared-counts', class: SharedCounts },
 ];

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Config } from '../../src/platform/config/index.js';
-import { minuteOf, RateLimitShare } from '../../src/platform/limits/index.js';
+import { CountExchange } from '../../src/platform/limits/index.js';
 import { createLog } from '../../src/platform/log/index.js';
+import { Maintenance } from '../../src/platform/maintenance/index.js';
 import { createServer } from '../../src/server.js';
 import { Client } from '../harness/client.js';
 import { getRaw } from '../harness/raw-http.js';
@@ -62,7 +63,7 @@ async function exhaust(client: Client, path = '/api/workspaces'): Promise<number
   for (let passed = 0; ; passed++) if ((await client.get(path)).status === 429) return passed;
 }
 
-const exchange = (app: NestFastifyApplication) => app.get(RateLimitShare, { strict: false }).exchange();
+const exchange = (app: NestFastifyApplication) => app.get(CountExchange, { strict: false }).run();
 
 describe('a credential', () => {
   it('is told what is left, and refused beyond its limit', async () => {
@@ -266,16 +267,13 @@ describe('two processes on one database', () => {
   });
 });
 
-it('forgets counts of earlier minutes', async () => {
-  const minute = minuteOf(Date.now());
-  await service.database.query('insert into rate_count values ($1, $2, 1), ($1, $3, 1)', [
-    'somebody',
-    minute - 5,
-    minute + 5,
-  ]);
-  await service.app.get(RateLimitShare, { strict: false }).deleteOld(minute);
-  const left = await service.database.query<{ minute: number }>(
-    "select minute from rate_count where caller = 'somebody'",
+it('forgets counts that have run out', async () => {
+  const now = Date.now();
+  await service.database.query(
+    `insert into rate_count values ('somebody', 1, $1), ('somebody else', 1, $2)`,
+    [now - 60_000, now + 60_000],
   );
-  expect(left).toEqual([{ minute: minute + 5 }]);
+  await service.app.get(Maintenance, { strict: false }).run('rate_limits');
+  const left = await service.database.query("select key from rate_count where key like 'somebody%'");
+  expect(left).toEqual([{ key: 'somebody else' }]);
 });

@@ -17,7 +17,6 @@ import { PasswordResetService } from './passwords/password-reset.service.js';
 import { PasswordsController } from './passwords/passwords.controller.js';
 import { PasswordsService } from './passwords/passwords.service.js';
 import { StandingCredentials } from './passwords/standing-credentials.js';
-import { Attempts } from './protection/attempts.js';
 import { LoginProtection } from './protection/login-protection.js';
 import { Quotas } from './protection/quotas.js';
 import { SetupToken } from './setup-token.js';
@@ -42,7 +41,6 @@ import { SetupToken } from './setup-token.js';
     EmailTokens,
     EmailChangeService,
     AccountMail,
-    Attempts,
     LoginProtection,
     Quotas,
   ],

@@ -64,7 +64,7 @@ export class CredentialGuard implements CanActivate {
     const takesExecToken = this.reflector.getAllAndOverride<boolean>(EXEC_TOKEN_ONLY, route);
     const guard = takesExecToken ? this.execToken : this.guardOf(request);
     const admitted = await guard.canActivate(context);
-    this.limits.recognise(request, context.switchToHttp().getResponse<FastifyReply>(), request.user);
+    await this.limits.recognise(request, context.switchToHttp().getResponse<FastifyReply>(), request.user);
     if (this.reflector.getAllAndOverride<boolean>(SESSION_ONLY, route)) requireSession(request.user);
     const exposes = this.reflector.getAllAndOverride<string | undefined>(EXPOSES, route);
     if (exposes && isApplication(request.user)) throw new Forbidden(forApplications(exposes));

@@ -1,5 +1,5 @@
+export { CountExchange } from './count-exchange.js';
+export { Counters } from './counters.js';
 export { LimitsModule } from './limits.module.js';
-export { RateLimits } from './rate-limit.js';
-export { networkOf } from './rate-limit-address.js';
-export { RateLimitShare } from './rate-limit-share.js';
-export { minuteOf } from './rate-limit-window.js';
+export { networkOf } from './network.js';
+export { RateLimits } from './rate-limits.js';

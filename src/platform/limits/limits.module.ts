@@ -1,21 +1,24 @@
 import { Global, Module, OnModuleInit } from '@nestjs/common';
 import { Maintenance } from '../maintenance/index.js';
-import { RateLimits } from './rate-limit.js';
-import { RateLimitShare } from './rate-limit-share.js';
-import { minuteOf } from './rate-limit-window.js';
+import { CountExchange } from './count-exchange.js';
+import { Counters } from './counters.js';
+import { RateLimits } from './rate-limits.js';
 
 const FIVE_MINUTES_MS = 300_000;
+const HOUR_MS = 3_600_000;
 
 /** How often a caller may ask. */
 @Global()
-@Module({ providers: [RateLimits, RateLimitShare], exports: [RateLimits] })
+@Module({ providers: [RateLimits, CountExchange, Counters], exports: [RateLimits, Counters] })
 export class LimitsModule implements OnModuleInit {
   constructor(
     private readonly maintenance: Maintenance,
-    private readonly rates: RateLimitShare,
+    private readonly counters: Counters,
   ) {}
 
   onModuleInit(): void {
-    this.maintenance.every(FIVE_MINUTES_MS, 'rate_limits', () => this.rates.deleteOld(minuteOf(Date.now())));
+    const { maintenance, counters } = this;
+    maintenance.every(FIVE_MINUTES_MS, 'rate_limits', () => counters.deleteExpired('rate_count'));
+    maintenance.every(HOUR_MS, 'remove_attempt_counts', () => counters.deleteExpired('attempt_count'));
   }
 }

@@ -39,7 +39,7 @@ export class McpGuard implements CanActivate {
     } catch (error) {
       throw this.challenged(error, request);
     }
-    this.limits.recognise(request, context.switchToHttp().getResponse<FastifyReply>(), request.user);
+    await this.limits.recognise(request, context.switchToHttp().getResponse<FastifyReply>(), request.user);
     return true;
   }
 

@@ -1,21 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { hashSecret } from '../../../platform/access/index.js';
-import { TooManyRequests } from '../../../platform/errors/index.js';
-import { networkOf } from '../../../platform/limits/index.js';
-import { AttemptCount, Attempts } from './attempts.js';
+import { Counters, networkOf } from '../../../platform/limits/index.js';
+import { Patience } from './patience.js';
 import { Turns } from './turns.js';
 
-/** After so many failures each further one doubles the wait, from a second on. */
-interface Patience {
-  readonly free: number;
-  /** How long failures count, from the first one on. */
-  readonly spanSeconds: number;
-}
-/** One account, from one place. */
-const PAIR: Patience = { free: 5, spanSeconds: 86_400 };
-/** All accounts, from one place, behind which there may be a whole office. */
-const PLACE: Patience = { free: 50, spanSeconds: 3600 };
-const LONGEST_WAIT_SECONDS = 900;
+const DAY_SECONDS = 86_400;
+const HOUR_SECONDS = 3600;
 /** Hashing a password is work: one place may have this much of it done at once. */
 const AT_ONCE = 4;
 
@@ -26,8 +16,15 @@ const AT_ONCE = 4;
 @Injectable()
 export class LoginProtection {
   private readonly turns = new Turns(AT_ONCE);
+  /** With one account, from one place. */
+  private readonly pairs: Patience;
+  /** With all accounts, from one place, behind which there may be a whole office. */
+  private readonly places: Patience;
 
-  constructor(private readonly attempts: Attempts) {}
+  constructor(counters: Counters) {
+    this.pairs = new Patience(counters, 'login', 5, DAY_SECONDS);
+    this.places = new Patience(counters, 'login-from', 50, HOUR_SECONDS);
+  }
 
   /**
    * Runs `check`, which answers undefined for a wrong password, and counts what comes of it. Refuses (429) without a look
@@ -39,38 +36,24 @@ export class LoginProtection {
     check: () => Promise<T | undefined>,
   ): Promise<T | undefined> {
     const place = networkOf(address);
+    const pair = pairOf(email, place);
     return this.turns.take(place, async () => {
-      const pair = await this.attempts.find(pairKey(email, place));
-      refuseWhileWaiting(pair, PAIR);
-      refuseWhileWaiting(await this.attempts.find(placeKey(place)), PLACE);
+      const failures = await this.pairs.admit(pair);
+      await this.places.admit(place);
       const found = await check();
-      if (found === undefined) await this.noteFailure(email, place);
-      else if (pair) await this.attempts.forget(pairKey(email, place));
+      if (found === undefined) {
+        await this.pairs.noteFailure(pair);
+        await this.places.noteFailure(place);
+      } else if (failures > 0) await this.pairs.forget(pair);
       return found;
     });
   }
 
   /** Forgets the failures of an account from a place, once its owner has shown by other means who they are. */
   async forgive(email: string, address: string): Promise<void> {
-    await this.attempts.forget(pairKey(email, networkOf(address)));
-  }
-
-  private async noteFailure(email: string, place: string): Promise<void> {
-    await this.attempts.add(pairKey(email, place), PAIR.spanSeconds);
-    await this.attempts.add(placeKey(place), PLACE.spanSeconds);
+    await this.pairs.forget(pairOf(email, networkOf(address)));
   }
 }
 
 /** What was typed for an address may be anything, even a password, so it is not kept as it is. */
-const pairKey = (email: string, place: string) => `login:${hashSecret(`${place} ${email}`)}`;
-const placeKey = (place: string) => `login-from:${place}`;
-
-function refuseWhileWaiting(failures: AttemptCount | undefined, { free }: Patience): void {
-  if (!failures || failures.count < free) return;
-  const wait = Math.min(2 ** (failures.count - free), LONGEST_WAIT_SECONDS);
-  const left = Math.ceil(Math.min(wait - failures.secondsAgo, failures.secondsLeft));
-  if (left > 0)
-    throw new TooManyRequests(`Too many failed sign-ins; try again in ${left} seconds`, {
-      'retry-after': String(left),
-    });
-}
+const pairOf = (email: string, place: string) => hashSecret(`${place} ${email}`);

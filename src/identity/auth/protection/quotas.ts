@@ -1,14 +1,18 @@
 import { Injectable } from '@nestjs/common';
-import { TooManyRequests } from '../../../platform/errors/index.js';
-import { networkOf } from '../../../platform/limits/index.js';
-import { Attempts } from './attempts.js';
+import type { RateLimiterPostgres } from 'rate-limiter-flexible';
+import { Counters, networkOf } from '../../../platform/limits/index.js';
+import { tooManyRequests } from './patience.js';
 
 const HOUR_SECONDS = 3600;
 
 /** How often one place, or one account, may ask for something costly in an hour. */
 @Injectable()
 export class Quotas {
-  constructor(private readonly attempts: Attempts) {}
+  private readonly counts: RateLimiterPostgres;
+
+  constructor(counters: Counters) {
+    this.counts = counters.of({ table: 'attempt_count', prefix: '', seconds: HOUR_SECONDS });
+  }
 
   /** Counts one `what` of those from `address`; 429 beyond `most` an hour. */
   async spendOfAddress(what: string, address: string, most: number): Promise<void> {
@@ -21,11 +25,7 @@ export class Quotas {
   }
 
   private async spend(key: string, most: number): Promise<void> {
-    const { count, secondsLeft } = await this.attempts.add(key, HOUR_SECONDS);
-    if (count <= most) return;
-    const left = Math.max(1, Math.ceil(secondsLeft));
-    throw new TooManyRequests(`Too many requests of this kind; try again in ${left} seconds`, {
-      'retry-after': String(left),
-    });
+    const { consumedPoints, msBeforeNext } = await this.counts.penalty(key);
+    if (consumedPoints > most) throw tooManyRequests('Too many requests of this kind', msBeforeNext);
   }
 }

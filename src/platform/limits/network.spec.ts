@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { networkOf } from './rate-limit-address.js';
+import { networkOf } from './network.js';
 
 it.each([
   ['203.0.113.7', '203.0.113.7'],

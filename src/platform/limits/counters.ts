@@ -1,0 +1,51 @@
+import { Injectable } from '@nestjs/common';
+import { CompiledQuery } from 'kysely';
+import { RateLimiterPostgres } from 'rate-limiter-flexible';
+import { Database } from '../database/index.js';
+
+/** Tables of counts. What is counted in `rate_count` may be lost with a crash of the database. */
+type CounterTable = 'attempt_count' | 'rate_count';
+
+interface CounterOptions {
+  readonly table: CounterTable;
+  /** What keys begin with. */
+  readonly prefix: string;
+  /** How long a count lasts, from the first one on. */
+  readonly seconds: number;
+}
+
+/** Counts that all processes share; each change or look is one statement. */
+@Injectable()
+export class Counters {
+  constructor(private readonly database: Database) {}
+
+  of({ table, prefix, seconds }: CounterOptions): RateLimiterPostgres {
+    return new RateLimiterPostgres({
+      storeClient: { query: (statement: Statement) => this.query(statement) },
+      storeType: 'pool',
+      tableName: table,
+      tableCreated: true,
+      clearExpiredByTimeout: false,
+      keyPrefix: prefix,
+      duration: seconds,
+      // Callers compare counts with limits of their own.
+      points: 0,
+    });
+  }
+
+  /** Deletes the counts that have run out. */
+  async deleteExpired(table: CounterTable): Promise<void> {
+    const tables = this.database.tables<Record<CounterTable, { expire: number }>>();
+    await tables.deleteFrom(table).where('expire', '<=', Date.now()).execute();
+  }
+
+  private async query({ text, values }: Statement) {
+    const { rows } = await this.database.tables().executeQuery(CompiledQuery.raw(text, values));
+    return { rows, rowCount: rows.length };
+  }
+}
+
+interface Statement {
+  readonly text: string;
+  readonly values: unknown[];
+}

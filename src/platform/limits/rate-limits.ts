@@ -1,0 +1,118 @@
+import { hash } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Actor } from '../access/index.js';
+import { Config } from '../config/index.js';
+import { type Counter, Metrics } from '../metrics/index.js';
+import { CountExchange } from './count-exchange.js';
+import { Counters } from './counters.js';
+import { networkOf } from './network.js';
+import { type PolicyName, RatePolicy } from './rate-policy.js';
+import { SharedCounter } from './shared-counter.js';
+
+const MAX_CREDENTIALS = 50_000;
+/** Routes that are asked often, by design, and cost next to nothing. */
+const FREE = /^\/(api\/health(\/.*)?|metrics)$/;
+/** Routes of share links: one page may show many files. */
+const SHARED = /^\/s\//;
+
+/**
+ * Requests a minute, for each credential, and for each address without one. Which limit counts is decided by the route
+ * that was matched: an address can be spelt in many ways. A credential that this process has not seen yet is checked, as
+ * often as an address may send credentials that prove invalid: guessing is limited before it costs a query, and an address
+ * whose requests without a credential are spent still lets in whoever has a valid one.
+ *
+ * Each process lets a caller through up to the limit; what all do together goes beyond it by at most, for every process
+ * but one, a tenth of the limit and what comes to that process before the counts are exchanged.
+ */
+@Injectable()
+export class RateLimits {
+  /** Ids of credentials that proved valid here, by a hash of what was sent. */
+  private readonly recognised = new Map<string, string>();
+  /** That hash, of requests whose credential is yet to prove valid. */
+  private readonly unproven = new WeakMap<FastifyRequest, string>();
+  private readonly perCredential: RatePolicy;
+  private readonly perAddress: RatePolicy;
+  private readonly perInvalid: RatePolicy;
+  private readonly perVisitor: RatePolicy;
+  private readonly refusals: Counter<'policy'>;
+
+  constructor(
+    config: Config,
+    private readonly counters: Counters,
+    private readonly exchange: CountExchange,
+    metrics: Metrics,
+  ) {
+    this.refusals = metrics.counter({
+      name: 'atelier_rate_limit_refusals_total',
+      help: 'Requests that were refused with 429, by the policy that they went beyond.',
+      labels: ['policy'],
+    });
+    const { rateLimitPerMinute, rateLimitAnonymousPerMinute, rateLimitSharedPerMinute } = config;
+    this.perCredential = this.policy('credential', rateLimitPerMinute, 'with this credential');
+    this.perAddress = this.policy('address', rateLimitAnonymousPerMinute, 'with this address');
+    this.perInvalid = this.policy(
+      'invalid-credentials',
+      rateLimitAnonymousPerMinute,
+      'with invalid credentials from this address',
+    );
+    this.perVisitor = this.policy(
+      'shared-files',
+      rateLimitSharedPerMinute,
+      'for shared files from this address',
+    );
+  }
+
+  /** Stands before everything else that a request costs. */
+  register(fastify: FastifyInstance): void {
+    fastify.addHook('onRequest', async (request, reply) => {
+      const route = request.routeOptions.url ?? '';
+      if (!FREE.test(route)) await this.admit(request, reply, route);
+    });
+  }
+
+  /** Counts a request for its credential from now on, once that has proved valid. Throws where it is over its limit. */
+  async recognise(request: FastifyRequest, reply: FastifyReply, { credential }: Actor): Promise<void> {
+    const key = this.unproven.get(request);
+    if (key === undefined) return;
+    this.recognised.set(key, credential.id);
+    if (this.recognised.size > MAX_CREDENTIALS) {
+      const [oldest] = this.recognised.keys();
+      this.recognised.delete(oldest ?? '');
+    }
+    await this.perInvalid.giveBack(networkOf(request.ip));
+    await this.count(this.perCredential, credential.id, reply);
+  }
+
+  private async admit(request: FastifyRequest, reply: FastifyReply, route: string): Promise<void> {
+    if (SHARED.test(route)) return this.count(this.perVisitor, networkOf(request.ip), reply);
+    const sent = sentCredential(request);
+    const key = sent && hash('sha256', sent, 'base64');
+    const id = key && this.recognised.get(key);
+    if (id) return this.count(this.perCredential, id, reply);
+    // Where there is no route nobody checks a credential.
+    if (!key || route === '') return this.count(this.perAddress, networkOf(request.ip), reply);
+    this.unproven.set(request, key);
+    return this.count(this.perInvalid, networkOf(request.ip), reply);
+  }
+
+  private async count(policy: RatePolicy, caller: string, reply: FastifyReply): Promise<void> {
+    const refusal = await policy.count(caller, reply);
+    if (!refusal) return;
+    this.refusals.add({ policy: policy.name });
+    throw refusal;
+  }
+
+  private policy(name: PolicyName, limit: number, of: string): RatePolicy {
+    const everywhere = this.counters.of({ table: 'rate_count', prefix: name, seconds: 60 });
+    const counter = new SharedCounter({ limit, seconds: 60, exchange: this.exchange, everywhere });
+    return new RatePolicy(name, limit, `requests a minute ${of}`, counter);
+  }
+}
+
+/** What a request sends to prove who it comes from. `Basic` is for OAuth clients, which act for nobody by it. */
+function sentCredential({ headers }: FastifyRequest): string | undefined {
+  const { 'x-api-key': key, authorization } = headers;
+  if (typeof key === 'string') return key;
+  return authorization && /^(bearer|dpop) /i.test(authorization) ? authorization : undefined;
+}

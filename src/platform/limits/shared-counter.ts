@@ -1,0 +1,79 @@
+import { type RateLimiterAbstract, RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
+import type { CountExchange } from './count-exchange.js';
+
+const MAX_CALLERS = 100_000;
+/** Part of a limit that a process may let through before it tells the others. */
+const QUIET_SHARE = 10;
+
+interface SharedCounterOptions {
+  readonly limit: number;
+  /** How long a count lasts, from the first one on. */
+  readonly seconds: number;
+  readonly exchange: CountExchange;
+  /** The counts of all processes. */
+  readonly everywhere: Pick<RateLimiterAbstract, 'penalty'>;
+  readonly maxCallers?: number;
+}
+
+/**
+ * Counts what callers do, in memory; every tenth of the limit it exchanges a caller's count with the other processes,
+ * soon after and off the path of requests. Where that fails, each process goes on by its own counts.
+ */
+export class SharedCounter {
+  private readonly here: RateLimiterMemory;
+  /** What the others do not know yet, by caller; the count that began first comes first. */
+  private readonly unshared = new Map<string, number>();
+
+  constructor(private readonly options: SharedCounterOptions) {
+    const { limit, seconds } = options;
+    this.here = new RateLimiterMemory({ points: limit, duration: seconds });
+  }
+
+  /** Counts one; beyond the limit, it is over the count that it answers. */
+  async take(caller: string): Promise<RateLimiterRes> {
+    const { limit, exchange } = this.options;
+    const taken = await this.here.penalty(caller);
+    if (taken.isFirstInDuration) await this.begin(caller);
+    if (taken.consumedPoints > limit) return taken;
+    const unshared = (this.unshared.get(caller) ?? 0) + 1;
+    this.unshared.set(caller, unshared);
+    if (unshared >= limit / QUIET_SHARE) exchange.add(this, caller);
+    return taken;
+  }
+
+  /** Takes one back that was counted here and belongs elsewhere. */
+  async giveBack(caller: string): Promise<void> {
+    await this.here.reward(caller);
+    const unshared = this.unshared.get(caller);
+    if (unshared !== undefined) this.unshared.set(caller, unshared - 1);
+  }
+
+  /** Tells the others what the caller did here, and learns what all did. */
+  async share(caller: string): Promise<void> {
+    const known = await this.here.get(caller);
+    const own = this.unshared.get(caller) ?? 0;
+    if (!known || known.msBeforeNext <= 0 || own <= 0) return;
+    this.unshared.set(caller, 0);
+    const all = await this.tell(caller, own, Math.ceil(known.msBeforeNext / 1000));
+    const since = this.unshared.get(caller) ?? 0;
+    await this.here.set(caller, all.consumedPoints + since, all.msBeforeNext / 1000);
+  }
+
+  private async tell(caller: string, own: number, customDuration: number): Promise<RateLimiterRes> {
+    try {
+      return await this.options.everywhere.penalty(caller, own, { customDuration });
+    } catch (error) {
+      this.unshared.set(caller, (this.unshared.get(caller) ?? 0) + own);
+      throw error;
+    }
+  }
+
+  private async begin(caller: string): Promise<void> {
+    this.unshared.delete(caller);
+    this.unshared.set(caller, 0);
+    if (this.unshared.size <= (this.options.maxCallers ?? MAX_CALLERS)) return;
+    const [oldest = ''] = this.unshared.keys();
+    this.unshared.delete(oldest);
+    await this.here.delete(oldest);
+  }
+}
