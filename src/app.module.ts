@@ -1,5 +1,5 @@
 import { DynamicModule, Module } from '@nestjs/common';
-import { AgentModule, agentEntities } from './agents/index.js';
+import { AgentModule, agentEntities } from './agents/agent.module.js';
 import { IdentityModule, identityEntities } from './identity/identity.module.js';
 import { HealthModule } from './platform/health/index.js';
 import { PlatformModule, PlatformParts } from './platform/platform.module.js';

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { ApprovalRequests } from '../../src/agents/index.js';
+import { ApprovalRequests } from '../../src/agents/approvals/index.js';
 import type { Actor } from '../../src/platform/access/index.js';
 import type { FakeOpenAi } from '../fakes/openai-server.js';
 import { AgentClient, type AgentGround, messagesOf, startAgents } from '../harness/agent.js';

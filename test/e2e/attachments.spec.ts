@@ -3,7 +3,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { AttachmentsService } from '../../src/agents/attachments/attachments.service.js';
+import { AttachmentsService } from '../../src/agents/attachments/index.js';
 import type { Actor } from '../../src/platform/access/index.js';
 import { FakeAnthropic } from '../fakes/anthropic-server.js';
 import { FakeGoogle } from '../fakes/google-server.js';

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { v7 } from 'uuid';
-import { RunQueue } from '../../src/agents/agent/run-queue.js';
+import { RunQueue } from '../../src/agents/runs/index.js';
 import { BudgetReached, Budgets, enterModelCall } from '../../src/identity/billing/index.js';
 import { Database } from '../../src/platform/database/index.js';
 import { Maintenance } from '../../src/platform/maintenance/index.js';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { ModelSlots } from '../../src/agents/models/model-slots.js';
+import { ModelSlots } from '../../src/agents/models/index.js';
 import { Database, DatabaseConnection, newId } from '../../src/platform/database/index.js';
 import { Leases } from '../../src/platform/leases/index.js';
 import { Log } from '../../src/platform/log/index.js';

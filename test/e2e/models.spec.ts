@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { ModelCatalog } from '../../src/agents/models/model-catalog.js';
+import { ModelCatalog } from '../../src/agents/models/index.js';
 import { Config, InvalidSetting } from '../../src/platform/config/index.js';
 import { FakeOpenAi } from '../fakes/openai-server.js';
 import { AgentClient } from '../harness/agent.js';

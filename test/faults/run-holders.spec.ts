@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { RunQueue } from '../../src/agents/agent/run-queue.js';
+import { RunQueue } from '../../src/agents/runs/index.js';
 import { Leases } from '../../src/platform/leases/index.js';
 import { type AgentGround, startAgents } from '../harness/agent.js';
 

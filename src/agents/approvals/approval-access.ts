@@ -9,7 +9,7 @@ import { ActionCatalog } from '../../platform/actions/index.js';
 import type { Row } from '../../platform/database/index.js';
 import { NotFound, unseenAs } from '../../platform/errors/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
-import { ChatsStore } from '../chats/chats.store.js';
+import { ChatsStore } from '../chats/index.js';
 import type { Approval } from './approval.entity.js';
 
 const NONE = 'No such approval';

@@ -1,5 +1,8 @@
 import { defineEvent } from '../../platform/events/index.js';
 
+/** An approval is about to be resolved: whoever waits for it takes its locks, in the transaction that will write it. */
+export const approvalResolving = defineEvent<{ run_id: string | null }>('approval.resolving');
+
 /** Somebody has decided about an approval, or nobody did in time. Told inside the transaction that writes it down. */
 export const approvalResolved = defineEvent<{ approval_id: string }>('approval.resolved');
 

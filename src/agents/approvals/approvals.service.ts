@@ -8,12 +8,12 @@ import { Conflict, Invalid, NotFound } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
 import { Maintenance } from '../../platform/maintenance/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
-import { ChatsStore } from '../chats/chats.store.js';
+import { ChatsStore } from '../chats/index.js';
 import type { Approval } from './approval.entity.js';
 import { ApprovalAccess } from './approval-access.js';
 import { ApprovalWording } from './approval-wording.js';
 import { ApprovalId, ApprovalPage, ApprovalView, DecideApproval, ListApprovals } from './approvals.dto.js';
-import { approvalResolved } from './approvals.events.js';
+import { approvalResolved, approvalResolving } from './approvals.events.js';
 import { ApprovalsStore, type Resolution } from './approvals.store.js';
 import { auditEntryOf } from './audit-entry.js';
 import { requirePerson, requireSignIn } from './person.js';
@@ -135,6 +135,7 @@ export class ApprovalsService implements OnModuleInit {
   ): Promise<ApprovalView | undefined> {
     return this.database.transaction(async unit => {
       await this.approvals.lockChat(unit, row);
+      await this.events.publish(unit, approvalResolving, { run_id: row.run_id });
       if (!(await this.approvals.resolve(unit, row.id, resolution))) return undefined;
       await also?.(unit);
       await this.events.publish(unit, approvalResolved, { approval_id: row.id });

@@ -3,7 +3,6 @@ import { sql } from 'kysely';
 import type { Actor } from '../../platform/access/index.js';
 import { Database, newId, type Row, storable, type UnitOfWork } from '../../platform/database/index.js';
 import { namesReachable } from '../../workspaces/core/index.js';
-import { holdRunsAbove } from '../tasks/runs-above.js';
 import type { Approval, ApprovalScope, ApprovalStatus } from './approval.entity.js';
 import { approvalTopic } from './approvals.events.js';
 
@@ -126,9 +125,8 @@ export class ApprovalsStore {
   }
 
   /** Only one at a time decides about the calls of a chat, or ends its run. */
-  async lockChat(unit: UnitOfWork, { chat_id, run_id }: Row<Approval>): Promise<void> {
+  async lockChat(unit: UnitOfWork, { chat_id }: Row<Approval>): Promise<void> {
     if (chat_id) await sql`select 1 from chat where id = ${chat_id} for no key update`.execute(unit.tables());
-    if (run_id) await holdRunsAbove(unit, run_id);
   }
 
   /** Writes down how it was resolved, once; says whether it was this time. */

@@ -4,7 +4,7 @@ import type { Actor } from '../../platform/access/index.js';
 import { Invalid, TooLarge } from '../../platform/errors/index.js';
 import { WorkspaceQuota } from '../../workspaces/changes/index.js';
 import { FilesService } from '../../workspaces/files/index.js';
-import { ModelCatalog } from '../models/model-catalog.js';
+import { ModelCatalog } from '../models/index.js';
 import { type AttachmentPart, kindOf, mediaTypeOf } from './attachment.js';
 import { AttachmentsStore } from './attachments.store.js';
 

@@ -1,8 +1,8 @@
 import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
+import { MODEL } from '../models/index.js';
+import { AGENT_NAME } from '../subagents/index.js';
 
 export const TITLE = { max: 500, example: 'Plan the launch' };
-export const AGENT_NAME = { max: 64, example: 'reviewer' };
-export const MODEL = { max: 200, example: 'atelier/demo' };
 export const RUN_STATUSES = ['pending', 'completed', 'error'] as const;
 
 export class CreateChat {

@@ -12,8 +12,8 @@ import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../
 import { Conflict, Forbidden, Invalid } from '../../platform/errors/index.js';
 import { Signals } from '../../platform/topics/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
-import { ModelsService } from '../models/models.service.js';
-import { SubagentsService } from '../subagents/subagents.service.js';
+import { ModelsService } from '../models/index.js';
+import { SubagentsService } from '../subagents/index.js';
 import { Chat } from './chat.entity.js';
 import { chatTopic } from './chat-topic.js';
 import {

@@ -15,13 +15,12 @@ import { Subject } from '../../platform/actions/index.js';
 import { Database, iso, isoOrNull, type Row, type Tables } from '../../platform/database/index.js';
 import { NotFound } from '../../platform/errors/index.js';
 import { isVisibleTo, type Workspace, type WorkspaceMember } from '../../workspaces/core/index.js';
-import type { Run } from '../agent/run.entity.js';
 import type { Chat } from './chat.entity.js';
 import type { ChatView } from './chats.dto.js';
 
 type ChatTables = {
   chat: Chat;
-  run: Run;
+  run: { id: string; chatId: string; number: string; status: string };
   workspace: Workspace;
   workspace_member: WorkspaceMember;
   membership: Membership;

@@ -3,7 +3,7 @@ import type { Opt } from '@mikro-orm/core';
 import { Entity, PrimaryKey, Property } from '@mikro-orm/decorators/legacy';
 import type { StepContentPart } from '#libs/model-client/index.js';
 import { newId } from '../../platform/database/index.js';
-import type { AttachmentPart } from '../attachments/attachment.js';
+import type { AttachmentPart } from '../attachments/index.js';
 
 export type MessagePart = LanguageModelV4TextPart | StepContentPart | AttachmentPart;
 

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database, iso, type Row } from '../../platform/database/index.js';
-import type { ToolCall } from '../agent/tool-call.entity.js';
 import type { MessageView } from './chats.dto.js';
 import type { Message, MessagePart } from './message.entity.js';
+import type { ToolCall } from './tool-call.entity.js';
 
 type MessageTables = { message: Message; tool_call: ToolCall };
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database, iso, storable } from '../../platform/database/index.js';
-import type { MessagePart } from '../chats/message.entity.js';
+import type { MessagePart } from '../chats/index.js';
 import type { ChatSummary } from './chat-summary.js';
 
 /** What a summary was made of, and what it cost, as run records show it. */

@@ -1,5 +1,5 @@
 import type { StepUsage } from '#libs/model-client/index.js';
-import type { MessagePart } from '../chats/message.entity.js';
+import type { MessagePart } from '../chats/index.js';
 
 /** A summary that stands for the messages of a chat up to a place in their order; the messages themselves stay. */
 export interface ChatSummary {

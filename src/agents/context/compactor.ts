@@ -8,8 +8,7 @@ import {
   withoutMiddle,
   wrapSummary,
 } from '#libs/model-client/index.js';
-import type { MessagePart } from '../chats/message.entity.js';
-import type { ConversationRow } from '../chats/messages.store.js';
+import type { ConversationRow, MessagePart } from '../chats/index.js';
 import { ChatSummariesStore } from './chat-summaries.store.js';
 import type { ChatSummary } from './chat-summary.js';
 import type { ContextWindow, ModelInput } from './context-window.js';

@@ -1,6 +1,5 @@
 import type { TranscriptEntry } from '#libs/model-client/index.js';
-import type { MessagePart } from '../chats/message.entity.js';
-import type { ConversationRow } from '../chats/messages.store.js';
+import type { ConversationRow, MessagePart } from '../chats/index.js';
 
 /** A message and what its tools gave back, as a summarizer reads it; reasoning is left out. */
 export function entriesOf(row: ConversationRow): TranscriptEntry[] {

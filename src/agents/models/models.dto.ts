@@ -1,6 +1,8 @@
 import { Field } from '../../platform/dto/index.js';
 import { NEW_MODELS } from './model-settings.js';
 
+export const MODEL = { max: 200, example: 'atelier/demo' };
+
 export class ListModels {
   @Field.id("The organization whose settings apply; absent: the credential's, else the caller's first", {
     optional: true,

@@ -2,8 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { didYouMean } from '#libs/did-you-mean/index.js';
 import { ActionCatalog, allows } from '../../platform/actions/index.js';
 import { Toolbox } from '../../workspaces/tools/index.js';
-import { ModelUnusable } from '../models/model-unusable.js';
-import { ModelsService } from '../models/models.service.js';
+import { ModelsService, ModelUnusable } from '../models/index.js';
 import { type Finding, Findings, type Reading } from './finding.js';
 import type { Subagent } from './subagent.js';
 

@@ -2,27 +2,16 @@ import { Controller, Get } from '@nestjs/common';
 import { type Actor, Caller } from '../../platform/access/index.js';
 import { Input } from '../../platform/dto/index.js';
 import { Serves } from '../../platform/openapi/index.js';
-import { ListAgentTools } from './agent-tools.dto.js';
-import { AgentToolsService } from './agent-tools.service.js';
 import { ListAgents } from './subagents.dto.js';
 import { SubagentsService } from './subagents.service.js';
 
 @Controller()
 export class SubagentsController {
-  constructor(
-    private readonly subagents: SubagentsService,
-    private readonly tools: AgentToolsService,
-  ) {}
+  constructor(private readonly subagents: SubagentsService) {}
 
   @Serves(SubagentsService, 'list')
   @Get('/api/workspaces/:workspaceId/agents')
   list(@Caller() actor: Actor, @Input() input: ListAgents) {
     return this.subagents.list(actor, input);
-  }
-
-  @Serves(AgentToolsService, 'list')
-  @Get('/api/workspaces/:workspaceId/tools')
-  listTools(@Caller() actor: Actor, @Input() input: ListAgentTools) {
-    return this.tools.list(actor, input);
   }
 }

@@ -1,6 +1,8 @@
 import { Field } from '../../platform/dto/index.js';
-import { AGENT_NAME, MODEL } from '../chats/chats.dto.js';
 
+import { MODEL } from '../models/index.js';
+
+export const AGENT_NAME = { max: 64, example: 'reviewer' };
 const PATH = { max: 4096, example: '.agents/reviewer.md' };
 const DESCRIPTION = { max: 65_536, example: 'Reviews texts for mistakes' };
 

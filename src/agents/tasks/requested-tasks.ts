@@ -1,9 +1,8 @@
 import type { Log } from '../../platform/log/index.js';
 import type { Signals } from '../../platform/topics/index.js';
-import { tasksTopic } from '../agent/run-journal.js';
+import { type TasksStore, tasksTopic } from '../runs/index.js';
 import type { Places } from './places.js';
 import type { CarryTask } from './run-tasks.js';
-import type { TasksStore } from './tasks.store.js';
 
 interface Parts {
   readonly tasks: TasksStore;

@@ -1,9 +1,7 @@
 import type { Row } from '../../platform/database/index.js';
 import { problemOf } from '../../platform/errors/index.js';
 import { failed, type ToolResult } from '../../workspaces/tools/index.js';
-import type { Run } from '../agent/run.entity.js';
-import type { PlannedCall } from '../agent/run-journal.js';
-import type { RunsStore } from '../agent/runs.store.js';
+import type { PlannedCall, Run, RunsStore } from '../runs/index.js';
 import type { Places } from './places.js';
 import type { RequestedTasks } from './requested-tasks.js';
 import type { Stillness } from './stillness.js';

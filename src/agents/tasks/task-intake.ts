@@ -4,14 +4,12 @@ import type { ActingRun } from '../../platform/access/index.js';
 import { Database, storable } from '../../platform/database/index.js';
 import { Conflict, Invalid } from '../../platform/errors/index.js';
 import { Signals } from '../../platform/topics/index.js';
-import type { NewRun } from '../agent/run-intake.js';
-import { tasksTopic } from '../agent/run-journal.js';
-import { keepAttachments } from '../attachments/attachments.store.js';
-import type { Chat } from '../chats/chat.entity.js';
-import { ModelCatalog } from '../models/model-catalog.js';
-import { SubagentsService } from '../subagents/subagents.service.js';
+import { keepAttachments } from '../attachments/index.js';
+import type { Chat } from '../chats/index.js';
+import { ModelCatalog } from '../models/index.js';
+import { type NewRun, taskRows, tasksTopic } from '../runs/index.js';
+import { SubagentsService } from '../subagents/index.js';
 import { type HeldRun, TaskRoom } from './task-room.js';
-import { taskRows } from './task-rows.js';
 
 /** Writes down the messages that runs send, by whatever way: each starts a task of the run, in a chat of its own. */
 @Injectable()

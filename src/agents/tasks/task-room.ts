@@ -3,8 +3,7 @@ import { sql } from 'kysely';
 import { Config } from '../../platform/config/index.js';
 import type { Row, UnitOfWork } from '../../platform/database/index.js';
 import { Conflict, TooManyRequests } from '../../platform/errors/index.js';
-import type { Run } from '../agent/run.entity.js';
-import { holdRunsAbove } from './runs-above.js';
+import { holdRunsAbove, type Run } from '../runs/index.js';
 
 /** A run that is about to get a task. */
 export type HeldRun = Pick<

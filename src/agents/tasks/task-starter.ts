@@ -2,17 +2,18 @@ import { Injectable } from '@nestjs/common';
 import { Database, newId, storable } from '../../platform/database/index.js';
 import { assertValid, hydrate } from '../../platform/dto/index.js';
 import { Invalid } from '../../platform/errors/index.js';
-import type { PlannedCall, RunJournal } from '../agent/run-journal.js';
-import type { RunLimits } from '../agent/run-limits.js';
-import type { CarriedRun } from '../agent/run-queue.js';
-import { ModelCatalog } from '../models/model-catalog.js';
-import { ModelsService } from '../models/models.service.js';
-import type { Subagent } from '../subagents/subagent.js';
-import { SubagentsService } from '../subagents/subagents.service.js';
+import { ModelCatalog, ModelsService } from '../models/index.js';
+import {
+  type CarriedRun,
+  type NewTask,
+  type PlannedCall,
+  type RunJournal,
+  type RunLimits,
+  TasksStore,
+} from '../runs/index.js';
+import { type Subagent, SubagentsService } from '../subagents/index.js';
 import { TaskRoom } from './task-room.js';
-import type { NewTask } from './task-rows.js';
 import { TaskInput } from './task-tool.js';
-import { TasksStore } from './tasks.store.js';
 
 /** The run that hands over tasks, in the attempt under way. */
 export interface TaskGiver {

@@ -1,6 +1,5 @@
 import { Field } from '../../platform/dto/index.js';
-import { AGENT_NAME } from '../chats/chats.dto.js';
-import type { Subagent } from '../subagents/subagent.js';
+import { AGENT_NAME, type Subagent } from '../subagents/index.js';
 
 /** The tool by which an agent hands work to a subagent. */
 export const TASK = 'task';

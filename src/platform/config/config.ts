@@ -1,6 +1,7 @@
 import { hostname, tmpdir } from 'node:os';
 import path from 'node:path';
-import { Setting, settings } from './settings.js';
+import { Setting } from './settings/setting.js';
+import { settings } from './settings.js';
 
 type Values = { [K in keyof typeof settings]: (typeof settings)[K] extends Setting<infer T> ? T : never };
 

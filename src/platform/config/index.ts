@@ -1,5 +1,6 @@
 export { Config } from './config.js';
 export { envExample } from './env-example.js';
 export { mistypedSettings } from './mistyped-settings.js';
-export { InvalidSetting, settings } from './settings.js';
+export { InvalidSetting } from './settings/setting.js';
+export { settings } from './settings.js';
 export { VERSION } from './version.js';

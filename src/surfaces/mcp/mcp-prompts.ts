@@ -1,7 +1,7 @@
 import type { GetPromptResult, InputRequiredResult, Prompt } from '@modelcontextprotocol/server';
 import { Inject, Injectable } from '@nestjs/common';
 import { validate as isUuid } from 'uuid';
-import { SubagentsService } from '../../agents/index.js';
+import { SubagentsService } from '../../agents/subagents/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { NotFound, problemOf } from '../../platform/errors/index.js';
 import { WorkspacesService } from '../../workspaces/core/index.js';

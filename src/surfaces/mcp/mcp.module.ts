@@ -1,5 +1,7 @@
 import { DynamicModule, Module } from '@nestjs/common';
-import { AgentModule } from '../../agents/index.js';
+import { ApprovalsModule } from '../../agents/approvals/index.js';
+import { RunsModule } from '../../agents/runs/index.js';
+import { SubagentsModule } from '../../agents/subagents/index.js';
 import { CredentialsModule } from '../../identity/credentials/index.js';
 import { OAuthModule } from '../../identity/oauth/index.js';
 import { SessionsModule } from '../../identity/sessions/index.js';
@@ -49,7 +51,9 @@ export class McpModule {
         CoreModule,
         FilesModule,
         ToolsModule,
-        AgentModule,
+        ApprovalsModule,
+        RunsModule,
+        SubagentsModule,
       ],
       controllers: [McpController],
       providers: [

@@ -1,8 +1,7 @@
 import { Controller, Get } from '@nestjs/common';
-import { Caller } from '../../platform/access/access.js';
-import type { Actor } from '../../platform/access/actor.js';
-import { Input } from '../../platform/dto/input.js';
-import { Serves } from '../../platform/openapi/serves.js';
+import { Caller, type Actor } from '../../platform/access/index.js';
+import { Input } from '../../platform/dto/index.js';
+import { Serves } from '../../platform/openapi/index.js';
 import { ListExposed } from './exposure.dto.js';
 import { ExposureService } from './exposure.service.js';
 

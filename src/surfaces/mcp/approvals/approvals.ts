@@ -5,7 +5,7 @@ import {
   ApprovalRequests,
   ApprovalWording,
   type CallToApprove,
-} from '../../../agents/index.js';
+} from '../../../agents/approvals/index.js';
 import type { Effect } from '../../../platform/access/index.js';
 import { type CatalogAction, type CheckedCall, consequenceOf } from '../../../platform/actions/index.js';
 import { Config } from '../../../platform/config/index.js';

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { RunsService } from '../../../agents/index.js';
+import { RunsService } from '../../../agents/runs/index.js';
 import type { Actor } from '../../../platform/access/index.js';
 import { problemOf } from '../../../platform/errors/index.js';
 import { ChangesService } from '../../../workspaces/changes/index.js';

@@ -1,4 +1,4 @@
-import { type Html, html } from '../../../platform/pages/html.js';
+import { type Html, html } from '../../../platform/pages/index.js';
 import { icon } from './icons.js';
 import type { SharePage } from './layout.js';
 

@@ -1,0 +1,70 @@
+import { Controller, Get, Post, Req, Res } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type Front, Fronts } from '../../identity/page-sessions/index.js';
+import { type Actor, Public } from '../../platform/access/index.js';
+import { sendOn, sendPage } from '../../platform/pages/index.js';
+import { statusOf, wordsOn } from './approval-outcome.js';
+import { decisionPage, endPage, signInPage } from './approval-page.js';
+import { Deciding } from './approval-page.service.js';
+import { APPROVAL_PAGE } from './approval-wording.js';
+
+const PAGE = `${APPROVAL_PAGE}/:approvalId`;
+
+/**
+ * Where a person sees what an agent or a client wants to do, and allows it or not: forms, no scripts. Opening the page
+ * changes nothing.
+ */
+@Public()
+@ApiExcludeController()
+@Controller()
+export class ApprovalPageController {
+  constructor(
+    private readonly fronts: Fronts,
+    private readonly deciding: Deciding,
+  ) {}
+
+  @Get(PAGE)
+  show(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    return this.fronts.show(request, reply, addressOf(request), async front => {
+      if (!front.person) sendPage(reply, signInPage(front, ''));
+      else await this.tell(front, front.person, idOf(request));
+    });
+  }
+
+  @Post(`${PAGE}/sign-in`)
+  signIn(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    return this.fronts.submit(request, reply, addressOf(request), (front, fields) =>
+      this.fronts.signIn(front, fields, (email, problem) => signInPage(front, email, problem)),
+    );
+  }
+
+  @Post(`${PAGE}/decide`)
+  decide(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    return this.fronts.submit(request, reply, addressOf(request), async ({ person, address }, fields) => {
+      const decision = fields.get('decision');
+      if (person && (decision === 'allow' || decision === 'deny'))
+        await this.deciding.decide(person, idOf(request), decision);
+      sendOn(reply, address);
+    });
+  }
+
+  @Post(`${PAGE}/sign-out`)
+  signOut(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    return this.fronts.submit(request, reply, addressOf(request), front => this.fronts.signOut(front));
+  }
+
+  private async tell(front: Front, person: Actor, id: string): Promise<void> {
+    const looked = await this.deciding.look(person, id);
+    const email = person.email ?? person.name;
+    if (looked.standing === 'open') {
+      sendPage(front.reply, decisionPage(front, looked.asked, email));
+      return;
+    }
+    sendPage(front.reply, endPage(front, wordsOn(looked), email), statusOf(looked.standing));
+  }
+}
+
+const idOf = ({ params }: FastifyRequest): string => (params as { approvalId?: string }).approvalId ?? '';
+const addressOf = (request: FastifyRequest): string =>
+  `${APPROVAL_PAGE}/${encodeURIComponent(idOf(request))}`;

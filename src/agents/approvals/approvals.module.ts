@@ -1,0 +1,35 @@
+import { Module } from '@nestjs/common';
+import { OrganizationsModule } from '../../identity/organizations/index.js';
+import { PageSessionsModule } from '../../identity/page-sessions/index.js';
+import { CoreModule } from '../../workspaces/core/index.js';
+import { DuplicateModule } from '../../workspaces/duplicate/index.js';
+import { ToolsModule } from '../../workspaces/tools/index.js';
+import { ChatsModule } from '../chats/index.js';
+import { ApprovalAccess } from './approval-access.js';
+import { ApprovalPageController } from './approval-page.controller.js';
+import { Deciding } from './approval-page.service.js';
+import { ApprovalPolicies } from './approval-policies.js';
+import { ApprovalPoliciesService } from './approval-policies.service.js';
+import { ApprovalRequests } from './approval-requests.js';
+import { ApprovalWording } from './approval-wording.js';
+import { ApprovalsController } from './approvals.controller.js';
+import { ApprovalsService } from './approvals.service.js';
+import { ApprovalsStore } from './approvals.store.js';
+
+/** Calls that a person is asked about first. */
+@Module({
+  imports: [OrganizationsModule, PageSessionsModule, CoreModule, DuplicateModule, ToolsModule, ChatsModule],
+  controllers: [ApprovalsController, ApprovalPageController],
+  providers: [
+    ApprovalAccess,
+    ApprovalPoliciesService,
+    ApprovalPolicies,
+    ApprovalRequests,
+    ApprovalWording,
+    ApprovalsService,
+    ApprovalsStore,
+    Deciding,
+  ],
+  exports: [ApprovalPolicies, ApprovalRequests, ApprovalWording, ApprovalsStore],
+})
+export class ApprovalsModule {}

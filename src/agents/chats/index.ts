@@ -1,0 +1,16 @@
+export { Chat } from './chat.entity.js';
+export { ChatAccess } from './chat-access.js';
+export { chatTopic } from './chat-topic.js';
+export { ChatView, RUN_STATUSES, TITLE } from './chats.dto.js';
+export { ChatsModule } from './chats.module.js';
+export { ChatsService } from './chats.service.js';
+export { type ChatStanding, ChatsStore, requireInChat } from './chats.store.js';
+export { Message, type MessagePart } from './message.entity.js';
+export {
+  type ConversationRow,
+  type MessageRow,
+  MessagesStore,
+  type Said,
+  type SaidCall,
+} from './messages.store.js';
+export { ToolCall } from './tool-call.entity.js';

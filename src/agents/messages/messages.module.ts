@@ -1,0 +1,29 @@
+import { Module } from '@nestjs/common';
+import { BillingModule } from '../../identity/billing/index.js';
+import { AttachmentsModule } from '../attachments/index.js';
+import { ChatsModule } from '../chats/index.js';
+import { ModelsModule } from '../models/index.js';
+import { RunsModule } from '../runs/index.js';
+import { SubagentsModule } from '../subagents/index.js';
+import { TasksModule } from '../tasks/index.js';
+import { Deliveries } from './deliveries.js';
+import { MessagesController } from './messages.controller.js';
+import { MessagesService } from './messages.service.js';
+import { QueueService } from './queue.service.js';
+import { QueueStore } from './queue.store.js';
+
+/** Messages that people and programs send, and those that wait. */
+@Module({
+  imports: [
+    BillingModule,
+    ModelsModule,
+    SubagentsModule,
+    AttachmentsModule,
+    ChatsModule,
+    RunsModule,
+    TasksModule,
+  ],
+  controllers: [MessagesController],
+  providers: [Deliveries, MessagesService, QueueService, QueueStore],
+})
+export class MessagesModule {}

@@ -1,0 +1,194 @@
+import { Injectable } from '@nestjs/common';
+import { Budgets } from '../../identity/billing/index.js';
+import { type ActingRun, type Actor, requireScope } from '../../platform/access/index.js';
+import { Action } from '../../platform/actions/index.js';
+import { Database, newId, type UnitOfWork } from '../../platform/database/index.js';
+import { Conflict, Invalid } from '../../platform/errors/index.js';
+import { AttachmentsService } from '../attachments/index.js';
+import { type Chat, ChatsService, ChatsStore } from '../chats/index.js';
+import { estimateUsd, ModelCatalog, ModelsService, ResponseSchemas } from '../models/index.js';
+import { type NewRun, RunIntake, type RunModels, type Target } from '../runs/index.js';
+import { SubagentsService } from '../subagents/index.js';
+import { TaskIntake } from '../tasks/index.js';
+import { Deliveries, type Placed } from './deliveries.js';
+import { SendMessage, SentView } from './messages.dto.js';
+
+/** The place of a message for which nothing has to wait. */
+const NEXT: Placed = { position: 0, into: null };
+
+/** Accepts messages: each starts a run, or waits in its chat for those before it. */
+@Injectable()
+export class MessagesService {
+  constructor(
+    private readonly database: Database,
+    private readonly chats: ChatsService,
+    private readonly chatsStore: ChatsStore,
+    private readonly deliveries: Deliveries,
+    private readonly intake: RunIntake,
+    private readonly models: ModelsService,
+    private readonly catalog: ModelCatalog,
+    private readonly subagents: SubagentsService,
+    private readonly attachments: AttachmentsService,
+    private readonly budgets: Budgets,
+    private readonly tasks: TaskIntake,
+    private readonly schemas: ResponseSchemas,
+  ) {}
+
+  @Action({
+    name: 'agent_send',
+    summary: 'Send a message to an agent, which starts a run; makes the chat on the first send',
+    effect: 'write',
+    permission: 'agent.run',
+    input: SendMessage,
+    output: SentView,
+    commitsAnswer: true,
+    makes: 'chat_id',
+    refuses: {
+      402: 'A budget is reached, or has no room for one more model call',
+      404: 'No such workspace, chat, agent or file',
+      409: 'A run is in flight and delivery is reject, the chat belongs to a task, or a run may start no more tasks',
+      413: 'An attachment is too large',
+      429: 'A run has as many tasks at work as it may',
+    },
+  })
+  async send(actor: Actor, input: SendMessage): Promise<SentView> {
+    requireScope(actor, 'agent.run');
+    await this.schemas.requireUsable(input.response_schema);
+    const { run: sender } = actor.credential;
+    if (sender) return this.sendFrom(sender, actor, input);
+    const existing = await this.existing(actor, input);
+    if (existing) return this.sendTo(actor, existing, input);
+    const draft = await this.chats.draft(actor, { ...input, model: undefined }, 'agent.run');
+    const begun = await this.withNewRun(actor, draft, input, async run => {
+      const sent = sentView(run, draft.id, NEXT);
+      return (await this.begin(draft, run, sent)) ? sent : undefined;
+    });
+    if (begun) return begun;
+    // Somebody else made the chat since we looked: it is one like any other.
+    const made = await this.existing(actor, input);
+    if (!made) throw new Conflict('chat_id is taken; leave it out to get a new one');
+    return this.sendTo(actor, made, input);
+  }
+
+  private sendTo(actor: Actor, chat: Target, input: SendMessage): Promise<SentView> {
+    return this.withNewRun(actor, chat, input, async run => {
+      await this.requireRoom(chat, run);
+      return this.database.transaction(unit => this.accept(unit, chat, run));
+    });
+  }
+
+  /** A run that sends a message hands over a task: it has a chat of its own, and ends with the run at the latest. */
+  private async sendFrom(sender: ActingRun, actor: Actor, input: SendMessage): Promise<SentView> {
+    if (input.chat_id && (await this.existing(actor, input)))
+      throw new Conflict('A run starts tasks, each in a new chat; leave chat_id out');
+    const chat = await this.chats.draft(actor, { ...input, model: undefined }, 'agent.run');
+    return this.withNewRun(actor, chat, input, async run => {
+      await this.requireRoom(chat, run);
+      await this.tasks.start(sender, chat, run);
+      return sentView(run, chat.id, NEXT);
+    });
+  }
+
+  /** With a new chat, in one statement where no hard stop stands over its place; false where the chat is there already. */
+  private async begin(draft: Chat, run: NewRun, sent: SentView): Promise<boolean> {
+    if (await this.intake.begin(draft, run, sent, { unlessStopped: true })) return true;
+    await this.requireRoom(draft, run);
+    return this.intake.begin(draft, run, sent);
+  }
+
+  /** Throws BudgetReached where a budget has no room for the first model call of the run. */
+  private requireRoom(chat: Target, { models, text }: NewRun): Promise<void> {
+    return this.budgets.requireRoom(chat, estimateUsd(this.priceOf(models.model), Buffer.byteLength(text)));
+  }
+
+  private priceOf(model: string) {
+    return this.catalog.describe(model)?.price ?? null;
+  }
+
+  private async accept(unit: UnitOfWork, chat: Target, run: NewRun): Promise<SentView> {
+    const pending = await this.deliveries.hold(unit, chat.id, run.delivery);
+    await this.intake.add(unit, chat, run);
+    const placed = await this.deliveries.place(unit, { ...run, chatId: chat.id }, run.delivery, pending);
+    return unit.answers(sentView(run, chat.id, placed));
+  }
+
+  /** The chat that the message names, if it is there and the caller may send to it. */
+  private async existing(actor: Actor, input: SendMessage): Promise<Target | undefined> {
+    const id = input.chat_id;
+    if (!id) return undefined;
+    const found = await this.database
+      .tables<{ chat: Chat }>()
+      .selectFrom('chat')
+      .select('id')
+      .where('id', '=', id)
+      .executeTakeFirst();
+    if (!found) return undefined;
+    const row = await this.chatsStore.require(actor, 'agent.run', id);
+    if (row.task_of)
+      throw new Conflict('This chat belongs to a task of another run; send to the chat of that run');
+    refuseOther('workspace_id', input.workspace_id?.toLowerCase(), row.workspace_id);
+    refuseOther('organization_id', input.organization_id?.toLowerCase(), row.organization_id);
+    refuseOther('agent_name', input.agent_name, row.agent_name);
+    return {
+      id: row.id,
+      organizationId: row.organization_id,
+      workspaceId: row.workspace_id,
+      agentName: row.agent_name,
+      model: row.model,
+    };
+  }
+
+  /** Runs `store` with the run that a message starts, all of it checked, while room for what it brings is kept. */
+  private async withNewRun<T>(
+    actor: Actor,
+    chat: Target,
+    input: SendMessage,
+    store: (run: NewRun) => Promise<T>,
+  ): Promise<T> {
+    const models = await this.allowedModels(actor, chat, input);
+    const { delivery = 'queue', on_approval: onApproval = null, budget, message: text } = input;
+    const { response_schema: responseSchema, attachments: paths = [] } = input;
+    const ids = { callId: newId(), messageId: newId() };
+    return this.attachments.during(actor, chat, paths, models.model, attachments =>
+      store({ ...ids, actor, models, text, attachments, budget, delivery, onApproval, responseSchema }),
+    );
+  }
+
+  /** The models of the run: such as may be used, with a price where the run's own budget needs one. */
+  private async allowedModels(actor: Actor, chat: Target, input: SendMessage): Promise<RunModels> {
+    const models = await this.modelsFor(actor, chat, input);
+    const unpriced = [models.model, ...models.fallback].find(id => !this.priceOf(id));
+    if (input.budget?.cost_usd !== undefined && unpriced)
+      throw new Invalid(`budget.cost_usd cannot be kept: the price of ${unpriced} is not known here`);
+    return models;
+  }
+
+  private async modelsFor(
+    actor: Actor,
+    { organizationId, workspaceId, agentName, model }: Target,
+    { model: asked, fallback_models: fallback }: SendMessage,
+  ): Promise<RunModels> {
+    const chosen = asked ?? model;
+    if (chosen || !workspaceId || !agentName)
+      return this.models.resolveAll(organizationId, { model: chosen, fallback });
+    const agent = await this.subagents.require(actor, workspaceId, agentName);
+    const field = `agent_name: the model of the agent ${agentName}`;
+    return this.models.resolveAll(organizationId, { model: agent.model, field, fallback });
+  }
+}
+
+function sentView({ callId, messageId, delivery }: NewRun, chat_id: string, placed: Placed): SentView {
+  return {
+    call_id: callId,
+    chat_id,
+    message_id: messageId,
+    status: 'pending',
+    delivery,
+    queue_position: placed.position,
+    ...(placed.into ? { into_call_id: placed.into } : {}),
+  };
+}
+
+function refuseOther(field: string, asked: string | undefined, actual: string | null): void {
+  if (asked !== undefined && asked !== actual) throw new Invalid(`${field} is not that of the chat`);
+}

@@ -1,0 +1,191 @@
+import { Injectable } from '@nestjs/common';
+import { type Actor, holdsAuthorityOf, type WorkspacePermission } from '../../platform/access/index.js';
+import { Action, Subject } from '../../platform/actions/index.js';
+import { Database, iso, type Row, type UnitOfWork } from '../../platform/database/index.js';
+import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import { Conflict, Forbidden, Invalid, NotFound, unseenAs } from '../../platform/errors/index.js';
+import { ChatsStore, type Message } from '../chats/index.js';
+import { messageWithdrawn, type PendingRun, RunStopper, SteersStore, tellRun } from '../runs/index.js';
+import { Deliveries } from './deliveries.js';
+import {
+  EditQueuedMessage,
+  ListQueue,
+  QueuedMessageId,
+  QueuedMessagePage,
+  QueuedMessageView,
+  WithdrawnView,
+} from './queue.dto.js';
+import { type QueuedRow, QueueStore } from './queue.store.js';
+
+/** A waiting message and its run, the run in flight before it (none where it is itself next), and what else waits. */
+interface Waiting {
+  readonly message: Row<Message>;
+  readonly own: PendingRun;
+  readonly head: PendingRun | undefined;
+  readonly waiting: readonly PendingRun[];
+}
+
+const BEGUN = 'Its run has begun, or it has entered the one in flight';
+
+/** The messages that wait in a chat. */
+@Injectable()
+export class QueueService {
+  constructor(
+    private readonly database: Database,
+    private readonly chats: ChatsStore,
+    private readonly queue: QueueStore,
+    private readonly steers: SteersStore,
+    private readonly deliveries: Deliveries,
+    private readonly stopper: RunStopper,
+  ) {}
+
+  @Action({
+    name: 'queue_list',
+    summary: 'List the messages of a chat that wait for the run in flight',
+    effect: 'read',
+    permission: 'chat.read',
+    input: ListQueue,
+    output: QueuedMessagePage,
+  })
+  async list(
+    actor: Actor,
+    { chat_id, limit = DEFAULT_LIMIT, cursor }: ListQueue,
+  ): Promise<Page<QueuedMessageView>> {
+    await this.chats.require(actor, 'chat.read', chat_id);
+    const [after] = decodeCursor(cursor, 'number');
+    const rows = await this.queue.list(chat_id, { limit: limit + 1, after });
+    return pageOf(
+      rows,
+      limit,
+      row => viewOf(row, chat_id),
+      row => [row.run_number],
+    );
+  }
+
+  @Action({
+    name: 'queue_edit',
+    summary: 'Change a message that still waits, or its place among those that wait',
+    effect: 'write',
+    permission: 'agent.run',
+    input: EditQueuedMessage,
+    output: QueuedMessageView,
+    refuses: { 409: 'Its run has begun' },
+  })
+  async edit(actor: Actor, { message_id, message, position }: EditQueuedMessage): Promise<QueuedMessageView> {
+    const asked = await this.requireMessage(actor, 'agent.run', message_id);
+    return this.change(asked, async (unit, found) => {
+      if (message === undefined && position === undefined)
+        throw new Invalid('Name the new message, or its position');
+      if (message !== undefined) await this.rewrite(unit, actor, found, message);
+      if (position !== undefined) await this.move(unit, found, position);
+      return this.view(unit, found);
+    });
+  }
+
+  @Action({
+    name: 'queue_withdraw',
+    summary: 'Withdraw a message that still waits',
+    effect: 'destructive',
+    consequence: 'The message is not answered; it can be sent again.',
+    permission: 'agent.stop',
+    input: QueuedMessageId,
+    output: WithdrawnView,
+    refuses: { 409: 'Its run has begun' },
+  })
+  async withdraw(actor: Actor, { message_id }: QueuedMessageId): Promise<WithdrawnView> {
+    const asked = await this.requireMessage(actor, 'agent.stop', message_id);
+    return this.change(asked, async (unit, { message, head }) => {
+      if (!(await this.stopper.withdraw(unit, message.run_id))) throw new Conflict(BEGUN);
+      await this.queue.forget(unit, message_id);
+      if (!head) return { message_id, withdrawn: true };
+      const receipt = messageWithdrawn({ message_id, call_id: message.run_id });
+      await this.steers.recount(unit, head.id);
+      await tellRun(unit.tables(), head.id, [receipt], { wakeHolder: true });
+      return { message_id, withdrawn: true };
+    });
+  }
+
+  @Action({
+    name: 'queue_steer',
+    summary: 'Let a message that waits enter the run in flight, at its next step',
+    effect: 'write',
+    permission: 'agent.run',
+    input: QueuedMessageId,
+    output: QueuedMessageView,
+    commitsAnswer: true,
+    refuses: { 409: 'Its run has begun, or none is in flight before it' },
+  })
+  async steer(actor: Actor, { message_id }: QueuedMessageId): Promise<QueuedMessageView> {
+    const asked = await this.requireMessage(actor, 'agent.run', message_id);
+    return this.change(asked, async (unit, found) => {
+      const { message, head, waiting } = found;
+      if (!head) throw new Conflict('Its run is about to begin: no other is in flight');
+      const accepted = { actor, callId: message.run_id, messageId: message_id, chatId: message.chat_id };
+      await this.deliveries.steer(unit, accepted, head, waiting);
+      return unit.answers(await this.view(unit, found));
+    });
+  }
+
+  /** Does something with a message that waits, while nothing else in its chat begins, ends or moves. */
+  private async change<T>(
+    { id, chat_id }: Row<Message>,
+    work: (unit: UnitOfWork, found: Waiting) => Promise<T>,
+  ): Promise<T> {
+    return this.database.transaction(async unit => {
+      const [head, ...waiting] = await this.deliveries.hold(unit, chat_id, 'queue');
+      const message = await this.queue.message(id, unit);
+      if (!message) throw new NotFound('No such message');
+      if (message.run_id === head?.id && head.attempt === 0)
+        return work(unit, { message, own: head, head: undefined, waiting });
+      const own = waiting.find(run => run.id === message.run_id);
+      if (!own) throw new Conflict(BEGUN);
+      return work(unit, { message, own, head, waiting });
+    });
+  }
+
+  /** A message is answered on the authority of whoever sent it, or started the run that it enters: others do not write it. */
+  private async rewrite(
+    unit: UnitOfWork,
+    actor: Actor,
+    { message, head, own }: Waiting,
+    text: string,
+  ): Promise<void> {
+    const authorities = own.steers_run_id !== null && head ? [own, head] : [own];
+    if (!authorities.every(run => holdsAuthorityOf(actor, run.actor)))
+      throw new Forbidden(
+        'Only whoever sent the message can change it, with what they sent it with or a wider credential',
+      );
+    if (!(await this.queue.rewrite(unit, message.id, text))) throw new Conflict(BEGUN);
+  }
+
+  /** The run that is next is on its way to a worker, so it keeps its place. */
+  private async move(unit: UnitOfWork, { message, head, waiting }: Waiting, position: number): Promise<void> {
+    if (!head) throw new Conflict('Its run is about to begin; only those behind it can be moved');
+    const order = waiting.map(({ id }) => id).filter(id => id !== message.run_id);
+    order.splice(position - 1, 0, message.run_id);
+    await this.queue.arrange(unit, order);
+  }
+
+  private async view(unit: UnitOfWork, { message }: Waiting): Promise<QueuedMessageView> {
+    const [row] = await this.queue.list(message.chat_id, { messageId: message.id }, unit);
+    if (!row) throw new Conflict(BEGUN);
+    return viewOf(row, message.chat_id);
+  }
+
+  @Subject('message', 'workspace', () => ({ organization_id: null, workspace_id: null }))
+  private async requireMessage(
+    actor: Actor,
+    permission: WorkspacePermission,
+    id: string,
+  ): Promise<Row<Message>> {
+    const message = await this.queue.message(id);
+    if (!message) throw new NotFound('No such message');
+    await unseenAs('No such message', this.chats.require(actor, permission, message.chat_id));
+    return message;
+  }
+}
+
+function viewOf(row: QueuedRow, chat_id: string): QueuedMessageView {
+  const { message_id, call_id, text: message, delivery, position, created_at } = row;
+  return { message_id, call_id, chat_id, message, delivery, position, created_at: iso(created_at) };
+}

@@ -1,0 +1,18 @@
+import { Module } from '@nestjs/common';
+import { OrganizationsModule } from '../../identity/organizations/index.js';
+import { ModelCatalog } from './model-catalog.js';
+import { ModelMetrics } from './model-metrics.js';
+import { ModelSettingsStore } from './model-settings.store.js';
+import { ModelSlots } from './model-slots.js';
+import { ModelsController } from './models.controller.js';
+import { ModelsService } from './models.service.js';
+import { ResponseSchemas } from './response-check.js';
+
+/** The language models that organizations use, and calls of them. */
+@Module({
+  imports: [OrganizationsModule],
+  controllers: [ModelsController],
+  providers: [ModelCatalog, ModelMetrics, ModelSettingsStore, ModelSlots, ModelsService, ResponseSchemas],
+  exports: [ModelCatalog, ModelMetrics, ModelSlots, ModelsService, ResponseSchemas],
+})
+export class ModelsModule {}

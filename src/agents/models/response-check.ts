@@ -1,0 +1,85 @@
+import { Injectable } from '@nestjs/common';
+import type { SchemaReading } from '#libs/bounded-schema/index.js';
+import { TookTooLong } from '#libs/worker-pool/index.js';
+import { Invalid } from '../../platform/errors/index.js';
+import { task, Workers } from '../../platform/workers/index.js';
+
+/** How often a model is told what is wrong with its answer before the run is given up. */
+export const MOST_REPAIRS = 2;
+
+/** Why a run ends whose answers did not become valid. */
+export const schemaFailed = (faults: readonly string[]) => ({
+  type: 'response_schema_failed',
+  message: `The model did not give an answer that is valid against response_schema: ${faults.join('; ')}`,
+});
+
+type Schema = Record<string, unknown>;
+
+const USABLE = task('libs/bounded-schema/schema-task', 'faultOfSchema');
+const CHECK = task('libs/bounded-schema/schema-task', 'readBySchema');
+/** More than the bounds that the schemas have themselves. */
+const SCHEMA_MS = 5_000;
+
+/** The schemas of callers, which are tried in other threads: what they take is up to who wrote them. */
+@Injectable()
+export class ResponseSchemas {
+  constructor(private readonly workers: Workers) {}
+
+  /** Throws Invalid (422) for what cannot be used as a response schema. */
+  async requireUsable(schema: unknown): Promise<void> {
+    if (schema === undefined) return;
+    const fault = await this.inTime(this.workers.run<string | null>(USABLE, schema, SCHEMA_MS));
+    if (fault !== null) throw new Invalid(`response_schema ${fault ?? TOO_SLOW}`);
+  }
+
+  /** That of a run; null where its sender asked for none. */
+  checkOf(schema: Schema | null): ResponseCheck | null {
+    if (!schema) return null;
+    return new ResponseCheck(schema, async text => {
+      const reading = this.workers.patiently<SchemaReading>(CHECK, { schema, text }, SCHEMA_MS);
+      return (await this.inTime(reading)) ?? { faults: [UNCHECKED] };
+    });
+  }
+
+  private async inTime<T>(result: Promise<T>): Promise<T | undefined> {
+    try {
+      return await result;
+    } catch (error) {
+      if (error instanceof TookTooLong) return undefined;
+      throw error;
+    }
+  }
+}
+
+const TOO_SLOW = 'takes too long to be understood; make it simpler';
+
+const UNCHECKED = 'The answer could not be checked in time; make it smaller';
+
+/** What a run's answer must be: JSON that is valid against a schema. */
+export class ResponseCheck {
+  /** Answers that were read, for as long as the run is carried. */
+  private readonly known = new Map<string, SchemaReading>();
+
+  constructor(
+    readonly schema: Schema,
+    private readonly readNow: (text: string) => Promise<SchemaReading>,
+  ) {}
+
+  /** The JSON in an answer, or what is wrong with it. */
+  async read(text: string): Promise<SchemaReading> {
+    const known = this.known.get(text) ?? (await this.readNow(text));
+    this.known.set(text, known);
+    return known;
+  }
+
+  /** What the model is told with its instructions. */
+  get instructions(): string {
+    return `When you are done, your last message must be one JSON value and nothing else — no other words, no code fence — that is valid against this JSON Schema:\n\n${JSON.stringify(this.schema)}`;
+  }
+
+  /** What the model is told of an answer that does not fit, which was read before. */
+  correction(text: string): string {
+    const { faults = [] } = this.known.get(text) ?? {};
+    return `Your answer does not fit the JSON Schema:\n${faults.map(fault => `- ${fault}`).join('\n')}\n\nAnswer again with the corrected JSON value alone.`;
+  }
+}

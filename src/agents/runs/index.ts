@@ -1,0 +1,48 @@
+export {
+  type AskedCall,
+  approvalRequested,
+  contextCompacted,
+  contextCompacting,
+  fileChanged,
+  messageAccepted,
+  messageWithdrawn,
+  modelFellBack,
+  responseInvalid,
+  stepFinished,
+  stepRestarted,
+  stepStarted,
+  stepWaiting,
+  type ToldOfApproval,
+  toolFinished,
+  toolStarted,
+} from './new-events.js';
+export { type Delivery, type OnApproval, Run, type RunFault } from './run.entity.js';
+export { RunApprovals } from './run-approvals.js';
+export { AuthorityLost, RunAuthority } from './run-authority.js';
+export { RunEvent } from './run-event.entity.js';
+export { RunExecutor } from './run-executor.js';
+export { type NewRun, RunIntake, type RunModels, type Target } from './run-intake.js';
+export {
+  type FinishedStep,
+  holdTopic,
+  type NewEvent,
+  type PlannedCall,
+  type RunEnd,
+  RunJournal,
+  RunLost,
+  runTopic,
+  tasksTopic,
+} from './run-journal.js';
+export { LimitReached, type ReachedLimit, RunLimits, type Spent } from './run-limits.js';
+export { type CarriedRun, RunQueue, type TakenRun } from './run-queue.js';
+export { tellRun } from './run-receipts.js';
+export { RunStep } from './run-step.entity.js';
+export { RunStopper } from './run-stopper.js';
+export { RunsModule } from './runs.module.js';
+export { RunsService } from './runs.service.js';
+export { type PendingRun, RunsStore } from './runs.store.js';
+export { holdRunsAbove } from './runs-above.js';
+export { Steering } from './steering.js';
+export { SteersStore } from './steers.store.js';
+export { type NewTask, taskRows } from './task-rows.js';
+export { TasksStore } from './tasks.store.js';

@@ -1,0 +1,137 @@
+import type { Row } from '../../platform/database/index.js';
+import type { Approval } from '../approvals/index.js';
+import type { ChatSummary } from '../context/index.js';
+import type { FinishedStep, NewEvent, PlannedCall } from './run-journal.js';
+
+export const stepStarted = (step: number): NewEvent => ({ type: 'step.started', data: { step } });
+
+/** What was shown of the step so far is void. */
+export const stepRestarted = (
+  step: number,
+  why: { attempt: number; delay_ms: number; message: string },
+): NewEvent => ({ type: 'step.restarted', data: { step, ...why } });
+
+/** The conversation is too long for the model: older messages are being summarized. */
+export const contextCompacting = (step: number): NewEvent => ({ type: 'context.compacting', data: { step } });
+
+export const contextCompacted = (summary: ChatSummary): NewEvent => ({
+  type: 'context.compacted',
+  data: {
+    step: summary.step,
+    messages: summary.messageCount,
+    tokens_before: summary.tokensBefore,
+    tokens_after: summary.tokensAfter,
+    usage: summary.usage,
+    cost_usd: summary.costUsd,
+  },
+});
+
+/** A provider is given no more calls at once: this one waits its turn. */
+export const stepWaiting = (step: number, provider: string): NewEvent => ({
+  type: 'step.waiting',
+  data: { step, provider },
+});
+
+/** A model could not answer, and another is asked from now on. */
+export const modelFellBack = (step: number, from: string, to: string, message: string): NewEvent => ({
+  type: 'model.fallback',
+  data: { step, from, to, message },
+});
+
+export const stepFinished = ({ number, result, costUsd }: FinishedStep): NewEvent => ({
+  type: 'step.finished',
+  data: { step: number, finish_reason: result.finish_reason, usage: result.usage, cost_usd: costUsd },
+});
+
+/** The answer does not fit the schema that was asked for; the model is told why, and answers again. */
+export const responseInvalid = (step: number, faults: readonly string[]): NewEvent => ({
+  type: 'response.invalid',
+  data: { step, faults },
+});
+
+export const toolStarted = ({ callId, tool, input, step }: PlannedCall): NewEvent => ({
+  type: 'tool.started',
+  data: { id: callId, tool, input, step },
+});
+
+export const toolFinished = (
+  { callId, tool, step }: PlannedCall,
+  { output, isError }: { output: string; isError: boolean },
+): NewEvent => ({ type: 'tool.finished', data: { id: callId, tool, step, output, is_error: isError } });
+
+export const fileChanged = ({ callId }: PlannedCall, path: string): NewEvent => ({
+  type: 'file.changed',
+  data: { path, id: callId },
+});
+
+/** Receipts, told by the run in flight: of a message that waits behind it, enters it, or is taken back. */
+export const messageAccepted = (data: {
+  message_id: string;
+  call_id: string;
+  delivery: string;
+  queue_position: number;
+}): NewEvent => ({ type: 'message.accepted', data });
+
+export const messageInjected = (data: {
+  message_id: string;
+  call_id: string;
+  into_call_id: string;
+  step: number;
+}): NewEvent => ({ type: 'message.injected', data });
+
+export const messageWithdrawn = (data: { message_id: string; call_id: string }): NewEvent => ({
+  type: 'message.withdrawn',
+  data,
+});
+
+/** What those who watch a run are told of a call that is to be approved. */
+export interface ToldOfApproval {
+  readonly summary: string;
+  /** The page on which a person decides. */
+  readonly link: string;
+  /** Without secrets. */
+  readonly input: unknown;
+}
+
+/** A call that is to be approved before it is made. */
+export interface AskedCall {
+  readonly approvalId: string;
+  readonly call: PlannedCall;
+  /** The tool, or the action. */
+  readonly name: string;
+  readonly effect: string;
+  readonly expiresAt: Date;
+  readonly told: ToldOfApproval;
+}
+
+export const approvalRequested = ({
+  approvalId,
+  call,
+  name,
+  effect,
+  expiresAt,
+  told,
+}: AskedCall): NewEvent => ({
+  type: 'approval.requested',
+  data: {
+    approval_id: approvalId,
+    id: call.callId,
+    step: call.step,
+    tool: name,
+    effect,
+    ...told,
+    expires_at: expiresAt.toISOString(),
+  },
+});
+
+export const approvalResolvedEvent = (row: Row<Approval>): NewEvent => ({
+  type: 'approval.resolved',
+  data: {
+    approval_id: row.id,
+    id: row.call_id,
+    status: row.status,
+    scope: row.scope,
+    note: row.note,
+    decided_by: row.decided_by,
+  },
+});

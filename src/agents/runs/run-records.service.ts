@@ -1,0 +1,165 @@
+import { Injectable } from '@nestjs/common';
+import type { Actor } from '../../platform/access/index.js';
+import { Action } from '../../platform/actions/index.js';
+import { iso, isoOrNull, type Row } from '../../platform/database/index.js';
+import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import { Invalid } from '../../platform/errors/index.js';
+import { WorkspacesStore } from '../../workspaces/core/index.js';
+import { RunFiles } from '../../workspaces/history/index.js';
+import { ChatsStore } from '../chats/index.js';
+import { ChatSummariesStore } from '../context/index.js';
+import type { Run } from './run.entity.js';
+import {
+  ListRuns,
+  RunId,
+  RunPage,
+  RunRecordView,
+  RunStepView,
+  RunSummaryView,
+  type TaskView,
+} from './run-records.dto.js';
+import { RunRecordsStore, type StepRow } from './run-records.store.js';
+import { RunsService } from './runs.service.js';
+
+import { type TaskRow, TasksStore } from './tasks.store.js';
+
+/** Files that a record names. */
+const MOST_FILES = 1000;
+
+/** Looking back at runs. */
+@Injectable()
+export class RunRecordsService {
+  constructor(
+    private readonly runs: RunsService,
+    private readonly records: RunRecordsStore,
+    private readonly summaries: ChatSummariesStore,
+    private readonly chats: ChatsStore,
+    private readonly workspaces: WorkspacesStore,
+    private readonly tasks: TasksStore,
+    private readonly runFiles: RunFiles,
+  ) {}
+
+  @Action({
+    name: 'run_list',
+    summary: 'List the runs of a chat or a workspace, or the tasks of a run, newest first',
+    effect: 'read',
+    permission: 'chat.read',
+    input: ListRuns,
+    output: RunPage,
+  })
+  async list(
+    actor: Actor,
+    { limit = DEFAULT_LIMIT, cursor, ...filter }: ListRuns,
+  ): Promise<Page<RunSummaryView>> {
+    const { chat_id, workspace_id, parent_call_id } = filter;
+    if ([chat_id, workspace_id, parent_call_id].filter(id => id !== undefined).length !== 1)
+      throw new Invalid('Name a chat as chat_id, or a workspace as workspace_id, or a run as parent_call_id');
+    if (chat_id) await this.chats.require(actor, 'chat.read', chat_id);
+    if (workspace_id) await this.workspaces.require(actor, 'chat.read', workspace_id);
+    if (parent_call_id) await this.runs.status(actor, { call_id: parent_call_id });
+    const [before] = decodeCursor(cursor, 'number');
+    const rows = await this.records.list({ ...filter, before, limit: limit + 1 });
+    return pageOf(rows, limit, summary, row => [row.number]);
+  }
+
+  @Action({
+    name: 'run_read',
+    summary: 'Read the whole record of a run',
+    effect: 'read',
+    permission: 'chat.read',
+    input: RunId,
+    output: RunRecordView,
+  })
+  async read(actor: Actor, { call_id }: RunId): Promise<RunRecordView> {
+    const status = await this.runs.status(actor, { call_id });
+    const [{ run, steps }, tasks, spent] = await Promise.all([
+      this.records.read(call_id),
+      this.tasks.list(call_id),
+      this.tasks.spent(call_id),
+    ]);
+    const below = [...spent.values()];
+    const { workspace_id, agent_name, fallback_models, model_used, created_by, attempt: attempts } = run;
+    const { ids } = await this.tasks.family(call_id);
+    const files = workspace_id === null ? [] : await this.runFiles.changed(workspace_id, ids, MOST_FILES);
+    return {
+      ...status,
+      workspace_id,
+      parent_call_id: run.parent_id,
+      agent_name,
+      fallback_models,
+      model_used,
+      created_by,
+      attempts,
+      steps: steps.map(stepView),
+      compactions: await this.summaries.ofRun(call_id),
+      tasks: tasks.map(taskView),
+      total_steps: below.reduce((sum, { steps: its }) => sum + its, run.step_count),
+      total_cost_usd: below.reduce(
+        (sum: number | null, { usd }) => (sum === null || usd === null ? null : sum + usd),
+        run.cost_usd,
+      ),
+      files_changed: files,
+    };
+  }
+}
+
+function summary(run: Row<Run>): RunSummaryView {
+  const { id: call_id, chat_id, workspace_id, status, state, stop_reason, model, created_by, cost_usd } = run;
+  const { parent_id: parent_call_id, agent_name } = run;
+  const times = { created_at: iso(run.created_at), finished_at: isoOrNull(run.finished_at) };
+  return {
+    call_id,
+    chat_id,
+    workspace_id,
+    parent_call_id,
+    agent_name,
+    status,
+    state,
+    stop_reason,
+    model,
+    created_by,
+    cost_usd,
+    ...times,
+  };
+}
+
+function taskView({ id, title, agent_name, created_at, finished_at, ...row }: TaskRow): TaskView {
+  const { chat_id, tool_call_id, status, state, stop_reason, model, step_count, cost_usd } = row;
+  return {
+    call_id: id,
+    chat_id,
+    tool_call_id,
+    agent_name: agent_name ?? '',
+    description: title,
+    status,
+    state,
+    stop_reason,
+    model,
+    step_count,
+    cost_usd,
+    created_at: iso(created_at),
+    finished_at: isoOrNull(finished_at),
+  };
+}
+
+function stepView({
+  number,
+  finish_reason,
+  model,
+  model_used,
+  usage,
+  cost_usd,
+  started_at,
+  finished_at,
+}: StepRow): RunStepView {
+  return {
+    number,
+    finish_reason,
+    model,
+    model_used,
+    usage,
+    cost_usd,
+    started_at: iso(started_at),
+    finished_at: iso(finished_at),
+  };
+}

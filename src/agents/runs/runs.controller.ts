@@ -1,0 +1,81 @@
+import { Controller, Get, Post, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type Actor, Caller } from '../../platform/access/index.js';
+import { Input } from '../../platform/dto/index.js';
+import { Serves } from '../../platform/openapi/index.js';
+import { EventStreams, resumeAfter } from '../../platform/streams/index.js';
+import { ChatEventsService } from './chat-events.service.js';
+import { RunControlService } from './run-control.service.js';
+import { ListRuns, RollbackRun, RunId } from './run-records.dto.js';
+import { RunRecordsService } from './run-records.service.js';
+import { RunRollbackService } from './run-rollback.service.js';
+import { ChatEventsInput, RunEventsInput, RunStatusInput, StopRuns } from './runs.dto.js';
+import { RunsService } from './runs.service.js';
+
+@Controller()
+export class RunsController {
+  constructor(
+    private readonly runs: RunsService,
+    private readonly chatEventsService: ChatEventsService,
+    private readonly control: RunControlService,
+    private readonly records: RunRecordsService,
+    private readonly rollbacks: RunRollbackService,
+    private readonly streams: EventStreams,
+  ) {}
+
+  @Serves(RunsService, 'status')
+  @Get('/api/agent/status/:callId')
+  status(@Caller() actor: Actor, @Input() input: RunStatusInput) {
+    return this.runs.status(actor, input);
+  }
+
+  @Serves(RunsService, 'events', { produces: ['text/event-stream'] })
+  @Get('/api/agent/runs/:callId/events')
+  async events(
+    @Caller() actor: Actor,
+    @Input() input: RunEventsInput,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const open = await this.runs.events(actor, input);
+    const after = resumeAfter(request, input.after);
+    await this.streams.carry({ request, reply }, signal => open(after, signal));
+  }
+
+  @Serves(ChatEventsService, 'events', { produces: ['text/event-stream'] })
+  @Get('/api/chats/:id/events')
+  async chatEvents(
+    @Caller() actor: Actor,
+    @Input() input: ChatEventsInput,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const open = await this.chatEventsService.events(actor, input);
+    const after = resumeAfter(request, input.after);
+    await this.streams.carry({ request, reply }, signal => open(after, signal));
+  }
+
+  @Serves(RunControlService, 'stop')
+  @Post('/api/agent/stop')
+  stop(@Caller() actor: Actor, @Input() input: StopRuns) {
+    return this.control.stop(actor, input);
+  }
+
+  @Serves(RunRecordsService, 'list')
+  @Get('/api/agent/runs')
+  list(@Caller() actor: Actor, @Input() input: ListRuns) {
+    return this.records.list(actor, input);
+  }
+
+  @Serves(RunRecordsService, 'read')
+  @Get('/api/agent/runs/:callId')
+  read(@Caller() actor: Actor, @Input() input: RunId) {
+    return this.records.read(actor, input);
+  }
+
+  @Serves(RunRollbackService, 'rollback')
+  @Post('/api/agent/runs/:callId/rollback')
+  rollback(@Caller() actor: Actor, @Input() input: RollbackRun) {
+    return this.rollbacks.rollback(actor, input);
+  }
+}

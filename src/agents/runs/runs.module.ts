@@ -1,0 +1,78 @@
+import { BeforeApplicationShutdown, Module } from '@nestjs/common';
+import { CredentialsModule } from '../../identity/credentials/index.js';
+import { EventStreams } from '../../platform/streams/index.js';
+import { CoreModule } from '../../workspaces/core/index.js';
+import { HistoryModule } from '../../workspaces/history/index.js';
+import { ApprovalsModule } from '../approvals/index.js';
+import { ChatsModule } from '../chats/index.js';
+import { ContextModule } from '../context/index.js';
+import { ChatEventsService } from './chat-events.service.js';
+import { ChatEventsStore } from './chat-events.store.js';
+import { RunApprovals } from './run-approvals.js';
+import { RunAuthority } from './run-authority.js';
+import { RunControlService } from './run-control.service.js';
+import { RunEventPages } from './run-event-pages.js';
+import { RunEvents } from './run-events.js';
+import { RunExecutor } from './run-executor.js';
+import { RunIntake } from './run-intake.js';
+import { RunMetrics } from './run-metrics.js';
+import { RunQueue } from './run-queue.js';
+import { RunRecordsService } from './run-records.service.js';
+import { RunRecordsStore } from './run-records.store.js';
+import { RunRollbackService } from './run-rollback.service.js';
+import { RunStopper } from './run-stopper.js';
+import { RunWorker } from './run-worker.js';
+import { RunsController } from './runs.controller.js';
+import { RunsService } from './runs.service.js';
+import { RunsStore } from './runs.store.js';
+import { SteersStore } from './steers.store.js';
+import { TasksStore } from './tasks.store.js';
+import { WorkspaceRuns } from './workspace-runs.js';
+
+/** Runs: their rows, their states, their events, and who works on them. */
+@Module({
+  imports: [CredentialsModule, CoreModule, HistoryModule, ChatsModule, ApprovalsModule, ContextModule],
+  controllers: [RunsController],
+  providers: [
+    ChatEventsService,
+    ChatEventsStore,
+    RunApprovals,
+    RunAuthority,
+    RunControlService,
+    RunEventPages,
+    RunEvents,
+    RunExecutor,
+    RunIntake,
+    RunMetrics,
+    RunQueue,
+    RunRecordsService,
+    RunRecordsStore,
+    RunRollbackService,
+    RunStopper,
+    RunWorker,
+    RunsService,
+    RunsStore,
+    SteersStore,
+    TasksStore,
+    WorkspaceRuns,
+  ],
+  exports: [
+    RunApprovals,
+    RunAuthority,
+    RunExecutor,
+    RunIntake,
+    RunQueue,
+    RunStopper,
+    RunsService,
+    RunsStore,
+    SteersStore,
+    TasksStore,
+  ],
+})
+export class RunsModule implements BeforeApplicationShutdown {
+  constructor(private readonly streams: EventStreams) {}
+
+  beforeApplicationShutdown(): void {
+    this.streams.endAll();
+  }
+}

@@ -1,0 +1,150 @@
+import { BeforeApplicationShutdown, Injectable } from '@nestjs/common';
+import type { Actor, WorkspacePermission } from '../../platform/access/index.js';
+import { Action, Subject } from '../../platform/actions/index.js';
+import { iso, isoOrNull, type Row } from '../../platform/database/index.js';
+import { NotFound } from '../../platform/errors/index.js';
+import { type ServerEvent, whileAllowed } from '../../platform/streams/index.js';
+import { Signals, WakeUp } from '../../platform/topics/index.js';
+import { ApprovalWording, type WaitingForView } from '../approvals/index.js';
+import { ChatAccess, type ToolCall } from '../chats/index.js';
+import { RunEvents } from './run-events.js';
+import { endTopic } from './run-journal.js';
+import { RunEventsInput, RunResultView, RunStatusInput, RunStatusView, ToolOutputView } from './runs.dto.js';
+import { type PendingApproval, type RunPlace, RunsStore, type RunWithCalls } from './runs.store.js';
+
+/** Opens the stream of a run from after an event, until `signal` is aborted or the caller may watch no more. */
+type OpenStream = (after: number, signal: AbortSignal) => AsyncIterable<ServerEvent[]>;
+
+/** Watching runs. */
+@Injectable()
+export class RunsService implements BeforeApplicationShutdown {
+  private readonly closing = new AbortController();
+
+  constructor(
+    private readonly runs: RunsStore,
+    private readonly runEvents: RunEvents,
+    private readonly access: ChatAccess,
+    private readonly signals: Signals,
+    private readonly wording: ApprovalWording,
+  ) {}
+
+  @Action({
+    name: 'run_status',
+    summary: 'Tell how a run stands, waiting for its end if asked to',
+    effect: 'read',
+    permission: 'chat.read',
+    input: RunStatusInput,
+    output: RunStatusView,
+  })
+  async status(actor: Actor, { call_id, chat_id, wait = 0 }: RunStatusInput): Promise<RunStatusView> {
+    const wakeUp = new WakeUp(this.signals, endTopic(call_id));
+    try {
+      const run = await this.runs.require(actor, 'chat.read', call_id);
+      if (chat_id && chat_id.toLowerCase() !== run.chat_id) throw new NotFound('No such run');
+      return this.view(wait === 0 ? run : await this.atEnd(run, wakeUp, wait));
+    } finally {
+      wakeUp.close();
+    }
+  }
+
+  @Action({
+    name: 'run_events',
+    summary: 'Stream what happens in a run, from its beginning or from after an event',
+    effect: 'read',
+    permission: 'chat.read',
+    input: RunEventsInput,
+    output: RunStatusView,
+    restOnly: true,
+  })
+  async events(actor: Actor, { call_id }: RunEventsInput): Promise<OpenStream> {
+    const place = await this.requirePlace(actor, 'chat.read', call_id);
+    const { chat_id: id, workspace_id, organization_id: organizationId } = place;
+    const whose = { organizationId, personId: actor.id };
+    const watcher = this.access.watcher(actor, { id, workspace_id });
+    return (after, signal) =>
+      whileAllowed(
+        this.signals,
+        watcher,
+        within => this.runEvents.follow(call_id, whose, after, within),
+        signal,
+      );
+  }
+
+  /** Whoever waits for an end is told how the run stands now, and asks again elsewhere. */
+  beforeApplicationShutdown(): void {
+    this.closing.abort();
+  }
+
+  @Subject('call', 'workspace', ({ organization_id, workspace_id }: RunPlace) => ({
+    organization_id,
+    workspace_id,
+  }))
+  private requirePlace(actor: Actor, permission: WorkspacePermission, id: string): Promise<RunPlace> {
+    return this.runs.requirePlace(actor, permission, id);
+  }
+
+  /** The run at its end, or as it stands after `seconds`. */
+  private async atEnd(run: RunWithCalls, wakeUp: WakeUp, seconds: number): Promise<RunWithCalls> {
+    if (run.status !== 'pending') return run;
+    const limit = AbortSignal.any([AbortSignal.timeout(seconds * 1000), this.closing.signal]);
+    for (;;) {
+      await wakeUp.wait(limit);
+      const now = await this.runs.findWithCalls(run.id);
+      if (!now) throw new NotFound('No such run');
+      if (now.status !== 'pending' || limit.aborted) return now;
+    }
+  }
+
+  private view(run: RunWithCalls): RunStatusView {
+    const { id: call_id, chat_id, status, state, stop_reason, error, model, usage, cost_usd } = run;
+    const { merged_into, merged_step } = run;
+    return {
+      call_id,
+      chat_id,
+      status,
+      state,
+      waiting_for: run.waiting_for?.map(approval => this.waitingFor(approval)) ?? null,
+      stop_reason,
+      error,
+      ...(hasResult(run) ? { result: resultOf(run) } : {}),
+      injected_into: merged_into && merged_step ? { call_id: merged_into, step: merged_step } : null,
+      model,
+      usage,
+      cost_usd,
+      created_at: iso(run.created_at),
+      started_at: isoOrNull(run.started_at),
+      finished_at: isoOrNull(run.finished_at),
+    };
+  }
+
+  private waitingFor(approval: PendingApproval): WaitingForView {
+    const { id, run_id, tool, effect, expires_at } = approval;
+    return {
+      approval_id: id,
+      call_id: String(run_id),
+      tool,
+      effect,
+      summary: this.wording.of(tool).summary,
+      deciders: this.wording.decidersOf(approval),
+      link: this.wording.linkTo(id),
+      expires_at: iso(expires_at),
+    };
+  }
+}
+
+/** One that failed has a result where there was anything before that. */
+function hasResult({ status, response, calls }: RunWithCalls): boolean {
+  return status === 'completed' || (status === 'error' && (!!response || (calls?.length ?? 0) > 0));
+}
+
+function resultOf({ response, response_json, calls }: RunWithCalls): RunResultView {
+  const toolOutputs = (calls ?? []).map(toolOutput);
+  const json = response_json ? { json: response_json.value } : {};
+  return { response: response ?? '', ...json, toolOutputs };
+}
+
+function toolOutput(call: Row<ToolCall>): ToolOutputView {
+  const { call_id: id, tool, input, output, is_error, started_at, finished_at } = call;
+  const duration_ms = started_at && finished_at ? Date.parse(finished_at) - Date.parse(started_at) : null;
+  return { id, tool, input, output, is_error, duration_ms };
+}

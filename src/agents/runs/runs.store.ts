@@ -1,0 +1,262 @@
+import { Injectable } from '@nestjs/common';
+import { type RawBuilder, sql } from 'kysely';
+import type { Actor, WorkspacePermission } from '../../platform/access/index.js';
+import { ExecTokens } from '../../platform/actions/index.js';
+import { Database, type Row, type UnitOfWork } from '../../platform/database/index.js';
+import { NotFound } from '../../platform/errors/index.js';
+import type { Approval } from '../approvals/index.js';
+import { type ChatStanding, requireInChat, type ToolCall } from '../chats/index.js';
+import type { Run } from './run.entity.js';
+import type { RunEvent } from './run-event.entity.js';
+import type { RunEnd, RunJournal } from './run-journal.js';
+import { RunQueue } from './run-queue.js';
+
+type RunTables = { run: Run; run_event: RunEvent; tool_call: ToolCall };
+
+/** What is shown of how a run stands. */
+const SHOWN = [
+  'id',
+  'chat_id',
+  'organization_id',
+  'workspace_id',
+  'status',
+  'state',
+  'stop_reason',
+  'error',
+  'response',
+  'response_json',
+  'merged_into',
+  'merged_step',
+  'model',
+  'usage',
+  'cost_usd',
+  'created_at',
+  'started_at',
+  'finished_at',
+] as const satisfies (keyof Row<Run>)[];
+
+/** How a run stands, and its tool calls in order where it has ended. */
+export type RunWithCalls = Pick<Row<Run>, (typeof SHOWN)[number]> & {
+  calls: Row<ToolCall>[] | null;
+  waiting_for: PendingApproval[] | null;
+};
+
+/** What a run, or a task of it, waits for. */
+export type PendingApproval = Pick<
+  Row<Approval>,
+  'id' | 'run_id' | 'tool' | 'effect' | 'workspace_id' | 'requested_by' | 'expires_at'
+>;
+
+const COLUMNS = sql.raw(SHOWN.map(column => `run.${column}`).join(', '));
+
+/** Where a run is. */
+export type RunPlace = Pick<Row<Run>, 'id' | 'chat_id' | 'organization_id' | 'workspace_id'>;
+
+const PLACE_COLUMNS = sql.raw('run.id, run.chat_id, run.organization_id, run.workspace_id');
+
+/** The tool calls of a run that has ended, as a column. */
+const CALLS = sql`case when run.status <> 'pending' then (
+  select coalesce(json_agg(t order by t.step, t.position), '[]') from tool_call t where t.run_id = run.id) end as calls`;
+
+/** The approvals that a run waits for, and its tasks, as a column; in the order in which they were asked for. */
+const WAITING_FOR = sql`case when run.state = 'waiting' then (
+  with recursive family as (
+    select run.id
+    union all
+    select r.id from run r join family f on r.parent_id = f.id where r.status = 'pending'
+  )
+  select json_agg(json_build_object('id', a.id, 'run_id', a.run_id, 'tool', a.tool, 'effect', a.effect, 'workspace_id',
+    a.workspace_id, 'requested_by', a.requested_by, 'expires_at', a.expires_at) order by a.id)
+  from approval a join family f on a.run_id = f.id where a.status = 'pending') end as waiting_for`;
+
+const STATUS_COLUMNS = sql`${COLUMNS}, ${CALLS}, ${WAITING_FOR}`;
+
+/** A run that has not ended, and whose message has not entered another. */
+export type PendingRun = Pick<Row<Run>, 'id' | 'state' | 'attempt' | 'steers_run_id' | 'actor'>;
+
+type WithUnit = (unit: UnitOfWork) => Promise<void>;
+
+/** Questions about runs, and their way through the queue. */
+@Injectable()
+export class RunsStore {
+  constructor(
+    private readonly database: Database,
+    private readonly queue: RunQueue,
+    private readonly tokens: ExecTokens,
+  ) {}
+
+  find(id: string, unit?: UnitOfWork): Promise<Row<Run> | undefined> {
+    return (unit?.tables<RunTables>() ?? this.tables())
+      .selectFrom('run')
+      .selectAll()
+      .where('id', '=', id)
+      .executeTakeFirst();
+  }
+
+  /** How a run stands, with its tool calls where it has completed. */
+  async findWithCalls(id: string): Promise<RunWithCalls | undefined> {
+    const { rows } = await sql<RunWithCalls>`select ${STATUS_COLUMNS} from run where id = ${id}`.execute(
+      this.tables(),
+    );
+    return rows[0];
+  }
+
+  /**
+   * As {@link findWithCalls}, if the caller may: 404 where they do not see its chat, 403 where their role there or their
+   * key is too low. Asked about every run that somebody waits for, so it is one query.
+   */
+  require(actor: Actor, permission: WorkspacePermission, id: string): Promise<RunWithCalls> {
+    return this.required<RunWithCalls>(actor, permission, id, STATUS_COLUMNS);
+  }
+
+  /** As {@link require}, where its answer and its calls, which may be large, are not wanted. */
+  requirePlace(actor: Actor, permission: WorkspacePermission, id: string): Promise<RunPlace> {
+    return this.required<RunPlace>(actor, permission, id, PLACE_COLUMNS);
+  }
+
+  /** Whether a run is there and has not ended. */
+  async isPending(id: string): Promise<boolean> {
+    const row = await this.tables()
+      .selectFrom('run')
+      .select('status')
+      .where('id', '=', id)
+      .executeTakeFirst();
+    return row?.status === 'pending';
+  }
+
+  private async required<Found extends object>(
+    actor: Actor,
+    permission: WorkspacePermission,
+    id: string,
+    columns: RawBuilder<unknown>,
+  ): Promise<Found> {
+    const { organization_id, workspace_ids } = actor.credential;
+    const { rows } = await sql<Found & { standing: ChatStanding }>`
+      select ${columns}, jsonb_build_object('created_by', c.created_by, 'visibility', w.visibility,
+        'workspace_created_by', w.created_by, 'organization_role', m.role, 'workspace_role', wm.role, 'features_off', w.features_off) as standing
+      from run join chat c on c.id = run.chat_id
+      join membership m on m.organization_id = c.organization_id and m.principal_id = ${actor.id}
+      left join workspace w on w.id = c.workspace_id
+      left join workspace_member wm on wm.workspace_id = w.id and wm.principal_id = ${actor.id}
+      where run.id = ${id} and (${organization_id}::uuid is null or c.organization_id = ${organization_id})
+        and (${workspace_ids}::uuid[] is null or c.workspace_id = any(${workspace_ids}::uuid[]))`.execute(
+      this.tables(),
+    );
+    const [row] = rows;
+    if (!row) throw new NotFound('No such run');
+    const { standing, ...run } = row;
+    requireInChat(actor, permission, standing, 'No such run');
+    return run as unknown as Found;
+  }
+
+  /** All tool calls of a run, in order. */
+  toolCalls(runId: string): Promise<Row<ToolCall>[]> {
+    return this.tables()
+      .selectFrom('tool_call')
+      .selectAll()
+      .where('run_id', '=', runId)
+      .orderBy('step')
+      .orderBy('position')
+      .execute();
+  }
+
+  /** What the run's model said in words when it last did. */
+  async lastSaid(runId: string): Promise<string> {
+    const { rows } = await sql<{ text: string }>`
+      select said.text from message m, lateral (
+        select string_agg(part ->> 'text', '') as text from jsonb_array_elements(m.content) part
+        where part ->> 'type' = 'text') said
+      where m.run_id = ${runId} and m.role = 'assistant' and said.text <> '' order by m.number desc limit 1`.execute(
+      this.tables(),
+    );
+    return rows[0]?.text ?? '';
+  }
+
+  /** How many answers of a run that is in flight were not accepted: those with which it asked for no tools. */
+  async answersRefused(runId: string): Promise<number> {
+    const { rows } = await sql<{ count: string }>`
+      select count(*) from message m where m.run_id = ${runId} and m.role = 'assistant' and m.step is not null
+        and not exists (select 1 from tool_call c where c.run_id = m.run_id and c.step = m.step)`.execute(
+      this.tables(),
+    );
+    return Number(rows[0]?.count ?? 0);
+  }
+
+  /**
+   * Holds the chat until the transaction ends: only one at a time adds a run to it or ends one. Its workspace before it, as
+   * do those who delete that: else each could wait for the other.
+   */
+  async lockChat(unit: UnitOfWork, chatId: string): Promise<void> {
+    await sql`
+      with place as (
+        select w.id from chat c join workspace w on w.id = c.workspace_id where c.id = ${chatId} for key share of w
+      )
+      select 1 from chat where id = ${chatId} and (select count(*) from place) >= 0 for no key update`.execute(
+      unit.tables(),
+    );
+  }
+
+  /** Lets a run go, which is the first of its chat that has not ended. */
+  enqueue(unit: UnitOfWork, runId: string): Promise<void> {
+    return this.queue.enqueue(unit, runId);
+  }
+
+  /** The runs of a chat that are in flight or wait, the one in flight (or next) first. */
+  async pending(chatId: string, on: Pick<UnitOfWork, 'tables'> = this.database): Promise<PendingRun[]> {
+    return on
+      .tables<RunTables>()
+      .selectFrom('run')
+      .select(['id', 'state', 'attempt', 'steers_run_id', 'actor'])
+      .where('chat_id', '=', chatId)
+      .where('status', '=', 'pending')
+      .where('merged_into', 'is', null)
+      .orderBy('number')
+      .execute();
+  }
+
+  /** The run of the chat that is in flight, or that is next: the only one of its runs that a worker has or may take. */
+  async headOf(unit: UnitOfWork, chatId: string): Promise<string | undefined> {
+    const head = await unit
+      .tables<RunTables>()
+      .selectFrom('run')
+      .select('id')
+      .where('chat_id', '=', chatId)
+      .where('status', '=', 'pending')
+      .where('merged_into', 'is', null)
+      .orderBy('number')
+      .limit(1)
+      .executeTakeFirst();
+    return head?.id;
+  }
+
+  /** Lets the chat's next waiting run go, if there is one; only when the one before it has ended. */
+  async enqueueNext(unit: UnitOfWork, chatId: string): Promise<void> {
+    const next = await this.headOf(unit, chatId);
+    if (next) await this.enqueue(unit, next);
+  }
+
+  /** What a run was given to act with is void once it has ended. */
+  async revokeTokens(unit: UnitOfWork, runId: string): Promise<void> {
+    await this.tokens.revokeFor(unit, { kind: 'run', id: runId });
+  }
+
+  /** Writes the end of a run and what comes `after` it, and lets the chat's next waiting run go. */
+  async end(chatId: string, journal: RunJournal, end: RunEnd, after?: WithUnit): Promise<void> {
+    await this.database.transaction(async unit => {
+      await this.lockChat(unit, chatId);
+      await this.endIn(unit, journal, end);
+      await after?.(unit);
+    });
+  }
+
+  /** As {@link end}, in a transaction that holds the chat. */
+  async endIn(unit: UnitOfWork, journal: RunJournal, end: RunEnd): Promise<void> {
+    await journal.end(unit, end);
+    await this.revokeTokens(unit, journal.run.id);
+    await this.enqueueNext(unit, journal.run.chatId);
+  }
+
+  private tables() {
+    return this.database.tables<RunTables>();
+  }
+}

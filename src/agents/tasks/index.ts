@@ -1,0 +1,8 @@
+export { Places } from './places.js';
+export { RequestedTasks } from './requested-tasks.js';
+export { type CarryTask, RunTasks, type TaskPause } from './run-tasks.js';
+export { Stillness } from './stillness.js';
+export { TaskIntake } from './task-intake.js';
+export { TaskStarter } from './task-starter.js';
+export { TASK, taskTool } from './task-tool.js';
+export { TasksModule } from './tasks.module.js';

@@ -1,0 +1,15 @@
+import { Module } from '@nestjs/common';
+import { ModelsModule } from '../models/index.js';
+import { RunsModule } from '../runs/index.js';
+import { SubagentsModule } from '../subagents/index.js';
+import { TaskIntake } from './task-intake.js';
+import { TaskRoom } from './task-room.js';
+import { TaskStarter } from './task-starter.js';
+
+/** Tasks that runs hand over to subagents. */
+@Module({
+  imports: [ModelsModule, SubagentsModule, RunsModule],
+  providers: [TaskIntake, TaskRoom, TaskStarter],
+  exports: [TaskIntake, TaskStarter],
+})
+export class TasksModule {}

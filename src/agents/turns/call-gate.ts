@@ -1,0 +1,82 @@
+import type { Effect } from '../../platform/access/index.js';
+import type { Row } from '../../platform/database/index.js';
+import type { Approval, ApprovalPolicy } from '../approvals/index.js';
+import type { OnApproval, PlannedCall, Run } from '../runs/index.js';
+
+/** What a call does, as far as it matters to whether it may be made. */
+export interface CallSubject {
+  /** The tool; where `actions_run` runs one, the action. */
+  readonly name: string;
+  readonly effect: Effect;
+  /** The agent's own file names it in full, and a person saved that. */
+  readonly isNamed: boolean;
+}
+
+/** What becomes of a call: it is made, it is refused with these words, or somebody is asked. */
+export type GateVerdict = 'make' | 'ask' | { readonly refusal: string };
+
+/** What the calls of one run need: nothing, an approval, or to be left alone. */
+export class CallGate {
+  private readonly decided: ReadonlyMap<string, Row<Approval>>;
+  private readonly allowed: ReadonlySet<string>;
+
+  constructor(
+    private goesBy: ApprovalPolicy,
+    approvals: readonly Row<Approval>[],
+    private readonly run: Pick<Row<Run>, 'on_approval' | 'actor' | 'parent_id'>,
+  ) {
+    this.decided = new Map(approvals.map(row => [`${row.step}/${row.position}`, row]));
+    const forRun = approvals.filter(({ status, scope }) => status === 'allowed' && scope === 'run');
+    this.allowed = new Set(forRun.map(({ tool }) => tool));
+  }
+
+  get policy(): ApprovalPolicy {
+    return this.goesBy;
+  }
+
+  /** Another policy holds from now on. What counts as begun is not asked about again, so not between that and the call. */
+  goBy(policy: ApprovalPolicy): void {
+    this.goesBy = policy;
+  }
+
+  private get onApproval(): OnApproval {
+    const { on_approval, actor, parent_id } = this.run;
+    const isProgram = actor.credential.type !== 'session';
+    // A task is carried within the run above it, which holds a worker: it reports back, and that run can ask.
+    const isUnattended = (this.policy.is_default && isProgram) || parent_id !== null;
+    return on_approval ?? (isUnattended ? 'refuse' : 'wait');
+  }
+
+  /** Whether the run ends where somebody would have to be asked. */
+  get fails(): boolean {
+    return this.onApproval === 'fail';
+  }
+
+  /** Throws nothing and asks nobody: says what is to be done about a call. */
+  verdict({ step, position }: PlannedCall, { name, effect, isNamed }: CallSubject): GateVerdict {
+    const decision = this.decided.get(`${step}/${position}`);
+    if (decision && decision.status !== 'pending') return outcomeOf(decision);
+    const verdict = this.policy[effect];
+    // What exposes is asked about each time, whatever was allowed before and whatever a file names.
+    if (effect !== 'expose') {
+      if (this.allowed.has(name)) return 'make';
+      if (verdict === 'auto' || (isNamed && this.policy.is_default)) return 'make';
+    }
+    if (verdict === 'deny')
+      return { refusal: `${name} is ${effect}, and the policy of the workspace denies that. ${ELSE}` };
+    if (this.onApproval === 'refuse')
+      return {
+        refusal: `${name} is ${effect} and needs an approval, for which nobody is asked in this run. ${ELSE}`,
+      };
+    return 'ask';
+  }
+}
+
+const ELSE = 'Do not look for a way around it; do without, or say that it is left to do.';
+
+function outcomeOf({ status, note }: Row<Approval>): GateVerdict {
+  if (status === 'allowed') return 'make';
+  if (status === 'denied')
+    return { refusal: note ? `Denied: ${note}` : `Denied by the person who was asked. ${ELSE}` };
+  return { refusal: 'Not run: nobody decided about it before something else came in.' };
+}

@@ -1,0 +1,139 @@
+import { Injectable } from '@nestjs/common';
+import { costUsd, type StepRequest, type StepResult, streamStep } from '#libs/model-client/index.js';
+import { Budgets, type PlannedSpend } from '../../identity/billing/index.js';
+import { Config } from '../../platform/config/index.js';
+import type { Row } from '../../platform/database/index.js';
+import { Unavailable } from '../../platform/errors/index.js';
+import type { ModelInput } from '../context/index.js';
+import {
+  type CallableModel,
+  estimateUsd,
+  ModelCatalog,
+  ModelMetrics,
+  ModelSlots,
+  ModelsService,
+  ModelUnusable,
+} from '../models/index.js';
+import type { CarriedRun, Run } from '../runs/index.js';
+
+/** One call of a model on behalf of a run. */
+export interface ModelCall extends Pick<StepRequest, 'signal' | 'onDelta' | 'onRestart' | 'responseSchema'> {
+  run: CarriedRun;
+  /** The step that it is for. */
+  step: number;
+  model: CallableModel;
+  input: ModelInput;
+  /** False where it was just seen that no hard stop stands over the run. */
+  mayBeStopped: boolean;
+  /** Size of the input. */
+  bytes: number;
+  /** Hears that the call has to wait, as too many are made to its provider. */
+  onWait: (provider: string) => void;
+}
+
+export interface ModelAnswer {
+  result: StepResult;
+  costUsd: number | null;
+  /** Id of the model that gave it. */
+  model: string;
+}
+
+/** Calls models on behalf of runs, within their budgets. */
+@Injectable()
+export class StepCaller {
+  constructor(
+    private readonly models: ModelsService,
+    private readonly catalog: ModelCatalog,
+    private readonly budgets: Budgets,
+    private readonly slots: ModelSlots,
+    private readonly metrics: ModelMetrics,
+    private readonly config: Config,
+  ) {}
+
+  /** Throws ModelUnusable where the organization may no longer use the run's model. */
+  async check({ organization_id, model }: Pick<Row<Run>, 'organization_id' | 'model'>): Promise<void> {
+    await this.models.resolve(organization_id, model);
+  }
+
+  /** Whether the organization may use a model, and its provider is configured. */
+  async isUsable({ organization_id }: Pick<Row<Run>, 'organization_id'>, model: string): Promise<boolean> {
+    try {
+      await this.models.resolve(organization_id, model);
+      return this.catalog.find(model) !== undefined;
+    } catch (error) {
+      if (error instanceof ModelUnusable) return false;
+      throw error;
+    }
+  }
+
+  /** Throws Unavailable where the model's provider is no longer configured. */
+  open(model: string): CallableModel {
+    const found = this.catalog.find(model);
+    if (!found) throw new Unavailable(`The model ${model} is no longer configured`);
+    return found;
+  }
+
+  /** Throws BudgetReached, before the model is called, where a budget has no room for what that may cost. */
+  async call({
+    run,
+    step,
+    model,
+    mayBeStopped,
+    input,
+    bytes,
+    onWait,
+    ...hooks
+  }: ModelCall): Promise<ModelAnswer> {
+    const silence = this.config.modelTimeoutSeconds * 1000;
+    const estimate = estimateUsd(model.price, bytes);
+    const stream = () =>
+      this.metrics.during(model, () =>
+        streamStep({
+          model: model.model,
+          ...input,
+          timeouts: { firstByteMs: silence, idleMs: silence },
+          cacheKey: run.chat_id,
+          enter: () => this.enter(model.id, run.organization_id, hooks.signal, onWait),
+          ...hooks,
+        }),
+      );
+    const result = mayBeStopped
+      ? await this.withinBudget(spendOf(run, step, estimate), hooks.signal, stream)
+      : await stream();
+    return { result, costUsd: model.price && costUsd(result.usage, model.price), model: model.id };
+  }
+
+  /** Organizations take turns where a provider is asked for more than it is given at once. */
+  private enter(
+    modelId: string,
+    organizationId: string,
+    signal: AbortSignal,
+    onWait: ModelCall['onWait'],
+  ): Promise<() => void> {
+    const provider = modelId.slice(0, modelId.indexOf('/'));
+    const limit = this.config.modelConcurrency.get(provider);
+    if (limit === undefined) return Promise.resolve(() => {});
+    return this.slots.enter({ provider, organizationId, limit }, signal, () => onWait(provider));
+  }
+
+  /** What is held for a call that succeeds is freed where its cost is written down. */
+  private async withinBudget<T>(
+    spend: PlannedSpend,
+    signal: AbortSignal,
+    call: () => Promise<T>,
+  ): Promise<T> {
+    await this.budgets.admit(spend, signal);
+    try {
+      return await call();
+    } catch (error) {
+      // What cannot be freed now is replaced by the run's next attempt, or expires.
+      await Promise.allSettled([this.budgets.release(spend)]);
+      throw error;
+    }
+  }
+}
+
+function spendOf(run: CarriedRun, step: number, estimateUsd: number | null): PlannedSpend {
+  const { id: runId, attempt, organization_id: organizationId, workspace_id: workspaceId } = run;
+  return { runId, attempt, step, organizationId, workspaceId, estimateUsd };
+}

@@ -1,0 +1,297 @@
+import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
+import { Injectable } from '@nestjs/common';
+import { type ActionCaller, inputSchemaOf } from '../../platform/actions/index.js';
+import type { Row } from '../../platform/database/index.js';
+import { assertValid, hydrate } from '../../platform/dto/index.js';
+import { problemOf } from '../../platform/errors/index.js';
+import { FileAuthors } from '../../workspaces/changes/index.js';
+import { WorkspacesStore } from '../../workspaces/core/index.js';
+import { SandboxesService, type Shell } from '../../workspaces/sandboxes/index.js';
+import {
+  BASH,
+  failed,
+  LongOutputs,
+  shorten,
+  Toolbox,
+  type ToolResult,
+} from '../../workspaces/tools/index.js';
+import {
+  ApprovalPolicies,
+  ApprovalsStore,
+  ApprovalWording,
+  DEFAULT_POLICY,
+  type PolicyWatch,
+} from '../approvals/index.js';
+import type { ToolCall } from '../chats/index.js';
+import type { CarriedRun, PlannedCall, Run, ToldOfApproval } from '../runs/index.js';
+import {
+  AgentGuide,
+  openSkill,
+  requireAgent,
+  SKILL,
+  SKILL_TOOL,
+  SkillInput,
+  SubagentsService,
+} from '../subagents/index.js';
+import { TASK, TaskStarter, taskTool } from '../tasks/index.js';
+import { type ActionTool, AgentActions, type RunActions } from '../tools/index.js';
+import { CallGate, type CallSubject, type GateVerdict } from './call-gate.js';
+import { limitOfScripts } from './script-limits.js';
+
+/** Longest part of broken arguments that the model is shown again, in characters. */
+const MOST_SHOWN = 500;
+
+type Offer = Pick<ActionTool, 'name' | 'description' | 'input'>;
+
+interface CallHooks {
+  signal: AbortSignal;
+  /** Aborted when the tool should come to an end soon, and give what it has. */
+  yieldSignal: AbortSignal;
+  onOutput: (text: string) => void;
+}
+
+/** What a run has beside the tools of every workspace. */
+interface Means {
+  readonly actions: RunActions | null;
+  /** A person saved the file that says what the agent may. */
+  readonly isFileTheirs: boolean;
+  /** Who the command `actions` acts as in its sandboxes. */
+  readonly inSandbox: ActionCaller | undefined;
+  readonly shell: Shell;
+  readonly gate: CallGate;
+  /** null where there is no workspace, and so no tools. */
+  readonly policy: PolicyWatch | null;
+  readonly mayHandOver: boolean;
+  readonly longOutputs: LongOutputs;
+  readonly wording: ApprovalWording;
+}
+
+/**
+ * The tools of one run: what is offered to the model, and the only way to call them. An agent's allowlist, and those of
+ * the agents above it, are enforced here, where tools run, and not only in what is offered.
+ */
+export class RunTools {
+  readonly offered: readonly LanguageModelV4FunctionTool[];
+
+  constructor(
+    private readonly toolbox: Toolbox,
+    private readonly run: Pick<Row<Run>, 'id' | 'actor' | 'workspace_id'>,
+    readonly guide: AgentGuide,
+    private readonly means: Means,
+  ) {
+    const { actions, mayHandOver } = means;
+    const tools = run.workspace_id === null ? [] : toolbox.list();
+    const ofAgents = [
+      ...(mayHandOver && guide.colleagues.length > 0 ? [taskTool(guide.colleagues)] : []),
+      ...(guide.skills.length > 0 ? [SKILL_TOOL] : []),
+    ];
+    const allowed = [...tools, ...ofAgents].filter(({ name }) => guide.allows(name));
+    this.offered = [...allowed, ...(actions?.tools ?? [])].map(offer);
+  }
+
+  /** Most model calls of the run, by the agent's own limit. */
+  get mostSteps(): number {
+    return this.guide.agent?.maxSteps ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** What is to be done about a call; one that makes no sense is made, which says so. */
+  verdict(call: PlannedCall): GateVerdict {
+    const subject = this.subjectOf(call);
+    return subject ? this.gate.verdict(call, subject) : 'make';
+  }
+
+  /** What a call does; undefined where it does nothing but say why it cannot be made, or hands over a task. */
+  subjectOf({ tool, input }: PlannedCall): CallSubject | undefined {
+    if (this.run.workspace_id === null || argumentFault(input)) return undefined;
+    const { actions } = this.means;
+    if (actions?.offers(tool)) {
+      const action = actions.subjectOf(tool, input);
+      return action && { ...action, isNamed: action.isNamed && this.means.isFileTheirs };
+    }
+    const known = this.guide.allows(tool) ? this.toolbox.find(tool) : undefined;
+    return known && { name: tool, effect: known.effect, isNamed: false };
+  }
+
+  /** Writes down that a call was not let through, where it is one that is written down when it is made. */
+  async refused(call: PlannedCall, reason: string): Promise<void> {
+    const { actions } = this.means;
+    const isAction = call.tool === 'actions_run' && actions?.offers(call.tool) === true;
+    if (isAction && this.subjectOf(call)) await actions.refuse(call.input, reason);
+  }
+
+  /** What is told of a call of `name` about which people are asked. */
+  toldOf(approvalId: string, name: string, { input }: PlannedCall): ToldOfApproval {
+    const { wording } = this.means;
+    const shown = wording.inputOf({ subject_kind: 'run_tool_call', tool: name, input });
+    return { summary: wording.of(name).summary, link: wording.linkTo(approvalId), input: shown };
+  }
+
+  /** What the calls of the run need. */
+  get gate(): CallGate {
+    return this.means.gate;
+  }
+
+  /** From now on the policy holds as it stands by now. */
+  async heedPolicy(): Promise<void> {
+    const { gate, policy } = this.means;
+    if (policy) gate.goBy(await policy.now());
+  }
+
+  /** Runs a tool; what may not be called, or makes no sense, is answered to the model. `handOver` does what `task` asks for. */
+  async call(
+    tool: string,
+    input: unknown,
+    hooks: CallHooks,
+    handOver: () => Promise<ToolResult | 'waits'>,
+  ): Promise<ToolResult | 'waits'> {
+    const { id: runId, actor, workspace_id: workspaceId } = this.run;
+    if (workspaceId === null) return failed('This chat has no workspace, so there are no tools');
+    const { actions, inSandbox, shell } = this.means;
+    const isAction = actions?.offers(tool) === true;
+    if (!isAction && !this.guide.allows(tool)) return failed(this.refusal(tool));
+    const fault = argumentFault(input);
+    if (fault) return failed(fault);
+    if (actions && isAction) return actions.call(tool, input);
+    if (tool === TASK) return handOver();
+    if (tool === SKILL) return this.openSkill(input);
+    const context = { actor, workspaceId, runId, actions: inSandbox, shell, ...hooks };
+    return this.toolbox.run(context, tool, input);
+  }
+
+  /** A result as the model gets it: what is too long for it is in a file of the workspace. */
+  async fit(call: Pick<PlannedCall, 'step' | 'position' | 'tool'>, result: ToolResult): Promise<ToolResult> {
+    const { id: runId, actor, workspace_id: workspaceId } = this.run;
+    if (workspaceId === null) return { ...result, output: shorten(result.output) };
+    return this.means.longOutputs.fit({ actor, workspaceId, runId, ...call }, result);
+  }
+
+  /** Of a run that is taken up again: what the commands among its earlier calls left is gone, which the next one tells. */
+  takeUp(earlier: readonly Pick<Row<ToolCall>, 'tool' | 'started_at'>[]): void {
+    if (earlier.some(({ tool, started_at }) => tool === BASH && started_at !== null))
+      this.means.shell.takeUp();
+  }
+
+  /** Ends what the run's commands left running. */
+  close(): Promise<void> {
+    this.means.policy?.close();
+    return this.means.shell.end();
+  }
+
+  private openSkill(input: unknown): ToolResult {
+    try {
+      const asked = hydrate(SkillInput, input);
+      assertValid(asked);
+      return openSkill(this.guide.skills, asked as SkillInput);
+    } catch (error) {
+      const problem = problemOf(error);
+      if (!problem) throw error;
+      return failed(problem.detail);
+    }
+  }
+
+  private refusal(tool: string): string {
+    const allowed = this.offered.map(({ name }) => name).join(', ') || 'no tool';
+    return `The agent ${this.guide.agent?.name ?? 'of this task'} may not call ${tool}; it may call ${allowed}`;
+  }
+}
+
+/** Descriptions of tools, by what they describe: most are the same in every run. */
+const offers = new WeakMap<Offer, LanguageModelV4FunctionTool>();
+
+function offer(tool: Offer): LanguageModelV4FunctionTool {
+  const known = offers.get(tool);
+  if (known) return known;
+  const { name, description, input } = tool;
+  const made = { type: 'function', name, description, inputSchema: inputSchemaOf(input) } as const;
+  offers.set(tool, made);
+  return made;
+}
+
+/** Opens the tools that a run may use. */
+@Injectable()
+export class ToolGateway {
+  constructor(
+    private readonly toolbox: Toolbox,
+    private readonly subagents: SubagentsService,
+    private readonly actions: AgentActions,
+    private readonly tasks: TaskStarter,
+    private readonly sandboxes: SandboxesService,
+    private readonly policies: ApprovalPolicies,
+    private readonly approvals: ApprovalsStore,
+    private readonly longOutputs: LongOutputs,
+    private readonly workspaces: WorkspacesStore,
+    private readonly authors: FileAuthors,
+    private readonly wording: ApprovalWording,
+  ) {}
+
+  async open(run: CarriedRun): Promise<RunTools> {
+    const policy = run.workspace_id === null ? null : this.policies.watch(run.workspace_id);
+    try {
+      return await this.openUnder(policy, run);
+    } catch (error) {
+      policy?.close();
+      throw error;
+    }
+  }
+
+  private async openUnder(policy: PolicyWatch | null, run: CarriedRun): Promise<RunTools> {
+    const { id, actor, workspace_id: workspaceId, depth } = run;
+    const [guide, gate] = await Promise.all([this.guide(run), this.gateOf(run, policy)]);
+    const actions =
+      workspaceId === null ? null : this.actions.open({ id, actor, workspaceId }, guide.allowlists);
+    const isFileTheirs = await this.isFileTheirs(run, guide);
+    const inSandbox = actions?.inSandbox(
+      limitOfScripts(run, guide, isFileTheirs, () => policy?.latest ?? DEFAULT_POLICY),
+    );
+    const shell = this.sandboxes.openShell({ caller: { kind: 'run', id }, actions: inSandbox });
+    const { longOutputs, wording } = this;
+    const mayHandOver = this.tasks.reaches(depth);
+    return new RunTools(this.toolbox, run, guide, {
+      actions,
+      isFileTheirs,
+      inSandbox,
+      shell,
+      gate,
+      policy,
+      mayHandOver,
+      longOutputs,
+      wording,
+    });
+  }
+
+  /** Whether a person saved the file that says what the agent may; only of interest where it names an action. */
+  private async isFileTheirs(
+    { actor, workspace_id }: CarriedRun,
+    { agent, file }: AgentGuide,
+  ): Promise<boolean> {
+    if (!workspace_id || !file || !agent?.tools.some(tool => tool.startsWith('action:'))) return false;
+    const workspace = await this.workspaces.require(actor, 'file.read', workspace_id);
+    return this.authors.isSavedByPerson(workspace, file);
+  }
+
+  private async gateOf(run: CarriedRun, watch: PolicyWatch | null): Promise<CallGate> {
+    const { id, attempt } = run;
+    const [policy, approvals] = await Promise.all([
+      watch?.now() ?? DEFAULT_POLICY,
+      attempt > 1 ? this.approvals.ofRun(id) : [],
+    ]);
+    return new CallGate(policy, approvals, run);
+  }
+
+  private async guide(run: CarriedRun): Promise<AgentGuide> {
+    const { actor, workspace_id, agent_name, tools_above, parent_id } = run;
+    const isTask = parent_id !== null;
+    if (workspace_id === null) return new AgentGuide(null, null, tools_above, isTask);
+    const contents = await this.subagents.read(actor, workspace_id);
+    const agent = agent_name ? requireAgent(contents.agents, agent_name) : null;
+    return new AgentGuide(agent, contents, tools_above, isTask);
+  }
+}
+
+/** What is wrong with arguments that are no JSON object; those that are not even JSON come as the text the model wrote. */
+function argumentFault(input: unknown): string | undefined {
+  if (typeof input === 'object' && input !== null && !Array.isArray(input)) return undefined;
+  const text = typeof input === 'string' ? input : JSON.stringify(input);
+  const shown = text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text;
+  return `The arguments must be one JSON object. They were: ${shown}`;
+}

@@ -1,0 +1,43 @@
+import { Module } from '@nestjs/common';
+import { BillingModule } from '../../identity/billing/index.js';
+import { ChangesModule } from '../../workspaces/changes/index.js';
+import { CoreModule } from '../../workspaces/core/index.js';
+import { SandboxesModule } from '../../workspaces/sandboxes/index.js';
+import { ToolsModule } from '../../workspaces/tools/index.js';
+import { ApprovalsModule } from '../approvals/index.js';
+import { AttachmentsModule } from '../attachments/index.js';
+import { ChatsModule } from '../chats/index.js';
+import { ContextModule } from '../context/index.js';
+import { ModelsModule } from '../models/index.js';
+import { RunsModule } from '../runs/index.js';
+import { SubagentsModule } from '../subagents/index.js';
+import { TasksModule } from '../tasks/index.js';
+import { AgentToolsModule } from '../tools/index.js';
+import { AgentToolsController } from './agent-tools.controller.js';
+import { AgentToolsService } from './agent-tools.service.js';
+import { RunLoop } from './run-loop.js';
+import { StepCaller } from './step-caller.js';
+import { ToolGateway } from './tool-gateway.js';
+
+/** What a worker does with a run: model calls and tool calls, in turns. */
+@Module({
+  imports: [
+    BillingModule,
+    ChangesModule,
+    CoreModule,
+    SandboxesModule,
+    ToolsModule,
+    ModelsModule,
+    SubagentsModule,
+    AttachmentsModule,
+    ChatsModule,
+    ContextModule,
+    ApprovalsModule,
+    RunsModule,
+    TasksModule,
+    AgentToolsModule,
+  ],
+  controllers: [AgentToolsController],
+  providers: [AgentToolsService, RunLoop, StepCaller, ToolGateway],
+})
+export class TurnsModule {}
