@@ -8,8 +8,8 @@ import {
   WORKSPACE_ROLES,
   workspaceRole,
 } from '../../src/platform/access/index.js';
-import { isManagedBy } from '../../src/workspaces/share/index.js';
 import { isVisibleTo } from '../../src/workspaces/core/index.js';
+import { isManagedBy } from '../../src/workspaces/share/index.js';
 import type { Client } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';
 

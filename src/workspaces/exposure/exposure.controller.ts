@@ -1,5 +1,5 @@
 import { Controller, Get } from '@nestjs/common';
-import { Caller, type Actor } from '../../platform/access/index.js';
+import { type Actor, Caller } from '../../platform/access/index.js';
 import { Input } from '../../platform/dto/index.js';
 import { Serves } from '../../platform/openapi/index.js';
 import { ListExposed } from './exposure.dto.js';
