@@ -41,8 +41,8 @@ export default {
       severity: 'error',
       from: { path: '^src/([^/]+)/' },
       to: {
-        path: '^src/(identity|workspaces|agents|hosting|automation|surfaces)/',
-        pathNot: ['^src/$1/', '^src/[^/]+/([^/]+/)?index\\.ts$', '^src/[^/]+/[^/]+\\.module\\.ts$'],
+        path: '^src/(identity|workspaces|connections|agents|hosting|automation|surfaces)/',
+        pathNot: ['^src/$1/', '^src/[^/]+/index\\.ts$', '^src/[^/]+/[^/]+/index\\.ts$'],
       },
     },
     {
