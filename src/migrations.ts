@@ -21,6 +21,7 @@ import { First } from './migrations/20261121-first.js';
 import { Tenancy } from './migrations/20261121-tenancy.js';
 import { Expose } from './migrations/20261122-expose.js';
 import { Watchers } from './migrations/20261122-watchers.js';
+import { ActionNames } from './migrations/20261123-action-names.js';
 import { Leases } from './migrations/20261123-leases.js';
 import { Actions } from './platform/actions/migrations/20261121-actions.js';
 import { RefusedCalls } from './platform/actions/migrations/20261122-refused-calls.js';
@@ -97,4 +98,5 @@ export const migrations = [
   { name: '20261122-revisions', class: FileRevisions },
   { name: '20261123-leases', class: Leases },
   { name: '20261123-shared-counts', class: SharedCounts },
+  { name: '20261123-action-names', class: ActionNames },
 ];

@@ -1,12 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { apiDescription } from '../../src/api-description.js';
 import type { Actor } from '../../src/platform/access/index.js';
 import { ExecTokens } from '../../src/platform/actions/index.js';
 import { Database } from '../../src/platform/database/index.js';
 import { IdempotencyLedger, type Standing } from '../../src/platform/idempotency/index.js';
 import { FakeSmtpServer } from '../fakes/smtp-server.js';
+import { apiDocument } from '../harness/api-document.js';
 import { type Answer, Client, type Json } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';
 
@@ -60,7 +60,7 @@ interface Call {
 /** A call of each route that succeeds, once. */
 const CALLS: Record<string, () => Promise<Call>> = {
   '/api/actions-exec/{name}': async () => ({
-    path: '/api/actions-exec/file_mkdir',
+    path: '/api/actions-exec/folder_create',
     body: { input: { path: randomUUID() } },
     client: await programOf(ada),
   }),
@@ -208,7 +208,7 @@ const OUTSIDE = [
   '/api/workspaces/{workspaceId}/tools/{toolName}',
 ];
 
-const { paths } = await apiDescription();
+const { paths } = await apiDocument();
 const documented = Object.entries(paths)
   .filter(([, { post }]: [string, Json]) =>
     post?.parameters?.some(({ name }: Json) => name === 'Idempotency-Key'),

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { apiDescription } from '../../src/api-description.js';
 import { FirstBoot } from '../../src/first-boot.js';
 import { Config } from '../../src/platform/config/index.js';
 import { SAMPLE_IDS } from '../../src/platform/dto/index.js';
 import { WELCOME_FILES } from '../../src/welcome-files.js';
+import { apiDocument } from '../harness/api-document.js';
 import { Client, type Json } from '../harness/client.js';
 import { TestService } from '../harness/service.js';
 
-const document = await apiDescription();
+const document = await apiDocument();
 const operations = Object.entries(document.paths).flatMap(([path, item]) =>
   Object.entries(item as Record<string, Json>).map(([verb, operation]) => ({
     name: `${verb.toUpperCase()} ${path}`,

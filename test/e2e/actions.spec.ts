@@ -98,7 +98,7 @@ describe('the catalog', () => {
   });
 
   it('leaves out what streams or is raw bytes', async () => {
-    for (const name of ['file_upload', 'file_download', 'run_events', 'action_run']) {
+    for (const name of ['file_upload', 'file_download', 'run_watch', 'action_run']) {
       expect(names(catalog)).not.toContain(name);
       expect((await ada.client.get(`/api/actions/${name}`)).status).toBe(404);
     }
@@ -111,12 +111,12 @@ describe('the catalog', () => {
     ['delte fil', 'file_delete'],
     ['create workspace', 'workspace_create'],
     ['remove a member from the organization', 'member_remove'],
-    ['who may see a workspace', 'workspace_set_visibility'],
+    ['who may see a workspace', 'workspace_visibility_set'],
     ['invite somebody', 'invitation_create'],
     ['send a message to an agent', 'agent_send'],
     ['move', 'file_move'],
     ['rename a file', 'file_move'],
-    ['new folder', 'file_mkdir'],
+    ['new folder', 'folder_create'],
     ['make a workspace', 'workspace_create'],
   ])('finds for "%s" %s first', async (words, name) => {
     expect(await first(words)).toBe(name);
@@ -142,7 +142,7 @@ describe('a credential that only reads', () => {
 
   it('runs what reads, and is refused what writes by the scope that it lacks', async () => {
     const key = await service.key(ada, { scopes });
-    const read = await run(key, 'workspace_read');
+    const read = await run(key, 'workspace_get');
     expect([read.status, read.body.output.id]).toEqual([200, workspace_id]);
     expect((await run(key, 'file_list')).status).toBe(200);
     const refused = await run(key, 'file_write', { input: { path: 'read-only.txt', content: 'x' } });
@@ -163,7 +163,7 @@ describe('a credential that only reads', () => {
 
   it('is shown what it could run, and nothing else', async () => {
     const shown = await all(await service.key(ada, { scopes }), '/api/actions');
-    expect(names(shown)).toEqual(expect.arrayContaining(['workspace_read', 'file_read', 'chat_list']));
+    expect(names(shown)).toEqual(expect.arrayContaining(['workspace_get', 'file_read', 'chat_list']));
     expect(new Set(shown.map(({ effect }) => effect))).toEqual(new Set(['read']));
     for (const { name, scopes: needed } of shown)
       expect([name, needed.filter((scope: string) => !scopes.includes(scope))]).toEqual([name, []]);
@@ -172,7 +172,7 @@ describe('a credential that only reads', () => {
   it('of a viewer is shown what a viewer may do, without a workspace as well', async () => {
     const shown = names(await all(viewer.client, '/api/actions'));
     const inIt = await all(viewer.client, `/api/actions?workspace_id=${workspace_id}`);
-    expect(names(inIt)).toEqual(expect.arrayContaining(['file_read', 'workspace_read', 'run_status']));
+    expect(names(inIt)).toEqual(expect.arrayContaining(['file_read', 'workspace_get', 'run_status_get']));
     for (const name of ['file_write', 'agent_send', 'approval_decide', 'workspace_delete'])
       expect(names(inIt)).not.toContain(name);
     for (const { name } of inIt) expect(shown).toContain(name);
@@ -205,7 +205,7 @@ describe('a run', () => {
 
   it('gives outputs that fit the schema which is shown', async () => {
     const ajv = new Ajv2020({ strict: false, validateFormats: false });
-    for (const name of ['workspace_read', 'file_list', 'chat_list', 'workspace_list', 'organization_list']) {
+    for (const name of ['workspace_get', 'file_list', 'chat_list', 'workspace_list', 'organization_list']) {
       const { output_schema } = catalog.find(action => action.name === name);
       const { body } = await run(ada.client, name);
       const fits = ajv.compile(output_schema);
@@ -462,7 +462,7 @@ describe('an exec token', () => {
     expect((await exec(token, 'file_list', { workspace_id: elsewhere })).status).toBe(404);
     const chats = await exec(token, 'chat_list', {});
     expect(chats.status).toBe(200);
-    for (const name of ['workspace_list', 'member_list', 'account_read', 'organization_list'])
+    for (const name of ['workspace_list', 'member_list', 'account_get', 'organization_list'])
       expect((await exec(token, name)).status).toBe(403);
   });
 

@@ -186,7 +186,7 @@ describe('a call that a person is asked about', () => {
   });
 
   it('is decided by nobody whose own role is too low for it', async () => {
-    const input = { name: 'workspace_member_put', input: { user_id: editor.id, role: 'admin' } };
+    const input = { name: 'workspace_member_set', input: { user_id: editor.id, role: 'admin' } };
     const { run, asked } = await waitingRun([{ name: 'actions_run', input }]);
     const id = asked[0]?.id;
     expect(asked[0]?.deciders).toEqual({ workspace_roles: ['admin'], person_id: null });

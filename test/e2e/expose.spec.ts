@@ -42,8 +42,8 @@ beforeAll(async () => {
     ['egress_update', { mode: 'allow', hosts: ['evil.example'] }],
     ['share_create', { path: 'plan.md' }],
     ['file_invitation_create', { path: 'plan.md', email: 'eve@example.com', role: 'editor' }],
-    ['workspace_set_visibility', { visibility: 'org' }],
-    ['workspace_member_put', { user_id: guest.id, role: 'admin' }],
+    ['workspace_visibility_set', { visibility: 'org' }],
+    ['workspace_member_set', { user_id: guest.id, role: 'admin' }],
     ['workspace_budget_set', { monthly_usd: 1000 }],
   ];
 });
@@ -429,7 +429,7 @@ it('a person and their own key are not asked, and the audit log tells of every a
     invitation_resend: { organization_id, id: invitation.id },
     key_rotate: { id: key.id },
     key_update: { id: key.id, name: 'Renamed' },
-    member_set_role: { organization_id, user_id: successor.id, role: 'member' },
+    member_update: { organization_id, user_id: successor.id, role: 'member' },
     organization_transfer: { organization_id, user_id: successor.id },
     service_account_adopt: { id: account.id },
     service_account_update: { id: account.id, name: 'Robot' },
@@ -437,7 +437,7 @@ it('a person and their own key are not asked, and the audit log tells of every a
     service_account_key_rotate: { id: account.id, key_id: accountKey.id },
     share_create: { workspace_id, path: 'plan.md' },
     share_update: { id: link.id, allow: 'download' },
-    workspace_member_put: { workspace_id, user_id: guest.id, role: 'viewer' },
+    workspace_member_set: { workspace_id, user_id: guest.id, role: 'viewer' },
     egress_update: { workspace_id, mode: 'none' },
     model_settings_update: { organization_id, enabled: ['local/fake'] },
   };

@@ -141,7 +141,7 @@ describe('the features of a workspace', () => {
 
   it('are read and set by actions, and an agent turns one on only where a person is asked', async () => {
     expect((await act('features_update', { sharing: false })).body.output).toEqual({ ...ON, sharing: false });
-    expect((await act('features_read', {}, viewer)).body.output).toEqual({ ...ON, sharing: false });
+    expect((await act('features_get', {}, viewer)).body.output).toEqual({ ...ON, sharing: false });
     model.reply([
       { tools: [{ name: 'actions_run', input: { name: 'features_update', input: { sharing: true } } }] },
       { text: 'Done.' },
@@ -388,8 +388,8 @@ describe('a workspace that is turned off over MCP', () => {
     expect(await callMcp('read_file', { workspace_id, path: 'plan.md' })).toContain(refusal);
     expect(await callMcp('bash', { workspace_id, command: 'cat plan.md' })).toContain(refusal);
     expect(await callMcp('run_status', { call_id })).toContain(refusal);
-    expect(await read('chat_read', { id: chat_id })).toContain(refusal);
-    expect(await read('share_read', { id: shared.body.id })).toContain(refusal);
+    expect(await read('chat_get', { id: chat_id })).toContain(refusal);
+    expect(await read('share_get', { id: shared.body.id })).toContain(refusal);
     expect(
       await callMcp('actions_write', { name: 'features_update', input: { workspace_id, mcp: true } }),
     ).toContain(refusal);

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { apiDescription } from '../../src/api-description.js';
 import { IdempotencyLedger } from '../../src/platform/idempotency/index.js';
 import { WorkspaceFolders } from '../../src/workspaces/core/index.js';
+import { apiDocument } from '../harness/api-document.js';
 import type { Client, Json } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';
 
@@ -249,7 +249,7 @@ describe('answers that are over', () => {
 });
 
 it('is described for every POST that takes a credential and JSON', async () => {
-  const { paths } = await apiDescription();
+  const { paths } = await apiDocument();
   for (const [path, { post }] of Object.entries(paths) as [string, Json][]) {
     if (!post || post['x-public'] || JSON.stringify(post.requestBody ?? {}).includes('octet-stream'))
       continue;

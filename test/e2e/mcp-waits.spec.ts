@@ -26,14 +26,14 @@ it.each([
     const { call_id } = sent.structuredContent;
     for (const [name, input] of [
       ['run_status', { call_id, wait: 60 }],
-      ['actions_read', { name: 'run_status', input: { call_id, wait: 60 } }],
+      ['actions_read', { name: 'run_status_get', input: { call_id, wait: 60 } }],
     ] as const) {
       const { isError = false, structuredContent } = await client.callTool({ name, arguments: input });
       const status = name === 'run_status' ? structuredContent : structuredContent.output;
       expect([isError, status]).toEqual([false, expect.objectContaining({ call_id, status: 'pending' })]);
     }
     const rows = await service.database.query(
-      "select input -> 'wait' as wait from action_run where action = 'run_status' and input ->> 'call_id' = $1",
+      "select input -> 'wait' as wait from action_run where action = 'run_status_get' and input ->> 'call_id' = $1",
       [call_id],
     );
     expect(rows).toEqual([{ wait: 1 }, { wait: 1 }]);

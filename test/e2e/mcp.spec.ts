@@ -242,7 +242,7 @@ describe('what is refused', () => {
       ['write_file', write()],
       ['list_files', { workspace_id: workspace }],
       ['bash', { workspace_id: workspace, command: 'date' }],
-      ['actions_read', { name: 'workspace_read', input: { workspace_id: workspace } }],
+      ['actions_read', { name: 'workspace_get', input: { workspace_id: workspace } }],
     ] as const)
       expect(await sentence(call(stranger, name, input))).toBe('No such workspace');
     const uri = `atelier://workspace/${workspace}/notes.md`;
@@ -262,12 +262,12 @@ describe('what is refused', () => {
 
   it('lets a key that only reads run what reads, shows it nothing else, and names the scope that it lacks', async () => {
     const key = await service.key(owner, { scopes: ['actions:read', 'workspaces:read', 'files:read'] });
-    const read = { name: 'workspace_read', input: { workspace_id: workspace } };
+    const read = { name: 'workspace_get', input: { workspace_id: workspace } };
     expect((await call(key, 'actions_read', read)).structuredContent).toMatchObject({
       status: 'completed',
       output: { id: workspace },
     });
-    const write = { name: 'file_mkdir', input: { workspace_id: workspace, path: 'none' } };
+    const write = { name: 'folder_create', input: { workspace_id: workspace, path: 'none' } };
     expect(await sentence(call(key, 'actions_write', write))).toBe('This key lacks the scope actions:run');
     const asked = { name: 'chat_list', input: { workspace_id: workspace } };
     expect(await sentence(call(key, 'actions_read', asked))).toBe('This key lacks the scope chats:read');
@@ -291,9 +291,11 @@ describe('what is refused', () => {
     await owner.client.get(`/api/agent/status/${call_id}?wait=60`);
     const input = { call_id, wait: 60 };
     expect((await call(owner, 'run_status', input)).structuredContent).toMatchObject({ status: 'completed' });
-    expect((await call(owner, 'actions_read', { name: 'run_status', input })).isError ?? false).toBe(false);
+    expect((await call(owner, 'actions_read', { name: 'run_status_get', input })).isError ?? false).toBe(
+      false,
+    );
     const rows = await service.database.query(
-      "select input from action_run where action = 'run_status' and input ->> 'call_id' = $1",
+      "select input from action_run where action = 'run_status_get' and input ->> 'call_id' = $1",
       [call_id],
     );
     expect(rows.map(row => row.input.wait)).toEqual([45, 45]);

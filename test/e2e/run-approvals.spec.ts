@@ -94,8 +94,8 @@ describe('a run that waits for an approval', () => {
     });
     for (const found of [
       record.body,
-      await byAction('run_read'),
-      await byAction('run_status'),
+      await byAction('run_get'),
+      await byAction('run_status_get'),
       mcp.body.result.structuredContent,
       await status(run, viewer.client),
     ])

@@ -347,7 +347,7 @@ describe('a task', () => {
       write: messages => (isFirst(messages) ? { tool: write } : { text: lastOf(messages) }),
       act: messages =>
         isFirst(messages)
-          ? { tool: { name: 'actions_run', input: { name: 'workspace_read', input: {} } } }
+          ? { tool: { name: 'actions_run', input: { name: 'workspace_get', input: {} } } }
           : { text: lastOf(messages) },
     });
     const from = model.requests.length;
@@ -645,7 +645,7 @@ describe('a task', () => {
         ?.count;
 
     it('is one of its run: carried in its place, counted, and shown', async () => {
-      const waits = `id=$(${sends('count')} | sed -n 's/.*"call_id": *"\\([^"]*\\)".*/\\1/p' | head -1); actions run run_status "{\\"call_id\\":\\"$id\\",\\"wait\\":30}"`;
+      const waits = `id=$(${sends('count')} | sed -n 's/.*"call_id": *"\\([^"]*\\)".*/\\1/p' | head -1); actions run run_status_get "{\\"call_id\\":\\"$id\\",\\"wait\\":30}"`;
       answer({
         go: messages => (isFirst(messages) ? bash(waits) : { text: 'Done.' }),
         count: () => ({ text: 'One.' }),

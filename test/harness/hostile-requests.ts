@@ -94,7 +94,9 @@ class Route {
     this.texts = texts;
     this.kinds = kinds;
     this.name = `${method} ${path}`;
-    this.query = (operation.parameters ?? []).filter((parameter: Json) => parameter.in === 'query');
+    this.query = (operation.parameters ?? [])
+      .map((parameter: Json) => this.resolved(parameter))
+      .filter((parameter: Json) => parameter.in === 'query');
     const content = operation.requestBody?.content?.['application/json'];
     this.schema = content && this.resolved(content.schema);
     this.sample = content && this.withIds(content.examples.minimal.value);
@@ -224,7 +226,8 @@ class Route {
 
   private resolved(schema: Json): Json {
     const reference = schema.$ref ?? schema.allOf?.[0]?.$ref;
-    return reference ? this.document.components.schemas[reference.split('/').at(-1)] : schema;
+    const [, , kind, name] = reference?.split('/') ?? [];
+    return reference ? this.document.components[kind][name] : schema;
   }
 }
 

@@ -1,4 +1,4 @@
-import { apiDescription } from '../../src/api-description.js';
+import { apiDocument } from './api-document.js';
 import type { Json } from './client.js';
 import type { Person, TestService } from './service.js';
 
@@ -10,7 +10,7 @@ export interface Route {
   readonly name: string;
 }
 
-const document = await apiDescription();
+const document = await apiDocument();
 export const schemas = document.components?.schemas as Record<string, Json>;
 export const routes: readonly Route[] = Object.entries(document.paths).flatMap(([path, item]) =>
   Object.entries(item as Record<string, Json>).map(([verb, operation]) => {

@@ -15,7 +15,7 @@ export class ApprovalPoliciesService {
   ) {}
 
   @Action({
-    name: 'approval_policy_read',
+    name: 'approval_policy_get',
     summary: 'Tell what agents of a workspace may do by themselves, and what people are asked about',
     effect: 'read',
     permission: 'approval.read',

@@ -70,7 +70,7 @@ export class ApprovalsService implements OnModuleInit {
   }
 
   @Action({
-    name: 'approval_read',
+    name: 'approval_get',
     summary: 'Read what is to be approved',
     effect: 'read',
     permission: 'approval.read',

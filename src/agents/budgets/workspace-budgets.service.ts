@@ -24,7 +24,7 @@ export class WorkspaceBudgetsService implements OnModuleInit {
   }
 
   @Action({
-    name: 'workspace_budget_read',
+    name: 'workspace_budget_get',
     summary: "Tell a workspace's budget and what is spent of it this month",
     effect: 'read',
     permission: 'budget.read',

@@ -140,7 +140,7 @@ export class ChatsService {
   }
 
   @Action({
-    name: 'chat_read',
+    name: 'chat_get',
     summary: 'Read a chat',
     effect: 'read',
     permission: 'chat.read',
@@ -153,7 +153,7 @@ export class ChatsService {
   }
 
   @Action({
-    name: 'chat_messages',
+    name: 'chat_message_list',
     summary: 'List the messages of a chat, oldest first',
     effect: 'read',
     permission: 'chat.read',

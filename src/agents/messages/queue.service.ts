@@ -63,7 +63,7 @@ export class QueueService {
   }
 
   @Action({
-    name: 'queue_edit',
+    name: 'queue_update',
     summary: 'Change a message that still waits, or its place among those that wait',
     effect: 'write',
     permission: 'agent.run',

@@ -49,7 +49,7 @@ export class ModelsService {
   }
 
   @Action({
-    name: 'model_settings_read',
+    name: 'model_settings_get',
     summary: 'Tell which models an organization may use',
     effect: 'read',
     permission: 'model.configure',

@@ -24,7 +24,7 @@ export class ChatEventsService {
   ) {}
 
   @Action({
-    name: 'chat_events',
+    name: 'chat_watch',
     summary: 'Stream what happens in a chat, run after run, from its beginning or from after an event',
     effect: 'read',
     permission: 'chat.read',

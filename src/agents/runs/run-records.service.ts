@@ -63,7 +63,7 @@ export class RunRecordsService {
   }
 
   @Action({
-    name: 'run_read',
+    name: 'run_get',
     summary: 'Read the whole record of a run',
     effect: 'read',
     permission: 'chat.read',

@@ -29,7 +29,7 @@ export class RunsService implements BeforeApplicationShutdown {
   ) {}
 
   @Action({
-    name: 'run_status',
+    name: 'run_status_get',
     summary: 'Tell how a run stands, waiting for its end if asked to',
     effect: 'read',
     permission: 'chat.read',
@@ -48,7 +48,7 @@ export class RunsService implements BeforeApplicationShutdown {
   }
 
   @Action({
-    name: 'run_events',
+    name: 'run_watch',
     summary: 'Stream what happens in a run, from its beginning or from after an event',
     effect: 'read',
     permission: 'chat.read',

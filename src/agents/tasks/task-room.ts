@@ -52,7 +52,7 @@ export class TaskRoom {
       throw new Conflict(`A run may start ${runMaxTasks} tasks in all, and these were; do the rest yourself`);
     if (atOnce && at_work >= runTasksAtOnce)
       throw new TooManyRequests(
-        `A run has ${runTasksAtOnce} tasks at work at most; wait for the end of one (run_status), then try again`,
+        `A run has ${runTasksAtOnce} tasks at work at most; wait for the end of one (run_status_get), then try again`,
       );
     return { ...run, limits_cost };
   }

@@ -16,7 +16,7 @@ export class AccountsService {
   ) {}
 
   @Action({
-    name: 'account_read',
+    name: 'account_get',
     summary: 'Read the account of the caller',
     effect: 'read',
     permission: 'account.read',
@@ -47,7 +47,7 @@ export class AccountsService {
   }
 
   @Action({
-    name: 'principal_read',
+    name: 'principal_get',
     summary: 'Tell who the request authenticates as',
     effect: 'read',
     permission: null,

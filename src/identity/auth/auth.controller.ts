@@ -17,6 +17,7 @@ export class AuthController {
   ) {}
 
   @Documents({
+    name: 'auth_register',
     summary: 'Make an account and sign in; the first account owns the installation',
     input: Register,
     output: TokensView,
@@ -33,6 +34,7 @@ export class AuthController {
   }
 
   @Documents({
+    name: 'auth_login',
     summary: 'Sign in with e-mail address and password',
     input: Login,
     output: TokensView,
@@ -48,6 +50,7 @@ export class AuthController {
   }
 
   @Documents({
+    name: 'auth_refresh',
     summary: 'Trade a refresh token for new tokens; using one twice ends its session',
     input: RefreshTokenInput,
     output: TokensView,
@@ -60,6 +63,7 @@ export class AuthController {
   }
 
   @Documents({
+    name: 'auth_logout',
     summary: 'Sign out: ends the session that asks, or that of a refresh token',
     input: Logout,
     output: SignedOutView,

@@ -30,7 +30,7 @@ export class BillingService {
   ) {}
 
   @Action({
-    name: 'billing_read',
+    name: 'billing_get',
     summary: "Tell an organization's plan, limits, usage and spending of this month, and its budget",
     effect: 'read',
     permission: 'billing.read',
@@ -50,7 +50,7 @@ export class BillingService {
   }
 
   @Action({
-    name: 'billing_usage',
+    name: 'billing_usage_get',
     summary: 'Sum up what an organization used in a period, by workspace, model, user or day',
     effect: 'read',
     permission: 'billing.read',
@@ -69,7 +69,7 @@ export class BillingService {
   }
 
   @Action({
-    name: 'billing_set_budget',
+    name: 'organization_budget_set',
     summary: 'Set what an organization may spend in a month',
     effect: 'expose',
     consequence: 'The organization may then spend more, or less, of its money.',

@@ -51,6 +51,7 @@ export class InvitationsController {
   }
 
   @Documents({
+    name: 'invitation_preview',
     summary: 'Preview an invitation by its link',
     input: InvitationToken,
     output: InvitationPreview,
@@ -62,6 +63,7 @@ export class InvitationsController {
   }
 
   @Documents({
+    name: 'invitation_accept',
     summary: 'Accept an invitation, signed in or by making an account',
     input: AcceptInvitation,
     output: AcceptedView,
@@ -77,6 +79,7 @@ export class InvitationsController {
   }
 
   @Documents({
+    name: 'invitation_decline',
     summary: 'Decline an invitation',
     input: InvitationToken,
     output: DeclinedView,

@@ -64,7 +64,7 @@ export class KeysService {
   }
 
   @Action({
-    name: 'key_read',
+    name: 'key_get',
     summary: 'Read an API key, without its secret',
     effect: 'read',
     permission: 'key.read',

@@ -67,7 +67,7 @@ export class MembersService {
   }
 
   @Action({
-    name: 'member_set_role',
+    name: 'member_update',
     summary: 'Change the role of a member',
     effect: 'expose',
     consequence: 'They may then do whatever this role may in the organization.',

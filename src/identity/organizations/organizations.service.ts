@@ -85,7 +85,7 @@ export class OrganizationsService {
   }
 
   @Action({
-    name: 'organization_read',
+    name: 'organization_get',
     summary: 'Read an organization',
     effect: 'read',
     permission: 'organization.read',

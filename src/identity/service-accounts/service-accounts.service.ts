@@ -76,7 +76,7 @@ export class ServiceAccountsService {
   }
 
   @Action({
-    name: 'service_account_read',
+    name: 'service_account_get',
     summary: 'Read a service account',
     effect: 'read',
     permission: 'service_account.read',

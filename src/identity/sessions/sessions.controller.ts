@@ -11,6 +11,7 @@ export class SessionsController {
   constructor(private readonly sessions: OwnSessionsService) {}
 
   @Documents({
+    name: 'session_list',
     summary: 'List where you are signed in, newest first',
     input: ListSessions,
     output: SessionPage,
@@ -22,6 +23,7 @@ export class SessionsController {
   }
 
   @Documents({
+    name: 'session_clear',
     summary: 'Sign out everywhere else',
     input: EndSessions,
     output: EndedSessionsView,
@@ -33,6 +35,7 @@ export class SessionsController {
   }
 
   @Documents({
+    name: 'session_revoke',
     summary: 'End one session; its tokens stop working at once',
     input: SessionId,
     output: DeletedView,

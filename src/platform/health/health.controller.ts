@@ -26,6 +26,7 @@ export class HealthController {
   ) {}
 
   @Documents({
+    name: 'health_get',
     summary: 'Tell that the process is alive',
     input: null,
     output: HealthView,
@@ -40,6 +41,7 @@ export class HealthController {
   }
 
   @Documents({
+    name: 'readiness_get',
     summary: 'Tell that requests can be served',
     input: null,
     output: ReadinessView,
@@ -75,7 +77,7 @@ export class HealthController {
       throw new Unavailable('The disk of the workspaces is full; free some space there');
   }
 
-  @Documents({ summary: 'Describe the service', input: null, output: MetadataView })
+  @Documents({ name: 'metadata_get', summary: 'Describe the service', input: null, output: MetadataView })
   @Public()
   @Get('/api/health/metadata')
   metadata(): MetadataView {

@@ -31,6 +31,7 @@ export function describeNulls({ paths, components }: OpenAPIObject): void {
     for (const [field, property] of Object.entries(properties)) {
       if (sent.has(name) && !required.includes(field)) property.nullable = true;
       if (property.nullable === true) takeNull(property);
+      else delete property.nullable;
     }
   }
 }

@@ -5,7 +5,10 @@ import { describeTags } from './api-tags.js';
 import { describeNulls } from './openapi-null.js';
 
 type Operation = NonNullable<OpenAPIObject['paths'][string]['get']>;
+type Parameter = Exclude<NonNullable<Operation['parameters']>[number], { $ref: string }>;
 type Schemas = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;
+/** A parameter that no fewer operations have in common is a component. */
+const MIN_SHARED = 15;
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
 /** What holds for every route. */
@@ -39,18 +42,40 @@ const IDEMPOTENCY_HEADER = {
   schema: { type: 'string' as const, minLength: 1, maxLength: 255, pattern: '^[\\x20-\\x7e]+$' },
 };
 
-const DETAILS: Record<number, string> = {
-  400: 'Malformed JSON or query',
-  401: 'No valid credential',
-  403: 'Visible, but not allowed',
-  404: 'Unknown, or not visible to the caller',
-  413: 'Larger than allowed',
-  415: 'Not a media type that this takes',
-  422: 'A field is not valid; the detail names it',
-  429: 'More requests a minute than allowed; Retry-After says when to come back',
-  500: 'A fault of ours',
-  503: 'The database, or what the request needs, cannot be had right now; Retry-After says when to come back',
-  507: 'A disk is full: that of the workspaces, or of the database; the detail says which',
+const RUNNING = 'The first request with this Idempotency-Key is still running, or how it ended is not known';
+const REUSED = 'This Idempotency-Key was used for another request';
+const NOT_VALID = 'A field is not valid; the detail names it';
+
+/** The failures that many routes have in common, by their name among the components. */
+const FAILURES: Record<string, string> = {
+  BadRequest: 'Malformed JSON or query',
+  Unauthorized: 'No valid credential',
+  Forbidden: 'Visible, but not allowed',
+  NotFound: 'Unknown, or not visible to the caller',
+  StillRunning: RUNNING,
+  TooLarge: 'Larger than allowed',
+  UnsupportedMediaType: 'Not a media type that this takes',
+  Invalid: NOT_VALID,
+  InvalidOrReusedKey: `${NOT_VALID}; or: ${REUSED}`,
+  TooManyRequests: 'More requests a minute than allowed; Retry-After says when to come back',
+  InternalError: 'A fault of ours',
+  Unavailable:
+    'The database, or what the request needs, cannot be had right now; Retry-After says when to come back',
+  DiskFull: 'A disk is full: that of the workspaces, or of the database; the detail says which',
+};
+
+const FAILURE_OF: Record<number, string> = {
+  400: 'BadRequest',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'NotFound',
+  413: 'TooLarge',
+  415: 'UnsupportedMediaType',
+  422: 'Invalid',
+  429: 'TooManyRequests',
+  500: 'InternalError',
+  503: 'Unavailable',
+  507: 'DiskFull',
 };
 
 const EXEC_TOKEN =
@@ -73,6 +98,11 @@ export function describeApi(app: NestFastifyApplication): OpenAPIObject {
     for (const method of METHODS)
       if (item[method]) completeOperation(path, method, item[method], document.components?.schemas ?? {});
   describeNulls(document);
+  document.components ??= {};
+  document.components.responses = Object.fromEntries(
+    Object.entries(FAILURES).map(([name, description]) => [name, problemResponse(description)]),
+  );
+  document.components.parameters = shareParameters(document.paths);
   const operations = Object.values(document.paths).flatMap(item =>
     METHODS.flatMap(method => item[method] ?? []),
   );
@@ -87,8 +117,23 @@ function completeOperation(path: string, method: string, operation: Operation, s
   if (isPublic) operation.security = [];
   if (method === 'post' && !isPublic && !takesBytes(operation)) describeIdempotency(operation);
   for (const status of failuresOf(path, operation, isPublic, schemas)) {
-    operation.responses[status] ??= problemResponse(DETAILS[status] ?? '');
+    operation.responses[status] ??= failure(FAILURE_OF[status] ?? 'BadRequest');
   }
+}
+
+/** Puts references in the place of what many operations take, and returns it by name. */
+function shareParameters(paths: OpenAPIObject['paths']): Record<string, Parameter> {
+  const operations = Object.values(paths).flatMap(item => METHODS.flatMap(method => item[method] ?? []));
+  const all = operations.flatMap(({ parameters = [] }) => parameters).map(each => JSON.stringify(each));
+  const shared: Record<string, Parameter> = {};
+  for (const operation of operations)
+    operation.parameters = operation.parameters?.map(parameter => {
+      const json = JSON.stringify(parameter);
+      if ('$ref' in parameter || all.filter(each => each === json).length < MIN_SHARED) return parameter;
+      shared[parameter.name] = parameter;
+      return { $ref: `#/components/parameters/${parameter.name}` };
+    });
+  return shared;
 }
 
 /** Whether a query or body names something by id that the caller may not see. */
@@ -105,18 +150,17 @@ const takesBytes = (operation: Operation) =>
 
 function describeIdempotency(operation: Operation): void {
   operation.parameters = [...(operation.parameters ?? []), IDEMPOTENCY_HEADER];
-  for (const [status, description] of [
-    ['409', 'The first request with this Idempotency-Key is still running, or how it ended is not known'],
-    ['422', 'This Idempotency-Key was used for another request'],
+  for (const [status, name, description] of [
+    ['409', 'StillRunning', RUNNING],
+    ['422', 'InvalidOrReusedKey', REUSED],
   ] as const) {
     const known = operation.responses[status];
     if (known && 'description' in known) known.description += `; or: ${description}`;
-    else
-      operation.responses[status] = problemResponse(
-        status === '422' ? `${DETAILS[422]}; or: ${description}` : description,
-      );
+    else operation.responses[status] = failure(name);
   }
 }
+
+const failure = (name: string) => ({ $ref: `#/components/responses/${name}` });
 
 const problemResponse = (description: string) => ({
   description,

@@ -37,18 +37,24 @@ export function Serves<M extends string>(
   method: M,
   options: RouteOptions = {},
 ): MethodDecorator {
-  return document(actionOf(service.prototype[method]), options);
+  const action = actionOf(service.prototype[method]);
+  const extensions = [ApiExtension('x-action', action.name), ApiExtension('x-effect', action.effect)];
+  return document(action, options, extensions);
 }
 
-/** As {@link Serves}, for the few routes that are no capability (health, sign-in). */
+/** As {@link Serves}, for the few routes that are no capability (health, sign-in); their names follow the same rule. */
 export function Documents(
-  declaration: Omit<ActionDeclaration, 'name' | 'effect' | 'permission'>,
+  declaration: Omit<ActionDeclaration, 'effect' | 'permission'>,
   options: RouteOptions = {},
 ): MethodDecorator {
-  return document({ ...declaration, name: 'route', effect: 'read', permission: null }, options);
+  return document({ ...declaration, effect: 'read', permission: null }, options);
 }
 
-function document(action: ActionDeclaration, options: RouteOptions): MethodDecorator {
+function document(
+  action: ActionDeclaration,
+  options: RouteOptions,
+  extensions: MethodDecorator[] = [],
+): MethodDecorator {
   return (target, key, descriptor) => {
     const handler = descriptor.value as object;
     const path: string = Reflect.getMetadata(PATH_METADATA, handler);
@@ -58,11 +64,11 @@ function document(action: ActionDeclaration, options: RouteOptions): MethodDecor
       ApiOperation({
         summary: action.summary,
         description: action.description,
-        operationId: `${String(key)}_${path.replace(/\W+/g, '_')}_${method.toLowerCase()}`,
+        // `workspace_budget_set` is `workspace_budget.set`: the noun is all but the last word.
+        operationId: action.name.replace(/_(?=[^_]+$)/, '.'),
       }),
-      ApiExtension('x-action', action.name),
+      ...extensions,
       ...(action.sessionOnly ? [SetMetadata(SESSION_ONLY, true), ApiExtension('x-session-only', true)] : []),
-      ApiExtension('x-effect', action.effect),
       ...(action.effect === 'expose' ? [SetMetadata(EXPOSES, action.name)] : []),
       ...(method === 'POST' && !options.takesBytes
         ? [UseInterceptors(IdempotencyInterceptor), SetMetadata(OUTCOME, outcomeOf(action))]

@@ -41,7 +41,7 @@ export class ActionRunsService {
   }
 
   @Action({
-    name: 'action_run_read',
+    name: 'action_run_get',
     summary: 'Read one run of an action, with its input and output',
     effect: 'read',
     permission: 'action_run.read',

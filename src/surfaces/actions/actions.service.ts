@@ -60,7 +60,7 @@ export class ActionsService {
   }
 
   @Action({
-    name: 'action_read',
+    name: 'action_get',
     summary: 'Describe an action, with the JSON Schemas of its input and output',
     effect: 'read',
     permission: 'action.read',
@@ -110,7 +110,7 @@ export class ActionsService {
   }
 
   @Action({
-    name: 'action_exec_read',
+    name: 'action_exec_get',
     summary: 'Describe an action that the exec token may run',
     effect: 'read',
     permission: null,

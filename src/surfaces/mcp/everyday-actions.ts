@@ -87,7 +87,7 @@ export const EVERYDAY_ACTIONS: readonly EverydayAction[] = [
   },
   {
     tool: 'run_status',
-    action: 'run_status',
+    action: 'run_status_get',
     toolset: 'agents',
     hint: 'read',
     title: 'Status of an agent run',

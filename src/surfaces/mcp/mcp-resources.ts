@@ -93,7 +93,7 @@ export class McpResources {
 
   private async run(actor: Actor, call_id: string): Promise<unknown> {
     const caller = ActionCaller.direct(actor, 'mcp');
-    return (await this.runner.run(caller, { name: 'run_status', input: { call_id } })).output;
+    return (await this.runner.run(caller, { name: 'run_status_get', input: { call_id } })).output;
   }
 
   /** None for a credential that may see the workspace and not its files. */

@@ -32,7 +32,7 @@ export class ChangesService {
   ) {}
 
   @Action({
-    name: 'workspace_events',
+    name: 'workspace_watch',
     summary:
       'Stream every change to the files of a workspace, with who made it; `reset` says that those up to a number are not kept any more',
     effect: 'read',

@@ -85,7 +85,7 @@ export class WorkspacesService implements OnModuleInit {
   }
 
   @Action({
-    name: 'workspace_read',
+    name: 'workspace_get',
     summary: 'Read a workspace',
     effect: 'read',
     permission: 'workspace.read',
@@ -114,7 +114,7 @@ export class WorkspacesService implements OnModuleInit {
   }
 
   @Action({
-    name: 'workspace_set_visibility',
+    name: 'workspace_visibility_set',
     summary: 'Set who in the organization sees a workspace',
     effect: 'expose',
     consequence: 'Who sees the workspace changes for the whole organization.',

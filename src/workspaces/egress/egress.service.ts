@@ -26,7 +26,7 @@ export class EgressService {
   ) {}
 
   @Action({
-    name: 'egress_read',
+    name: 'egress_get',
     summary: 'Read which hosts the sandboxes of a workspace may connect to',
     effect: 'read',
     permission: 'workspace.read',

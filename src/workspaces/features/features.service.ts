@@ -29,7 +29,7 @@ export class FeaturesService implements OnModuleInit {
   }
 
   @Action({
-    name: 'features_read',
+    name: 'features_get',
     summary: 'Tell which features of a workspace are on',
     effect: 'read',
     permission: 'workspace.read',

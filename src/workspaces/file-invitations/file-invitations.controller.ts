@@ -49,6 +49,7 @@ export class FileInvitationsController {
   }
 
   @Documents({
+    name: 'file_invitation_register',
     summary: 'Make an account for the invited address, which accepts the file invitation by that',
     input: RegisterForFiles,
     output: RegisteredForFilesView,
@@ -61,6 +62,7 @@ export class FileInvitationsController {
   }
 
   @Documents({
+    name: 'file_invitation_decline',
     summary: 'Decline a file invitation by its link',
     input: FileInvitationToken,
     output: DeclinedFilesView,

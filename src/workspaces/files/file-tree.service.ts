@@ -87,7 +87,7 @@ export class FileTreeService {
   }
 
   @Action({
-    name: 'file_mkdir',
+    name: 'folder_create',
     summary: 'Make a folder and those above it; one that is there is fine',
     effect: 'write',
     permission: 'file.write',

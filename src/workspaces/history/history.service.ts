@@ -49,7 +49,7 @@ export class HistoryService {
   ) {}
 
   @Action({
-    name: 'file_history',
+    name: 'file_version_list',
     summary: 'List the versions of a file, of what a folder holds, or of the whole workspace, newest first',
     effect: 'read',
     permission: 'file.read',

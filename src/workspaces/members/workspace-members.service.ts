@@ -52,7 +52,7 @@ export class WorkspaceMembersService implements OnModuleInit {
   }
 
   @Action({
-    name: 'workspace_member_put',
+    name: 'workspace_member_set',
     summary: 'Add a member of the organization to a workspace, or change their role in it',
     effect: 'expose',
     consequence: 'They may then do whatever this role may in the workspace.',

@@ -27,7 +27,7 @@ export class OperationsService {
   ) {}
 
   @Action({
-    name: 'operation_read',
+    name: 'operation_get',
     summary: 'Tell how a long operation stands',
     effect: 'read',
     permission: 'workspace.read',
@@ -40,7 +40,7 @@ export class OperationsService {
   }
 
   @Action({
-    name: 'operation_events',
+    name: 'operation_watch',
     summary: 'Stream how a long operation goes on, to its end',
     effect: 'read',
     permission: 'workspace.read',

@@ -40,7 +40,7 @@ export class SandboxControlService implements OnModuleInit {
   }
 
   @Action({
-    name: 'sandbox_end',
+    name: 'sandbox_stop',
     summary: 'End what runs in a sandbox, with all its processes',
     effect: 'destructive',
     consequence:

@@ -15,6 +15,7 @@ export class EmailController {
   ) {}
 
   @Documents({
+    name: 'email_verify',
     summary: 'Confirm an e-mail address with a link that was sent',
     input: VerifyEmail,
     output: VerifiedView,
@@ -28,6 +29,7 @@ export class EmailController {
   }
 
   @Documents({
+    name: 'email_change',
     summary: 'Move your account to another e-mail address: sends a link there, by which it changes',
     input: ChangeEmail,
     output: MailSentView,
@@ -45,6 +47,7 @@ export class EmailController {
   }
 
   @Documents({
+    name: 'email_change_confirm',
     summary: 'Confirm your new e-mail address with a link that was sent; sessions stay',
     input: ConfirmEmailChange,
     output: ChangedView,
@@ -62,6 +65,7 @@ export class EmailController {
   }
 
   @Documents({
+    name: 'email_verification_send',
     summary: 'Send the link that confirms your e-mail address again',
     input: null,
     output: MailSentView,

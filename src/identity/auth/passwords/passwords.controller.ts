@@ -20,6 +20,7 @@ export class PasswordsController {
   ) {}
 
   @Documents({
+    name: 'password_change',
     summary: 'Change your password, and sign out everywhere else',
     input: ChangePassword,
     output: ChangedView,
@@ -37,6 +38,7 @@ export class PasswordsController {
   }
 
   @Documents({
+    name: 'password_reset_request',
     summary: 'Send a link for a new password to the address, if it has an account',
     input: RequestPasswordReset,
     output: RequestedView,
@@ -53,6 +55,7 @@ export class PasswordsController {
   }
 
   @Documents({
+    name: 'password_reset_confirm',
     summary: 'Choose a new password with a link that was sent; ends all sessions',
     input: ConfirmPasswordReset,
     output: ChangedView,

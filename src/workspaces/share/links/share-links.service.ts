@@ -67,7 +67,7 @@ export class ShareLinksService {
   }
 
   @Action({
-    name: 'workspace_shares',
+    name: 'workspace_share_list',
     summary: 'List the share links of a workspace',
     effect: 'read',
     permission: 'share.read',
@@ -122,7 +122,7 @@ export class ShareLinksService {
   }
 
   @Action({
-    name: 'share_read',
+    name: 'share_get',
     summary: 'Read a share link',
     effect: 'read',
     permission: 'share.read',
