@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import type { Actor } from '../../src/platform/access/index.js';
@@ -288,7 +289,7 @@ it('a message that is repeated while its process stands still is answered alike,
   expect([status, body.detail]).toEqual([409, expect.stringContaining('is being carried out')]);
   // The one who has it was lost, too.
   await service.database.query(
-    "update idempotent_request set leased_until = now() - interval '1 second' where answer is null",
+    'update idempotent_request set process_id = gen_random_uuid() where answer is null',
   );
   const first = await send();
   expect([first.status, first.body.chat_id]).toEqual([200, chat_id]);
@@ -307,7 +308,7 @@ it.each([
     let repeated: Answer<Json> | undefined;
     const { status, body: answer } = await losingItsHold(send, async () => {
       await service.database.query(
-        "update idempotent_request set leased_until = now() - interval '1 second' where answer is null",
+        'update idempotent_request set process_id = gen_random_uuid() where answer is null',
       );
       repeated = await send();
     });
@@ -326,6 +327,19 @@ it('the answer that was committed stays, and is given instead of a later one', a
   expect(await ledger.answer(standing.holder, first)).toBeUndefined();
   expect(await ledger.answer(standing.holder, later)).toEqual(first);
   expect(await ledger.enter(question)).toEqual({ state: 'answered', answer: first });
+});
+
+it('a request whose end the database could not be told of is released when it is back', async () => {
+  const [lookup, fingerprint] = [randomBytes(32), randomBytes(32)];
+  const question = { credentialId: randomUUID(), lookup, fingerprint, commitsAnswer: true };
+  const standing = await ledger.enter(question);
+  if (standing.state !== 'ours') throw new Error(`the request is ${standing.state}`);
+  await service.database.query('alter table idempotent_request rename to away');
+  await expect(ledger.answer(standing.holder, Buffer.from('lost'))).rejects.toThrow('does not exist');
+  await service.database.query('alter table away rename to idempotent_request');
+  let again = await ledger.enter(question);
+  for (; again.state === 'running'; again = await ledger.enter(question)) await sleep(50);
+  expect(again).toMatchObject({ state: 'ours', holder: expect.not.stringMatching(standing.holder) });
 });
 
 function keyed({ path, body, client = ada.client }: Call): () => Promise<Answer<Json>> {
@@ -366,12 +380,12 @@ function countRuns(): () => number {
 /** The answer leaves for this test to compare with; the database sees a process that died right before. */
 async function dyingBeforeTheAnswer(send: () => Promise<Answer<Json>>): Promise<Answer<Json>> {
   const { answer, release } = ledger;
-  ledger.answer = async holder => void ledger.drop(holder);
-  ledger.release = async holder => void ledger.drop(holder);
+  ledger.answer = async () => undefined;
+  ledger.release = async () => undefined;
   const first = await send();
   Object.assign(ledger, { answer, release });
   await service.database.query(
-    "update idempotent_request set leased_until = now() - interval '1 second' where answer is null",
+    'update idempotent_request set process_id = gen_random_uuid() where answer is null',
   );
   return first;
 }

@@ -360,7 +360,10 @@ describe('a service that dies', () => {
     expect(events.map(brief)).toEqual([[2, 'created', 'api.txt']]);
   });
 
-  it('has its command’s changes found by the next process on its machine', async () => {
+  it.each([
+    ['the next process', `'0192f3a1-7c1e-7d4a-9b7e-3f2a5c6d7e90', null, null`],
+    ['the next process on its machine, as the version before left them', `null, '${hostname()}', 4194303`],
+  ])('has its command’s changes found by %s', async (_who, left) => {
     const workspace = await service.workspace(ada);
     await write(workspace, 'gone', 'x');
     const [{ max }] = (await service.database.query('select max(seq) from workspace_change')) as [
@@ -385,9 +388,9 @@ describe('a service that dies', () => {
     const lost = '0192f3a1-7c1e-7d4a-9b7e-3f2a5c6d7e8f';
     writeFileSync(path.join(service.dataDir, 'scans', lost), before);
     await service.database.query(
-      `insert into workspace_scan (id, workspace_id, writer_type, writer_id, run_id, host, pid, from_seq, started_at, deadline)
-       values ($1, $2, 'sandbox', $3, null, $4, 4194303, $5, now(), now() + interval '1 hour')`,
-      [lost, workspace, ada.id, hostname(), max],
+      `insert into workspace_scan (id, workspace_id, writer_type, writer_id, run_id, holder, host, pid, from_seq, started_at, deadline)
+       values ($1, $2, 'sandbox', $3, null, ${left}, $4, now(), now() + interval '1 hour')`,
+      [lost, workspace, ada.id, max],
     );
     const next = await ServiceProcess.start(service, { ROLE: 'worker' });
     await next.stop();

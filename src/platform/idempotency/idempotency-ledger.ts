@@ -1,13 +1,10 @@
-import { Injectable, OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database, newId } from '../database/index.js';
-import { Log } from '../log/index.js';
+import { type LeasedRows, Leases } from '../leases/index.js';
 import { KEPT_HOURS, keeping } from './idempotency-exchange.js';
 import { IdempotencyRoom } from './idempotency-room.js';
 
-/** How long a request in flight is taken to be alive without a sign of its process. */
-export const LEASE_SECONDS = 30;
-const RENEW_MS = (LEASE_SECONDS * 1000) / 3;
 const MAX_ATTEMPTS = 3;
 
 interface Question {
@@ -34,23 +31,31 @@ interface Row {
 }
 
 /**
- * Which requests with an `Idempotency-Key` run or have run, across all processes. The process that runs one renews its
- * lease; a row whose lease ran out without an answer was left by a process that died. Where answers are committed with
- * the work, that means that nothing was done, and the next such request takes it over.
+ * Which requests with an `Idempotency-Key` run or have run, across all processes. The process that runs one holds its row;
+ * a row without an answer that no process holds was left by one that died. Where answers are committed with the work, that
+ * means that nothing was done, and the next such request takes it over. `holder` is the fence: whoever took it over has
+ * another.
  */
 @Injectable()
-export class IdempotencyLedger implements OnApplicationShutdown {
-  private readonly held = new Set<string>();
-  private renewal: NodeJS.Timeout | undefined;
+export class IdempotencyLedger implements OnModuleInit {
+  private readonly rows: LeasedRows;
+  /** Requests that are over, and that the database could not be told of. */
+  private readonly over = new Set<string>();
 
   constructor(
     private readonly database: Database,
     private readonly room: IdempotencyRoom,
-    private readonly log: Log,
-  ) {}
+    private readonly leases: Leases,
+  ) {
+    this.rows = leases.rows('idempotent_request', {
+      alias: 'r',
+      holder: 'process_id',
+      until: 'leased_until',
+    });
+  }
 
-  onApplicationShutdown(): void {
-    clearInterval(this.renewal);
+  onModuleInit(): void {
+    this.leases.recover('idempotent-request', () => this.releaseOver());
   }
 
   /** Throws TooManyRequests where the credential has no room for one more answer. */
@@ -76,9 +81,10 @@ export class IdempotencyLedger implements OnApplicationShutdown {
    * the request is not held any more.
    */
   async answer(holder: string, answer: Buffer): Promise<Buffer | 'lost' | undefined> {
-    this.drop(holder);
-    const { rows } = await keeping(holder, answer).execute(this.database.tables());
-    return rows.length > 0 ? undefined : ((await this.committed(holder)) ?? 'lost');
+    return this.ending(holder, async () => {
+      const { rows } = await keeping(holder, answer).execute(this.database.tables());
+      return rows.length > 0 ? undefined : ((await this.committed(holder)) ?? 'lost');
+    });
   }
 
   /**
@@ -86,24 +92,36 @@ export class IdempotencyLedger implements OnApplicationShutdown {
    * returned. Waits for a transaction that the server still works on although its client is gone.
    */
   async release(holder: string): Promise<Buffer | undefined> {
-    this.drop(holder);
-    const { numAffectedRows } = await sql`
-      delete from idempotent_request where holder = ${holder} and answer is null`.execute(
-      this.database.tables(),
-    );
-    return numAffectedRows ? undefined : this.committed(holder);
-  }
-
-  /** The request is over, and its answer committed. */
-  drop(holder: string): void {
-    this.held.delete(holder);
-    if (this.held.size > 0) return;
-    clearInterval(this.renewal);
-    this.renewal = undefined;
+    return this.ending(holder, async () => {
+      const { numAffectedRows } = await sql`
+        delete from idempotent_request where holder = ${holder} and answer is null`.execute(
+        this.database.tables(),
+      );
+      return numAffectedRows ? undefined : this.committed(holder);
+    });
   }
 
   async deleteExpired(): Promise<void> {
     await sql`delete from idempotent_request where expires_at < now()`.execute(this.database.tables());
+  }
+
+  /** Where the database is away, the row is released when it is back. */
+  private async ending<T>(holder: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      this.over.add(holder);
+      throw error;
+    }
+  }
+
+  private async releaseOver(): Promise<void> {
+    const over = [...this.over];
+    if (over.length === 0) return;
+    await sql`update idempotent_request set process_id = null where holder = any(${over}::uuid[])`.execute(
+      this.database.tables(),
+    );
+    for (const holder of over) this.over.delete(holder);
   }
 
   private async committed(holder: string): Promise<Buffer | undefined> {
@@ -115,38 +133,28 @@ export class IdempotencyLedger implements OnApplicationShutdown {
   private async take(question: Question): Promise<string | undefined> {
     const { credentialId, lookup, fingerprint, commitsAnswer } = question;
     const holder = newId();
-    const { rows } = await sql`
+    await this.leases.requireFresh();
+    const { rows } = await this.ending(holder, () =>
+      sql`
       insert into idempotent_request as r
-        (credential_id, lookup, fingerprint, holder, commits_answer, leased_until, expires_at)
-      values (${credentialId}, ${lookup}, ${fingerprint}, ${holder}, ${commitsAnswer},
-        now() + make_interval(secs => ${LEASE_SECONDS}), now() + make_interval(hours => ${KEPT_HOURS}))
+        (credential_id, lookup, fingerprint, holder, process_id, commits_answer, expires_at)
+      values (${credentialId}, ${lookup}, ${fingerprint}, ${holder}, ${this.leases.processId}, ${commitsAnswer},
+        now() + make_interval(hours => ${KEPT_HOURS}))
       on conflict (credential_id, lookup) do update
-      set fingerprint = excluded.fingerprint, holder = excluded.holder, answer = null,
-        commits_answer = excluded.commits_answer, leased_until = excluded.leased_until, expires_at = excluded.expires_at
+      set fingerprint = excluded.fingerprint, holder = excluded.holder, process_id = excluded.process_id, answer = null,
+        commits_answer = excluded.commits_answer, leased_until = null, expires_at = excluded.expires_at
       where r.expires_at < now()
-        or (r.answer is null and r.commits_answer and r.leased_until < now() and r.fingerprint = excluded.fingerprint)
-      returning holder`.execute(this.database.tables());
-    if (rows.length === 0) return undefined;
-    this.held.add(holder);
-    this.renewal ??= setInterval(() => void this.renew(), RENEW_MS).unref();
-    return holder;
+        or (r.answer is null and r.commits_answer and ${this.rows.isFree} and r.fingerprint = excluded.fingerprint)
+      returning holder`.execute(this.database.tables()),
+    );
+    return rows.length > 0 ? holder : undefined;
   }
 
   private async find({ credentialId, lookup }: Question): Promise<Row | undefined> {
     const { rows } = await sql<Row>`
-      select fingerprint, answer, not commits_answer and leased_until < now() as abandoned from idempotent_request
+      select fingerprint, answer, not commits_answer and ${this.rows.isFree} as abandoned from idempotent_request r
       where credential_id = ${credentialId} and lookup = ${lookup}`.execute(this.database.tables());
     return rows[0];
-  }
-
-  private async renew(): Promise<void> {
-    try {
-      await sql`
-        update idempotent_request set leased_until = now() + make_interval(secs => ${LEASE_SECONDS})
-        where holder = any(${[...this.held]}::uuid[])`.execute(this.database.tables());
-    } catch (error) {
-      this.log.warn({ err: error }, 'the leases of requests in flight could not be renewed');
-    }
   }
 }
 

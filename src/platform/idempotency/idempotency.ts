@@ -145,7 +145,7 @@ export class Idempotency {
     const { holder, seal } = exchange;
     if (!holder) return undefined;
     try {
-      if (exchange.committedAnswer) return void this.ledger.drop(holder);
+      if (exchange.committedAnswer) return undefined;
       const committed = answer
         ? await this.ledger.answer(holder, seal.close(answer))
         : await this.ledger.release(holder);

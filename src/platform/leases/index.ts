@@ -1,4 +1,4 @@
 export { LeasedRows } from './leased-rows.js';
 export { Leases } from './leases.js';
 export { LeasesModule } from './leases.module.js';
-export { hasEnded } from './local-process.js';
+export { hasEndedHere } from './local-process.js';

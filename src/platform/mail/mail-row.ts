@@ -7,8 +7,6 @@ export interface MailRow {
   html: string | null;
   state: 'waiting' | 'sent' | 'failed';
   attempts: number;
-  /** Until when one worker has it to itself. */
-  held_until: string | null;
   /** Why it failed, or why the attempt before did. */
   reason: string | null;
   created_at: string;

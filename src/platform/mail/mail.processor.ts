@@ -3,15 +3,14 @@ import { OnWorkerEvent, Processor } from '@nestjs/bullmq';
 import type { Job } from 'bullmq';
 import { JobProcessor } from '../jobs/index.js';
 import { MAIL_QUEUE } from './mail.jobs.js';
-import { MailOutbox } from './mail-outbox.js';
-import type { Mail } from './mailer.js';
+import { type MailAttempt, MailOutbox } from './mail-outbox.js';
 import { MailRefused, Smtp } from './smtp.js';
 
 /** The last attempt comes about an hour and a half after the first: 1 s, 4 s, 16 s … later. */
 const MOST_ATTEMPTS = 8;
 const backOffMs = (attempts: number) => 1000 * 4 ** (attempts - 1);
 
-/** Hands mail to the SMTP server. A mail that is settled, or in the hands of another worker, is left alone. */
+/** Hands mail to the SMTP server. */
 @Processor(MAIL_QUEUE, { concurrency: 4 })
 export class MailProcessor extends JobProcessor<{ mail_id: string }> {
   constructor(
@@ -22,30 +21,27 @@ export class MailProcessor extends JobProcessor<{ mail_id: string }> {
   }
 
   protected async perform({ mail_id: id }: { mail_id: string }): Promise<Date | undefined> {
-    const held = await this.outbox.hold(id);
-    if (!held) return this.outbox.heldUntil(id);
+    const attempt = await this.outbox.begin(id);
+    if (!attempt) return undefined;
     try {
-      await this.smtp.deliver(id, held.mail);
+      await this.smtp.deliver(id, attempt.mail);
     } catch (error) {
-      return this.refused(id, held, error as Error);
+      return this.refused(attempt, error as Error);
     }
-    await this.outbox.settle(id, 'sent', null);
+    await this.outbox.settle(attempt, 'sent', null);
     return undefined;
   }
 
-  private async refused(
-    id: string,
-    { attempts }: { mail: Mail; attempts: number },
-    error: Error,
-  ): Promise<Date | undefined> {
+  private async refused(attempt: MailAttempt, error: Error): Promise<Date | undefined> {
+    const { id, attempts } = attempt;
     const reason = error.message.slice(0, 500);
     if (error instanceof MailRefused || attempts >= MOST_ATTEMPTS) {
       this.log.error({ mail_id: id, attempts, reason }, 'a mail could not be sent');
-      await this.outbox.settle(id, 'failed', reason);
+      await this.outbox.settle(attempt, 'failed', reason);
       return undefined;
     }
     this.log.warn({ mail_id: id, attempts, reason }, 'a mail was not taken; trying again');
-    await this.outbox.release(id, reason);
+    await this.outbox.note(attempt, reason);
     return new Date(Date.now() + backOffMs(attempts));
   }
 

@@ -51,7 +51,6 @@ export class Mailer {
         html: html ?? null,
         state: 'waiting',
         attempts: 0,
-        held_until: null,
         reason: null,
         created_at: new Date().toISOString(),
         settled_at: null,

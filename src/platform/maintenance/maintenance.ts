@@ -2,14 +2,15 @@ import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap } from '@
 import { sql } from 'kysely';
 import { Config } from '../config/index.js';
 import { CHORE_QUERY_MS, Database, withQueryDeadline } from '../database/index.js';
+import { type LeasedRows, Leases } from '../leases/index.js';
 import { Log } from '../log/index.js';
 
 /** How often it is looked what is due. */
 const LOOK_MS = 2_000;
 /** How soon a chore that is new to an installation runs, at the latest. */
 const FIRST_SECONDS = 60;
-/** After so long without an end, a chore counts as lost with its process. */
-const LEASE_MS = 15 * 60_000;
+/** A time further away was written while the clock of the database was wrong. */
+const MAX_AHEAD_MS = 15 * 60_000;
 const MAX_AT_ONCE = 2;
 
 interface Chore {
@@ -30,12 +31,16 @@ export class Maintenance implements OnApplicationBootstrap, BeforeApplicationShu
   private readonly running = new Map<string, Promise<void>>();
   private timer: NodeJS.Timeout | undefined;
   private looking: Promise<void> | undefined;
+  private readonly rows: LeasedRows;
 
   constructor(
     private readonly config: Config,
     private readonly database: Database,
+    private readonly leases: Leases,
     private readonly log: Log,
-  ) {}
+  ) {
+    this.rows = leases.rows('chore');
+  }
 
   /** Called while modules start; the name is what the database remembers. */
   every(everyMs: number, name: string, work: () => Promise<void>): void {
@@ -81,14 +86,15 @@ export class Maintenance implements OnApplicationBootstrap, BeforeApplicationShu
   private async takeDue(): Promise<string[]> {
     const room = MAX_AT_ONCE - this.running.size;
     if (room <= 0) return [];
+    await this.leases.requireFresh();
     const { rows } = await sql<{ name: string }>`
       with due as (
         select chore.name, every_ms from chore join ${this.listed()} using (name)
-        where chore.name <> all(${[...this.running.keys()]}::text[])
-          and (due_at <= now() or due_at > now() + greatest(every_ms, ${LEASE_MS}) * interval '1 millisecond')
+        where chore.name <> all(${[...this.running.keys()]}::text[]) and (${this.rows.isFree} or ${this.rows.isOurs})
+          and (due_at <= now() or due_at > now() + greatest(every_ms, ${MAX_AHEAD_MS}) * interval '1 millisecond')
         order by due_at limit ${room} for update of chore skip locked
       )
-      update chore set due_at = now() + ${LEASE_MS} * interval '1 millisecond'
+      update chore set ${this.rows.claimed}
       from due where chore.name = due.name returning chore.name`.execute(this.database.tables());
     return rows.map(({ name }) => name);
   }
@@ -101,8 +107,8 @@ export class Maintenance implements OnApplicationBootstrap, BeforeApplicationShu
     }
     try {
       await sql`
-        update chore set due_at = now() + every_ms * interval '1 millisecond'
-        from ${this.listed()} where chore.name = listed.name and chore.name = ${name}`.execute(
+        update chore set due_at = now() + every_ms * interval '1 millisecond', ${this.rows.released}
+        from ${this.listed()} where chore.name = listed.name and chore.name = ${name} and ${this.rows.isOurs}`.execute(
         this.database.tables(),
       );
     } catch (error) {

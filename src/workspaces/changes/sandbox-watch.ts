@@ -1,10 +1,10 @@
-import { hostname } from 'node:os';
 import { Injectable, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Config } from '../../platform/config/index.js';
 import { Database } from '../../platform/database/index.js';
+import { Leases } from '../../platform/leases/index.js';
 import { Log } from '../../platform/log/index.js';
-import { isAlive, Maintenance } from '../../platform/maintenance/index.js';
+import { Maintenance } from '../../platform/maintenance/index.js';
 import { WorkspaceFolders } from '../core/index.js';
 import { BackgroundWatch } from './background-watch.js';
 import { type Change, ChangeLog } from './change-log.js';
@@ -36,7 +36,7 @@ const LOOK_MS = 60_000;
 /**
  * Finds what commands did to files: by comparing the tree before and after. What was there before is on disk while a
  * command runs, so that a process that dies loses nothing: its command dies with it, and the comparison is made up for by
- * the next process on this machine, the run's next command, or a chore.
+ * another process, or before the run's next command.
  *
  * What goes on in a sandbox after its command is covered by further comparisons, each beginning with what the one before saw:
  * soon after something happened, before the next command, and when the sandbox has ended.
@@ -54,6 +54,7 @@ export class SandboxWatch implements OnModuleInit, OnApplicationBootstrap {
     private readonly scans: Scans,
     private readonly quota: WorkspaceQuota,
     private readonly maintenance: Maintenance,
+    private readonly leases: Leases,
     private readonly log: Log,
   ) {}
 
@@ -62,10 +63,11 @@ export class SandboxWatch implements OnModuleInit, OnApplicationBootstrap {
       await this.scans.recover(sql`deadline < now()`);
       await this.scans.removeStrays();
     });
+    if (this.config.runsJobs) this.leases.recover('scan', () => this.scans.recoverOrphaned());
   }
 
   async onApplicationBootstrap(): Promise<void> {
-    if (this.config.runsJobs) await this.scans.recover(sql`host = ${hostname()}`, ({ pid }) => !isAlive(pid));
+    if (this.config.runsJobs) await this.scans.recoverOld();
   }
 
   /**

@@ -1,11 +1,11 @@
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
-import { hostname } from 'node:os';
 import path from 'node:path';
 import { Injectable, OnApplicationShutdown } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Difference, KeyedLock, Snapshot } from '#libs/workspace-fs/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Database, isOutage, newId, QUERY_MS, withQueryDeadline } from '../../platform/database/index.js';
+import { hasEndedHere, type LeasedRows, Leases } from '../../platform/leases/index.js';
 import { Log } from '../../platform/log/index.js';
 import { WorkspaceFolders } from '../core/index.js';
 import { type Change, ChangeLog } from './change-log.js';
@@ -19,7 +19,8 @@ export interface Scan {
   workspace_id: string;
   writer_type: Writer['type'];
   writer_id: string;
-  pid: number;
+  host: string | null;
+  pid: number | null;
   from_seq: string;
   started_at: string;
   /** The newest change when the comparison before this one had ended. */
@@ -46,8 +47,9 @@ const STRAY_MS = 10 * 60_000;
 @Injectable()
 export class Scans implements OnApplicationShutdown {
   private readonly active = new Set<string>();
-  private readonly late = new Set<Scan>();
+  private readonly late = new Map<string, Scan>();
   private timer: NodeJS.Timeout | undefined;
+  private readonly rows: LeasedRows;
   /** Those who compare the same workspace see what the others have recorded. */
   private readonly recording = new KeyedLock();
 
@@ -57,8 +59,11 @@ export class Scans implements OnApplicationShutdown {
     private readonly folders: WorkspaceFolders,
     private readonly changes: ChangeLog,
     private readonly logged: NewestLogged,
+    private readonly leases: Leases,
     private readonly log: Log,
-  ) {}
+  ) {
+    this.rows = leases.rows('workspace_scan');
+  }
 
   /** What is late by then is found by the next process. */
   onApplicationShutdown(): void {
@@ -89,8 +94,8 @@ export class Scans implements OnApplicationShutdown {
       const runId = writer.type === 'run' ? writer.id : null;
       const { rows } = await sql<Scan>`
         insert into workspace_scan
-          (id, workspace_id, writer_type, writer_id, run_id, host, pid, from_seq, started_at, deadline, background)
-        values (${id}, ${workspaceId}, ${writer.type}, ${writer.id}, ${runId}::uuid, ${hostname()}, ${process.pid},
+          (id, workspace_id, writer_type, writer_id, run_id, holder, from_seq, started_at, deadline, background)
+        values (${id}, ${workspaceId}, ${writer.type}, ${writer.id}, ${runId}::uuid, ${this.leases.processId},
           ${since.from_seq}, ${since.started_at}::timestamptz, now() + ${seconds + GRACE_SECONDS} * interval '1 second', ${background})
         returning *`.execute(this.database.tables());
       const [scan] = rows;
@@ -147,14 +152,30 @@ export class Scans implements OnApplicationShutdown {
     return changed.all().map(change => ({ ...change, kind: 'modified' }));
   }
 
-  async recover(
-    where: ReturnType<typeof sql<unknown>>,
-    isLost: (scan: Scan) => boolean = () => true,
-  ): Promise<void> {
+  async recover(where: ReturnType<typeof sql<unknown>>): Promise<void> {
     const { rows } = await sql<Scan>`select * from workspace_scan where ${where} order by id`.execute(
       this.database.tables(),
     );
-    for (const scan of rows) if (!this.active.has(scan.id) && isLost(scan)) await this.recoverOne(scan);
+    for (const scan of rows)
+      if (!this.active.has(scan.id) && !this.late.has(scan.id)) await this.recoverOne(scan);
+  }
+
+  /** Those of processes that are gone, and what this one could not end; of several processes, one does it. */
+  async recoverOrphaned(): Promise<void> {
+    const busy = [...this.active, ...this.late.keys()];
+    const { rows } = await sql<Scan>`
+      update workspace_scan set ${this.rows.claimed}
+      where ${this.rows.isOrphaned} or (${this.rows.isOurs} and id <> all(${busy}::uuid[]))
+      returning *`.execute(this.database.tables());
+    for (const scan of rows) await this.recoverOne(scan);
+  }
+
+  /** Those that a process of the version before left on this machine. */
+  async recoverOld(): Promise<void> {
+    const { rows } = await sql<Scan>`select * from workspace_scan where holder is null`.execute(
+      this.database.tables(),
+    );
+    for (const scan of rows) if (hasEndedHere(scan.host, scan.pid)) await this.recoverOne(scan);
   }
 
   private async recoverOne(scan: Scan): Promise<void> {
@@ -172,16 +193,19 @@ export class Scans implements OnApplicationShutdown {
       { err: error, workspace_id: scan.workspace_id },
       'what a command changed is recorded later',
     );
-    this.late.add(scan);
+    this.late.set(scan.id, scan);
     this.timer ??= setTimeout(() => void this.settleLate(), LATER_MS).unref();
   }
 
   private async settleLate(): Promise<void> {
     this.timer = undefined;
-    const late = [...this.late];
-    this.late.clear();
-    for (const scan of late)
-      await this.recoverOne(scan).catch((error: unknown) => this.settleLater(scan, error));
+    for (const [id, scan] of [...this.late])
+      try {
+        await this.recoverOne(scan);
+        this.late.delete(id);
+      } catch (error) {
+        this.settleLater(scan, error);
+      }
   }
 
   /** Without its first half a comparison can never be made. */

@@ -1,6 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
-import { hostname } from 'node:os';
 import path from 'node:path';
 import { Injectable, OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
@@ -8,7 +7,7 @@ import { validate as isUuid } from 'uuid';
 import { TEMPORARY_MAKER, WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Database } from '../../platform/database/index.js';
-import { hasEnded, Leases } from '../../platform/leases/index.js';
+import { hasEndedHere, Leases } from '../../platform/leases/index.js';
 import { Log } from '../../platform/log/index.js';
 import { Maintenance } from '../../platform/maintenance/index.js';
 
@@ -75,7 +74,7 @@ export class UnfinishedWrites implements OnModuleInit, OnApplicationShutdown {
       const [, holder = '', ...rest] = name.split('.');
       if (name === this.own) continue;
       if (isUuid(holder)) holders.set(holder, name);
-      else if (isOfEndedVersion([holder, ...rest])) left.push(name);
+      else if (hasEndedHere([holder, ...rest].slice(0, -1).join('.'), Number(rest.at(-1)))) left.push(name);
     }
     for (const id of await this.leases.gone(holders.keys())) left.push(holders.get(id) as string);
     return left;
@@ -122,13 +121,6 @@ export class UnfinishedWrites implements OnModuleInit, OnApplicationShutdown {
   private folderOf(name: string): string {
     return path.join(this.folder, name);
   }
-}
-
-/** The version before noted the host and the number of its process. */
-function isOfEndedVersion(rest: readonly string[]): boolean {
-  const pid = Number(rest.at(-1));
-  if (rest.slice(0, -1).join('.') !== hostname()) return false;
-  return pid === process.pid || hasEnded({ pid, started: null });
 }
 
 /** None where there is no such folder, or not any more: another process may clean up as well. */

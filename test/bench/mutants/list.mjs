@@ -223,8 +223,8 @@ export const MUTANTS = [
     billing,
   ],
   // What is carried out once.
-  [ledger, ' and r.commits_answer and r.leased_until', ' and r.leased_until', once],
-  [ledger, ' and r.leased_until < now()', '', once],
+  [ledger, ' and r.commits_answer and ${this.rows.isFree}', ' and ${this.rows.isFree}', once],
+  [ledger, 'r.commits_answer and ${this.rows.isFree} and', 'r.commits_answer and', once],
   [ledger, ' and r.fingerprint = excluded.fingerprint)', ')', once],
   [ledger, 'where r.expires_at < now()\n', 'where false\n', once],
   [ledger, "if (!fingerprint.equals(question.fingerprint)) return { state: 'other-request' };", '', once],
