@@ -3,7 +3,8 @@ import { AgentModule, agentEntities } from './agents/agent.module.js';
 import { IdentityModule, identityEntities } from './identity/identity.module.js';
 import { HealthModule } from './platform/health/index.js';
 import { PlatformModule, PlatformParts } from './platform/platform.module.js';
-import { ActionSurfaceModule, LandingModule, type McpExtension, McpModule } from './surfaces/index.js';
+import type { McpExtension } from './surfaces/mcp/index.js';
+import { SurfacesModule } from './surfaces/surfaces.module.js';
 import { WorkspacesModule, workspaceEntities } from './workspaces/workspaces.module.js';
 
 export const entities = [...identityEntities, ...workspaceEntities, ...agentEntities];
@@ -25,9 +26,7 @@ export class AppModule {
         IdentityModule,
         WorkspacesModule,
         AgentModule,
-        ActionSurfaceModule,
-        LandingModule,
-        McpModule.with(mcp),
+        SurfacesModule.with(mcp),
         HealthModule,
       ],
     };

@@ -7,7 +7,7 @@ import {
   type ServerEvent,
   type Tool,
 } from '@modelcontextprotocol/server';
-import type { McpExtension } from '../../src/surfaces/index.js';
+import type { McpExtension } from '../../src/surfaces/mcp/index.js';
 import type { Json } from './client.js';
 
 type McpTool = McpExtension['tools'][number];

@@ -7,7 +7,7 @@ import { SetupToken } from '../../src/identity/auth/index.js';
 import { Config } from '../../src/platform/config/index.js';
 import { createLog } from '../../src/platform/log/index.js';
 import { createServer } from '../../src/server.js';
-import type { McpExtension } from '../../src/surfaces/index.js';
+import type { McpExtension } from '../../src/surfaces/mcp/index.js';
 import { Client, type Json } from './client.js';
 import { TestDatabase } from './database.js';
 

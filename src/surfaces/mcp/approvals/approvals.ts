@@ -12,9 +12,9 @@ import { Config } from '../../../platform/config/index.js';
 import type { Row } from '../../../platform/database/index.js';
 import { Forbidden } from '../../../platform/errors/index.js';
 import { plainJson } from '../../../platform/text/index.js';
-import type { Dialogue, McpCall } from '../mcp-call.js';
-import { refused, type ToolAnswer } from '../mcp-tool.js';
-import { ClientNames } from './client-names.js';
+import type { Dialogue, McpCall } from '../call/mcp-call.js';
+import { refused, type ToolAnswer } from '../call/mcp-tool.js';
+import { ClientNames } from './client-names.store.js';
 
 /** Why a person is asked. */
 const WHY: Partial<Record<Effect, string>> = {

@@ -3,8 +3,8 @@ import { RunsService } from '../../../agents/runs/index.js';
 import type { Actor } from '../../../platform/access/index.js';
 import { problemOf } from '../../../platform/errors/index.js';
 import { ChangesService } from '../../../workspaces/changes/index.js';
-import { MCP_EXTENSION, type McpExtension } from '../mcp-extension.js';
-import { noSuchResource, parseResourceUri } from '../resource-uri.js';
+import { MCP_EXTENSION, type McpExtension } from '../call/mcp-extension.js';
+import { noSuchResource, parseResourceUri } from '../resources/resource-uri.js';
 import { changesOf, isChangedBy, type ListName } from './changed.js';
 
 /** What has changed: a resource, or one of the lists. */

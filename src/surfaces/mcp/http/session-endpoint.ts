@@ -14,15 +14,15 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { BadRequest, Problem } from '../../../platform/errors/index.js';
 import { Log } from '../../../platform/log/index.js';
 import { EventStreams } from '../../../platform/streams/index.js';
-import { authOf } from '../exchange.js';
-import type { McpCall } from '../mcp-call.js';
-import { McpServers } from '../mcp-servers.js';
+import type { McpCall } from '../call/mcp-call.js';
+import { McpServers } from '../server/mcp-servers.js';
+import { Cancellations } from '../sessions/cancellations.js';
+import { Questions } from '../sessions/questions.store.js';
+import { type McpSession, McpSessionsStore } from '../sessions/sessions.store.js';
 import { AnswerLine } from './answer-line.js';
-import { Cancellations } from './cancellations.js';
-import { Questions } from './questions.js';
+import { authOf } from './exchange.js';
 import { ExchangeClosed, SessionExchange } from './session-exchange.js';
 import { SessionStream } from './session-stream.js';
-import { type McpSession, McpSessionsStore } from './sessions.store.js';
 
 interface Http {
   readonly request: FastifyRequest;

@@ -7,13 +7,13 @@ import {
 } from '@modelcontextprotocol/server';
 import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { Log } from '../../platform/log/index.js';
-import type { McpCall, ToolView } from './mcp-call.js';
-import { SERVER } from './mcp-servers.js';
-import { openJsonOf } from './mcp-tool.js';
-import { McpTools } from './mcp-tools.js';
-import { Cancellations } from './sessions/cancellations.js';
-import { McpSessionsStore } from './sessions/sessions.store.js';
+import { Log } from '../../../platform/log/index.js';
+import type { McpCall, ToolView } from '../call/mcp-call.js';
+import { openJsonOf } from '../call/mcp-tool.js';
+import { SERVER } from '../server/mcp-servers.js';
+import { Cancellations } from '../sessions/cancellations.js';
+import { McpSessionsStore } from '../sessions/sessions.store.js';
+import { McpTools } from '../tools/mcp-tools.js';
 
 const MODERN = '2026-07-28';
 const CLOSING = Buffer.from('}');

@@ -1,12 +1,12 @@
 import type { GetPromptResult, InputRequiredResult, Prompt } from '@modelcontextprotocol/server';
 import { Inject, Injectable } from '@nestjs/common';
 import { validate as isUuid } from 'uuid';
-import { SubagentsService } from '../../agents/subagents/index.js';
-import type { Actor } from '../../platform/access/index.js';
-import { NotFound, problemOf } from '../../platform/errors/index.js';
-import { WorkspacesService } from '../../workspaces/core/index.js';
-import type { Dialogue } from './mcp-call.js';
-import { MCP_EXTENSION, type McpExtension } from './mcp-extension.js';
+import { SubagentsService } from '../../../agents/subagents/index.js';
+import type { Actor } from '../../../platform/access/index.js';
+import { NotFound, problemOf } from '../../../platform/errors/index.js';
+import { WorkspacesService } from '../../../workspaces/core/index.js';
+import type { Dialogue } from '../call/mcp-call.js';
+import { MCP_EXTENSION, type McpExtension } from '../call/mcp-extension.js';
 
 const WORKSPACES_AT_ONCE = 20;
 const TASK = { name: 'task', description: 'What it is to do', required: false };

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AuthInfo } from '@modelcontextprotocol/server';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { McpCall } from './mcp-call.js';
+import type { McpCall } from '../call/mcp-call.js';
 
 /** A request and its answer, taken over from the framework for the handlers of the SDK. */
 export interface Exchange {

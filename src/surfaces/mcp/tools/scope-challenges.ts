@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { OAuthResources, stepUp } from '../../identity/oauth/index.js';
-import { type Permission, scopeOf } from '../../platform/access/index.js';
-import { Problem } from '../../platform/errors/index.js';
-import type { McpCall, ToolView } from './mcp-call.js';
+import { OAuthResources, stepUp } from '../../../identity/oauth/index.js';
+import { type Permission, scopeOf } from '../../../platform/access/index.js';
+import { Problem } from '../../../platform/errors/index.js';
+import type { McpCall, ToolView } from '../call/mcp-call.js';
+import { parseResourceUri } from '../resources/resource-uri.js';
 import { McpTools } from './mcp-tools.js';
-import { parseResourceUri } from './resource-uri.js';
 
 type Fields = Record<string, unknown>;
 

@@ -1,5 +1,5 @@
-import { EFFECTS, type Effect } from '../../platform/access/index.js';
-import { Field } from '../../platform/dto/index.js';
+import { EFFECTS, type Effect } from '../../../platform/access/index.js';
+import { Field } from '../../../platform/dto/index.js';
 
 const NAME = { max: 64, example: 'file_move' };
 

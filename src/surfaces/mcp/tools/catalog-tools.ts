@@ -5,7 +5,7 @@ import {
   type Effect,
   type Permission,
   requireScope,
-} from '../../platform/access/index.js';
+} from '../../../platform/access/index.js';
 import {
   type ActionCall,
   ActionCaller,
@@ -15,10 +15,12 @@ import {
   inputSchemaOf,
   outputSchemaOf,
   permissionToRun,
-} from '../../platform/actions/index.js';
-import { assertValid, hydrate, type Shape } from '../../platform/dto/index.js';
-import { Invalid } from '../../platform/errors/index.js';
-import type { Approvals } from './approvals/approvals.js';
+} from '../../../platform/actions/index.js';
+import { assertValid, hydrate, type Shape } from '../../../platform/dto/index.js';
+import { Invalid } from '../../../platform/errors/index.js';
+import type { Approvals } from '../approvals/approvals.js';
+import type { Dialogue, McpCall } from '../call/mcp-call.js';
+import { HINTS, type Hint, type McpTool, structured, type ToolAnswer } from '../call/mcp-tool.js';
 import {
   ActionDetails,
   ActionName,
@@ -27,8 +29,6 @@ import {
   RunAction,
   SearchActions,
 } from './catalog-tools.dto.js';
-import type { Dialogue, McpCall } from './mcp-call.js';
-import { HINTS, type Hint, type McpTool, structured, type ToolAnswer } from './mcp-tool.js';
 import { undescribed } from './output-schema.js';
 import { patient } from './patience.js';
 import { cutText, lengthOf, MOST_CHARACTERS } from './result-limit.js';

@@ -4,9 +4,9 @@ import {
   ActionCaller,
   type ActionRunner,
   type CatalogAction,
-} from '../../platform/actions/index.js';
-import type { McpCall, Toolset } from './mcp-call.js';
-import { HINTS, type Hint, type McpTool, structured } from './mcp-tool.js';
+} from '../../../platform/actions/index.js';
+import type { McpCall, Toolset } from '../call/mcp-call.js';
+import { HINTS, type Hint, type McpTool, structured } from '../call/mcp-tool.js';
 import { undescribed } from './output-schema.js';
 import { patient } from './patience.js';
 import { fitted, MOST_CHARACTERS } from './result-limit.js';

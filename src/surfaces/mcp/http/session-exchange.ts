@@ -8,8 +8,8 @@ import type {
   RequestId,
   Transport,
 } from '@modelcontextprotocol/server';
-import type { Question } from './questions.js';
-import type { McpSession } from './sessions.store.js';
+import type { Question } from '../sessions/questions.store.js';
+import type { McpSession } from '../sessions/sessions.store.js';
 
 /** What an exchange needs of the connection that it is on. */
 export interface ExchangeLine {

@@ -4,15 +4,15 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Actor } from '../../../platform/access/index.js';
 import { type EventStream, EventStreams } from '../../../platform/streams/index.js';
 import { Signals, WakeUp } from '../../../platform/topics/index.js';
-import type { McpCall } from '../mcp-call.js';
-import { MCP_EXTENSION, type McpExtension } from '../mcp-extension.js';
+import type { McpCall } from '../call/mcp-call.js';
+import { MCP_EXTENSION, type McpExtension } from '../call/mcp-extension.js';
+import { type McpSession, McpSessionsStore, sessionTopic } from '../sessions/sessions.store.js';
 import { LISTS } from '../watch/changed.js';
 import { CredentialWatch } from '../watch/credential-watch.js';
 import { ListsWatch } from '../watch/lists-watch.js';
 import { notificationOf } from '../watch/notifications.js';
 import { Outlet } from '../watch/outlet.js';
 import { type Noticed, type Positions, ResourceWatch } from '../watch/resource-watch.js';
-import { type McpSession, McpSessionsStore, sessionTopic } from './sessions.store.js';
 
 /** The stream on which a client of a session is told what it did not ask for: what changed of what it follows. */
 @Injectable()

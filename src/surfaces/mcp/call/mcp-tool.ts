@@ -4,8 +4,8 @@ import type {
   Tool,
   ToolAnnotations,
 } from '@modelcontextprotocol/server';
-import type { Permission } from '../../platform/access/index.js';
-import type { ActionCall } from '../../platform/actions/index.js';
+import type { Permission } from '../../../platform/access/index.js';
+import type { ActionCall } from '../../../platform/actions/index.js';
 import type { Dialogue, McpCall, Toolset } from './mcp-call.js';
 
 /** What a tool answers: its result, or what the client is asked before there is one. */

@@ -1,6 +1,6 @@
 import type { ClientCapabilities, LoggingLevel, Notification } from '@modelcontextprotocol/server';
-import type { Actor } from '../../platform/access/index.js';
-import { BadRequest } from '../../platform/errors/index.js';
+import type { Actor } from '../../../platform/access/index.js';
+import { BadRequest } from '../../../platform/errors/index.js';
 
 /** Groups of tools that `?toolsets=` chooses from. */
 export const TOOLSETS = ['actions', 'agents', 'code', 'files', 'workspaces'] as const;

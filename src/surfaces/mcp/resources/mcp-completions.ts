@@ -1,10 +1,10 @@
 import type { CompleteResult } from '@modelcontextprotocol/server';
 import { Injectable } from '@nestjs/common';
 import { validate as isUuid } from 'uuid';
-import type { Actor } from '../../platform/access/index.js';
-import { problemOf } from '../../platform/errors/index.js';
-import { WorkspacesService } from '../../workspaces/core/index.js';
-import { FilesService } from '../../workspaces/files/index.js';
+import type { Actor } from '../../../platform/access/index.js';
+import { problemOf } from '../../../platform/errors/index.js';
+import { WorkspacesService } from '../../../workspaces/core/index.js';
+import { FilesService } from '../../../workspaces/files/index.js';
 import { FILE_TEMPLATE } from './resource-uri.js';
 
 /** As many as the specification lets one answer have (2025-11-25, completion). */

@@ -1,5 +1,5 @@
+import { fileUri, runUri } from '../resources/resource-uri.js';
 import type { EverydayAction, Output, Show } from './action-tool.js';
-import { fileUri, runUri } from './resource-uri.js';
 import { firstLines, fits, fitted, lengthOf, MOST_CHARACTERS } from './result-limit.js';
 
 /** A page that is too long is asked for again with fewer items, so that its cursor stays right. */

@@ -1,18 +1,18 @@
 import type { Tool } from '@modelcontextprotocol/server';
 import { Inject, Injectable, OnApplicationBootstrap } from '@nestjs/common';
-import type { Permission } from '../../platform/access/index.js';
-import { ActionCaller, ActionCatalog, ActionListing, ActionRunner } from '../../platform/actions/index.js';
-import { Config } from '../../platform/config/index.js';
-import { problemOf } from '../../platform/errors/index.js';
-import { WorkspacesStore } from '../../workspaces/core/index.js';
-import { Toolbox } from '../../workspaces/tools/index.js';
+import type { Permission } from '../../../platform/access/index.js';
+import { ActionCaller, ActionCatalog, ActionListing, ActionRunner } from '../../../platform/actions/index.js';
+import { Config } from '../../../platform/config/index.js';
+import { problemOf } from '../../../platform/errors/index.js';
+import { WorkspacesStore } from '../../../workspaces/core/index.js';
+import { Toolbox } from '../../../workspaces/tools/index.js';
+import { Approvals } from '../approvals/approvals.js';
+import { type Dialogue, type McpCall, SILENCE, type ToolView } from '../call/mcp-call.js';
+import { MCP_EXTENSION, type McpExtension } from '../call/mcp-extension.js';
+import { type McpTool, refused, type ToolAnswer } from '../call/mcp-tool.js';
 import { ActionTool } from './action-tool.js';
-import { Approvals } from './approvals/approvals.js';
 import { CatalogTools } from './catalog-tools.js';
 import { EVERYDAY_ACTIONS } from './everyday-actions.js';
-import { type Dialogue, type McpCall, SILENCE, type ToolView } from './mcp-call.js';
-import { MCP_EXTENSION, type McpExtension } from './mcp-extension.js';
-import { type McpTool, refused, type ToolAnswer } from './mcp-tool.js';
 import { EVERYDAY_TOOLS, ToolboxTool } from './toolbox-tool.js';
 
 /** The tools of the endpoint: few, sorted, and the same for every caller who asks for the same view. */

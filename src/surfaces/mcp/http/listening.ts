@@ -9,17 +9,17 @@ import { BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Log } from '../../../platform/log/index.js';
 import { EventStreams } from '../../../platform/streams/index.js';
-import { takeOver } from '../exchange.js';
-import type { McpCall } from '../mcp-call.js';
-import { MCP_EXTENSION, type McpExtension } from '../mcp-extension.js';
-import { McpServers } from '../mcp-servers.js';
+import type { McpCall } from '../call/mcp-call.js';
+import { MCP_EXTENSION, type McpExtension } from '../call/mcp-extension.js';
+import { McpServers } from '../server/mcp-servers.js';
 import { MOST_SUBSCRIPTIONS } from '../sessions/session-subscriptions.js';
-import { LISTS } from './changed.js';
-import { CredentialWatch } from './credential-watch.js';
-import { ListsWatch } from './lists-watch.js';
-import { eventOf } from './notifications.js';
-import { Outlet } from './outlet.js';
-import { type Noticed, ResourceWatch } from './resource-watch.js';
+import { LISTS } from '../watch/changed.js';
+import { CredentialWatch } from '../watch/credential-watch.js';
+import { ListsWatch } from '../watch/lists-watch.js';
+import { eventOf } from '../watch/notifications.js';
+import { Outlet } from '../watch/outlet.js';
+import { type Noticed, ResourceWatch } from '../watch/resource-watch.js';
+import { takeOver } from './exchange.js';
 
 /** The streams of clients of 2026-07-28 (`subscriptions/listen`), each fed with what its caller may see. */
 @Injectable()

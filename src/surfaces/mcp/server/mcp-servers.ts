@@ -6,16 +6,16 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { Inject, Injectable } from '@nestjs/common';
-import { problemOf } from '../../platform/errors/index.js';
-import { Log } from '../../platform/log/index.js';
-import type { Dialogue, McpCall } from './mcp-call.js';
-import { McpCompletions } from './mcp-completions.js';
-import { MCP_EXTENSION, type McpExtension } from './mcp-extension.js';
+import { problemOf } from '../../../platform/errors/index.js';
+import { Log } from '../../../platform/log/index.js';
+import type { Dialogue, McpCall } from '../call/mcp-call.js';
+import { MCP_EXTENSION, type McpExtension } from '../call/mcp-extension.js';
+import { McpCompletions } from '../resources/mcp-completions.js';
+import { McpResources } from '../resources/mcp-resources.js';
+import { SessionSubscriptions } from '../sessions/session-subscriptions.js';
+import { McpTools } from '../tools/mcp-tools.js';
 import { McpPrompts } from './mcp-prompts.js';
-import { McpResources } from './mcp-resources.js';
-import { McpTools } from './mcp-tools.js';
 import { RequestMemory } from './request-memory.js';
-import { SessionSubscriptions } from './sessions/session-subscriptions.js';
 
 export const SERVER = { name: 'atelier', title: 'Atelier', version: '0.1.0' };
 const INSTRUCTIONS =

@@ -1,5 +1,5 @@
 import { validate as isUuid } from 'uuid';
-import { NotFound } from '../../platform/errors/index.js';
+import { NotFound } from '../../../platform/errors/index.js';
 
 /** What an `atelier://` address names. */
 export type ResourceName =

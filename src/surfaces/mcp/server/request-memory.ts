@@ -5,8 +5,8 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { Injectable } from '@nestjs/common';
-import { TokenKey } from '../../identity/sessions/index.js';
-import type { McpCall } from './mcp-call.js';
+import { TokenKey } from '../../../identity/sessions/index.js';
+import type { McpCall } from '../call/mcp-call.js';
 
 /** As long as a person may take to answer. */
 const LIFE_SECONDS = 15 * 60;

@@ -5,13 +5,13 @@ import {
   type ActionRunner,
   inputSchemaOf,
   outputSchemaOf,
-} from '../../platform/actions/index.js';
-import { Field } from '../../platform/dto/index.js';
-import { Invalid } from '../../platform/errors/index.js';
-import type { WorkspacesStore } from '../../workspaces/core/index.js';
-import type { Toolbox, Tool as WorkspaceTool } from '../../workspaces/tools/index.js';
-import type { Dialogue, McpCall, Toolset } from './mcp-call.js';
-import { HINTS, type Hint, type McpTool } from './mcp-tool.js';
+} from '../../../platform/actions/index.js';
+import { Field } from '../../../platform/dto/index.js';
+import { Invalid } from '../../../platform/errors/index.js';
+import type { WorkspacesStore } from '../../../workspaces/core/index.js';
+import type { Toolbox, Tool as WorkspaceTool } from '../../../workspaces/tools/index.js';
+import type { Dialogue, McpCall, Toolset } from '../call/mcp-call.js';
+import { HINTS, type Hint, type McpTool } from '../call/mcp-tool.js';
 import { undescribed } from './output-schema.js';
 import { cutText, MOST_CHARACTERS } from './result-limit.js';
 

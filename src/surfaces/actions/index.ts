@@ -1,0 +1,1 @@
+export { ActionSurfaceModule } from './actions.module.js';
