@@ -42,6 +42,7 @@ import { FileHistory } from './workspaces/history/migrations/20261122-history.js
 import { MovedPaths } from './workspaces/history/migrations/20261122-moved-paths.js';
 import { FileRevisions } from './workspaces/history/migrations/20261122-revisions.js';
 import { Operations } from './workspaces/operations/migrations/20261121-operations.js';
+import { GenericOperations } from './workspaces/operations/migrations/20261123-generic-operations.js';
 import { Sandboxes } from './workspaces/sandboxes/migrations/20261121-sandboxes.js';
 import { NamedSessions } from './workspaces/sandboxes/migrations/20261122-named-sessions.js';
 import { SandboxUids } from './workspaces/sandboxes/migrations/20261122-sandbox-uids.js';
@@ -99,4 +100,5 @@ export const migrations = [
   { name: '20261123-leases', class: Leases },
   { name: '20261123-shared-counts', class: SharedCounts },
   { name: '20261123-action-names', class: ActionNames },
+  { name: '20261123-generic-operations', class: GenericOperations },
 ];

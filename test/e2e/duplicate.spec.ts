@@ -35,7 +35,10 @@ const begin = async (workspace: string, fields: Json = {}): Promise<string> => {
 };
 const toItsEnd = (operation: string) => ada.client.events(`/api/operations/${operation}/events`);
 const targetOf = async (operation: string): Promise<string> => {
-  const [row] = await service.database.query('select target_id from operation where id = $1', [operation]);
+  const [row] = await service.database.query(
+    `select input->>'target_id' as target_id from operation where id = $1`,
+    [operation],
+  );
   return row?.target_id;
 };
 
@@ -166,10 +169,10 @@ it('is refused where an organization has as many under way as may be, until one 
   const bob = await service.person('Bob');
   const first = await begin(workspace);
   await service.database.query(
-    `insert into operation (id, kind, status, actor_id, organization_id, source_id, target_id, visibility, created_at)
-     select gen_random_uuid(), kind, 'queued', actor_id, organization_id, source_id, target_id, visibility, created_at
+    `insert into operation (id, kind, state, actor_id, organization_id, subject_id, input, created_at)
+     select gen_random_uuid(), kind, 'queued', actor_id, organization_id, subject_id, input, created_at
      from operation, generate_series(1, 100 - (
-       select count(*)::int from operation where organization_id = $2 and status in ('queued', 'running')))
+       select count(*)::int from operation where organization_id = $2 and state in ('queued', 'running')))
      where id = $1`,
     [first, ada.organizationId],
   );
@@ -182,6 +185,6 @@ it('is refused where an organization has as many under way as may be, until one 
   expect(await bob.client.post(`/api/workspaces/${elsewhere}/duplicate`, { name: 'Copy' })).toMatchObject({
     status: 200,
   });
-  await service.database.query(`update operation set status = 'error' where id = $1`, [first]);
+  await service.database.query(`update operation set state = 'error' where id = $1`, [first]);
   await begin(workspace);
 });

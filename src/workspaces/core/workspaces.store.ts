@@ -99,6 +99,16 @@ export class WorkspacesStore {
     });
   }
 
+  /** What its folder is known by, for work that nobody asks for. */
+  async folderOf(id: string): Promise<Pick<Workspace, 'id' | 'number'> | undefined> {
+    return this.database
+      .tables<WorkspaceTables>()
+      .selectFrom('workspace')
+      .select(['id', 'number'])
+      .where('id', '=', id)
+      .executeTakeFirst();
+  }
+
   /** The workspaces that go with an organization. */
   async idsOf(unit: UnitOfWork, organizationId: string): Promise<string[]> {
     const rows = await unit

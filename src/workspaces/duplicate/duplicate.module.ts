@@ -6,6 +6,7 @@ import { OperationsModule } from '../operations/index.js';
 import { DuplicateController } from './duplicate.controller.js';
 import { DuplicateJobs } from './duplicate.jobs.js';
 import { DuplicateService, OPERATION_QUEUE } from './duplicate.service.js';
+import { WorkspaceCopy } from './workspace-copy.js';
 
 /** Copies of workspaces. */
 @Module({
@@ -16,7 +17,7 @@ import { DuplicateService, OPERATION_QUEUE } from './duplicate.service.js';
     BullModule.registerQueue({ name: OPERATION_QUEUE }),
   ],
   controllers: [DuplicateController],
-  providers: [DuplicateJobs, DuplicateService],
+  providers: [WorkspaceCopy, DuplicateJobs, DuplicateService],
   exports: [DuplicateService],
 })
 export class DuplicateModule {}

@@ -1,18 +1,27 @@
 import { Injectable } from '@nestjs/common';
 import { OrganizationsStore } from '../../identity/organizations/index.js';
-import type { Actor } from '../../platform/access/index.js';
+import type { Actor, Visibility } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, newId, type UnitOfWork } from '../../platform/database/index.js';
 import { TooManyRequests } from '../../platform/errors/index.js';
 import { defineJob, JobQueue } from '../../platform/jobs/index.js';
 import { Workspace, WorkspaceFolders, WorkspacesStore } from '../core/index.js';
-import { OperationsStore } from '../operations/index.js';
+import { defineOperation, OperationsStore } from '../operations/index.js';
 import { DuplicateWorkspace, StartedOperationView } from './duplicate.dto.js';
 
 export const OPERATION_QUEUE = 'operations';
+export interface DuplicateInput {
+  readonly target_id: string;
+  /** What the new workspace is for others once it is complete. */
+  readonly visibility: Visibility;
+}
+export const workspaceDuplicate = defineOperation<DuplicateInput>(
+  'workspace_duplicate',
+  'The copy failed; try again',
+);
 /** Copies of one organization that may be under way, or wait. */
-const MOST_UNDER_WAY = 100;
+const MAX_UNDER_WAY = 100;
 const duplicateFiles = defineJob<{ operation_id: string }>(OPERATION_QUEUE, 'duplicate_files');
 
 /** Gives a new workspace something of the one that it is made like. */
@@ -70,14 +79,12 @@ export class DuplicateService {
       unit.add(target);
       await unit.flush();
       for (const inherit of this.inheritances) await inherit(unit, source.id, target);
-      await this.operations.add(unit, {
+      await this.operations.add(unit, workspaceDuplicate, {
         id,
-        kind: 'workspace_duplicate',
         actor_id: actor.id,
         organization_id: organizationId,
-        source_id: source.id,
-        target_id: target.id,
-        visibility: source.visibility,
+        subject_id: source.id,
+        input: { target_id: target.id, visibility: source.visibility },
       });
       await this.audit.record(unit, actor, {
         action: 'workspace.duplicate',
@@ -94,9 +101,9 @@ export class DuplicateService {
   }
 
   private async requireFewWaiting(organizationId: string): Promise<void> {
-    if ((await this.operations.underWayIn(organizationId)) >= MOST_UNDER_WAY)
+    if ((await this.operations.countUnderWay(organizationId, workspaceDuplicate)) >= MAX_UNDER_WAY)
       throw new TooManyRequests(
-        `${MOST_UNDER_WAY} copies of this organization are under way or wait; try again when some are done`,
+        `${MAX_UNDER_WAY} copies of this organization are under way or wait; try again when some are done`,
       );
   }
 }

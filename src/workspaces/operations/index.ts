@@ -1,2 +1,4 @@
+export { defineOperation, type Operation } from './operation.js';
+export { OperationRunner, type OperationWork, type Report } from './operation-runner.js';
 export { OperationsModule } from './operations.module.js';
-export { isOver, type OperationRow, OperationsStore } from './operations.store.js';
+export { OperationsStore } from './operations.store.js';

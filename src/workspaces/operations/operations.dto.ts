@@ -1,5 +1,5 @@
 import { Field } from '../../platform/dto/index.js';
-import { isOver, OPERATION_STATUSES, type OperationRow } from './operations.store.js';
+import { OPERATION_STATES, type Operation } from './operation.js';
 
 export class OperationId {
   @Field.id('The operation')
@@ -23,7 +23,7 @@ export class OperationView {
   @Field.text('What it does', { example: 'workspace_duplicate' })
   kind: string;
 
-  @Field.choice('How it stands', OPERATION_STATUSES)
+  @Field.choice('How it stands', OPERATION_STATES)
   status: string;
 
   @Field.integer('Files and folders that are done', { example: 12 })
@@ -54,18 +54,18 @@ export class OperationView {
   error: string | null;
 }
 
-export function operationView(row: OperationRow): OperationView {
-  const { id, kind, status, done, total, skipped, error } = row;
+export function operationView({ id, kind, state, progress, result, error }: Operation): OperationView {
+  const { done = 0, total = null, bytes_done = 0, bytes_total = null, skipped = [] } = progress;
   return {
     id,
     kind,
-    status,
+    status: state,
     done,
     total,
-    bytes_done: Number(row.bytes_done),
-    bytes_total: row.bytes_total === null ? null : Number(row.bytes_total),
-    skipped,
-    result: isOver(row) && status === 'completed' ? { workspace_id: row.target_id } : null,
+    bytes_done,
+    bytes_total,
+    skipped: [...skipped],
+    result,
     error,
   };
 }

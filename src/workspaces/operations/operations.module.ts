@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { CredentialsModule } from '../../identity/credentials/index.js';
 import { CoreModule } from '../core/index.js';
+import { OperationRunner } from './operation-runner.js';
 import { OperationsController } from './operations.controller.js';
 import { OperationsService } from './operations.service.js';
 import { OperationsStore } from './operations.store.js';
@@ -9,7 +10,7 @@ import { OperationsStore } from './operations.store.js';
 @Module({
   imports: [CredentialsModule, CoreModule],
   controllers: [OperationsController],
-  providers: [OperationsService, OperationsStore],
-  exports: [OperationsStore],
+  providers: [OperationRunner, OperationsService, OperationsStore],
+  exports: [OperationRunner, OperationsStore],
 })
 export class OperationsModule {}

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
 import {
   type Actor,
   Credentials,
@@ -12,8 +11,9 @@ import { Forbidden, NotFound, unseenAs } from '../../platform/errors/index.js';
 import { type ServerEvent, stillMay, whileAllowed } from '../../platform/streams/index.js';
 import { Signals, WakeUp } from '../../platform/topics/index.js';
 import { type VisibleWorkspace, WorkspacesStore } from '../core/index.js';
+import { isOver, type Operation } from './operation.js';
 import { OperationId, OperationView, operationView, WatchOperation } from './operations.dto.js';
-import { isOver, type OperationRow, OperationsStore, operationTopic } from './operations.store.js';
+import { OperationsStore, operationTopic } from './operations.store.js';
 
 /** Watching and ending long operations. Who sees the workspace that one works on sees it. */
 @Injectable()
@@ -53,9 +53,9 @@ export class OperationsService {
     actor: Actor,
     { id }: WatchOperation,
   ): Promise<(after: number, signal: AbortSignal) => AsyncIterable<ServerEvent[]>> {
-    const { source_id } = await this.require(actor, id);
+    const { subject_id } = await this.require(actor, id);
     const may = () => stillMay(this.credentials, actor, () => this.require(actor, id));
-    const watcher = { actor, workspaceId: source_id, may };
+    const watcher = { actor, workspaceId: subject_id, may };
     return (after, signal) =>
       whileAllowed(this.signals, watcher, within => this.follow(id, after, within), signal);
   }
@@ -74,7 +74,7 @@ export class OperationsService {
     const row = await this.require(actor, id);
     if (row.actor_id !== actor.id) throw new Forbidden('Only who began an operation can cancel it');
     return this.database.transaction(async unit => {
-      const changed = await this.operations.change(id, sql`cancel_requested = true`, unit);
+      const changed = await this.operations.requestCancel(unit, id);
       return unit.answers(operationView(changed ?? row));
     });
   }
@@ -86,7 +86,7 @@ export class OperationsService {
       while (!signal.aborted) {
         const row = await this.operations.find(id);
         if (!row) return;
-        const event = isOver(row) ? `operation.${row.status}` : 'operation.progress';
+        const event = isOver(row) ? `operation.${row.state}` : 'operation.progress';
         if (row.version > seen || isOver(row)) yield [{ id: row.version, event, data: operationView(row) }];
         seen = row.version;
         if (isOver(row)) return;
@@ -107,15 +107,15 @@ export class OperationsService {
     permission: WorkspacePermission,
     id: string,
   ): Promise<VisibleWorkspace> {
-    const { source_id } = await this.require(actor, id);
-    return this.workspaces.require(actor, permission, source_id);
+    const { subject_id } = await this.require(actor, id);
+    return this.workspaces.require(actor, permission, subject_id);
   }
 
-  private async require(actor: Actor, id: string): Promise<OperationRow> {
+  private async require(actor: Actor, id: string): Promise<Operation> {
     requireScope(actor, 'workspace.read');
     const row = await this.operations.find(id);
     if (!row) throw new NotFound('No such operation');
-    await unseenAs('No such operation', this.workspaces.require(actor, 'workspace.read', row.source_id));
+    await unseenAs('No such operation', this.workspaces.require(actor, 'workspace.read', row.subject_id));
     return row;
   }
 }

@@ -1,78 +1,82 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database, type UnitOfWork } from '../../platform/database/index.js';
+import type { Operation, OperationKind, Progress, Result } from './operation.js';
 
-export const OPERATION_STATUSES = ['queued', 'running', 'completed', 'error', 'cancelled'] as const;
-
-export interface OperationRow {
-  readonly id: string;
-  readonly kind: string;
-  readonly status: (typeof OPERATION_STATUSES)[number];
-  readonly actor_id: string;
-  readonly organization_id: string;
-  readonly source_id: string;
-  readonly target_id: string;
-  readonly visibility: string;
-  readonly done: number;
-  readonly total: number | null;
-  readonly bytes_done: string;
-  readonly bytes_total: string | null;
-  readonly skipped: string[];
-  readonly error: string | null;
-  readonly cancel_requested: boolean;
-  /** From 1, rising with each change: the number of its event. */
-  readonly version: number;
-}
+type Queries = Pick<Database, 'tables'>;
+/** How an operation ends. */
+export type End =
+  | { readonly state: 'completed'; readonly result: Result | null }
+  | { readonly state: 'error'; readonly error: string }
+  | { readonly state: 'cancelled' };
 
 export const operationTopic = (id: string): string => `operation:${id}`;
-export const isOver = ({ status }: Pick<OperationRow, 'status'>): boolean =>
-  status !== 'queued' && status !== 'running';
 
-/** Rows of long operations. */
+/** Rows of long operations. A change to one that is over, or gone, answers undefined. */
 @Injectable()
 export class OperationsStore {
   constructor(private readonly database: Database) {}
 
-  async find(id: string): Promise<OperationRow | undefined> {
-    const { rows } = await sql<OperationRow>`select * from operation where id = ${id}`.execute(
+  async find(id: string): Promise<Operation | undefined> {
+    const { rows } = await sql<Operation>`select * from operation where id = ${id}`.execute(
       this.database.tables(),
     );
     return rows[0];
   }
 
   /** How many of an organization are not over. */
-  async underWayIn(organizationId: string): Promise<number> {
+  async countUnderWay(organizationId: string, { kind }: OperationKind<object>): Promise<number> {
     const { rows } = await sql<{ count: number }>`
       select count(*)::int as count from operation
-      where organization_id = ${organizationId} and status in ('queued', 'running')`.execute(
+      where organization_id = ${organizationId} and kind = ${kind} and state in ('queued', 'running')`.execute(
       this.database.tables(),
     );
     return rows[0]?.count ?? 0;
   }
 
-  async add(
+  async add<I extends object>(
     unit: UnitOfWork,
-    row: Pick<
-      OperationRow,
-      'id' | 'kind' | 'actor_id' | 'organization_id' | 'source_id' | 'target_id' | 'visibility'
-    >,
+    { kind }: OperationKind<I>,
+    row: Pick<Operation<I>, 'id' | 'actor_id' | 'organization_id' | 'subject_id' | 'input'>,
   ): Promise<void> {
-    await sql`insert into operation
-      (id, kind, status, actor_id, organization_id, source_id, target_id, visibility, created_at)
-      values (${row.id}, ${row.kind}, 'queued', ${row.actor_id}, ${row.organization_id}, ${row.source_id},
-        ${row.target_id}, ${row.visibility}, now())`.execute(unit.tables());
+    await sql`
+      insert into operation (id, kind, state, actor_id, organization_id, subject_id, input, created_at)
+      values (${row.id}, ${kind}, 'queued', ${row.actor_id}, ${row.organization_id}, ${row.subject_id},
+        ${JSON.stringify(row.input)}::jsonb, now())`.execute(unit.tables());
   }
 
-  /** Changes one that is not over, and wakes who watches; undefined where it is over, or gone. */
-  async change(
+  report(id: string, progress: Progress): Promise<Operation | undefined> {
+    return this.change(
+      id,
+      sql`state = 'running', progress = ${JSON.stringify(progress)}::jsonb`,
+      this.database,
+    );
+  }
+
+  requestCancel(unit: UnitOfWork, id: string): Promise<Operation | undefined> {
+    return this.change(id, sql`cancel_requested = true`, unit);
+  }
+
+  end(unit: UnitOfWork, id: string, end: End): Promise<Operation | undefined> {
+    const result = end.state === 'completed' && end.result ? JSON.stringify(end.result) : null;
+    const error = end.state === 'error' ? end.error : null;
+    return this.change(
+      id,
+      sql`state = ${end.state}, result = ${result}::jsonb, error = ${error}, finished_at = now()`,
+      unit,
+    );
+  }
+
+  /** Wakes who watches. */
+  private async change(
     id: string,
     change: RawBuilder<unknown>,
-    within: Pick<Database, 'tables'> = this.database,
-  ): Promise<OperationRow | undefined> {
-    const { rows } = await sql<OperationRow>`
+    within: Queries,
+  ): Promise<Operation | undefined> {
+    const { rows } = await sql<Operation>`
       with changed as (
         update operation set ${change}, version = version + 1
-        where id = ${id} and status in ('queued', 'running') returning *
+        where id = ${id} and state in ('queued', 'running') returning *
       )
       select changed.*, pg_notify('atelier', ${operationTopic(id)})::text from changed`.execute(
       within.tables(),

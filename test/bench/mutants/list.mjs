@@ -304,19 +304,19 @@ export const MUTANTS = [
   ],
   [
     copies,
-    'if ((await this.operations.underWayIn(organizationId)) >= MOST_UNDER_WAY)',
+    'if ((await this.operations.countUnderWay(organizationId, workspaceDuplicate)) >= MAX_UNDER_WAY)',
     'if (false)',
     copying,
   ],
   [
     'src/workspaces/operations/operations.store.ts',
-    "where organization_id = ${organizationId} and status in ('queued', 'running')`",
-    "where status in ('queued', 'running')`",
+    "where organization_id = ${organizationId} and kind = ${kind} and state in ('queued', 'running')`",
+    "where kind = ${kind} and state in ('queued', 'running')`",
     copying,
   ],
   [
     'src/workspaces/operations/operations.store.ts',
-    "where organization_id = ${organizationId} and status in ('queued', 'running')`",
+    "where organization_id = ${organizationId} and kind = ${kind} and state in ('queued', 'running')`",
     'where organization_id = ${organizationId}`',
     copying,
   ],

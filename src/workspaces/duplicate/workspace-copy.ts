@@ -1,0 +1,148 @@
+import { Injectable } from '@nestjs/common';
+import { batchesOf, type Entry, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { newId, type UnitOfWork } from '../../platform/database/index.js';
+import { FairTurns, JobQueue } from '../../platform/jobs/index.js';
+import { removeFolder, Workspace, WorkspaceFolders, WorkspacesStore } from '../core/index.js';
+import { captureHistory } from '../history/index.js';
+import type { Operation, OperationWork, Report } from '../operations/index.js';
+import { type DuplicateInput, workspaceDuplicate } from './duplicate.service.js';
+
+/** What never comes along, whether the workspace has it or not. */
+const LEFT_BEHIND = [
+  'members',
+  'chats and their runs',
+  'share links',
+  'file invitations',
+  'hosts that sandboxes may connect to',
+  'earlier versions of files',
+];
+const MAX_SKIPPED = 1000;
+const PROGRESS_MS = 500;
+/** Copied between two looks at whether to go on. */
+const AT_ONCE = { files: 128, bytes: 16 * 1024 * 1024 };
+/** Copies that one process makes at a time. */
+const COPIES_AT_ONCE = 2;
+
+type Duplicate = Operation<DuplicateInput>;
+interface Copied {
+  done: number;
+  bytes_done: number;
+  readonly skipped: string[];
+}
+
+/** Copies the files of one workspace into another; begun again after a crash, it goes on where it was. */
+@Injectable()
+export class WorkspaceCopy implements OperationWork<DuplicateInput> {
+  readonly kind = workspaceDuplicate;
+  private readonly turns = new FairTurns(COPIES_AT_ONCE);
+
+  constructor(
+    private readonly workspaces: WorkspacesStore,
+    private readonly folders: WorkspaceFolders,
+    private readonly jobs: JobQueue,
+  ) {}
+
+  async perform(operation: Duplicate, report: Report, signal: AbortSignal) {
+    const whose = { organizationId: operation.organization_id, personId: operation.actor_id };
+    await this.turns.take(whose, signal, () => this.copyAll(operation, report, signal));
+    return { workspace_id: operation.input.target_id };
+  }
+
+  async complete(unit: UnitOfWork, { input: { target_id, visibility } }: Duplicate): Promise<void> {
+    const target = await unit.entities.findOne(Workspace, { id: target_id });
+    if (target) target.visibility = visibility;
+    // What was copied is the beginning of its history.
+    await this.jobs.enqueue(unit, captureHistory, newId(), { workspace_id: target_id });
+  }
+
+  async undo(unit: UnitOfWork, { input: { target_id } }: Duplicate): Promise<void> {
+    await this.jobs.enqueue(unit, removeFolder, newId(), { workspace_id: target_id });
+    const target = await unit.entities.findOne(Workspace, { id: target_id });
+    if (target) unit.entities.remove(target);
+  }
+
+  private async copyAll(
+    { subject_id, input }: Duplicate,
+    report: Report,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const [source, target] = await Promise.all([this.open(subject_id), this.open(input.target_id)]);
+    const entries = await everything(source);
+    const bytes_total = entries.reduce((sum, { size }) => sum + size, 0);
+    const copied: Copied = { done: 0, bytes_done: 0, skipped: [...LEFT_BEHIND] };
+    const tell = () => report({ ...copied, total: entries.length, bytes_total });
+    await tell();
+    let told = Date.now();
+    for (const batch of batchesOf(entries, AT_ONCE)) {
+      signal.throwIfAborted();
+      await copySome(source, target, batch, copied);
+      if (Date.now() - told <= PROGRESS_MS) continue;
+      await tell();
+      told = Date.now();
+    }
+    await target.flush();
+    await tell();
+  }
+
+  private async open(id: string): Promise<WorkspaceFs> {
+    const workspace = await this.workspaces.folderOf(id);
+    if (!workspace) throw new WorkspaceFsError('not_found', '', 'The workspace was deleted meanwhile');
+    return this.folders.open(workspace);
+  }
+}
+
+async function everything(files: WorkspaceFs): Promise<Entry[]> {
+  const all: Entry[] = [];
+  let after: string | undefined;
+  do {
+    const { entries, next } = await files.list('', { recursive: true, after });
+    all.push(...entries);
+    after = next ?? undefined;
+  } while (after !== undefined);
+  return all;
+}
+
+/** All of them are over, well or badly, when it resolves or rejects. */
+async function copySome(
+  source: WorkspaceFs,
+  target: WorkspaceFs,
+  entries: Entry[],
+  copied: Copied,
+): Promise<void> {
+  const files = entries.filter(({ type }) => type === 'file');
+  const folders = entries.filter(({ type }) => type === 'directory');
+  const made = await Promise.allSettled(folders.map(({ path }) => target.mkdir(path)));
+  const written = await target.copyFrom(
+    source,
+    files.map(({ path }) => path),
+  );
+  const outcomes = new Map<Entry, PromiseSettledResult<unknown> | undefined>();
+  for (const [index, entry] of folders.entries()) outcomes.set(entry, made[index]);
+  for (const [index, entry] of files.entries()) outcomes.set(entry, written[index]);
+  for (const entry of entries) {
+    if (isLeftOut(outcomes.get(entry)) && copied.skipped.length < MAX_SKIPPED)
+      copied.skipped.push(entry.path);
+    copied.done++;
+    copied.bytes_done += entry.size;
+  }
+}
+
+/** Links, special files, what is gone or something else by now, what changes all the time, and what no file may be. */
+const LEFT_OUT = [
+  'not_found',
+  'symlink',
+  'not_regular',
+  'is_directory',
+  'not_directory',
+  'exists',
+  'busy',
+  'too_large',
+];
+
+/** Links and special files have no outcome at all; throws for what is nobody's doing. */
+function isLeftOut(outcome: PromiseSettledResult<unknown> | undefined): boolean {
+  if (outcome?.status !== 'rejected') return outcome === undefined;
+  const { reason } = outcome;
+  if (reason instanceof WorkspaceFsError && LEFT_OUT.includes(reason.code)) return true;
+  throw reason;
+}

@@ -1,0 +1,89 @@
+import { Injectable } from '@nestjs/common';
+import { WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { Database, type UnitOfWork } from '../../platform/database/index.js';
+import type { Attempt } from '../../platform/jobs/index.js';
+import { isOver, type Operation, type OperationKind, type Progress, type Result } from './operation.js';
+import { type End, OperationsStore } from './operations.store.js';
+
+const MAX_ATTEMPTS = 5;
+
+/** Somebody wants it to end. */
+class Cancelled extends Error {}
+
+/** Says how far the work is. Throws where it is to end. */
+export type Report = (progress: Progress) => Promise<void>;
+
+/** What an operation of a kind does. */
+export interface OperationWork<Input extends object> {
+  readonly kind: OperationKind<Input>;
+  /** May find what an attempt before it left behind, and goes on from there. */
+  perform(operation: Operation<Input>, report: Report, signal: AbortSignal): Promise<Result | null>;
+  /** In the transaction that completes it. */
+  complete(unit: UnitOfWork, operation: Operation<Input>): Promise<void>;
+  /** Removes what was made so far, in the transaction that ends it in any other way. */
+  undo(unit: UnitOfWork, operation: Operation<Input>): Promise<void>;
+}
+
+/** Takes operations from the queue to their end, for the jobs of each kind. */
+@Injectable()
+export class OperationRunner {
+  constructor(
+    private readonly database: Database,
+    private readonly operations: OperationsStore,
+  ) {}
+
+  async run<I extends object>(
+    id: string,
+    work: OperationWork<I>,
+    { failures, signal }: Attempt,
+  ): Promise<void> {
+    const operation = await this.findOpen(id, work);
+    if (!operation) return;
+    try {
+      const result = await work.perform(operation, progress => this.report(id, progress), signal);
+      await this.end(operation, { state: 'completed', result }, work);
+    } catch (error) {
+      if (error instanceof Cancelled) return this.end(operation, { state: 'cancelled' }, work);
+      if (signal.aborted || (!isHopeless(error) && failures + 1 < MAX_ATTEMPTS)) throw error;
+      const reason = error instanceof WorkspaceFsError ? error.message : work.kind.failed;
+      await this.end(operation, { state: 'error', error: reason }, work);
+    }
+  }
+
+  /** Fails one whose job is given up. */
+  async abandon<I extends object>(id: string, work: OperationWork<I>): Promise<void> {
+    const operation = await this.findOpen(id, work);
+    if (operation) await this.end(operation, { state: 'error', error: work.kind.failed }, work);
+  }
+
+  private async findOpen<I extends object>(
+    id: string,
+    { kind }: OperationWork<I>,
+  ): Promise<Operation<I> | undefined> {
+    const operation = await this.operations.find(id);
+    return operation && operation.kind === kind.kind && !isOver(operation)
+      ? (operation as Operation<I>)
+      : undefined;
+  }
+
+  private async report(id: string, progress: Progress): Promise<void> {
+    const operation = await this.operations.report(id, progress);
+    if (!operation || operation.cancel_requested) throw new Cancelled();
+  }
+
+  private async end<I extends object>(
+    operation: Operation<I>,
+    end: End,
+    work: OperationWork<I>,
+  ): Promise<void> {
+    await this.database.transaction(async unit => {
+      if (!(await this.operations.end(unit, operation.id, end))) return;
+      if (end.state === 'completed') await work.complete(unit, operation);
+      else await work.undo(unit, operation);
+    });
+  }
+}
+
+/** A full disk, a workspace that was deleted: no more tries will help. */
+const isHopeless = (error: unknown): boolean =>
+  error instanceof WorkspaceFsError && ['no_space', 'not_found'].includes(error.code);
