@@ -4,6 +4,7 @@ import { EmbeddedPostgresError } from '#libs/embedded-postgres/index.js';
 import { type Config, InvalidSetting } from './platform/config/index.js';
 import { DatabaseUnusable } from './platform/database/index.js';
 import { RedisUnusable } from './platform/jobs/index.js';
+import { VaultKeyMissing } from './platform/vault/index.js';
 
 /** The service cannot start as things are; the message says what to do. */
 export class CannotStart extends Error {}
@@ -46,7 +47,14 @@ const reasons: Record<string, string> = {
 
 /** A failure of the start that an operator can mend, in a sentence; undefined for a bug of ours. */
 export function sentenceFor(error: unknown): string | undefined {
-  const known = [InvalidSetting, EmbeddedPostgresError, DatabaseUnusable, RedisUnusable, CannotStart];
+  const known = [
+    InvalidSetting,
+    EmbeddedPostgresError,
+    DatabaseUnusable,
+    RedisUnusable,
+    VaultKeyMissing,
+    CannotStart,
+  ];
   if (known.some(type => error instanceof type)) return (error as Error).message;
   const { code, message } = (error ?? {}) as NodeJS.ErrnoException;
   if (code === 'ENOSPC') return 'The disk is full; free some space and start again.';

@@ -16,6 +16,7 @@ import { MaintenanceModule } from './maintenance/index.js';
 import { MetricsModule } from './metrics/index.js';
 import { StreamsModule } from './streams/index.js';
 import { Signals } from './topics/index.js';
+import { VaultModule } from './vault/index.js';
 import { Workers } from './workers/index.js';
 
 /** What the process was started with. */
@@ -38,6 +39,7 @@ export class PlatformModule {
         DatabaseModule.with(entities),
         LeasesModule,
         MetricsModule,
+        VaultModule,
         QueueModule,
         MailModule,
         MaintenanceModule,

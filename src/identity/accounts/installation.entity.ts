@@ -6,10 +6,6 @@ export class Installation {
   @PrimaryKey({ type: 'int' })
   id = 1;
 
-  /** Signs access tokens where JWT_SECRET is not set. */
-  @Property({ type: 'text' })
-  tokenKey: string;
-
   /** SHA-256 of the token that the first registration must show; null once it is used, or not needed. */
   @Property({ type: 'text', nullable: true })
   setupTokenHash: string | null = null;

@@ -2,22 +2,26 @@ import { Injectable } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
 import { ExtractJwt, Strategy } from 'passport-jwt';
 import { AccessClaims, Credentials } from '../../platform/access/index.js';
-import { ISSUER, TokenKey } from '../sessions/index.js';
+import { AccessTokenKeys, ISSUER } from '../sessions/index.js';
 
 /** `Authorization: Bearer <access token>` (RFC 6750): signed by us with HS256, unexpired, its session still open. */
 @Injectable()
 export class JwtStrategy extends PassportStrategy(Strategy, 'jwt') {
   constructor(
-    key: TokenKey,
+    keys: AccessTokenKeys,
     private readonly credentials: Credentials,
   ) {
     super({
       jwtFromRequest: ExtractJwt.fromAuthHeaderAsBearerToken(),
       secretOrKeyProvider: (
         _request: unknown,
-        _token: unknown,
-        done: (error: unknown, key: string) => void,
-      ) => (done as (error: unknown, key: unknown) => void)(null, key.ready),
+        token: string,
+        done: (error: unknown, key?: string) => void,
+      ) => {
+        const key = keys.verifying(keyIdOf(token)) as string | undefined;
+        if (key) done(null, key);
+        else done(new Error('The key of this token is not known'));
+      },
       algorithms: ['HS256'],
       issuer: ISSUER,
     });
@@ -25,5 +29,15 @@ export class JwtStrategy extends PassportStrategy(Strategy, 'jwt') {
 
   async validate(claims: AccessClaims): Promise<object | false> {
     return (await this.credentials.ofAccessToken(claims)) ?? false;
+  }
+}
+
+/** What the header of a token says of its key; nothing that it says is verified yet. */
+function keyIdOf(token: string): string {
+  try {
+    const { kid = '' } = JSON.parse(Buffer.from(token.split('.', 1)[0] ?? '', 'base64url').toString());
+    return String(kid);
+  } catch {
+    return '';
   }
 }

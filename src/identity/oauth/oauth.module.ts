@@ -17,7 +17,6 @@ import { ConsentPages } from './interactions/consent-pages.js';
 import { InteractionController } from './interactions/interaction.controller.js';
 import { LoginPages } from './interactions/login-pages.js';
 import { WorkspaceChoices } from './interactions/workspace-choices.js';
-import { OAuthSeal } from './keys/seal.js';
 import { SigningKeys } from './keys/signing-keys.js';
 import { OAuthStrategy } from './oauth.strategy.js';
 import { DocumentQuota } from './provider/document-quota.js';
@@ -36,7 +35,6 @@ import { WellKnownController } from './well-known.controller.js';
   controllers: [InteractionController, OAuthController, WellKnownController, GrantsController],
   providers: [
     OAuthResources,
-    OAuthSeal,
     SigningKeys,
     ArtifactsStore,
     DevicePollsStore,

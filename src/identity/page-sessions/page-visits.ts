@@ -1,11 +1,11 @@
-import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Actor } from '../../platform/access/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Forbidden } from '../../platform/errors/index.js';
+import { type Seal, Vault } from '../../platform/vault/index.js';
 import type { Login } from '../auth/index.js';
-import { TokenKey } from '../sessions/index.js';
 import { SignIns } from './sign-ins.js';
 
 const LIFE_SECONDS = 8 * 3600;
@@ -30,11 +30,17 @@ interface Kept extends PageVisit {
  */
 @Injectable()
 export class PageVisits {
+  private readonly cookies: Seal;
+  private readonly forms: Seal;
+
   constructor(
-    private readonly tokenKey: TokenKey,
     private readonly signIns: SignIns,
     private readonly config: Config,
-  ) {}
+    vault: Vault,
+  ) {
+    this.cookies = vault.seal('page cookie');
+    this.forms = vault.seal('page form');
+  }
 
   /** The visit of this request; for a browser that is new here it begins one. */
   async of(request: FastifyRequest, reply: FastifyReply): Promise<PageVisit> {
@@ -64,14 +70,13 @@ export class PageVisits {
 
   /** What a form of the page at `place` carries for this browser. */
   csrf({ id }: PageVisit, place: string): string {
-    return createHmac('sha256', this.key('form')).update(`${id} ${place}`).digest('base64url');
+    return this.forms.sign(`${id} ${place}`);
   }
 
   /** Refuses a form that is not from the page that this browser was shown. */
   requireOwnForm(request: FastifyRequest, visit: PageVisit, place: string, sent: string | null): void {
-    const [given, expected] = [Buffer.from(sent ?? ''), Buffer.from(this.csrf(visit, place))];
     const crossSite = request.headers['sec-fetch-site'] === 'cross-site';
-    if (crossSite || given.length !== expected.length || !timingSafeEqual(given, expected))
+    if (crossSite || !this.forms.verify(`${visit.id} ${place}`, sent ?? ''))
       throw new Forbidden('This form does not come from the page that you were shown');
   }
 
@@ -81,28 +86,19 @@ export class PageVisits {
     const value = Buffer.from(JSON.stringify(kept)).toString('base64url');
     // Lax and not strict, as these pages are opened from elsewhere.
     const attributes = `Path=/; Max-Age=${LIFE_SECONDS}; HttpOnly; SameSite=Lax${this.isSecure ? '; Secure' : ''}`;
-    void reply.header('set-cookie', `${this.cookie}=${value}.${this.signature(value)}; ${attributes}`);
+    void reply.header('set-cookie', `${this.cookie}=${value}.${this.cookies.sign(value)}; ${attributes}`);
     return visit;
   }
 
   private read({ headers }: FastifyRequest): Kept | undefined {
     for (const pair of (headers.cookie ?? '').split(';')) {
       const [, value = '', signature = ''] =
-        new RegExp(`^\\s*${this.cookie}=([\\w-]+)\\.([\\w-]{43})\\s*$`).exec(pair) ?? [];
-      const expected = Buffer.from(this.signature(value));
-      if (!signature || !timingSafeEqual(Buffer.from(signature), expected)) continue;
+        new RegExp(`^\\s*${this.cookie}=([\\w-]+)\\.([\\w-]+)\\s*$`).exec(pair) ?? [];
+      if (!signature || !this.cookies.verify(value, signature)) continue;
       const kept = JSON.parse(Buffer.from(value, 'base64url').toString()) as Kept;
       if (kept.until > Date.now() / 1000) return kept;
     }
     return undefined;
-  }
-
-  private signature(value: string): string {
-    return createHmac('sha256', this.key('cookie')).update(value).digest('base64url');
-  }
-
-  private key(purpose: string): Buffer {
-    return Buffer.from(hkdfSync('sha256', this.tokenKey.value, '', `atelier page ${purpose}`, 32));
   }
 
   private get isSecure(): boolean {

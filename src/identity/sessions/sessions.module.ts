@@ -1,15 +1,15 @@
 import { Module } from '@nestjs/common';
 import { JwtModule } from '@nestjs/jwt';
+import { AccessTokenKeys } from './access-token-keys.js';
 import { OwnSessionsService } from './own-sessions.service.js';
 import { SessionsController } from './sessions.controller.js';
 import { SessionsService } from './sessions.service.js';
-import { TokenKey } from './token-key.js';
 
 /** Sign-ins: access tokens, rotating refresh tokens, and the list of a person's sessions. */
 @Module({
   imports: [JwtModule.register({})],
   controllers: [SessionsController],
-  providers: [SessionsService, OwnSessionsService, TokenKey],
-  exports: [SessionsService, TokenKey],
+  providers: [SessionsService, OwnSessionsService, AccessTokenKeys],
+  exports: [SessionsService, AccessTokenKeys],
 })
 export class SessionsModule {}

@@ -7,9 +7,9 @@ import { Database, UnitOfWork } from '../../platform/database/index.js';
 import { Forbidden, Unauthorized } from '../../platform/errors/index.js';
 import { Maintenance } from '../../platform/maintenance/index.js';
 import { User } from '../accounts/index.js';
+import { AccessTokenKeys, ISSUER } from './access-token-keys.js';
 import { RefreshToken } from './refresh-token.entity.js';
 import { Session, SignInSource } from './session.entity.js';
-import { ISSUER, TokenKey } from './token-key.js';
 
 const SWEEP_MS = 86_400_000;
 /** How long a session that has ended is kept: a refresh token of it that turns up is still known for what it is. */
@@ -29,7 +29,7 @@ export class SessionsService implements OnModuleInit {
   constructor(
     private readonly database: Database,
     private readonly jwt: JwtService,
-    private readonly key: TokenKey,
+    private readonly keys: AccessTokenKeys,
     private readonly config: Config,
     private readonly maintenance: Maintenance,
   ) {}
@@ -112,9 +112,15 @@ export class SessionsService implements OnModuleInit {
     const refreshToken = randomSecret();
     unit.add(new RefreshToken(hashSecret(refreshToken), session.id));
     const expiresIn = this.config.accessTokenSeconds;
+    const { key, id } = this.keys.signing;
     const accessToken = this.jwt.sign(
       { sid: session.id },
-      { subject: user.id, issuer: ISSUER, algorithm: 'HS256', expiresIn, secret: this.key.value },
+      {
+        ...{ subject: user.id, issuer: ISSUER, algorithm: 'HS256', expiresIn },
+        ...(id ? { keyid: id } : {}),
+        // The types know keys as text only.
+        secret: key as unknown as string,
+      },
     );
     return { accessToken, refreshToken, expiresIn, user };
   }

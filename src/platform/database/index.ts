@@ -6,6 +6,7 @@ export { DatabaseModule } from './database.module.js';
 export { CHORE_QUERY_MS, QUERY_MS, REQUEST_QUERY_MS, within, withQueryDeadline } from './deadline.js';
 export { answeringWith, inKeyedRequest, type KeyedRequest, keyedRequest } from './keyed-request.js';
 export { DatabaseUnusable, migrate } from './migrate.js';
+export { ormOptions } from './orm.js';
 export { isDatabaseFull, isOrphan, isOutage } from './outage.js';
 export { type PoolCounts, PoolWatch } from './pool-watch.js';
 export { iso, isoOrNull, type Row, type Tables } from './rows.js';

@@ -8,6 +8,7 @@ import { Unavailable } from '../errors/index.js';
 import { Leases } from '../leases/index.js';
 import { Log } from '../log/index.js';
 import { Documents } from '../openapi/index.js';
+import { Vault } from '../vault/index.js';
 import { HealthView, MetadataView, ReadinessView } from './health.dto.js';
 
 /** How long the database may take to answer where requests can be served. */
@@ -22,6 +23,7 @@ export class HealthController {
     private readonly database: Database,
     private readonly pool: PoolWatch,
     private readonly leases: Leases,
+    private readonly vault: Vault,
     private readonly log: Log,
   ) {}
 
@@ -45,12 +47,13 @@ export class HealthController {
     summary: 'Tell that requests can be served',
     input: null,
     output: ReadinessView,
-    refuses: { 503: 'The database does not answer, or a disk is full' },
+    refuses: { 503: 'The database does not answer, a disk is full, or a vault key is missing' },
   })
   @Public()
   @Get('/api/health/ready')
   async ready(): Promise<ReadinessView> {
     const start = performance.now();
+    let missingKey: string | undefined;
     try {
       await within(
         READY_MS,
@@ -58,6 +61,7 @@ export class HealthController {
           await this.database.transaction(unit => unit.entities.execute('select 1'));
           // A database whose disk is full answers, and writes nothing.
           await this.leases.requireFresh();
+          missingKey = await this.vault.missingKey();
         }),
       );
     } catch (error) {
@@ -67,6 +71,8 @@ export class HealthController {
       this.log.error({ err: error }, `not ready: ${what}`);
       throw new Unavailable(what);
     }
+    if (missingKey)
+      throw new Unavailable(`A stored secret needs the vault key "${missingKey}", which is missing`);
     await this.requireDisk();
     return { status: 'ready', database_ms: Math.round(performance.now() - start) };
   }
@@ -80,9 +86,17 @@ export class HealthController {
   @Documents({ name: 'metadata_get', summary: 'Describe the service', input: null, output: MetadataView })
   @Public()
   @Get('/api/health/metadata')
-  metadata(): MetadataView {
+  async metadata(): Promise<MetadataView> {
     const { role, registration } = this.config;
-    return { name: 'Atelier', version: VERSION, role, registration, openapi: '/api/openapi.json' };
+    const vault_keys = await this.vault.countByKey();
+    return {
+      name: 'Atelier',
+      version: VERSION,
+      role,
+      registration,
+      openapi: '/api/openapi.json',
+      vault_keys,
+    };
   }
 }
 

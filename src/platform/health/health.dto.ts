@@ -13,6 +13,14 @@ export class ReadinessView {
   database_ms: number;
 }
 
+export class VaultKeyView {
+  @Field.text('Name of a key that wraps stored secrets', { example: '3f9a1c07' })
+  id: string;
+
+  @Field.integer('How many secrets it wraps', { example: 2 })
+  secrets: number;
+}
+
 export class MetadataView {
   @Field.text('The service', { example: 'Atelier' })
   name: string;
@@ -28,4 +36,7 @@ export class MetadataView {
 
   @Field.text('Where the interface description is', { example: '/api/openapi.json' })
   openapi: string;
+
+  @Field.object('The keys that stored secrets need', () => VaultKeyView, { list: true })
+  vault_keys: VaultKeyView[];
 }

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { KeyedRequest } from '../database/index.js';
-import type { IdempotencySeal, StoredAnswer } from './idempotency-vault.js';
+import type { IdempotencySeal, StoredAnswer } from './idempotency-seal.js';
 
 export const KEPT_HOURS = 24;
 export const MAX_ANSWER_BYTES = 1024 * 1024;

@@ -3,14 +3,13 @@ import { Maintenance } from '../maintenance/index.js';
 import { Idempotency } from './idempotency.js';
 import { IdempotencyLedger } from './idempotency-ledger.js';
 import { IdempotencyRoom } from './idempotency-room.js';
-import { IdempotencyVault } from './idempotency-vault.js';
 
 const FIVE_MINUTES_MS = 300_000;
 
 /** Requests with an `Idempotency-Key`: each is executed once, and answered again with what it was answered. */
 @Global()
 @Module({
-  providers: [Idempotency, IdempotencyLedger, IdempotencyRoom, IdempotencyVault],
+  providers: [Idempotency, IdempotencyLedger, IdempotencyRoom],
   exports: [Idempotency],
 })
 export class IdempotencyModule implements OnModuleInit {

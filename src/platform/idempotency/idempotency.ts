@@ -5,6 +5,7 @@ import { RequestLost } from '../database/index.js';
 import { BadRequest, Conflict, Invalid, translateErrors } from '../errors/index.js';
 import { targetOf } from '../http/index.js';
 import { Log } from '../log/index.js';
+import { Vault } from '../vault/index.js';
 import {
   Exchange,
   LOST_DETAIL,
@@ -14,7 +15,7 @@ import {
   unknownOutcome,
 } from './idempotency-exchange.js';
 import { IdempotencyLedger } from './idempotency-ledger.js';
-import { IdempotencyVault, StoredAnswer } from './idempotency-vault.js';
+import { IdempotencySeal, type StoredAnswer } from './idempotency-seal.js';
 
 export const IDEMPOTENCY_KEY = 'Idempotency-Key';
 const KEY = /^[\x20-\x7e]{1,255}$/;
@@ -45,7 +46,7 @@ export class Idempotency {
   private readonly exchanges = new WeakMap<FastifyRequest, Exchange>();
 
   constructor(
-    private readonly vault: IdempotencyVault,
+    private readonly vault: Vault,
     private readonly ledger: IdempotencyLedger,
     private readonly log: Log,
   ) {}
@@ -57,7 +58,7 @@ export class Idempotency {
     { actor, key, outcome }: { actor: Actor; key: string; outcome: Outcome },
   ): Promise<Exchange | undefined> {
     const credentialId = actor.credential.id;
-    const seal = await this.vault.sealFor(credentialId, key);
+    const seal = new IdempotencySeal(this.vault.roots, credentialId, key);
     const fingerprint = seal.fingerprint(request.method, targetOf(request.url).address, request.body);
     const { commitsAnswer } = outcome;
     const standing = await this.ledger.enter({

@@ -2,7 +2,6 @@ import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
-import { randomSecret } from '../../platform/access/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Database } from '../../platform/database/index.js';
 import { Log } from '../../platform/log/index.js';
@@ -34,9 +33,7 @@ export class SandboxUids implements OnModuleInit {
     const chosen = wanted ?? chooseBase(lastMappedUid());
     // Of several processes that start at once, the first one decides for all.
     const { rows } = await sql<{ base: string }>`
-      insert into installation as i (id, token_key, sandbox_uid_base, created_at)
-      values (1, ${randomSecret()}, ${chosen}, now())
-      on conflict (id) do update set sandbox_uid_base = coalesce(i.sandbox_uid_base, excluded.sandbox_uid_base)
+      update installation set sandbox_uid_base = coalesce(sandbox_uid_base, ${chosen})
       returning sandbox_uid_base as base`.execute(this.database.tables());
     this.base = Number(rows[0]?.base);
     if (wanted !== undefined && wanted !== this.base)

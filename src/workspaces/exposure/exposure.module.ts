@@ -5,7 +5,6 @@ import { ChangesModule } from '../changes/index.js';
 import { ExposureController } from './exposure.controller.js';
 import { ExposureService } from './exposure.service.js';
 import { Exposures } from './exposures.js';
-import { LinkSeal } from './link-seal.js';
 import { OutsideWrites } from './outside-writes.js';
 import { ShareOrigin } from './share-origin.js';
 import { VisitorPass } from './visitor-pass.js';
@@ -14,7 +13,7 @@ import { VisitorPass } from './visitor-pass.js';
 @Module({
   imports: [OrganizationsModule, SessionsModule, ChangesModule],
   controllers: [ExposureController],
-  providers: [ExposureService, Exposures, LinkSeal, OutsideWrites, ShareOrigin, VisitorPass],
-  exports: [Exposures, LinkSeal, OutsideWrites, ShareOrigin, VisitorPass],
+  providers: [ExposureService, Exposures, OutsideWrites, ShareOrigin, VisitorPass],
+  exports: [Exposures, OutsideWrites, ShareOrigin, VisitorPass],
 })
 export class ExposureModule {}

@@ -2,7 +2,6 @@ export { isHidden, pathBelow } from './below.js';
 export { ExposedView } from './exposure.dto.js';
 export { ExposureModule } from './exposure.module.js';
 export { type ExposureQuery, type ExposureSource, Exposures } from './exposures.js';
-export { LinkSeal } from './link-seal.js';
 export { OutsideWrites } from './outside-writes.js';
 export { type IconName, icon, SAVE_ICON } from './pages/icons.js';
 export { type SharePage, sendSharePage } from './pages/layout.js';

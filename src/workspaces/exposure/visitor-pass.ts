@@ -1,7 +1,6 @@
-import { timingSafeEqual } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { LinkSeal } from './link-seal.js';
+import { type Seal, Vault } from '../../platform/vault/index.js';
 import { ShareOrigin } from './share-origin.js';
 
 const LIFE_SECONDS = 12 * 3600;
@@ -16,14 +15,18 @@ interface Protected {
 /** What a visitor gets for the right password: a cookie that is good for the one link, until its password changes. */
 @Injectable()
 export class VisitorPass {
+  private readonly passes: Seal;
+
   constructor(
-    private readonly seal: LinkSeal,
     private readonly origin: ShareOrigin,
-  ) {}
+    vault: Vault,
+  ) {
+    this.passes = vault.seal('share passes');
+  }
 
   give(reply: FastifyReply, link: Protected, home: string): void {
     const until = Math.floor(Date.now() / 1000) + LIFE_SECONDS;
-    const value = `${until}.${this.signature(link, until).toString('base64url')}`;
+    const value = `${until}.${this.passes.sign(signed(link, until))}`;
     // Lax and not strict, as links are opened from mails.
     const attributes = `Path=${home}; Max-Age=${LIFE_SECONDS}; HttpOnly; SameSite=Lax`;
     void reply.header(
@@ -38,14 +41,9 @@ export class VisitorPass {
   }
 
   private isGood(cookie: string, link: Protected): boolean {
-    const [, until = '', signature = ''] = /=(\d{1,12})\.([\w-]{43})$/.exec(cookie) ?? [];
-    if (Number(until) <= Date.now() / 1000) return false;
-    const given = Buffer.from(signature, 'base64url');
-    const wanted = this.signature(link, Number(until));
-    return given.length === wanted.length && timingSafeEqual(given, wanted);
-  }
-
-  private signature({ id, password_hash }: Protected, until: number): Buffer {
-    return this.seal.sign(`${id} ${until} ${password_hash}`);
+    const [, until = '', signature = ''] = /=(\d{1,12})\.([\w-]+)$/.exec(cookie) ?? [];
+    return Number(until) > Date.now() / 1000 && this.passes.verify(signed(link, Number(until)), signature);
   }
 }
+
+const signed = ({ id, password_hash }: Protected, until: number) => `${id} ${until} ${password_hash}`;

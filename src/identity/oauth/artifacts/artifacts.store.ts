@@ -4,7 +4,7 @@ import type { AdapterPayload } from 'oidc-provider';
 import { hashSecret } from '../../../platform/access/index.js';
 import { Database } from '../../../platform/database/index.js';
 import { Maintenance } from '../../../platform/maintenance/index.js';
-import { OAuthSeal } from '../keys/seal.js';
+import { type Seal, Vault } from '../../../platform/vault/index.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -30,11 +30,15 @@ export interface StoredArtifact {
  */
 @Injectable()
 export class ArtifactsStore implements OnModuleInit {
+  private readonly seal: Seal;
+
   constructor(
     private readonly database: Database,
-    private readonly seal: OAuthSeal,
     private readonly maintenance: Maintenance,
-  ) {}
+    vault: Vault,
+  ) {
+    this.seal = vault.seal('oauth seal');
+  }
 
   onModuleInit(): void {
     this.maintenance.every(HOUR_MS, 'oauth-expired-artifacts', () => this.deleteExpired());
@@ -48,7 +52,7 @@ export class ArtifactsStore implements OnModuleInit {
     const { rows } = await sql`
       insert into oauth_artifact (model, id, grant_id, lookup, sealed, expires_at)
       select ${model}, ${key}, ${grantId}::uuid, ${lookup ? hashSecret(lookup) : null},
-        ${this.seal.close(`${model} ${key}`, payload)}, now() + make_interval(secs => ${seconds})
+        ${this.seal.close(JSON.stringify(payload), `${model} ${key}`)}, now() + make_interval(secs => ${seconds})
       where ${grantId}::uuid is null
         or exists (select from oauth_grant where id = ${grantId}::uuid for key share)
       on conflict (model, id) do update set grant_id = excluded.grant_id, lookup = excluded.lookup,
@@ -62,7 +66,7 @@ export class ArtifactsStore implements OnModuleInit {
     const key = hashSecret(id);
     const { rows } = await sql`
       insert into oauth_artifact as a (model, id, sealed, expires_at)
-      values (${model}, ${key}, ${this.seal.close(`${model} ${key}`, {})},
+      values (${model}, ${key}, ${this.seal.close('{}', `${model} ${key}`)},
         now() + make_interval(secs => ${seconds}))
       on conflict (model, id) do update set expires_at = excluded.expires_at where a.expires_at <= now()
       returning model`.execute(this.tables);
@@ -119,9 +123,10 @@ export class ArtifactsStore implements OnModuleInit {
       .where('model', '=', model)
       .where(by, '=', value)
       .executeTakeFirst();
-    const payload = row && this.seal.open<AdapterPayload>(`${model} ${row.id}`, row.sealed);
+    const payload = row && this.seal.open(row.sealed, `${model} ${row.id}`);
     if (!payload) return undefined;
-    return { payload, consumedAt: row.consumed_at ? new Date(row.consumed_at) : undefined };
+    const consumedAt = row.consumed_at ? new Date(row.consumed_at) : undefined;
+    return { payload: JSON.parse(payload.toString()), consumedAt };
   }
 
   private get tables() {

@@ -1,4 +1,3 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Controller, Get, Post, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -6,7 +5,7 @@ import { errors, type Provider } from 'oidc-provider';
 import { Public } from '../../../platform/access/index.js';
 import { Forbidden, problemOf } from '../../../platform/errors/index.js';
 import { type HtmlPage, readFields, sendOn, sendPage } from '../../../platform/pages/index.js';
-import { OAuthSeal } from '../keys/seal.js';
+import { type Seal, Vault } from '../../../platform/vault/index.js';
 import { errorPage } from '../pages/error-page.js';
 import { INTERACTION_ROUTE } from '../pages/routes.js';
 import { OAuthProvider } from '../provider/oauth-provider.js';
@@ -24,12 +23,16 @@ const PAGE = `${INTERACTION_ROUTE}/:uid`;
 @ApiExcludeController()
 @Controller()
 export class InteractionController {
+  private readonly forms: Seal;
+
   constructor(
     private readonly provider: OAuthProvider,
-    private readonly seal: OAuthSeal,
     private readonly login: LoginPages,
     private readonly consent: ConsentPages,
-  ) {}
+    vault: Vault,
+  ) {
+    this.forms = vault.seal('oauth csrf');
+  }
 
   @Get(PAGE)
   show(@Req() request: FastifyRequest, @Res() reply: FastifyReply) {
@@ -61,10 +64,9 @@ export class InteractionController {
   ): Promise<void> {
     return this.answer(request, reply, async interaction => {
       const fields = await readFields(request);
-      const sent = Buffer.from(fields.get('csrf') ?? '');
-      const expected = Buffer.from(interaction.csrf);
+      const { uid } = request.params as { uid: string };
       const crossSite = request.headers['sec-fetch-site'] === 'cross-site';
-      if (crossSite || sent.length !== expected.length || !timingSafeEqual(sent, expected))
+      if (crossSite || !this.forms.verify(uid, fields.get('csrf') ?? ''))
         throw new Forbidden('This form does not come from the page that you were shown');
       return work(interaction, fields);
     });
@@ -109,8 +111,7 @@ export class InteractionController {
     const details = await provider.interactionDetails(request.raw, reply.raw);
     const { uid } = request.params as { uid: string };
     if (details.uid !== uid) throw new errors.SessionNotFound('interaction session not found');
-    const csrf = createHmac('sha256', this.seal.key('csrf')).update(uid).digest('base64url');
-    return new Interaction(provider, details, csrf, request, reply);
+    return new Interaction(provider, details, this.forms.sign(uid), request, reply);
   }
 }
 

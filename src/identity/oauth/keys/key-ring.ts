@@ -1,10 +1,10 @@
 import type { CryptoKey, JWK } from 'jose';
-
-/** A new key is shown to the world for so long before it signs, so that every process and every verifier knows it. */
-export const SETTLE_MS = 3_600_000;
+import { settled } from '../../../platform/vault/index.js';
 
 export interface SigningKey {
   readonly id: string;
+  /** Of its secret in the vault. */
+  readonly secretId: string;
   /** With its private part. */
   readonly jwk: JWK;
   readonly verifier: CryptoKey | Uint8Array;
@@ -15,10 +15,9 @@ export interface SigningKey {
 export class KeyRing {
   constructor(readonly keys: readonly SigningKey[]) {}
 
-  /** The newest that everyone knows by now; where none is that old, the oldest. */
+  /** A new key is shown to the world for a while before it signs, so that every process and every verifier knows it. */
   signing(now = Date.now()): SigningKey {
-    const settled = this.keys.find(({ createdAt }) => createdAt.getTime() + SETTLE_MS <= now);
-    const key = settled ?? this.keys.at(-1);
+    const key = settled(this.keys, now);
     if (!key) throw new Error('There is no signing key');
     return key;
   }

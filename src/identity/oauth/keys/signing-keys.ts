@@ -5,8 +5,8 @@ import { Database, type UnitOfWork } from '../../../platform/database/index.js';
 import { Log } from '../../../platform/log/index.js';
 import { Maintenance } from '../../../platform/maintenance/index.js';
 import { Signals } from '../../../platform/topics/index.js';
-import { KeyRing, SETTLE_MS, type SigningKey } from './key-ring.js';
-import { OAuthSeal } from './seal.js';
+import { type OpenedSecret, SETTLE_MS, Vault } from '../../../platform/vault/index.js';
+import { KeyRing, type SigningKey } from './key-ring.js';
 
 export const SIGNING_ALGORITHM = 'ES256';
 
@@ -18,16 +18,12 @@ const LIFE_MS = 30 * DAY_MS;
 const AFTERLIFE_MS = DAY_MS;
 const RELOAD_AT_MOST_EVERY_MS = 10_000;
 
-interface KeyRow {
-  id: string;
-  sealed: Buffer;
-  created_at: string;
-}
-type KeyTable = { oauth_signing_key: KeyRow };
+const PLACE = 'oauth_signing_key';
 
-const placeOf = (id: string) => `oauth_signing_key ${id}`;
+/** Where versions before the vault kept the keys. */
+type OldKeyTable = { oauth_signing_key: { id: string; sealed: Buffer; created_at: string } };
 
-/** The keys that sign tokens: in the database, sealed, the same for all processes, replaced one by one. */
+/** The keys that sign tokens: in the vault, the same for all processes, replaced one by one. */
 @Injectable()
 export class SigningKeys implements OnModuleInit {
   private ring: Promise<KeyRing> | undefined;
@@ -35,7 +31,7 @@ export class SigningKeys implements OnModuleInit {
 
   constructor(
     private readonly database: Database,
-    private readonly seal: OAuthSeal,
+    private readonly vault: Vault,
     private readonly signals: Signals,
     private readonly maintenance: Maintenance,
     private readonly log: Log,
@@ -82,63 +78,62 @@ export class SigningKeys implements OnModuleInit {
     if (!due && spent.length === 0) return;
     await this.database.transaction(async unit => {
       if (due) await this.make(unit, new Date(now - LIFE_MS));
-      if (spent.length > 0)
-        await unit.tables<KeyTable>().deleteFrom('oauth_signing_key').where('id', 'in', spent).execute();
+      if (spent.length > 0) await this.vault.remove(unit, spent);
       await this.signals.notify(unit, TOPIC);
     });
     this.forget();
   }
 
   private async load(): Promise<KeyRing> {
+    await this.adoptOldKeys();
     const ring = await this.read();
     if (ring.keys.length > 0) return ring;
     await this.database.transaction(unit => this.make(unit, new Date(0)));
-    const made = await this.read();
-    if (made.keys.length > 0) return made;
-    // Keys of an installation key that is no more: they will never open again.
-    await this.database.transaction(unit => this.make(unit, new Date()));
     return this.read();
   }
 
   private async read(): Promise<KeyRing> {
-    const rows = await this.database
-      .tables<KeyTable>()
-      .selectFrom('oauth_signing_key')
-      .selectAll()
-      .orderBy('created_at', 'desc')
-      .execute();
-    const keys = await Promise.all(rows.map(row => this.openKey(row)));
-    return new KeyRing(keys.filter(key => key !== undefined));
-  }
-
-  private async openKey({ id, sealed, created_at }: KeyRow): Promise<SigningKey | undefined> {
-    const jwk = this.seal.open<JWK>(placeOf(id), sealed);
-    if (!jwk) {
-      this.log.warn({ key: id }, 'a signing key was sealed with another installation key, and is not used');
-      return undefined;
-    }
-    const { d: _private, ...publicJwk } = jwk;
-    const verifier = await importJWK(publicJwk, SIGNING_ALGORITHM);
-    return { id, jwk, verifier, createdAt: new Date(created_at) };
+    const secrets = await this.vault.list(PLACE);
+    return new KeyRing(await Promise.all(secrets.map(signingKeyOf)));
   }
 
   /** Makes a key unless another process made one since `unlessSince`. */
   private async make(unit: UnitOfWork, unlessSince: Date): Promise<void> {
-    await sql`select pg_advisory_xact_lock(hashtext(${TOPIC}))`.execute(unit.tables());
-    const recent = await unit
-      .tables<KeyTable>()
-      .selectFrom('oauth_signing_key')
-      .select('id')
-      .where('created_at', '>', unlessSince.toISOString())
-      .executeTakeFirst();
-    if (recent) return;
+    await lock(unit);
+    const [newest] = await this.vault.list(PLACE, unit);
+    if (newest && newest.createdAt > unlessSince) return;
     const { privateKey } = await generateKeyPair(SIGNING_ALGORITHM, { extractable: true });
     const bare = await exportJWK(privateKey);
     const id = await calculateJwkThumbprint(bare);
     const jwk: JWK = { ...bare, kid: id, alg: SIGNING_ALGORITHM, use: 'sig' };
-    const row = { id, sealed: this.seal.close(placeOf(id), jwk), created_at: new Date().toISOString() };
-    await unit.tables<KeyTable>().insertInto('oauth_signing_key').values(row).execute();
+    await this.vault.put(unit, { place: PLACE, organization_id: null }, JSON.stringify(jwk));
   }
+
+  /** Processes of the version before may go on making keys until they end. */
+  private async adoptOldKeys(): Promise<void> {
+    const old = () => this.database.tables<OldKeyTable>().selectFrom('oauth_signing_key').select('id');
+    if (!(await old().executeTakeFirst())) return;
+    await this.database.transaction(async unit => {
+      await lock(unit);
+      const rows = await unit.tables<OldKeyTable>().deleteFrom('oauth_signing_key').returningAll().execute();
+      for (const { id, sealed, created_at } of rows) {
+        const jwk = this.vault.seal('oauth seal').open(sealed, `oauth_signing_key ${id}`)?.toString();
+        if (jwk)
+          await this.vault.put(unit, { place: PLACE, organization_id: null }, jwk, new Date(created_at));
+        else this.log.warn({ key: id }, 'a signing key was sealed with another JWT_SECRET, and is not used');
+      }
+    });
+  }
+}
+
+const lock = (unit: UnitOfWork) =>
+  sql`select pg_advisory_xact_lock(hashtext(${TOPIC}))`.execute(unit.tables());
+
+async function signingKeyOf({ id: secretId, secret, createdAt }: OpenedSecret): Promise<SigningKey> {
+  const jwk = JSON.parse(secret.reveal()) as JWK;
+  const { d: _private, ...publicJwk } = jwk;
+  const verifier = await importJWK(publicJwk, SIGNING_ALGORITHM);
+  return { id: String(jwk.kid), secretId, jwk, verifier, createdAt };
 }
 
 /** Keys whose successor has signed for long enough that nothing they signed is valid any more. */
@@ -148,5 +143,5 @@ function spentKeys({ keys }: KeyRing, now: number): string[] {
       const successor = keys[index - 1];
       return successor && successor.createdAt.getTime() + SETTLE_MS + AFTERLIFE_MS <= now;
     })
-    .map(({ id }) => id);
+    .map(({ secretId }) => secretId);
 }

@@ -6,12 +6,12 @@ import { GuardedFetch } from '#libs/guarded-fetch/index.js';
 import { hashSecret } from '../../../platform/access/index.js';
 import { Config } from '../../../platform/config/index.js';
 import { Log } from '../../../platform/log/index.js';
+import { Vault } from '../../../platform/vault/index.js';
 import { SignIns } from '../../page-sessions/index.js';
 import { OAuthAdapters } from '../adapters/adapters.js';
 import { DevicePollsStore } from '../artifacts/device-polls.store.js';
 import { isServiceAccountClient, ServiceAccountClients } from '../clients/service-account-clients.js';
 import type { KeyRing } from '../keys/key-ring.js';
-import { OAuthSeal } from '../keys/seal.js';
 import { SigningKeys } from '../keys/signing-keys.js';
 import { OAuthResources } from '../scopes/resources.js';
 import { ADVERTISED_SCOPES } from '../scopes/scopes.js';
@@ -24,13 +24,13 @@ const DISCOVERY = ['/.well-known/oauth-authorization-server', '/.well-known/open
 /** The authorization server: oidc-provider, set up with the keys of now. It holds no state, so a new one costs nothing. */
 @Injectable()
 export class OAuthProvider {
-  private built: { ring: KeyRing; provider: Provider } | undefined;
+  private built: { ring: KeyRing; cookieKeys: string; provider: Provider } | undefined;
 
   constructor(
     private readonly config: Config,
     private readonly resources: OAuthResources,
     private readonly keys: SigningKeys,
-    private readonly seal: OAuthSeal,
+    private readonly vault: Vault,
     private readonly adapters: OAuthAdapters,
     private readonly devicePolls: DevicePollsStore,
     private readonly serviceAccounts: ServiceAccountClients,
@@ -42,11 +42,17 @@ export class OAuthProvider {
 
   async current(): Promise<Provider> {
     const ring = await this.keys.current();
-    if (this.built?.ring !== ring) this.built = { ring, provider: this.build(ring) };
+    const keys = this.vault
+      .seal('oauth cookies')
+      .keys()
+      .map(key => key.toString('base64url'));
+    const cookieKeys = keys.join();
+    if (this.built?.ring !== ring || this.built.cookieKeys !== cookieKeys)
+      this.built = { ring, cookieKeys, provider: this.build(ring, keys) };
     return this.built.provider;
   }
 
-  private build(ring: KeyRing): Provider {
+  private build(ring: KeyRing, cookieKeys: string[]): Provider {
     const provider = new Provider(
       this.resources.issuer,
       configurationOf({
@@ -54,7 +60,7 @@ export class OAuthProvider {
         keys: ring,
         adapter: this.adapters.of,
         fetch: (url, options) => this.outgoing.fetch(String(url), options as RequestInit),
-        cookieKey: this.seal.key('cookies').toString('base64url'),
+        cookieKeys,
         sessionSeconds: this.config.refreshTokenSeconds,
         admitDocument: () => this.documents.admit(),
         isSignedIn: (accountId, signIn) => this.signIns.isOpen(accountId, signIn),

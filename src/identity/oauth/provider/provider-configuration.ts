@@ -30,7 +30,7 @@ export function configurationOf(parts: ProviderParts): Configuration {
     clientBasedCORS: () => true,
     cookies: {
       names: cookieNames(parts.resources.issuer.startsWith('https:')),
-      keys: [parts.cookieKey],
+      keys: parts.cookieKeys,
     },
     ...lives(parts),
     ...consent(parts),

@@ -8,7 +8,8 @@ export interface ProviderParts {
   readonly keys: KeyRing;
   readonly adapter: NonNullable<Configuration['adapter']>;
   readonly fetch: NonNullable<Configuration['fetch']>;
-  readonly cookieKey: string;
+  /** The first signs, all of them verify. */
+  readonly cookieKeys: string[];
   readonly sessionSeconds: number;
   /** Whether the client at work may have its metadata document fetched. */
   readonly admitDocument: () => Promise<boolean>;

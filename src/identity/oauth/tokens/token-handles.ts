@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { AdapterPayload } from 'oidc-provider';
+import { type Seal, Vault } from '../../../platform/vault/index.js';
 import { ArtifactsStore } from '../artifacts/artifacts.store.js';
-import { OAuthSeal } from '../keys/seal.js';
 import { ACCESS_TOKEN_SECONDS, type AccessTokenClaims } from './access-token.js';
 
 const PLACE = 'access token handle';
@@ -14,10 +14,14 @@ export const REVOKED = 'RevokedToken';
  */
 @Injectable()
 export class TokenHandles {
+  private readonly seal: Seal;
+
   constructor(
-    private readonly seal: OAuthSeal,
     private readonly artifacts: ArtifactsStore,
-  ) {}
+    vault: Vault,
+  ) {
+    this.seal = vault.seal('oauth seal');
+  }
 
   wrap(claims: AccessTokenClaims): string {
     const { jti, iat, exp, aud, scope, cnf, client_id: clientId, grant_id: grantId } = claims;
@@ -25,11 +29,12 @@ export class TokenHandles {
     const payload = grantId
       ? { ...common, kind: 'AccessToken', accountId: claims.sub, grantId }
       : { ...common, kind: 'ClientCredentials' };
-    return this.seal.close(PLACE, payload).toString('base64url');
+    return this.seal.close(JSON.stringify(payload), PLACE).toString('base64url');
   }
 
   async open(handle: string): Promise<AdapterPayload | undefined> {
-    const payload = this.seal.open<AdapterPayload>(PLACE, Buffer.from(handle, 'base64url'));
+    const opened = this.seal.open(Buffer.from(handle, 'base64url'), PLACE);
+    const payload = opened && (JSON.parse(opened.toString()) as AdapterPayload);
     return payload?.jti && !(await this.isRevoked(payload.jti)) ? payload : undefined;
   }
 

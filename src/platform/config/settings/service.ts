@@ -1,5 +1,6 @@
 import { asAddress, asChoice, asHost, asInteger, asProxies, asPublicUrl, asText } from './parsers.js';
 import { InvalidSetting, setting } from './setting.js';
+import { asVaultKeys, type VaultKey } from './vault-keys.js';
 
 /** What a process is and where it keeps things. */
 export const serviceSettings = {
@@ -46,11 +47,18 @@ export const serviceSettings = {
   ),
   jwtSecret: setting<string | undefined>(
     'JWT_SECRET',
-    'Key that signs access tokens, 32 characters or more. Unset: made once and kept in the database.',
+    'Key that signs access tokens, 32 characters or more. Unset: made by the vault.',
     (raw, name) => {
       if (raw.length < 32) throw new InvalidSetting(`${name} must have at least 32 characters.`);
       return raw;
     },
+    undefined,
+    true,
+  ),
+  vaultKeys: setting<VaultKey[] | undefined>(
+    'VAULT_KEYS',
+    'Keys that wrap every stored secret, as id:base64 (32 bytes) separated by commas: the first wraps, all of them open. Unset: the file vault.keys in DATA_DIR, made at the first start. Losing them loses the secrets.',
+    asVaultKeys,
     undefined,
     true,
   ),

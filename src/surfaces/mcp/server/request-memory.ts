@@ -1,11 +1,10 @@
-import { hkdfSync } from 'node:crypto';
 import {
   createRequestStateCodec,
   type RequestStateCodec,
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { Injectable } from '@nestjs/common';
-import { TokenKey } from '../../../identity/sessions/index.js';
+import { type Seal, Vault } from '../../../platform/vault/index.js';
 import type { McpCall } from '../call/mcp-call.js';
 
 /** As long as a person may take to answer. */
@@ -17,27 +16,35 @@ const LIFE_SECONDS = 15 * 60;
  */
 @Injectable()
 export class RequestMemory {
-  private codec: RequestStateCodec | undefined;
+  private readonly seal: Seal;
 
-  constructor(private readonly key: TokenKey) {}
+  constructor(vault: Vault) {
+    this.seal = vault.seal('mcp request state');
+  }
 
   close(value: unknown, context: ServerContext): Promise<string> {
-    return this.current().mint(value, context);
+    const [current] = this.codecs();
+    if (!current) throw new Error('There is no key');
+    return current.mint(value, context);
   }
 
   /** Rejects what was not closed here for this caller, or is too old. */
-  open(closed: string, context: ServerContext): Promise<unknown> {
-    return this.current().verify(closed, context);
+  async open(closed: string, context: ServerContext): Promise<unknown> {
+    const attempts = await Promise.allSettled(this.codecs().map(codec => codec.verify(closed, context)));
+    const opened = attempts.find(({ status }) => status === 'fulfilled') ?? attempts[0];
+    if (opened?.status === 'fulfilled') return opened.value;
+    throw opened?.reason;
   }
 
-  /** The installation knows its key once modules are initialised. */
-  private current(): RequestStateCodec {
-    this.codec ??= createRequestStateCodec({
-      key: new Uint8Array(hkdfSync('sha256', this.key.value, '', 'atelier mcp request state', 32)),
-      ttlSeconds: LIFE_SECONDS,
-      bind: ({ mcpReq, http }) => `${mcpReq.method} ${callOf(http?.authInfo)?.actor.id ?? ''}`,
-    });
-    return this.codec;
+  /** One for each key that may have signed, the current one first. */
+  private codecs(): RequestStateCodec[] {
+    return this.seal.keys().map(key =>
+      createRequestStateCodec({
+        key: new Uint8Array(key),
+        ttlSeconds: LIFE_SECONDS,
+        bind: ({ mcpReq, http }) => `${mcpReq.method} ${callOf(http?.authInfo)?.actor.id ?? ''}`,
+      }),
+    );
   }
 }
 

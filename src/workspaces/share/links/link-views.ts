@@ -1,21 +1,26 @@
 import { Injectable } from '@nestjs/common';
 import { type Actor, roleAllows, scopeOf, type WorkspacePermission } from '../../../platform/access/index.js';
 import { iso, isoOrNull } from '../../../platform/database/index.js';
-import { LinkSeal, ShareOrigin } from '../../exposure/index.js';
+import { type Seal, Vault } from '../../../platform/vault/index.js';
+import { ShareOrigin } from '../../exposure/index.js';
 import type { ShareLinkView } from './share-links.dto.js';
 import { type AskedLinkRow, isStanding, type LinkRow, reachOf, roleAt } from './share-links.store.js';
 
 /** Share links as their callers may see them. */
 @Injectable()
 export class LinkViews {
+  private readonly tokens: Seal;
+
   constructor(
-    private readonly sealing: LinkSeal,
     private readonly origin: ShareOrigin,
-  ) {}
+    vault: Vault,
+  ) {
+    this.tokens = vault.seal('share links');
+  }
 
   seal(linkId: string, token: string): string {
     this.origin.requireUsable();
-    return this.sealing.close(linkId, token);
+    return this.tokens.close(token, linkId).toString('base64url');
   }
 
   of(actor: Actor, row: AskedLinkRow): ShareLinkView {
@@ -40,8 +45,8 @@ export class LinkViews {
     const may = (permission: WorkspacePermission) =>
       role !== null && roleAllows(role, permission) && hasScope(actor, permission);
     if (!may('share.manage') || !may(reachOf(row.allow))) return null;
-    const token = this.sealing.open(row.id, row.sealed_token);
-    return token && this.origin.urlOf(token);
+    const token = this.tokens.open(Buffer.from(row.sealed_token, 'base64url'), row.id);
+    return token ? this.origin.urlOf(token.toString()) : null;
   }
 }
 

@@ -1,8 +1,12 @@
 import { expect, it } from '@jest/globals';
-import { IdempotencySeal } from './idempotency-vault.js';
+import { RootKey } from '../vault/index.js';
+import { IdempotencySeal } from './idempotency-seal.js';
 
-const seal = (installation = 'installation', credential = 'credential', key = 'key') =>
-  IdempotencySeal.derive(installation, credential, key);
+const seal = (installation = 'installation', credential = 'credential', key = 'key') => {
+  const root = new RootKey(Buffer.alloc(16), installation, new Date());
+  const split = (sealed: Buffer): [RootKey, Buffer] => [root, sealed.subarray(16)];
+  return new IdempotencySeal({ oldest: root, current: root, split }, credential, key);
+};
 const answer = {
   status: 201,
   headers: { 'content-type': 'text/plain' },
@@ -33,7 +37,7 @@ it.each([
 
 it('notices a changed byte', () => {
   const sealed = seal().close(answer);
-  sealed.writeUInt8(sealed.readUInt8(20) ^ 1, 20);
+  sealed.writeUInt8(sealed.readUInt8(36) ^ 1, 36);
   expect(() => seal().open(sealed)).toThrow();
 });
 
