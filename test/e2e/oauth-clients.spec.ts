@@ -397,7 +397,10 @@ describe('signing keys', () => {
   const keys = () => service.app.get(SigningKeys, { strict: false });
   const kids = async () => (await service.stranger.get('/oauth/jwks')).body.keys.map(({ kid }: Json) => kid);
   const age = (interval: string) =>
-    service.database.query(`update oauth_signing_key set created_at = created_at - $1::interval`, [interval]);
+    service.database.query(
+      `update secret set created_at = created_at - $1::interval where place = 'oauth_signing_key'`,
+      [interval],
+    );
   /** The row was changed behind the back of the service; a rotation by another process tells it by a signal. */
   const rotate = async () => {
     keys().forget();
@@ -406,9 +409,9 @@ describe('signing keys', () => {
 
   it('lie sealed in the database', async () => {
     const [row] = await service.database.query<{ text: string }>(
-      `select encode(sealed, 'escape') as text from oauth_signing_key`,
+      `select encode(sealed, 'escape') as text from secret where place = 'oauth_signing_key'`,
     );
-    expect(row?.text).not.toContain('"d"');
+    expect(row?.text).toEqual(expect.not.stringContaining('"d"'));
   });
 
   it('are replaced without breaking tokens in flight', async () => {
@@ -465,7 +468,9 @@ describe('another process', () => {
     const told = new Promise<void>(resolve => {
       there.app.get(Signals, { strict: false }).subscribe('oauth-signing-keys', resolve);
     });
-    await service.database.query(`update oauth_signing_key set created_at = created_at - interval '31 days'`);
+    await service.database.query(
+      `update secret set created_at = created_at - interval '31 days' where place = 'oauth_signing_key'`,
+    );
     const keys = service.app.get(SigningKeys, { strict: false });
     keys.forget();
     await keys.rotate();
