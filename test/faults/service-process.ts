@@ -16,7 +16,10 @@ export class ServiceProcess {
   }
 
   /** Resolves when the process works, or listens. */
-  static async start(service: TestService, environment: Record<string, string>): Promise<ServiceProcess> {
+  static async start(
+    service: Pick<TestService, 'database' | 'dataDir'>,
+    environment: Record<string, string>,
+  ): Promise<ServiceProcess> {
     const child = spawn(process.execPath, ['dist/src/main.js'], {
       env: {
         PATH: process.env.PATH,

@@ -25,6 +25,7 @@ describe('Config', () => {
     [{ PORT: '70000' }, 'PORT must be a whole number from 0 to 65535'],
     [{ PORT: '80.5' }, 'PORT must be a whole number'],
     [{ JWT_SECRET: 'short' }, 'JWT_SECRET must have at least 32 characters'],
+    [{ VAULT_KEYS: 'a:short' }, 'VAULT_KEYS must list keys as id:base64'],
     [{ SANDBOX_DRIVER: 'none' }, 'SANDBOX_DRIVER must be one of bubblewrap, docker, unsafe-local'],
   ])('refuses %j in a sentence', (environment, sentence) => {
     expect(() => Config.from(environment)).toThrow(sentence);

@@ -3,6 +3,7 @@ import { Log } from '../log/index.js';
 import { Maintenance } from '../maintenance/index.js';
 import { RootKeys } from './root-keys.js';
 import { rewrapAll } from './upkeep.js';
+import { Vault } from './vault.service.js';
 import { VaultStore } from './vault.store.js';
 
 const HOUR_MS = 3_600_000;
@@ -17,6 +18,7 @@ export class Rewrapping implements OnModuleInit, OnApplicationShutdown {
   constructor(
     private readonly roots: RootKeys,
     private readonly store: VaultStore,
+    private readonly vault: Vault,
     private readonly maintenance: Maintenance,
     private readonly log: Log,
   ) {}
@@ -24,7 +26,7 @@ export class Rewrapping implements OnModuleInit, OnApplicationShutdown {
   async onModuleInit(): Promise<void> {
     this.maintenance.every(HOUR_MS, 'vault_rewrap', () => this.rewrap());
     this.timer = setInterval(() => void this.reload(), RELOAD_MS).unref();
-    const missing = await this.store.neededKey(this.roots.ring.ids);
+    const missing = await this.vault.missingKey();
     if (missing) this.log.error({ key: missing }, 'a stored secret needs a vault key that is not here');
   }
 

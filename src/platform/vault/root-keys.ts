@@ -131,8 +131,9 @@ export class RootKeys {
     await this.store.forgetPlainTokenKey(unit);
     this.keys = rows.map((row, index) => {
       const made = rootOf(row, contents[index]?.key ?? '');
+      const known = this.find(made.id);
       // What was derived from a known key is kept.
-      return this.find(made.id) ?? made;
+      return known?.createdAt.getTime() === made.createdAt.getTime() ? known : made;
     });
   }
 

@@ -67,8 +67,13 @@ export class Vault {
   }
 
   /** The id of a key that a secret needs, and that this process does not have. */
-  missingKey(): Promise<string | undefined> {
-    return this.store.neededKey(this.roots.ring.ids);
+  async missingKey(): Promise<string | undefined> {
+    const { ring } = this.roots;
+    const unknown = await this.store.neededKey(ring.ids);
+    if (unknown === undefined) return undefined;
+    // Another process may have put it into the file.
+    ring.reload();
+    return this.store.neededKey(ring.ids);
   }
 
   private opened(row: SecretRow): OpenedSecret {
