@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Maintenance } from '../../src/platform/maintenance/index.js';
+import { Leases } from '../../src/platform/leases/index.js';
 import type { Json } from '../harness/client.js';
 import { createParser } from '../harness/event-stream.js';
 import { type Person, TestService } from '../harness/service.js';
@@ -78,22 +80,37 @@ describe('sandboxes', () => {
     await finished;
   });
 
-  it('of a process that died are not shown, and are forgotten', async () => {
-    const add = (id: string, alive: string) =>
-      service.database.query(
-        `insert into running_sandbox (id, workspace_id, process_id, node, command, caller_kind, started_at, alive_until)
-         values ($1, $2, $1, 'gone', 'sleep', 'service', now(), now() + $3::interval)`,
-        [id, workspace, alive],
-      );
-    const [dead, alive] = ['00000000-0000-7000-8000-000000000001', '00000000-0000-7000-8000-000000000002'];
-    await add(dead, '-1 second');
-    await add(alive, '1 minute');
+  it.each([
+    ['of this version', 'null', 'null'],
+    ['of the version before', `now() - interval '1 second'`, `now() + interval '1 minute'`],
+  ])('of a process %s that died are not shown, and are forgotten', async (_which, ...until) => {
+    const [dead, alive] = [randomUUID(), randomUUID()];
+    await service.database.query(`insert into process (id, seen_at) values ($1, now() + interval '1 hour')`, [alive]);
+    await service.database.query(
+      `insert into running_sandbox (id, workspace_id, process_id, node, command, caller_kind, started_at, alive_until)
+       values ($1, $3, $1, 'gone', 'sleep', 'service', now(), ${until[0]}),
+         ($2, $3, $2, 'gone', 'sleep', 'service', now(), ${until[1]})`,
+      [dead, alive, workspace],
+    );
     expect((await list()).map((item: Json) => item.id)).toEqual([alive]);
     const end = (id: string) => ada.client.delete(`/api/workspaces/${workspace}/sandboxes/${id}`);
     expect([(await end(dead)).status, (await end(alive)).status]).toEqual([404, 200]);
-    await service.app.get(Maintenance, { strict: false }).run('forget_lost_sandboxes');
-    const left = await service.database.query('select id from running_sandbox where node = $1', ['gone']);
-    expect(left.map((row: Json) => row.id)).toEqual([alive]);
+    const left = () => service.database.query('select id from running_sandbox where node = $1', ['gone']);
+    while ((await left()).length > 1) await sleep(50);
+    expect(await left()).toEqual([{ id: alive }]);
+    await service.database.query('delete from running_sandbox where id = $1', [alive]);
+  });
+
+  it('of this process that it does not know are forgotten', async () => {
+    const id = randomUUID();
+    const { processId } = service.app.get(Leases, { strict: false });
+    await service.database.query(
+      `insert into running_sandbox (id, workspace_id, process_id, node, command, caller_kind, started_at)
+       values ($1, $2, $3, 'unknown', 'sleep', 'service', now())`,
+      [id, workspace, processId],
+    );
+    while ((await service.database.query('select 1 from running_sandbox where id = $1', [id])).length > 0)
+      await sleep(50);
   });
 });
 

@@ -5,7 +5,8 @@ import { iso } from '../../platform/database/index.js';
 import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
 import { NotFound } from '../../platform/errors/index.js';
 import { FeatureEnds, WorkspacesStore } from '../core/index.js';
-import { RunningSandboxes, type RunningSandboxRow } from './running-sandboxes.js';
+import { RunningSandboxes } from './running-sandboxes.js';
+import type { RunningSandboxRow } from './running-sandboxes.store.js';
 import { ListSandboxes, SandboxPage, SandboxRef, type SandboxView } from './sandboxes.dto.js';
 
 /** Seeing and ending what runs in a workspace, wherever it runs. */

@@ -1,5 +1,5 @@
 import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
-import { SANDBOX_CALLERS, SANDBOX_KINDS } from './running-sandboxes.js';
+import { SANDBOX_CALLERS, SANDBOX_KINDS } from './running-sandboxes.store.js';
 
 export class ListSandboxes extends PageInput {
   @Field.id('The workspace')

@@ -4,6 +4,7 @@ import { EgressModule } from '../egress/index.js';
 import { ActionSockets } from './actions/action-sockets.js';
 import { NamedShells } from './named-shells.js';
 import { RunningSandboxes } from './running-sandboxes.js';
+import { RunningSandboxesStore } from './running-sandboxes.store.js';
 import { SandboxControlService } from './sandbox-control.service.js';
 import { SandboxPlaces } from './sandbox-places.js';
 import { SandboxesController } from './sandboxes.controller.js';
@@ -17,6 +18,7 @@ import { SandboxesService } from './sandboxes.service.js';
     ActionSockets,
     NamedShells,
     RunningSandboxes,
+    RunningSandboxesStore,
     SandboxControlService,
     SandboxPlaces,
     SandboxesService,

@@ -2,7 +2,7 @@ import { type SandboxSession, type SessionCommand, SessionOver } from '#libs/san
 import type { ActionCaller } from '../../platform/actions/index.js';
 import type { LastingSandbox } from '../changes/index.js';
 import type { VisibleWorkspace } from '../core/index.js';
-import type { SandboxCaller } from './running-sandboxes.js';
+import type { SandboxCaller } from './running-sandboxes.store.js';
 import type { ScriptResult, SessionLoss } from './script-result.js';
 
 type Place = Pick<VisibleWorkspace, 'id' | 'number'>;

@@ -21,7 +21,7 @@ const seen = { specs: ['test/contracts/guards'], tests: 'who sees a workspace' }
 const held = { specs: ['test/contracts/guards'], tests: 'what a workspace may hold' };
 const routes = tests => ({ specs: ['test/contracts/routes'], tests });
 const lost = tests => ({ specs: ['test/faults/worker-death'], tests: `PostgreSQL ${tests}` });
-const sandboxes = 'src/workspaces/sandboxes/running-sandboxes.ts';
+const sandboxes = 'src/workspaces/sandboxes/running-sandboxes.store.ts';
 const leased = { specs: ['test/e2e/sandboxes'], tests: 'sandboxes|that another process holds' };
 const leases = 'src/platform/leases/leases.ts';
 const jobs = 'src/platform/jobs/accepted-jobs.ts';
@@ -250,32 +250,12 @@ export const MUTANTS = [
   [queue, "where status = 'pending' and ${this.rows.isOrphaned}", 'where false', lost('goes on after')],
   [queue, 'attempt = attempt + 1,', 'attempt = attempt,', lost('goes on after')],
   // Who has a sandbox.
-  [
-    sandboxes,
-    'where running_sandbox.process_id = excluded.process_id or running_sandbox.alive_until < now()',
-    '',
-    leased,
-  ],
-  [sandboxes, ' or running_sandbox.alive_until < now()', '', leased],
-  [sandboxes, 'delete from running_sandbox where alive_until < now()', 'delete from running_sandbox', leased],
-  [
-    sandboxes,
-    'workspace_id = ${workspaceId} and alive_until > now() and (',
-    'workspace_id = ${workspaceId} and (',
-    leased,
-  ],
-  [
-    sandboxes,
-    'where id = coalesce(${id}::uuid, id) and workspace_id = ${workspaceId} and alive',
-    'where id = coalesce(${id}::uuid, id) and alive',
-    leased,
-  ],
-  [
-    sandboxes,
-    'and workspace_id = ${workspaceId} and alive_until > now()\n        returning',
-    'and workspace_id = ${workspaceId}\n        returning',
-    leased,
-  ],
+  [sandboxes, 'where ${this.rows.isOurs} or ${this.rows.isOrphaned}', '', leased],
+  [sandboxes, 'where ${this.rows.isOurs} or ${this.rows.isOrphaned}', 'where ${this.rows.isOurs}', leased],
+  [sandboxes, 'where ${this.rows.isOrphaned} or (${this.rows.isOurs} and', 'where (true and', leased],
+  [sandboxes, 'workspace_id = ${workspaceId} and not ${this.rows.isOrphaned}\n        and (', 'true and (', leased],
+  [sandboxes, '::uuid, id) and workspace_id = ${workspaceId} and not', '::uuid, id) and not', leased],
+  [sandboxes, 'and not ${this.rows.isOrphaned}\n        returning', '\n        returning', leased],
   [workSlots, 'if (line.held < this.most) line.held++;', 'if (true) line.held++;', slotted],
   [workSlots, 'if (given) return;', '', slotted],
   [workSlots, 'line.waiting.splice(line.waiting.indexOf(one), 1);', '', slotted],

@@ -1,0 +1,138 @@
+import { hostname } from 'node:os';
+import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Database } from '../../platform/database/index.js';
+import { type LeasedRows, Leases } from '../../platform/leases/index.js';
+import { Signals } from '../../platform/topics/index.js';
+
+/** Longest command that is shown, in characters. */
+const MAX_SHOWN = 500;
+
+export const SANDBOX_KINDS = ['command', 'session'] as const;
+export const SANDBOX_CALLERS = ['run', 'tool', 'service'] as const;
+
+/** For what a sandbox runs: an agent's run, a person's own use of a tool, or the service itself. */
+export interface SandboxCaller {
+  kind: (typeof SANDBOX_CALLERS)[number];
+  id: string | null;
+}
+
+export interface RunningSandboxRow {
+  id: string;
+  name: string | null;
+  command: string;
+  caller_kind: SandboxCaller['kind'];
+  caller_id: string | null;
+  kind: (typeof SANDBOX_KINDS)[number];
+  node: string;
+  started_at: string;
+  memory_bytes: string | null;
+  cpu_ms: string | null;
+  processes: number | null;
+}
+
+export interface NewSandbox {
+  readonly workspaceId: string;
+  readonly command: string;
+  readonly caller: SandboxCaller;
+  readonly kind: RunningSandboxRow['kind'];
+}
+
+/** Told when sandboxes of a process are to end. */
+export const sandboxesTopic = (processId: string): string => `sandboxes:${processId}`;
+
+/** The rows of what runs in sandboxes, each held by the process that runs it. */
+@Injectable()
+export class RunningSandboxesStore {
+  private readonly rows: LeasedRows;
+
+  constructor(
+    private readonly database: Database,
+    private readonly signals: Signals,
+    private readonly leases: Leases,
+  ) {
+    this.rows = leases.rows('running_sandbox', { holder: 'process_id', until: 'alive_until' });
+  }
+
+  /**
+   * Adds one; with a name only where no other process has it: what this one has under it has ended, and is replaced. Where
+   * sandboxes are turned off, it is to end at once.
+   */
+  async add(
+    id: string,
+    { workspaceId, command, caller, kind }: NewSandbox,
+    name: string | null = null,
+  ): Promise<{ stop_requested: boolean } | undefined> {
+    const shown = command.length > MAX_SHOWN ? `${command.slice(0, MAX_SHOWN)}…`.toWellFormed() : command;
+    const { rows } = await sql<{ stop_requested: boolean }>`
+      with place as (
+        select 'sandbox' = any(features_off) as is_closed from workspace where id = ${workspaceId} for key share)
+      insert into running_sandbox
+        (id, workspace_id, process_id, node, command, kind, caller_kind, caller_id, name, started_at, stop_requested)
+      select ${id}::uuid, ${workspaceId}::uuid, ${this.leases.processId}::uuid, ${hostname()}, ${shown}, ${kind},
+        ${caller.kind}, ${caller.id}::uuid, ${name}, now(), is_closed from place
+      on conflict (workspace_id, caller_id, name) where name is not null do update
+        set id = excluded.id, process_id = excluded.process_id, node = excluded.node, command = excluded.command,
+          started_at = excluded.started_at, alive_until = null, stop_requested = excluded.stop_requested,
+          memory_bytes = null, cpu_ms = null, processes = null
+        where ${this.rows.isOurs} or ${this.rows.isOrphaned}
+      returning stop_requested`.execute(this.database.tables());
+    return rows[0];
+  }
+
+  async remove(id: string): Promise<void> {
+    await sql`delete from running_sandbox where id = ${id}`.execute(this.database.tables());
+  }
+
+  /** Removes those of processes that are gone, and those of this one but for `known`. */
+  async removeOrphaned(known: readonly string[]): Promise<void> {
+    await sql`
+      delete from running_sandbox
+      where ${this.rows.isOrphaned} or (${this.rows.isOurs} and id <> all(${known}::uuid[]))`.execute(
+      this.database.tables(),
+    );
+  }
+
+  /** Those of a workspace, oldest first. */
+  async list(workspaceId: string, after: string | undefined, limit: number): Promise<RunningSandboxRow[]> {
+    const { rows } = await sql<RunningSandboxRow>`
+      select id, name, command, kind, caller_kind, caller_id, node, started_at, memory_bytes, cpu_ms, processes
+      from running_sandbox
+      where workspace_id = ${workspaceId} and not ${this.rows.isOrphaned}
+        and (${after ?? null}::uuid is null or id > ${after ?? null})
+      order by id limit ${limit}`.execute(this.database.tables());
+    return rows;
+  }
+
+  /** Asks the process that holds it to end it, or all of the workspace; false if there is no such sandbox. */
+  requestEnd(workspaceId: string, id: string | null): Promise<boolean> {
+    return this.database.transaction(async unit => {
+      const { rows } = await sql<{ process_id: string }>`
+        update running_sandbox set stop_requested = true
+        where id = coalesce(${id}::uuid, id) and workspace_id = ${workspaceId} and not ${this.rows.isOrphaned}
+        returning process_id`.execute(unit.tables());
+      for (const process of new Set(rows.map(({ process_id }) => process_id)))
+        await this.signals.notify(unit, sandboxesTopic(process));
+      return rows.length > 0;
+    });
+  }
+
+  /** Ids of those of this process that are to end. */
+  async endRequested(): Promise<string[]> {
+    const { rows } = await sql<{ id: string }>`
+      select id from running_sandbox where ${this.rows.isOurs} and stop_requested`.execute(
+      this.database.tables(),
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  /** For those who ask other processes. */
+  async measure(usages: readonly Partial<RunningSandboxRow>[]): Promise<void> {
+    await sql`
+      update running_sandbox as shown
+      set memory_bytes = measured.memory_bytes, cpu_ms = measured.cpu_ms, processes = measured.processes
+      from jsonb_to_recordset(${JSON.stringify(usages)}::jsonb)
+        as measured(id uuid, memory_bytes bigint, cpu_ms bigint, processes int)
+      where shown.id = measured.id`.execute(this.database.tables());
+  }
+}
