@@ -85,7 +85,9 @@ describe('sandboxes', () => {
     ['of the version before', `now() - interval '1 second'`, `now() + interval '1 minute'`],
   ])('of a process %s that died are not shown, and are forgotten', async (_which, ...until) => {
     const [dead, alive] = [randomUUID(), randomUUID()];
-    await service.database.query(`insert into process (id, seen_at) values ($1, now() + interval '1 hour')`, [alive]);
+    await service.database.query(`insert into process (id, seen_at) values ($1, now() + interval '1 hour')`, [
+      alive,
+    ]);
     await service.database.query(
       `insert into running_sandbox (id, workspace_id, process_id, node, command, caller_kind, started_at, alive_until)
        values ($1, $3, $1, 'gone', 'sleep', 'service', now(), ${until[0]}),

@@ -8,8 +8,8 @@ import { Metrics } from '../../platform/metrics/index.js';
 import { Signals } from '../../platform/topics/index.js';
 import {
   type NewSandbox,
-  type RunningSandboxRow,
   RunningSandboxesStore,
+  type RunningSandboxRow,
   sandboxesTopic,
 } from './running-sandboxes.store.js';
 

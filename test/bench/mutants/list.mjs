@@ -253,7 +253,12 @@ export const MUTANTS = [
   [sandboxes, 'where ${this.rows.isOurs} or ${this.rows.isOrphaned}', '', leased],
   [sandboxes, 'where ${this.rows.isOurs} or ${this.rows.isOrphaned}', 'where ${this.rows.isOurs}', leased],
   [sandboxes, 'where ${this.rows.isOrphaned} or (${this.rows.isOurs} and', 'where (true and', leased],
-  [sandboxes, 'workspace_id = ${workspaceId} and not ${this.rows.isOrphaned}\n        and (', 'true and (', leased],
+  [
+    sandboxes,
+    'workspace_id = ${workspaceId} and not ${this.rows.isOrphaned}\n        and (',
+    'true and (',
+    leased,
+  ],
   [sandboxes, '::uuid, id) and workspace_id = ${workspaceId} and not', '::uuid, id) and not', leased],
   [sandboxes, 'and not ${this.rows.isOrphaned}\n        returning', '\n        returning', leased],
   [workSlots, 'if (line.held < this.most) line.held++;', 'if (true) line.held++;', slotted],
