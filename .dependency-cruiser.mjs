@@ -34,16 +34,54 @@ export default {
       to: { path: '^src/(agents|hosting)/', pathNot: '^src/$1/' },
     },
     {
-      name: 'through-the-front-door',
+      name: 'features-through-their-index',
       comment:
-        'A feature is used through its index.ts. If what you need is not exported there, it is either private for a ' +
-        'reason or missing from the index: decide which.',
+        'A feature is used through src/<room>/<feature>/index.ts. If what you need is not exported there, it is either ' +
+        'private for a reason or missing from the index: decide which.',
       severity: 'error',
-      from: { path: '^src/([^/]+)/' },
+      from: { path: ['^src/([^/]+/[^/]+)/', '^src/'], pathNot: '^src/migrations\\.ts$' },
+      to: { path: '^src/[^/]+/[^/]+/', pathNot: ['^src/$1/', '^src/[^/]+/[^/]+/index\\.ts$'] },
+    },
+    {
+      name: 'rooms-have-no-index',
+      comment:
+        'A room exports nothing: import the feature that has what you need. Only the application imports room modules.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/app\\.module\\.ts$' },
+      to: { path: '^src/[^/]+/[^/]+$', pathNot: '^src/migrations/' },
+    },
+    {
+      name: 'room-modules-import-features',
+      comment: 'The module of a room lists the modules of its features, and nothing else.',
+      severity: 'error',
+      from: { path: '^src/([^/]+)/[^/]+\\.module\\.ts$' },
       to: {
-        path: '^src/(identity|workspaces|connections|agents|hosting|automation|surfaces)/',
-        pathNot: ['^src/$1/', '^src/[^/]+/index\\.ts$', '^src/[^/]+/[^/]+/index\\.ts$'],
+        pathNot: ['^src/$1/[^/]+/index\\.ts$', '^libs/[^/]+/index\\.ts$', '^node_modules/@nestjs/common/'],
       },
+    },
+    {
+      name: 'no-import-of-a-parent-folder',
+      comment:
+        'A folder may import its subfolders, so a subfolder that imports its parent makes a cycle. Move what both need to ' +
+        'a subfolder of its own.',
+      severity: 'error',
+      from: {
+        path: [
+          '^(((src/[^/]+/[^/]+)/[^/]+)/[^/]+)/[^/]+/[^/]+$',
+          '^((src/[^/]+/[^/]+)/[^/]+)/[^/]+/[^/]+$',
+          '^(src/[^/]+/[^/]+)/[^/]+/[^/]+$',
+          '^src/[^/]+/',
+        ],
+      },
+      to: { path: ['^src/[^/]+$', ...[1, 2, 3, 4, 5, 6].map(group => `^$${group}/[^/]+$`)] },
+    },
+    {
+      name: 'no-folder-cycles',
+      comment: 'Two folders that import each other are one feature, or lack a third.',
+      severity: 'error',
+      scope: 'folder',
+      from: { path: '^src' },
+      to: { path: '^src', circular: true },
     },
     {
       name: 'no-cycles',

@@ -1,4 +1,3 @@
-import type { AnyEntity, EntityClass } from '@mikro-orm/core';
 import { DynamicModule, Global, Module } from '@nestjs/common';
 import { GuardedFetch } from '#libs/guarded-fetch/index.js';
 import { ActionsModule } from './actions/index.js';
@@ -24,7 +23,7 @@ export interface PlatformParts {
   config: Config;
   log: Log;
   database: DatabaseConnection;
-  entities: EntityClass<AnyEntity>[];
+  entities: Parameters<typeof DatabaseModule.with>[0];
   /** The way out to addresses that users name; public ones only, unless a test passes one in. */
   outgoing?: GuardedFetch;
 }

@@ -39,6 +39,9 @@ const ALLOWED: Files = {
   'libs/writer/index.ts': '',
   'test/fakes/mailbox.ts': '',
   'src/app.module.ts': imports('./platform/platform.module.js', './identity/identity.module.js'),
+  'src/migrations.ts': imports('./migrations/first.js', './identity/people/migrations/people.js'),
+  'src/migrations/first.ts': '',
+  'src/identity/people/migrations/people.ts': '',
   'src/platform/platform.module.ts': imports('./clock/index.js'),
   'src/platform/clock/index.ts': imports('./clock.js', '#libs/parser/index.js'),
   'src/platform/clock/clock.ts': '',
@@ -83,11 +86,13 @@ const PLANTED: Record<string, { files: Files; refused: string[] }> = {
   'agents-hosting-knows-nothing-above': upwards('agents', 'automation'),
   'automation-knows-nothing-above': upwards('automation', 'surfaces'),
   'agents-and-hosting-are-neighbours': upwards('hosting', 'agents'),
-  'through-the-front-door': planted(
-    'src/workspaces/burglar/index.ts',
-    '../../identity/people/people.service.js',
-  ),
-  'features-through-their-index': planted('src/identity/burglar/index.ts', '../../platform/clock/clock.js'),
+  'features-through-their-index': {
+    files: {
+      'src/identity/burglar/index.ts': imports('../../platform/clock/clock.js'),
+      'src/burglar.ts': imports('./identity/people/people.service.js'),
+    },
+    refused: ['src/burglar.ts', 'src/identity/burglar/index.ts'],
+  },
   'rooms-have-no-index': planted('src/surfaces/barrel-user/index.ts', '../index.js'),
   'room-modules-import-features': planted(
     'src/workspaces/workspaces.module.ts',

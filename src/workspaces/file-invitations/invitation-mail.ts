@@ -4,8 +4,7 @@ import type { Actor } from '../../platform/access/index.js';
 import { Config } from '../../platform/config/index.js';
 import type { UnitOfWork } from '../../platform/database/index.js';
 import { Mailer, writeLetter } from '../../platform/mail/index.js';
-import { shortName } from '../../platform/text/index.js';
-import { plainName } from '../../platform/text/plain-name.js';
+import { plainName, shortName } from '../../platform/text/index.js';
 import type { FileInvitation } from './file-invitation.entity.js';
 
 /** What somebody who is invited to a file reads. */

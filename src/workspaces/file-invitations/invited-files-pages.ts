@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type Entry, normalizePath } from '#libs/workspace-fs/index.js';
 import type { Front } from '../../identity/page-sessions/index.js';
 import { sendOn } from '../../platform/pages/index.js';
-import { plainName } from '../../platform/text/plain-name.js';
+import { plainName } from '../../platform/text/index.js';
 import { sendSharePage } from '../exposure/index.js';
 import { sendFile } from '../files/index.js';
 import { folderPage, sortOf } from '../share/index.js';

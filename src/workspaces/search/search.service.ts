@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { normalizePath, PatternError, type WorkspaceFs } from '#libs/workspace-fs/index.js';
-import '../files/file-problems.js';
+import '../files/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { DEFAULT_LIMIT, decodeCursor, encodeCursor, type Page } from '../../platform/dto/index.js';

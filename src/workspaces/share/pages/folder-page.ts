@@ -1,6 +1,6 @@
 import type { Entry } from '#libs/workspace-fs/index.js';
 import { type Html, html } from '../../../platform/pages/index.js';
-import { plainName } from '../../../platform/text/plain-name.js';
+import { plainName } from '../../../platform/text/index.js';
 import {
   countInWords,
   icon,

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Quotas } from '../../../identity/auth/index.js';
 import { Config } from '../../../platform/config/index.js';
-import { plainName } from '../../../platform/text/plain-name.js';
+import { plainName } from '../../../platform/text/index.js';
 import { OutsideWrites, sendSharePage } from '../../exposure/index.js';
 import { type Drop, dropPage } from '../pages/drop-page.js';
 import { receiveFiles } from './receive-files.js';
