@@ -1,15 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Kysely, PostgresDialect, sql } from 'kysely';
-import pg from 'pg';
-import {
-  ORGANIZATION_ROLES,
-  roleAllows,
-  VISIBILITIES,
-  WORKSPACE_ROLES,
-  workspaceRole,
-} from '../../src/platform/access/index.js';
-import { isVisibleTo } from '../../src/workspaces/core/index.js';
-import { isManagedBy } from '../../src/workspaces/share/index.js';
+import { ORGANIZATION_ROLES, VISIBILITIES, WORKSPACE_ROLES } from '../../src/platform/access/index.js';
 import type { Client } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';
 
@@ -29,62 +19,6 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 describe('who sees a workspace', () => {
-  const standings = VISIBILITIES.flatMap(visibility =>
-    ORGANIZATION_ROLES.flatMap(organization_role =>
-      [...WORKSPACE_ROLES, null].flatMap(workspace_role =>
-        [true, false].map(own => ({ visibility, organization_role, workspace_role, own })),
-      ),
-    ),
-  );
-
-  it('is the same in lists, by SQL, as for one, by the policy', async () => {
-    const pool = new pg.Pool({ connectionString: service.database.url, max: 1 });
-    const kysely = new Kysely<never>({ dialect: new PostgresDialect({ pool }) });
-    const [caller, other] = [ada.id, '00000000-0000-4000-8000-000000000000'];
-    for (const { visibility, organization_role, workspace_role, own } of standings) {
-      const created_by = own ? caller : other;
-      const { rows } = await sql<{ visible: boolean }>`
-        select coalesce(${isVisibleTo({ id: caller })}, false) as visible
-        from (select ${created_by}::uuid as created_by, ${visibility}::text as visibility) w,
-          (select ${organization_role}::text as role) m, (select ${workspace_role}::text as role) wm`.execute(
-        kysely,
-      );
-      const role = workspaceRole(caller, { visibility, organization_role, workspace_role, created_by });
-      expect([visibility, organization_role, workspace_role, own, rows[0]?.visible]).toEqual([
-        visibility,
-        organization_role,
-        workspace_role,
-        own,
-        role !== null,
-      ]);
-    }
-    await kysely.destroy();
-  });
-
-  it('and may manage its links is the same in lists, by SQL, as by the policy', async () => {
-    const [caller, other] = [ada.id, '00000000-0000-4000-8000-000000000000'];
-    const pool = new pg.Pool({ connectionString: service.database.url, max: 1 });
-    const kysely = new Kysely<never>({ dialect: new PostgresDialect({ pool }) });
-    // Owners and admins of the organization are shown all of them, without this question.
-    for (const standing of standings.filter(
-      ({ organization_role: role }) => !['owner', 'admin'].includes(role),
-    )) {
-      const created_by = standing.own ? caller : other;
-      const role = workspaceRole(caller, { ...standing, created_by });
-      if (!role) continue;
-      const { rows } = await sql<{ managed: boolean }>`
-        select ${isManagedBy(caller)} as managed
-        from (select ${created_by}::uuid as created_by) w, (select ${standing.workspace_role}::text as role) wm`.execute(
-        kysely,
-      );
-      expect({ ...standing, managed: rows[0]?.managed }).toEqual({
-        ...standing,
-        managed: roleAllows(role, 'share.manage'),
-      });
-    }
-    await kysely.destroy();
-  });
-
   it('is told alike by the list and by each workspace, to everybody', async () => {
     for (const visibility of VISIBILITIES)
       for (const role of ORGANIZATION_ROLES)

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import type { Actor } from '../../platform/access/index.js';
+import { type Actor, namesReachable } from '../../platform/access/index.js';
 import { Database, newId, type Row, storable, type UnitOfWork } from '../../platform/database/index.js';
-import { namesReachable } from '../../workspaces/core/index.js';
 import type { Approval, ApprovalScope, ApprovalStatus } from './approval.entity.js';
 import { approvalTopic } from './approvals.events.js';
 

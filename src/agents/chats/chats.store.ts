@@ -1,41 +1,32 @@
 import { Injectable } from '@nestjs/common';
-import { type Kysely, sql } from 'kysely';
-import type { Membership } from '../../identity/organizations/index.js';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 import {
   type Actor,
   type Feature,
-  type OrganizationRole,
+  isAmong,
+  organizationsOf,
   requireInWorkspace,
-  type Visibility,
+  visibleTo,
   type WorkspacePermission,
   type WorkspaceRole,
-  workspaceRole,
+  workspacesOf,
 } from '../../platform/access/index.js';
 import { Subject } from '../../platform/actions/index.js';
 import { Database, iso, isoOrNull, type Row, type Tables } from '../../platform/database/index.js';
 import { NotFound } from '../../platform/errors/index.js';
-import { isVisibleTo, type Workspace, type WorkspaceMember } from '../../workspaces/core/index.js';
 import type { Chat } from './chat.entity.js';
 import type { ChatView } from './chats.dto.js';
 
 type ChatTables = {
   chat: Chat;
   run: { id: string; chatId: string; number: string; status: string };
-  workspace: Workspace;
-  workspace_member: WorkspaceMember;
-  membership: Membership;
 };
 
-/** What decides a caller's role in a chat. */
+/** What a caller has in a chat: without a role they do not see it. */
 export interface ChatStanding {
-  /** Who made the chat. */
-  created_by: string;
-  visibility: Visibility | null;
-  workspace_created_by: string | null;
-  organization_role: OrganizationRole;
-  workspace_role: WorkspaceRole | null;
-  /** What is turned off in its workspace; null where it has none. */
-  features_off: Feature[] | null;
+  role: WorkspaceRole | null;
+  /** What is turned off in its workspace. */
+  features_off: Feature[];
 }
 
 export interface ChatFilter {
@@ -69,7 +60,11 @@ export class ChatsStore {
     id: string,
     tables: Kysely<Tables<ChatTables>> = this.database.tables<ChatTables>(),
   ): Promise<Row<Chat> & ChatStanding> {
-    const row = await this.standings(tables, actor).where('c.id', '=', id).executeTakeFirst();
+    const row = await tables
+      .selectFrom(chatsOf(actor).as('c'))
+      .selectAll('c')
+      .where('c.id', '=', id)
+      .executeTakeFirst();
     if (!row) throw new NotFound('No such chat');
     requireInChat(actor, permission, row, 'No such chat');
     return row;
@@ -77,11 +72,12 @@ export class ChatsStore {
 
   /** The chats of people that the caller sees, newest first, from before `after`; those of tasks are found by their runs. */
   list(actor: Actor, filter: ChatFilter): Promise<(Row<Chat> & NewestRun)[]> {
-    let query = this.standings(this.database.tables<ChatTables>(), actor)
+    let query = this.database
+      .tables<ChatTables>()
+      .selectFrom(chatsOf(actor, visibleTo(actor)).as('c'))
+      .selectAll('c')
+      .where('c.role', 'is not', null)
       .where('c.task_of', 'is', null)
-      .where(({ or, and, eb }) =>
-        or([and([eb('c.workspace_id', 'is', null), eb('c.created_by', '=', actor.id)]), isVisibleTo(actor)]),
-      )
       .leftJoinLateral(
         eb =>
           eb
@@ -122,51 +118,32 @@ export class ChatsStore {
       .executeTakeFirst();
     return run ?? { run_id: null, run_status: null };
   }
+}
 
-  /** Chats of the organizations the caller is in, with what decides their role there. */
-  private standings(tables: Kysely<Tables<ChatTables>>, actor: Actor) {
-    const { organization_id, workspace_ids } = actor.credential;
-    let query = tables
-      .selectFrom('chat as c')
-      .innerJoin('membership as m', join =>
-        join.onRef('m.organization_id', '=', 'c.organization_id').on('m.principal_id', '=', actor.id),
-      )
-      .leftJoin('workspace as w', 'w.id', 'c.workspace_id')
-      .leftJoin('workspace_member as wm', join =>
-        join.onRef('wm.workspace_id', '=', 'w.id').on('wm.principal_id', '=', actor.id),
-      )
-      .selectAll('c')
-      .select(['w.visibility', 'w.created_by as workspace_created_by', 'w.features_off'])
-      .select(['m.role as organization_role', 'wm.role as workspace_role']);
-    if (organization_id) query = query.where('c.organization_id', '=', organization_id);
-    if (workspace_ids) query = query.where('c.workspace_id', 'in', [...workspace_ids]);
-    return query;
-  }
+/**
+ * The chats of the caller's organizations that their credential reaches, with their role there: in a workspace the one that
+ * they have in it, else that of an admin for who made the chat. To select from or to join.
+ */
+export function chatsOf(
+  actor: Actor,
+  workspaces = workspacesOf(actor),
+): RawBuilder<Row<Chat> & ChatStanding> {
+  return sql`(select c.*, coalesce(w.features_off, '{}') as features_off,
+      case when c.workspace_id is not null then w.role when c.created_by = ${actor.id} then 'admin' end as role
+    from chat c join ${organizationsOf(actor)} o on o.organization_id = c.organization_id
+    left join ${workspaces} w on w.id = c.workspace_id
+    where ${isAmong('c.workspace_id', actor.credential.workspace_ids)})`;
 }
 
 /** Throws NotFound, saying `unseen`, where the caller does not see the chat, and Forbidden where they may not. */
 export function requireInChat(
   actor: Actor,
   permission: WorkspacePermission,
-  chat: ChatStanding,
+  { role, features_off }: ChatStanding,
   unseen: string,
 ): void {
-  const role = chatRole(actor.id, chat);
   if (!role) throw new NotFound(unseen);
-  requireInWorkspace(actor, permission, { role, features_off: chat.features_off ?? [] });
-}
-
-/** A chat in a workspace follows the workspace; one without is its creator's alone. */
-function chatRole(actorId: string, chat: ChatStanding): WorkspaceRole | null {
-  const { visibility, workspace_created_by, organization_role, workspace_role } = chat;
-  if (visibility === null || workspace_created_by === null)
-    return chat.created_by === actorId ? 'admin' : null;
-  return workspaceRole(actorId, {
-    visibility,
-    created_by: workspace_created_by,
-    organization_role,
-    workspace_role,
-  });
+  requireInWorkspace(actor, permission, { role, features_off });
 }
 
 export function chatView(row: Row<Chat> & NewestRun): ChatView {

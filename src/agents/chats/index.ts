@@ -4,7 +4,7 @@ export { chatTopic } from './chat-topic.js';
 export { ChatView, RUN_STATUSES, TITLE } from './chats.dto.js';
 export { ChatsModule } from './chats.module.js';
 export { ChatsService } from './chats.service.js';
-export { type ChatStanding, ChatsStore, requireInChat } from './chats.store.js';
+export { type ChatStanding, ChatsStore, chatsOf, requireInChat } from './chats.store.js';
 export { Message, type MessagePart } from './message.entity.js';
 export {
   type ConversationRow,

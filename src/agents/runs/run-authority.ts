@@ -36,7 +36,7 @@ export class RunAuthority {
       );
     try {
       const { features_off } = await this.chats.require(actor, 'chat.read', chat_id);
-      if (features_off?.includes('agents')) throw new AuthorityLost(AGENTS_OFF);
+      if (features_off.includes('agents')) throw new AuthorityLost(AGENTS_OFF);
     } catch (error) {
       const problem = problemOf(error);
       if (!problem) throw error;

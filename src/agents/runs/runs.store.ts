@@ -5,7 +5,7 @@ import { ExecTokens } from '../../platform/actions/index.js';
 import { Database, type Row, type UnitOfWork } from '../../platform/database/index.js';
 import { NotFound } from '../../platform/errors/index.js';
 import type { Approval } from '../approvals/index.js';
-import { type ChatStanding, requireInChat, type ToolCall } from '../chats/index.js';
+import { type ChatStanding, chatsOf, requireInChat, type ToolCall } from '../chats/index.js';
 import type { Run } from './run.entity.js';
 import type { RunEvent } from './run-event.entity.js';
 import type { RunEnd, RunJournal } from './run-journal.js';
@@ -130,22 +130,13 @@ export class RunsStore {
     id: string,
     columns: RawBuilder<unknown>,
   ): Promise<Found> {
-    const { organization_id, workspace_ids } = actor.credential;
-    const { rows } = await sql<Found & { standing: ChatStanding }>`
-      select ${columns}, jsonb_build_object('created_by', c.created_by, 'visibility', w.visibility,
-        'workspace_created_by', w.created_by, 'organization_role', m.role, 'workspace_role', wm.role, 'features_off', w.features_off) as standing
-      from run join chat c on c.id = run.chat_id
-      join membership m on m.organization_id = c.organization_id and m.principal_id = ${actor.id}
-      left join workspace w on w.id = c.workspace_id
-      left join workspace_member wm on wm.workspace_id = w.id and wm.principal_id = ${actor.id}
-      where run.id = ${id} and (${organization_id}::uuid is null or c.organization_id = ${organization_id})
-        and (${workspace_ids}::uuid[] is null or c.workspace_id = any(${workspace_ids}::uuid[]))`.execute(
-      this.tables(),
-    );
+    const { rows } = await sql<Found & { access: ChatStanding }>`
+      select ${columns}, jsonb_build_object('role', c.role, 'features_off', c.features_off) as access
+      from run join ${chatsOf(actor)} c on c.id = run.chat_id where run.id = ${id}`.execute(this.tables());
     const [row] = rows;
     if (!row) throw new NotFound('No such run');
-    const { standing, ...run } = row;
-    requireInChat(actor, permission, standing, 'No such run');
+    const { access, ...run } = row;
+    requireInChat(actor, permission, access, 'No such run');
     return run as unknown as Found;
   }
 

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
-import type { Actor } from '../../platform/access/index.js';
+import { type Actor, isAmong } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import type { AuditRow } from '../../platform/audit/index.js';
 import { Database, iso, Row } from '../../platform/database/index.js';
@@ -49,13 +48,12 @@ export class AuditLogService {
       .tables<{ audit_entry: AuditRow }>()
       .selectFrom('audit_entry')
       .selectAll()
-      .where('organization_id', '=', organization_id);
+      .where('organization_id', '=', organization_id)
+      .where(isAmong('workspace_id', credential.workspace_ids));
     for (const name of FILTERS) {
       const value = input[name];
       if (value !== undefined) query = query.where(name, '=', value);
     }
-    const { workspace_ids } = credential;
-    if (workspace_ids) query = query.where(sql<boolean>`workspace_id = any(${[...workspace_ids]}::uuid[])`);
     if (from) query = query.where('time', '>=', instant('from', from));
     if (to) query = query.where('time', '<', instant('to', to));
     return query;

@@ -5,6 +5,7 @@ import {
   type Actor,
   type OrganizationPermission,
   OrganizationRole,
+  organizationsOf,
   requireOrganizationRole,
   requireReach,
   requireScope,
@@ -122,15 +123,12 @@ export class OrganizationsStore {
   }
 
   private visibleTo(actor: Actor, within: Queries) {
-    const { organization_id } = actor.credential;
-    const query = within
+    return within
       .tables<OrganizationTables>()
       .selectFrom('organization as o')
-      .innerJoin('membership as m', 'm.organization_id', 'o.id')
-      .where('m.principal_id', '=', actor.id)
+      .innerJoin(organizationsOf(actor).as('m'), 'm.organization_id', 'o.id')
       .selectAll('o')
       .select('m.role');
-    return organization_id ? query.where('o.id', '=', organization_id) : query;
   }
 }
 

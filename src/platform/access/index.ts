@@ -35,6 +35,7 @@ export {
   requireReachable,
   requireScope,
   roleAllows,
+  rolesWith,
   SCOPES,
   scopeOf,
   VISIBILITIES,
@@ -43,9 +44,16 @@ export {
   type WorkspaceAccess,
   type WorkspacePermission,
   type WorkspaceRole,
-  type WorkspaceStanding,
-  workspaceRole,
 } from './policy.js';
 export { hashSecret, randomSecret } from './secrets.js';
 export { SharedLookups } from './shared-lookups.js';
 export { isOAuthToken } from './token-kind.js';
+export {
+  isAmong,
+  isReachableBy,
+  namesReachable,
+  organizationsOf,
+  roleOf,
+  visibleTo,
+  workspacesOf,
+} from './visible-to.js';

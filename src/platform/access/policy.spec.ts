@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Actor } from './actor.js';
 import {
-  ORGANIZATION_ROLES,
   POLICY,
   permissionsOn,
   requireInWorkspace,
@@ -9,53 +8,9 @@ import {
   requireOrganizationRole,
   requireScope,
   requireWorkspaceRole,
-  VISIBILITIES,
-  WORKSPACE_ROLES,
-  workspaceRole,
 } from './policy.js';
 
-const standing = {
-  created_by: 'creator',
-  visibility: 'org',
-  organization_role: 'member',
-  workspace_role: null,
-} as const;
 const withScopes = (scopes: string[] | null) => ({ credential: { scopes } }) as unknown as Actor;
-
-describe('workspaceRole', () => {
-  it('makes its creator an admin, whatever the visibility', () => {
-    for (const visibility of VISIBILITIES)
-      expect(workspaceRole('creator', { ...standing, visibility })).toBe('admin');
-  });
-
-  it('hides a private workspace from everybody else, owners and those added included', () => {
-    for (const organization_role of ORGANIZATION_ROLES)
-      for (const workspace_role of [...WORKSPACE_ROLES, null])
-        expect(
-          workspaceRole('other', { ...standing, visibility: 'private', organization_role, workspace_role }),
-        ).toBeNull();
-  });
-
-  it.each([
-    ['org', 'owner', null, 'admin'],
-    ['org', 'admin', 'viewer', 'admin'],
-    ['org', 'member', null, 'editor'],
-    ['org', 'member', 'viewer', 'viewer'],
-    ['org', 'guest', null, null],
-    ['org', 'guest', 'editor', 'editor'],
-    ['restricted', 'admin', null, 'admin'],
-    ['restricted', 'member', null, null],
-    ['restricted', 'member', 'viewer', 'viewer'],
-    ['restricted', 'guest', 'admin', 'admin'],
-  ] as const)(
-    'in a workspace that is %s, gives %s with %s the role %s',
-    (visibility, organization_role, workspace_role, role) => {
-      expect(workspaceRole('other', { ...standing, visibility, organization_role, workspace_role })).toBe(
-        role,
-      );
-    },
-  );
-});
 
 describe('what is required', () => {
   it('is the least role or a higher one', () => {

@@ -244,27 +244,10 @@ export function accessAllows(
 export const roleAllows = (role: WorkspaceRole, permission: WorkspacePermission): boolean =>
   atLeast(WORKSPACE_ROLES, role, POLICY[permission].least);
 
+/** The roles in a workspace that have a permission. */
+export const rolesWith = (permission: WorkspacePermission): WorkspaceRole[] =>
+  WORKSPACE_ROLES.filter(role => roleAllows(role, permission));
+
 /** Whether a role in an organization is enough for the permission. */
 export const organizationRoleAllows = (role: OrganizationRole, permission: OrganizationPermission): boolean =>
   atLeast(ORGANIZATION_ROLES, role, POLICY[permission].least);
-
-/** What decides a caller's role in a workspace. */
-export interface WorkspaceStanding {
-  readonly visibility: Visibility;
-  readonly created_by: string;
-  readonly organization_role: OrganizationRole;
-  readonly workspace_role: WorkspaceRole | null;
-}
-
-/**
- * The caller's role in a workspace, null when it is not visible to them. `private`: its creator alone; `restricted`:
- * those added, and the organization's admins; `org`: also every member of the organization but guests, as editors.
- */
-export function workspaceRole(actorId: string, standing: WorkspaceStanding): WorkspaceRole | null {
-  const { visibility, created_by, organization_role, workspace_role } = standing;
-  if (created_by === actorId) return 'admin';
-  if (visibility === 'private') return null;
-  if (atLeast(ORGANIZATION_ROLES, organization_role, 'admin')) return 'admin';
-  if (workspace_role) return workspace_role;
-  return visibility === 'org' && organization_role !== 'guest' ? 'editor' : null;
-}

@@ -1,13 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import type { Membership } from '../../identity/organizations/index.js';
-import type { Actor } from '../../platform/access/index.js';
+import { type Actor, isAmong, namesReachable, organizationsOf } from '../../platform/access/index.js';
 import type { ActionRunRow } from '../../platform/actions/index.js';
 import { Database, type Row } from '../../platform/database/index.js';
-import { namesReachable } from '../../workspaces/core/index.js';
 import type { ListActionRuns } from './action-runs.dto.js';
 
-type LedgerTables = { action_run: ActionRunRow; membership: Membership };
+type LedgerTables = { action_run: ActionRunRow };
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -61,17 +59,15 @@ export class ActionRunsStore {
       )
       .where(namesReachable(actor));
     if (organization_id) query = query.where('organization_id', '=', organization_id);
-    if (workspace_ids) query = query.where(sql<boolean>`workspace_id = any(${[...workspace_ids]}::uuid[])`);
-    return query;
+    return query.where(isAmong('workspace_id', workspace_ids));
   }
 
   private async administeredBy(actor: Actor): Promise<string[]> {
     const rows = await this.database
-      .tables<LedgerTables>()
-      .selectFrom('membership')
-      .select('organization_id')
-      .where('principal_id', '=', actor.id)
-      .where('role', 'in', ['owner', 'admin'])
+      .tables()
+      .selectFrom(organizationsOf(actor).as('o'))
+      .select('o.organization_id')
+      .where('o.role', 'in', ['owner', 'admin'])
       .execute();
     return rows.map(({ organization_id }) => organization_id);
   }

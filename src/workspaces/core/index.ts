@@ -1,7 +1,6 @@
 export { CoreModule } from './core.module.js';
 export { FeatureEnds } from './feature-ends.js';
 export { UnfinishedWrites } from './unfinished-writes.js';
-export { isReachableBy, isVisibleTo, namesReachable } from './visible.js';
 export { Workspace } from './workspace.entity.js';
 export { WorkspaceFolders } from './workspace-folders.js';
 export { WorkspaceMember } from './workspace-member.entity.js';

@@ -1,34 +1,25 @@
 import { LockMode } from '@mikro-orm/core';
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { type Membership } from '../../identity/organizations/index.js';
 import {
   type Actor,
-  type OrganizationRole,
   requireInWorkspace,
   SharedLookups,
+  visibleTo,
   type WorkspacePermission,
   type WorkspaceRole,
-  workspaceRole,
+  workspacesOf,
 } from '../../platform/access/index.js';
 import { Subject } from '../../platform/actions/index.js';
 import { Database, iso, type Row, type UnitOfWork } from '../../platform/database/index.js';
 import { NotFound } from '../../platform/errors/index.js';
 import { addLogContext } from '../../platform/log/index.js';
-import { isVisibleTo } from './visible.js';
 import { Workspace } from './workspace.entity.js';
-import type { WorkspaceMember } from './workspace-member.entity.js';
 import type { WorkspaceView } from './workspaces.dto.js';
 
-type WorkspaceTables = {
-  workspace: Workspace;
-  workspace_member: WorkspaceMember;
-  membership: Membership;
-};
-type StandingRow = Row<Workspace> & {
-  organization_role: OrganizationRole;
-  workspace_role: WorkspaceRole | null;
-};
+type WorkspaceTables = { workspace: Workspace };
+/** A workspace of the caller's organizations; without a role they do not see it. */
+type FoundWorkspace = Row<Workspace> & { role: WorkspaceRole | null };
 
 type Queries = Pick<Database, 'tables'>;
 
@@ -40,7 +31,7 @@ export type VisibleWorkspace = Row<Workspace> & { role: WorkspaceRole };
 /** Questions about workspaces, each asked together with who asks. */
 @Injectable()
 export class WorkspacesStore {
-  private readonly standingsUnderWay = new SharedLookups<StandingRow | undefined>();
+  private readonly lookups = new SharedLookups<FoundWorkspace | undefined>();
 
   constructor(private readonly database: Database) {}
 
@@ -58,11 +49,10 @@ export class WorkspacesStore {
     id: string,
     within: Queries = this.database,
   ): Promise<VisibleWorkspace> {
-    const row = await this.standing(actor, id, within === this.database ? undefined : within);
-    const role = row && workspaceRole(actor.id, row);
-    if (!row || !role) throw noSuchWorkspace();
+    const row = await this.find(actor, id, within);
+    if (!row?.role) throw noSuchWorkspace();
     addLogContext({ workspace_id: id });
-    const workspace = { ...row, role };
+    const workspace = { ...row, role: row.role };
     requireInWorkspace(actor, permission, workspace);
     return workspace;
   }
@@ -85,18 +75,19 @@ export class WorkspacesStore {
   }
 
   /** The workspaces that the caller sees, oldest first, from after `after`. */
-  async list(
+  list(
     actor: Actor,
     filter: { organizationId?: string; after?: string; limit: number },
   ): Promise<VisibleWorkspace[]> {
-    let query = this.standings(actor, this.database).orderBy('w.id').limit(filter.limit);
+    let query = this.database
+      .tables()
+      .selectFrom(visibleTo<Row<Workspace>>(actor).as('w'))
+      .selectAll('w')
+      .orderBy('w.id')
+      .limit(filter.limit);
     if (filter.organizationId) query = query.where('w.organization_id', '=', filter.organizationId);
     if (filter.after) query = query.where('w.id', '>', filter.after);
-    const rows = await query.where(isVisibleTo(actor)).execute();
-    return rows.flatMap(row => {
-      const role = workspaceRole(actor.id, row);
-      return role ? [{ ...row, role }] : [];
-    });
+    return query.execute();
   }
 
   /** What its folder is known by, for work that nobody asks for. */
@@ -120,45 +111,15 @@ export class WorkspacesStore {
     return rows.map(({ id }) => id);
   }
 
-  /** As {@link standings}, of one workspace; outside a transaction those who ask at the same time share the answer. */
-  private standing(actor: Actor, id: string, within: Queries | undefined): Promise<StandingRow | undefined> {
-    if (within) return this.readStanding(actor, id, within);
+  /** Asked by nearly every request: outside a transaction, those who ask at the same time share the answer. */
+  private find(actor: Actor, id: string, within: Queries): Promise<FoundWorkspace | undefined> {
+    const read = async () => {
+      const query = sql<FoundWorkspace>`select * from ${workspacesOf(actor)} w where id = ${id}`;
+      return (await query.execute(within.tables())).rows[0];
+    };
+    if (within !== this.database) return read();
     const { organization_id, workspace_ids } = actor.credential;
-    const key = JSON.stringify([id, actor.id, organization_id, workspace_ids]);
-    return this.standingsUnderWay.get(key, () => this.readStanding(actor, id, this.database));
-  }
-
-  /** Asked by nearly every request, so as plain as can be. */
-  private async readStanding(actor: Actor, id: string, within: Queries): Promise<StandingRow | undefined> {
-    const { organization_id, workspace_ids } = actor.credential;
-    const { rows } = await sql<StandingRow>`
-      select w.*, m.role as organization_role, wm.role as workspace_role from workspace w
-      join membership m on m.organization_id = w.organization_id and m.principal_id = ${actor.id}
-      left join workspace_member wm on wm.workspace_id = w.id and wm.principal_id = ${actor.id}
-      where w.id = ${id} and (${organization_id}::uuid is null or w.organization_id = ${organization_id})
-        and (${workspace_ids ? [...workspace_ids] : null}::uuid[] is null or w.id = any(${workspace_ids ? [...workspace_ids] : null}::uuid[]))`.execute(
-      within.tables(),
-    );
-    return rows[0];
-  }
-
-  /** Workspaces of the organizations the caller is in, with what decides their role there. */
-  private standings(actor: Actor, within: Queries) {
-    const { organization_id, workspace_ids } = actor.credential;
-    let query = within
-      .tables<WorkspaceTables>()
-      .selectFrom('workspace as w')
-      .innerJoin('membership as m', join =>
-        join.onRef('m.organization_id', '=', 'w.organization_id').on('m.principal_id', '=', actor.id),
-      )
-      .leftJoin('workspace_member as wm', join =>
-        join.onRef('wm.workspace_id', '=', 'w.id').on('wm.principal_id', '=', actor.id),
-      )
-      .selectAll('w')
-      .select(['m.role as organization_role', 'wm.role as workspace_role']);
-    if (organization_id) query = query.where('w.organization_id', '=', organization_id);
-    if (workspace_ids) query = query.where(sql<boolean>`w.id = any(${[...workspace_ids]}::uuid[])`);
-    return query.$castTo<StandingRow>();
+    return this.lookups.get(JSON.stringify([id, actor.id, organization_id, workspace_ids]), read);
   }
 }
 

@@ -1,18 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { User } from '../../identity/accounts/index.js';
-import type { Membership } from '../../identity/organizations/index.js';
 import {
   type Actor,
   hashSecret,
-  type OrganizationRole,
+  isAmong,
+  isReachableBy,
   requireReachable,
+  roleOf,
+  visibleTo,
   type WorkspaceRole,
-  workspaceRole,
+  workspacesOf,
 } from '../../platform/access/index.js';
 import { Database, iso, isoOrNull, type Row, type UnitOfWork } from '../../platform/database/index.js';
 import { NotFound } from '../../platform/errors/index.js';
-import { isReachableBy, isVisibleTo, type Workspace, type WorkspaceMember } from '../core/index.js';
+import type { Workspace } from '../core/index.js';
 import { type GiverStanding, mayStill } from '../exposure/index.js';
 import type { FileInvitation, InvitedRole } from './file-invitation.entity.js';
 import type { FileInvitationView } from './file-invitations.dto.js';
@@ -20,8 +22,6 @@ import type { FileInvitationView } from './file-invitations.dto.js';
 type Tables = {
   file_invitation: FileInvitation;
   workspace: Workspace;
-  workspace_member: WorkspaceMember;
-  membership: Membership;
   user: User;
 };
 
@@ -31,9 +31,8 @@ export interface InvitationRow extends Row<FileInvitation>, GiverStanding {
   workspace_number: number;
   organization_id: string;
   invited_by_name: string | null;
-  /** Of who asks; null for those outside the organization. */
-  organization_role: OrganizationRole | null;
-  workspace_role: WorkspaceRole | null;
+  /** Of who asks; null where they do not see the workspace. */
+  role_there: WorkspaceRole | null;
 }
 
 export type HeldInvitation = Pick<
@@ -55,7 +54,7 @@ export class FileInvitationsStore {
     actor: Actor,
     { workspaceId, after, limit }: { workspaceId?: string; after?: string; limit: number },
   ): Promise<InvitationRow[]> {
-    let query = this.asked(actor).where('m.role', 'is not', null).where(isVisibleTo(actor));
+    let query = this.asked(actor, this.database, visibleTo(actor)).where('a.id', 'is not', null);
     if (workspaceId) query = query.where('i.workspace_id', '=', workspaceId);
     if (after) query = query.where('i.id', '>', after);
     return query.orderBy('i.id').limit(limit).execute();
@@ -95,15 +94,10 @@ export class FileInvitationsStore {
   }
 
   /** With the caller's role in its workspace; 404 unless they see that, or accepted it. */
-  async require(
-    actor: Actor,
-    id: string,
-    within: Queries = this.database,
-  ): Promise<InvitationRow & { role_there: WorkspaceRole | null }> {
+  async require(actor: Actor, id: string, within: Queries = this.database): Promise<InvitationRow> {
     const row = await this.asked(actor, within).where('i.id', '=', id).executeTakeFirst();
-    const role_there = row ? roleAt(actor.id, row) : null;
-    if (!row || (role_there === null && row.accepted_by !== actor.id)) throw noSuchInvitation();
-    return { ...row, role_there };
+    if (!row || (row.role_there === null && row.accepted_by !== actor.id)) throw noSuchInvitation();
+    return row;
   }
 
   /** What was accepted by the caller and still stands; else 404. */
@@ -114,54 +108,26 @@ export class FileInvitationsStore {
     return row;
   }
 
-  private asked(actor: Actor, within: Queries = this.database) {
+  private asked(actor: Actor, within: Queries = this.database, workspaces = workspacesOf(actor)) {
     const { organization_id, workspace_ids } = actor.credential;
-    let query = within
+    const query = within
       .tables<Tables>()
       .selectFrom('file_invitation as i')
       .innerJoin('workspace as w', 'w.id', 'i.workspace_id')
-      .leftJoin('membership as gm', join =>
-        join
-          .onRef('gm.organization_id', '=', 'w.organization_id')
-          .onRef('gm.principal_id', '=', 'i.invited_by'),
-      )
-      .leftJoin('workspace_member as gwm', join =>
-        join.onRef('gwm.workspace_id', '=', 'w.id').onRef('gwm.principal_id', '=', 'i.invited_by'),
-      )
-      .leftJoin('membership as m', join =>
-        join.onRef('m.organization_id', '=', 'w.organization_id').on('m.principal_id', '=', actor.id),
-      )
-      .leftJoin('workspace_member as wm', join =>
-        join.onRef('wm.workspace_id', '=', 'w.id').on('wm.principal_id', '=', actor.id),
-      )
+      .leftJoin(workspaces.as('a'), 'a.id', 'w.id')
       .leftJoin('user as u', 'u.id', 'i.invited_by')
       .selectAll('i')
-      .select([
-        'w.number as workspace_number',
-        'w.organization_id',
-        'w.features_off',
-        'w.visibility',
-        'w.created_by as workspace_created_by',
-        'gm.role as giver_organization_role',
-        'gwm.role as giver_workspace_role',
-        'm.role as organization_role',
-        'wm.role as workspace_role',
-        'u.name as invited_by_name',
-      ]);
-    if (organization_id) query = query.where('w.organization_id', '=', organization_id);
-    if (workspace_ids) query = query.where(sql<boolean>`w.id = any(${[...workspace_ids]}::uuid[])`);
-    return query.$castTo<InvitationRow>();
+      .select(['w.number as workspace_number', 'w.organization_id', 'w.features_off'])
+      .select(roleOf(sql.ref('i.invited_by')).as('giver_role'))
+      .select(['a.role as role_there', 'u.name as invited_by_name'])
+      .where(isAmong('w.id', workspace_ids));
+    return (
+      organization_id ? query.where('w.organization_id', '=', organization_id) : query
+    ).$castTo<InvitationRow>();
   }
 }
 
-const isStanding = (row: InvitationRow) => mayStill(row.invited_by, row, reachOf(row.role));
-
-function roleAt(actorId: string, row: InvitationRow): WorkspaceRole | null {
-  const { organization_role, workspace_role, visibility, workspace_created_by } = row;
-  if (!organization_role) return null;
-  const standing = { organization_role, workspace_role, visibility, created_by: workspace_created_by };
-  return workspaceRole(actorId, standing);
-}
+const isStanding = (row: InvitationRow) => mayStill(row, reachOf(row.role));
 
 export function fileInvitationView(row: InvitationRow): FileInvitationView {
   const { id, workspace_id, path, email, role, invited_by, invited_by_name } = row;

@@ -1,4 +1,3 @@
 export { ShareLink } from './links/share-link.entity.js';
-export { isManagedBy } from './links/share-links.store.js';
 export { folderPage, sortOf } from './pages/folder-page.js';
 export { ShareModule } from './share.module.js';

@@ -4,7 +4,7 @@ import { iso, isoOrNull } from '../../../platform/database/index.js';
 import { type Seal, Vault } from '../../../platform/vault/index.js';
 import { ShareOrigin } from '../../exposure/index.js';
 import type { ShareLinkView } from './share-links.dto.js';
-import { type AskedLinkRow, isStanding, type LinkRow, reachOf, roleAt } from './share-links.store.js';
+import { type AskedLinkRow, isStanding, type LinkRow, reachOf } from './share-links.store.js';
 
 /** Share links as their callers may see them. */
 @Injectable()
@@ -41,7 +41,7 @@ export class LinkViews {
 
   /** The link is as good as what it opens: it is shown to those who could give it out and go through it themselves. */
   private urlFor(actor: Actor, row: AskedLinkRow): string | null {
-    const role = roleAt(actor.id, row);
+    const { role } = row;
     const may = (permission: WorkspacePermission) =>
       role !== null && roleAllows(role, permission) && hasScope(actor, permission);
     if (!may('share.manage') || !may(reachOf(row.allow))) return null;

@@ -27,7 +27,7 @@ import {
   ShareLinkView,
   UpdateShareLink,
 } from './share-links.dto.js';
-import { type AskedLinkRow, reachOf, roleAt, ShareLinksStore } from './share-links.store.js';
+import { type AskedLinkRow, reachOf, ShareLinksStore } from './share-links.store.js';
 
 const NO_DROP = 'Only a folder can take uploads';
 
@@ -229,9 +229,9 @@ export class ShareLinksService {
 
 /** 404 where the caller does not see the workspace, 403 where their role or key is too low. */
 function requireRole(actor: Actor, row: AskedLinkRow, permission: WorkspacePermission): void {
-  const role = roleAt(actor.id, row);
+  const { role, features_off } = row;
   if (!role) throw new NotFound('No such share link');
-  requireInWorkspace(actor, permission, { role, features_off: row.features_off });
+  requireInWorkspace(actor, permission, { role, features_off });
 }
 
 const workspaceOf = (row: AskedLinkRow) => ({ id: row.workspace_id, number: row.workspace_number });

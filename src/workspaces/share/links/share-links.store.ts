@@ -1,25 +1,23 @@
 import { Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
-import type { Membership } from '../../../identity/organizations/index.js';
+import { type RawBuilder, sql } from 'kysely';
 import {
   type Actor,
+  isReachableBy,
   type OrganizationRole,
+  roleOf,
+  rolesWith,
+  visibleTo,
   type WorkspacePermission,
   type WorkspaceRole,
-  workspaceRole,
+  workspacesOf,
 } from '../../../platform/access/index.js';
 import { Database, type Row, type UnitOfWork } from '../../../platform/database/index.js';
 import { NotFound } from '../../../platform/errors/index.js';
-import { isReachableBy, isVisibleTo, type Workspace, type WorkspaceMember } from '../../core/index.js';
+import type { Workspace } from '../../core/index.js';
 import { type GiverStanding, mayStill } from '../../exposure/index.js';
 import type { Allowance, ShareLink } from './share-link.entity.js';
 
-type Tables = {
-  share_link: ShareLink;
-  workspace: Workspace;
-  workspace_member: WorkspaceMember;
-  membership: Membership;
-};
+type Tables = { share_link: ShareLink };
 type Queries = Pick<Database, 'tables'>;
 export type Counter = 'views' | 'downloads' | 'uploads';
 
@@ -33,7 +31,8 @@ export interface LinkRow extends Row<ShareLink>, GiverStanding {
 /** A link, and who asks for it. */
 export interface AskedLinkRow extends LinkRow {
   organization_role: OrganizationRole;
-  workspace_role: WorkspaceRole | null;
+  /** null where they do not see the workspace. */
+  role: WorkspaceRole | null;
 }
 
 /** What somebody must be allowed to do themselves to let others do it. */
@@ -41,15 +40,7 @@ export const reachOf = (allow: Allowance): WorkspacePermission =>
   allow === 'upload' ? 'file.write' : 'file.read';
 
 /** Whether the one who made a link could still do what it allows. */
-export const isStanding = (row: LinkRow): boolean => mayStill(row.created_by, row, reachOf(row.allow));
-
-/** The role of who asks, in the workspace of a link. */
-export const roleAt = (actorId: string, row: AskedLinkRow): WorkspaceRole | null =>
-  workspaceRole(actorId, { ...row, created_by: row.workspace_created_by });
-
-/** SQL for `roleAllows(role, 'share.manage')` where the workspace is visible. */
-export const isManagedBy = (actorId: string) =>
-  sql<boolean>`(w.created_by = ${actorId} or wm.role is distinct from 'viewer')`;
+export const isStanding = (row: LinkRow): boolean => mayStill(row, reachOf(row.allow));
 
 /** Questions about share links. */
 @Injectable()
@@ -73,7 +64,7 @@ export class ShareLinksStore {
     actor: Actor,
     filter: { workspaceId?: string; after?: string; limit: number },
   ): Promise<AskedLinkRow[]> {
-    const all = this.asked(actor, this.database).where(isVisibleTo(actor));
+    const all = this.asked(actor, this.database, visibleTo(actor));
     const query = filter.workspaceId ? all.where('s.workspace_id', '=', filter.workspaceId) : all;
     return this.pageOf(query, filter);
   }
@@ -83,13 +74,14 @@ export class ShareLinksStore {
     actor: Actor,
     filter: { organizationId: string; all: boolean; after?: string; limit: number },
   ): Promise<AskedLinkRow[]> {
-    const query = this.asked(actor, this.database).where('w.organization_id', '=', filter.organizationId);
-    return this.pageOf(
-      filter.all
-        ? query.where(isReachableBy(actor))
-        : query.where(isVisibleTo(actor)).where(isManagedBy(actor.id)),
-      filter,
-    );
+    const query = filter.all
+      ? this.asked(actor, this.database).where(isReachableBy(actor))
+      : this.asked(actor, this.database, visibleTo(actor)).where(
+          sql.ref('w.role'),
+          'in',
+          rolesWith('share.manage'),
+        );
+    return this.pageOf(query.where('w.organization_id', '=', filter.organizationId), filter);
   }
 
   /** Counts a use; a link that is revoked meanwhile is counted no more. */
@@ -117,45 +109,25 @@ export class ShareLinksStore {
     return (after ? query.where('s.id', '>', after) : query).orderBy('s.id').limit(limit).execute();
   }
 
-  private links(within: Queries) {
+  private links(within: Queries, workspaces: RawBuilder<Row<Workspace>> = sql`workspace`) {
     return within
       .tables<Tables>()
       .selectFrom('share_link as s')
-      .innerJoin('workspace as w', 'w.id', 's.workspace_id')
-      .leftJoin('membership as cm', join =>
-        join
-          .onRef('cm.organization_id', '=', 'w.organization_id')
-          .onRef('cm.principal_id', '=', 's.created_by'),
-      )
-      .leftJoin('workspace_member as cwm', join =>
-        join.onRef('cwm.workspace_id', '=', 'w.id').onRef('cwm.principal_id', '=', 's.created_by'),
-      )
+      .innerJoin(workspaces.as('w'), 'w.id', 's.workspace_id')
       .selectAll('s')
       .select([
         'w.number as workspace_number',
         'w.name as workspace_name',
         'w.organization_id',
-        'w.visibility',
         'w.features_off',
-        'w.created_by as workspace_created_by',
-        'cm.role as giver_organization_role',
-        'cwm.role as giver_workspace_role',
       ])
+      .select(roleOf(sql.ref('s.created_by')).as('giver_role'))
       .$castTo<LinkRow>();
   }
 
-  private asked(actor: Actor, within: Queries) {
-    const { organization_id, workspace_ids } = actor.credential;
-    let query = this.links(within)
-      .innerJoin('membership as m', join =>
-        join.onRef('m.organization_id', '=', 'w.organization_id').on('m.principal_id', '=', actor.id),
-      )
-      .leftJoin('workspace_member as wm', join =>
-        join.onRef('wm.workspace_id', '=', 'w.id').on('wm.principal_id', '=', actor.id),
-      )
-      .select(['m.role as organization_role', 'wm.role as workspace_role']);
-    if (organization_id) query = query.where('w.organization_id', '=', organization_id);
-    if (workspace_ids) query = query.where(sql<boolean>`w.id = any(${[...workspace_ids]}::uuid[])`);
-    return query.$castTo<AskedLinkRow>();
+  private asked(actor: Actor, within: Queries, workspaces = workspacesOf<Row<Workspace>>(actor)) {
+    return this.links(within, workspaces)
+      .select([sql.ref('w.role').as('role'), sql.ref('w.organization_role').as('organization_role')])
+      .$castTo<AskedLinkRow>();
   }
 }
