@@ -7,7 +7,7 @@ import {
 } from '../../platform/access/index.js';
 import { ActionCatalog } from '../../platform/actions/index.js';
 import type { Row } from '../../platform/database/index.js';
-import { NotFound, unseenAs } from '../../platform/errors/index.js';
+import { Forbidden, NotFound, unseenAs } from '../../platform/errors/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { ChatsStore } from '../chats/index.js';
 import type { Approval } from './approval.entity.js';
@@ -44,4 +44,18 @@ export class ApprovalAccess {
     const person = { ...actor, credential: { ...actor.credential, scopes: null } };
     await this.workspaces.require(person, permission, workspace_id);
   }
+}
+
+/**
+ * Refuses what acts for an agent: a run, what it started, an application that was let in. Else an agent could allow itself
+ * what a person is to be asked about. (403)
+ */
+export function requirePerson({ credential: { type } }: Actor, what: string): void {
+  if (type !== 'session' && type !== 'api_key')
+    throw new Forbidden(`Only a person, signed in or by an API key, can ${what}`);
+}
+
+/** As {@link requirePerson}; of a call that a program makes with a key, the key itself cannot decide. (403) */
+export function requireSignIn({ credential: { type } }: Actor, what: string): void {
+  if (type !== 'session') throw new Forbidden(`Only a person who is signed in can ${what}`);
 }

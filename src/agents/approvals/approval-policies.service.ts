@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
+import { requirePerson } from './approval-access.js';
 import { ApprovalPolicies } from './approval-policies.js';
 import { ApprovalPolicyView, ReadApprovalPolicy, UpdateApprovalPolicy } from './approvals.dto.js';
-import { requirePerson } from './person.js';
 
 /** What the agents of a workspace must ask for. */
 @Injectable()

@@ -6,7 +6,6 @@ import { Audit } from '../../platform/audit/index.js';
 import { Database } from '../../platform/database/index.js';
 import { Signals } from '../../platform/topics/index.js';
 import { DuplicateService } from '../../workspaces/duplicate/index.js';
-import { PolicyWatch, policyTopic } from './policy-watch.js';
 
 /** What becomes of a call that would expose something: it is never made unasked. */
 export const EXPOSE_VERDICTS = ['ask', 'deny'] as const satisfies readonly Verdict[];
@@ -93,5 +92,53 @@ export class ApprovalPolicies implements OnModuleInit {
       this.database.tables(),
     );
     return rows[0] ? { ...rows[0], is_default: false } : DEFAULT_POLICY;
+  }
+}
+
+/** The topic that is signalled when the policy of a workspace has changed. */
+export const policyTopic = (workspaceId: string): string => `approval-policy:${workspaceId}`;
+
+/** The policy of a workspace for somebody who goes by it for a while; read once, and again after each change. */
+export class PolicyWatch {
+  private reading: Promise<void>;
+  private readonly unsubscribe: () => void;
+
+  constructor(
+    signals: Signals,
+    workspaceId: string,
+    private known: ApprovalPolicy,
+    private readonly read: (workspaceId: string) => Promise<ApprovalPolicy>,
+  ) {
+    this.unsubscribe = signals.subscribe(policyTopic(workspaceId), () => {
+      this.reading = this.look(workspaceId);
+    });
+    this.reading = this.look(workspaceId);
+  }
+
+  /** As it was last read. */
+  get latest(): ApprovalPolicy {
+    return this.known;
+  }
+
+  /** As it stands after every change that was told of; throws where it cannot be read. */
+  async now(): Promise<ApprovalPolicy> {
+    for (let awaited: Promise<void> | undefined; awaited !== this.reading; ) {
+      awaited = this.reading;
+      await awaited;
+    }
+    return this.known;
+  }
+
+  close(): void {
+    this.unsubscribe();
+  }
+
+  private look(workspaceId: string): Promise<void> {
+    const reading = this.read(workspaceId).then(policy => {
+      this.known = policy;
+    });
+    // Whoever asks is told of a failure; where nobody does, it is none.
+    reading.catch(() => undefined);
+    return reading;
   }
 }

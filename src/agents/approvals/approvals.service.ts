@@ -10,13 +10,12 @@ import { Maintenance } from '../../platform/maintenance/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { ChatsStore } from '../chats/index.js';
 import type { Approval } from './approval.entity.js';
-import { ApprovalAccess } from './approval-access.js';
+import { ApprovalAccess, requirePerson, requireSignIn } from './approval-access.js';
 import { ApprovalWording } from './approval-wording.js';
 import { ApprovalId, ApprovalPage, ApprovalView, DecideApproval, ListApprovals } from './approvals.dto.js';
 import { approvalResolved, approvalResolving } from './approvals.events.js';
 import { ApprovalsStore, type Resolution } from './approvals.store.js';
 import { auditEntryOf } from './audit-entry.js';
-import { requirePerson, requireSignIn } from './person.js';
 
 /** How late a question may be found to have stood long enough. */
 const LOOK_MS = 5_000;

@@ -1,9 +1,8 @@
 export { Approval } from './approval.entity.js';
-export { ApprovalPolicies, type ApprovalPolicy, DEFAULT_POLICY } from './approval-policies.js';
+export { ApprovalPolicies, type ApprovalPolicy, DEFAULT_POLICY, PolicyWatch } from './approval-policies.js';
 export { ApprovalRequests, type CallToApprove } from './approval-requests.js';
 export { ApprovalWording } from './approval-wording.js';
 export { WaitingForView } from './approvals.dto.js';
 export { approvalResolved, approvalResolving } from './approvals.events.js';
 export { ApprovalsModule } from './approvals.module.js';
 export { ApprovalsStore } from './approvals.store.js';
-export { PolicyWatch } from './policy-watch.js';

@@ -14,8 +14,8 @@ import { Signals } from '../../platform/topics/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { ModelsService } from '../models/index.js';
 import { SubagentsService } from '../subagents/index.js';
-import { Chat } from './chat.entity.js';
-import { chatTopic } from './chat-topic.js';
+import { Chat, chatTopic } from './chat.entity.js';
+
 import {
   ChatId,
   ChatPage,

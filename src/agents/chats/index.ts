@@ -1,6 +1,5 @@
-export { Chat } from './chat.entity.js';
+export { Chat, chatTopic } from './chat.entity.js';
 export { ChatAccess } from './chat-access.js';
-export { chatTopic } from './chat-topic.js';
 export { ChatView, RUN_STATUSES, TITLE } from './chats.dto.js';
 export { ChatsModule } from './chats.module.js';
 export { ChatsService } from './chats.service.js';

@@ -1,5 +1,5 @@
 import { Field } from '../../platform/dto/index.js';
-import { NEW_MODELS } from './model-settings.js';
+import { NEW_MODELS } from './model-settings.store.js';
 
 export const MODEL = { max: 200, example: 'atelier/demo' };
 

@@ -6,9 +6,8 @@ import { Audit } from '../../platform/audit/index.js';
 import { Database } from '../../platform/database/index.js';
 import { Invalid } from '../../platform/errors/index.js';
 import { ModelCatalog } from './model-catalog.js';
-import { ModelSettings } from './model-settings.js';
-import { ModelSettingsStore } from './model-settings.store.js';
-import { ModelUnusable } from './model-unusable.js';
+import { ModelSettings, ModelSettingsStore } from './model-settings.store.js';
+
 import {
   ListModels,
   ModelSettingsView,
@@ -178,5 +177,12 @@ export class ModelsService {
       input: [],
     };
     return { id, provider, name, context_window, price, input: [...input] };
+  }
+}
+
+/** A model that is not there, or that the organization may not use (422); the detail says which and why. */
+export class ModelUnusable extends Invalid {
+  constructor(reason: string, field = 'model') {
+    super(`${field}: ${reason}; GET /api/models lists what can be used`);
   }
 }

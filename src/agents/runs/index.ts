@@ -1,3 +1,7 @@
+export { type Delivery, type OnApproval, Run, type RunFault } from './run.entity.js';
+export { RunApprovals } from './run-approvals.js';
+export { AuthorityLost, RunAuthority } from './run-authority.js';
+export { RunEvent } from './run-event.entity.js';
 export {
   type AskedCall,
   approvalRequested,
@@ -15,12 +19,8 @@ export {
   type ToldOfApproval,
   toolFinished,
   toolStarted,
-} from './new-events.js';
-export { type Delivery, type OnApproval, Run, type RunFault } from './run.entity.js';
-export { RunApprovals } from './run-approvals.js';
-export { AuthorityLost, RunAuthority } from './run-authority.js';
-export { RunEvent } from './run-event.entity.js';
-export { RunExecutor } from './run-executor.js';
+} from './run-event.js';
+export { Steering } from './run-hold.js';
 export { type NewRun, RunIntake, type RunModels, type Target } from './run-intake.js';
 export {
   type FinishedStep,
@@ -38,11 +38,10 @@ export { type CarriedRun, RunQueue, type TakenRun } from './run-queue.js';
 export { tellRun } from './run-receipts.js';
 export { RunStep } from './run-step.entity.js';
 export { RunStopper } from './run-stopper.js';
+export { RunExecutor } from './run-worker.js';
 export { RunsModule } from './runs.module.js';
 export { RunsService } from './runs.service.js';
 export { type PendingRun, RunsStore } from './runs.store.js';
-export { holdRunsAbove } from './runs-above.js';
-export { Steering } from './steering.js';
 export { SteersStore } from './steers.store.js';
-export { type NewTask, taskRows } from './task-rows.js';
-export { TasksStore } from './tasks.store.js';
+export type { NewTask } from './tasks.store.js';
+export { holdRunsAbove, TasksStore, taskRows } from './tasks.store.js';

@@ -3,11 +3,11 @@ import { sql } from 'kysely';
 import type { Row, UnitOfWork } from '../../platform/database/index.js';
 import { Events } from '../../platform/events/index.js';
 import { type Approval, ApprovalsStore, approvalResolved, approvalResolving } from '../approvals/index.js';
-import { approvalResolvedEvent } from './new-events.js';
+import { approvalResolvedEvent } from './run-event.js';
 import { tellRun } from './run-receipts.js';
 import { RunStopper } from './run-stopper.js';
 import { RunsStore } from './runs.store.js';
-import { holdRunsAbove } from './runs-above.js';
+import { holdRunsAbove } from './tasks.store.js';
 
 /** What runs that wait for approvals do when those are resolved. All of it happens while their chat is held. */
 @Injectable()

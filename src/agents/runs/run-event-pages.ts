@@ -4,7 +4,7 @@ import { SharedLookups } from '../../platform/access/index.js';
 import { Database } from '../../platform/database/index.js';
 import { FairTurns, type TurnOf } from '../../platform/jobs/index.js';
 import type { ServerEvent } from '../../platform/streams/index.js';
-import { MAX_EVENT_BYTES, MAX_FIELD_BYTES, PAGE_BYTES } from './event-size.js';
+import { MAX_EVENT_BYTES, MAX_FIELD_BYTES, PAGE_BYTES } from './run-event.js';
 
 /** Pages that streams read at the same time: most of the connections to the database stay for requests. */
 const READS_AT_ONCE = 4;

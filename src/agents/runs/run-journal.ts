@@ -12,12 +12,13 @@ import type { Signals } from '../../platform/topics/index.js';
 import type { ToolResult } from '../../workspaces/tools/index.js';
 import { chatTopic, type MessagePart } from '../chats/index.js';
 import { type ChatSummary, type Conversation, keepSummary } from '../context/index.js';
-import { withinBounds } from './event-size.js';
-import type { AskedCall } from './new-events.js';
 import type { RunFault } from './run.entity.js';
 import type { RunEventType } from './run-event.entity.js';
-import { Steering } from './steering.js';
-import { type NewTask, taskRows } from './task-rows.js';
+import type { AskedCall } from './run-event.js';
+import { withinBounds } from './run-event.js';
+import { Steering } from './run-hold.js';
+import type { NewTask } from './tasks.store.js';
+import { taskRows } from './tasks.store.js';
 
 /** Another worker has taken the run up, or it is gone: whoever gets this stops at once and writes nothing more. */
 export class RunLost extends Error {

@@ -1,13 +1,14 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database, storable, type UnitOfWork } from '../../platform/database/index.js';
 import { Signals } from '../../platform/topics/index.js';
+import { FeatureEnds } from '../../workspaces/core/index.js';
 import { ApprovalsStore } from '../approvals/index.js';
-import { approvalResolvedEvent } from './new-events.js';
 import type { RunFault } from './run.entity.js';
+import { approvalResolvedEvent } from './run-event.js';
 import { holdTopic, type RunEnd, RunJournal, RunLost } from './run-journal.js';
 import { RunsStore } from './runs.store.js';
-import { holdRunsAbove } from './runs-above.js';
+import { holdRunsAbove } from './tasks.store.js';
 
 interface TakenOver {
   id: string;
@@ -26,13 +27,21 @@ const PLANNED_CALL = 'Not run: the run was stopped.';
  * what it runs for it and can write no more. So a run stops also when its worker is dead or stuck.
  */
 @Injectable()
-export class RunStopper {
+export class RunStopper implements OnModuleInit {
   constructor(
     private readonly database: Database,
     private readonly runs: RunsStore,
     private readonly approvals: ApprovalsStore,
     private readonly signals: Signals,
+    private readonly features: FeatureEnds,
   ) {}
+
+  /** The runs of a workspace end when its agents are turned off: those in flight, those that wait, and their tasks. */
+  onModuleInit(): void {
+    this.features.add('agents', async workspaceId => {
+      for (const { chat_id, ids } of await this.runs.pendingIn(workspaceId)) await this.stop(chat_id, ids);
+    });
+  }
 
   /** Stops those of the runs that have not ended, and lets the chat's next waiting run go; answers which they were. */
   stop(chatId: string, runIds: readonly string[]): Promise<{ stopped: string[] }> {

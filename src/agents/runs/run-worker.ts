@@ -6,7 +6,7 @@ import { QUERY_MS, withQueryDeadline } from '../../platform/database/index.js';
 import { Leases } from '../../platform/leases/index.js';
 import { Log, withLogContext } from '../../platform/log/index.js';
 import { Signals } from '../../platform/topics/index.js';
-import { RunExecutor } from './run-executor.js';
+
 import { RUNS_DUE } from './run-journal.js';
 import { type Place, RunQueue, type TakenRun } from './run-queue.js';
 import { SUSPECT } from './run-turns.js';
@@ -138,5 +138,18 @@ export class RunWorker implements OnModuleInit, OnApplicationBootstrap, BeforeAp
         if (this.mayBeMore || run.lost >= SUSPECT) this.look();
       });
     this.carried.set(work, run.id);
+  }
+}
+
+/** Works on a claimed run until it has ended, waits, or `stopping` is aborted. */
+export type ExecuteRun = (run: TakenRun, stopping: AbortSignal) => Promise<void>;
+
+/** The port by which a worker hands a claimed run to whatever works on it: see `agents/turns`. */
+@Injectable()
+export class RunExecutor {
+  execute: ExecuteRun = () => Promise.reject(new Error('Nothing executes runs'));
+
+  register(execute: ExecuteRun): void {
+    this.execute = execute;
   }
 }

@@ -5,7 +5,6 @@ import { Input } from '../../platform/dto/index.js';
 import { Serves } from '../../platform/openapi/index.js';
 import { EventStreams, resumeAfter } from '../../platform/streams/index.js';
 import { ChatEventsService } from './chat-events.service.js';
-import { RunControlService } from './run-control.service.js';
 import { ListRuns, RollbackRun, RunId } from './run-records.dto.js';
 import { RunRecordsService } from './run-records.service.js';
 import { RunRollbackService } from './run-rollback.service.js';
@@ -17,7 +16,6 @@ export class RunsController {
   constructor(
     private readonly runs: RunsService,
     private readonly chatEventsService: ChatEventsService,
-    private readonly control: RunControlService,
     private readonly records: RunRecordsService,
     private readonly rollbacks: RunRollbackService,
     private readonly streams: EventStreams,
@@ -55,10 +53,10 @@ export class RunsController {
     await this.streams.carry({ request, reply }, signal => open(after, signal));
   }
 
-  @Serves(RunControlService, 'stop')
+  @Serves(RunsService, 'stop')
   @Post('/api/agent/stop')
   stop(@Caller() actor: Actor, @Input() input: StopRuns) {
-    return this.control.stop(actor, input);
+    return this.runs.stop(actor, input);
   }
 
   @Serves(RunRecordsService, 'list')

@@ -10,10 +10,8 @@ import { ChatEventsService } from './chat-events.service.js';
 import { ChatEventsStore } from './chat-events.store.js';
 import { RunApprovals } from './run-approvals.js';
 import { RunAuthority } from './run-authority.js';
-import { RunControlService } from './run-control.service.js';
 import { RunEventPages } from './run-event-pages.js';
 import { RunEvents } from './run-events.js';
-import { RunExecutor } from './run-executor.js';
 import { RunIntake } from './run-intake.js';
 import { RunMetrics } from './run-metrics.js';
 import { RunQueue } from './run-queue.js';
@@ -21,13 +19,12 @@ import { RunRecordsService } from './run-records.service.js';
 import { RunRecordsStore } from './run-records.store.js';
 import { RunRollbackService } from './run-rollback.service.js';
 import { RunStopper } from './run-stopper.js';
-import { RunWorker } from './run-worker.js';
+import { RunExecutor, RunWorker } from './run-worker.js';
 import { RunsController } from './runs.controller.js';
 import { RunsService } from './runs.service.js';
 import { RunsStore } from './runs.store.js';
 import { SteersStore } from './steers.store.js';
 import { TasksStore } from './tasks.store.js';
-import { WorkspaceRuns } from './workspace-runs.js';
 
 /** Runs: their rows, their states, their events, and who works on them. */
 @Module({
@@ -38,7 +35,6 @@ import { WorkspaceRuns } from './workspace-runs.js';
     ChatEventsStore,
     RunApprovals,
     RunAuthority,
-    RunControlService,
     RunEventPages,
     RunEvents,
     RunExecutor,
@@ -54,7 +50,6 @@ import { WorkspaceRuns } from './workspace-runs.js';
     RunsStore,
     SteersStore,
     TasksStore,
-    WorkspaceRuns,
   ],
   exports: [
     RunApprovals,

@@ -2,20 +2,30 @@ import { BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import type { Actor, WorkspacePermission } from '../../platform/access/index.js';
 import { Action, Subject } from '../../platform/actions/index.js';
 import { iso, isoOrNull, type Row } from '../../platform/database/index.js';
-import { NotFound } from '../../platform/errors/index.js';
+import { Forbidden, Invalid, NotFound, unseenAs } from '../../platform/errors/index.js';
 import { type ServerEvent, whileAllowed } from '../../platform/streams/index.js';
 import { Signals, WakeUp } from '../../platform/topics/index.js';
 import { ApprovalWording, type WaitingForView } from '../approvals/index.js';
-import { ChatAccess, type ToolCall } from '../chats/index.js';
+import { ChatAccess, ChatsStore, type ToolCall } from '../chats/index.js';
+import type { Run } from './run.entity.js';
 import { RunEvents } from './run-events.js';
 import { endTopic } from './run-journal.js';
-import { RunEventsInput, RunResultView, RunStatusInput, RunStatusView, ToolOutputView } from './runs.dto.js';
+import { RunStopper } from './run-stopper.js';
+import {
+  RunEventsInput,
+  RunResultView,
+  RunStatusInput,
+  RunStatusView,
+  StoppedView,
+  StopRuns,
+  ToolOutputView,
+} from './runs.dto.js';
 import { type PendingApproval, type RunPlace, RunsStore, type RunWithCalls } from './runs.store.js';
 
 /** Opens the stream of a run from after an event, until `signal` is aborted or the caller may watch no more. */
 type OpenStream = (after: number, signal: AbortSignal) => AsyncIterable<ServerEvent[]>;
 
-/** Watching runs. */
+/** Watching runs, and stopping them. */
 @Injectable()
 export class RunsService implements BeforeApplicationShutdown {
   private readonly closing = new AbortController();
@@ -26,6 +36,8 @@ export class RunsService implements BeforeApplicationShutdown {
     private readonly access: ChatAccess,
     private readonly signals: Signals,
     private readonly wording: ApprovalWording,
+    private readonly chats: ChatsStore,
+    private readonly stopper: RunStopper,
   ) {}
 
   @Action({
@@ -68,6 +80,39 @@ export class RunsService implements BeforeApplicationShutdown {
         within => this.runEvents.follow(call_id, whose, after, within),
         signal,
       );
+  }
+
+  @Action({
+    name: 'run_stop',
+    summary: 'Stop a run, or the run in flight of a chat; what it had produced is kept',
+    effect: 'write',
+    permission: 'agent.stop',
+    input: StopRuns,
+    output: StoppedView,
+    commitsAnswer: true,
+  })
+  async stop(actor: Actor, { call_id, chat_id, clear_queue = false }: StopRuns): Promise<StoppedView> {
+    if ((call_id === undefined) === (chat_id === undefined))
+      throw new Invalid('Name the run as call_id, or its chat as chat_id');
+    if (clear_queue && actor.credential.run)
+      throw new Forbidden('A run does not clear a queue; queue_withdraw takes one message out of it');
+    const run = call_id === undefined ? undefined : await this.find(call_id);
+    const chatId = chat_id ?? run?.chat_id ?? '';
+    await unseenAs(run ? 'No such run' : 'No such chat', this.chats.require(actor, 'agent.stop', chatId));
+    const [current, ...waiting] = (await this.runs.pending(chatId)).map(({ id }) => id);
+    const first = run?.merged_into ?? call_id ?? current;
+    const ids = clear_queue ? [first, current, ...waiting] : [first];
+    return this.stopper.stop(
+      chatId,
+      [...new Set(ids)].filter(id => id !== undefined),
+    );
+  }
+
+  /** The run of a message that has entered another one stops with that one. */
+  private async find(callId: string): Promise<Row<Run>> {
+    const run = await this.runs.find(callId);
+    if (!run) throw new NotFound('No such run');
+    return run;
   }
 
   /** Whoever waits for an end is told how the run stands now, and asks again elsewhere. */

@@ -205,6 +205,15 @@ export class RunsStore {
       .execute();
   }
 
+  /** The runs of a workspace that are in flight or wait, by chat; tasks end with the runs above them. */
+  async pendingIn(workspaceId: string): Promise<{ chat_id: string; ids: string[] }[]> {
+    const { rows } = await sql<{ chat_id: string; ids: string[] }>`
+      select chat_id, json_agg(id order by number) as ids from run
+      where workspace_id = ${workspaceId} and status = 'pending' and parent_id is null and merged_into is null
+      group by chat_id`.execute(this.tables());
+    return rows;
+  }
+
   /** The run of the chat that is in flight, or that is next: the only one of its runs that a worker has or may take. */
   async headOf(unit: UnitOfWork, chatId: string): Promise<string | undefined> {
     const head = await unit

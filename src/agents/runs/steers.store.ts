@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { UnitOfWork } from '../../platform/database/index.js';
-import { messageInjected } from './new-events.js';
+import { messageInjected } from './run-event.js';
 import type { RunJournal } from './run-journal.js';
 
 interface Waiting {

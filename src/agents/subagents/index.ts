@@ -1,5 +1,4 @@
-export { AgentGuide } from './agent-guide.js';
-export { instructionsOf } from './instructions.js';
+export { AgentGuide, instructionsOf } from './agent-guide.js';
 export { openSkill, SKILL, SKILL_TOOL, SkillInput } from './skill-tool.js';
 export type { Subagent } from './subagent.js';
 export { AGENT_NAME } from './subagents.dto.js';

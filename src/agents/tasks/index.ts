@@ -1,7 +1,5 @@
-export { Places } from './places.js';
 export { RequestedTasks } from './requested-tasks.js';
-export { type CarryTask, RunTasks, type TaskPause } from './run-tasks.js';
-export { Stillness } from './stillness.js';
+export { type CarryTask, Places, RunTasks, Stillness, type TaskPause } from './run-tasks.js';
 export { TaskIntake } from './task-intake.js';
 export { TaskStarter } from './task-starter.js';
 export { TASK, taskTool } from './task-tool.js';

@@ -1,8 +1,7 @@
 import type { Log } from '../../platform/log/index.js';
 import type { Signals } from '../../platform/topics/index.js';
 import { type TasksStore, tasksTopic } from '../runs/index.js';
-import type { Places } from './places.js';
-import type { CarryTask } from './run-tasks.js';
+import type { CarryTask, Places } from './run-tasks.js';
 
 interface Parts {
   readonly tasks: TasksStore;

@@ -2,9 +2,9 @@ import type { Row } from '../../platform/database/index.js';
 import { problemOf } from '../../platform/errors/index.js';
 import { failed, type ToolResult } from '../../workspaces/tools/index.js';
 import type { PlannedCall, Run, RunsStore } from '../runs/index.js';
-import type { Places } from './places.js';
+
 import type { RequestedTasks } from './requested-tasks.js';
-import type { Stillness } from './stillness.js';
+
 import type { TaskGiver, TaskStarter } from './task-starter.js';
 
 /** What a task does while it waits for a person. */
@@ -111,4 +111,51 @@ function resultOf(run: Row<Run> | undefined): ToolResult {
       `The agent ${agent_name} ended before it had finished, as a new message of the user has come in. Read it first, and hand the rest over again if it is still wanted. ${response ? `What it had said so far: ${response}` : 'It had said nothing yet.'}`,
     );
   return failed(`The agent ${agent_name} did not finish (${stop_reason}). ${response ?? ''}`.trim());
+}
+
+/** So many may be at work at once; others wait their turn, in the order in which they came. */
+export class Places {
+  private busy = 0;
+  private readonly waiting: (() => void)[] = [];
+
+  constructor(private readonly atOnce: number) {}
+
+  async enter(): Promise<void> {
+    if (this.busy >= this.atOnce)
+      await new Promise<void>(resolve => {
+        this.waiting.push(resolve);
+      });
+    else this.busy++;
+  }
+
+  /** Hands its place to the next that waits. */
+  leave(): void {
+    const next = this.waiting.shift();
+    if (next) next();
+    else this.busy--;
+  }
+}
+
+/** Tells when nothing of what belongs together is at work any more, and what is left waits for people. */
+export class Stillness {
+  private readonly still = new AbortController();
+
+  /** `atWork` is how many begin. */
+  constructor(private atWork: number) {}
+
+  /** Aborted when it has become still, from then on. */
+  get signal(): AbortSignal {
+    return this.still.signal;
+  }
+
+  /** One has come to its end, or waits from now on. */
+  rest(): void {
+    this.atWork -= 1;
+    if (this.atWork === 0) this.still.abort();
+  }
+
+  /** One that waited goes on. */
+  resume(): void {
+    this.atWork += 1;
+  }
 }

@@ -24,10 +24,11 @@ import {
   type TakenRun,
   TasksStore,
 } from '../runs/index.js';
+import { RunHold } from '../runs/run-hold.js';
 import { type TaskPause, TaskStarter } from '../tasks/index.js';
 import { type Above, RunAttempt, RunParts } from './run-attempt.js';
 import { faultOf, RunWaits, TooManyLost } from './run-fault.js';
-import { RunHold } from './run-hold.js';
+
 import { StepCaller } from './step-caller.js';
 import { ToolGateway } from './tool-gateway.js';
 

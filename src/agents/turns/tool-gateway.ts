@@ -35,8 +35,7 @@ import {
 } from '../subagents/index.js';
 import { TASK, TaskStarter, taskTool } from '../tasks/index.js';
 import { type ActionTool, AgentActions, type RunActions } from '../tools/index.js';
-import { CallGate, type CallSubject, type GateVerdict } from './call-gate.js';
-import { limitOfScripts } from './script-limits.js';
+import { CallGate, type CallSubject, type GateVerdict, limitOfScripts } from './call-gate.js';
 
 /** Longest part of broken arguments that the model is shown again, in characters. */
 const MOST_SHOWN = 500;
