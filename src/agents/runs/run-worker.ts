@@ -14,6 +14,19 @@ import { SUSPECT } from './run-turns.js';
 /** How long the answer to a claim may be on its way. */
 const UNKNOWN_MS = 5_000;
 
+/** Works on a claimed run until it has ended, waits, or `stopping` is aborted. */
+export type ExecuteRun = (run: TakenRun, stopping: AbortSignal) => Promise<void>;
+
+/** The port by which a worker hands a claimed run to whatever works on it: see `agents/turns`. */
+@Injectable()
+export class RunExecutor {
+  execute: ExecuteRun = () => Promise.reject(new Error('Nothing executes runs'));
+
+  register(execute: ExecuteRun): void {
+    this.execute = execute;
+  }
+}
+
 /** Carries runs in this process, so many at once, and gives them back when the process is told to stop. */
 @Injectable()
 export class RunWorker implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -138,18 +151,5 @@ export class RunWorker implements OnModuleInit, OnApplicationBootstrap, BeforeAp
         if (this.mayBeMore || run.lost >= SUSPECT) this.look();
       });
     this.carried.set(work, run.id);
-  }
-}
-
-/** Works on a claimed run until it has ended, waits, or `stopping` is aborted. */
-export type ExecuteRun = (run: TakenRun, stopping: AbortSignal) => Promise<void>;
-
-/** The port by which a worker hands a claimed run to whatever works on it: see `agents/turns`. */
-@Injectable()
-export class RunExecutor {
-  execute: ExecuteRun = () => Promise.reject(new Error('Nothing executes runs'));
-
-  register(execute: ExecuteRun): void {
-    this.execute = execute;
   }
 }
