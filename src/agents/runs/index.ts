@@ -20,22 +20,19 @@ export {
   toolFinished,
   toolStarted,
 } from './run-event.js';
-export { Steering } from './run-hold.js';
+export { RunHold, Steering } from './run-hold.js';
 export { type NewRun, RunIntake, type RunModels, type Target } from './run-intake.js';
 export {
   type FinishedStep,
-  holdTopic,
   type NewEvent,
   type PlannedCall,
   type RunEnd,
   RunJournal,
-  RunLost,
-  runTopic,
-  tasksTopic,
 } from './run-journal.js';
 export { LimitReached, type ReachedLimit, RunLimits, type Spent } from './run-limits.js';
 export { type CarriedRun, RunQueue, type TakenRun } from './run-queue.js';
 export { tellRun } from './run-receipts.js';
+export { holdTopic, RunLost, runTopic, tasksTopic } from './run-state.js';
 export { RunStep } from './run-step.entity.js';
 export { RunStopper } from './run-stopper.js';
 export { RunExecutor } from './run-worker.js';
@@ -43,5 +40,4 @@ export { RunsModule } from './runs.module.js';
 export { RunsService } from './runs.service.js';
 export { type PendingRun, RunsStore } from './runs.store.js';
 export { SteersStore } from './steers.store.js';
-export type { NewTask } from './tasks.store.js';
-export { holdRunsAbove, TasksStore, taskRows } from './tasks.store.js';
+export { holdRunsAbove, type NewTask, TasksStore, taskRows } from './tasks.store.js';

@@ -4,7 +4,8 @@ import type { ServerEvent } from '../../platform/streams/index.js';
 import { Signals, WakeUp } from '../../platform/topics/index.js';
 import { LAST_EVENTS } from './run-event.entity.js';
 import { RunEventPages } from './run-event-pages.js';
-import { runTopic } from './run-journal.js';
+import { runTopic } from './run-state.js';
+
 import { RunsStore } from './runs.store.js';
 
 /** Most rows that are looked at for a page of events. */

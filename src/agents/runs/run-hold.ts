@@ -1,7 +1,9 @@
 import type { Row } from '../../platform/database/index.js';
 import type { Signals } from '../../platform/topics/index.js';
-import type { Run, RunAuthority, RunsStore } from './index.js';
-import { holdTopic, RunLost } from './index.js';
+import type { Run } from './run.entity.js';
+import type { RunAuthority } from './run-authority.js';
+import { holdTopic, RunLost } from './run-state.js';
+import type { RunsStore } from './runs.store.js';
 /**
  * What a worker knows of messages that wait to enter the run that it carries. They enter between two steps; until then
  * a tool that takes long is told to come to an end, and calls that have not begun are not made. So it is in the tasks of

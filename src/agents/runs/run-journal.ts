@@ -17,15 +17,9 @@ import type { RunEventType } from './run-event.entity.js';
 import type { AskedCall } from './run-event.js';
 import { withinBounds } from './run-event.js';
 import { Steering } from './run-hold.js';
+import { endTopic, RUNS_DUE, RunLost, runTopic } from './run-state.js';
 import type { NewTask } from './tasks.store.js';
 import { taskRows } from './tasks.store.js';
-
-/** Another worker has taken the run up, or it is gone: whoever gets this stops at once and writes nothing more. */
-export class RunLost extends Error {
-  constructor() {
-    super('The run is gone, has ended, or another worker has taken it up');
-  }
-}
 
 export interface NewEvent {
   type: RunEventType;
@@ -60,21 +54,6 @@ export interface FinishedStep {
 export type RunEnd =
   | { status: 'completed'; stopReason: string; response: string; json?: { value: unknown } }
   | { status: 'error'; fault: RunFault; response: string | null };
-
-/** The topic that is signalled when a run waits for a worker. */
-export const RUNS_DUE = 'runs-due';
-
-/** The topic that is signalled whenever a run has new events, or is gone. */
-export const runTopic = (runId: string): string => `run:${runId}`;
-
-/** The topic that is signalled when a run has ended. */
-export const endTopic = (runId: string): string => `end:${runId}`;
-
-/** The topic that is signalled when a run has started a task through an action. */
-export const tasksTopic = (runId: string): string => `run-tasks:${runId}`;
-
-/** The topic that is signalled when whoever carries a run should look whether it is still theirs. */
-export const holdTopic = (runId: string): string => `run-hold:${runId}`;
 
 /** The run's row, where this attempt may still write: see {@link RunJournal}. */
 const FENCED = sql`fenced`;

@@ -2,9 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database } from '../../platform/database/index.js';
 import { Metrics } from '../../platform/metrics/index.js';
-import type { RunState } from './run.entity.js';
-
-const STATES = ['queued', 'running', 'waiting', 'stopping'] as const satisfies RunState[];
+import { RUN_STATES, type RunState } from './run-state.js';
 
 /** Shows how many runs there are that have not ended. */
 @Injectable()
@@ -29,6 +27,9 @@ export class RunMetrics {
       this.database.tables(),
     );
     const counts = new Map(rows.map(({ state, count }) => [state, Number(count)]));
-    return STATES.map(state => ({ labels: { state }, value: counts.get(state) ?? 0 }));
+    return RUN_STATES.filter(state => state !== 'done').map(state => ({
+      labels: { state },
+      value: counts.get(state) ?? 0,
+    }));
   }
 }

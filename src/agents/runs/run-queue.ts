@@ -6,7 +6,8 @@ import { type LeasedRows, Leases } from '../../platform/leases/index.js';
 import { Signals } from '../../platform/topics/index.js';
 import type { MessagePart } from '../chats/index.js';
 import type { Run } from './run.entity.js';
-import { holdTopic, RUNS_DUE, runTopic } from './run-journal.js';
+import { holdTopic, RUNS_DUE, runTopic } from './run-state.js';
+
 import { runsInTurn } from './run-turns.js';
 
 /** Organizations and people whose last turns a process remembers. */

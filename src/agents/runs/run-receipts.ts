@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { storable } from '../../platform/database/index.js';
-import { holdTopic, type NewEvent, type Queryable, runTopic } from './run-journal.js';
+import { type NewEvent, type Queryable } from './run-journal.js';
+import { holdTopic, runTopic } from './run-state.js';
 
 /**
  * Tells those who watch a run of something that was not done by whoever carries it: a message that waits behind it, a

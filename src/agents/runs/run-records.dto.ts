@@ -3,7 +3,8 @@ import { FileChangeView, RevertedView } from '../../workspaces/history/index.js'
 import { RUN_STATUSES, TITLE } from '../chats/index.js';
 import { MODEL } from '../models/index.js';
 import { AGENT_NAME } from '../subagents/index.js';
-import { RUN_STATES, RunStatusView, UsageView } from './runs.dto.js';
+import { RUN_STATES } from './run-state.js';
+import { RunStatusView, UsageView } from './runs.dto.js';
 
 export class ListRuns extends PageInput {
   @Field.id('Only those of this chat', { optional: true })

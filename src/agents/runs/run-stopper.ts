@@ -6,7 +6,8 @@ import { FeatureEnds } from '../../workspaces/core/index.js';
 import { ApprovalsStore } from '../approvals/index.js';
 import type { RunFault } from './run.entity.js';
 import { approvalResolvedEvent } from './run-event.js';
-import { holdTopic, type RunEnd, RunJournal, RunLost } from './run-journal.js';
+import { type RunEnd, RunJournal } from './run-journal.js';
+import { holdTopic, RunLost } from './run-state.js';
 import { RunsStore } from './runs.store.js';
 import { holdRunsAbove } from './tasks.store.js';
 

@@ -6,9 +6,8 @@ import { QUERY_MS, withQueryDeadline } from '../../platform/database/index.js';
 import { Leases } from '../../platform/leases/index.js';
 import { Log, withLogContext } from '../../platform/log/index.js';
 import { Signals } from '../../platform/topics/index.js';
-
-import { RUNS_DUE } from './run-journal.js';
 import { type Place, RunQueue, type TakenRun } from './run-queue.js';
+import { RUNS_DUE } from './run-state.js';
 import { SUSPECT } from './run-turns.js';
 
 /** How long the answer to a claim may be on its way. */

@@ -4,12 +4,13 @@ import type { Actor } from '../../platform/access/index.js';
 import { newId } from '../../platform/database/index.js';
 import type { RunBudget } from './run-limits.js';
 
+import type { RunState } from './run-state.js';
+
 export type RunStatus = 'pending' | 'completed' | 'error';
 /** How a message reaches its chat while a run is in flight there. */
 export type Delivery = 'queue' | 'reject' | 'steer' | 'interrupt';
 /** What becomes of a run whose call needs a person's approval. */
 export type OnApproval = 'wait' | 'fail' | 'refuse';
-export type RunState = 'queued' | 'running' | 'waiting' | 'stopping' | 'done';
 
 /** Tokens of a run or a step; null where a provider does not say. */
 export interface Usage {

@@ -2,8 +2,7 @@ import { Field } from '../../platform/dto/index.js';
 import { WaitingForView } from '../approvals/index.js';
 import { RUN_STATUSES } from '../chats/index.js';
 import { MODEL } from '../models/index.js';
-
-export const RUN_STATES = ['queued', 'running', 'waiting', 'stopping', 'done'] as const;
+import { RUN_STATES } from './run-state.js';
 
 export class RunStatusInput {
   @Field.id('The run')

@@ -9,7 +9,8 @@ import { ApprovalWording, type WaitingForView } from '../approvals/index.js';
 import { ChatAccess, ChatsStore, type ToolCall } from '../chats/index.js';
 import type { Run } from './run.entity.js';
 import { RunEvents } from './run-events.js';
-import { endTopic } from './run-journal.js';
+import { endTopic } from './run-state.js';
+
 import { RunStopper } from './run-stopper.js';
 import {
   RunEventsInput,

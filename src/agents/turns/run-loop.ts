@@ -13,6 +13,7 @@ import {
   RunAuthority,
   RunExecutor,
   type RunFault,
+  RunHold,
   RunJournal,
   RunLost,
   RunQueue,
@@ -24,7 +25,6 @@ import {
   type TakenRun,
   TasksStore,
 } from '../runs/index.js';
-import { RunHold } from '../runs/run-hold.js';
 import { type TaskPause, TaskStarter } from '../tasks/index.js';
 import { type Above, RunAttempt, RunParts } from './run-attempt.js';
 import { faultOf, RunWaits, TooManyLost } from './run-fault.js';
