@@ -6,12 +6,11 @@ import { Config } from './config/index.js';
 import { DatabaseConnection, DatabaseModule, PoolWatch } from './database/index.js';
 import { Events } from './events/index.js';
 import { IdempotencyModule } from './idempotency/index.js';
-import { QueueModule } from './jobs/index.js';
+import { JobsModule } from './jobs/index.js';
 import { LeasesModule } from './leases/index.js';
 import { LimitsModule } from './limits/index.js';
 import { Log } from './log/index.js';
 import { MailModule } from './mail/index.js';
-import { MaintenanceModule } from './maintenance/index.js';
 import { MetricsModule } from './metrics/index.js';
 import { StreamsModule } from './streams/index.js';
 import { Signals } from './topics/index.js';
@@ -39,9 +38,8 @@ export class PlatformModule {
         LeasesModule,
         MetricsModule,
         VaultModule,
-        QueueModule,
+        JobsModule,
         MailModule,
-        MaintenanceModule,
         LimitsModule,
         IdempotencyModule,
         StreamsModule,

@@ -1,10 +1,8 @@
-import { once } from 'node:events';
+import { type EventEmitter, once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { PasswordResetProcessor } from '../../src/identity/auth/index.js';
-import { MailProcessor } from '../../src/platform/mail/index.js';
-import { Maintenance } from '../../src/platform/maintenance/index.js';
+import { Chores, Queues } from '../../src/platform/jobs/index.js';
 import { FakeSmtpServer, type ReceivedMail } from '../fakes/smtp-server.js';
 import { type Person, TestService } from '../harness/service.js';
 
@@ -230,7 +228,7 @@ describe('a lost password', () => {
   });
 
   it('answers the same for an address without an account, to which nothing is sent', async () => {
-    const { worker } = service.app.get(PasswordResetProcessor, { strict: false });
+    const worker = workerOf('accounts');
     const done = once(worker, 'completed');
     const unknown = await requestReset('nobody@example.com');
     await done;
@@ -277,7 +275,7 @@ describe('a lost password', () => {
 
   it('fills nobody with mail', async () => {
     await smtp.mailsTo(ada.email);
-    const { worker } = service.app.get(PasswordResetProcessor, { strict: false });
+    const worker = workerOf('accounts');
     for (let request = 0; request < 7; request++) {
       const done = once(worker, 'completed');
       expect((await requestReset(ada.email)).status).toBe(200);
@@ -423,9 +421,9 @@ describe('what stays behind', () => {
     await smtp.mailsTo(ada.email, 3);
     const tables = ['mail_outbox', 'email_token', 'attempt_count', 'audit_entry', 'session', '"user"'];
     await allMailSettled();
-    const maintenance = service.app.get(Maintenance, { strict: false });
+    const chores = service.app.get(Chores, { strict: false });
     await expire(ada);
-    await maintenance.run('remove_email_tokens');
+    await chores.run('remove_email_tokens');
     expect(await service.database.query('select 1 from email_token where user_id = $1', [ada.id])).toEqual(
       [],
     );
@@ -439,9 +437,11 @@ describe('what stays behind', () => {
   });
 });
 
+const workerOf = (queue: string) => service.app.get(Queues, { strict: false }).worker(queue) as EventEmitter;
+
 /** Resolves once no mail is on its way. */
 async function allMailSettled(): Promise<void> {
-  const { worker } = service.app.get(MailProcessor, { strict: false });
+  const worker = workerOf('mail');
   for (;;) {
     const next = once(worker, 'completed');
     const waiting = await service.database.query(`select 1 from mail_outbox where state = 'waiting'`);

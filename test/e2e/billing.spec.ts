@@ -8,7 +8,7 @@ import { v7 } from 'uuid';
 import { RunQueue } from '../../src/agents/runs/index.js';
 import { BudgetReached, Budgets, enterModelCall } from '../../src/identity/billing/index.js';
 import { Database } from '../../src/platform/database/index.js';
-import { Maintenance } from '../../src/platform/maintenance/index.js';
+import { Chores } from '../../src/platform/jobs/index.js';
 import { StorageMeter } from '../../src/workspaces/metering/index.js';
 import { FakeOpenAi } from '../fakes/openai-server.js';
 import { FakeSmtpServer } from '../fakes/smtp-server.js';
@@ -45,7 +45,7 @@ beforeAll(async () => {
     SMTP_URL: smtp.url,
   });
   // Storage is measured here only when a test says so.
-  await service.app.get(Maintenance, { strict: false }).beforeApplicationShutdown();
+  await service.app.get(Chores, { strict: false }).beforeApplicationShutdown();
   stranger = await service.person('Mallory');
 });
 afterAll(async () => {

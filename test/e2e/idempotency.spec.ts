@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { IdempotencyLedger } from '../../src/platform/idempotency/index.js';
+import { Chores } from '../../src/platform/jobs/index.js';
 import { WorkspaceFolders } from '../../src/workspaces/core/index.js';
 import { apiDocument } from '../harness/api-document.js';
 import type { Client, Json } from '../harness/client.js';
@@ -240,17 +240,7 @@ describe('answers that are over', () => {
   it('are forgotten by a chore', async () => {
     await create(keyed(ada.client, randomUUID()), 'Old');
     await service.database.query("update idempotent_request set expires_at = now() - interval '1 second'");
-    const ledger = service.app.get(IdempotencyLedger, { strict: false });
-    const forget = ledger.deleteExpired.bind(ledger);
-    const forgotten = new Promise<void>((resolve, reject) => {
-      ledger.deleteExpired = () => {
-        const done = forget();
-        done.then(resolve, reject);
-        return done;
-      };
-    });
-    await service.database.query("update chore set due_at = now() where name = 'idempotency'");
-    await forgotten;
+    await service.app.get(Chores, { strict: false }).run('idempotency');
     expect(await rows()).toEqual([]);
   });
 });

@@ -1,8 +1,8 @@
-import { once } from 'node:events';
+import { type EventEmitter, once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Database, type UnitOfWork } from '../../src/platform/database/index.js';
-import { Mailer, MailProcessor } from '../../src/platform/mail/index.js';
-import { Maintenance } from '../../src/platform/maintenance/index.js';
+import { Chores, Queues } from '../../src/platform/jobs/index.js';
+import { Mailer, MailJobs } from '../../src/platform/mail/index.js';
 import { FakeSmtpServer } from '../fakes/smtp-server.js';
 import { TestService } from '../harness/service.js';
 
@@ -33,7 +33,7 @@ const rowOf = async (recipient: string) =>
 
 /** The row of a mail once its job has brought it there. */
 async function becomes(recipient: string, state: string) {
-  const { worker } = service.app.get(MailProcessor, { strict: false });
+  const worker = service.app.get(Queues, { strict: false }).worker('mail') as EventEmitter;
   for (;;) {
     const next = once(worker, 'completed');
     const row = await rowOf(recipient);
@@ -116,8 +116,7 @@ describe('outgoing mail', () => {
     await send('once@example.com');
     await smtp.mailsTo('once@example.com');
     const { id } = await becomes('once@example.com', 'sent');
-    const processor = service.app.get(MailProcessor, { strict: false });
-    await processor.process({ data: { mail_id: id } } as never);
+    await service.app.get(MailJobs, { strict: false }).deliver({ mail_id: id });
     expect(await smtp.mailsTo('once@example.com')).toHaveLength(1);
   });
 });
@@ -131,7 +130,7 @@ describe('the record of mails', () => {
         `update mail_outbox set settled_at = now() - make_interval(days => $1) where recipient = 'kept@example.com'`,
         [days],
       );
-      await service.app.get(Maintenance, { strict: false }).run('remove_settled_mail');
+      await service.app.get(Chores, { strict: false }).run('remove_settled_mail');
       return (await rowOf('kept@example.com'))?.state;
     };
     expect([await age(29), await age(31)]).toEqual(['sent', undefined]);

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Config } from '../../src/platform/config/index.js';
+import { Chores } from '../../src/platform/jobs/index.js';
 import { CountExchange } from '../../src/platform/limits/index.js';
 import { createLog } from '../../src/platform/log/index.js';
-import { Maintenance } from '../../src/platform/maintenance/index.js';
 import { createServer } from '../../src/server.js';
 import { Client } from '../harness/client.js';
 import { getRaw } from '../harness/raw-http.js';
@@ -273,7 +273,7 @@ it('forgets counts that have run out', async () => {
     `insert into rate_count values ('somebody', 1, $1), ('somebody else', 1, $2)`,
     [now - 60_000, now + 60_000],
   );
-  await service.app.get(Maintenance, { strict: false }).run('rate_limits');
+  await service.app.get(Chores, { strict: false }).run('rate_limits');
   const left = await service.database.query("select key from rate_count where key like 'somebody%'");
   expect(left).toEqual([{ key: 'somebody else' }]);
 });

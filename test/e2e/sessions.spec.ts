@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { Maintenance } from '../../src/platform/maintenance/index.js';
+import { Chores } from '../../src/platform/jobs/index.js';
 import { Client, type Json } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';
 
@@ -76,7 +76,7 @@ describe('a session that ended long ago', () => {
         `update session set revoked_at = now() - make_interval(days => $2) where id = $1`,
         [id, days],
       );
-      await service.app.get(Maintenance, { strict: false }).run('remove_ended_sessions');
+      await service.app.get(Chores, { strict: false }).run('remove_ended_sessions');
       const rows = await service.database.query('select 1 from refresh_token where session_id = $1', [id]);
       return rows.length;
     };

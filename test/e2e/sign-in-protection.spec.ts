@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { Maintenance } from '../../src/platform/maintenance/index.js';
+import { Chores } from '../../src/platform/jobs/index.js';
 import { type Person, TestService } from '../harness/service.js';
 
 let service: TestService;
@@ -131,7 +131,7 @@ describe('failed sign-ins', () => {
       Date.now() - 86_400_000,
     ]);
     await fail(HOME, 'my password by mistake');
-    await service.app.get(Maintenance, { strict: false }).run('remove_attempt_counts');
+    await service.app.get(Chores, { strict: false }).run('remove_attempt_counts');
     const rows = await service.database.query('select * from attempt_count');
     expect(rows).toHaveLength(2);
     expect(JSON.stringify(rows)).not.toContain('mistake');

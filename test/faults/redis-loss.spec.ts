@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { getQueueToken } from '@nestjs/bullmq';
 import type { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import pg from 'pg';
+import { Queues } from '../../src/platform/jobs/index.js';
 import { type Person, TestService } from '../harness/service.js';
 import { RedisProcess } from './redis-process.js';
 import { Workers } from './workers.js';
@@ -31,7 +31,7 @@ describe.each(['PostgreSQL', 'Redis'])('when the queue in %s loses what it has',
       content: 'one',
     });
     expect(written.status).toBe(200);
-    queue = service.app.get<Queue>(getQueueToken('operations'), { strict: false });
+    queue = service.app.get(Queues, { strict: false }).queue('operations');
     await service.database.query(`
       create table claim (job_id uuid not null);
       create function note_claim() returns trigger language plpgsql as $$ begin

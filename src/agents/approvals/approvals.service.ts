@@ -1,4 +1,4 @@
-import { Injectable, OnModuleInit } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type Actor, requireScope, type WorkspacePermission } from '../../platform/access/index.js';
 import { Action, Subject } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
@@ -6,7 +6,7 @@ import { Database, iso, isoOrNull, type Row, type UnitOfWork } from '../../platf
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
 import { Conflict, Invalid, NotFound } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
-import { Maintenance } from '../../platform/maintenance/index.js';
+import { Chore } from '../../platform/jobs/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { ChatsStore } from '../chats/index.js';
 import type { Approval } from './approval.entity.js';
@@ -23,22 +23,17 @@ const AT_ONCE = 100;
 
 /** What people are asked, and what they decide. */
 @Injectable()
-export class ApprovalsService implements OnModuleInit {
+export class ApprovalsService {
   constructor(
     private readonly database: Database,
     private readonly approvals: ApprovalsStore,
     private readonly chats: ChatsStore,
     private readonly workspaces: WorkspacesStore,
     private readonly events: Events,
-    private readonly maintenance: Maintenance,
     private readonly access: ApprovalAccess,
     private readonly wording: ApprovalWording,
     private readonly audit: Audit,
   ) {}
-
-  onModuleInit(): void {
-    this.maintenance.every(LOOK_MS, 'expire_approvals', () => this.expire());
-  }
 
   @Action({
     name: 'approval_list',
@@ -119,7 +114,8 @@ export class ApprovalsService implements OnModuleInit {
   }
 
   /** Ends what nobody has decided in time. */
-  private async expire(): Promise<void> {
+  @Chore('expire_approvals', { everyMs: LOOK_MS })
+  async expire(): Promise<void> {
     for (const id of await this.approvals.overdue(AT_ONCE)) {
       const row = await this.approvals.find(id);
       if (row) await this.resolve(row, { status: 'expired', by: null });

@@ -1,4 +1,3 @@
-import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
 import { AccountsModule } from '../accounts/index.js';
 import { OrganizationsModule } from '../organizations/index.js';
@@ -11,8 +10,6 @@ import { EmailVerificationService } from './email/email-verification.service.js'
 import { AccountMail } from './mail/account-mail.js';
 import { EmailTokens } from './mail/email-tokens.js';
 import { AuthPagesController } from './pages/auth-pages.controller.js';
-import { ACCOUNT_QUEUE } from './passwords/password-reset.jobs.js';
-import { PasswordResetProcessor } from './passwords/password-reset.processor.js';
 import { PasswordResetService } from './passwords/password-reset.service.js';
 import { PasswordsController } from './passwords/passwords.controller.js';
 import { PasswordsService } from './passwords/passwords.service.js';
@@ -23,12 +20,7 @@ import { SetupToken } from './setup-token.js';
 
 /** Accounts, and how people sign in to them. */
 @Module({
-  imports: [
-    AccountsModule,
-    OrganizationsModule,
-    SessionsModule,
-    BullModule.registerQueue({ name: ACCOUNT_QUEUE }),
-  ],
+  imports: [AccountsModule, OrganizationsModule, SessionsModule],
   controllers: [AuthController, PasswordsController, EmailController, AuthPagesController],
   providers: [
     AuthService,
@@ -36,7 +28,6 @@ import { SetupToken } from './setup-token.js';
     PasswordsService,
     StandingCredentials,
     PasswordResetService,
-    PasswordResetProcessor,
     EmailVerificationService,
     EmailTokens,
     EmailChangeService,

@@ -3,7 +3,6 @@ export { AuthModule } from './auth.module.js';
 export { AuthService } from './auth.service.js';
 export { EmailChangeService } from './email/email-change.service.js';
 export { EmailToken } from './mail/email-token.entity.js';
-export { PasswordResetProcessor } from './passwords/password-reset.processor.js';
 export { PasswordsService } from './passwords/passwords.service.js';
 export { LoginProtection } from './protection/login-protection.js';
 export { Quotas } from './protection/quotas.js';

@@ -1,9 +1,9 @@
-import { Injectable, OnModuleInit } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Actor, SharedLookups } from '../../platform/access/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, iso, type UnitOfWork } from '../../platform/database/index.js';
-import { Maintenance } from '../../platform/maintenance/index.js';
+import { Chore } from '../../platform/jobs/index.js';
 import { Signals, WakeUp } from '../../platform/topics/index.js';
 import { type BudgetFields, BudgetView, DEFAULT_ALERTS } from './billing.dto.js';
 import { BudgetReached } from './budget-reached.js';
@@ -47,20 +47,18 @@ interface BudgetRow {
 
 /** What organizations and workspaces may spend in a calendar month (UTC), and the hard stops that hold them to it. */
 @Injectable()
-export class Budgets implements OnModuleInit {
+export class Budgets {
   private readonly limited = new SharedLookups<boolean>();
 
   constructor(
     private readonly database: Database,
     private readonly signals: Signals,
     private readonly audit: Audit,
-    private readonly maintenance: Maintenance,
   ) {}
 
-  onModuleInit(): void {
-    this.maintenance.every(TIDY_MS, 'budget_reservations', async () => {
-      await sql`delete from budget_reservation where expires_at < now()`.execute(this.database.tables());
-    });
+  @Chore('budget_reservations', { everyMs: TIDY_MS })
+  async removeExpiredReservations(): Promise<void> {
+    await sql`delete from budget_reservation where expires_at < now()`.execute(this.database.tables());
   }
 
   /**

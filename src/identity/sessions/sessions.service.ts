@@ -1,11 +1,11 @@
 import { LockMode } from '@mikro-orm/core';
-import { Injectable, OnModuleInit } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { JwtService } from '@nestjs/jwt';
 import { type Actor, hashSecret, randomSecret } from '../../platform/access/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Database, UnitOfWork } from '../../platform/database/index.js';
 import { Forbidden, Unauthorized } from '../../platform/errors/index.js';
-import { Maintenance } from '../../platform/maintenance/index.js';
+import { Chore } from '../../platform/jobs/index.js';
 import { User } from '../accounts/index.js';
 import { AccessTokenKeys, ISSUER } from './access-token-keys.js';
 import { RefreshToken } from './refresh-token.entity.js';
@@ -25,18 +25,13 @@ export interface IssuedTokens {
 
 /** Sign-ins: opened, carried on by rotating refresh tokens (RFC 9700 section 4.14), ended. */
 @Injectable()
-export class SessionsService implements OnModuleInit {
+export class SessionsService {
   constructor(
     private readonly database: Database,
     private readonly jwt: JwtService,
     private readonly keys: AccessTokenKeys,
     private readonly config: Config,
-    private readonly maintenance: Maintenance,
   ) {}
-
-  onModuleInit(): void {
-    this.maintenance.every(SWEEP_MS, 'remove_ended_sessions', () => this.removeEnded());
-  }
 
   /** Opens a session for `user` in the caller's transaction. */
   open(unit: UnitOfWork, user: User, from: SignInSource): IssuedTokens {
@@ -84,7 +79,8 @@ export class SessionsService implements OnModuleInit {
     );
   }
 
-  private async removeEnded(): Promise<void> {
+  @Chore('remove_ended_sessions', { everyMs: SWEEP_MS })
+  async removeEnded(): Promise<void> {
     const before = { $lt: new Date(Date.now() - KEPT_MS) };
     await this.database.transaction(unit =>
       unit.entities.nativeDelete(Session, { $or: [{ expiresAt: before }, { revokedAt: before }] }),

@@ -1,10 +1,10 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
+import { providerMethods } from '../discovery/index.js';
 import { NotFound } from '../errors/index.js';
 import { declarationOf } from './action.js';
 import { ActionSearch } from './action-search.js';
 import { CatalogAction } from './catalog-action.js';
-import { providerMethods } from './provider-methods.js';
 
 /** Two methods declare the same capability: the service does not start. */
 export class DuplicateAction extends Error {}

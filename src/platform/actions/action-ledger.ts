@@ -5,6 +5,7 @@ import { Database, newId } from '../database/index.js';
 import type { Shape } from '../dto/index.js';
 import { type Problem, problemOf } from '../errors/index.js';
 import { requestOrigin } from '../http/index.js';
+import { Chore } from '../jobs/index.js';
 import { Log } from '../log/index.js';
 import type { ActionCaller } from './action-caller.js';
 import { cutText, redact, storable } from './redaction.js';
@@ -15,6 +16,7 @@ export const ACTION_RUN_STATUSES = ['running', 'completed', 'refused', 'error', 
 export type ActionRunStatus = (typeof ACTION_RUN_STATUSES)[number];
 
 /** An action in no more than this many hours has ended; one that is open longer was left by a process that died. */
+const HOUR_MS = 3_600_000;
 const LONGEST_HOURS = 6;
 
 /** Longest name that is written down of what a caller says is an action, in characters. */
@@ -116,6 +118,7 @@ export class ActionLedger {
   }
 
   /** Closes what processes that died have left open. */
+  @Chore('action_runs', { everyMs: HOUR_MS })
   async closeAbandoned(): Promise<void> {
     const error = json({
       status: 500,

@@ -3,11 +3,13 @@ import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { Actor } from '../access/index.js';
 import { Database, newId, type UnitOfWork } from '../database/index.js';
+import { Chore } from '../jobs/index.js';
 import { ActionCaller, type CallingProgram } from './action-caller.js';
 import { ActionAllowlist } from './allowlist.js';
 
 export const EXEC_TOKEN_PREFIX = 'atx_';
 const TOKEN = /^atx_[\w-]{43}$/;
+const HOUR_MS = 3_600_000;
 /** How long a token that is over is kept, to tell by hand what it was. */
 const KEPT_DAYS = 7;
 
@@ -81,6 +83,7 @@ export class ExecTokens {
     return rows[0] && callerOf(rows[0]);
   }
 
+  @Chore('exec_tokens', { everyMs: HOUR_MS })
   async deleteOld(): Promise<void> {
     await sql`delete from exec_token where expires_at < now() - make_interval(days => ${KEPT_DAYS})`.execute(
       this.database.tables(),

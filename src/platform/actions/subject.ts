@@ -8,10 +8,10 @@ import {
   type Permission,
   requireScope,
 } from '../access/index.js';
+import { providerMethods } from '../discovery/index.js';
 import { fieldsOf } from '../dto/index.js';
 import { problemOf } from '../errors/index.js';
 import type { ActionDeclaration } from './action.js';
-import { providerMethods } from './provider-methods.js';
 
 /** Where an action takes place, as far as it is known. */
 export interface Place {

@@ -1,10 +1,12 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database, newId } from '../database/index.js';
+import { Chore } from '../jobs/index.js';
 import { type LeasedRows, Leases } from '../leases/index.js';
 import { KEPT_HOURS, keeping } from './idempotency-exchange.js';
 import { IdempotencyRoom } from './idempotency-room.js';
 
+const FIVE_MINUTES_MS = 300_000;
 const MAX_ATTEMPTS = 3;
 
 interface Question {
@@ -101,6 +103,7 @@ export class IdempotencyLedger implements OnModuleInit {
     });
   }
 
+  @Chore('idempotency', { everyMs: FIVE_MINUTES_MS })
   async deleteExpired(): Promise<void> {
     await sql`delete from idempotent_request where expires_at < now()`.execute(this.database.tables());
   }

@@ -1,6 +1,8 @@
-export type { Attempt } from './accepted-jobs.js';
+export { Chore, Chores } from './chores.js';
 export { FairTurns, type TurnOf } from './fair-turns.js';
-export { JobProcessor } from './job-processor.js';
-export { defineJob, JobQueue } from './job-queue.js';
-export { QueueModule } from './queue.module.js';
+export { defineJob, type Queue } from './job.js';
+export { Jobs } from './jobs.js';
+export { JobsModule } from './jobs.module.js';
+export { type Attempt, OnFailedJob, OnJob } from './on-job.js';
+export { Queues } from './queues.js';
 export { RedisUnusable, requireRedis } from './require-redis.js';

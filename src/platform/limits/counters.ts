@@ -2,6 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { CompiledQuery } from 'kysely';
 import { RateLimiterPostgres } from 'rate-limiter-flexible';
 import { Database } from '../database/index.js';
+import { Chore } from '../jobs/index.js';
+
+const FIVE_MINUTES_MS = 300_000;
+const HOUR_MS = 3_600_000;
 
 /** Tables of counts. What is counted in `rate_count` may be lost with a crash of the database. */
 type CounterTable = 'attempt_count' | 'rate_count';
@@ -33,8 +37,17 @@ export class Counters {
     });
   }
 
-  /** Deletes the counts that have run out. */
-  async deleteExpired(table: CounterTable): Promise<void> {
+  @Chore('rate_limits', { everyMs: FIVE_MINUTES_MS })
+  deleteExpiredRates(): Promise<void> {
+    return this.deleteExpired('rate_count');
+  }
+
+  @Chore('remove_attempt_counts', { everyMs: HOUR_MS })
+  deleteExpiredAttempts(): Promise<void> {
+    return this.deleteExpired('attempt_count');
+  }
+
+  private async deleteExpired(table: CounterTable): Promise<void> {
     const tables = this.database.tables<Record<CounterTable, { expire: number }>>();
     await tables.deleteFrom(table).where('expire', '<=', Date.now()).execute();
   }

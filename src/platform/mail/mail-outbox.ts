@@ -1,7 +1,7 @@
-import { Injectable, OnModuleInit } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database } from '../database/index.js';
-import { Maintenance } from '../maintenance/index.js';
+import { Chore } from '../jobs/index.js';
 import type { MailTables } from './mail-row.js';
 import type { Mail } from './mailer.js';
 
@@ -17,15 +17,8 @@ export interface MailAttempt {
 
 /** The mails to send, and the record of those that were. */
 @Injectable()
-export class MailOutbox implements OnModuleInit {
-  constructor(
-    private readonly database: Database,
-    private readonly maintenance: Maintenance,
-  ) {}
-
-  onModuleInit(): void {
-    this.maintenance.every(SWEEP_MS, 'remove_settled_mail', () => this.removeOld());
-  }
+export class MailOutbox {
+  constructor(private readonly database: Database) {}
 
   /** Begins an attempt to send it; undefined when it is settled or gone. The job of the mail sees to it that there is one at a time. */
   async begin(id: string): Promise<MailAttempt | undefined> {
@@ -58,7 +51,8 @@ export class MailOutbox implements OnModuleInit {
     return this.tables.updateTable('mail_outbox').where('id', '=', id).where('attempts', '=', attempts);
   }
 
-  private async removeOld(): Promise<void> {
+  @Chore('remove_settled_mail', { everyMs: SWEEP_MS })
+  async removeOld(): Promise<void> {
     await this.tables
       .deleteFrom('mail_outbox')
       .where('settled_at', '<', sql<string>`now() - make_interval(days => ${KEPT_DAYS})`)

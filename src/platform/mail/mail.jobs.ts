@@ -1,6 +1,50 @@
-import { defineJob } from '../jobs/index.js';
+import { Injectable } from '@nestjs/common';
+import { defineJob, OnJob } from '../jobs/index.js';
+import { Log } from '../log/index.js';
+import { type MailAttempt, MailOutbox } from './mail-outbox.js';
+import { MailRefused, Smtp } from './smtp.js';
 
-export const MAIL_QUEUE = 'mail';
+/** The last attempt comes about an hour and a half after the first: 1 s, 4 s, 16 s … later. */
+const MAX_ATTEMPTS = 8;
+const backOffMs = (attempts: number) => 1000 * 4 ** (attempts - 1);
 
-/** Hand one mail of the outbox to the SMTP server. */
-export const deliverMail = defineJob<{ mail_id: string }>(MAIL_QUEUE, 'deliver_mail');
+export const deliverMail = defineJob('deliver_mail', {
+  queue: { name: 'mail', concurrency: 4 },
+  payload: ['mail_id'],
+});
+
+/** Hands mail to the SMTP server. */
+@Injectable()
+export class MailJobs {
+  constructor(
+    private readonly outbox: MailOutbox,
+    private readonly smtp: Smtp,
+    private readonly log: Log,
+  ) {}
+
+  @OnJob(deliverMail)
+  async deliver({ mail_id: id }: { mail_id: string }): Promise<Date | undefined> {
+    const attempt = await this.outbox.begin(id);
+    if (!attempt) return undefined;
+    try {
+      await this.smtp.deliver(id, attempt.mail);
+    } catch (error) {
+      return this.refused(attempt, error as Error);
+    }
+    await this.outbox.settle(attempt, 'sent', null);
+    return undefined;
+  }
+
+  private async refused(attempt: MailAttempt, error: Error): Promise<Date | undefined> {
+    const { id, attempts } = attempt;
+    const reason = error.message.slice(0, 500);
+    if (error instanceof MailRefused || attempts >= MAX_ATTEMPTS) {
+      this.log.error({ mail_id: id, attempts, reason }, 'a mail could not be sent');
+      await this.outbox.settle(attempt, 'failed', reason);
+      return undefined;
+    }
+    this.log.warn({ mail_id: id, attempts, reason }, 'a mail was not taken; trying again');
+    await this.outbox.note(attempt, reason);
+    return new Date(Date.now() + backOffMs(attempts));
+  }
+}

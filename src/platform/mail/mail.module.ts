@@ -1,7 +1,5 @@
-import { BullModule } from '@nestjs/bullmq';
 import { Global, Module } from '@nestjs/common';
-import { MAIL_QUEUE } from './mail.jobs.js';
-import { MailProcessor } from './mail.processor.js';
+import { MailJobs } from './mail.jobs.js';
 import { MailOutbox } from './mail-outbox.js';
 import { Mailer } from './mailer.js';
 import { Smtp } from './smtp.js';
@@ -9,8 +7,7 @@ import { Smtp } from './smtp.js';
 /** Outgoing mail, for every feature. */
 @Global()
 @Module({
-  imports: [BullModule.registerQueue({ name: MAIL_QUEUE })],
-  providers: [Mailer, MailOutbox, MailProcessor, Smtp],
+  providers: [Mailer, MailOutbox, MailJobs, Smtp],
   exports: [Mailer],
 })
 export class MailModule {}

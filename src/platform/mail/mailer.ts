@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../config/index.js';
 import { newId, UnitOfWork } from '../database/index.js';
-import { JobQueue } from '../jobs/index.js';
+import { Jobs } from '../jobs/index.js';
 import { Log } from '../log/index.js';
 import { shortName } from '../text/index.js';
 import { deliverMail } from './mail.jobs.js';
@@ -24,7 +24,7 @@ export interface Mail {
 export class Mailer {
   constructor(
     private readonly config: Config,
-    private readonly queue: JobQueue,
+    private readonly jobs: Jobs,
     private readonly log: Log,
   ) {}
 
@@ -56,6 +56,6 @@ export class Mailer {
         settled_at: null,
       })
       .execute();
-    await this.queue.enqueue(unit, deliverMail, id, { mail_id: id });
+    await this.jobs.enqueue(unit, deliverMail, id, { mail_id: id });
   }
 }

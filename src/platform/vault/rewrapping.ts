@@ -1,6 +1,6 @@
 import { Injectable, OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
+import { Chore } from '../jobs/index.js';
 import { Log } from '../log/index.js';
-import { Maintenance } from '../maintenance/index.js';
 import { RootKeys } from './root-keys.js';
 import { rewrapAll } from './upkeep.js';
 import { Vault } from './vault.service.js';
@@ -19,12 +19,10 @@ export class Rewrapping implements OnModuleInit, OnApplicationShutdown {
     private readonly roots: RootKeys,
     private readonly store: VaultStore,
     private readonly vault: Vault,
-    private readonly maintenance: Maintenance,
     private readonly log: Log,
   ) {}
 
   async onModuleInit(): Promise<void> {
-    this.maintenance.every(HOUR_MS, 'vault_rewrap', () => this.rewrap());
     this.timer = setInterval(() => void this.reload(), RELOAD_MS).unref();
     const missing = await this.vault.missingKey();
     if (missing) this.log.error({ key: missing }, 'a stored secret needs a vault key that is not here');
@@ -34,7 +32,8 @@ export class Rewrapping implements OnModuleInit, OnApplicationShutdown {
     clearInterval(this.timer);
   }
 
-  private async rewrap(): Promise<void> {
+  @Chore('vault_rewrap', { everyMs: HOUR_MS })
+  async rewrap(): Promise<void> {
     await this.roots.reload();
     const { done, failures } = await rewrapAll(this.store, this.roots.ring);
     if (done > 0) this.log.info({ secrets: done, key: this.roots.ring.first.id }, 'vault: secrets rewrapped');

@@ -1,8 +1,8 @@
-import { Injectable, OnModuleInit } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Config } from '../../platform/config/index.js';
 import { Database } from '../../platform/database/index.js';
-import { Maintenance } from '../../platform/maintenance/index.js';
+import { Chore } from '../../platform/jobs/index.js';
 import { ChangeLog } from './change-log.js';
 
 const LOOK_MS = 3_600_000;
@@ -10,18 +10,14 @@ const AT_ONCE = 10_000;
 
 /** Forgets changes that are older than CHANGE_LOG_DAYS; streams that wanted them are told (`reset`). */
 @Injectable()
-export class ChangeRetention implements OnModuleInit {
+export class ChangeRetention {
   constructor(
     private readonly config: Config,
     private readonly database: Database,
     private readonly changes: ChangeLog,
-    private readonly maintenance: Maintenance,
   ) {}
 
-  onModuleInit(): void {
-    this.maintenance.every(LOOK_MS, 'prune_change_log', () => this.prune());
-  }
-
+  @Chore('prune_change_log', { everyMs: LOOK_MS })
   async prune(): Promise<void> {
     await this.numberOldOnes();
     while ((await this.pruneSome()) === AT_ONCE);

@@ -2,9 +2,9 @@ import { Injectable, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common
 import { sql } from 'kysely';
 import { Config } from '../../platform/config/index.js';
 import { Database } from '../../platform/database/index.js';
+import { Chore } from '../../platform/jobs/index.js';
 import { Leases } from '../../platform/leases/index.js';
 import { Log } from '../../platform/log/index.js';
-import { Maintenance } from '../../platform/maintenance/index.js';
 import { WorkspaceFolders } from '../core/index.js';
 import { BackgroundWatch } from './background-watch.js';
 import { type Change, ChangeLog } from './change-log.js';
@@ -53,16 +53,17 @@ export class SandboxWatch implements OnModuleInit, OnApplicationBootstrap {
     private readonly writes: RecordedWrites,
     private readonly scans: Scans,
     private readonly quota: WorkspaceQuota,
-    private readonly maintenance: Maintenance,
     private readonly leases: Leases,
     private readonly log: Log,
   ) {}
 
+  @Chore('recover_sandbox_scans', { everyMs: LOOK_MS })
+  async recoverScans(): Promise<void> {
+    await this.scans.recover(sql`deadline < now()`);
+    await this.scans.removeStrays();
+  }
+
   onModuleInit(): void {
-    this.maintenance.every(LOOK_MS, 'recover_sandbox_scans', async () => {
-      await this.scans.recover(sql`deadline < now()`);
-      await this.scans.removeStrays();
-    });
     if (this.config.runsJobs) this.leases.recover('scan', () => this.scans.recoverOrphaned());
   }
 

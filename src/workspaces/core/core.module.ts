@@ -1,4 +1,3 @@
-import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
 import { OAuthModule } from '../../identity/oauth/index.js';
 import { OrganizationsModule } from '../../identity/organizations/index.js';
@@ -9,13 +8,13 @@ import { SandboxUids } from './sandbox-uids.js';
 import { UnfinishedWrites } from './unfinished-writes.js';
 import { WorkspaceFolders } from './workspace-folders.js';
 import { WorkspacesController } from './workspaces.controller.js';
-import { WORKSPACE_QUEUE, WorkspaceJobs } from './workspaces.jobs.js';
+import { WorkspaceJobs } from './workspaces.jobs.js';
 import { WorkspacesService } from './workspaces.service.js';
 import { WorkspacesStore } from './workspaces.store.js';
 
 /** Workspaces themselves: who sees them, where their files lie, their life from creation to deletion. */
 @Module({
-  imports: [OAuthModule, OrganizationsModule, BullModule.registerQueue({ name: WORKSPACE_QUEUE })],
+  imports: [OAuthModule, OrganizationsModule],
   controllers: [WorkspacesController],
   providers: [
     ConsentWorkspaces,

@@ -7,9 +7,9 @@ import { validate as isUuid } from 'uuid';
 import { TEMPORARY_MAKER, WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Database } from '../../platform/database/index.js';
+import { Chore } from '../../platform/jobs/index.js';
 import { hasEndedHere, Leases } from '../../platform/leases/index.js';
 import { Log } from '../../platform/log/index.js';
-import { Maintenance } from '../../platform/maintenance/index.js';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -26,7 +26,6 @@ export class UnfinishedWrites implements OnModuleInit, OnApplicationShutdown {
     private readonly config: Config,
     private readonly database: Database,
     private readonly leases: Leases,
-    private readonly maintenance: Maintenance,
     private readonly log: Log,
   ) {
     this.own = `${TEMPORARY_MAKER}.${leases.processId}`;
@@ -34,7 +33,6 @@ export class UnfinishedWrites implements OnModuleInit, OnApplicationShutdown {
 
   onModuleInit(): void {
     this.leases.recover('temporary-file', () => this.cleanUp());
-    this.maintenance.every(DAY_MS, 'sweep_temporaries', () => this.sweepAll());
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -93,7 +91,8 @@ export class UnfinishedWrites implements OnModuleInit, OnApplicationShutdown {
     this.log.info({ removed }, 'what a process left unfinished is removed');
   }
 
-  private async sweepAll(): Promise<void> {
+  @Chore('sweep_temporaries', { everyMs: DAY_MS })
+  async sweepAll(): Promise<void> {
     const { rows } = await sql<{ id: string }>`select id from workspace order by id`.execute(
       this.database.tables(),
     );

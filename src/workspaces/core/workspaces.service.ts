@@ -7,7 +7,7 @@ import { Database, newId, UnitOfWork } from '../../platform/database/index.js';
 import { DEFAULT_LIMIT, DeletedView, decodeCursor, Page, pageOf } from '../../platform/dto/index.js';
 import { Forbidden } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
-import { JobQueue } from '../../platform/jobs/index.js';
+import { Jobs } from '../../platform/jobs/index.js';
 import { Workspace } from './workspace.entity.js';
 import { WorkspaceFolders } from './workspace-folders.js';
 import {
@@ -29,7 +29,7 @@ export class WorkspacesService implements OnModuleInit {
     private readonly workspaces: WorkspacesStore,
     private readonly organizations: OrganizationsStore,
     private readonly folders: WorkspaceFolders,
-    private readonly jobs: JobQueue,
+    private readonly jobs: Jobs,
     private readonly events: Events,
     private readonly audit: Audit,
   ) {}

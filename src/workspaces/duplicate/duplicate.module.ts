@@ -1,21 +1,15 @@
-import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
 import { OrganizationsModule } from '../../identity/organizations/index.js';
 import { CoreModule } from '../core/index.js';
 import { OperationsModule } from '../operations/index.js';
 import { DuplicateController } from './duplicate.controller.js';
 import { DuplicateJobs } from './duplicate.jobs.js';
-import { DuplicateService, OPERATION_QUEUE } from './duplicate.service.js';
+import { DuplicateService } from './duplicate.service.js';
 import { WorkspaceCopy } from './workspace-copy.js';
 
 /** Copies of workspaces. */
 @Module({
-  imports: [
-    OrganizationsModule,
-    CoreModule,
-    OperationsModule,
-    BullModule.registerQueue({ name: OPERATION_QUEUE }),
-  ],
+  imports: [OrganizationsModule, CoreModule, OperationsModule],
   controllers: [DuplicateController],
   providers: [WorkspaceCopy, DuplicateJobs, DuplicateService],
   exports: [DuplicateService],

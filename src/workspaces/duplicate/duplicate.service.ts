@@ -5,12 +5,11 @@ import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, newId, type UnitOfWork } from '../../platform/database/index.js';
 import { TooManyRequests } from '../../platform/errors/index.js';
-import { defineJob, JobQueue } from '../../platform/jobs/index.js';
+import { defineJob, Jobs } from '../../platform/jobs/index.js';
 import { Workspace, WorkspaceFolders, WorkspacesStore } from '../core/index.js';
 import { defineOperation, OperationsStore } from '../operations/index.js';
 import { DuplicateWorkspace, StartedOperationView } from './duplicate.dto.js';
 
-export const OPERATION_QUEUE = 'operations';
 export interface DuplicateInput {
   readonly target_id: string;
   /** What the new workspace is for others once it is complete. */
@@ -22,7 +21,19 @@ export const workspaceDuplicate = defineOperation<DuplicateInput>(
 );
 /** Copies of one organization that may be under way, or wait. */
 const MAX_UNDER_WAY = 100;
-const duplicateFiles = defineJob<{ operation_id: string }>(OPERATION_QUEUE, 'duplicate_files');
+/** Jobs that wait in a process for their turns, rather than in the queue, which knows no turns. */
+const MAX_WAITING = 500;
+
+export const duplicateFiles = defineJob('duplicate_files', {
+  queue: {
+    name: 'operations',
+    concurrency: MAX_WAITING,
+    lockDuration: 10_000,
+    stalledInterval: 10_000,
+    maxStalledCount: 100,
+  },
+  payload: ['operation_id'],
+});
 
 /** Gives a new workspace something of the one that it is made like. */
 type Inherit = (unit: UnitOfWork, from: string, to: Workspace) => Promise<void>;
@@ -38,7 +49,7 @@ export class DuplicateService {
     private readonly organizations: OrganizationsStore,
     private readonly folders: WorkspaceFolders,
     private readonly operations: OperationsStore,
-    private readonly jobs: JobQueue,
+    private readonly jobs: Jobs,
     private readonly audit: Audit,
   ) {}
 

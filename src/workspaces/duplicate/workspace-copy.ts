@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { batchesOf, type Entry, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { newId, type UnitOfWork } from '../../platform/database/index.js';
-import { FairTurns, JobQueue } from '../../platform/jobs/index.js';
+import { FairTurns, Jobs } from '../../platform/jobs/index.js';
 import { removeFolder, Workspace, WorkspaceFolders, WorkspacesStore } from '../core/index.js';
 import { captureHistory } from '../history/index.js';
 import type { Operation, OperationWork, Report } from '../operations/index.js';
@@ -39,7 +39,7 @@ export class WorkspaceCopy implements OperationWork<DuplicateInput> {
   constructor(
     private readonly workspaces: WorkspacesStore,
     private readonly folders: WorkspaceFolders,
-    private readonly jobs: JobQueue,
+    private readonly jobs: Jobs,
   ) {}
 
   async perform(operation: Duplicate, report: Report, signal: AbortSignal) {

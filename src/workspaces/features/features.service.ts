@@ -4,7 +4,7 @@ import { type Actor, FEATURES, type Feature } from '../../platform/access/index.
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, newId, type UnitOfWork } from '../../platform/database/index.js';
-import { JobQueue } from '../../platform/jobs/index.js';
+import { Jobs } from '../../platform/jobs/index.js';
 import { endFeature, type Workspace, WorkspaceId, WorkspacesStore } from '../core/index.js';
 import { DuplicateService } from '../duplicate/index.js';
 import { FeaturesView, UpdateFeatures } from './features.dto.js';
@@ -16,7 +16,7 @@ export class FeaturesService implements OnModuleInit {
     private readonly database: Database,
     private readonly workspaces: WorkspacesStore,
     private readonly duplicates: DuplicateService,
-    private readonly jobs: JobQueue,
+    private readonly jobs: Jobs,
     private readonly audit: Audit,
   ) {}
 

@@ -1,15 +1,17 @@
 import { BeforeApplicationShutdown, Injectable, OnModuleInit } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database, isOutage, newId } from '../../platform/database/index.js';
-import { defineJob, JobQueue } from '../../platform/jobs/index.js';
+import { defineJob, Jobs } from '../../platform/jobs/index.js';
 import { Log } from '../../platform/log/index.js';
 import { ChangeLog, type Keeper, MELTING_MS, type Writer } from '../changes/index.js';
 import { GitStore } from './git-store.js';
 import { HistoryCapture } from './history-capture.js';
 import { VersionsStore } from './versions.store.js';
 
-export const HISTORY_QUEUE = 'history';
-export const captureHistory = defineJob<{ workspace_id: string }>(HISTORY_QUEUE, 'capture_history');
+export const captureHistory = defineJob('capture_history', {
+  queue: { name: 'history', lockDuration: 60_000, concurrency: 2 },
+  payload: ['workspace_id'],
+});
 
 /** A little longer than writes melt into one change, so that they become one version. */
 const PATIENCE_MS = MELTING_MS + 200;
@@ -28,7 +30,7 @@ export class HistoryKeeper implements Keeper, OnModuleInit, BeforeApplicationShu
     private readonly versions: VersionsStore,
     private readonly capture: HistoryCapture,
     private readonly git: GitStore,
-    private readonly jobs: JobQueue,
+    private readonly jobs: Jobs,
     private readonly log: Log,
   ) {}
 

@@ -2,10 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Config } from '../../platform/config/index.js';
 import { Database, type UnitOfWork } from '../../platform/database/index.js';
+import { Chore } from '../../platform/jobs/index.js';
 import { Log } from '../../platform/log/index.js';
 import { GitStore, type RepositoryOf } from './git-store.js';
 import { VersionsStore } from './versions.store.js';
 
+const HOUR_MS = 3_600_000;
 const MOST_AT_ONCE = 100;
 const NEARLY_FULL = 0.8;
 /** A repository beyond its size is halved so many times before what it still has is left alone. */
@@ -42,6 +44,7 @@ export class HistoryTrim {
   }
 
   /** Tends those whose day it is, and those that are nearly full each hour. */
+  @Chore('trim_histories', { everyMs: HOUR_MS })
   async due(): Promise<void> {
     if ((await this.git.fault()) !== null) return;
     const { rows } = await sql<RepositoryOf>`

@@ -1,4 +1,3 @@
-import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
 import { ChangesModule } from '../changes/index.js';
 import { CoreModule } from '../core/index.js';
@@ -8,7 +7,7 @@ import { HistoryController } from './history.controller.js';
 import { HistoryJobs } from './history.jobs.js';
 import { HistoryService } from './history.service.js';
 import { HistoryCapture } from './history-capture.js';
-import { HISTORY_QUEUE, HistoryKeeper } from './history-keeper.js';
+import { HistoryKeeper } from './history-keeper.js';
 import { HistoryTrim } from './history-trim.js';
 import { Restoring } from './restoring.js';
 import { RunFiles } from './run-files.js';
@@ -18,7 +17,7 @@ import { VersionsStore } from './versions.store.js';
 
 /** Versions of a workspace: kept, compared, restored. */
 @Module({
-  imports: [CoreModule, ChangesModule, SandboxesModule, BullModule.registerQueue({ name: HISTORY_QUEUE })],
+  imports: [CoreModule, ChangesModule, SandboxesModule],
   controllers: [HistoryController],
   providers: [
     GitStore,

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
-import { BeforeApplicationShutdown, Injectable, OnModuleInit } from '@nestjs/common';
+import { BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { enterStorage } from '../../identity/billing/index.js';
 import { Database } from '../../platform/database/index.js';
+import { Chore } from '../../platform/jobs/index.js';
 import { Log } from '../../platform/log/index.js';
-import { Maintenance } from '../../platform/maintenance/index.js';
 import { WorkspaceFolders } from '../core/index.js';
 import { StoredElsewhere } from './stored-elsewhere.js';
 
@@ -21,23 +21,23 @@ interface Unmeasured {
 
 /** Enters into the usage ledger what workspaces store: once an hour each, however often and wherever it is called. */
 @Injectable()
-export class StorageMeter implements OnModuleInit, BeforeApplicationShutdown {
+export class StorageMeter implements BeforeApplicationShutdown {
   private readonly stopping = new AbortController();
 
   constructor(
     private readonly database: Database,
     private readonly folders: WorkspaceFolders,
     private readonly elsewhere: StoredElsewhere,
-    private readonly maintenance: Maintenance,
     private readonly log: Log,
   ) {}
 
-  onModuleInit(): void {
-    this.maintenance.every(LOOK_MS, 'measure_storage', () => this.measureAll(new Date()));
-  }
-
   beforeApplicationShutdown(): void {
     this.stopping.abort(new Error('The service is stopping'));
+  }
+
+  @Chore('measure_storage', { everyMs: LOOK_MS })
+  measure(): Promise<void> {
+    return this.measureAll(new Date());
   }
 
   /** Measures the workspaces that have no entry for the hour of `now` yet. */
@@ -48,13 +48,13 @@ export class StorageMeter implements OnModuleInit, BeforeApplicationShutdown {
       const workspaces: Unmeasured[] = await this.unmeasured(hour, after);
       for (const workspace of workspaces) {
         this.stopping.signal.throwIfAborted();
-        await this.measure(workspace, hour);
+        await this.measureOne(workspace, hour);
       }
       after = workspaces.at(-1)?.id ?? null;
     } while (after !== null);
   }
 
-  private async measure({ id, organization_id }: Unmeasured, hour: Date): Promise<void> {
+  private async measureOne({ id, organization_id }: Unmeasured, hour: Date): Promise<void> {
     const onDisk = await diskUsage(this.folders.pathOf({ id }), this.stopping.signal);
     if (onDisk === undefined) return this.log.warn({ workspace_id: id }, 'a workspace could not be measured');
     const bytes = onDisk + (await this.elsewhere.bytesOf(id));

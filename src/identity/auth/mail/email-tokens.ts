@@ -1,9 +1,9 @@
 import { LockMode } from '@mikro-orm/core';
-import { Injectable, OnModuleInit } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { hashSecret, randomSecret } from '../../../platform/access/index.js';
 import { Database, UnitOfWork } from '../../../platform/database/index.js';
 import { Gone } from '../../../platform/errors/index.js';
-import { Maintenance } from '../../../platform/maintenance/index.js';
+import { Chore } from '../../../platform/jobs/index.js';
 import { User } from '../../accounts/index.js';
 import { EmailToken, type EmailTokenPurpose } from './email-token.entity.js';
 
@@ -15,15 +15,8 @@ const spent = () => new Gone('This link was used, has expired or is not one of o
 
 /** Links sent by mail: 256 random bits, of which only the hash is kept, good for one use. */
 @Injectable()
-export class EmailTokens implements OnModuleInit {
-  constructor(
-    private readonly database: Database,
-    private readonly maintenance: Maintenance,
-  ) {}
-
-  onModuleInit(): void {
-    this.maintenance.every(SWEEP_MS, 'remove_email_tokens', () => this.removeExpired());
-  }
+export class EmailTokens {
+  constructor(private readonly database: Database) {}
 
   /** Makes a token for `user`. */
   issue(unit: UnitOfWork, user: User, purpose: EmailTokenPurpose, email?: string): string {
@@ -85,7 +78,8 @@ export class EmailTokens implements OnModuleInit {
     return unit.entities.count(EmailToken, { userId: user.id, purpose, expiresAt: { $gt: new Date() } });
   }
 
-  private async removeExpired(): Promise<void> {
+  @Chore('remove_email_tokens', { everyMs: SWEEP_MS })
+  async removeExpired(): Promise<void> {
     await this.database.transaction(unit =>
       unit.entities.nativeDelete(EmailToken, { expiresAt: { $lt: new Date() } }),
     );

@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { Database, newId } from '../../../platform/database/index.js';
 import { Unavailable } from '../../../platform/errors/index.js';
-import { JobQueue } from '../../../platform/jobs/index.js';
+import { defineJob, Jobs, OnJob } from '../../../platform/jobs/index.js';
 import { User } from '../../accounts/index.js';
 import { AccountMail } from '../mail/account-mail.js';
 import { EmailTokens } from '../mail/email-tokens.js';
 import { Quotas } from '../protection/quotas.js';
-import { mailPasswordReset } from './password-reset.jobs.js';
 import { PasswordsService } from './passwords.service.js';
 
 const MOST_ASKED_PER_HOUR = 30;
@@ -14,12 +13,21 @@ const MOST_TRIED_PER_HOUR = 60;
 /** More would only fill somebody's mailbox. */
 const MOST_LIVE_LINKS = 5;
 
+/**
+ * Mail a link to whoever has this address, if anyone. It has the address and not an id, as whether there is an account is
+ * only looked up where nobody can measure how long that takes.
+ */
+const mailPasswordReset = defineJob('mail_password_reset', {
+  queue: { name: 'accounts', concurrency: 2 },
+  payload: ['email'],
+});
+
 /** A new password for who has lost theirs, by a link sent to their address. */
 @Injectable()
 export class PasswordResetService {
   constructor(
     private readonly database: Database,
-    private readonly queue: JobQueue,
+    private readonly jobs: Jobs,
     private readonly tokens: EmailTokens,
     private readonly mail: AccountMail,
     private readonly quotas: Quotas,
@@ -32,12 +40,13 @@ export class PasswordResetService {
       throw new Unavailable('This installation sends no mail; ask whoever runs it for a new password');
     await this.quotas.spendOfAddress('reset', address, MOST_ASKED_PER_HOUR);
     await this.database.transaction(unit =>
-      this.queue.enqueue(unit, mailPasswordReset, newId(), { email: User.normalizeEmail(email) }),
+      this.jobs.enqueue(unit, mailPasswordReset, newId(), { email: User.normalizeEmail(email) }),
     );
   }
 
-  /** What that job does. Running twice sends two links, of which one use ends both. */
-  async mailLink(email: string): Promise<void> {
+  /** Running twice sends two links, of which one use ends both. */
+  @OnJob(mailPasswordReset)
+  async mailLink({ email }: { email: string }): Promise<void> {
     await this.database.transaction(async unit => {
       const user = await unit.entities.findOne(User, { email });
       if (!user || (await this.tokens.countLive(unit, user, 'reset')) >= MOST_LIVE_LINKS) return;

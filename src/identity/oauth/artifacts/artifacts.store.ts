@@ -1,9 +1,9 @@
-import { Injectable, OnModuleInit } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { AdapterPayload } from 'oidc-provider';
 import { hashSecret } from '../../../platform/access/index.js';
 import { Database } from '../../../platform/database/index.js';
-import { Maintenance } from '../../../platform/maintenance/index.js';
+import { Chore } from '../../../platform/jobs/index.js';
 import { type Seal, Vault } from '../../../platform/vault/index.js';
 
 const HOUR_MS = 3_600_000;
@@ -29,19 +29,14 @@ export interface StoredArtifact {
  * sessions …): found by the hash of its secret, its content sealed. The database alone gives none of it away.
  */
 @Injectable()
-export class ArtifactsStore implements OnModuleInit {
+export class ArtifactsStore {
   private readonly seal: Seal;
 
   constructor(
     private readonly database: Database,
-    private readonly maintenance: Maintenance,
     vault: Vault,
   ) {
     this.seal = vault.seal('oauth seal');
-  }
-
-  onModuleInit(): void {
-    this.maintenance.every(HOUR_MS, 'oauth-expired-artifacts', () => this.deleteExpired());
   }
 
   /** Keeps it for so long; false, and nothing kept, where the grant it belongs to is gone. */
@@ -112,6 +107,7 @@ export class ArtifactsStore implements OnModuleInit {
   }
 
   /** An hour is left, so that what has just ended is told as ended, not as unknown. */
+  @Chore('oauth-expired-artifacts', { everyMs: HOUR_MS })
   async deleteExpired(): Promise<void> {
     await sql`delete from oauth_artifact where expires_at < now() - interval '1 hour'`.execute(this.tables);
   }

@@ -1,8 +1,8 @@
-import { Injectable, OnModuleInit } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { AdapterPayload } from 'oidc-provider';
 import { Database } from '../../../platform/database/index.js';
-import { Maintenance } from '../../../platform/maintenance/index.js';
+import { Chore } from '../../../platform/jobs/index.js';
 
 const DAY_MS = 86_400_000;
 
@@ -15,15 +15,8 @@ interface ClientRow {
 
 /** Clients that registered themselves. */
 @Injectable()
-export class ClientsStore implements OnModuleInit {
-  constructor(
-    private readonly database: Database,
-    private readonly maintenance: Maintenance,
-  ) {}
-
-  onModuleInit(): void {
-    this.maintenance.every(DAY_MS / 24, 'oauth-unused-clients', () => this.deleteUnused());
-  }
+export class ClientsStore {
+  constructor(private readonly database: Database) {}
 
   async put(id: string, metadata: AdapterPayload): Promise<void> {
     await this.tables
@@ -48,6 +41,7 @@ export class ClientsStore implements OnModuleInit {
   }
 
   /** Forgets those that nobody let in within a day, and those that nobody lets in any more for a quarter of a year. */
+  @Chore('oauth-unused-clients', { everyMs: DAY_MS / 24 })
   async deleteUnused(): Promise<void> {
     await sql`
       delete from oauth_client c

@@ -1,8 +1,8 @@
-import { Injectable, OnModuleInit } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { AdapterPayload } from 'oidc-provider';
 import { Database, type UnitOfWork } from '../../../platform/database/index.js';
-import { Maintenance } from '../../../platform/maintenance/index.js';
+import { Chore } from '../../../platform/jobs/index.js';
 import type { GrantRow } from './grant-row.js';
 
 type GrantTable = { oauth_grant: GrantRow };
@@ -16,16 +16,12 @@ export type GrantDetails = Pick<GrantRow, 'client_name' | 'redirect_host' | 'sco
 
 /** Questions about grants. A grant is revoked by deleting its row; its codes and refresh tokens go with it. */
 @Injectable()
-export class GrantsStore implements OnModuleInit {
-  constructor(
-    private readonly database: Database,
-    private readonly maintenance: Maintenance,
-  ) {}
+export class GrantsStore {
+  constructor(private readonly database: Database) {}
 
-  onModuleInit(): void {
-    this.maintenance.every(HOUR_MS, 'oauth-expired-grants', async () => {
-      await sql`delete from oauth_grant where expires_at < now()`.execute(this.tables);
-    });
+  @Chore('oauth-expired-grants', { everyMs: HOUR_MS })
+  async deleteExpired(): Promise<void> {
+    await sql`delete from oauth_grant where expires_at < now()`.execute(this.tables);
   }
 
   /** Adds a grant that sees no workspace until {@link describe} says otherwise; of one that is there, the terms change. */

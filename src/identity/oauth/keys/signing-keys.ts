@@ -2,8 +2,8 @@ import { Injectable, OnModuleInit } from '@nestjs/common';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
 import { sql } from 'kysely';
 import { Database, type UnitOfWork } from '../../../platform/database/index.js';
+import { Chore } from '../../../platform/jobs/index.js';
 import { Log } from '../../../platform/log/index.js';
-import { Maintenance } from '../../../platform/maintenance/index.js';
 import { Signals } from '../../../platform/topics/index.js';
 import { type OpenedSecret, SETTLE_MS, Vault } from '../../../platform/vault/index.js';
 import { KeyRing, type SigningKey } from './key-ring.js';
@@ -33,13 +33,11 @@ export class SigningKeys implements OnModuleInit {
     private readonly database: Database,
     private readonly vault: Vault,
     private readonly signals: Signals,
-    private readonly maintenance: Maintenance,
     private readonly log: Log,
   ) {}
 
   onModuleInit(): void {
     this.signals.subscribe(TOPIC, () => this.forget());
-    this.maintenance.every(DAY_MS / 4, 'oauth-signing-keys', () => this.rotate());
   }
 
   /** The ring of now; the same object as long as the keys are the same. The first call ever makes the first key. */
@@ -69,6 +67,7 @@ export class SigningKeys implements OnModuleInit {
   }
 
   /** Makes a successor for a key that is old, and forgets keys whose tokens have all ended. */
+  @Chore('oauth-signing-keys', { everyMs: DAY_MS / 4 })
   async rotate(): Promise<void> {
     const ring = await this.current();
     const [newest] = ring.keys;

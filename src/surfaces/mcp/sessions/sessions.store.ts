@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { ClientCapabilities } from '@modelcontextprotocol/server';
-import { Injectable, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
+import { Injectable, OnApplicationBootstrap } from '@nestjs/common';
 import { sql } from 'kysely';
 import { validate as isUuid } from 'uuid';
 import { Database } from '../../../platform/database/index.js';
 import { NotFound } from '../../../platform/errors/index.js';
-import { Maintenance } from '../../../platform/maintenance/index.js';
+import { Chore } from '../../../platform/jobs/index.js';
 import { Signals } from '../../../platform/topics/index.js';
 
 /** What a client said of itself when its session began. */
@@ -52,18 +52,13 @@ export const sessionTopic = (id: string): string => `mcp-session:${id}`;
 
 /** The sessions that are open. */
 @Injectable()
-export class McpSessionsStore implements OnModuleInit, OnApplicationBootstrap {
+export class McpSessionsStore implements OnApplicationBootstrap {
   private readonly known = new Map<string, { session: McpSession; until: number }>();
 
   constructor(
     private readonly database: Database,
     private readonly signals: Signals,
-    private readonly maintenance: Maintenance,
   ) {}
-
-  onModuleInit(): void {
-    this.maintenance.every(HOUR_MS, 'mcp-unused-sessions', () => this.deleteUnused());
-  }
 
   onApplicationBootstrap(): void {
     this.signals.subscribe(ENDED, () => this.known.clear());
@@ -149,6 +144,7 @@ export class McpSessionsStore implements OnModuleInit, OnApplicationBootstrap {
     return session;
   }
 
+  @Chore('mcp-unused-sessions', { everyMs: HOUR_MS })
   async deleteUnused(): Promise<void> {
     await sql`delete from mcp_session where seen_at < now() - make_interval(days => ${UNUSED_DAYS})`.execute(
       this.tables,

@@ -1,9 +1,10 @@
-import { BeforeApplicationShutdown, Injectable, OnModuleInit } from '@nestjs/common';
+import { BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database, type UnitOfWork } from '../database/index.js';
 import { type LeasedRows, Leases } from '../leases/index.js';
 import { Log } from '../log/index.js';
-import { Maintenance } from '../maintenance/index.js';
+import { Chore } from './chores.js';
+import type { Attempt } from './on-job.js';
 
 /** How long the queue has for a job before it is given it again, in case it lost it. */
 const LOOK_SECONDS = 30;
@@ -11,63 +12,49 @@ const AT_ONCE = 100;
 /** A time further away was written while the clock of the database was wrong. */
 const MAX_AHEAD_HOURS = 24;
 const KEPT_DAYS = 7;
-const SWEEP_MS = 3_600_000;
-const ADOPT_MS = 60_000;
+const HOUR_MS = 3_600_000;
 
 /** A job as the queue gets it. */
-export interface AcceptedJob {
+export interface EnqueuedJob {
   readonly id: string;
   readonly queue: string;
   readonly name: string;
   readonly payload: object;
 }
 
-/** A job that this process carries out, and nobody else meanwhile. */
-export interface Attempt {
-  readonly id: string;
-  /** What kind of job it is. */
+/** A job that this process executes, and nobody else meanwhile. */
+export interface ClaimedJob extends Attempt {
   readonly name: string;
-  /** Attempts before this one that failed. */
-  readonly failures: number;
-  /** Attempts before this one that ended with their process. */
-  readonly lost: number;
-  /** Aborted when this process stops, or is so long out of touch that another may soon take the job over. */
-  readonly signal: AbortSignal;
+  readonly payload: Record<string, string>;
 }
 
 /**
- * Every job from the transaction that accepts it until it has been carried out. The queue only says when a job's turn is:
- * what it loses is given to it again, and what it delivers twice is carried out by the one who holds the row.
+ * Every job from the transaction that enqueues it until it is done. BullMQ only says when a job's turn is: what it loses is
+ * given to it again, and what it delivers twice is executed by the one who claims the row.
  */
 @Injectable()
-export class AcceptedJobs implements OnModuleInit, BeforeApplicationShutdown {
+export class JobStore implements BeforeApplicationShutdown {
   private readonly stopping = new AbortController();
-  /** What this process carries out, or is about to claim. */
-  private readonly carried = new Set<string>();
-  /** How attempts ended that the database could not be told of so far. */
-  private readonly untold = new Map<string, RawBuilder<unknown>>();
+  /** What this process executes, or is about to claim. */
+  private readonly executing = new Set<string>();
+  /** The ends of attempts that are not in the database yet. */
+  private readonly unsaved = new Map<string, RawBuilder<unknown>>();
   private readonly rows: LeasedRows;
 
   constructor(
     private readonly database: Database,
     private readonly leases: Leases,
-    private readonly maintenance: Maintenance,
     private readonly log: Log,
   ) {
     this.rows = leases.rows('accepted_job');
-  }
-
-  onModuleInit(): void {
-    this.maintenance.every(SWEEP_MS, 'remove_failed_jobs', () => this.removeOld());
-    this.maintenance.every(ADOPT_MS, 'adopt_outbox', () => this.adoptOutbox());
   }
 
   beforeApplicationShutdown(): void {
     this.stopping.abort(new Error('The service is stopping'));
   }
 
-  /** Accepts a job; `isQueued` where the queue is given it in the same transaction. */
-  async add(unit: UnitOfWork, { id, queue, name, payload }: AcceptedJob, isQueued: boolean): Promise<void> {
+  /** `isQueued` where the queue is given it in the same transaction. */
+  async add(unit: UnitOfWork, { id, queue, name, payload }: EnqueuedJob, isQueued: boolean): Promise<void> {
     const seconds = isQueued ? LOOK_SECONDS : 0;
     await sql`
       insert into accepted_job (id, queue, name, payload, look_at, created_at)
@@ -77,9 +64,9 @@ export class AcceptedJobs implements OnModuleInit, BeforeApplicationShutdown {
   }
 
   /** Some of the jobs that the queue is to be given, again or for the first time. */
-  async takeDue(): Promise<AcceptedJob[]> {
-    await this.tellEnds();
-    const { rows } = await sql<AcceptedJob>`
+  async takeDue(): Promise<EnqueuedJob[]> {
+    await this.saveEnds();
+    const { rows } = await sql<EnqueuedJob>`
       update accepted_job
       set look_at = now() + make_interval(secs => ${LOOK_SECONDS}), ${this.rows.released},
         lost = lost + ${this.rows.isOrphaned}::int
@@ -87,39 +74,46 @@ export class AcceptedJobs implements OnModuleInit, BeforeApplicationShutdown {
         select id from accepted_job
         where failed_at is null
           and (look_at <= now() or look_at > now() + make_interval(hours => ${MAX_AHEAD_HOURS}))
-          and (${this.rows.isFree} or (${this.rows.isOurs} and id <> all(${[...this.carried]}::uuid[])))
+          and (${this.rows.isFree} or (${this.rows.isOurs} and id <> all(${[...this.executing]}::uuid[])))
         order by look_at limit ${AT_ONCE} for update skip locked)
       returning id, queue, name, payload`.execute(this.database.tables());
     return rows;
   }
 
-  /** Takes a job to carry it out; undefined where that was done, failed for good, or is under way. */
-  async claim(id: string): Promise<Attempt | undefined> {
-    if (this.carried.has(id)) return undefined;
-    this.carried.add(id);
+  /** Milliseconds until one is due; undefined where none waits. */
+  async untilNext(): Promise<number | undefined> {
+    const { rows } = await sql<{ ms: number | null }>`
+      select extract(epoch from min(look_at) - now())::float8 * 1000 as ms from accepted_job
+      where failed_at is null and ${this.rows.isFree}`.execute(this.database.tables());
+    return rows[0]?.ms ?? undefined;
+  }
+
+  /** Undefined where the job is done, has failed for good, or is being executed. */
+  async claim(id: string): Promise<ClaimedJob | undefined> {
+    if (this.executing.has(id)) return undefined;
+    this.executing.add(id);
     try {
       await this.leases.requireFresh();
-      const { rows } = await sql<Pick<Attempt, 'name' | 'failures' | 'lost'>>`
+      const { rows } = await sql<Omit<ClaimedJob, 'id' | 'signal'>>`
         update accepted_job
         set ${this.rows.claimed}, lost = lost + (holder is not null)::int
         where id = ${id} and failed_at is null and ${this.rows.isFree}
-        returning name, failures, lost`.execute(this.database.tables());
+        returning name, payload, failures, lost`.execute(this.database.tables());
       const [row] = rows;
       if (row) return { id, ...row, signal: AbortSignal.any([this.stopping.signal, this.leases.signal]) };
     } catch (error) {
-      this.carried.delete(id);
+      this.executing.delete(id);
       throw error;
     }
-    this.carried.delete(id);
+    this.executing.delete(id);
     return undefined;
   }
 
-  /** The job has been carried out. */
   async finish({ id }: Attempt): Promise<void> {
     await this.end(id, sql`delete from accepted_job where id = ${id} and ${this.rows.isOurs}`);
   }
 
-  /** Puts a job back that is to be carried out at a later time, or go on in another process. */
+  /** Puts a job back that is to be executed later, or in another process. */
   async putBack(attempt: Attempt, after: Date): Promise<void> {
     await this.end(attempt.id, this.release(attempt, after.getTime() - Date.now(), sql`reason = reason`));
   }
@@ -154,40 +148,29 @@ export class AcceptedJobs implements OnModuleInit, BeforeApplicationShutdown {
       where id = ${id} and ${this.rows.isOurs}`;
   }
 
-  /** Notes how an attempt ended; where the database is away, when it is back. */
+  /** Saves how an attempt ended; where the database is away, when it is back. */
   private async end(id: string, statement: RawBuilder<unknown>): Promise<void> {
-    this.untold.set(id, statement);
+    this.unsaved.set(id, statement);
     try {
-      await this.tellEnd(id, statement);
+      await this.saveEnd(id, statement);
     } catch (error) {
-      this.log.warn({ err: error, job_id: id }, 'the end of a job is noted when the database is back');
+      this.log.warn({ err: error, job_id: id }, 'the end of a job is saved when the database is back');
     }
   }
 
-  private async tellEnds(): Promise<void> {
-    for (const [id, statement] of this.untold) await this.tellEnd(id, statement);
+  private async saveEnds(): Promise<void> {
+    for (const [id, statement] of this.unsaved) await this.saveEnd(id, statement);
   }
 
-  private async tellEnd(id: string, statement: RawBuilder<unknown>): Promise<void> {
+  private async saveEnd(id: string, statement: RawBuilder<unknown>): Promise<void> {
     await statement.execute(this.database.tables());
-    this.untold.delete(id);
-    this.carried.delete(id);
+    this.unsaved.delete(id);
+    this.executing.delete(id);
   }
 
-  private async removeOld(): Promise<void> {
+  @Chore('remove_failed_jobs', { everyMs: HOUR_MS })
+  async removeOld(): Promise<void> {
     await sql`delete from accepted_job where failed_at < now() - make_interval(days => ${KEPT_DAYS})`.execute(
-      this.database.tables(),
-    );
-  }
-
-  /** What a process of an earlier version left behind, which kept jobs only until Redis had them. */
-  private async adoptOutbox(): Promise<void> {
-    await sql`
-      with left_behind as (
-        delete from job_outbox where created_at < now() - interval '1 minute' returning *
-      )
-      insert into accepted_job (id, queue, name, payload, look_at, created_at)
-      select id, queue, name, payload, now(), created_at from left_behind on conflict do nothing`.execute(
       this.database.tables(),
     );
   }

@@ -1,50 +1,66 @@
-import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap } from '@nestjs/common';
+import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
+import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import { sql } from 'kysely';
 import { Config } from '../config/index.js';
 import { CHORE_QUERY_MS, Database, withQueryDeadline } from '../database/index.js';
+import { providerMethods } from '../discovery/index.js';
 import { type LeasedRows, Leases } from '../leases/index.js';
 import { Log } from '../log/index.js';
+import { DueTimer } from '../schedule/index.js';
+import { Signals } from '../topics/index.js';
 
-/** How often it is looked what is due. */
-const LOOK_MS = 2_000;
 /** How soon a chore that is new to an installation runs, at the latest. */
 const FIRST_SECONDS = 60;
 /** A time further away was written while the clock of the database was wrong. */
 const MAX_AHEAD_MS = 15 * 60_000;
 const MAX_AT_ONCE = 2;
+const CHORE = Symbol('chore');
 
 interface Chore {
-  name: string;
-  everyMs: number;
-  work: () => Promise<void>;
+  /** What the database remembers it by: never change it. */
+  readonly name: string;
+  readonly everyMs: number;
 }
 
+/** Runs the method every `everyMs`, in one process of all. Running it twice must be harmless. */
+export const Chore =
+  (name: string, { everyMs }: { everyMs: number }) =>
+  (_target: object, _key: string, { value }: { value?: () => Promise<void> }): void => {
+    if (value) Reflect.defineMetadata(CHORE, { name, everyMs } satisfies Chore, value);
+  };
+
 /**
- * What is to be done every so often, by one process of all: tidying up, mostly. Running a chore twice is harmless.
+ * Runs the chores when they are due.
  *
  * When each is due stands in the database and is compared with the clock of the database alone. A time further away than
  * the chore's interval was written while that clock was wrong: such a chore is due at once.
  */
 @Injectable()
-export class Maintenance implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly chores = new Map<string, Chore>();
+export class Chores implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly chores = new Map<string, Chore & { work: () => Promise<void> }>();
   private readonly running = new Map<string, Promise<void>>();
-  private timer: NodeJS.Timeout | undefined;
-  private looking: Promise<void> | undefined;
   private readonly rows: LeasedRows;
+  private timer: DueTimer | undefined;
 
   constructor(
     private readonly config: Config,
     private readonly database: Database,
+    private readonly signals: Signals,
+    private readonly discovery: DiscoveryService,
+    private readonly scanner: MetadataScanner,
     private readonly leases: Leases,
     private readonly log: Log,
   ) {
     this.rows = leases.rows('chore');
   }
 
-  /** Called while modules start; the name is what the database remembers. */
-  every(everyMs: number, name: string, work: () => Promise<void>): void {
-    this.chores.set(name, { name, everyMs, work });
+  onModuleInit(): void {
+    for (const { instance, method } of providerMethods(this.discovery, this.scanner)) {
+      const chore: Chore | undefined = Reflect.getMetadata(CHORE, method);
+      if (!chore) continue;
+      if (this.chores.has(chore.name)) throw new Error(`Two methods are the chore ${chore.name}`);
+      this.chores.set(chore.name, { ...chore, work: () => method.call(instance) as Promise<void> });
+    }
   }
 
   async onApplicationBootstrap(): Promise<void> {
@@ -53,16 +69,15 @@ export class Maintenance implements OnApplicationBootstrap, BeforeApplicationShu
       insert into chore (name, due_at)
       select name, now() + least(every_ms, ${FIRST_SECONDS * 1000}) * interval '1 millisecond' from ${this.listed()}
       on conflict do nothing`.execute(this.database.tables());
-    this.timer = setInterval(() => {
-      this.looking ??= this.look().finally(() => {
-        this.looking = undefined;
-      });
-    }, LOOK_MS).unref();
+    this.timer = new DueTimer(this.signals, this.log, {
+      take: () => this.start(),
+      next: () => this.untilNext(),
+      failure: 'cannot look for due chores; trying again',
+    });
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    clearInterval(this.timer);
-    await this.looking;
+    await this.timer?.close();
     await Promise.all(this.running.values());
   }
 
@@ -70,20 +85,14 @@ export class Maintenance implements OnApplicationBootstrap, BeforeApplicationShu
     await withQueryDeadline(CHORE_QUERY_MS, async () => this.chores.get(name)?.work());
   }
 
-  private async look(): Promise<void> {
-    try {
-      for (const name of await this.takeDue())
-        this.running.set(
-          name,
-          this.perform(name).finally(() => this.running.delete(name)),
-        );
-    } catch (error) {
-      this.log.warn({ err: error }, 'chores that are due cannot be looked for');
-    }
+  /** Starts chores that are due, as many as there is room for; returns how many. */
+  private async start(): Promise<number> {
+    const names = await this.claimDue();
+    for (const name of names) this.running.set(name, this.perform(name));
+    return names.length;
   }
 
-  /** Names of chores that this process is to do now. */
-  private async takeDue(): Promise<string[]> {
+  private async claimDue(): Promise<string[]> {
     const room = MAX_AT_ONCE - this.running.size;
     if (room <= 0) return [];
     await this.leases.requireFresh();
@@ -99,6 +108,17 @@ export class Maintenance implements OnApplicationBootstrap, BeforeApplicationShu
     return rows.map(({ name }) => name);
   }
 
+  /** Where there is no room, the end of a chore wakes the timer. */
+  private async untilNext(): Promise<number | undefined> {
+    if (this.running.size >= MAX_AT_ONCE) return undefined;
+    const { rows } = await sql<{ ms: number | null }>`
+      select extract(epoch from min(due_at) - now())::float8 * 1000 as ms from chore join ${this.listed()} using (name)
+      where chore.name <> all(${[...this.running.keys()]}::text[]) and (${this.rows.isFree} or ${this.rows.isOurs})`.execute(
+      this.database.tables(),
+    );
+    return rows[0]?.ms ?? undefined;
+  }
+
   private async perform(name: string): Promise<void> {
     try {
       await this.run(name);
@@ -112,8 +132,10 @@ export class Maintenance implements OnApplicationBootstrap, BeforeApplicationShu
         this.database.tables(),
       );
     } catch (error) {
-      this.log.warn({ err: error, chore: name }, 'a chore runs again sooner: its end could not be noted');
+      this.log.warn({ err: error, chore: name }, 'a chore runs again sooner: its end could not be saved');
     }
+    this.running.delete(name);
+    this.timer?.wake();
   }
 
   private listed() {

@@ -1,0 +1,1 @@
+export { type ProviderMethod, providerMethods } from './provider-methods.js';

@@ -1,0 +1,46 @@
+import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap } from '@nestjs/common';
+import { Leases } from '../leases/index.js';
+import { Log } from '../log/index.js';
+import { DueTimer } from '../schedule/index.js';
+import { Signals } from '../topics/index.js';
+import { JobStore } from './job.store.js';
+import { JOBS_TOPIC } from './jobs.js';
+import { Queues } from './queues.js';
+
+/**
+ * Gives the queues the jobs that they are to have: those that were just committed, where the queues are in Redis, and those
+ * that they may have lost.
+ */
+@Injectable()
+export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private timer: DueTimer | undefined;
+
+  constructor(
+    private readonly store: JobStore,
+    private readonly queues: Queues,
+    private readonly leases: Leases,
+    private readonly signals: Signals,
+    private readonly log: Log,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    const timer = new DueTimer(this.signals, this.log, {
+      topic: JOBS_TOPIC,
+      take: () => this.dispatch(),
+      next: () => this.store.untilNext(),
+      failure: 'cannot give jobs to their queues; trying again',
+    });
+    this.leases.recover('job', async () => timer.wake());
+    this.timer = timer;
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.timer?.close();
+  }
+
+  private async dispatch(): Promise<number> {
+    const jobs = await this.store.takeDue();
+    await Promise.all(jobs.map(job => this.queues.add(job)));
+    return jobs.length;
+  }
+}

@@ -1,0 +1,86 @@
+import { Injectable } from '@nestjs/common';
+import { isOutage } from '../database/index.js';
+import { Log } from '../log/index.js';
+import { backoffMs } from './job.js';
+import { type ClaimedJob, JobStore } from './job.store.js';
+import { type HandledJob, JobHandlers } from './job-handlers.js';
+
+/** So many processes may be lost over a job before it is taken for what ends them. */
+const MAX_LOST = 20;
+const MAX_REASON = 500;
+
+/**
+ * Executes jobs. Each is claimed first, so that one that is delivered twice, as the queue was lost or took a worker for
+ * dead, is executed once.
+ */
+@Injectable()
+export class JobRunner {
+  constructor(
+    private readonly store: JobStore,
+    private readonly handlers: JobHandlers,
+    private readonly log: Log,
+  ) {}
+
+  /** Returns when the job is to be delivered again; nothing where it is done, has failed for good or runs elsewhere. */
+  async execute(id: string): Promise<Date | undefined> {
+    const job = await this.store.claim(id);
+    if (!job) return undefined;
+    const handled = this.handlers.find(job.name);
+    try {
+      if (job.lost > MAX_LOST) throw new Hopeless(`${job.lost} processes were lost over it`);
+      if (!handled) throw new Error(`This version has no handler for ${job.name}`);
+      const again = (await handled.execute(payloadOf(handled, job), job)) ?? undefined;
+      if (again) await this.store.putBack(job, again);
+      else await this.store.finish(job);
+      return again;
+    } catch (error) {
+      return this.failed(handled, job, error as Error);
+    }
+  }
+
+  private async failed(
+    handled: HandledJob | undefined,
+    job: ClaimedJob,
+    error: Error,
+  ): Promise<Date | undefined> {
+    if (job.signal.aborted) {
+      // Another process executes it.
+      const now = new Date();
+      await this.store.putBack(job, now);
+      return now;
+    }
+    const reason = error.message.slice(0, MAX_REASON);
+    const failures = job.failures + 1;
+    const facts = { err: error, job: job.name, job_id: job.id, failures };
+    const isOver = handled && (failures >= handled.job.attempts || error instanceof Hopeless);
+    if (isOver && (await this.hasToldOfFailure(handled, job))) {
+      await this.store.giveUp(job, reason);
+      this.log.error(facts, 'a job failed for good');
+      return undefined;
+    }
+    const delay = backoffMs(failures);
+    await this.store.fail(job, reason, delay);
+    this.log.warn(facts, 'a job failed; trying again');
+    return new Date(Date.now() + delay);
+  }
+
+  /** False where the database is away, so that it has to be tried again. */
+  private async hasToldOfFailure({ failed }: HandledJob, { id, payload }: ClaimedJob): Promise<boolean> {
+    try {
+      await failed?.(payload);
+    } catch (error) {
+      if (isOutage(error)) return false;
+      this.log.error({ err: error, job_id: id }, 'the handler of a failed job failed');
+    }
+    return true;
+  }
+}
+
+/** No further attempt can succeed. */
+class Hopeless extends Error {}
+
+function payloadOf({ job }: HandledJob, { payload }: ClaimedJob): Record<string, string> {
+  const missing = job.payload.filter(field => typeof payload[field] !== 'string');
+  if (missing.length > 0) throw new Hopeless(`Its payload lacks ${missing.join(', ')}`);
+  return payload;
+}

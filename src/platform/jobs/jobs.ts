@@ -1,0 +1,46 @@
+import { Injectable } from '@nestjs/common';
+import { Config } from '../config/index.js';
+import { UnitOfWork } from '../database/index.js';
+import { Signals } from '../topics/index.js';
+import type { Job } from './job.js';
+import { type EnqueuedJob, JobStore } from './job.store.js';
+import { queueOptions } from './queue-options.js';
+
+/** Tells the dispatcher of new jobs, where the queue is not in the database. */
+export const JOBS_TOPIC = 'outbox';
+
+/** Enqueues jobs as part of the transaction that makes them necessary: both happen, or neither. */
+@Injectable()
+export class Jobs {
+  constructor(
+    private readonly config: Config,
+    private readonly signals: Signals,
+    private readonly store: JobStore,
+  ) {}
+
+  /** `id` must be a new one each time. */
+  async enqueue<P extends object>(unit: UnitOfWork, job: Job<P>, id: string, payload: P): Promise<void> {
+    const enqueued: EnqueuedJob = { id, queue: job.queue.name, name: job.name, payload };
+    const isInDatabase = !this.config.redisUrl;
+    await this.store.add(unit, enqueued, isInDatabase);
+    if (isInDatabase) await this.addInPostgres(unit, enqueued);
+    else await this.signals.notify(unit, JOBS_TOPIC);
+  }
+
+  /** What BullMQ's own `Queue.add` sends, inside our transaction. Internal to BullMQ: its version is pinned. */
+  private async addInPostgres(unit: UnitOfWork, { id, queue, name, payload }: EnqueuedJob): Promise<void> {
+    const options = queueOptions(id);
+    await unit.entities.execute(
+      'select bullmq.add_job(?, ?, ?, ?::jsonb, ?::jsonb, 0, 0, ?, ?, null, null, null, null, null, false)',
+      [
+        queue,
+        options.jobId,
+        name,
+        JSON.stringify(payload),
+        JSON.stringify(options),
+        Date.now(),
+        options.attempts,
+      ],
+    );
+  }
+}

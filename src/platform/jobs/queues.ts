@@ -1,0 +1,121 @@
+import { Injectable, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
+import {
+  Queue as BullQueue,
+  type ConnectionOptions,
+  createPostgresBackend,
+  DelayedError,
+  setDefaultBackendFactory,
+  Worker,
+} from 'bullmq';
+import { Config } from '../config/index.js';
+import { Log } from '../log/index.js';
+import { Metrics, PoolMetrics } from '../metrics/index.js';
+import type { Queue } from './job.js';
+import { type EnqueuedJob, JobStore } from './job.store.js';
+import { JobHandlers } from './job-handlers.js';
+import { JobRunner } from './job-runner.js';
+import { queueOptions, rowIdOf } from './queue-options.js';
+import { QueuePool } from './queue-pool.js';
+
+/** In which BullMQ counts jobs; those that failed are counted by their rows. */
+const STATES = ['waiting', 'active', 'delayed'] as const;
+
+/** BullMQ's queues, in Redis where one is configured, else in the database; and its workers, where ROLE says so. */
+@Injectable()
+export class Queues implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly queues = new Map<string, BullQueue>();
+  private readonly workers = new Map<string, Worker>();
+  private readonly connection: ConnectionOptions;
+
+  constructor(
+    private readonly config: Config,
+    private readonly pool: QueuePool,
+    private readonly handlers: JobHandlers,
+    private readonly runner: JobRunner,
+    private readonly store: JobStore,
+    private readonly log: Log,
+    metrics: Metrics,
+    pools: PoolMetrics,
+  ) {
+    const { redisUrl } = config;
+    // One for the whole process, which has one configuration.
+    setDefaultBackendFactory(redisUrl ? undefined : (createPostgresBackend as never));
+    this.connection = redisUrl ? { url: redisUrl, maxRetriesPerRequest: null } : (pool.connections as never);
+    pools.watch('queue', () => pool.connections);
+    metrics.slowGauge(
+      {
+        name: 'atelier_queue_jobs',
+        help: 'Jobs in a queue, of all processes together, by state.',
+        labels: ['queue', 'state'],
+      },
+      () => this.depths(),
+    );
+  }
+
+  onApplicationBootstrap(): void {
+    if (!this.config.runsJobs) return;
+    for (const queue of this.defined()) this.workers.set(queue.name, this.work(queue));
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.all([...this.workers.values(), ...this.queues.values()].map(part => part.close()));
+    await this.pool.connections.end();
+  }
+
+  /** Gives a job to BullMQ, which ignores one that it has. */
+  async add({ id, queue, name, payload }: EnqueuedJob): Promise<void> {
+    await this.queue(queue).add(name, payload, queueOptions(id));
+  }
+
+  queue(name: string): BullQueue {
+    const known = this.queues.get(name);
+    if (known) return known;
+    const queue = new BullQueue(name, { connection: this.connection });
+    this.queues.set(name, this.watched(queue));
+    return queue;
+  }
+
+  /** The worker of a queue; undefined where this process does not run jobs. */
+  worker(name: string): Worker | undefined {
+    return this.workers.get(name);
+  }
+
+  private work({ name, ...options }: Queue): Worker {
+    const worker = new Worker(
+      name,
+      async (job, token) => {
+        const id = rowIdOf(job.id);
+        const again = id === undefined ? undefined : await this.runner.execute(id);
+        if (!again) return;
+        await job.moveToDelayed(again.getTime(), token);
+        throw new DelayedError();
+      },
+      { connection: this.connection, ...options },
+    );
+    return this.watched(worker);
+  }
+
+  private defined(): Set<Queue> {
+    return new Set(this.handlers.all().map(({ job }) => job.queue));
+  }
+
+  private async depths() {
+    const failed = await this.store.failedByQueue();
+    const depths = await Promise.all(
+      [...this.defined()].map(async ({ name }) => {
+        const counts = await this.queue(name).getJobCounts(...STATES);
+        const depth = (state: string, value = 0) => ({ labels: { queue: name, state }, value });
+        return [...STATES.map(state => depth(state, counts[state])), depth('failed', failed.get(name))];
+      }),
+    );
+    return depths.flat();
+  }
+
+  /** BullMQ mends a lost connection itself; without a listener the error would go to stderr, or end the process. */
+  private watched<Part extends BullQueue | Worker>(part: Part): Part {
+    (part as BullQueue).on('error', error =>
+      this.log.warn({ err: error, queue: part.name }, 'a queue has a fault; it goes on'),
+    );
+    return part;
+  }
+}

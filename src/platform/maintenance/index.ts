@@ -1,2 +1,0 @@
-export { Maintenance } from './maintenance.js';
-export { MaintenanceModule } from './maintenance.module.js';

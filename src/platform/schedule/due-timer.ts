@@ -1,0 +1,72 @@
+import type { Log } from '../log/index.js';
+import type { Signals } from '../topics/index.js';
+
+/** The longest sleep: a notification that was lost, or a clock that was set, costs no more than this. */
+const MAX_SLEEP_MS = 10_000;
+/** The shortest: rows that are due may be out of reach for the moment, as another process has them locked. */
+const MIN_SLEEP_MS = 200;
+const RETRY_MS = 1_000;
+
+interface DueRows {
+  /** The topic that tells of new rows. */
+  readonly topic?: string;
+  /** Takes some of the rows that are due; returns how many, and 0 when nothing is left. */
+  readonly take: () => Promise<number>;
+  /** Milliseconds until the next row is due, by the clock of the database; undefined where none waits. */
+  readonly next?: () => Promise<number | undefined>;
+  /** What the log says when either fails. */
+  readonly failure: string;
+}
+
+/**
+ * Takes rows of a table when they are due: at once when the transaction that adds them commits, else when their time comes.
+ * It sleeps in between. One round at a time in a process; a wake-up during a round makes it look once more.
+ */
+export class DueTimer {
+  private readonly unsubscribe: () => void;
+  private working: Promise<void> | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private isWanted = false;
+  private isClosed = false;
+
+  constructor(
+    signals: Signals,
+    private readonly log: Log,
+    private readonly rows: DueRows,
+  ) {
+    this.unsubscribe = rows.topic ? signals.subscribe(rows.topic, () => this.wake()) : () => undefined;
+    this.wake();
+  }
+
+  /** Looks for rows now, or as soon as the round under way has ended. */
+  wake(): void {
+    this.isWanted = true;
+    this.working ??= this.work();
+  }
+
+  /** Resolves when the round under way has ended; no row is taken afterwards. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    this.unsubscribe();
+    clearTimeout(this.timer);
+    await this.working;
+  }
+
+  private async work(): Promise<void> {
+    const { take, next = async () => undefined, failure } = this.rows;
+    clearTimeout(this.timer);
+    let sleepMs = MAX_SLEEP_MS;
+    while (this.isWanted && !this.isClosed) {
+      this.isWanted = false;
+      try {
+        while (!this.isClosed && (await take()) > 0);
+        sleepMs = Math.min((await next()) ?? MAX_SLEEP_MS, MAX_SLEEP_MS);
+      } catch (error) {
+        this.log.warn({ err: error }, failure);
+        sleepMs = RETRY_MS;
+      }
+    }
+    if (!this.isClosed) this.timer = setTimeout(() => this.wake(), Math.max(MIN_SLEEP_MS, sleepMs)).unref();
+    this.working = undefined;
+  }
+}

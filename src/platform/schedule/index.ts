@@ -1,0 +1,1 @@
+export { DueTimer } from './due-timer.js';
