@@ -9,7 +9,7 @@ import { ModelsModule } from './models/index.js';
 import { Run, RunEvent, RunStep, RunsModule } from './runs/index.js';
 import { SubagentsModule } from './subagents/index.js';
 import { TasksModule } from './tasks/index.js';
-import { AgentToolsModule } from './tools/index.js';
+import { ToolsModule } from './tools/index.js';
 import { TurnsModule } from './turns/index.js';
 
 export const agentEntities = [Chat, Message, Run, RunStep, ToolCall, RunEvent, Approval];
@@ -25,7 +25,7 @@ export const agentEntities = [Chat, Message, Run, RunStep, ToolCall, RunEvent, A
     ApprovalsModule,
     RunsModule,
     TasksModule,
-    AgentToolsModule,
+    ToolsModule,
     TurnsModule,
     MessagesModule,
     BudgetsModule,

@@ -15,7 +15,6 @@ import { OperationsModule } from './operations/index.js';
 import { SandboxesModule } from './sandboxes/index.js';
 import { SearchModule } from './search/index.js';
 import { ShareLink, ShareModule } from './share/index.js';
-import { ToolsModule } from './tools/index.js';
 
 export const workspaceEntities = [Workspace, WorkspaceMember, ShareLink, FileInvitation];
 
@@ -38,7 +37,6 @@ export const workspaceEntities = [Workspace, WorkspaceMember, ShareLink, FileInv
     ExposureModule,
     ShareModule,
     FileInvitationsModule,
-    ToolsModule,
   ],
 })
 export class WorkspacesModule {}

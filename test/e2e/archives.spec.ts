@@ -17,8 +17,8 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import tar from 'tar-stream';
 import yazl from 'yazl';
+import { Toolbox } from '../../src/agents/tools/index.js';
 import type { Actor } from '../../src/platform/access/index.js';
-import { Toolbox } from '../../src/workspaces/tools/index.js';
 import { type Person, TestService } from '../harness/service.js';
 
 let service: TestService;

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { shorten, Toolbox } from '../../src/agents/tools/index.js';
 import type { Actor } from '../../src/platform/access/index.js';
-import { shorten, Toolbox } from '../../src/workspaces/tools/index.js';
 import { type Person, TestService } from '../harness/service.js';
 
 let service: TestService;

@@ -3,7 +3,7 @@ import { isWorkspacePermission, roleAllows, WORKSPACE_ROLES } from '../../platfo
 import { ActionCatalog, withoutSecrets } from '../../platform/actions/index.js';
 import { Config } from '../../platform/config/index.js';
 import type { Row } from '../../platform/database/index.js';
-import { Toolbox } from '../../workspaces/tools/index.js';
+import { Toolbox } from '../tools/index.js';
 import type { Approval } from './approval.entity.js';
 import type { ApprovalDecidersView } from './approvals.dto.js';
 

@@ -9,9 +9,9 @@ import {
 import { revokeTokensOf } from '../../platform/actions/index.js';
 import { type Database, storable, storableText, type UnitOfWork } from '../../platform/database/index.js';
 import type { Signals } from '../../platform/topics/index.js';
-import type { ToolResult } from '../../workspaces/tools/index.js';
 import { chatTopic, type MessagePart } from '../chats/index.js';
 import { type ChatSummary, type Conversation, keepSummary } from '../context/index.js';
+import type { ToolResult } from '../tools/index.js';
 import type { RunFault } from './run.entity.js';
 import type { RunEventType } from './run-event.entity.js';
 import type { AskedCall } from './run-event.js';

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { didYouMean } from '#libs/did-you-mean/index.js';
 import { ActionCatalog, allows } from '../../platform/actions/index.js';
-import { Toolbox } from '../../workspaces/tools/index.js';
 import { ModelsService, ModelUnusable } from '../models/index.js';
+import { Toolbox } from '../tools/index.js';
 import { type Finding, Findings, type Reading } from './finding.js';
 import type { Subagent } from './subagent.js';
 

@@ -1,5 +1,5 @@
 import { Field } from '../../platform/dto/index.js';
-import { failed, type ToolResult } from '../../workspaces/tools/index.js';
+import { failed, type ToolResult } from '../tools/index.js';
 import type { Skill } from './skill.js';
 
 /** The tool by which a model reads a skill. */

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { CoreModule } from '../../workspaces/core/index.js';
-import { ToolsModule } from '../../workspaces/tools/index.js';
 import { ModelsModule } from '../models/index.js';
+import { ToolsModule } from '../tools/index.js';
 import { AgentLint } from './agent-lint.js';
 import { AgentsFolder } from './agents-folder.js';
 import { SubagentsController } from './subagents.controller.js';

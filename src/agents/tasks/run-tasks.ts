@@ -1,7 +1,7 @@
 import type { Row } from '../../platform/database/index.js';
 import { problemOf } from '../../platform/errors/index.js';
-import { failed, type ToolResult } from '../../workspaces/tools/index.js';
 import type { PlannedCall, Run, RunsStore } from '../runs/index.js';
+import { failed, type ToolResult } from '../tools/index.js';
 
 import type { RequestedTasks } from './requested-tasks.js';
 

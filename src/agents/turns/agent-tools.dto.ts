@@ -1,6 +1,6 @@
 import { Field } from '../../platform/dto/index.js';
-import { ToolView } from '../../workspaces/tools/index.js';
 import { AGENT_NAME } from '../subagents/index.js';
+import { ToolView } from '../tools/index.js';
 
 export class ListAgentTools {
   @Field.id('The workspace')

@@ -2,10 +2,9 @@ import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/index.js';
 import { Action, ActionAllowlist, allows, inputSchemaOf } from '../../platform/actions/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
-import { ToolsService, type ToolView } from '../../workspaces/tools/index.js';
 import { AgentGuide, requireAgent, SKILL_TOOL, type Subagent, SubagentsService } from '../subagents/index.js';
 import { taskTool } from '../tasks/index.js';
-import { ACTION_TOOLS } from '../tools/index.js';
+import { ACTION_TOOLS, ToolsService, type ToolView } from '../tools/index.js';
 import { AgentToolListView, type AgentToolView, ListAgentTools } from './agent-tools.dto.js';
 
 type ToolShape = Parameters<typeof inputSchemaOf>[0];

@@ -8,14 +8,6 @@ import { FileAuthors } from '../../workspaces/changes/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { SandboxesService, type Shell } from '../../workspaces/sandboxes/index.js';
 import {
-  BASH,
-  failed,
-  LongOutputs,
-  shorten,
-  Toolbox,
-  type ToolResult,
-} from '../../workspaces/tools/index.js';
-import {
   ApprovalPolicies,
   ApprovalsStore,
   ApprovalWording,
@@ -34,7 +26,17 @@ import {
   SubagentsService,
 } from '../subagents/index.js';
 import { TASK, TaskStarter, taskTool } from '../tasks/index.js';
-import { type ActionTool, AgentActions, type RunActions } from '../tools/index.js';
+import {
+  type ActionTool,
+  AgentActions,
+  BASH,
+  failed,
+  LongOutputs,
+  type RunActions,
+  shorten,
+  Toolbox,
+  type ToolResult,
+} from '../tools/index.js';
 import { CallGate, type CallSubject, type GateVerdict, limitOfScripts } from './call-gate.js';
 
 /** Longest part of broken arguments that the model is shown again, in characters. */

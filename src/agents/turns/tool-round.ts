@@ -1,5 +1,4 @@
 import { newId } from '../../platform/database/index.js';
-import type { ToolResult } from '../../workspaces/tools/index.js';
 import {
   type AskedCall,
   approvalRequested,
@@ -11,6 +10,7 @@ import {
   toolStarted,
 } from '../runs/index.js';
 import { type RunTasks, Stillness, TASK } from '../tasks/index.js';
+import type { ToolResult } from '../tools/index.js';
 import type { DeltaWriter } from './delta-writer.js';
 import { INTERRUPTED } from './prompt.js';
 import { ApprovalRequired, RunWaits } from './run-fault.js';

@@ -3,7 +3,6 @@ import { BillingModule } from '../../identity/billing/index.js';
 import { ChangesModule } from '../../workspaces/changes/index.js';
 import { CoreModule } from '../../workspaces/core/index.js';
 import { SandboxesModule } from '../../workspaces/sandboxes/index.js';
-import { ToolsModule } from '../../workspaces/tools/index.js';
 import { ApprovalsModule } from '../approvals/index.js';
 import { AttachmentsModule } from '../attachments/index.js';
 import { ChatsModule } from '../chats/index.js';
@@ -12,7 +11,7 @@ import { ModelsModule } from '../models/index.js';
 import { RunsModule } from '../runs/index.js';
 import { SubagentsModule } from '../subagents/index.js';
 import { TasksModule } from '../tasks/index.js';
-import { AgentToolsModule } from '../tools/index.js';
+import { ToolsModule } from '../tools/index.js';
 import { AgentToolsController } from './agent-tools.controller.js';
 import { AgentToolsService } from './agent-tools.service.js';
 import { RunLoop } from './run-loop.js';
@@ -26,7 +25,6 @@ import { ToolGateway } from './tool-gateway.js';
     ChangesModule,
     CoreModule,
     SandboxesModule,
-    ToolsModule,
     ModelsModule,
     SubagentsModule,
     AttachmentsModule,
@@ -35,7 +33,7 @@ import { ToolGateway } from './tool-gateway.js';
     ApprovalsModule,
     RunsModule,
     TasksModule,
-    AgentToolsModule,
+    ToolsModule,
   ],
   controllers: [AgentToolsController],
   providers: [AgentToolsService, RunLoop, StepCaller, ToolGateway],

@@ -305,7 +305,7 @@ export const MUTANTS = [
     'where organization_id = ${organizationId}`',
     copying,
   ],
-  ['src/workspaces/tools/tools.service.ts', ' || problem instanceof NoPlace', '', refusing],
+  ['src/agents/tools/tools.service.ts', ' || problem instanceof NoPlace', '', refusing],
   // Who lives.
   [
     leases,

@@ -1,11 +1,11 @@
 import type { Tool } from '@modelcontextprotocol/server';
 import { Inject, Injectable, OnApplicationBootstrap } from '@nestjs/common';
+import { Toolbox } from '../../../agents/tools/index.js';
 import type { Permission } from '../../../platform/access/index.js';
 import { ActionCaller, ActionCatalog, ActionListing, ActionRunner } from '../../../platform/actions/index.js';
 import { Config } from '../../../platform/config/index.js';
 import { problemOf } from '../../../platform/errors/index.js';
 import { WorkspacesStore } from '../../../workspaces/core/index.js';
-import { Toolbox } from '../../../workspaces/tools/index.js';
 import { Approvals } from '../approvals/approvals.js';
 import { type Dialogue, type McpCall, SILENCE, type ToolView } from '../call/mcp-call.js';
 import { MCP_EXTENSION, type McpExtension } from '../call/mcp-extension.js';

@@ -1,5 +1,6 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import { validate as isUuid } from 'uuid';
+import type { Toolbox, Tool as WorkspaceTool } from '../../../agents/tools/index.js';
 import {
   ActionCaller,
   type ActionRunner,
@@ -9,7 +10,6 @@ import {
 import { Field } from '../../../platform/dto/index.js';
 import { Invalid } from '../../../platform/errors/index.js';
 import type { WorkspacesStore } from '../../../workspaces/core/index.js';
-import type { Toolbox, Tool as WorkspaceTool } from '../../../workspaces/tools/index.js';
 import type { Dialogue, McpCall, Toolset } from '../call/mcp-call.js';
 import { HINTS, type Hint, type McpTool } from '../call/mcp-tool.js';
 import { undescribed } from './output-schema.js';

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { assertValid, hydrate } from '../../platform/dto/index.js';
 import { problemOf } from '../../platform/errors/index.js';
-import { writingAs } from '../changes/index.js';
+import { writingAs } from '../../workspaces/changes/index.js';
 import { BashTool } from './bash.tool.js';
 import { EditFileTool, ListFilesTool, ReadFileTool, SearchFilesTool, WriteFileTool } from './file.tools.js';
 import { failed, type Tool, type ToolContext, type ToolResult } from './tool.js';

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { problemOf } from '../../platform/errors/index.js';
-import { countMissing, WorkspaceQuota } from '../changes/index.js';
-import { WorkspaceFolders, WorkspacesStore } from '../core/index.js';
+import { countMissing, WorkspaceQuota } from '../../workspaces/changes/index.js';
+import { WorkspaceFolders, WorkspacesStore } from '../../workspaces/core/index.js';
 import { MOST_OUTPUT, shorten, type ToolResult } from './tool.js';
 
 /** Where outputs are kept; search and git pass it over. */

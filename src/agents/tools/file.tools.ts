@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Field } from '../../platform/dto/index.js';
-import { FilesService, FileWritesService } from '../files/index.js';
-import { SearchService } from '../search/index.js';
+import { FilesService, FileWritesService } from '../../workspaces/files/index.js';
+import { SearchService } from '../../workspaces/search/index.js';
 import { shorten, succeeded, type Tool, type ToolContext, type ToolResult } from './tool.js';
 
 const PATH = { min: 1, max: 4096, example: 'notes/plan.md' };

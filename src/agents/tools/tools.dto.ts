@@ -1,6 +1,6 @@
 import { EFFECTS } from '../../platform/access/index.js';
 import { Field } from '../../platform/dto/index.js';
-import { WorkspaceId } from '../core/index.js';
+import { WorkspaceId } from '../../workspaces/core/index.js';
 
 const NAME = { min: 1, max: 64, example: 'bash' };
 

@@ -1,7 +1,7 @@
 import type { Actor, Effect, WorkspacePermission } from '../../platform/access/index.js';
 import type { ActionCaller } from '../../platform/actions/index.js';
 import type { Shape } from '../../platform/dto/index.js';
-import type { Shell } from '../sandboxes/index.js';
+import type { Shell } from '../../workspaces/sandboxes/index.js';
 
 /** Where and for whom a tool runs. */
 export interface ToolContext {

@@ -2,15 +2,20 @@ import { statSync } from 'node:fs';
 import { Injectable } from '@nestjs/common';
 import type { OutputChunk } from '#libs/sandbox/index.js';
 import { Field } from '../../platform/dto/index.js';
-import { QuotaGuard, SandboxWatch, sandboxWriterFor, WorkspaceQuota } from '../changes/index.js';
-import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../core/index.js';
+import {
+  QuotaGuard,
+  SandboxWatch,
+  sandboxWriterFor,
+  WorkspaceQuota,
+} from '../../workspaces/changes/index.js';
+import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../../workspaces/core/index.js';
 import {
   lostNote,
   notesOf,
   RunningSandboxes,
   SandboxesService,
   type ScriptResult,
-} from '../sandboxes/index.js';
+} from '../../workspaces/sandboxes/index.js';
 import {
   failed,
   MOST_OUTPUT,
