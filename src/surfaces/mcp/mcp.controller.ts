@@ -7,8 +7,8 @@ import { readBody } from '../../platform/bodies/index.js';
 import { BadRequest, UnsupportedMediaType } from '../../platform/errors/index.js';
 import { sendPage } from '../../platform/pages/index.js';
 import { toolViewOf } from './call/mcp-call.js';
-import { McpEndpoint } from './http/mcp-endpoint.js';
 import { McpGuard, wantsPage } from './mcp.guard.js';
+import { McpEndpoint } from './mcp-endpoint.js';
 import { McpOrigins } from './mcp-origins.js';
 import { mcpPage } from './mcp-page.js';
 

@@ -13,28 +13,24 @@ import { FilesModule } from '../../workspaces/files/index.js';
 import { Approvals } from './approvals/approvals.js';
 import { ClientNames } from './approvals/client-names.store.js';
 import { MCP_EXTENSION, type McpExtension, NO_EXTENSION } from './call/mcp-extension.js';
-import { Listening } from './http/listening.js';
-import { McpEndpoint } from './http/mcp-endpoint.js';
-import { SessionEndpoint } from './http/session-endpoint.js';
-import { SessionStream } from './http/session-stream.js';
-import { Shortcut } from './http/shortcut.js';
 import { McpController } from './mcp.controller.js';
 import { McpGuard } from './mcp.guard.js';
+import { McpEndpoint } from './mcp-endpoint.js';
 import { McpOrigins } from './mcp-origins.js';
 import { McpCompletions } from './resources/mcp-completions.js';
 import { McpResources } from './resources/mcp-resources.js';
 import { McpPrompts } from './server/mcp-prompts.js';
 import { McpServers } from './server/mcp-servers.js';
 import { RequestMemory } from './server/request-memory.js';
-import { Cancellations } from './sessions/cancellations.js';
-import { Questions } from './sessions/questions.store.js';
-import { SessionSubscriptions } from './sessions/session-subscriptions.js';
+import { McpCancellations } from './sessions/cancellations.js';
+import { McpQuestionsStore } from './sessions/questions.store.js';
 import { McpSessionsStore } from './sessions/sessions.store.js';
 import { McpTools } from './tools/mcp-tools.js';
 import { ScopeChallenges } from './tools/scope-challenges.js';
 import { CredentialWatch } from './watch/credential-watch.js';
 import { ListsWatch } from './watch/lists-watch.js';
 import { ResourceWatch } from './watch/resource-watch.js';
+import { VisibleChanges } from './watch/visible-changes.js';
 
 /** The service as a server of the Model Context Protocol, at `/mcp`. */
 @Module({})
@@ -61,7 +57,6 @@ export class McpModule {
         McpOrigins,
         McpEndpoint,
         McpServers,
-        Shortcut,
         ScopeChallenges,
         McpTools,
         McpResources,
@@ -70,14 +65,11 @@ export class McpModule {
         RequestMemory,
         Approvals,
         ClientNames,
-        SessionEndpoint,
-        SessionStream,
-        SessionSubscriptions,
         McpSessionsStore,
-        Questions,
-        Cancellations,
-        Listening,
+        McpQuestionsStore,
+        McpCancellations,
         ResourceWatch,
+        VisibleChanges,
         ListsWatch,
         CredentialWatch,
         { provide: MCP_EXTENSION, useValue: extension },

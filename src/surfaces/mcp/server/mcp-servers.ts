@@ -1,4 +1,5 @@
 import {
+  type CallToolResult,
   ProtocolError,
   ProtocolErrorCode,
   ResourceNotFoundError,
@@ -6,18 +7,19 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { Inject, Injectable } from '@nestjs/common';
+import type { McpHost } from '#libs/mcp-http/index.js';
 import { problemOf } from '../../../platform/errors/index.js';
 import { Log } from '../../../platform/log/index.js';
+import { answering } from '../call/answering.js';
 import type { Dialogue, McpCall } from '../call/mcp-call.js';
 import { MCP_EXTENSION, type McpExtension } from '../call/mcp-extension.js';
 import { McpCompletions } from '../resources/mcp-completions.js';
 import { McpResources } from '../resources/mcp-resources.js';
-import { SessionSubscriptions } from '../sessions/session-subscriptions.js';
 import { McpTools } from '../tools/mcp-tools.js';
 import { McpPrompts } from './mcp-prompts.js';
 import { RequestMemory } from './request-memory.js';
 
-export const SERVER = { name: 'atelier', title: 'Atelier', version: '0.1.0' };
+const SERVER = { name: 'atelier', title: 'Atelier', version: '0.1.0' };
 const INSTRUCTIONS =
   'Atelier holds workspaces: files, a sandbox that runs code on them, and agents that work in both. Begin with ' +
   'list_workspaces; most tools take a workspace_id. What has no tool of its own is found with actions_search.';
@@ -28,21 +30,33 @@ const CAPABILITIES = {
   completions: {},
 };
 
-/** Builds the server of the SDK that answers one call. */
+/** Answers calls with what the service has: tools, resources and prompts. */
 @Injectable()
-export class McpServers {
+export class McpServers implements McpHost<McpCall> {
+  readonly info = SERVER;
+  readonly tools: McpHost<McpCall>['tools'];
+
   constructor(
-    private readonly tools: McpTools,
+    private readonly allTools: McpTools,
     private readonly resources: McpResources,
     private readonly prompts: McpPrompts,
     private readonly completions: McpCompletions,
-    private readonly subscriptions: SessionSubscriptions,
     private readonly memory: RequestMemory,
     @Inject(MCP_EXTENSION) private readonly extension: McpExtension,
     private readonly log: Log,
-  ) {}
+  ) {
+    this.tools = {
+      list: ({ view }) => ({ key: `${view.readonly} ${view.toolsets}`, tools: () => allTools.list(view) }),
+      onlyAnswers: ({ view }, name) => allTools.onlyAnswers(view, name),
+      call: async (call, name, input) => (await allTools.call(call, name, input)) as CallToolResult,
+    };
+  }
 
-  of(call: McpCall): Server {
+  ownerOf({ actor }: McpCall): string {
+    return actor.id;
+  }
+
+  server(call: McpCall): Server {
     const server = new Server(SERVER, {
       capabilities: { ...CAPABILITIES, ...this.extension.capabilities },
       instructions: INSTRUCTIONS,
@@ -55,12 +69,12 @@ export class McpServers {
   }
 
   private offerTools(server: Server, call: McpCall): void {
-    server.setRequestHandler('tools/list', () => ({ tools: this.tools.list(call.view) }));
+    server.setRequestHandler('tools/list', () => ({ tools: this.allTools.list(call.view) }));
     server.setRequestHandler('tools/call', ({ params: { name, arguments: input = {} } }, context) =>
-      this.answering(async () => {
+      answering(this.log, async () => {
         const signal = AbortSignal.any([call.signal, context.mcpReq.signal]);
         const dialogue = this.dialogue(server, context);
-        const result = await this.tools.call(
+        const result = await this.allTools.call(
           { actor: call.actor, view: call.view, signal },
           name,
           input,
@@ -73,13 +87,13 @@ export class McpServers {
   }
 
   private offerResources(server: Server, { actor }: McpCall): void {
-    const { resources, subscriptions } = this;
+    const { resources } = this;
     server.setRequestHandler('resources/list', ({ params }) =>
-      this.answering(() => resources.list(actor, params?.cursor)),
+      answering(this.log, () => resources.list(actor, params?.cursor)),
     );
     server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: resources.templates }));
     server.setRequestHandler('resources/read', ({ params: { uri } }) =>
-      this.answering(async () => {
+      answering(this.log, async () => {
         try {
           return await resources.read(actor, uri);
         } catch (error) {
@@ -88,25 +102,19 @@ export class McpServers {
         }
       }),
     );
-    server.setRequestHandler('resources/subscribe', ({ params }, { sessionId }) =>
-      this.answering(() => subscriptions.begin(actor, sessionId, params.uri)),
-    );
-    server.setRequestHandler('resources/unsubscribe', ({ params }, { sessionId }) =>
-      this.answering(() => subscriptions.end(sessionId, params.uri)),
-    );
   }
 
   private offerPrompts(server: Server, { actor }: McpCall): void {
     server.setRequestHandler('prompts/list', ({ params }) =>
-      this.answering(() => this.prompts.list(actor, params?.cursor)),
+      answering(this.log, () => this.prompts.list(actor, params?.cursor)),
     );
     server.setRequestHandler('prompts/get', ({ params }, context) =>
-      this.answering(() =>
+      answering(this.log, () =>
         this.prompts.get(actor, params.name, params.arguments ?? {}, this.dialogue(server, context)),
       ),
     );
     server.setRequestHandler('completion/complete', ({ params }) =>
-      this.answering(() => this.completions.of(actor, params)),
+      answering(this.log, () => this.completions.of(actor, params)),
     );
   }
 
@@ -122,18 +130,5 @@ export class McpServers {
       notify,
       log,
     };
-  }
-
-  /** A refusal keeps its sentence; a fault of ours is logged, and told as no more than that. */
-  private async answering<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      if (error instanceof ProtocolError) throw error;
-      const problem = problemOf(error);
-      if (problem) throw new ProtocolError(ProtocolErrorCode.InvalidParams, problem.detail);
-      this.log.error({ err: error }, 'MCP request failed');
-      throw new ProtocolError(ProtocolErrorCode.InternalError, 'Internal server error');
-    }
   }
 }

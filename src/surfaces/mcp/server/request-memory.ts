@@ -4,6 +4,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { Injectable } from '@nestjs/common';
+import { callOf } from '#libs/mcp-http/index.js';
 import { type Seal, Vault } from '../../../platform/vault/index.js';
 import type { McpCall } from '../call/mcp-call.js';
 
@@ -42,12 +43,8 @@ export class RequestMemory {
       createRequestStateCodec({
         key: new Uint8Array(key),
         ttlSeconds: LIFE_SECONDS,
-        bind: ({ mcpReq, http }) => `${mcpReq.method} ${callOf(http?.authInfo)?.actor.id ?? ''}`,
+        bind: ({ mcpReq, http }) => `${mcpReq.method} ${callOf<McpCall>(http?.authInfo)?.actor.id ?? ''}`,
       }),
     );
   }
 }
-
-/** The call that our own way in put beside the credential. */
-export const callOf = (authInfo: { extra?: Record<string, unknown> } | undefined): McpCall | undefined =>
-  authInfo?.extra?.call as McpCall | undefined;

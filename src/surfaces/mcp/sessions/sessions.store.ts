@@ -1,27 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { ClientCapabilities } from '@modelcontextprotocol/server';
 import { Injectable, OnApplicationBootstrap } from '@nestjs/common';
 import { sql } from 'kysely';
 import { validate as isUuid } from 'uuid';
+import type { McpSession, SessionClient, SessionState, SessionStore } from '#libs/mcp-http/index.js';
 import { Database } from '../../../platform/database/index.js';
-import { NotFound } from '../../../platform/errors/index.js';
 import { Chore } from '../../../platform/jobs/index.js';
-import { Signals } from '../../../platform/topics/index.js';
-
-/** What a client said of itself when its session began. */
-export interface SessionClient {
-  readonly name: string;
-  readonly version: string;
-  readonly capabilities: ClientCapabilities;
-}
-
-/** A session of a client of a revision that knows sessions. What it holds is in the database: any process may answer. */
-export interface McpSession {
-  readonly id: string;
-  readonly principalId: string;
-  readonly protocolVersion: string;
-  readonly client: SessionClient;
-}
+import { Signals, WakeUp } from '../../../platform/topics/index.js';
 
 interface SessionRow {
   id: string;
@@ -31,28 +15,22 @@ interface SessionRow {
   stale: boolean;
 }
 
-/** What a session has that changes: what it is told of, and which stream tells it. */
-export interface SessionState {
-  readonly subscriptions: readonly string[];
-  readonly streamId: string | null;
-}
-
 const UNUSED_DAYS = 7;
 /** Somebody's sessions beyond this many end, those unused longest first. */
-const MOST_OF_ONE = 200;
+const MAX_OF_ONE = 200;
 /** How long a session may be known here before it is looked up again. */
 const KNOWN_MS = 60_000;
-const MOST_KNOWN = 10_000;
+const MAX_KNOWN = 10_000;
 const HOUR_MS = 3_600_000;
 /** Sent when a session ended, so that no process goes on knowing it. */
 const ENDED = 'mcp-session-ended';
 
 /** Sent when what a session is told of has changed, or who tells it. */
-export const sessionTopic = (id: string): string => `mcp-session:${id}`;
+const sessionTopic = (id: string): string => `mcp-session:${id}`;
 
 /** The sessions that are open. */
 @Injectable()
-export class McpSessionsStore implements OnApplicationBootstrap {
+export class McpSessionsStore implements SessionStore, OnApplicationBootstrap {
   private readonly known = new Map<string, { session: McpSession; until: number }>();
 
   constructor(
@@ -64,28 +42,24 @@ export class McpSessionsStore implements OnApplicationBootstrap {
     this.signals.subscribe(ENDED, () => this.known.clear());
   }
 
-  async begin(principalId: string, protocolVersion: string, client: SessionClient): Promise<McpSession> {
+  async begin(ownerId: string, protocolVersion: string, client: SessionClient): Promise<McpSession> {
     // The specification wants ids that cannot be guessed (transports, session management): no UUIDv7.
-    const session: McpSession = { id: randomUUID(), principalId, protocolVersion, client };
+    const session: McpSession = { id: randomUUID(), ownerId, protocolVersion, client };
     await sql`
       insert into mcp_session (id, principal_id, protocol_version, client, created_at, seen_at)
-      values (${session.id}, ${principalId}, ${protocolVersion}, ${JSON.stringify(client)}::jsonb, now(), now())`.execute(
+      values (${session.id}, ${ownerId}, ${protocolVersion}, ${JSON.stringify(client)}::jsonb, now(), now())`.execute(
       this.tables,
     );
     await sql`
       delete from mcp_session where id in (
-        select id from mcp_session where principal_id = ${principalId} order by seen_at desc offset ${MOST_OF_ONE}
+        select id from mcp_session where principal_id = ${ownerId} order by seen_at desc offset ${MAX_OF_ONE}
       )`.execute(this.tables);
     return session;
   }
 
-  /** The session, if it is of this principal: 404 for one that ended, was never, or is somebody else's. */
-  async require(principalId: string, id: string): Promise<McpSession> {
+  async find(id: string): Promise<McpSession | undefined> {
     const known = this.known.get(id);
-    const session = known && known.until > Date.now() ? known.session : await this.find(id);
-    if (session?.principalId !== principalId)
-      throw new NotFound('No such session, or it has ended: begin a new one with initialize');
-    return session;
+    return known && known.until > Date.now() ? known.session : this.read(id);
   }
 
   /** What it is told of now; undefined once it has ended. */
@@ -97,10 +71,10 @@ export class McpSessionsStore implements OnApplicationBootstrap {
   }
 
   /** Changes what it is told of, and tells its stream, in whichever process that is. */
-  async subscribe(id: string, uri: string, most: number): Promise<boolean> {
+  async subscribe(id: string, uri: string, max: number): Promise<boolean> {
     const { rows } = await sql`
       update mcp_session set subscriptions = array_append(array_remove(subscriptions, ${uri}), ${uri})
-      where id = ${id} and (${uri} = any(subscriptions) or cardinality(subscriptions) < ${most})
+      where id = ${id} and (${uri} = any(subscriptions) or cardinality(subscriptions) < ${max})
       returning pg_notify('atelier', ${sessionTopic(id)})`.execute(this.tables);
     return rows.length > 0;
   }
@@ -129,7 +103,11 @@ export class McpSessionsStore implements OnApplicationBootstrap {
     this.known.delete(id);
   }
 
-  private async find(id: string): Promise<McpSession | undefined> {
+  wakeUp(id: string): WakeUp {
+    return new WakeUp(this.signals, sessionTopic(id));
+  }
+
+  private async read(id: string): Promise<McpSession | undefined> {
     if (!isUuid(id)) return undefined;
     const { rows } = await sql<SessionRow>`
       select id, principal_id, protocol_version, client, seen_at < now() - interval '1 hour' as stale
@@ -137,9 +115,9 @@ export class McpSessionsStore implements OnApplicationBootstrap {
     const [row] = rows;
     if (!row) return undefined;
     if (row.stale) await sql`update mcp_session set seen_at = now() where id = ${id}`.execute(this.tables);
-    const { principal_id: principalId, protocol_version: protocolVersion, client } = row;
-    const session = { id, principalId, protocolVersion, client };
-    if (this.known.size >= MOST_KNOWN) this.known.clear();
+    const { principal_id: ownerId, protocol_version: protocolVersion, client } = row;
+    const session = { id, ownerId, protocolVersion, client };
+    if (this.known.size >= MAX_KNOWN) this.known.clear();
     this.known.set(id, { session, until: Date.now() + KNOWN_MS });
     return session;
   }

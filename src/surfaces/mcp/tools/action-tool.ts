@@ -1,4 +1,5 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
+import { structured } from '#libs/mcp-http/index.js';
 import {
   type ActionCall,
   ActionCaller,
@@ -6,7 +7,7 @@ import {
   type CatalogAction,
 } from '../../../platform/actions/index.js';
 import type { McpCall, Toolset } from '../call/mcp-call.js';
-import { HINTS, type Hint, type McpTool, structured } from '../call/mcp-tool.js';
+import { HINTS, type Hint, type McpTool } from '../call/mcp-tool.js';
 import { undescribed } from './output-schema.js';
 import { patient } from './patience.js';
 import { fitted, MOST_CHARACTERS } from './result-limit.js';

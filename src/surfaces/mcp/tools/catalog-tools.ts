@@ -1,4 +1,5 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
+import { structured } from '#libs/mcp-http/index.js';
 import {
   type Actor,
   EFFECTS,
@@ -20,7 +21,7 @@ import { assertValid, hydrate, type Shape } from '../../../platform/dto/index.js
 import { Invalid } from '../../../platform/errors/index.js';
 import type { Approvals } from '../approvals/approvals.js';
 import type { Dialogue, McpCall } from '../call/mcp-call.js';
-import { HINTS, type Hint, type McpTool, structured, type ToolAnswer } from '../call/mcp-tool.js';
+import { HINTS, type Hint, type McpTool, type ToolAnswer } from '../call/mcp-tool.js';
 import {
   ActionDetails,
   ActionName,

@@ -1,9 +1,6 @@
+import type { ListName } from '#libs/mcp-http/index.js';
 import type { ServerEvent } from '../../../platform/streams/index.js';
 import type { ChangeView } from '../../../workspaces/changes/index.js';
-
-/** The lists that change while somebody looks; the tools are always the same. */
-export const LISTS = ['resources', 'prompts'] as const;
-export type ListName = (typeof LISTS)[number];
 
 type Change = Pick<ChangeView, 'path' | 'from' | 'kind'>;
 

@@ -1,16 +1,17 @@
 import { Injectable } from '@nestjs/common';
+import type { ListName, Watch } from '#libs/mcp-http/index.js';
 import type { Actor } from '../../../platform/access/index.js';
 import { Signals, WakeUp } from '../../../platform/topics/index.js';
 import { ChangesService, changesTopic, type WorkspaceHead } from '../../../workspaces/changes/index.js';
 import { workspacesTopic } from '../../../workspaces/core/index.js';
-import { changesLists, changesOf, type ListName } from './changed.js';
-import { quietly, type Watching } from './resource-watch.js';
+import { changesLists, changesOf } from './changed.js';
+import { quietly } from './resource-watch.js';
 
 /** Workspaces that one stream is told of at most, the oldest. */
 const MOST_WORKSPACES = 1000;
 
 /** What is watched, and for whom. */
-interface Watch extends Pick<Watching, 'signal' | 'notice'> {
+interface Watched extends Pick<Watch, 'signal' | 'notice'> {
   readonly actor: Actor;
   readonly lists: readonly ListName[];
 }
@@ -27,7 +28,7 @@ export class ListsWatch {
    * Once it resolves, `notice` is called for each change from then on, until `signal` is aborted. `over` resolves when that
    * is done, and rejects with a fault of ours.
    */
-  async begin(watch: Watch): Promise<{ over: Promise<void> }> {
+  async begin(watch: Watched): Promise<{ over: Promise<void> }> {
     if (watch.lists.length === 0) return { over: Promise.resolve() };
     const standing = new Standing(watch, this.signals, this.changes);
     try {
@@ -49,7 +50,7 @@ class Standing {
   private fault: { readonly error: unknown } | undefined;
 
   constructor(
-    private readonly watch: Watch,
+    private readonly watch: Watched,
     private readonly signals: Signals,
     private readonly changes: ChangesService,
   ) {
@@ -146,7 +147,7 @@ class WorkspaceWatch {
 
   constructor(
     private readonly head: WorkspaceHead,
-    private readonly watch: Watch,
+    private readonly watch: Watched,
     private readonly parts: Parts,
   ) {
     this.position = head.position;

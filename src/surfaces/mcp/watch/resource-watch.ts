@@ -1,17 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
+import type { Watch } from '#libs/mcp-http/index.js';
 import { RunsService } from '../../../agents/runs/index.js';
 import type { Actor } from '../../../platform/access/index.js';
 import { problemOf } from '../../../platform/errors/index.js';
 import { ChangesService } from '../../../workspaces/changes/index.js';
 import { MCP_EXTENSION, type McpExtension } from '../call/mcp-extension.js';
 import { noSuchResource, parseResourceUri } from '../resources/resource-uri.js';
-import { changesOf, isChangedBy, type ListName } from './changed.js';
-
-/** What has changed: a resource, or one of the lists. */
-export type Noticed = { readonly uri: string } | { readonly list: ListName };
-
-/** How far each workspace has been read, so that a watch that begins anew goes on where the last one ended. */
-export type Positions = Map<string, number>;
+import { changesOf, isChangedBy } from './changed.js';
 
 /** Tells of changes to what somebody may read, whoever made them and in whichever process, for as long as they may. */
 @Injectable()
@@ -43,7 +38,7 @@ export class ResourceWatch {
   async follow(
     actor: Actor,
     uris: readonly string[],
-    { signal, notice, positions = new Map() }: Watching,
+    { signal, notice, positions = new Map() }: Watch,
   ): Promise<void> {
     const files = new Map<string, { uri: string; path: string }[]>();
     const runs: { uri: string; callId: string }[] = [];
@@ -81,7 +76,7 @@ export class ResourceWatch {
     actor: Actor,
     { uri, callId: call_id }: { uri: string; callId: string },
     signal: AbortSignal,
-    notice: Watching['notice'],
+    notice: Watch['notice'],
   ): Promise<void> {
     await quietly(async () => {
       if ((await this.runs.status(actor, { call_id })).status !== 'pending') return;
@@ -92,13 +87,7 @@ export class ResourceWatch {
   }
 }
 
-export interface Watching {
-  readonly signal: AbortSignal;
-  readonly notice: (noticed: Noticed) => void;
-  readonly positions?: Positions;
-}
-
-interface WatchedWorkspace extends Required<Watching> {
+interface WatchedWorkspace extends Required<Watch> {
   readonly resources: readonly { uri: string; path: string }[];
 }
 

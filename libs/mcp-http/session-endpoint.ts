@@ -7,62 +7,53 @@ import {
   type JSONRPCNotification,
   type JSONRPCRequest,
   type JSONRPCResponse,
+  type Server,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server';
-import { Injectable } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import { BadRequest, Problem } from '../../../platform/errors/index.js';
-import { Log } from '../../../platform/log/index.js';
-import { EventStreams } from '../../../platform/streams/index.js';
-import type { McpCall } from '../call/mcp-call.js';
-import { McpServers } from '../server/mcp-servers.js';
-import { Cancellations } from '../sessions/cancellations.js';
-import { Questions } from '../sessions/questions.store.js';
-import { type McpSession, McpSessionsStore } from '../sessions/sessions.store.js';
 import { AnswerLine } from './answer-line.js';
 import { authOf } from './exchange.js';
+import { type Call, type HttpExchange, McpHttpError, type McpPorts, type McpSession } from './ports.js';
+import { askClient } from './questions.js';
+import { RequestsUnderWay } from './requests-under-way.js';
 import { ExchangeClosed, SessionExchange } from './session-exchange.js';
 import { SessionStream } from './session-stream.js';
-
-interface Http {
-  readonly request: FastifyRequest;
-  readonly reply: FastifyReply;
-}
+import { requireSession } from './sessions.js';
 
 /** What asks the client something on its way may be one of these; for the others there is nothing to recall. */
 const ASKING = ['tools/call', 'prompts/get'];
-const MOST_NAME = 200;
+const MAX_NAME = 200;
 
 /**
- * Streamable HTTP as the revisions up to 2025-11-25 have it. A session is an id by which any process finds in the database
- * what the client said of itself; a client that sends none is answered too, and can only not be asked or told anything.
+ * Streamable HTTP as the revisions up to 2025-11-25 have it. A session is an id by which any process finds in the store what
+ * the client said of itself; a client that sends none is answered too, and can only not be asked or told anything.
  */
-@Injectable()
-export class SessionEndpoint {
-  constructor(
-    private readonly servers: McpServers,
-    private readonly sessions: McpSessionsStore,
-    private readonly stream: SessionStream,
-    private readonly questions: Questions,
-    private readonly cancellations: Cancellations,
-    private readonly streams: EventStreams,
-    private readonly log: Log,
-  ) {}
+export class SessionEndpoint<C extends Call> {
+  private readonly stream: SessionStream<C>;
 
-  async answer(call: McpCall, http: Http): Promise<void> {
+  constructor(
+    private readonly server: (call: C) => Server,
+    private readonly underWay: RequestsUnderWay,
+    private readonly ports: McpPorts<C>,
+  ) {
+    this.stream = new SessionStream(ports);
+  }
+
+  async answer(call: C, http: HttpExchange): Promise<void> {
     const { method, headers } = http.request;
+    const { host, sessions } = this.ports;
     const id = headers['mcp-session-id'];
     requireRevision(headers['mcp-protocol-version']);
-    const session = id === undefined ? undefined : await this.sessions.require(call.actor.id, String(id));
+    const session =
+      id === undefined ? undefined : await requireSession(sessions, host.ownerOf(call), String(id));
     if (method === 'POST') return this.take(call, session, http);
-    if (method === 'GET' && session) return this.stream.carry(call, session, http);
+    if (method === 'GET' && session) return this.stream.serve(call, session, http);
     if (method !== 'DELETE' || !session)
-      throw new Problem(405, `There is nothing to ${method} here without a session`, { allow: 'POST' });
-    await this.sessions.end(session);
+      throw new McpHttpError(405, `There is nothing to ${method} here without a session`, { allow: 'POST' });
+    await sessions.end(session);
     await http.reply.status(204).send();
   }
 
-  private async take(call: McpCall, session: McpSession | undefined, http: Http): Promise<void> {
+  private async take(call: C, session: McpSession | undefined, http: HttpExchange): Promise<void> {
     const { body, headers } = http.request;
     if (isJSONRPCRequest(body)) {
       requireAccept(headers.accept);
@@ -70,30 +61,31 @@ export class SessionEndpoint {
     }
     if (isJSONRPCResultResponse(body) || isJSONRPCErrorResponse(body)) await this.heed(session, body);
     else if (isJSONRPCNotification(body)) await this.note(session, body);
-    else throw new BadRequest('The body is not a message of JSON-RPC 2.0');
+    else throw new McpHttpError(400, 'The body is not a message of JSON-RPC 2.0');
     await http.reply.status(202).send();
   }
 
   private async serve(
-    call: McpCall,
+    call: C,
     session: McpSession | undefined,
     message: JSONRPCRequest,
-    http: Http,
+    http: HttpExchange,
   ): Promise<void> {
-    const line = new AnswerLine(http.reply, () => this.streams.start(http));
-    const taken = this.cancellations.of(session?.id, message.id);
+    const { streams, questions, log } = this.ports;
+    const line = new AnswerLine(http.reply, () => streams.start(http));
+    const taken = this.underWay.begin(session?.id, message.id);
     const signal = AbortSignal.any([call.signal, taken.signal]);
-    const ask = session && (() => this.questions.ask(session.id));
+    const ask = session && (() => askClient(questions, session.id));
     const exchange = new SessionExchange(message, { say: said => line.say(said), gone: signal, ask });
-    const heard = { actor: call.actor, view: call.view, signal };
+    const cancellable: C = { ...call, signal };
     try {
-      const server = this.servers.of(heard);
-      server.onerror = error => this.log.debug({ err: error }, 'MCP request refused');
+      const server = this.server(cancellable);
+      server.onerror = error => log.debug({ err: error }, 'MCP request refused');
       await server.connect(exchange);
       signal.addEventListener('abort', () => void exchange.close(), { once: true });
       if (session && ASKING.includes(message.method)) await exchange.recall(session);
       else exchange.sessionId = session?.id;
-      const answer = await exchange.serve(authOf(heard));
+      const answer = await exchange.serve(authOf(cancellable));
       if (isInitializeRequest(message)) await this.begin(call, message, answer, http.reply);
       await line.end(answer);
     } catch (error) {
@@ -107,17 +99,18 @@ export class SessionEndpoint {
 
   /** A client that was welcomed gets a session. */
   private async begin(
-    { actor }: McpCall,
+    call: C,
     { params }: JSONRPCRequest,
     answer: JSONRPCResponse,
-    reply: FastifyReply,
+    reply: HttpExchange['reply'],
   ): Promise<void> {
     if (!('result' in answer) || !isWelcome(answer.result)) return;
     const { clientInfo = {}, capabilities = {} } = params as Introduction;
     const { elicitation, sampling, roots } = capabilities;
-    const session = await this.sessions.begin(actor.id, answer.result.protocolVersion, {
-      name: String(clientInfo.name ?? '').slice(0, MOST_NAME),
-      version: String(clientInfo.version ?? '').slice(0, MOST_NAME),
+    const { host, sessions } = this.ports;
+    const session = await sessions.begin(host.ownerOf(call), answer.result.protocolVersion, {
+      name: String(clientInfo.name ?? '').slice(0, MAX_NAME),
+      version: String(clientInfo.version ?? '').slice(0, MAX_NAME),
       // Nothing else of what a client says is ever looked at.
       capabilities: {
         ...(elicitation ? { elicitation: modesOf(elicitation) } : {}),
@@ -131,7 +124,7 @@ export class SessionEndpoint {
   private async heed(session: McpSession | undefined, message: JSONRPCResponse): Promise<void> {
     if (!session) return;
     const { id, ...answer } = message;
-    await this.questions.answer(session.id, id, answer);
+    await this.ports.questions.answer(session.id, id, answer);
   }
 
   private async note(
@@ -139,7 +132,7 @@ export class SessionEndpoint {
     { method, params }: JSONRPCNotification,
   ): Promise<void> {
     if (method === 'notifications/cancelled' && session)
-      await this.cancellations.cancel(session.id, (params as { requestId?: unknown } | undefined)?.requestId);
+      await this.underWay.cancel(session.id, (params as { requestId?: unknown } | undefined)?.requestId);
   }
 }
 
@@ -164,7 +157,8 @@ const isWelcome = (result: object): result is { protocolVersion: string } =>
 
 function requireRevision(revision: string | string[] | undefined): void {
   if (revision === undefined || SUPPORTED_PROTOCOL_VERSIONS.includes(String(revision))) return;
-  throw new BadRequest(
+  throw new McpHttpError(
+    400,
     `MCP-Protocol-Version names a revision that is not spoken here; there are ${SUPPORTED_PROTOCOL_VERSIONS.join(', ')}`,
   );
 }
@@ -173,5 +167,5 @@ function requireRevision(revision: string | string[] | undefined): void {
 function requireAccept(accept = ''): void {
   const takes = (type: string) => accept.includes(type) || accept.includes('*/*');
   if (!takes('application/json') || !takes('text/event-stream'))
-    throw new Problem(406, 'Accept must name application/json and text/event-stream');
+    throw new McpHttpError(406, 'Accept must name application/json and text/event-stream');
 }

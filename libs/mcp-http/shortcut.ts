@@ -5,15 +5,10 @@ import {
   SERVER_INFO_META_KEY,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server';
-import { Injectable } from '@nestjs/common';
-import type { FastifyRequest } from 'fastify';
-import { Log } from '../../../platform/log/index.js';
-import type { McpCall, ToolView } from '../call/mcp-call.js';
-import { openJsonOf } from '../call/mcp-tool.js';
-import { SERVER } from '../server/mcp-servers.js';
-import { Cancellations } from '../sessions/cancellations.js';
-import { McpSessionsStore } from '../sessions/sessions.store.js';
-import { McpTools } from '../tools/mcp-tools.js';
+import type { Call, HttpExchange, McpHost, McpLog, SessionStore } from './ports.js';
+import type { RequestsUnderWay } from './requests-under-way.js';
+import { openJsonOf } from './results.js';
+import { requireSession } from './sessions.js';
 
 const MODERN = '2026-07-28';
 const CLOSING = Buffer.from('}');
@@ -33,57 +28,60 @@ interface PlainRequest {
  * a server of the SDK for each. It answers word for word as the SDK does, and leaves to it whatever is not plainly in order:
  * each refusal of the protocol is the SDK's own.
  */
-@Injectable()
-export class Shortcut {
+export class Shortcut<C extends Call> {
   private readonly lists = new Map<string, Buffer>();
 
   constructor(
-    private readonly tools: McpTools,
-    private readonly sessions: McpSessionsStore,
-    private readonly cancellations: Cancellations,
-    private readonly log: Log,
+    private readonly host: McpHost<C>,
+    private readonly sessions: SessionStore,
+    private readonly underWay: RequestsUnderWay,
+    private readonly log: McpLog,
   ) {}
 
   /** The answer, JSON; null where the client has taken its request back; undefined where the SDK is to answer. */
-  async answer(call: McpCall, request: FastifyRequest): Promise<Buffer | string | null | undefined> {
+  async answer(call: C, request: HttpExchange['request']): Promise<Buffer | string | null | undefined> {
     const plain = plainRequest(request);
     if (!plain) return undefined;
     const { id, method, params, isModern } = plain;
-    if (method === 'tools/call' && !this.tools.onlyAnswers(call.view, String(params.name))) return undefined;
+    if (method === 'tools/call' && !this.host.tools.onlyAnswers(call, String(params.name))) return undefined;
     const sessionId = request.headers['mcp-session-id'];
-    if (sessionId !== undefined) await this.sessions.require(call.actor.id, String(sessionId));
+    if (sessionId !== undefined)
+      await requireSession(this.sessions, this.host.ownerOf(call), String(sessionId));
     const head = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},`;
     if (method === 'tools/list')
-      return Buffer.concat([Buffer.from(head), this.list(call.view, isModern), CLOSING]);
+      return Buffer.concat([Buffer.from(head), this.list(call, isModern), CLOSING]);
     const result = await this.call(call, plain, sessionId && String(sessionId));
     return result && `${head}${result}}`;
   }
 
-  /** It is the same for everyone with this view, and long: made once, and kept as bytes. */
-  private list(view: ToolView, isModern: boolean): Buffer {
-    const key = `${isModern} ${view.readonly} ${view.toolsets}`;
+  /** It is long, and the same for many: made once, and kept as bytes. */
+  private list(call: C, isModern: boolean): Buffer {
+    const view = this.host.tools.list(call);
+    const key = `${isModern} ${view.key}`;
     let list = this.lists.get(key);
     if (list === undefined) {
-      const tools = { tools: this.tools.list(view) };
+      const tools = { tools: view.tools() };
       // As the SDK has it where nobody says otherwise: a client may keep it for itself, and should ask again.
-      list = Buffer.from(resultOf(tools, isModern, { ttlMs: 0, cacheScope: 'private' }));
+      list = Buffer.from(this.resultOf(tools, isModern, { ttlMs: 0, cacheScope: 'private' }));
       this.lists.set(key, list);
     }
     return list;
   }
 
   private async call(
-    call: McpCall,
+    call: C,
     { id, params, isModern }: PlainRequest,
     sessionId: string | undefined,
   ): Promise<string | null> {
-    const taken = this.cancellations.of(sessionId, id);
-    const heard = sessionId === undefined ? call : withSignal(call, taken.signal);
+    const taken = this.underWay.begin(sessionId, id);
+    const { signal } = taken;
+    const cancellable =
+      sessionId === undefined ? call : { ...call, signal: AbortSignal.any([call.signal, signal]) };
     const { name, arguments: input = {} } = params as { name: string; arguments?: Fields };
     try {
-      const result = await this.tools.call(heard, name, input);
-      if (taken.signal.aborted) return null;
-      return resultOf(result as Fields, isModern);
+      const result = await this.host.tools.call(cancellable, name, input);
+      if (signal.aborted) return null;
+      return this.resultOf(result as Fields, isModern);
     } catch (error) {
       this.log.error({ err: error }, 'MCP request failed');
       return '"error":{"code":-32603,"message":"Internal server error"}';
@@ -91,23 +89,16 @@ export class Shortcut {
       taken.forget();
     }
   }
+
+  /** A result as the revision has it: from 2026-07-28 on it says what kind it is, and who gave it. */
+  private resultOf(result: Fields, isModern: boolean, also: Fields = {}): string {
+    if (!isModern) return `"result":${openJsonOf(result)}}`;
+    const signed = { ...also, _meta: { [SERVER_INFO_META_KEY]: this.host.info }, resultType: 'complete' };
+    return `"result":${openJsonOf(result)},${JSON.stringify(signed).slice(1)}`;
+  }
 }
 
-/** The call, ended by `also` as well. */
-const withSignal = ({ actor, view, signal }: McpCall, also: AbortSignal): McpCall => ({
-  actor,
-  view,
-  signal: AbortSignal.any([signal, also]),
-});
-
-/** A result as the revision has it: from 2026-07-28 on it says what kind it is, and who gave it. */
-function resultOf(result: Fields, isModern: boolean, also: Fields = {}): string {
-  if (!isModern) return `"result":${openJsonOf(result)}}`;
-  const signed = { ...also, _meta: { [SERVER_INFO_META_KEY]: SERVER }, resultType: 'complete' };
-  return `"result":${openJsonOf(result)},${JSON.stringify(signed).slice(1)}`;
-}
-
-function plainRequest({ method: verb, headers, body }: FastifyRequest): PlainRequest | undefined {
+function plainRequest({ method: verb, headers, body }: HttpExchange['request']): PlainRequest | undefined {
   if (verb !== 'POST' || !isFields(body) || body.jsonrpc !== '2.0') return undefined;
   const { id, method, params = {} } = body;
   if (method !== 'tools/list' && method !== 'tools/call') return undefined;
@@ -129,7 +120,7 @@ function isPlainCall(method: string, { name, arguments: input, ...others }: Fiel
 function isModernInOrder(
   method: string,
   { _meta, name }: Fields,
-  headers: FastifyRequest['headers'],
+  headers: HttpExchange['request']['headers'],
 ): boolean {
   if (!isFields(_meta) || headers['mcp-session-id'] !== undefined) return false;
   const {
@@ -150,7 +141,7 @@ function isModernInOrder(
   );
 }
 
-function isLegacyInOrder({ _meta }: Fields, headers: FastifyRequest['headers']): boolean {
+function isLegacyInOrder({ _meta }: Fields, headers: HttpExchange['request']['headers']): boolean {
   const { accept = '', 'mcp-protocol-version': revision } = headers;
   const known = revision === undefined || SUPPORTED_PROTOCOL_VERSIONS.includes(String(revision));
   return (

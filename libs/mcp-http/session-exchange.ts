@@ -8,8 +8,8 @@ import type {
   RequestId,
   Transport,
 } from '@modelcontextprotocol/server';
-import type { Question } from '../sessions/questions.store.js';
-import type { McpSession } from '../sessions/sessions.store.js';
+import type { McpSession } from './ports.js';
+import type { Question } from './questions.js';
 
 /** What an exchange needs of the connection that it is on. */
 export interface ExchangeLine {
@@ -23,7 +23,7 @@ export interface ExchangeLine {
 
 /**
  * One request of a client of the revisions with sessions. Each is answered by a server of its own, so what that server asks
- * the client meanwhile goes out under ids that are unique among all servers, and the answers come by the database.
+ * the client meanwhile goes out under ids that are unique among all servers, and the answers come by the store.
  */
 export class SessionExchange implements Transport {
   onclose?: () => void;

@@ -1,22 +1,21 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/server';
-import type { FastifyReply } from 'fastify';
-import type { EventStream } from '../../../platform/streams/index.js';
+import type { HttpExchange, MessageStream } from './ports.js';
 
 /** The answer to one POST: a JSON body, or a stream as soon as something is to be said before it (streamable HTTP). */
 export class AnswerLine {
-  private stream: EventStream | undefined;
+  private stream: MessageStream | undefined;
   private said: Promise<void> = Promise.resolve();
 
   /** `open` turns the answer into a stream; throws where too many are open. */
   constructor(
-    private readonly reply: FastifyReply,
-    private readonly open: () => EventStream,
+    private readonly reply: HttpExchange['reply'],
+    private readonly open: () => MessageStream,
   ) {}
 
   /** Says something before the answer. */
   say(message: JSONRPCMessage): void {
     this.stream ??= this.open();
-    this.said = this.stream.send([{ event: 'message', data: message }]);
+    this.said = this.stream.send(message);
   }
 
   /** Gives the answer, and ends. */
