@@ -13,7 +13,8 @@ export class DuplicateAction extends Error {}
 @Injectable()
 export class ActionCatalog implements OnModuleInit {
   private actions: ReadonlyMap<string, CatalogAction> = new Map();
-  private search = new ActionSearch([]);
+  /** Made when it is first asked: it takes megabytes, and many processes never search. */
+  private search: ActionSearch | undefined;
 
   constructor(
     private readonly discovery: DiscoveryService,
@@ -22,7 +23,6 @@ export class ActionCatalog implements OnModuleInit {
 
   onModuleInit(): void {
     this.actions = this.discover();
-    this.search = new ActionSearch([...this.actions.values()]);
   }
 
   /** Every action that any surface but plain HTTP may offer, by name. */
@@ -32,7 +32,9 @@ export class ActionCatalog implements OnModuleInit {
 
   /** Those that suit the words, the best first; all of them, by name, without words. */
   find(words: string | undefined): CatalogAction[] {
-    return words?.trim() ? this.search.find(words) : this.list();
+    if (!words?.trim()) return this.list();
+    this.search ??= new ActionSearch(this.list());
+    return this.search.find(words);
   }
 
   get(name: string): CatalogAction | undefined {
