@@ -5,7 +5,7 @@ import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals';
 import { ZipWriter } from '#libs/zip-writer/index.js';
-import { FairTurns } from '../../src/platform/jobs/index.js';
+import { ConcurrencyLimit } from '../../src/platform/concurrency/index.js';
 import { Extraction } from '../../src/workspaces/archives/index.js';
 import { TreeScan } from '../../src/workspaces/search/index.js';
 import type { Answer, Json } from '../harness/client.js';
@@ -193,12 +193,16 @@ it('searches so much in this process at once; the others wait for their turns', 
   const scan = jest
     .spyOn(service.app.get(TreeScan, { strict: false }), 'filesWith')
     .mockImplementation(() => gate);
-  const { take } = FairTurns.prototype;
+  const { run } = ConcurrencyLimit.prototype;
   let came = 0;
-  jest.spyOn(FairTurns.prototype, 'take').mockImplementation(function (this: FairTurns, ...asked) {
-    if (++came === 24) allCame();
-    return take.apply(this, asked);
-  });
+  jest.spyOn(ConcurrencyLimit.prototype, 'run').mockImplementation(function (
+    this: ConcurrencyLimit,
+    work,
+    turn,
+  ) {
+    if (turn?.whose && ++came === 24) allCame();
+    return run.call(this, work, turn);
+  } as typeof run);
   const searches = workspaces.flatMap(workspace =>
     Array.from({ length: 8 }, () => ada.client.get(`/api/workspaces/${workspace}/search?q=x`)),
   );

@@ -53,6 +53,15 @@ export class ServiceProcess {
     await this.exited;
   }
 
+  /** Stops it as a debugger, or a machine that sleeps, would. */
+  pause(): void {
+    this.child.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.child.kill('SIGCONT');
+  }
+
   /** Asks it to end; returns its exit code. */
   async stop(): Promise<number | null> {
     if (this.isRunning) {

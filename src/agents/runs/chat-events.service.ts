@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
-import type { TurnOf } from '../../platform/jobs/index.js';
+import type { TurnOf } from '../../platform/concurrency/index.js';
 import { type ServerEvent, whileAllowed } from '../../platform/streams/index.js';
 import { Signals, WakeUp } from '../../platform/topics/index.js';
 import { ChatAccess, ChatsStore, ChatView, chatTopic } from '../chats/index.js';

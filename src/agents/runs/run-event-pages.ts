@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { SharedLookups } from '../../platform/access/index.js';
+import { ConcurrencyLimit, type TurnOf } from '../../platform/concurrency/index.js';
 import { Database } from '../../platform/database/index.js';
-import { FairTurns, type TurnOf } from '../../platform/jobs/index.js';
 import type { ServerEvent } from '../../platform/streams/index.js';
 import { MAX_EVENT_BYTES, MAX_FIELD_BYTES, PAGE_BYTES } from './run-event.js';
 
@@ -30,7 +30,7 @@ interface EventPage {
 /** The event log of runs as streams read it: few pages at a time, in fair turns, each once for all who want it. */
 @Injectable()
 export class RunEventPages {
-  private readonly turns = new FairTurns(READS_AT_ONCE);
+  private readonly limit = new ConcurrencyLimit(READS_AT_ONCE);
   private readonly underWay = new SharedLookups<EventPage>();
   /** By run and event; what was read first is first. */
   private readonly kept = new Map<string, EventPage & { readonly since: number }>();
@@ -49,7 +49,7 @@ export class RunEventPages {
     const look = async () => this.keptAt(place) ?? this.keep(place, await this.query(page));
     const known = this.keptAt(place);
     if (known) return known.events;
-    const found = await this.turns.take(whose, signal, () => this.underWay.get(`${place} ${limit}`, look));
+    const found = await this.limit.run(() => this.underWay.get(`${place} ${limit}`, look), { whose, signal });
     return found.events;
   }
 

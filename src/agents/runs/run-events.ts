@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { TurnOf } from '../../platform/jobs/index.js';
+import type { TurnOf } from '../../platform/concurrency/index.js';
 import type { ServerEvent } from '../../platform/streams/index.js';
 import { Signals, WakeUp } from '../../platform/topics/index.js';
 import { LAST_EVENTS } from './run-event.entity.js';

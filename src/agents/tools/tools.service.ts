@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { type Actor, requireInWorkspace } from '../../platform/access/index.js';
 import { Action, inputSchemaOf } from '../../platform/actions/index.js';
+import { LimitReached } from '../../platform/concurrency/index.js';
 import { Forbidden, Invalid, NotFound, problemOf } from '../../platform/errors/index.js';
 import { type VisibleWorkspace, WorkspacesStore } from '../../workspaces/core/index.js';
-import { NamedShells, NoPlace, type Shell } from '../../workspaces/sandboxes/index.js';
+import { NamedShells, type Shell } from '../../workspaces/sandboxes/index.js';
 import { BASH } from './bash.tool.js';
 import { failed, type Tool, type ToolContext, type ToolResult } from './tool.js';
 import { Toolbox } from './toolbox.js';
@@ -70,7 +71,7 @@ async function outcomeOf(work: Promise<ToolResult>): Promise<ToolResult> {
     return await work;
   } catch (error) {
     const problem = problemOf(error);
-    if (!problem || problem.status >= 500 || problem instanceof NoPlace) throw error;
+    if (!problem || problem.status >= 500 || problem instanceof LimitReached) throw error;
     return failed(problem.detail);
   }
 }

@@ -3,7 +3,6 @@ import { MikroOrmModule } from '@mikro-orm/nestjs';
 import { DynamicModule, Global, Module } from '@nestjs/common';
 import { Config } from '../config/index.js';
 import { Log } from '../log/index.js';
-import { AdvisoryLocks } from './advisory-locks.js';
 import { DatabaseConnection } from './connection.js';
 import { Database } from './database.js';
 import { CHORE_QUERY_MS, QUERY_MS } from './deadline.js';
@@ -49,8 +48,8 @@ export class DatabaseModule {
           }),
         }),
       ],
-      providers: [Database, AdvisoryLocks],
-      exports: [Database, AdvisoryLocks],
+      providers: [Database],
+      exports: [Database],
     };
   }
 }

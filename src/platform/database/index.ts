@@ -1,4 +1,3 @@
-export { AdvisoryLocks } from './advisory-locks.js';
 export { CONNECTION_SETTINGS, DatabaseClient } from './client.js';
 export { DatabaseConnection } from './connection.js';
 export { Database, newId, RequestLost, UnitOfWork } from './database.js';

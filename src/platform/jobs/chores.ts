@@ -74,6 +74,7 @@ export class Chores implements OnModuleInit, OnApplicationBootstrap, BeforeAppli
       next: () => this.untilNext(),
       failure: 'cannot look for due chores; trying again',
     });
+    this.leases.recover('chore', async () => this.timer?.wake());
   }
 
   async beforeApplicationShutdown(): Promise<void> {

@@ -1,5 +1,4 @@
 export { Chore, Chores } from './chores.js';
-export { FairTurns, type TurnOf } from './fair-turns.js';
 export { defineJob, type Queue } from './job.js';
 export { Jobs } from './jobs.js';
 export { JobsModule } from './jobs.module.js';

@@ -2,19 +2,19 @@ import { Injectable } from '@nestjs/common';
 import { normalizePath, type WorkspaceFs } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
+import { ConcurrencyLimit } from '../../platform/concurrency/index.js';
 import { Config } from '../../platform/config/index.js';
 import { RecordedWrites, WorkspaceQuota, writerFor } from '../changes/index.js';
 import { WorkspaceFolders, WorkspacesStore } from '../core/index.js';
-import { WorkSlots } from '../sandboxes/index.js';
 import { ExtractArchive, ExtractedView } from './archives.dto.js';
 import { Extraction } from './extraction.js';
 
-const MOST_AT_ONCE = 4;
+const MAX_AT_ONCE = 4;
 
 /** Unpacking archives. */
 @Injectable()
 export class ArchivesService {
-  private readonly slots = new WorkSlots(MOST_AT_ONCE, 'archives are unpacked in this workspace');
+  private readonly limit = new ConcurrencyLimit(MAX_AT_ONCE, 'archives are unpacked in this workspace');
 
   constructor(
     private readonly config: Config,
@@ -42,7 +42,7 @@ export class ArchivesService {
   })
   async extract(actor: Actor, input: ExtractArchive): Promise<ExtractedView> {
     const files = this.folders.open(await this.workspaces.require(actor, 'file.write', input.workspace_id));
-    return this.slots.use(input.workspace_id, () => this.extractNow(actor, files, input));
+    return this.limit.run(() => this.extractNow(actor, files, input), { key: input.workspace_id });
   }
 
   private async extractNow(

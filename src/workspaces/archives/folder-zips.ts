@@ -1,14 +1,13 @@
 import type { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import type { WorkspaceFs } from '#libs/workspace-fs/index.js';
-import { WorkSlots } from '../sandboxes/index.js';
+import { ConcurrencyLimit } from '../../platform/concurrency/index.js';
 import { type LeftOut, zipFolder } from './zip-folder.js';
 
 /** Folders that are packed at once in this process, for one workspace, and for the visitors of one share of it. */
 const MAX_IN_PROCESS = 64;
 const MAX_OF_WORKSPACE = 8;
 const MAX_OF_LINK = 4;
-const OF_PROCESS = '';
 
 /** A folder to be packed. */
 export interface FolderToZip {
@@ -25,10 +24,13 @@ export interface FolderToZip {
 /** Packs folders for those who download them, so many at once; the others wait for a while, and are refused (429) then. */
 @Injectable()
 export class FolderZips {
-  private readonly inProcess = new WorkSlots(MAX_IN_PROCESS, 'folders are downloaded');
-  private readonly ofMembers = new WorkSlots(MAX_OF_WORKSPACE, 'folders of this workspace are downloaded');
-  private readonly ofVisitors = new WorkSlots(MAX_OF_WORKSPACE, 'shared folders are downloaded');
-  private readonly ofLink = new WorkSlots(MAX_OF_LINK, 'folders of this link are downloaded');
+  private readonly inProcess = new ConcurrencyLimit(MAX_IN_PROCESS, 'folders are downloaded');
+  private readonly ofMembers = new ConcurrencyLimit(
+    MAX_OF_WORKSPACE,
+    'folders of this workspace are downloaded',
+  );
+  private readonly ofVisitors = new ConcurrencyLimit(MAX_OF_WORKSPACE, 'shared folders are downloaded');
+  private readonly ofLink = new ConcurrencyLimit(MAX_OF_LINK, 'folders of this link are downloaded');
 
   /** Rejects where there is no such folder. Its place is free again when the stream is closed. */
   async open(folder: FolderToZip): Promise<Readable> {
@@ -52,10 +54,10 @@ export class FolderZips {
       for (const release of held) release();
     };
     try {
-      if (linkId !== undefined) held.push(await this.ofLink.acquire(linkId, signal));
+      if (linkId !== undefined) held.push(await this.ofLink.acquire({ key: linkId, signal }));
       const ofWorkspace = linkId === undefined ? this.ofMembers : this.ofVisitors;
-      held.push(await ofWorkspace.acquire(workspaceId, signal));
-      held.push(await this.inProcess.acquire(OF_PROCESS, signal));
+      held.push(await ofWorkspace.acquire({ key: workspaceId, signal }));
+      held.push(await this.inProcess.acquire({ signal }));
       return leave;
     } catch (error) {
       leave();

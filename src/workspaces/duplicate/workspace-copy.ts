@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { batchesOf, type Entry, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { ConcurrencyLimit } from '../../platform/concurrency/index.js';
 import { newId, type UnitOfWork } from '../../platform/database/index.js';
-import { FairTurns, Jobs } from '../../platform/jobs/index.js';
+import { Jobs } from '../../platform/jobs/index.js';
 import { removeFolder, Workspace, WorkspaceFolders, WorkspacesStore } from '../core/index.js';
 import { captureHistory } from '../history/index.js';
 import type { Operation, OperationWork, Report } from '../operations/index.js';
@@ -34,7 +35,7 @@ interface Copied {
 @Injectable()
 export class WorkspaceCopy implements OperationWork<DuplicateInput> {
   readonly kind = workspaceDuplicate;
-  private readonly turns = new FairTurns(COPIES_AT_ONCE);
+  private readonly limit = new ConcurrencyLimit(COPIES_AT_ONCE);
 
   constructor(
     private readonly workspaces: WorkspacesStore,
@@ -44,7 +45,7 @@ export class WorkspaceCopy implements OperationWork<DuplicateInput> {
 
   async perform(operation: Duplicate, report: Report, signal: AbortSignal) {
     const whose = { organizationId: operation.organization_id, personId: operation.actor_id };
-    await this.turns.take(whose, signal, () => this.copyAll(operation, report, signal));
+    await this.limit.run(() => this.copyAll(operation, report, signal), { whose, signal });
     return { workspace_id: operation.input.target_id };
   }
 

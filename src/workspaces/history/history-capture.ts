@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Entry, WorkspaceFs } from '#libs/workspace-fs/index.js';
+import { ConcurrencyLimit } from '../../platform/concurrency/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Database, QUERY_MS, type UnitOfWork, withQueryDeadline } from '../../platform/database/index.js';
 import { Log } from '../../platform/log/index.js';
@@ -10,7 +11,6 @@ import { type Draft, draftsOf, treeChanges } from './draft.js';
 import { GitStore, type RepositoryOf } from './git-store.js';
 import { Intake } from './intake.js';
 import { isSkipped } from './skipped.js';
-import { Slots } from './slots.js';
 import { type Progress, VersionsStore } from './versions.store.js';
 
 /** Changes, and bytes, that go into one commit. */
@@ -29,7 +29,7 @@ class WorkspaceGone extends Error {}
  */
 @Injectable()
 export class HistoryCapture {
-  private readonly slots = new Slots(AT_ONCE);
+  private readonly limit = new ConcurrencyLimit(AT_ONCE);
   private readonly running = new Map<string, Promise<void>>();
 
   constructor(
@@ -54,8 +54,8 @@ export class HistoryCapture {
   private oneRound(workspaceId: string): Promise<void> {
     const running = this.running.get(workspaceId);
     if (running) return running;
-    const round = this.slots
-      .use(() =>
+    const round = this.limit
+      .run(() =>
         withQueryDeadline(QUERY_MS, () => this.database.transaction(unit => this.round(unit, workspaceId))),
       )
       .catch(error => this.afterFailure(error, workspaceId))

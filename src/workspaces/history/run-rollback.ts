@@ -2,8 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/index.js';
-import { AdvisoryLocks, Database } from '../../platform/database/index.js';
+import { Database } from '../../platform/database/index.js';
 import { Conflict } from '../../platform/errors/index.js';
+import { NamedLeases } from '../../platform/leases/index.js';
 import { find } from '../changes/index.js';
 import { type VisibleWorkspace, WorkspaceFolders } from '../core/index.js';
 import { GitStore } from './git-store.js';
@@ -12,11 +13,8 @@ import { Restoring } from './restoring.js';
 import { changedSince, isAbsent, planFor, type Restorable, refusal } from './rollback-plan.js';
 import type { RevertedFileView, RevertedView } from './run-files.dto.js';
 import { RunFiles } from './run-files.js';
-import { Slots } from './slots.js';
 
 const MOST_BYTES = 64 * 1024 * 1024;
-/** Each holds a connection for its lock while it lasts. */
-const AT_ONCE = 2;
 
 /** A run with those that it handed tasks to. */
 interface RunsToUndo {
@@ -27,11 +25,9 @@ interface RunsToUndo {
 /** Takes back what a run did to files. */
 @Injectable()
 export class RunRollback {
-  private readonly slots = new Slots(AT_ONCE);
-
   constructor(
     private readonly database: Database,
-    private readonly locks: AdvisoryLocks,
+    private readonly leases: NamedLeases,
     private readonly folders: WorkspaceFolders,
     private readonly capture: HistoryCapture,
     private readonly git: GitStore,
@@ -51,13 +47,11 @@ export class RunRollback {
   ): Promise<RevertedView> {
     await this.git.require();
     // One at a time, in whatever process: the second finds nothing left to do.
-    return this.slots.use(() =>
-      this.locks.hold(`rollback:${workspace.id}`, async () => {
-        await this.requireWhole(workspace.id, runs.startedAt);
-        await this.capture.upToDate(workspace.id);
-        return this.revert(actor, workspace, runs.ids, skipChanged);
-      }),
-    );
+    return this.leases.hold(`rollback:${workspace.id}`, async () => {
+      await this.requireWhole(workspace.id, runs.startedAt);
+      await this.capture.upToDate(workspace.id);
+      return this.revert(actor, workspace, runs.ids, skipChanged);
+    });
   }
 
   private async revert(

@@ -5,4 +5,3 @@ export { SandboxesService } from './sandboxes.service.js';
 export { lostNote, notesOf } from './script-notes.js';
 export type { ScriptResult } from './script-result.js';
 export { Shell } from './shell.js';
-export { NoPlace, WorkSlots } from './work-slots.js';

@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
+import { ConcurrencyLimit } from '../../platform/concurrency/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Database } from '../../platform/database/index.js';
-import { WorkSlots } from './work-slots.js';
 
 /** How many sandboxes this process runs at once, so that one workspace or organization cannot take all of the machine. */
 @Injectable()
 export class SandboxPlaces {
-  private readonly ofWorkspace: WorkSlots;
-  private readonly ofOrganization: WorkSlots;
+  private readonly ofWorkspace: ConcurrencyLimit;
+  private readonly ofOrganization: ConcurrencyLimit;
   /** A workspace stays in its organization. */
   private readonly organizations = new Map<string, string>();
 
@@ -16,8 +16,8 @@ export class SandboxPlaces {
     config: Config,
     private readonly database: Database,
   ) {
-    this.ofWorkspace = new WorkSlots(config.sandboxesPerWorkspace, 'commands run in this workspace');
-    this.ofOrganization = new WorkSlots(
+    this.ofWorkspace = new ConcurrencyLimit(config.sandboxesPerWorkspace, 'commands run in this workspace');
+    this.ofOrganization = new ConcurrencyLimit(
       config.sandboxesPerOrganization,
       'commands run in the workspaces of this organization',
     );
@@ -26,9 +26,9 @@ export class SandboxPlaces {
   /** A place for a command or a session, which is given back by what this resolves with; 429 where there is none in time. */
   async acquire(workspaceId: string, signal?: AbortSignal): Promise<() => void> {
     const organizationId = await this.organizationOf(workspaceId);
-    const leaveWorkspace = await this.ofWorkspace.acquire(workspaceId, signal);
+    const leaveWorkspace = await this.ofWorkspace.acquire({ key: workspaceId, signal });
     try {
-      const leaveOrganization = await this.ofOrganization.acquire(organizationId, signal);
+      const leaveOrganization = await this.ofOrganization.acquire({ key: organizationId, signal });
       return () => {
         leaveOrganization();
         leaveWorkspace();

@@ -3,11 +3,10 @@ import { normalizePath, PatternError, type WorkspaceFs } from '#libs/workspace-f
 import '../files/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
+import { ConcurrencyLimit } from '../../platform/concurrency/index.js';
 import { DEFAULT_LIMIT, decodeCursor, encodeCursor, type Page } from '../../platform/dto/index.js';
 import { Invalid, translateErrors } from '../../platform/errors/index.js';
-import { FairTurns } from '../../platform/jobs/index.js';
 import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../core/index.js';
-import { WorkSlots } from '../sandboxes/index.js';
 import { FindingPage, type FindingView, SearchWorkspace } from './search.dto.js';
 import { TreeScan } from './tree-scan.js';
 
@@ -20,8 +19,8 @@ const MAX_IN_PROCESS = 16;
 /** Finds things in the files of a workspace, as they are now: nothing is indexed. */
 @Injectable()
 export class SearchService {
-  private readonly ofWorkspace = new WorkSlots(MAX_OF_WORKSPACE, 'searches run in this workspace');
-  private readonly inProcess = new FairTurns(MAX_IN_PROCESS);
+  private readonly ofWorkspace = new ConcurrencyLimit(MAX_OF_WORKSPACE, 'searches run in this workspace');
+  private readonly inProcess = new ConcurrencyLimit(MAX_IN_PROCESS);
 
   constructor(
     private readonly workspaces: WorkspacesStore,
@@ -52,8 +51,8 @@ export class SearchService {
 
   private inTurn(actor: Actor, { workspace, signal }: Place, work: () => Promise<Found>): Promise<Found> {
     const whose = { organizationId: workspace.organization_id, personId: actor.id };
-    const turn = () => this.inProcess.take(whose, signal ?? new AbortController().signal, work);
-    return this.ofWorkspace.use(workspace.id, turn, signal);
+    const turn = () => this.inProcess.run(work, { whose, signal });
+    return this.ofWorkspace.run(turn, { key: workspace.id, signal });
   }
 
   private async content(input: SearchWorkspace, { workspace, path, after, signal }: Place): Promise<Found> {

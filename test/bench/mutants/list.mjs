@@ -36,8 +36,8 @@ const search = 'src/workspaces/search/search.service.ts';
 const searching = { specs: ['test/e2e/capacity'], tests: 'searches so much' };
 const places = 'src/workspaces/sandboxes/sandbox-places.ts';
 const refusing = { specs: ['test/e2e/capacity'], tests: 'refuses a command' };
-const workSlots = 'src/workspaces/sandboxes/work-slots.ts';
-const slotted = { specs: ['src/workspaces/sandboxes/work-slots'], tests: '' };
+const limit = 'src/platform/concurrency/concurrency-limit.ts';
+const limited = { specs: ['src/platform/concurrency'], tests: '' };
 const passwords = 'src/identity/auth/passwords/passwords.service.ts';
 const emailChange = 'src/identity/auth/email/email-change.service.ts';
 const mailing = tests => ({ specs: ['test/e2e/account-mail'], tests });
@@ -261,29 +261,29 @@ export const MUTANTS = [
   ],
   [sandboxes, '::uuid, id) and workspace_id = ${workspaceId} and not', '::uuid, id) and not', leased],
   [sandboxes, 'and not ${this.rows.isOrphaned}\n        returning', '\n        returning', leased],
-  [workSlots, 'if (line.held < this.most) line.held++;', 'if (true) line.held++;', slotted],
-  [workSlots, 'if (given) return;', '', slotted],
-  [workSlots, 'line.waiting.splice(line.waiting.indexOf(one), 1);', '', slotted],
-  [workSlots, '() => leave(this.refusal())', '() => undefined', slotted],
+  [limit, 'if (line.running < this.max) line', 'if (true) line', limited],
+  [limit, 'if (isOver) return;', '', limited],
+  [limit, 'line.leave(waiting);', '', limited],
+  [limit, '() => leave(this.refusal())', '() => undefined', limited],
   // How much goes on at once.
-  [zips, 'held.push(await this.ofLink.acquire(linkId, signal));', ';', zipping],
-  [zips, 'held.push(await ofWorkspace.acquire(workspaceId, signal));', '', zipping],
+  [zips, 'held.push(await this.ofLink.acquire({ key: linkId, signal }));', ';', zipping],
+  [zips, 'held.push(await ofWorkspace.acquire({ key: workspaceId, signal }));', '', zipping],
   [zips, 'linkId === undefined ? this.ofMembers : this.ofVisitors', 'this.ofMembers', zipping],
-  [zips, 'held.push(await this.inProcess.acquire(OF_PROCESS, signal));', '', zipping],
+  [zips, 'held.push(await this.inProcess.acquire({ signal }));', '', zipping],
   [zips, "once('close', leave)", "once('close', () => undefined)", zipping],
   [zips, 'signal.throwIfAborted();', '', zipping],
   [zips, 'if (signal.aborted) zip.destroy();', '', zipping],
   [zips, 'leave();\n      throw error;\n    }\n  }\n\n', 'throw error;\n    }\n  }\n\n', zipping],
   [zips, 'leave();\n      throw error;\n    }\n  }\n}', 'throw error;\n    }\n  }\n}', zipping],
-  [search, 'this.ofWorkspace.use(workspace.id, turn, signal)', 'turn()', searching],
-  [search, 'this.inProcess.take(whose, signal ?? new AbortController().signal, work)', 'work()', searching],
+  [search, 'this.ofWorkspace.run(turn, { key: workspace.id, signal })', 'turn()', searching],
+  [search, 'this.inProcess.run(work, { whose, signal })', 'work()', searching],
   [search, 'MAX_IN_PROCESS = 16', 'MAX_IN_PROCESS = 17', searching],
-  [places, 'await this.ofWorkspace.acquire(workspaceId, signal)', '() => undefined', refusing],
-  [places, 'await this.ofOrganization.acquire(organizationId, signal)', '() => undefined', refusing],
+  [places, 'await this.ofWorkspace.acquire({ key: workspaceId, signal })', '() => undefined', refusing],
+  [places, 'await this.ofOrganization.acquire({ key: organizationId, signal })', '() => undefined', refusing],
   [places, 'leaveWorkspace();\n      throw error;', 'throw error;', refusing],
   [
     'src/workspaces/archives/archives.service.ts',
-    'this.slots.use(input.workspace_id, () => this.extractNow(actor, files, input))',
+    'this.limit.run(() => this.extractNow(actor, files, input), { key: input.workspace_id })',
     'this.extractNow(actor, files, input)',
     { specs: ['test/e2e/capacity'], tests: 'unpacks so many' },
   ],
@@ -305,13 +305,13 @@ export const MUTANTS = [
     'where organization_id = ${organizationId}`',
     copying,
   ],
-  ['src/agents/tools/tools.service.ts', ' || problem instanceof NoPlace', '', refusing],
+  ['src/agents/tools/tools.service.ts', ' || problem instanceof LimitReached', '', refusing],
   // Who lives.
   [
     leases,
     'seen_at < now() - ${LOST_SECONDS}',
     'seen_at < now() - 1000 * ${LOST_SECONDS}',
-    lost('goes on after'),
+    { specs: ['test/e2e/leases', 'test/faults/leases'], tests: '' },
   ],
   // Whose turn a background job is.
   [

@@ -1,0 +1,1 @@
+export { ConcurrencyLimit, LimitReached, type TurnOf } from './concurrency-limit.js';
