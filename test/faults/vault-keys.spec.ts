@@ -162,7 +162,8 @@ describe('data of a version before the vault', () => {
     ]);
     await app.close();
     await database.query('delete from secret');
-    await database.query('delete from process');
+    // Processes of that version did not say where they run.
+    await database.query('update process set machine = null, seen_at = now()');
     await database.query(`update installation set token_key = $1, created_at = now() - interval '1 day'`, [
       TOKEN_KEY,
     ]);
@@ -183,10 +184,23 @@ describe('data of a version before the vault', () => {
     expect((await oauth.as(tokens.access_token).get('/api/auth/principal')).status).toBe(200);
     expect((await oauth.refresh(tokens.refresh_token)).status).toBe(200);
 
-    expect(await database.query('select token_key from installation')).toEqual([{ token_key: null }]);
+    // A process of that version that still runs may read it.
+    const plainKey = async () =>
+      (await database.query<Json>('select token_key from installation'))[0]?.token_key;
+    expect(await plainKey()).toBe(TOKEN_KEY);
+    await database.query(`update process set seen_at = now() - interval '1 minute' where machine is null`);
+    const environment = { DATABASE_URL: database.url, DATA_DIR: service.dataDir };
+    expect((await command('dist/src/vault.js', ['rotate'], environment)).code).toBe(0);
+    expect(await plainKey()).toBeNull();
+    expect((await signedIn.get(`/api/share/${link.id}`)).body.url).toBe(link.url);
     expect(await database.query('select id from oauth_signing_key')).toEqual([]);
     const places = await database.query<Json>('select place from secret order by place');
-    expect(places.map(({ place }) => place)).toEqual(['legacy_key', 'oauth_signing_key', 'root_key']);
+    expect(places.map(({ place }) => place)).toEqual([
+      'legacy_key',
+      'oauth_signing_key',
+      'root_key',
+      'root_key',
+    ]);
     const secrets = JSON.stringify(await database.query(`select encode(sealed, 'escape') from secret`));
     expect(secrets).not.toContain(TOKEN_KEY);
   });

@@ -122,12 +122,12 @@ export class VaultStore {
     return rows[0];
   }
 
-  /** Forgets it, once no process of an older version can run that reads it. */
+  /** Forgets it, once no process of an older version runs that may read it. Those do not say which machine they are on. */
   async forgetPlainTokenKey(reader: Reader = this.database): Promise<void> {
     await sql`
-      update installation set token_key = null where token_key is not null and (
-        not exists (select from process where seen_at > now() - interval '15 seconds')
-        or exists (select from secret where place = 'root_key' and created_at < now() - interval '1 hour')
-      )`.execute(reader.tables());
+      update installation set token_key = null where token_key is not null
+        and not exists (select from process where machine is null and seen_at > now() - interval '15 seconds')`.execute(
+      reader.tables(),
+    );
   }
 }
