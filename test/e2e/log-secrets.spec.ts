@@ -1,5 +1,10 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { Database } from '../../src/platform/database/index.js';
+import { Log } from '../../src/platform/log/index.js';
+import { Vault } from '../../src/platform/vault/index.js';
 import { FakeOpenAi } from '../fakes/openai-server.js';
 import { AgentClient } from '../harness/agent.js';
 import type { Json } from '../harness/client.js';
@@ -44,9 +49,25 @@ it('never logs a secret, whatever goes right or wrong', async () => {
   expect((await send('/api/auth/refresh', { refresh_token: ada.refreshToken })).status).toBe(500);
   await service.database.query('alter table session_away rename to session');
   const hashes = await service.database.query<{ hash: string }>('select hash from api_key');
+  // A secret of the vault that was changed behind its back, and one whose key is gone.
+  const [, wrapping = ''] = readFileSync(path.join(service.dataDir, 'vault.keys'), 'utf8').trim().split(':');
+  const database = service.app.get(Database, { strict: false });
+  const vault = service.app.get(Vault, { strict: false });
+  const owner = { place: 'test', organization_id: null };
+  const id = await database.transaction(unit => vault.put(unit, owner, 'kept-for-another-service'));
+  const opened = await vault.open({ ...owner, id });
+  service.app
+    .get(Log, { strict: false })
+    .error({ opened, keys: vault.roots.ring, roots: vault.roots }, 'opened');
+  await service.database.query(`update secret set key_id = 'gone' where id = $1`, [id]);
+  expect((await service.stranger.get('/api/health/ready')).status).toBe(503);
+  await service.database.query('delete from secret where id = $1', [id]);
   const log = String(out.read());
   expect(log).toContain('request failed');
   expect(log).toContain('POST');
+  expect(log).toContain('opened');
+  const [root] = await vault.list('root_key');
+  secrets.push(wrapping, 'kept-for-another-service', JSON.parse(root?.secret.reveal() ?? '').key);
   for (const secret of [...secrets, 'wrong-but-close', 'my-idempotency-key', ...hashes.map(row => row.hash)])
     expect(log).not.toContain(secret);
 });

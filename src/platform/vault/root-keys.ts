@@ -22,14 +22,17 @@ export function settled<K extends { createdAt: Date }>(keys: readonly K[], now =
 
 /** A random key that others are derived from, one for each purpose (HKDF, RFC 5869). */
 export class RootKey {
+  readonly #text: string;
   private readonly derived = new Map<string, KeyObject>();
 
   constructor(
     /** Names the key in what is sealed or signed; empty for the key of versions before the vault. */
     readonly header: Buffer,
-    private readonly text: string,
+    text: string,
     readonly createdAt: Date,
-  ) {}
+  ) {
+    this.#text = text;
+  }
 
   get id(): string {
     return this.header.toString('hex');
@@ -38,19 +41,19 @@ export class RootKey {
   derive(purpose: string): KeyObject {
     const known = this.derived.get(purpose);
     if (known) return known;
-    const key = createSecretKey(Buffer.from(hkdfSync('sha256', this.text, '', `atelier ${purpose}`, 32)));
+    const key = createSecretKey(Buffer.from(hkdfSync('sha256', this.#text, '', `atelier ${purpose}`, 32)));
     this.derived.set(purpose, key);
     return key;
   }
 
   /** Bytes that take this key and another secret to compute. */
   mix(secret: string, purpose: string, length: number): Buffer {
-    return Buffer.from(hkdfSync('sha256', secret, this.text, `atelier ${purpose}`, length));
+    return Buffer.from(hkdfSync('sha256', secret, this.#text, `atelier ${purpose}`, length));
   }
 
   /** The key itself: what versions before the vault signed access tokens with. */
   get raw(): KeyObject {
-    return createSecretKey(Buffer.from(this.text));
+    return createSecretKey(Buffer.from(this.#text));
   }
 }
 
