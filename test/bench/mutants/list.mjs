@@ -24,7 +24,7 @@ const lost = tests => ({ specs: ['test/faults/worker-death'], tests: `PostgreSQL
 const sandboxes = 'src/workspaces/sandboxes/running-sandboxes.store.ts';
 const leased = { specs: ['test/e2e/sandboxes'], tests: 'sandboxes|that another process holds' };
 const leases = 'src/platform/leases/leases.ts';
-const jobs = 'src/platform/jobs/accepted-jobs.ts';
+const jobs = 'src/platform/jobs/job.store.ts';
 const losing = { specs: ['test/faults/redis-loss'], tests: 'PostgreSQL' };
 const slots = 'src/agents/models/model-slots.ts';
 const asking = { specs: ['test/e2e/model-fallback'], tests: 'one thing at a time' };
@@ -323,7 +323,7 @@ export const MUTANTS = [
   [jobs, 'where failed_at is null\n          and (look_at', 'where (look_at', losing],
   [
     jobs,
-    'and failed_at is null and ${isHeldByNobody}\n        returning',
+    'and failed_at is null and ${this.rows.isFree}\n        returning',
     'and failed_at is null\n        returning',
     losing,
   ],
