@@ -32,6 +32,7 @@ import { AcceptedJobsTable } from './platform/jobs/migrations/20261122-accepted-
 import { Chores } from './platform/jobs/migrations/20261122-chores.js';
 import { SharedCounts } from './platform/limits/migrations/20261123-shared-counts.js';
 import { MailOutboxTable } from './platform/mail/migrations/20261121-mail.js';
+import { NotifyTopic } from './platform/topics/migrations/20261123-notify-topic.js';
 import { VaultTables } from './platform/vault/migrations/20261123-vault.js';
 import { McpSessions } from './surfaces/mcp/migrations/20261122-mcp-sessions.js';
 import { Changes } from './workspaces/changes/migrations/20261121-changes.js';
@@ -103,4 +104,5 @@ export const migrations = [
   { name: '20261123-action-names', class: ActionNames },
   { name: '20261123-generic-operations', class: GenericOperations },
   { name: '20261123-vault', class: VaultTables },
+  { name: '20261123-notify-topic', class: NotifyTopic },
 ];

@@ -13,7 +13,7 @@ import { Log } from './log/index.js';
 import { MailModule } from './mail/index.js';
 import { MetricsModule } from './metrics/index.js';
 import { StreamsModule } from './streams/index.js';
-import { Signals } from './topics/index.js';
+import { Topics } from './topics/index.js';
 import { VaultModule } from './vault/index.js';
 import { Workers } from './workers/index.js';
 
@@ -51,12 +51,12 @@ export class PlatformModule {
         { provide: DatabaseConnection, useValue: database },
         { provide: GuardedFetch, useValue: outgoing ?? new GuardedFetch() },
         PoolWatch,
-        Signals,
+        Topics,
         Events,
         Audit,
         Workers,
       ],
-      exports: [PoolWatch, Config, Log, DatabaseConnection, GuardedFetch, Signals, Events, Audit, Workers],
+      exports: [PoolWatch, Config, Log, DatabaseConnection, GuardedFetch, Topics, Events, Audit, Workers],
     };
   }
 }

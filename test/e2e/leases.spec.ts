@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import { Database, DatabaseConnection } from '../../src/platform/database/index.js';
 import { LeaseLost, Leases, NamedLeases } from '../../src/platform/leases/index.js';
 import { Log } from '../../src/platform/log/index.js';
-import { Signals } from '../../src/platform/topics/index.js';
+import { Topics } from '../../src/platform/topics/index.js';
 import { TestService } from '../harness/service.js';
 
 /** What a process has for its leases. */
@@ -34,16 +34,16 @@ afterAll(async () => {
 
 async function another(): Promise<Process> {
   const log = service.app.get(Log, { strict: false });
-  const signals = new Signals(service.app.get(DatabaseConnection, { strict: false }), log);
-  const leases = new Leases(database, signals, log);
-  const named = new NamedLeases(database, signals, leases);
+  const topics = new Topics(service.app.get(DatabaseConnection, { strict: false }), log);
+  const leases = new Leases(database, topics, log);
+  const named = new NamedLeases(database, topics, leases);
   named.onModuleInit();
-  await signals.onApplicationBootstrap();
+  await topics.onApplicationBootstrap();
   await leases.onApplicationBootstrap();
   let stopping: Promise<void> | undefined;
   const end = async () => {
     await leases.onApplicationShutdown();
-    await signals.onApplicationShutdown();
+    await topics.onApplicationShutdown();
   };
   const stop = () => (stopping ??= end());
   others.push({ leases, named, stop });

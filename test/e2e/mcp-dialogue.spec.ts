@@ -12,7 +12,7 @@ import { ElicitRequestSchema, ResourceUpdatedNotificationSchema } from '@modelco
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Config } from '../../src/platform/config/index.js';
 import { createLog } from '../../src/platform/log/index.js';
-import { Signals } from '../../src/platform/topics/index.js';
+import { type Topic, Topics } from '../../src/platform/topics/index.js';
 import { createServer } from '../../src/server.js';
 import { McpSessionsStore } from '../../src/surfaces/mcp/sessions/sessions.store.js';
 import { WorkspaceFolders } from '../../src/workspaces/core/index.js';
@@ -438,7 +438,7 @@ describe('a session', () => {
         404,
       );
     const told = new Promise<void>(resolve => {
-      service.app.get(Signals, { strict: false }).subscribe('mcp-session-ended', resolve);
+      service.app.get(Topics, { strict: false }).subscribe('mcp-session-ended' as Topic, resolve);
     });
     expect((await send(other.url, session, undefined, 'DELETE')).status).toBe(204);
     await told;

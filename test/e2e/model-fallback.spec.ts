@@ -4,7 +4,7 @@ import { ModelSlots } from '../../src/agents/models/index.js';
 import { Database, DatabaseConnection, newId } from '../../src/platform/database/index.js';
 import { Leases } from '../../src/platform/leases/index.js';
 import { Log } from '../../src/platform/log/index.js';
-import { Signals } from '../../src/platform/topics/index.js';
+import { Topics } from '../../src/platform/topics/index.js';
 import { FakeAnthropic } from '../fakes/anthropic-server.js';
 import { FakeOpenAi } from '../fakes/openai-server.js';
 import { AgentClient, textOf } from '../harness/agent.js';
@@ -152,7 +152,7 @@ describe('a provider that is asked one thing at a time', () => {
 
   describe('over several processes', () => {
     let elsewhere: { slots: ModelSlots; id: string; end: () => Promise<void> };
-    let parts: [Database, Signals, Log];
+    let parts: [Database, Topics, Log];
     const never = new AbortController().signal;
     const from = (organizationId: string) => ({ provider: 'local', organizationId, limit: 1 });
 
@@ -160,16 +160,16 @@ describe('a provider that is asked one thing at a time', () => {
       const [database, connection, log] = [Database, DatabaseConnection, Log].map(part =>
         service.app.get(part as never),
       ) as [Database, DatabaseConnection, Log];
-      const signals = new Signals(connection, log);
-      await signals.onApplicationBootstrap();
-      const leases = new Leases(database, signals, log);
+      const topics = new Topics(connection, log);
+      await topics.onApplicationBootstrap();
+      const leases = new Leases(database, topics, log);
       await leases.onApplicationBootstrap();
       const end = async () => {
         await leases.onApplicationShutdown();
-        await signals.onApplicationShutdown();
+        await topics.onApplicationShutdown();
       };
-      elsewhere = { slots: new ModelSlots(database, signals, leases, log), id: leases.processId, end };
-      parts = [database, signals, log];
+      elsewhere = { slots: new ModelSlots(database, topics, leases, log), id: leases.processId, end };
+      parts = [database, topics, log];
     });
     afterAll(() => elsewhere.end());
     const slotsOf = (provider: string) =>
@@ -235,9 +235,9 @@ describe('a provider that is asked one thing at a time', () => {
         [id],
       );
       // Of a process that never clears up.
-      const [database, signals, log] = parts;
-      const leases = Object.assign(new Leases(database, signals, log), { processId: id });
-      const slots = new ModelSlots(database, signals, leases, log);
+      const [database, topics, log] = parts;
+      const leases = Object.assign(new Leases(database, topics, log), { processId: id });
+      const slots = new ModelSlots(database, topics, leases, log);
       const asked = { ...from(ada.organizationId), provider: 'left' };
       const leave = await slots.enter(asked, never, () => undefined);
       expect(await slotsOf('left')).toEqual([{ holder: id }]);

@@ -11,7 +11,7 @@ import {
 } from '../../src/identity/oauth/index.js';
 import { Config } from '../../src/platform/config/index.js';
 import { createLog } from '../../src/platform/log/index.js';
-import { Signals } from '../../src/platform/topics/index.js';
+import { type Topic, Topics } from '../../src/platform/topics/index.js';
 import { createServer } from '../../src/server.js';
 import { DocumentServer } from '../fakes/document-server.js';
 import { Browser } from '../harness/browser.js';
@@ -466,7 +466,7 @@ describe('another process', () => {
     expect(await verify(body.access_token)).toBeDefined();
 
     const told = new Promise<void>(resolve => {
-      there.app.get(Signals, { strict: false }).subscribe('oauth-signing-keys', resolve);
+      there.app.get(Topics, { strict: false }).subscribe('oauth-signing-keys' as Topic, resolve);
     });
     await service.database.query(
       `update secret set created_at = created_at - interval '31 days' where place = 'oauth_signing_key'`,

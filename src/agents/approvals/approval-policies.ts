@@ -4,7 +4,7 @@ import { type Actor, type Effect, SharedLookups } from '../../platform/access/in
 import type { Verdict } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database } from '../../platform/database/index.js';
-import { Signals } from '../../platform/topics/index.js';
+import { defineTopic, Topics } from '../../platform/topics/index.js';
 import { DuplicateService } from '../../workspaces/duplicate/index.js';
 
 /** What becomes of a call that would expose something: it is never made unasked. */
@@ -36,7 +36,7 @@ export class ApprovalPolicies implements OnModuleInit {
 
   constructor(
     private readonly database: Database,
-    private readonly signals: Signals,
+    private readonly topics: Topics,
     private readonly duplicates: DuplicateService,
     private readonly audit: Audit,
   ) {}
@@ -57,7 +57,7 @@ export class ApprovalPolicies implements OnModuleInit {
 
   /** The policy for somebody who goes by it until they close this. */
   watch(workspaceId: string): PolicyWatch {
-    return new PolicyWatch(this.signals, workspaceId, DEFAULT_POLICY, id => this.of(id));
+    return new PolicyWatch(this.topics, workspaceId, DEFAULT_POLICY, id => this.of(id));
   }
 
   /** What is left out stays as it is. Runs in flight keep to it from their next call on. */
@@ -82,7 +82,7 @@ export class ApprovalPolicies implements OnModuleInit {
         ...{ action: 'approval_policy.update', target_type: 'workspace', target_id: id },
         ...{ organization_id, workspace_id: id, details: { ...changes } },
       });
-      await this.signals.notify(unit, policyTopic(id));
+      await this.topics.publishOnCommit(unit, policyTopic(id));
     });
   }
 
@@ -96,7 +96,7 @@ export class ApprovalPolicies implements OnModuleInit {
 }
 
 /** The topic that is signalled when the policy of a workspace has changed. */
-export const policyTopic = (workspaceId: string): string => `approval-policy:${workspaceId}`;
+export const policyTopic = defineTopic('approval-policy');
 
 /** The policy of a workspace for somebody who goes by it for a while; read once, and again after each change. */
 export class PolicyWatch {
@@ -104,12 +104,12 @@ export class PolicyWatch {
   private readonly unsubscribe: () => void;
 
   constructor(
-    signals: Signals,
+    topics: Topics,
     workspaceId: string,
     private known: ApprovalPolicy,
     private readonly read: (workspaceId: string) => Promise<ApprovalPolicy>,
   ) {
-    this.unsubscribe = signals.subscribe(policyTopic(workspaceId), () => {
+    this.unsubscribe = topics.subscribe(policyTopic(workspaceId), () => {
       this.reading = this.look(workspaceId);
     });
     this.reading = this.look(workspaceId);

@@ -4,7 +4,7 @@ import { Audit } from '../../platform/audit/index.js';
 import { Database, type Row } from '../../platform/database/index.js';
 import { Conflict, NotFound } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
-import { Signals, WakeUp } from '../../platform/topics/index.js';
+import { Subscription, Topics } from '../../platform/topics/index.js';
 import type { Approval } from './approval.entity.js';
 import { approvalResolved, approvalTopic } from './approvals.events.js';
 import { ApprovalsStore } from './approvals.store.js';
@@ -38,7 +38,7 @@ export class ApprovalRequests {
     private readonly database: Database,
     private readonly approvals: ApprovalsStore,
     private readonly events: Events,
-    private readonly signals: Signals,
+    private readonly topics: Topics,
     private readonly audit: Audit,
   ) {}
 
@@ -68,7 +68,7 @@ export class ApprovalRequests {
 
   /** How it stands, as soon as it is resolved, or when `limit` is aborted. Only for who asked. */
   async awaitDecision(actor: Actor, id: string, limit: AbortSignal): Promise<Row<Approval>> {
-    const wakeUp = new WakeUp(this.signals, approvalTopic(id));
+    const wakeUp = new Subscription(this.topics, approvalTopic(id));
     try {
       for (;;) {
         const row = await this.approvals.find(id);

@@ -1,4 +1,5 @@
 import { defineEvent } from '../../platform/events/index.js';
+import { defineTopic } from '../../platform/topics/index.js';
 
 /** An approval is about to be resolved: whoever waits for it takes its locks, in the transaction that will write it. */
 export const approvalResolving = defineEvent<{ run_id: string | null }>('approval.resolving');
@@ -7,4 +8,4 @@ export const approvalResolving = defineEvent<{ run_id: string | null }>('approva
 export const approvalResolved = defineEvent<{ approval_id: string }>('approval.resolved');
 
 /** The topic that is signalled when an approval is decided. */
-export const approvalTopic = (id: string): string => `approval:${id}`;
+export const approvalTopic = defineTopic('approval');

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Actor, namesReachable } from '../../platform/access/index.js';
 import { Database, newId, type Row, storable, type UnitOfWork } from '../../platform/database/index.js';
+import { notifyTopic } from '../../platform/topics/index.js';
 import type { Approval, ApprovalScope, ApprovalStatus } from './approval.entity.js';
 import { approvalTopic } from './approvals.events.js';
 
@@ -134,7 +135,7 @@ export class ApprovalsStore {
     const { rows } = await sql`
       update approval set status = ${status}, scope = ${scope ?? null}, note = ${note ?? null}, decided_by = ${by}, decided_at = now()
       where id = ${id} and status = 'pending' ${inTime}
-      returning pg_notify('atelier', ${approvalTopic(id)})`.execute(unit.tables());
+      returning ${notifyTopic(approvalTopic(id))}`.execute(unit.tables());
     return rows.length > 0;
   }
 

@@ -1,5 +1,6 @@
 import { Entity, PrimaryKey, Property } from '@mikro-orm/decorators/legacy';
 import { newId } from '../../platform/database/index.js';
+import { defineTopic } from '../../platform/topics/index.js';
 
 export const DEFAULT_TITLE = 'New Chat';
 
@@ -70,4 +71,4 @@ export class Chat {
 }
 
 /** The topic that is signalled when a chat in which nothing was in flight has a run again, or is gone. */
-export const chatTopic = (chatId: string): string => `chat:${chatId}`;
+export const chatTopic = defineTopic('chat');

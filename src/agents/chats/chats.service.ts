@@ -10,7 +10,7 @@ import { Action } from '../../platform/actions/index.js';
 import { Database, iso, UnitOfWork } from '../../platform/database/index.js';
 import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
 import { Conflict, Forbidden, Invalid } from '../../platform/errors/index.js';
-import { Signals } from '../../platform/topics/index.js';
+import { Topics } from '../../platform/topics/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { ModelsService } from '../models/index.js';
 import { SubagentsService } from '../subagents/index.js';
@@ -41,7 +41,7 @@ export class ChatsService {
     private readonly organizations: OrganizationsStore,
     private readonly models: ModelsService,
     private readonly subagents: SubagentsService,
-    private readonly signals: Signals,
+    private readonly topics: Topics,
   ) {}
 
   @Action({
@@ -206,7 +206,7 @@ export class ChatsService {
     await this.chats.require(actor, 'chat.write', id);
     await this.database.deletion(async unit => {
       await unit.entities.nativeDelete(Chat, { id });
-      await this.signals.notify(unit, chatTopic(id));
+      await this.topics.publishOnCommit(unit, chatTopic(id));
     });
     return DeletedView.of(id);
   }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type Actor, holdsAuthorityOf } from '../../platform/access/index.js';
 import type { UnitOfWork } from '../../platform/database/index.js';
 import { Conflict, Forbidden } from '../../platform/errors/index.js';
-import { Signals } from '../../platform/topics/index.js';
+import { Topics } from '../../platform/topics/index.js';
 import { chatTopic } from '../chats/index.js';
 import {
   type Delivery,
@@ -41,7 +41,7 @@ export class Deliveries {
     private readonly steers: SteersStore,
     private readonly stopper: RunStopper,
     private readonly approvals: RunApprovals,
-    private readonly signals: Signals,
+    private readonly topics: Topics,
   ) {}
 
   /** Holds the chat until the transaction ends; the runs there that are in flight or wait. */
@@ -62,7 +62,7 @@ export class Deliveries {
     const { callId, chatId } = accepted;
     if (!head) {
       await this.runs.enqueue(unit, callId);
-      unit.afterCommit(() => this.signals.tell(chatTopic(chatId)));
+      unit.afterCommit(() => this.topics.publish(chatTopic(chatId)));
       return { position: 0, into: null };
     }
     if (delivery === 'interrupt') return this.interrupt(unit, accepted, head, waiting);

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Config } from '../../platform/config/index.js';
 import { Database, type UnitOfWork } from '../../platform/database/index.js';
-import { Signals } from '../../platform/topics/index.js';
+import { defineTopic, Topics } from '../../platform/topics/index.js';
 
 interface ModelSettingsRow {
   organization_id: string;
@@ -14,7 +14,7 @@ interface ModelSettingsRow {
 }
 type ModelTables = { organization_models: ModelSettingsRow };
 
-const TOPIC = 'model-settings';
+const TOPIC = defineTopic('model-settings')();
 /** A signal may be lost with its connection. */
 const BELIEVED_MS = 5_000;
 const MOST_KNOWN = 10_000;
@@ -28,11 +28,11 @@ export class ModelSettingsStore {
 
   constructor(
     private readonly database: Database,
-    private readonly signals: Signals,
+    private readonly topics: Topics,
     @Inject(Config) { organizationModels }: Config,
   ) {
     this.undecided = ModelSettings.undecided(organizationModels);
-    signals.subscribe(TOPIC, () => {
+    topics.subscribe(TOPIC, () => {
       this.known = new Map();
     });
   }
@@ -76,7 +76,7 @@ export class ModelSettingsStore {
       .values({ organization_id: organizationId, ...values })
       .onConflict(conflict => conflict.column('organization_id').doUpdateSet(values))
       .execute();
-    unit.afterCommit(() => this.signals.tell(TOPIC));
+    unit.afterCommit(() => this.topics.publish(TOPIC));
   }
 }
 

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { Database, newId, type UnitOfWork } from '../../platform/database/index.js';
 import { type LeasedRows, Leases } from '../../platform/leases/index.js';
 import { Log } from '../../platform/log/index.js';
-import { Signals, WakeUp } from '../../platform/topics/index.js';
+import { defineTopic, Subscription, Topics } from '../../platform/topics/index.js';
 
 /** Whose calls to which provider, and how many of everybody's it is given at once. */
 export interface SlotRequest {
@@ -13,7 +13,7 @@ export interface SlotRequest {
 }
 
 /** Told when a call that waits may look whether it is let in. */
-const slotTopic = (id: string): string => `model-slot:${id}`;
+const slotTopic = defineTopic('model-slot');
 
 /**
  * Lets so many calls to a provider through at once, over all processes that share the database. Those who wait are let in
@@ -31,7 +31,7 @@ export class ModelSlots implements OnApplicationShutdown {
 
   constructor(
     private readonly database: Database,
-    private readonly signals: Signals,
+    private readonly topics: Topics,
     private readonly leases: Leases,
     private readonly log: Log,
   ) {
@@ -50,7 +50,7 @@ export class ModelSlots implements OnApplicationShutdown {
   async enter(request: SlotRequest, signal: AbortSignal, onWait: () => void): Promise<() => void> {
     signal.throwIfAborted();
     const id = newId();
-    const wakeUp = new WakeUp(this.signals, slotTopic(id));
+    const wakeUp = new Subscription(this.topics, slotTopic(id));
     this.mine.set(id, request);
     try {
       let isIn = await this.come(id, request);
@@ -111,7 +111,7 @@ export class ModelSlots implements OnApplicationShutdown {
     const freed = new Set(rows.map(({ provider }) => provider));
     if (freed.size === 0) return;
     // Everybody goes by their own limit: the first in line looks for itself, and lets in whom there is room for.
-    this.signals.tell(...(await this.firstOf([...freed])).map(slotTopic));
+    this.topics.publish(...(await this.firstOf([...freed])).map(id => slotTopic(id)));
   }
 
   private async firstOf(providers: readonly string[]): Promise<string[]> {
@@ -148,7 +148,7 @@ export class ModelSlots implements OnApplicationShutdown {
           select count(*) from model_slot where provider = ${provider} and entered)))
       returning id`.execute(unit.tables());
     const ids = rows.map(({ id }) => id);
-    unit.afterCommit(() => this.signals.tell(...ids.map(slotTopic)));
+    unit.afterCommit(() => this.topics.publish(...ids.map(id => slotTopic(id))));
     return ids;
   }
 }

@@ -3,7 +3,7 @@ import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import type { TurnOf } from '../../platform/concurrency/index.js';
 import { type ServerEvent, whileAllowed } from '../../platform/streams/index.js';
-import { Signals, WakeUp } from '../../platform/topics/index.js';
+import { Subscription, Topics } from '../../platform/topics/index.js';
 import { ChatAccess, ChatsStore, ChatView, chatTopic } from '../chats/index.js';
 import type { StreamedRun } from './chat-events.store.js';
 
@@ -22,7 +22,7 @@ export class ChatEventsService {
     private readonly store: ChatEventsStore,
     private readonly runs: RunEvents,
     private readonly access: ChatAccess,
-    private readonly signals: Signals,
+    private readonly topics: Topics,
   ) {}
 
   @Action({
@@ -37,10 +37,10 @@ export class ChatEventsService {
   async events(actor: Actor, { id }: ChatEventsInput): Promise<OpenStream> {
     const chat = await this.chats.require(actor, 'chat.read', id);
     const whose = { organizationId: chat.organization_id, personId: actor.id };
-    const events = new ChatEvents({ chats: this.store, runs: this.runs, signals: this.signals }, id, whose);
+    const events = new ChatEvents({ chats: this.store, runs: this.runs, topics: this.topics }, id, whose);
     const watcher = this.access.watcher(actor, chat);
     return (after, signal) =>
-      whileAllowed(this.signals, watcher, within => events.follow(after, within), signal);
+      whileAllowed(this.topics, watcher, within => events.follow(after, within), signal);
   }
 }
 
@@ -48,7 +48,7 @@ export class ChatEventsService {
 interface ChatEventParts {
   readonly chats: ChatEventsStore;
   readonly runs: RunEvents;
-  readonly signals: Signals;
+  readonly topics: Topics;
 }
 
 /** Every event of every run of a chat, under numbers of the chat's own: from 1, rising by one. */
@@ -62,8 +62,8 @@ export class ChatEvents {
 
   /** Those after number `after`, then each that follows, in batches, without end. */
   async *follow(after: number, signal: AbortSignal): AsyncGenerator<ServerEvent[]> {
-    const { chats, signals } = this.parts;
-    const wakeUp = new WakeUp(signals, chatTopic(this.chatId));
+    const { chats, topics } = this.parts;
+    const wakeUp = new Subscription(topics, chatTopic(this.chatId));
     try {
       let next = await chats.at(this.chatId, after);
       let shown: StreamedRun | undefined;

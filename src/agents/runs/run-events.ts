@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { TurnOf } from '../../platform/concurrency/index.js';
 import type { ServerEvent } from '../../platform/streams/index.js';
-import { Signals, WakeUp } from '../../platform/topics/index.js';
+import { Subscription, Topics } from '../../platform/topics/index.js';
 import { LAST_EVENTS } from './run-event.entity.js';
 import { RunEventPages } from './run-event-pages.js';
 import { runTopic } from './run-state.js';
@@ -18,7 +18,7 @@ export class RunEvents {
   constructor(
     private readonly runs: RunsStore,
     private readonly pages: RunEventPages,
-    private readonly signals: Signals,
+    private readonly topics: Topics,
   ) {}
 
   /** Those of a run after number `after`, then each that follows, in batches; ends with the run. */
@@ -28,7 +28,7 @@ export class RunEvents {
     after: number,
     signal: AbortSignal,
   ): AsyncGenerator<ServerEvent[]> {
-    const wakeUp = new WakeUp(this.signals, runTopic(runId));
+    const wakeUp = new Subscription(this.topics, runTopic(runId));
     let seen = after;
     let limit = 64;
     let isOver = false;

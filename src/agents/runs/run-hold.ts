@@ -1,5 +1,5 @@
 import type { Row } from '../../platform/database/index.js';
-import type { Signals } from '../../platform/topics/index.js';
+import type { Topics } from '../../platform/topics/index.js';
 import type { Run } from './run.entity.js';
 import type { RunAuthority } from './run-authority.js';
 import { holdTopic, RunLost } from './run-state.js';
@@ -47,12 +47,12 @@ export class RunHold {
 
   constructor(
     private readonly runs: RunsStore,
-    signals: Signals,
+    topics: Topics,
     private readonly run: Pick<Row<Run>, 'id' | 'attempt'>,
     private readonly steering: Steering,
     private readonly authority: RunAuthority,
   ) {
-    this.unsubscribe = signals.subscribe(holdTopic(run.id), () => void this.look());
+    this.unsubscribe = topics.subscribe(holdTopic(run.id), () => void this.look());
   }
 
   /** Aborted, with the reason, when the hold is lost. */

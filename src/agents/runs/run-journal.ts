@@ -8,7 +8,7 @@ import {
 } from '../../identity/billing/index.js';
 import { revokeTokensOf } from '../../platform/actions/index.js';
 import { type Database, storable, storableText, type UnitOfWork } from '../../platform/database/index.js';
-import type { Signals } from '../../platform/topics/index.js';
+import { notifyTopic, type Topics } from '../../platform/topics/index.js';
 import { chatTopic, type MessagePart } from '../chats/index.js';
 import { type ChatSummary, type Conversation, keepSummary } from '../context/index.js';
 import type { ToolResult } from '../tools/index.js';
@@ -103,7 +103,7 @@ export class RunJournal {
    */
   constructor(
     private readonly database: Database,
-    private readonly signals: Signals,
+    private readonly topics: Topics,
     readonly run: { id: string; chatId: string; number: string; attempt: number },
     readonly steering = new Steering(),
     private readonly conversation?: Conversation,
@@ -111,7 +111,9 @@ export class RunJournal {
 
   /** Whether anybody may follow the run, or its chat. */
   isWatched(): boolean {
-    return [runTopic(this.run.id), chatTopic(this.run.chatId)].some(topic => this.signals.isAwaited(topic));
+    return [runTopic(this.run.id), chatTopic(this.run.chatId)].some(topic =>
+      this.topics.hasSubscribers(topic),
+    );
   }
 
   /** What the database says of the run. */
@@ -251,7 +253,7 @@ export class RunJournal {
   async end(unit: UnitOfWork, end: RunEnd): Promise<void> {
     const { event, change, also } = this.ending(end);
     await this.record([event], { change, also: [freeReservation(FENCED), ...also], unit });
-    unit.afterCommit(() => this.signals.tell(endTopic(this.run.id)));
+    unit.afterCommit(() => this.topics.publish(endTopic(this.run.id)));
   }
 
   /**
@@ -269,7 +271,7 @@ export class RunJournal {
       unit,
     });
     if (!done) return false;
-    unit.afterCommit(() => this.signals.tell(endTopic(this.run.id), ...(done.let_go ? [RUNS_DUE] : [])));
+    unit.afterCommit(() => this.topics.publish(endTopic(this.run.id), ...(done.let_go ? [RUNS_DUE] : [])));
     return true;
   }
 
@@ -286,7 +288,7 @@ export class RunJournal {
       where: sql`steers = 0 and requested_tasks = 0 and exists (select from held)`,
       also: [...finished.also, revokeTokensOf(FENCED)],
     });
-    if (done) this.signals.tell(endTopic(this.run.id));
+    if (done) this.topics.publish(endTopic(this.run.id));
     return done !== undefined;
   }
 
@@ -318,7 +320,7 @@ export class RunJournal {
     const merged = sql`merged as (
       update run r set ${change}, last_event = r.last_event + 1 from fenced
       where r.merged_into = fenced.id and r.status = 'pending' returning r.id, r.last_event,
-        pg_notify('atelier', 'run:' || r.id), pg_notify('atelier', 'end:' || r.id)
+        ${notifyTopic(runTopic.sql(sql`r.id`))}, ${notifyTopic(endTopic.sql(sql`r.id`))}
     ), merged_told as (
       insert into run_event (run_id, id, type, data, created_at)
       select id, last_event, ${type}, jsonb_build_object('call_id', id) || ${storable(withinBounds(data))}::jsonb, now() from merged)`;
@@ -356,7 +358,7 @@ export class RunJournal {
     const [now] = rows;
     if (!now) return undefined;
     this.note(now);
-    const tell = () => this.signals.tell(runTopic(id));
+    const tell = () => this.topics.publish(runTopic(id));
     if (unit) unit.afterCommit(tell);
     else tell();
     return now;

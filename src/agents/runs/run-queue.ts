@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { hardStopOver } from '../../identity/billing/index.js';
 import { Database, type Row, type UnitOfWork } from '../../platform/database/index.js';
 import { type LeasedRows, Leases } from '../../platform/leases/index.js';
-import { Signals } from '../../platform/topics/index.js';
+import { Topics } from '../../platform/topics/index.js';
 import type { MessagePart } from '../chats/index.js';
 import type { Run } from './run.entity.js';
 import { holdTopic, RUNS_DUE, runTopic } from './run-state.js';
@@ -80,7 +80,7 @@ export class RunQueue {
 
   constructor(
     private readonly database: Database,
-    private readonly signals: Signals,
+    private readonly topics: Topics,
     private readonly leases: Leases,
   ) {
     this.rows = leases.rows('run');
@@ -103,7 +103,7 @@ export class RunQueue {
 
   /** Wakes the workers, for a run that was made due. */
   tellDue(): void {
-    this.signals.tell(RUNS_DUE);
+    this.topics.publish(RUNS_DUE);
   }
 
   /** Lets a run go, which is the first of its chat that has not ended. A task goes on with the run above it. */
@@ -209,8 +209,8 @@ export class RunQueue {
       )
       select ${takenColumns('claimed')} from claimed`.execute(this.database.tables());
     for (const { id, attempt } of rows) {
-      this.signals.tell(runTopic(id));
-      if (attempt > 1) this.signals.tell(holdTopic(id));
+      this.topics.publish(runTopic(id));
+      if (attempt > 1) this.topics.publish(holdTopic(id));
     }
     return rows;
   }

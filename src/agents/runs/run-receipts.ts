@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { storable } from '../../platform/database/index.js';
+import { notifyTopic } from '../../platform/topics/index.js';
 import { type NewEvent, type Queryable } from './run-journal.js';
 import { holdTopic, runTopic } from './run-state.js';
 
@@ -22,5 +23,5 @@ export async function tellRun(
       select told.id, told.last_event - ${events.length} + e.ordinality, e.value ->> 'type', e.value -> 'data', now()
       from told, jsonb_array_elements(${storable(events)}::jsonb) with ordinality as e
     )
-    select pg_notify('atelier', topic) from told, unnest(${topics}::text[]) topic`.execute(on);
+    select ${notifyTopic(sql`topic`)} from told, unnest(${topics}::text[]) topic`.execute(on);
 }

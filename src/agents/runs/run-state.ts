@@ -1,3 +1,4 @@
+import { defineTopic } from '../../platform/topics/index.js';
 /**
  * queued: no worker has it; running: a worker does; waiting: people are asked about its calls, or about those of its tasks;
  * stopping: it is being ended from outside; done: it has ended, and its status says how.
@@ -42,16 +43,16 @@ export class RunLost extends Error {
 }
 
 /** The topic that is signalled when a run waits for a worker. */
-export const RUNS_DUE = 'runs-due';
+export const RUNS_DUE = defineTopic('runs-due')();
 
 /** The topic that is signalled whenever a run has new events, or is gone. */
-export const runTopic = (runId: string): string => `run:${runId}`;
+export const runTopic = defineTopic('run');
 
 /** The topic that is signalled when a run has ended. */
-export const endTopic = (runId: string): string => `end:${runId}`;
+export const endTopic = defineTopic('end');
 
 /** The topic that is signalled when a run has started a task through an action. */
-export const tasksTopic = (runId: string): string => `run-tasks:${runId}`;
+export const tasksTopic = defineTopic('run-tasks');
 
 /** The topic that is signalled when whoever carries a run should look whether it is still theirs. */
-export const holdTopic = (runId: string): string => `run-hold:${runId}`;
+export const holdTopic = defineTopic('run-hold');

@@ -1,7 +1,7 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database, storable, type UnitOfWork } from '../../platform/database/index.js';
-import { Signals } from '../../platform/topics/index.js';
+import { Topics } from '../../platform/topics/index.js';
 import { FeatureEnds } from '../../workspaces/core/index.js';
 import { ApprovalsStore } from '../approvals/index.js';
 import type { RunFault } from './run.entity.js';
@@ -33,7 +33,7 @@ export class RunStopper implements OnModuleInit {
     private readonly database: Database,
     private readonly runs: RunsStore,
     private readonly approvals: ApprovalsStore,
-    private readonly signals: Signals,
+    private readonly topics: Topics,
     private readonly features: FeatureEnds,
   ) {}
 
@@ -86,11 +86,11 @@ export class RunStopper implements OnModuleInit {
     const { id, chat_id: chatId, number, attempt } = run;
     await this.closeCalls(unit, id, ofPlanned);
     const cancelled = await this.approvals.cancelOf(unit, id);
-    const journal = new RunJournal(this.database, this.signals, { id, chatId, number, attempt });
+    const journal = new RunJournal(this.database, this.topics, { id, chatId, number, attempt });
     if (cancelled.length > 0) await journal.tell(cancelled.map(approvalResolvedEvent), unit);
     await journal.end(unit, end);
     await this.runs.revokeTokens(unit, id);
-    await this.signals.notify(unit, holdTopic(id));
+    await this.topics.publishOnCommit(unit, holdTopic(id));
     await this.stopTasks(unit, id);
   }
 
@@ -99,7 +99,7 @@ export class RunStopper implements OnModuleInit {
     const run = await this.runs.find(id, unit);
     if (run?.status !== 'pending' || run.attempt > 0 || run.merged_into) return false;
     const head = await this.runs.headOf(unit, run.chat_id);
-    const journal = new RunJournal(this.database, this.signals, {
+    const journal = new RunJournal(this.database, this.topics, {
       id,
       chatId: run.chat_id,
       number: run.number,

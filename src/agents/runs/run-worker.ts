@@ -5,7 +5,7 @@ import { Config } from '../../platform/config/index.js';
 import { QUERY_MS, withQueryDeadline } from '../../platform/database/index.js';
 import { Leases } from '../../platform/leases/index.js';
 import { Log, withLogContext } from '../../platform/log/index.js';
-import { Signals } from '../../platform/topics/index.js';
+import { Topics } from '../../platform/topics/index.js';
 import { type Place, RunQueue, type TakenRun } from './run-queue.js';
 import { RUNS_DUE } from './run-state.js';
 import { SUSPECT } from './run-turns.js';
@@ -43,7 +43,7 @@ export class RunWorker implements OnModuleInit, OnApplicationBootstrap, BeforeAp
     private readonly executor: RunExecutor,
     private readonly queue: RunQueue,
     private readonly leases: Leases,
-    private readonly signals: Signals,
+    private readonly topics: Topics,
     private readonly config: Config,
     private readonly log: Log,
   ) {
@@ -62,7 +62,7 @@ export class RunWorker implements OnModuleInit, OnApplicationBootstrap, BeforeAp
   onApplicationBootstrap(): void {
     if (!this.config.runsJobs) return;
     this.isOpen = true;
-    this.signals.subscribe(RUNS_DUE, () => this.look());
+    this.topics.subscribe(RUNS_DUE, () => this.look());
     this.queue.serve(() => this.reserve());
     this.look();
   }

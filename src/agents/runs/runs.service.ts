@@ -4,7 +4,7 @@ import { Action, Subject } from '../../platform/actions/index.js';
 import { iso, isoOrNull, type Row } from '../../platform/database/index.js';
 import { Forbidden, Invalid, NotFound, unseenAs } from '../../platform/errors/index.js';
 import { type ServerEvent, whileAllowed } from '../../platform/streams/index.js';
-import { Signals, WakeUp } from '../../platform/topics/index.js';
+import { Subscription, Topics } from '../../platform/topics/index.js';
 import { ApprovalWording, type WaitingForView } from '../approvals/index.js';
 import { ChatAccess, ChatsStore, type ToolCall } from '../chats/index.js';
 import type { Run } from './run.entity.js';
@@ -35,7 +35,7 @@ export class RunsService implements BeforeApplicationShutdown {
     private readonly runs: RunsStore,
     private readonly runEvents: RunEvents,
     private readonly access: ChatAccess,
-    private readonly signals: Signals,
+    private readonly topics: Topics,
     private readonly wording: ApprovalWording,
     private readonly chats: ChatsStore,
     private readonly stopper: RunStopper,
@@ -50,7 +50,7 @@ export class RunsService implements BeforeApplicationShutdown {
     output: RunStatusView,
   })
   async status(actor: Actor, { call_id, chat_id, wait = 0 }: RunStatusInput): Promise<RunStatusView> {
-    const wakeUp = new WakeUp(this.signals, endTopic(call_id));
+    const wakeUp = new Subscription(this.topics, endTopic(call_id));
     try {
       const run = await this.runs.require(actor, 'chat.read', call_id);
       if (chat_id && chat_id.toLowerCase() !== run.chat_id) throw new NotFound('No such run');
@@ -76,7 +76,7 @@ export class RunsService implements BeforeApplicationShutdown {
     const watcher = this.access.watcher(actor, { id, workspace_id });
     return (after, signal) =>
       whileAllowed(
-        this.signals,
+        this.topics,
         watcher,
         within => this.runEvents.follow(call_id, whose, after, within),
         signal,
@@ -130,7 +130,7 @@ export class RunsService implements BeforeApplicationShutdown {
   }
 
   /** The run at its end, or as it stands after `seconds`. */
-  private async atEnd(run: RunWithCalls, wakeUp: WakeUp, seconds: number): Promise<RunWithCalls> {
+  private async atEnd(run: RunWithCalls, wakeUp: Subscription, seconds: number): Promise<RunWithCalls> {
     if (run.status !== 'pending') return run;
     const limit = AbortSignal.any([AbortSignal.timeout(seconds * 1000), this.closing.signal]);
     for (;;) {

@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { UnitOfWork } from '../../platform/database/index.js';
+import { notifyTopic } from '../../platform/topics/index.js';
 import { messageInjected } from './run-event.js';
 import type { RunJournal } from './run-journal.js';
+import { runTopic } from './run-state.js';
 
 interface Waiting {
   call_id: string;
@@ -64,6 +66,6 @@ export class SteersStore {
         insert into run_event (run_id, id, type, data, created_at)
         select id, last_event, ${type}, ${JSON.stringify(data)}::jsonb, now() from merged
       )
-      select pg_notify('atelier', 'run:' || id) from merged`.execute(unit.tables());
+      select ${notifyTopic(runTopic.sql(sql`id`))} from merged`.execute(unit.tables());
   }
 }

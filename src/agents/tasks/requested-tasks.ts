@@ -1,11 +1,11 @@
 import type { Log } from '../../platform/log/index.js';
-import type { Signals } from '../../platform/topics/index.js';
+import type { Topics } from '../../platform/topics/index.js';
 import { type TasksStore, tasksTopic } from '../runs/index.js';
 import type { CarryTask, Places } from './run-tasks.js';
 
 interface Parts {
   readonly tasks: TasksStore;
-  readonly signals: Signals;
+  readonly topics: Topics;
   readonly log: Log;
   readonly places: Places;
   /** Until `over` is aborted. */
@@ -28,7 +28,7 @@ export class RequestedTasks {
     private readonly runId: string,
     private readonly parts: Parts,
   ) {
-    this.unsubscribe = parts.signals.subscribe(tasksTopic(runId), () => this.look());
+    this.unsubscribe = parts.topics.subscribe(tasksTopic(runId), () => this.look());
   }
 
   /** Takes up those that are not carried yet. */

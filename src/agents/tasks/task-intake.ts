@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { ActingRun } from '../../platform/access/index.js';
 import { Database, storable } from '../../platform/database/index.js';
 import { Conflict, Invalid } from '../../platform/errors/index.js';
-import { Signals } from '../../platform/topics/index.js';
+import { Topics } from '../../platform/topics/index.js';
 import { keepAttachments } from '../attachments/index.js';
 import type { Chat } from '../chats/index.js';
 import { ModelCatalog } from '../models/index.js';
@@ -19,7 +19,7 @@ export class TaskIntake {
     private readonly room: TaskRoom,
     private readonly subagents: SubagentsService,
     private readonly catalog: ModelCatalog,
-    private readonly signals: Signals,
+    private readonly topics: Topics,
   ) {}
 
   /** Throws Conflict or TooManyRequests where the run may start none; it acts on the authority of the run. */
@@ -52,8 +52,8 @@ export class TaskIntake {
           ${sql.join(parts)}
         select from opened`.execute(unit.tables());
       if (rows.length === 0) throw new Conflict('chat_id is taken; leave it out to get a new one');
-      await this.signals.notify(unit, tasksTopic(above.id));
-      unit.afterCommit(() => this.signals.tell(tasksTopic(above.id)));
+      await this.topics.publishOnCommit(unit, tasksTopic(above.id));
+      unit.afterCommit(() => this.topics.publish(tasksTopic(above.id)));
     });
   }
 

@@ -1,7 +1,7 @@
 import type { StepResult } from '#libs/model-client/index.js';
 import type { Database, Row, UnitOfWork } from '../../platform/database/index.js';
 import type { Log } from '../../platform/log/index.js';
-import type { Signals } from '../../platform/topics/index.js';
+import type { Topics } from '../../platform/topics/index.js';
 import type { AttachmentsStore } from '../attachments/index.js';
 import type { MessagesStore, ToolCall } from '../chats/index.js';
 import type { Compactor, Conversation } from '../context/index.js';
@@ -60,7 +60,7 @@ export interface RunParts {
   readonly mostSteps: number;
   readonly tasksAtOnce: number;
   readonly tasks: TasksStore;
-  readonly signals: Signals;
+  readonly topics: Topics;
   readonly log: Log;
 }
 
@@ -165,7 +165,7 @@ export class RunAttempt {
   }
 
   private tasksWith(tools: RunTools): RunTasks {
-    const { runs, taskStarter: starter, tasksAtOnce, tasks, signals, log } = this.parts;
+    const { runs, taskStarter: starter, tasksAtOnce, tasks, topics, log } = this.parts;
     const { run, journal, limits } = this;
     const { allowlists } = tools.guide;
     const carryUntil =
@@ -175,7 +175,7 @@ export class RunAttempt {
     const places = new Places(tasksAtOnce);
     const requested = new RequestedTasks(run.id, {
       tasks,
-      signals,
+      topics,
       log,
       places,
       carry: over => carryUntil(AbortSignal.any([this.signal, over])),

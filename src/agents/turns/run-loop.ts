@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { Config } from '../../platform/config/index.js';
 import { Database, isOutage, type UnitOfWork } from '../../platform/database/index.js';
 import { Log, withLogContext } from '../../platform/log/index.js';
-import { Signals, WakeUp } from '../../platform/topics/index.js';
+import { Subscription, Topics } from '../../platform/topics/index.js';
 import { AttachmentsStore } from '../attachments/index.js';
 import { MessagesStore } from '../chats/index.js';
 import { Compactor, Conversation } from '../context/index.js';
@@ -65,7 +65,7 @@ export class RunLoop {
     taskStarter: TaskStarter,
     stopper: RunStopper,
     schemas: ResponseSchemas,
-    private readonly signals: Signals,
+    private readonly topics: Topics,
     executor: RunExecutor,
     config: Config,
     private readonly log: Log,
@@ -85,7 +85,7 @@ export class RunLoop {
       mostSteps,
       tasksAtOnce,
       tasks,
-      signals,
+      topics,
       log,
     };
   }
@@ -105,7 +105,7 @@ export class RunLoop {
     pause: TaskPause,
   ): Promise<'ended' | 'waits'> {
     const { signal } = carriage.above;
-    const wakeUp = new WakeUp(this.signals, runTopic(taskId));
+    const wakeUp = new Subscription(this.topics, runTopic(taskId));
     try {
       while (!signal.aborted) {
         await this.carryUnder(taskId, carriage);
@@ -150,9 +150,9 @@ export class RunLoop {
     const own = { id, chatId, number, attempt };
     const steering = new Steering(above?.steering);
     const conversation = new Conversation(this.parts.messages, run, run.said);
-    const journal = new RunJournal(this.parts.database, this.signals, own, steering, conversation);
+    const journal = new RunJournal(this.parts.database, this.topics, own, steering, conversation);
     journal.note(run);
-    const hold = new RunHold(this.runs, this.signals, run, journal.steering, this.authority);
+    const hold = new RunHold(this.runs, this.topics, run, journal.steering, this.authority);
     try {
       if (run.lost >= MOST_LOST) throw new TooManyLost(run.lost);
       await this.authority.require(run);

@@ -4,8 +4,9 @@ import { Config } from '../../platform/config/index.js';
 import { Database, type UnitOfWork } from '../../platform/database/index.js';
 import { Log } from '../../platform/log/index.js';
 import { Mailer, writeLetter } from '../../platform/mail/index.js';
+import { DueTimer } from '../../platform/schedule/index.js';
 import { shortName } from '../../platform/text/index.js';
-import { Drain, Signals } from '../../platform/topics/index.js';
+import { defineTopic, Topics } from '../../platform/topics/index.js';
 
 interface AlertRow {
   scope_id: string;
@@ -18,9 +19,8 @@ interface AlertRow {
   owners: string[];
 }
 
-const TOPIC = 'budget-alerts';
+const ALERTS = defineTopic('budget-alerts')();
 const AT_ONCE = 20;
-const PAUSE_MS = 5_000;
 
 /**
  * Mails the owners about alerts. An alert is marked in the transaction that hands over its mails, so that each is mailed
@@ -28,28 +28,27 @@ const PAUSE_MS = 5_000;
  */
 @Injectable()
 export class AlertMails implements OnApplicationBootstrap, OnApplicationShutdown {
-  private drain: Drain | undefined;
+  private timer: DueTimer | undefined;
 
   constructor(
     private readonly config: Config,
     private readonly database: Database,
-    private readonly signals: Signals,
+    private readonly topics: Topics,
     private readonly mailer: Mailer,
     private readonly log: Log,
   ) {}
 
   onApplicationBootstrap(): void {
     if (!this.config.runsJobs) return;
-    this.drain = new Drain(this.signals, this.log, {
-      topic: TOPIC,
+    this.timer = new DueTimer(this.topics, this.log, {
+      topic: ALERTS,
       take: () => this.database.transaction(unit => this.handOver(unit)),
-      failure: 'budget alerts cannot be mailed; trying again',
-      retryMs: PAUSE_MS,
+      failure: 'cannot mail budget alerts; trying again',
     });
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await this.drain?.close();
+    await this.timer?.close();
   }
 
   private async handOver(unit: UnitOfWork): Promise<number> {

@@ -4,7 +4,7 @@ import { type Actor, SharedLookups } from '../../platform/access/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, iso, type UnitOfWork } from '../../platform/database/index.js';
 import { Chore } from '../../platform/jobs/index.js';
-import { Signals, WakeUp } from '../../platform/topics/index.js';
+import { defineTopic, Subscription, Topics } from '../../platform/topics/index.js';
 import { type BudgetFields, BudgetView, DEFAULT_ALERTS } from './billing.dto.js';
 import { BudgetReached } from './budget-reached.js';
 import { alertOnChange, rearmAlerts } from './ledger.js';
@@ -45,6 +45,9 @@ interface BudgetRow {
   fired: { percent: number; at: string }[];
 }
 
+/** What an organization may spend has changed; a trigger publishes it. */
+const budgetTopic = defineTopic('budget');
+
 /** What organizations and workspaces may spend in a calendar month (UTC), and the hard stops that hold them to it. */
 @Injectable()
 export class Budgets {
@@ -52,7 +55,7 @@ export class Budgets {
 
   constructor(
     private readonly database: Database,
-    private readonly signals: Signals,
+    private readonly topics: Topics,
     private readonly audit: Audit,
   ) {}
 
@@ -67,7 +70,7 @@ export class Budgets {
    */
   async admit(planned: PlannedSpend, signal: AbortSignal): Promise<void> {
     if (!(await this.reserve(planned))) return;
-    const room = new WakeUp(this.signals, `budget:${planned.organizationId}`);
+    const room = new Subscription(this.topics, budgetTopic(planned.organizationId));
     try {
       for (;;) {
         const refusal = await this.reserve(planned);

@@ -10,6 +10,7 @@ export {
   Public,
   SESSION_ONLY,
 } from './access.js';
+export { accessTopic, credentialTopic, workspaceAccessTopic } from './access-topics.js';
 export { type ActingRun, type Actor, type Credential, holdsAuthorityOf, isApplication } from './actor.js';
 export {
   accessAllows,

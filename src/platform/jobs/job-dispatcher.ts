@@ -2,7 +2,7 @@ import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap } from '@
 import { Leases } from '../leases/index.js';
 import { Log } from '../log/index.js';
 import { DueTimer } from '../schedule/index.js';
-import { Signals } from '../topics/index.js';
+import { Topics } from '../topics/index.js';
 import { JobStore } from './job.store.js';
 import { JOBS_TOPIC } from './jobs.js';
 import { Queues } from './queues.js';
@@ -19,12 +19,12 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
     private readonly store: JobStore,
     private readonly queues: Queues,
     private readonly leases: Leases,
-    private readonly signals: Signals,
+    private readonly topics: Topics,
     private readonly log: Log,
   ) {}
 
   onApplicationBootstrap(): void {
-    const timer = new DueTimer(this.signals, this.log, {
+    const timer = new DueTimer(this.topics, this.log, {
       topic: JOBS_TOPIC,
       take: () => this.dispatch(),
       next: () => this.store.untilNext(),

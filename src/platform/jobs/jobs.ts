@@ -1,20 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../config/index.js';
 import { UnitOfWork } from '../database/index.js';
-import { Signals } from '../topics/index.js';
+import { defineTopic, Topics } from '../topics/index.js';
 import type { Job } from './job.js';
 import { type EnqueuedJob, JobStore } from './job.store.js';
 import { queueOptions } from './queue-options.js';
 
 /** Tells the dispatcher of new jobs, where the queue is not in the database. */
-export const JOBS_TOPIC = 'outbox';
+export const JOBS_TOPIC = defineTopic('outbox')();
 
 /** Enqueues jobs as part of the transaction that makes them necessary: both happen, or neither. */
 @Injectable()
 export class Jobs {
   constructor(
     private readonly config: Config,
-    private readonly signals: Signals,
+    private readonly topics: Topics,
     private readonly store: JobStore,
   ) {}
 
@@ -24,7 +24,7 @@ export class Jobs {
     const isInDatabase = !this.config.redisUrl;
     await this.store.add(unit, enqueued, isInDatabase);
     if (isInDatabase) await this.addInPostgres(unit, enqueued);
-    else await this.signals.notify(unit, JOBS_TOPIC);
+    else await this.topics.publishOnCommit(unit, JOBS_TOPIC);
   }
 
   /** What BullMQ's own `Queue.add` sends, inside our transaction. Internal to BullMQ: its version is pinned. */

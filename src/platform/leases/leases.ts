@@ -3,7 +3,7 @@ import { Injectable, OnApplicationBootstrap, OnApplicationShutdown } from '@nest
 import { sql } from 'kysely';
 import { Database, newId, withQueryDeadline } from '../database/index.js';
 import { Log } from '../log/index.js';
-import { Signals } from '../topics/index.js';
+import { defineTopic, Topics } from '../topics/index.js';
 import { LeasedRows, type LeaseNames } from './leased-rows.js';
 import { hasEnded, type LocalProcess, thisProcess } from './local-process.js';
 
@@ -22,7 +22,7 @@ const FRESH_MS = 5_000;
  */
 const ROUND = 3;
 /** Published when a process is lost, as is everything then. */
-const PROCESS_LOST = 'process-lost';
+const PROCESS_LOST = defineTopic('process-lost')();
 
 interface Heartbeat {
   readonly is_new: boolean;
@@ -53,14 +53,14 @@ export class Leases implements OnApplicationBootstrap, OnApplicationShutdown {
 
   constructor(
     private readonly database: Database,
-    private readonly signals: Signals,
+    private readonly topics: Topics,
     private readonly log: Log,
   ) {}
 
   async onApplicationBootstrap(): Promise<void> {
     await this.give();
     await this.recoverAll();
-    this.signals.subscribe(PROCESS_LOST, () => {
+    this.topics.subscribe(PROCESS_LOST, () => {
       if (this.inARow >= ROUND) void this.recoverAll();
     });
     this.timer = setInterval(() => {
@@ -135,7 +135,7 @@ export class Leases implements OnApplicationBootstrap, OnApplicationShutdown {
   /** Waits for no disk: what is lost with the database server is given again at once. */
   private async give(): Promise<void> {
     const asked = performance.now();
-    const found = this.signals.lookForOthers();
+    const found = this.topics.expectPeers();
     const { machine, pid, started } = this.local;
     const statement = sql<Heartbeat>`
       with quick as (select set_config('synchronous_commit', 'off', true) as setting)
@@ -153,7 +153,7 @@ export class Leases implements OnApplicationBootstrap, OnApplicationShutdown {
     if (!row) return;
     found(row.others);
     // To others it was not there before: they may not have told it anything.
-    if (row.is_new) this.signals.sayHello();
+    if (row.is_new) this.topics.announce();
     await this.removeEnded(row.neighbours ?? []);
   }
 
@@ -189,7 +189,7 @@ export class Leases implements OnApplicationBootstrap, OnApplicationShutdown {
     const { rows } = await sql`delete from process where ${which} returning id`.execute(
       this.database.tables(),
     );
-    if (rows.length > 0) this.signals.tellAll();
+    if (rows.length > 0) this.topics.publishEverything();
   }
 
   private recoverAll(): Promise<void> {

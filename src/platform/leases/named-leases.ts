@@ -2,14 +2,14 @@ import { Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database, type UnitOfWork } from '../database/index.js';
 import { Unavailable } from '../errors/index.js';
-import { Signals, WakeUp } from '../topics/index.js';
+import { defineTopic, Subscription, Topics } from '../topics/index.js';
 import type { LeasedRows } from './leased-rows.js';
 import { Leases } from './leases.js';
 
 /** How long somebody waits for a lease that another holds. */
 const PATIENCE_MS = 60_000;
 
-const topicOf = (name: string) => `lease:${name}`;
+const topicOf = defineTopic('lease');
 
 /** A lease that this process holds. */
 export interface NamedLease {
@@ -36,7 +36,7 @@ export class NamedLeases implements OnModuleInit {
 
   constructor(
     private readonly database: Database,
-    private readonly signals: Signals,
+    private readonly topics: Topics,
     private readonly leases: Leases,
   ) {
     this.rows = leases.rows('lease');
@@ -68,7 +68,7 @@ export class NamedLeases implements OnModuleInit {
   async release({ name, fence }: NamedLease): Promise<void> {
     this.count(name, -1);
     await sql`delete from lease where name = ${name} and fence = ${fence}`.execute(this.database.tables());
-    this.signals.tell(topicOf(name));
+    this.topics.publish(topicOf(name));
   }
 
   /** Keeps the lease until the transaction ends; throws LeaseLost where it is not held any more. */
@@ -95,7 +95,7 @@ export class NamedLeases implements OnModuleInit {
       delete from lease
       where ${this.rows.isOrphaned} or (${this.rows.isOurs} and name <> all(${[...this.known.keys()]}::text[]))
       returning name`.execute(this.database.tables());
-    this.signals.tell(...rows.map(({ name }) => topicOf(name)));
+    this.topics.publish(...rows.map(({ name }) => topicOf(name)));
   }
 
   private count(name: string, change: number): void {
@@ -105,7 +105,7 @@ export class NamedLeases implements OnModuleInit {
   }
 
   private async waitFor(name: string): Promise<NamedLease> {
-    const wakeUp = new WakeUp(this.signals, topicOf(name));
+    const wakeUp = new Subscription(this.topics, topicOf(name));
     const late = AbortSignal.timeout(PATIENCE_MS);
     try {
       for (;;) {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import type { Log } from '../log/index.js';
+import { defineTopic } from '../topics/index.js';
 import { DueTimer } from './due-timer.js';
 
 /** Rows that are due at a time, and a topic that tells of new ones. */
@@ -8,7 +9,7 @@ class Table {
   readonly taken: number[] = [];
   wake = () => undefined as unknown;
   fails = false;
-  readonly signals = {
+  readonly topics = {
     subscribe: (_topic: string, wake: () => void) => {
       this.wake = wake;
       return () => {
@@ -30,6 +31,7 @@ class Table {
   }
 }
 
+const NEWS = defineTopic('news')();
 const START = 1_800_000_000_000;
 let table: Table;
 let timer: DueTimer;
@@ -38,8 +40,8 @@ beforeEach(() => {
   jest.useFakeTimers({ now: START });
   table = new Table();
   const log = { warn: () => undefined } as unknown as Log;
-  timer = new DueTimer(table.signals, log, {
-    topic: 'news',
+  timer = new DueTimer(table.topics, log, {
+    topic: NEWS,
     take: () => table.take(),
     next: () => table.next(),
     failure: 'away',

@@ -1,5 +1,5 @@
 import type { Log } from '../log/index.js';
-import type { Signals } from '../topics/index.js';
+import type { Topic, Topics } from '../topics/index.js';
 
 /** The longest sleep: a notification that was lost, or a clock that was set, costs no more than this. */
 const MAX_SLEEP_MS = 10_000;
@@ -9,7 +9,7 @@ const RETRY_MS = 1_000;
 
 interface DueRows {
   /** The topic that tells of new rows. */
-  readonly topic?: string;
+  readonly topic?: Topic;
   /** Takes some of the rows that are due; returns how many, and 0 when nothing is left. */
   readonly take: () => Promise<number>;
   /** Milliseconds until the next row is due, by the clock of the database; undefined where none waits. */
@@ -30,11 +30,11 @@ export class DueTimer {
   private isClosed = false;
 
   constructor(
-    signals: Signals,
+    topics: Topics,
     private readonly log: Log,
     private readonly rows: DueRows,
   ) {
-    this.unsubscribe = rows.topic ? signals.subscribe(rows.topic, () => this.wake()) : () => undefined;
+    this.unsubscribe = rows.topic ? topics.subscribe(rows.topic, () => this.wake()) : () => undefined;
     this.wake();
   }
 

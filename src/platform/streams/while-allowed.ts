@@ -1,6 +1,12 @@
-import type { Actor, Credentials } from '../access/index.js';
+import {
+  type Actor,
+  accessTopic,
+  type Credentials,
+  credentialTopic,
+  workspaceAccessTopic,
+} from '../access/index.js';
 import { problemOf } from '../errors/index.js';
-import type { Signals } from '../topics/index.js';
+import type { Topics } from '../topics/index.js';
 import type { ServerEvent } from './sse.js';
 
 /** How old the last answer may be to the question whether a watcher still may, when there is something to tell. */
@@ -39,7 +45,7 @@ type Batches = AsyncIterable<ServerEvent[]>;
  * nothing on and asks at once.
  */
 export async function* whileAllowed(
-  signals: Signals,
+  topics: Topics,
   { actor, workspaceId, may }: Watcher,
   open: (signal: AbortSignal) => Batches,
   signal: AbortSignal,
@@ -51,9 +57,9 @@ export async function* whileAllowed(
     // Where it cannot be told the stream ends, too: its reader comes back, and is asked for at the door.
     if (!(await may().catch(() => false))) over.abort();
   };
-  const topics = [`access:${actor.id}`, `credential:${actor.credential.id}`];
-  if (workspaceId) topics.push(`workspace-access:${workspaceId}`);
-  const unsubscribe = topics.map(topic => signals.subscribe(topic, () => void ask()));
+  const watched = [accessTopic(actor.id), credentialTopic(actor.credential.id)];
+  if (workspaceId) watched.push(workspaceAccessTopic(workspaceId));
+  const unsubscribe = watched.map(topic => topics.subscribe(topic, () => void ask()));
   const expiry = atExpiry(actor, () => void ask());
   try {
     for await (const batch of open(AbortSignal.any([signal, over.signal]))) {

@@ -1,3 +1,3 @@
-export { Drain } from './drain.js';
-export { Signals } from './signals.js';
-export { WakeUp } from './wake-up.js';
+export { Subscription } from './subscription.js';
+export { defineTopic, notifyTopic, type Topic, type TopicKind } from './topic.js';
+export { Topics } from './topics.js';

@@ -1,6 +1,6 @@
 import { iso } from '../../platform/database/index.js';
 import type { ServerEvent } from '../../platform/streams/index.js';
-import { type Signals, WakeUp } from '../../platform/topics/index.js';
+import { Subscription, type Topics } from '../../platform/topics/index.js';
 import { type ChangeLog, changesTopic, type LoggedChange } from './change-log.js';
 import type { ChangeView } from './changes.dto.js';
 
@@ -11,13 +11,13 @@ const EVENTS_AT_ONCE = 100;
 export class ChangeEvents {
   constructor(
     private readonly log: ChangeLog,
-    private readonly signals: Signals,
+    private readonly topics: Topics,
     private readonly workspaceId: string,
   ) {}
 
   /** Those after number `after`, then each that follows, in batches, until it is aborted. */
   async *follow(after: number, signal: AbortSignal): AsyncGenerator<ServerEvent[]> {
-    const wakeUp = new WakeUp(this.signals, changesTopic(this.workspaceId));
+    const wakeUp = new Subscription(this.topics, changesTopic(this.workspaceId));
     let seen = after;
     try {
       while (!signal.aborted) {

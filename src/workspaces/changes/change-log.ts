@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database } from '../../platform/database/index.js';
-import { Signals } from '../../platform/topics/index.js';
+import { defineTopic, Topics } from '../../platform/topics/index.js';
 import { WorkspaceFolders } from '../core/index.js';
 import { revisedBy } from './agent-files.js';
 import { ChangeNumbering, MELTING_MS } from './change-numbering.js';
@@ -52,7 +52,7 @@ export interface LogHead {
 
 const AT_ONCE = 5000;
 
-export const changesTopic = (workspaceId: string): string => `changes:${workspaceId}`;
+export const changesTopic = defineTopic('changes');
 
 /** Sees to it that nothing which is about to be overwritten gets lost. */
 export interface Keeper {
@@ -73,7 +73,7 @@ export class ChangeLog {
 
   constructor(
     private readonly database: Database,
-    private readonly signals: Signals,
+    private readonly topics: Topics,
     private readonly folders: WorkspaceFolders,
   ) {
     this.numbering = new ChangeNumbering(database);
@@ -164,7 +164,7 @@ export class ChangeLog {
         from given g, present where g.n not in (select n from melted) order by g.n
       )
       select from step`.execute(this.database.tables());
-    this.signals.tell(changesTopic(workspaceId));
+    this.topics.publish(changesTopic(workspaceId));
     return rows.length > 0;
   }
 

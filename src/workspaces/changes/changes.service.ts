@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type Actor, Credentials, requireScope } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { type ServerEvent, stillMay, whileAllowed } from '../../platform/streams/index.js';
-import { Signals } from '../../platform/topics/index.js';
+import { Topics } from '../../platform/topics/index.js';
 import { WorkspacesStore } from '../core/index.js';
 import { ChangeEvents } from './change-events.js';
 import { ChangeLog } from './change-log.js';
@@ -27,7 +27,7 @@ export class ChangesService {
   constructor(
     private readonly workspaces: WorkspacesStore,
     private readonly log: ChangeLog,
-    private readonly signals: Signals,
+    private readonly topics: Topics,
     private readonly credentials: Credentials,
   ) {}
 
@@ -47,11 +47,11 @@ export class ChangesService {
   ): Promise<(after: number, signal: AbortSignal) => AsyncIterable<ServerEvent[]>> {
     const require = () => this.workspaces.require(actor, 'file.read', workspace_id);
     await require();
-    const events = new ChangeEvents(this.log, this.signals, workspace_id);
+    const events = new ChangeEvents(this.log, this.topics, workspace_id);
     const may = () => stillMay(this.credentials, actor, require);
     const watcher = { actor, workspaceId: workspace_id, may };
     return (after, signal) =>
-      whileAllowed(this.signals, watcher, within => events.follow(after, within), signal);
+      whileAllowed(this.topics, watcher, within => events.follow(after, within), signal);
   }
 
   /** The number of the last change so far. */

@@ -11,7 +11,7 @@ import {
 import { isPublicAddress } from '#libs/guarded-fetch/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Log } from '../../platform/log/index.js';
-import { Signals } from '../../platform/topics/index.js';
+import { Topics } from '../../platform/topics/index.js';
 import { EgressStore, egressTopic } from './egress.store.js';
 
 const SHOWN = 20;
@@ -40,7 +40,7 @@ export class EgressSockets {
   constructor(
     private readonly config: Config,
     private readonly egress: EgressStore,
-    private readonly signals: Signals,
+    private readonly topics: Topics,
     private readonly log: Log,
   ) {}
 
@@ -96,7 +96,7 @@ export class EgressSockets {
         this.log.warn({ err: error, workspace_id: use.workspaceId }, 'egress is closed until it can be told');
       }
     };
-    return this.signals.subscribe(egressTopic(use.workspaceId), () => {
+    return this.topics.subscribe(egressTopic(use.workspaceId), () => {
       turn = turn.then(look);
     });
   }

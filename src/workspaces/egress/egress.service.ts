@@ -6,7 +6,7 @@ import { Audit } from '../../platform/audit/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Database } from '../../platform/database/index.js';
 import { Conflict, Invalid, translateErrors } from '../../platform/errors/index.js';
-import { Signals } from '../../platform/topics/index.js';
+import { Topics } from '../../platform/topics/index.js';
 import { WorkspacesStore } from '../core/index.js';
 import { EgressView, ReadEgress, UpdateEgress } from './egress.dto.js';
 import { type EgressRule, EgressStore, egressTopic } from './egress.store.js';
@@ -22,7 +22,7 @@ export class EgressService {
     private readonly workspaces: WorkspacesStore,
     private readonly egress: EgressStore,
     private readonly audit: Audit,
-    private readonly signals: Signals,
+    private readonly topics: Topics,
   ) {}
 
   @Action({
@@ -58,7 +58,7 @@ export class EgressService {
         throw new Conflict('This installation lets no sandbox connect to anything (SANDBOX_EGRESS=none)');
       const after = { mode, hosts: hosts ?? before.hosts, presets: [...new Set(presets)] };
       await this.egress.put(unit, workspace_id, actor.id, after);
-      await this.signals.notify(unit, egressTopic(workspace_id));
+      await this.topics.publishOnCommit(unit, egressTopic(workspace_id));
       await this.audit.record(unit, actor, {
         ...{ action: 'workspace.set_egress', target_type: 'workspace', target_id: workspace_id },
         ...{ organization_id: workspace.organizationId, workspace_id, details: { from: before, to: after } },

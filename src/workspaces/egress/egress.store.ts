@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { presets } from '#libs/egress-proxy/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Database, type UnitOfWork } from '../../platform/database/index.js';
+import { defineTopic } from '../../platform/topics/index.js';
 import type { EGRESS_MODES } from './egress.dto.js';
 
 export interface EgressRule {
@@ -12,7 +13,7 @@ export interface EgressRule {
 }
 
 /** What is signalled when the rule of a workspace has changed. */
-export const egressTopic = (workspaceId: string): string => `egress:${workspaceId}`;
+export const egressTopic = defineTopic('egress');
 
 const NOTHING: EgressRule = { mode: 'none', hosts: [], presets: [] };
 

@@ -9,7 +9,7 @@ import { Action, Subject } from '../../platform/actions/index.js';
 import { Database } from '../../platform/database/index.js';
 import { Forbidden, NotFound, unseenAs } from '../../platform/errors/index.js';
 import { type ServerEvent, stillMay, whileAllowed } from '../../platform/streams/index.js';
-import { Signals, WakeUp } from '../../platform/topics/index.js';
+import { Subscription, Topics } from '../../platform/topics/index.js';
 import { type VisibleWorkspace, WorkspacesStore } from '../core/index.js';
 import { isOver, type Operation } from './operation.js';
 import { OperationId, OperationView, operationView, WatchOperation } from './operations.dto.js';
@@ -22,7 +22,7 @@ export class OperationsService {
     private readonly database: Database,
     private readonly operations: OperationsStore,
     private readonly workspaces: WorkspacesStore,
-    private readonly signals: Signals,
+    private readonly topics: Topics,
     private readonly credentials: Credentials,
   ) {}
 
@@ -57,7 +57,7 @@ export class OperationsService {
     const may = () => stillMay(this.credentials, actor, () => this.require(actor, id));
     const watcher = { actor, workspaceId: subject_id, may };
     return (after, signal) =>
-      whileAllowed(this.signals, watcher, within => this.follow(id, after, within), signal);
+      whileAllowed(this.topics, watcher, within => this.follow(id, after, within), signal);
   }
 
   @Action({
@@ -80,7 +80,7 @@ export class OperationsService {
   }
 
   private async *follow(id: string, after: number, signal: AbortSignal): AsyncGenerator<ServerEvent[]> {
-    const wakeUp = new WakeUp(this.signals, operationTopic(id));
+    const wakeUp = new Subscription(this.topics, operationTopic(id));
     let seen = after;
     try {
       while (!signal.aborted) {

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database, type UnitOfWork } from '../../platform/database/index.js';
+import { defineTopic, notifyTopic } from '../../platform/topics/index.js';
 import type { Operation, OperationKind, Progress, Result } from './operation.js';
 
 type Queries = Pick<Database, 'tables'>;
@@ -10,7 +11,7 @@ export type End =
   | { readonly state: 'error'; readonly error: string }
   | { readonly state: 'cancelled' };
 
-export const operationTopic = (id: string): string => `operation:${id}`;
+export const operationTopic = defineTopic('operation');
 
 /** Rows of long operations. A change to one that is over, or gone, answers undefined. */
 @Injectable()
@@ -78,9 +79,7 @@ export class OperationsStore {
         update operation set ${change}, version = version + 1
         where id = ${id} and state in ('queued', 'running') returning *
       )
-      select changed.*, pg_notify('atelier', ${operationTopic(id)})::text from changed`.execute(
-      within.tables(),
-    );
+      select changed.*, ${notifyTopic(operationTopic(id))}::text from changed`.execute(within.tables());
     return rows[0];
   }
 }

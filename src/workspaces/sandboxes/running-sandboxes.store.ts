@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database } from '../../platform/database/index.js';
 import { type LeasedRows, Leases } from '../../platform/leases/index.js';
-import { Signals } from '../../platform/topics/index.js';
+import { defineTopic, Topics } from '../../platform/topics/index.js';
 
 /** Longest command that is shown, in characters. */
 const MAX_SHOWN = 500;
@@ -39,7 +39,7 @@ export interface NewSandbox {
 }
 
 /** Told when sandboxes of a process are to end. */
-export const sandboxesTopic = (processId: string): string => `sandboxes:${processId}`;
+export const sandboxesTopic = defineTopic('sandboxes');
 
 /** The rows of what runs in sandboxes, each held by the process that runs it. */
 @Injectable()
@@ -48,7 +48,7 @@ export class RunningSandboxesStore {
 
   constructor(
     private readonly database: Database,
-    private readonly signals: Signals,
+    private readonly topics: Topics,
     private readonly leases: Leases,
   ) {
     this.rows = leases.rows('running_sandbox', { holder: 'process_id', until: 'alive_until' });
@@ -112,7 +112,7 @@ export class RunningSandboxesStore {
         where id = coalesce(${id}::uuid, id) and workspace_id = ${workspaceId} and not ${this.rows.isOrphaned}
         returning process_id`.execute(unit.tables());
       for (const process of new Set(rows.map(({ process_id }) => process_id)))
-        await this.signals.notify(unit, sandboxesTopic(process));
+        await this.topics.publishOnCommit(unit, sandboxesTopic(process));
       return rows.length > 0;
     });
   }

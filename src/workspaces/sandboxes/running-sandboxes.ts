@@ -5,7 +5,7 @@ import { Conflict } from '../../platform/errors/index.js';
 import { Leases } from '../../platform/leases/index.js';
 import { Log } from '../../platform/log/index.js';
 import { Metrics } from '../../platform/metrics/index.js';
-import { Signals } from '../../platform/topics/index.js';
+import { Topics } from '../../platform/topics/index.js';
 import {
   type NewSandbox,
   RunningSandboxesStore,
@@ -53,7 +53,7 @@ export class RunningSandboxes implements OnModuleInit, BeforeApplicationShutdown
 
   constructor(
     private readonly store: RunningSandboxesStore,
-    private readonly signals: Signals,
+    private readonly topics: Topics,
     private readonly leases: Leases,
     private readonly log: Log,
     metrics: Metrics,
@@ -66,7 +66,7 @@ export class RunningSandboxes implements OnModuleInit, BeforeApplicationShutdown
   onModuleInit(): void {
     this.leases.recover('sandbox', () => this.store.removeOrphaned([...this.own.keys(), ...this.claimed]));
     const topic = sandboxesTopic(this.leases.processId);
-    this.unsubscribe = this.signals.subscribe(topic, () => this.write(this.endRequested()));
+    this.unsubscribe = this.topics.subscribe(topic, () => this.write(this.endRequested()));
     this.measurement = setInterval(() => this.write(this.measure()), MEASURE_MS).unref();
   }
 

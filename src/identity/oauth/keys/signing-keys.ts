@@ -4,13 +4,13 @@ import { sql } from 'kysely';
 import { Database, type UnitOfWork } from '../../../platform/database/index.js';
 import { Chore } from '../../../platform/jobs/index.js';
 import { Log } from '../../../platform/log/index.js';
-import { Signals } from '../../../platform/topics/index.js';
+import { defineTopic, Topics } from '../../../platform/topics/index.js';
 import { type OpenedSecret, SETTLE_MS, Vault } from '../../../platform/vault/index.js';
 import { KeyRing, type SigningKey } from './key-ring.js';
 
 export const SIGNING_ALGORITHM = 'ES256';
 
-const TOPIC = 'oauth-signing-keys';
+const TOPIC = defineTopic('oauth-signing-keys')();
 const DAY_MS = 86_400_000;
 /** Age at which a key gets a successor. */
 const LIFE_MS = 30 * DAY_MS;
@@ -32,12 +32,12 @@ export class SigningKeys implements OnModuleInit {
   constructor(
     private readonly database: Database,
     private readonly vault: Vault,
-    private readonly signals: Signals,
+    private readonly topics: Topics,
     private readonly log: Log,
   ) {}
 
   onModuleInit(): void {
-    this.signals.subscribe(TOPIC, () => this.forget());
+    this.topics.subscribe(TOPIC, () => this.forget());
   }
 
   /** The ring of now; the same object as long as the keys are the same. The first call ever makes the first key. */
@@ -78,7 +78,7 @@ export class SigningKeys implements OnModuleInit {
     await this.database.transaction(async unit => {
       if (due) await this.make(unit, new Date(now - LIFE_MS));
       if (spent.length > 0) await this.vault.remove(unit, spent);
-      await this.signals.notify(unit, TOPIC);
+      await this.topics.publishOnCommit(unit, TOPIC);
     });
     this.forget();
   }

@@ -3,16 +3,16 @@ import { sql } from 'kysely';
 import { validate as isUuid } from 'uuid';
 import type { Answer, QuestionStore } from '#libs/mcp-http/index.js';
 import { Database } from '../../../platform/database/index.js';
-import { Signals, WakeUp } from '../../../platform/topics/index.js';
+import { defineTopic, notifyTopic, Subscription, Topics } from '../../../platform/topics/index.js';
 
-const topicOf = (id: string) => `mcp-question:${id}`;
+const topicOf = defineTopic('mcp-question');
 
 /** What the clients of sessions are asked. */
 @Injectable()
 export class McpQuestionsStore implements QuestionStore {
   constructor(
     private readonly database: Database,
-    private readonly signals: Signals,
+    private readonly topics: Topics,
   ) {}
 
   async ask(id: string, sessionId: string): Promise<void> {
@@ -26,7 +26,7 @@ export class McpQuestionsStore implements QuestionStore {
     await sql`
       update mcp_question set answer = ${JSON.stringify(answer)}::jsonb
       where id = ${String(id)} and session_id = ${sessionId} and answer is null
-      returning pg_notify('atelier', ${topicOf(String(id))})`.execute(this.tables);
+      returning ${notifyTopic(topicOf(String(id)))}`.execute(this.tables);
   }
 
   async answerTo(id: string): Promise<Answer | null | undefined> {
@@ -39,8 +39,8 @@ export class McpQuestionsStore implements QuestionStore {
     await sql`delete from mcp_question where id = ${id}`.execute(this.tables);
   }
 
-  wakeUp(id: string): WakeUp {
-    return new WakeUp(this.signals, topicOf(id));
+  wakeUp(id: string): Subscription {
+    return new Subscription(this.topics, topicOf(id));
   }
 
   private get tables() {

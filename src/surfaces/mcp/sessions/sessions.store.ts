@@ -5,7 +5,7 @@ import { validate as isUuid } from 'uuid';
 import type { McpSession, SessionClient, SessionState, SessionStore } from '#libs/mcp-http/index.js';
 import { Database } from '../../../platform/database/index.js';
 import { Chore } from '../../../platform/jobs/index.js';
-import { Signals, WakeUp } from '../../../platform/topics/index.js';
+import { defineTopic, notifyTopic, Subscription, Topics } from '../../../platform/topics/index.js';
 
 interface SessionRow {
   id: string;
@@ -23,10 +23,10 @@ const KNOWN_MS = 60_000;
 const MAX_KNOWN = 10_000;
 const HOUR_MS = 3_600_000;
 /** Sent when a session ended, so that no process goes on knowing it. */
-const ENDED = 'mcp-session-ended';
+const ENDED = defineTopic('mcp-session-ended')();
 
 /** Sent when what a session is told of has changed, or who tells it. */
-const sessionTopic = (id: string): string => `mcp-session:${id}`;
+const sessionTopic = defineTopic('mcp-session');
 
 /** The sessions that are open. */
 @Injectable()
@@ -35,11 +35,11 @@ export class McpSessionsStore implements SessionStore, OnApplicationBootstrap {
 
   constructor(
     private readonly database: Database,
-    private readonly signals: Signals,
+    private readonly topics: Topics,
   ) {}
 
   onApplicationBootstrap(): void {
-    this.signals.subscribe(ENDED, () => this.known.clear());
+    this.topics.subscribe(ENDED, () => this.known.clear());
   }
 
   async begin(ownerId: string, protocolVersion: string, client: SessionClient): Promise<McpSession> {
@@ -75,14 +75,14 @@ export class McpSessionsStore implements SessionStore, OnApplicationBootstrap {
     const { rows } = await sql`
       update mcp_session set subscriptions = array_append(array_remove(subscriptions, ${uri}), ${uri})
       where id = ${id} and (${uri} = any(subscriptions) or cardinality(subscriptions) < ${max})
-      returning pg_notify('atelier', ${sessionTopic(id)})`.execute(this.tables);
+      returning ${notifyTopic(sessionTopic(id))}`.execute(this.tables);
     return rows.length > 0;
   }
 
   async unsubscribe(id: string, uri: string): Promise<void> {
     await sql`
       update mcp_session set subscriptions = array_remove(subscriptions, ${uri}) where id = ${id}
-      returning pg_notify('atelier', ${sessionTopic(id)})`.execute(this.tables);
+      returning ${notifyTopic(sessionTopic(id))}`.execute(this.tables);
   }
 
   /** Makes this the stream that tells the session; one before it ends. Whether there was one. */
@@ -90,21 +90,19 @@ export class McpSessionsStore implements SessionStore, OnApplicationBootstrap {
     const { rows } = await sql<{ before: string | null }>`
       with old as (select stream_id from mcp_session where id = ${id} for update)
       update mcp_session set stream_id = ${streamId}, seen_at = now() from old where id = ${id}
-      returning old.stream_id as before, pg_notify('atelier', ${sessionTopic(id)})`.execute(this.tables);
+      returning old.stream_id as before, ${notifyTopic(sessionTopic(id))}`.execute(this.tables);
     return rows.some(({ before }) => before !== null);
   }
 
   async end({ id }: McpSession): Promise<void> {
     await sql`
       delete from mcp_session where id = ${id}
-      returning pg_notify('atelier', ${ENDED}), pg_notify('atelier', ${sessionTopic(id)})`.execute(
-      this.tables,
-    );
+      returning ${notifyTopic(ENDED)}, ${notifyTopic(sessionTopic(id))}`.execute(this.tables);
     this.known.delete(id);
   }
 
-  wakeUp(id: string): WakeUp {
-    return new WakeUp(this.signals, sessionTopic(id));
+  wakeUp(id: string): Subscription {
+    return new Subscription(this.topics, sessionTopic(id));
   }
 
   private async read(id: string): Promise<McpSession | undefined> {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { ListName, Watch } from '#libs/mcp-http/index.js';
 import type { Actor } from '../../../platform/access/index.js';
-import { Signals, WakeUp } from '../../../platform/topics/index.js';
+import { Subscription, Topics } from '../../../platform/topics/index.js';
 import { ChangesService, changesTopic, type WorkspaceHead } from '../../../workspaces/changes/index.js';
 import { workspacesTopic } from '../../../workspaces/core/index.js';
 import { changesLists, changesOf } from './changed.js';
@@ -21,7 +21,7 @@ interface Watched extends Pick<Watch, 'signal' | 'notice'> {
 export class ListsWatch {
   constructor(
     private readonly changes: ChangesService,
-    private readonly signals: Signals,
+    private readonly topics: Topics,
   ) {}
 
   /**
@@ -30,7 +30,7 @@ export class ListsWatch {
    */
   async begin(watch: Watched): Promise<{ over: Promise<void> }> {
     if (watch.lists.length === 0) return { over: Promise.resolve() };
-    const standing = new Standing(watch, this.signals, this.changes);
+    const standing = new Standing(watch, this.topics, this.changes);
     try {
       await standing.look();
     } catch (error) {
@@ -43,7 +43,7 @@ export class ListsWatch {
 
 /** What one watcher sees, and what of it is watched. */
 class Standing {
-  private readonly wakeUp: WakeUp;
+  private readonly wakeUp: Subscription;
   private readonly organizations = new Map<string, () => void>();
   private readonly workspaces = new Map<string, WorkspaceWatch>();
   private names: string | undefined;
@@ -51,10 +51,10 @@ class Standing {
 
   constructor(
     private readonly watch: Watched,
-    private readonly signals: Signals,
+    private readonly topics: Topics,
     private readonly changes: ChangesService,
   ) {
-    this.wakeUp = new WakeUp(signals, workspacesTopic(watch.actor.id));
+    this.wakeUp = new Subscription(topics, workspacesTopic(watch.actor.id));
   }
 
   async keepLooking(): Promise<void> {
@@ -108,7 +108,7 @@ class Standing {
       const topic = workspacesTopic(organization_id);
       this.organizations.set(
         organization_id,
-        this.signals.subscribe(topic, () => this.wakeUp.wake()),
+        this.topics.subscribe(topic, () => this.wakeUp.wake()),
       );
     }
     return isNew;
@@ -127,12 +127,12 @@ class Standing {
       this.fault ??= { error };
       this.wakeUp.wake();
     };
-    return new WorkspaceWatch(head, this.watch, { signals: this.signals, changes: this.changes, fail });
+    return new WorkspaceWatch(head, this.watch, { topics: this.topics, changes: this.changes, fail });
   }
 }
 
 interface Parts {
-  readonly signals: Signals;
+  readonly topics: Topics;
   readonly changes: ChangesService;
   readonly fail: (error: unknown) => void;
 }
@@ -151,7 +151,7 @@ class WorkspaceWatch {
     private readonly parts: Parts,
   ) {
     this.position = head.position;
-    this.stopListening = parts.signals.subscribe(changesTopic(head.id), () => this.begin());
+    this.stopListening = parts.topics.subscribe(changesTopic(head.id), () => this.begin());
   }
 
   /** Begins where something happened between a look at the log and listening to it. */

@@ -1,0 +1,27 @@
+import { type RawBuilder, sql } from 'kysely';
+
+declare const IS_TOPIC: unique symbol;
+
+/** What is published and subscribed to: `run:0194…`. */
+export type Topic = string & { readonly [IS_TOPIC]: true };
+
+/** A kind of topic: one for each id, or one for all where there is no id. */
+export interface TopicKind {
+  (...ids: readonly string[]): Topic;
+  /** The topic of an id that a statement finds. */
+  sql(id: RawBuilder<unknown>): RawBuilder<Topic>;
+}
+
+const defined = new Set<string>();
+
+/** Declares a kind of topic. Triggers and processes of other versions publish by its name: never change it. */
+export function defineTopic(name: string): TopicKind {
+  if (defined.has(name)) throw new Error(`The topic ${name} is defined twice`);
+  defined.add(name);
+  const of = (...ids: readonly string[]) => [name, ...ids].join(':') as Topic;
+  return Object.assign(of, { sql: (id: RawBuilder<unknown>) => sql<Topic>`${`${name}:`}::text || ${id}` });
+}
+
+/** SQL that publishes a topic when its transaction commits. */
+export const notifyTopic = (topic: Topic | RawBuilder<Topic>): RawBuilder<unknown> =>
+  sql`notify_topic(${topic})`;

@@ -1,0 +1,90 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { Config } from '../../src/platform/config/index.js';
+import { createLog } from '../../src/platform/log/index.js';
+import { defineTopic, type Topic, Topics } from '../../src/platform/topics/index.js';
+import { TestDatabase } from '../harness/database.js';
+
+const NEWS = defineTopic('news')();
+const MORE = defineTopic('more')();
+
+describe('Topics of several processes', () => {
+  let database: TestDatabase;
+  const opened: Topics[] = [];
+
+  beforeAll(async () => {
+    database = await TestDatabase.create();
+  });
+
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map(one => one.onApplicationShutdown()));
+  });
+
+  afterAll(async () => {
+    await database.drop();
+  });
+
+  /** What one process has; `topics` it waits for, each a promise of the next signal. */
+  async function open(...subscribed: Topic[]): Promise<{ topics: Topics; heard: Promise<void>[] }> {
+    const config = Config.from({ DATABASE_URL: database.url, LOG_LEVEL: 'error' });
+    const topics = new Topics({ connectionString: database.url }, createLog(config));
+    opened.push(topics);
+    const heard = subscribed.map(topic => next(topics, topic));
+    await topics.onApplicationBootstrap();
+    return { topics, heard };
+  }
+
+  const next = (topics: Topics, topic: Topic) =>
+    new Promise<void>(resolve => {
+      topics.subscribe(topic, resolve);
+    });
+
+  it('are heard by those that listen', async () => {
+    const { topics } = await open();
+    const other = await open();
+    const heard = next(other.topics, NEWS);
+    topics.publish(NEWS);
+    await heard;
+  });
+
+  it('wake whoever begins to listen to a process that was alone, and reach them from then on', async () => {
+    const { topics } = await open();
+    topics.expectPeers()(false);
+    expect(topics.hasSubscribers(NEWS)).toBe(false);
+    // Told to nobody: the newcomer may have missed it.
+    topics.publish(NEWS);
+    const newcomer = await open(NEWS);
+    await Promise.all(newcomer.heard);
+    expect(topics.hasSubscribers(NEWS)).toBe(true);
+    const heard = next(newcomer.topics, MORE);
+    topics.publish(MORE);
+    await heard;
+  });
+
+  it('go on to those who said hello while somebody looked whether they were there', async () => {
+    const { topics } = await open();
+    const found = topics.expectPeers();
+    const newcomer = await open(NEWS);
+    await Promise.all(newcomer.heard);
+    found(false);
+    expect(topics.hasSubscribers(NEWS)).toBe(true);
+  });
+
+  it('wake those whose hello was not heard, as soon as they are seen', async () => {
+    const other = await open();
+    const { topics } = await open();
+    topics.expectPeers()(false);
+    const heard = next(other.topics, NEWS);
+    topics.publish(NEWS);
+    topics.expectPeers()(true);
+    await heard;
+  });
+
+  it('are awaited where somebody waits in the same process', async () => {
+    const { topics } = await open();
+    topics.expectPeers()(false);
+    const stop = topics.subscribe(NEWS, () => undefined);
+    expect(topics.hasSubscribers(NEWS)).toBe(true);
+    stop();
+    expect(topics.hasSubscribers(NEWS)).toBe(false);
+  });
+});
