@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { User } from '../../identity/accounts/index.js';
 import {
   type Actor,
@@ -26,6 +26,7 @@ type Tables = {
 };
 
 type Queries = Pick<Database, 'tables'>;
+type AskedWorkspace = Row<Workspace> & { role: WorkspaceRole | null };
 
 export interface InvitationRow extends Row<FileInvitation>, GiverStanding {
   workspace_number: number;
@@ -54,7 +55,7 @@ export class FileInvitationsStore {
     actor: Actor,
     { workspaceId, after, limit }: { workspaceId?: string; after?: string; limit: number },
   ): Promise<InvitationRow[]> {
-    let query = this.asked(actor, this.database, visibleTo(actor)).where('a.id', 'is not', null);
+    let query = this.invitations(this.database, visibleTo<Row<Workspace>>(actor));
     if (workspaceId) query = query.where('i.workspace_id', '=', workspaceId);
     if (after) query = query.where('i.id', '>', after);
     return query.orderBy('i.id').limit(limit).execute();
@@ -108,22 +109,25 @@ export class FileInvitationsStore {
     return row;
   }
 
-  private asked(actor: Actor, within: Queries = this.database, workspaces = workspacesOf(actor)) {
+  /** In all workspaces that the credential reaches, also where who asks is not in the organization. */
+  private asked(actor: Actor, within: Queries = this.database) {
     const { organization_id, workspace_ids } = actor.credential;
-    const query = within
+    const workspaces = sql<AskedWorkspace>`(select w.*, a.role from workspace w
+      left join ${workspacesOf(actor)} a on a.id = w.id where ${isAmong('w.id', workspace_ids)})`;
+    const query = this.invitations(within, workspaces);
+    return organization_id ? query.where('w.organization_id', '=', organization_id) : query;
+  }
+
+  private invitations(within: Queries, workspaces: RawBuilder<AskedWorkspace>) {
+    return within
       .tables<Tables>()
       .selectFrom('file_invitation as i')
-      .innerJoin('workspace as w', 'w.id', 'i.workspace_id')
-      .leftJoin(workspaces.as('a'), 'a.id', 'w.id')
+      .innerJoin(workspaces.as('w'), 'w.id', 'i.workspace_id')
       .leftJoin('user as u', 'u.id', 'i.invited_by')
       .selectAll('i')
-      .select(['w.number as workspace_number', 'w.organization_id', 'w.features_off'])
-      .select(roleOf(sql.ref('i.invited_by')).as('giver_role'))
-      .select(['a.role as role_there', 'u.name as invited_by_name'])
-      .where(isAmong('w.id', workspace_ids));
-    return (
-      organization_id ? query.where('w.organization_id', '=', organization_id) : query
-    ).$castTo<InvitationRow>();
+      .select(['w.number as workspace_number', 'w.organization_id', 'w.features_off', 'w.role as role_there'])
+      .select([roleOf(sql.ref('i.invited_by')).as('giver_role'), 'u.name as invited_by_name'])
+      .$castTo<InvitationRow>();
   }
 }
 
