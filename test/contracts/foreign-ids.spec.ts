@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { ActionCatalog } from '../../src/platform/actions/index.js';
+import { ActionCatalog, subjectsOf } from '../../src/platform/actions/index.js';
+import { fieldOfParam } from '../../src/platform/dto/index.js';
 import type { Json } from '../harness/client.js';
 import {
   addressOf,
   bodySchemaOf,
   closedRoutes,
   type Ids,
+  idsFor,
+  idsOn,
   makeThings,
   type Route,
   sampleBody,
@@ -28,32 +31,6 @@ const CHOSEN_BY_THE_CALLER = [
   'agent_send chat_id',
   'chat_create chat_id',
 ];
-/** Fields that hold an id of a kind of things under another name than {@link makeThings} has for it. */
-const ALIASES: Readonly<Record<string, string>> = {
-  call_id: 'callId',
-  parent_call_id: 'callId',
-  run_id: 'callId',
-  message_id: 'messageId',
-  approval_id: 'approvalId',
-  key_id: 'keyId',
-  sandbox_id: 'sandboxId',
-  workspace_ids: 'workspace_id',
-  actor_id: 'user_id',
-  against: 'version',
-};
-/** By the noun of an action, the things whose `id` it takes. */
-const NOUNS: Readonly<Record<string, string>> = {
-  action_run: 'action-runs',
-  chat: 'chats',
-  file_invitation: 'file-invitations',
-  grant: 'grants',
-  invitation: 'invitations',
-  invited_file: 'file-invitations',
-  key: 'keys',
-  operation: 'operations',
-  service_account: 'service-accounts',
-  service_account_key: 'service-accounts',
-};
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 /** They differ from one answer to the next, whatever is asked. */
 const OF_ITS_OWN = ['date', 'x-request-id', 'action-run-id', 'keep-alive', 'connection'];
@@ -69,34 +46,23 @@ beforeAll(async () => {
   victim = await service.person('Victim');
   stranger = await service.person('Stranger');
   const others = [await service.person('Other'), await service.person('Another')] as const;
-  theirs = withAliases(await makeThings(service, victim, others[0]));
-  own = withAliases(await makeThings(service, stranger, others[1]));
+  theirs = await makeThings(service, victim, others[0]);
+  own = await makeThings(service, stranger, others[1]);
 });
 afterAll(() => service.stop());
 
-const withAliases = (ids: Ids): Ids => ({
-  ...ids,
-  ...Object.fromEntries(Object.entries(ALIASES).map(([field, key]) => [field, ids[key] as string])),
-});
-
 /** The parameters in which a route takes ids of things. */
 function positionsIn(route: Route): string[] {
-  const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => keyOf(route, name as string));
+  const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => fieldOfParam(name as string));
   const fields = Object.entries<Json>(bodySchemaOf(route)?.properties ?? {});
   const inBody = fields.filter(([, schema]) => takesIds(schema)).map(([name]) => name);
   const inQuery = (route.operation.parameters ?? [])
     .filter((parameter: Json) => parameter.in === 'query' && takesIds(parameter.schema))
     .map((parameter: Json) => parameter.name);
-  return [...inPath, ...inBody, ...inQuery].filter(name => !['name', 'toolName', 'token'].includes(name));
+  return [...inPath, ...inBody, ...inQuery].filter(name => !['name', 'tool_name', 'token'].includes(name));
 }
 
 const takesIds = ({ format, items }: Json) => (items ?? { format }).format === 'uuid';
-
-/** Under which name the id of a path parameter is known. */
-function keyOf({ path }: Route, name: string): string {
-  const collection = path.split(`/{${name}}`)[0]?.split('/').at(-1) ?? '';
-  return name === 'id' ? collection : name;
-}
 
 async function ask(route: Route, ids: Ids, position: string): Promise<Answered> {
   const schema = bodySchemaOf(route);
@@ -143,9 +109,10 @@ const cases = closedRoutes.flatMap(route =>
 
 describe.each(cases)('$name', ({ route, position }) => {
   it('answers a stranger alike for what is there and what is not', async () => {
-    expect(theirs[position]).toMatch(UUID);
-    for (const around of [own, theirs]) {
-      const foreign = await ask(route, { ...around, [position]: theirs[position] as string }, position);
+    const id = idsFor(route, theirs)[position] as string;
+    expect(id).toMatch(UUID);
+    for (const around of [idsFor(route, own), idsFor(route, theirs)]) {
+      const foreign = await ask(route, { ...around, [position]: id }, position);
       const unknown = await ask(route, { ...around, [position]: randomUUID() }, position);
       expect(foreign).toEqual(unknown);
     }
@@ -165,12 +132,12 @@ describe('an action', () => {
       const described = action.describe() as Json;
       for (const [field, schema] of Object.entries<Json>(described.input_schema.properties)) {
         if (!takesIds(schema)) continue;
-        const key = field === 'id' ? idOf(action.name) : field;
+        const on = Object.fromEntries(subjectsOf(action.declaration));
         for (const around of [own, theirs]) {
           const answers = [];
-          for (const id of [theirs[key] as string, randomUUID()]) {
+          for (const id of [idsOn(on, theirs)[field] as string, randomUUID()]) {
             expect([action.name, field, id]).toEqual([action.name, field, expect.stringMatching(UUID)]);
-            const sample = sampleInput(described, { ...around, id: around[idOf(action.name)] as string });
+            const sample = sampleInput(described, idsOn(on, around));
             const input = { ...sample, [field]: schema.items ? [id] : id };
             answers.push(await runAction(action.name, input, id));
           }
@@ -185,12 +152,6 @@ describe('an action', () => {
     expect(tried).toBeGreaterThan(150);
   });
 });
-
-/** The kind of things that an action takes the id of. */
-function idOf(action: string): string {
-  const noun = action.replace(/_[a-z]+$/, '');
-  return NOUNS[noun] ?? noun;
-}
 
 /** What a call of an action tells, and what is written down of it for who called. */
 async function runAction(name: string, input: Json, asked: string): Promise<Json> {

@@ -1,3 +1,4 @@
+import { fieldOfParam } from '../../src/platform/dto/index.js';
 import { apiDocument } from './api-document.js';
 import type { Json } from './client.js';
 import type { Person, TestService } from './service.js';
@@ -30,7 +31,7 @@ export function bodySchemaOf({ operation }: Route): Json {
   return schema && schemas[schema.$ref.split('/').at(-1)];
 }
 
-/** Ids of things, by the name of the path parameter, query or body field that takes them. */
+/** Ids of things, by the noun of the thing or the name of a field that takes them. */
 export type Ids = Readonly<Record<string, string>>;
 
 /** One thing of each kind that has an id, all of `owner`'s; `other` is in the organization and a viewer of the workspace. */
@@ -78,33 +79,44 @@ export async function makeThings(service: TestService, owner: Person, other: Per
     [organization_id, workspace, owner.id],
   );
   return {
-    approvalId: approval?.id ?? '',
-    operations: duplicate.body.operation_id,
-    version: versions.body.items[0].id,
-    sessions: sessions.body.items[0].id,
-    workspaceId: workspace,
+    organization_id,
     workspace_id: workspace,
-    sandboxId: workspace,
-    toolName: 'bash',
-    orgId: owner.organizationId,
-    organization_id: owner.organizationId,
-    callId: sent.body.call_id,
-    messageId: sent.body.message_id,
-    chat_id: sent.body.chat_id,
-    chats: sent.body.chat_id,
-    keys: key.body.id,
-    userId: other.id,
+    workspace_ids: workspace,
+    sandbox_id: workspace,
     user_id: other.id,
-    'service-accounts': account.body.id,
-    keyId: accountKey.body.id,
-    invitations: invitation.body.id,
+    actor_id: other.id,
+    service_account_id: account.body.id,
+    key_id: accountKey.body.id,
+    api_key_id: key.body.id,
+    session_id: sessions.body.items[0].id,
+    grant_id: await grantOf(service, owner),
+    // In organizations; every other `id` is what its action is on.
+    id: invitation.body.id,
+    chat_id: sent.body.chat_id,
+    run_id: sent.body.call_id,
+    message_id: sent.body.message_id,
+    approval_id: approval?.id ?? '',
+    action_run_id: ran.body.run_id,
+    version: versions.body.items[0].id,
+    against: versions.body.items[0].id,
+    operation_id: duplicate.body.operation_id,
+    share_id: shared.body.id,
+    file_invitation_id: fileInvitation.body.id,
+    invited_file_id: fileInvitation.body.id,
     name: 'file_write',
-    'action-runs': ran.body.run_id,
-    grants: await grantOf(service, owner),
-    share: shared.body.id,
-    'file-invitations': fileInvitation.body.id,
+    tool_name: 'bash',
   };
 }
+
+/** The ids by the names of the fields that take them, as what an action is on tells: `{ call_id: 'run' }`. */
+export const idsOn = (on: Readonly<Record<string, string>> = {}, ids: Ids): Ids => ({
+  ...ids,
+  ...Object.fromEntries(Object.entries(on).map(([field, noun]) => [field, ids[`${noun}_id`] ?? ''])),
+});
+
+/** As {@link idsOn}, for the action of a route. */
+export const idsFor = ({ operation, path }: Route, ids: Ids): Ids =>
+  idsOn(path.startsWith('/api/auth/sessions/') ? { id: 'session' } : operation['x-on'], ids);
 
 /** An application that `person` let in. */
 async function grantOf(service: TestService, person: Person): Promise<string> {
@@ -146,12 +158,9 @@ export function sampleBody(schema: Json, ids: Ids, extra: Json = {}): Json {
   };
 }
 
-/** `{id}` is an id of the collection whose name stands before it. */
-const collectionOf = (path: string, name: string) => path.split(`/{${name}}`)[0]?.split('/').at(-1) ?? '';
-
 /** Where a route is, with ids in its path and its query. */
 export function addressOf({ path, operation }: Route, ids: Ids): string {
-  const filled = path.replace(/\{(\w+)\}/g, (_, name) => ids[name] ?? ids[collectionOf(path, name)] ?? name);
+  const filled = path.replace(/\{(\w+)\}/g, (_, name) => ids[fieldOfParam(name)] ?? name);
   const query = (operation.parameters ?? [])
     .filter(
       (parameter: Json) =>

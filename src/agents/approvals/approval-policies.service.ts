@@ -16,6 +16,7 @@ export class ApprovalPoliciesService {
 
   @Action({
     name: 'approval_policy_get',
+    on: 'workspace_id',
     summary: 'Tell what agents of a workspace may do by themselves, and what people are asked about',
     effect: 'read',
     permission: 'approval.read',
@@ -29,6 +30,7 @@ export class ApprovalPoliciesService {
 
   @Action({
     name: 'approval_policy_update',
+    on: 'workspace_id',
     summary:
       'Set what agents of a workspace may do by themselves; runs in flight keep to it from their next call on',
     effect: 'expose',

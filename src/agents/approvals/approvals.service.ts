@@ -37,6 +37,7 @@ export class ApprovalsService {
 
   @Action({
     name: 'approval_list',
+    on: { chat_id: 'chat', workspace_id: 'workspace' },
     summary: 'List what people are asked to approve, newest first',
     effect: 'read',
     permission: 'approval.read',
@@ -65,6 +66,7 @@ export class ApprovalsService {
 
   @Action({
     name: 'approval_get',
+    on: 'approval_id',
     summary: 'Read what is to be approved',
     effect: 'read',
     permission: 'approval.read',
@@ -77,6 +79,7 @@ export class ApprovalsService {
 
   @Action({
     name: 'approval_decide',
+    on: 'approval_id',
     summary: 'Allow or deny a call that waits for it; whatever waited goes on',
     effect: 'expose',
     consequence: 'An allowed call is made, with all that it does.',

@@ -25,6 +25,7 @@ export class WorkspaceBudgetsService implements OnModuleInit {
 
   @Action({
     name: 'workspace_budget_get',
+    on: 'workspace_id',
     summary: "Tell a workspace's budget and what is spent of it this month",
     effect: 'read',
     permission: 'budget.read',
@@ -38,6 +39,7 @@ export class WorkspaceBudgetsService implements OnModuleInit {
 
   @Action({
     name: 'workspace_budget_set',
+    on: 'workspace_id',
     summary: 'Set what the agents of a workspace may spend in a month',
     effect: 'expose',
     consequence: 'The agents of the workspace may then spend more, or less, of the organization’s money.',

@@ -46,6 +46,7 @@ export class ChatsService {
 
   @Action({
     name: 'chat_create',
+    on: 'workspace_id',
     summary: 'Create the chat in which runs happen',
     effect: 'write',
     permission: 'chat.write',
@@ -125,6 +126,7 @@ export class ChatsService {
 
   @Action({
     name: 'chat_list',
+    on: 'workspace_id',
     summary: 'List the chats that the caller sees, newest first',
     effect: 'read',
     permission: 'chat.read',
@@ -141,6 +143,7 @@ export class ChatsService {
 
   @Action({
     name: 'chat_get',
+    on: { id: 'chat' },
     summary: 'Read a chat',
     effect: 'read',
     permission: 'chat.read',
@@ -154,6 +157,7 @@ export class ChatsService {
 
   @Action({
     name: 'chat_message_list',
+    on: { id: 'chat' },
     summary: 'List the messages of a chat, oldest first',
     effect: 'read',
     permission: 'chat.read',
@@ -173,6 +177,7 @@ export class ChatsService {
 
   @Action({
     name: 'chat_update',
+    on: { id: 'chat' },
     summary: 'Rename, pin or archive a chat, or choose its model',
     effect: 'write',
     permission: 'chat.write',
@@ -195,6 +200,7 @@ export class ChatsService {
 
   @Action({
     name: 'chat_delete',
+    on: { id: 'chat' },
     summary: 'Delete a chat with its messages and runs; a run in flight ends',
     effect: 'destructive',
     consequence: 'Its messages and the records of its runs are gone for good.',

@@ -36,6 +36,7 @@ export class MessagesService {
 
   @Action({
     name: 'agent_send',
+    on: { chat_id: 'chat', workspace_id: 'workspace' },
     summary: 'Send a message to an agent, which starts a run; makes the chat on the first send',
     effect: 'write',
     permission: 'agent.run',

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Actor, holdsAuthorityOf, type WorkspacePermission } from '../../platform/access/index.js';
-import { Action, Subject } from '../../platform/actions/index.js';
+import { Action, type Place, Subject } from '../../platform/actions/index.js';
 import { Database, iso, type Row, type UnitOfWork } from '../../platform/database/index.js';
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
 import { Conflict, Forbidden, Invalid, NotFound, unseenAs } from '../../platform/errors/index.js';
@@ -41,6 +41,7 @@ export class QueueService {
 
   @Action({
     name: 'queue_list',
+    on: 'chat_id',
     summary: 'List the messages of a chat that wait for the run in flight',
     effect: 'read',
     permission: 'chat.read',
@@ -64,6 +65,7 @@ export class QueueService {
 
   @Action({
     name: 'queue_update',
+    on: 'message_id',
     summary: 'Change a message that still waits, or its place among those that wait',
     effect: 'write',
     permission: 'agent.run',
@@ -84,6 +86,7 @@ export class QueueService {
 
   @Action({
     name: 'queue_withdraw',
+    on: 'message_id',
     summary: 'Withdraw a message that still waits',
     effect: 'destructive',
     consequence: 'The message is not answered; it can be sent again.',
@@ -107,6 +110,7 @@ export class QueueService {
 
   @Action({
     name: 'queue_steer',
+    on: 'message_id',
     summary: 'Let a message that waits enter the run in flight, at its next step',
     effect: 'write',
     permission: 'agent.run',
@@ -172,18 +176,25 @@ export class QueueService {
     return viewOf(row, message.chat_id);
   }
 
-  @Subject('message', 'workspace', () => ({ organization_id: null, workspace_id: null }))
+  @Subject('message', 'workspace', ({ organization_id, workspace_id }: AskedMessage) => ({
+    organization_id,
+    workspace_id,
+  }))
   private async requireMessage(
     actor: Actor,
     permission: WorkspacePermission,
     id: string,
-  ): Promise<Row<Message>> {
+  ): Promise<AskedMessage> {
     const message = await this.queue.message(id);
     if (!message) throw new NotFound('No such message');
-    await unseenAs('No such message', this.chats.require(actor, permission, message.chat_id));
-    return message;
+    const chat = this.chats.require(actor, permission, message.chat_id);
+    const { organization_id, workspace_id } = await unseenAs('No such message', chat);
+    return { ...message, organization_id, workspace_id };
   }
 }
+
+/** A message, and the place of its chat. */
+type AskedMessage = Row<Message> & Place;
 
 function viewOf(row: QueuedRow, chat_id: string): QueuedMessageView {
   const { message_id, call_id, text: message, delivery, position, created_at } = row;

@@ -49,6 +49,7 @@ export class ModelsService {
 
   @Action({
     name: 'model_settings_get',
+    on: 'organization_id',
     summary: 'Tell which models an organization may use',
     effect: 'read',
     permission: 'model.configure',
@@ -70,6 +71,7 @@ export class ModelsService {
 
   @Action({
     name: 'model_settings_update',
+    on: 'organization_id',
     summary: 'Decide which models an organization may use; replaces all that was decided before',
     effect: 'expose',
     consequence:

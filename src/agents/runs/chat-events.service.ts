@@ -27,6 +27,7 @@ export class ChatEventsService {
 
   @Action({
     name: 'chat_watch',
+    on: { id: 'chat' },
     summary: 'Stream what happens in a chat, run after run, from its beginning or from after an event',
     effect: 'read',
     permission: 'chat.read',

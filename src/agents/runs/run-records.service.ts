@@ -41,6 +41,7 @@ export class RunRecordsService {
 
   @Action({
     name: 'run_list',
+    on: { chat_id: 'chat', workspace_id: 'workspace', parent_call_id: 'run' },
     summary: 'List the runs of a chat or a workspace, or the tasks of a run, newest first',
     effect: 'read',
     permission: 'chat.read',
@@ -64,6 +65,7 @@ export class RunRecordsService {
 
   @Action({
     name: 'run_get',
+    on: { call_id: 'run' },
     summary: 'Read the whole record of a run',
     effect: 'read',
     permission: 'chat.read',

@@ -23,6 +23,7 @@ export class RunRollbackService {
 
   @Action({
     name: 'run_rollback',
+    on: { call_id: 'run' },
     summary: 'Make the files that a run and its tasks changed what they were before it',
     effect: 'destructive',
     consequence:

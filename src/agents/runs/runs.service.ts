@@ -43,6 +43,7 @@ export class RunsService implements BeforeApplicationShutdown {
 
   @Action({
     name: 'run_status_get',
+    on: { call_id: 'run' },
     summary: 'Tell how a run stands, waiting for its end if asked to',
     effect: 'read',
     permission: 'chat.read',
@@ -62,6 +63,7 @@ export class RunsService implements BeforeApplicationShutdown {
 
   @Action({
     name: 'run_watch',
+    on: { call_id: 'run' },
     summary: 'Stream what happens in a run, from its beginning or from after an event',
     effect: 'read',
     permission: 'chat.read',
@@ -85,6 +87,7 @@ export class RunsService implements BeforeApplicationShutdown {
 
   @Action({
     name: 'run_stop',
+    on: { call_id: 'run', chat_id: 'chat' },
     summary: 'Stop a run, or the run in flight of a chat; what it had produced is kept',
     effect: 'write',
     permission: 'agent.stop',
@@ -121,7 +124,7 @@ export class RunsService implements BeforeApplicationShutdown {
     this.closing.abort();
   }
 
-  @Subject('call', 'workspace', ({ organization_id, workspace_id }: RunPlace) => ({
+  @Subject('run', 'workspace', ({ organization_id, workspace_id }: RunPlace) => ({
     organization_id,
     workspace_id,
   }))

@@ -21,6 +21,7 @@ export class SubagentsService {
 
   @Action({
     name: 'agent_list',
+    on: 'workspace_id',
     summary: 'List the subagents and skills of a workspace, and what is wrong with their files',
     effect: 'read',
     permission: 'file.read',

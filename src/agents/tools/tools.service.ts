@@ -29,6 +29,7 @@ export class ToolsService {
 
   @Action({
     name: 'tool_run',
+    on: 'workspace_id',
     summary: 'Run a tool as an agent would; with Accept: text/event-stream, its output as it comes',
     effect: 'write',
     permission: 'file.read',

@@ -20,6 +20,7 @@ export class AgentToolsService {
 
   @Action({
     name: 'tool_list',
+    on: 'workspace_id',
     summary: 'List the tools that an agent can use in a workspace, and why it cannot use others',
     effect: 'read',
     permission: 'workspace.read',

@@ -20,6 +20,7 @@ export class AuditLogService {
 
   @Action({
     name: 'audit_list',
+    on: 'organization_id',
     summary: 'List who changed what in an organization, newest first',
     effect: 'read',
     permission: 'audit.read',

@@ -31,6 +31,7 @@ export class BillingService {
 
   @Action({
     name: 'billing_get',
+    on: 'organization_id',
     summary: "Tell an organization's plan, limits, usage and spending of this month, and its budget",
     effect: 'read',
     permission: 'billing.read',
@@ -51,6 +52,7 @@ export class BillingService {
 
   @Action({
     name: 'billing_usage_get',
+    on: 'organization_id',
     summary: 'Sum up what an organization used in a period, by workspace, model, user or day',
     effect: 'read',
     permission: 'billing.read',
@@ -70,6 +72,7 @@ export class BillingService {
 
   @Action({
     name: 'organization_budget_set',
+    on: 'organization_id',
     summary: 'Set what an organization may spend in a month',
     effect: 'expose',
     consequence: 'The organization may then spend more, or less, of its money.',

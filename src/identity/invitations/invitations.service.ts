@@ -33,6 +33,7 @@ export class InvitationsService {
 
   @Action({
     name: 'invitation_list',
+    on: 'organization_id',
     summary: 'List the invitations of an organization',
     effect: 'read',
     permission: 'invitation.manage',
@@ -51,6 +52,7 @@ export class InvitationsService {
 
   @Action({
     name: 'invitation_create',
+    on: 'organization_id',
     summary: 'Invite somebody into an organization, with a role not above that of the caller',
     effect: 'expose',
     consequence: 'Somebody new can then join the organization, with this role.',
@@ -85,6 +87,7 @@ export class InvitationsService {
 
   @Action({
     name: 'invitation_resend',
+    on: 'organization_id',
     summary: 'Send an invitation again, with a new link; the old one is void',
     effect: 'expose',
     consequence: 'The invitation is open again for its whole time, and its link is sent to this address.',
@@ -107,6 +110,7 @@ export class InvitationsService {
 
   @Action({
     name: 'invitation_revoke',
+    on: 'organization_id',
     summary: 'Withdraw an invitation',
     effect: 'destructive',
     consequence: 'The link in the invitation is dead; another invitation can be sent.',

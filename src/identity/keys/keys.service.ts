@@ -65,6 +65,7 @@ export class KeysService {
 
   @Action({
     name: 'key_get',
+    on: { id: 'api_key' },
     summary: 'Read an API key, without its secret',
     effect: 'read',
     permission: 'key.read',
@@ -79,6 +80,7 @@ export class KeysService {
 
   @Action({
     name: 'key_update',
+    on: { id: 'api_key' },
     summary: 'Rename an API key, or change what limits it',
     effect: 'expose',
     consequence: 'Whoever holds the key may then do what its new limits say.',
@@ -93,6 +95,7 @@ export class KeysService {
 
   @Action({
     name: 'key_rotate',
+    on: { id: 'api_key' },
     summary: 'Replace an API key by a new one with the same limits; the old one may work on for a while',
     effect: 'expose',
     consequence: 'There is a new key to act as you, with the limits of the old one.',
@@ -109,6 +112,7 @@ export class KeysService {
 
   @Action({
     name: 'key_revoke',
+    on: { id: 'api_key' },
     summary: 'Revoke an API key, at once and for good',
     effect: 'destructive',
     consequence: 'The key never works again; programs that use it need a new one.',

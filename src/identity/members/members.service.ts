@@ -37,6 +37,7 @@ export class MembersService {
 
   @Action({
     name: 'member_list',
+    on: 'organization_id',
     summary: 'List the members of an organization',
     effect: 'read',
     permission: 'member.list',
@@ -55,6 +56,7 @@ export class MembersService {
 
   @Action({
     name: 'role_list',
+    on: 'organization_id',
     summary: 'Print which role may do what',
     effect: 'read',
     permission: 'organization.read',
@@ -68,6 +70,7 @@ export class MembersService {
 
   @Action({
     name: 'member_update',
+    on: 'organization_id',
     summary: 'Change the role of a member',
     effect: 'expose',
     consequence: 'They may then do whatever this role may in the organization.',
@@ -90,6 +93,7 @@ export class MembersService {
 
   @Action({
     name: 'member_remove',
+    on: 'organization_id',
     summary: 'Remove a member; their access, and their keys bound to the organization, end at once',
     effect: 'destructive',
     consequence:
@@ -110,6 +114,7 @@ export class MembersService {
 
   @Action({
     name: 'organization_leave',
+    on: 'organization_id',
     summary: 'Leave an organization',
     effect: 'destructive',
     consequence:
@@ -132,6 +137,7 @@ export class MembersService {
 
   @Action({
     name: 'organization_transfer',
+    on: 'organization_id',
     summary: 'Hand an organization over: another member becomes owner, the caller an admin',
     effect: 'expose',
     consequence: 'Another member then owns the organization; only they can give it back.',

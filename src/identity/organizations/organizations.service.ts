@@ -86,6 +86,7 @@ export class OrganizationsService {
 
   @Action({
     name: 'organization_get',
+    on: 'organization_id',
     summary: 'Read an organization',
     effect: 'read',
     permission: 'organization.read',
@@ -98,6 +99,7 @@ export class OrganizationsService {
 
   @Action({
     name: 'organization_update',
+    on: 'organization_id',
     summary: 'Rename an organization',
     effect: 'write',
     permission: 'organization.update',
@@ -122,6 +124,7 @@ export class OrganizationsService {
 
   @Action({
     name: 'organization_delete',
+    on: 'organization_id',
     summary: 'Delete an organization with its workspaces, files and chats',
     effect: 'destructive',
     consequence: 'Its workspaces, files, chats and members are gone for good.',

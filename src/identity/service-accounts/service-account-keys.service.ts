@@ -21,6 +21,7 @@ export class ServiceAccountKeysService {
 
   @Action({
     name: 'service_account_key_list',
+    on: { id: 'service_account' },
     summary: 'List the keys of a service account',
     effect: 'read',
     permission: 'service_account.read',
@@ -37,6 +38,7 @@ export class ServiceAccountKeysService {
 
   @Action({
     name: 'service_account_key_create',
+    on: { id: 'service_account' },
     summary: 'Create a key of a service account; its secret is in the answer and nowhere else',
     effect: 'expose',
     consequence: 'Whoever holds the key can then act as this service account.',
@@ -59,6 +61,7 @@ export class ServiceAccountKeysService {
 
   @Action({
     name: 'service_account_key_rotate',
+    on: { id: 'service_account' },
     summary: 'Replace a key of a service account; the old one may work on for a while',
     effect: 'expose',
     consequence: 'There is a new key to act as this service account.',
@@ -78,6 +81,7 @@ export class ServiceAccountKeysService {
 
   @Action({
     name: 'service_account_key_revoke',
+    on: { id: 'service_account' },
     summary: 'Revoke a key of a service account, at once and for good',
     effect: 'destructive',
     consequence: 'The key never works again; programs that use it need a new one.',

@@ -32,6 +32,7 @@ export class ServiceAccountsService {
 
   @Action({
     name: 'service_account_list',
+    on: 'organization_id',
     summary: 'List the service accounts of an organization',
     effect: 'read',
     permission: 'service_account.read',
@@ -48,6 +49,7 @@ export class ServiceAccountsService {
 
   @Action({
     name: 'service_account_create',
+    on: 'organization_id',
     summary: 'Create a service account, with a role not above that of the caller',
     effect: 'expose',
     consequence: 'There is a new account for programs, with this role.',
@@ -77,6 +79,7 @@ export class ServiceAccountsService {
 
   @Action({
     name: 'service_account_get',
+    on: { id: 'service_account' },
     summary: 'Read a service account',
     effect: 'read',
     permission: 'service_account.read',
@@ -90,6 +93,7 @@ export class ServiceAccountsService {
 
   @Action({
     name: 'service_account_update',
+    on: { id: 'service_account' },
     summary: 'Rename a service account or change its role',
     effect: 'expose',
     consequence: 'Programs with keys of this account may then do whatever this role may.',
@@ -109,6 +113,7 @@ export class ServiceAccountsService {
 
   @Action({
     name: 'service_account_adopt',
+    on: { id: 'service_account' },
     summary: 'Become the person who answers for a service account; it then has at most your role',
     effect: 'expose',
     consequence: 'The service account then acts in your name, with at most your role.',
@@ -128,6 +133,7 @@ export class ServiceAccountsService {
 
   @Action({
     name: 'service_account_delete',
+    on: { id: 'service_account' },
     summary: 'Delete a service account; its keys end at once',
     effect: 'destructive',
     consequence: 'The account and its keys are gone for good; programs that use them stop working.',

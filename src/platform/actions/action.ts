@@ -15,6 +15,11 @@ export const isGrave = (effect: Effect): boolean => effect === 'destructive' || 
 export interface ActionDeclaration {
   /** `^[a-z][a-z0-9_]{2,63}$`, noun first: `workspace_rename`. */
   readonly name: string;
+  /**
+   * The input field that names what it is about, `workspace_id`; where the field does not say of what kind that is, with its
+   * noun: `{ id: 'chat' }`. Where there are several, those that are given count. Checked at boot, see {@link Subjects}.
+   */
+  readonly on?: string | Readonly<Record<string, string>>;
   /** One line, imperative: what it does. */
   readonly summary: string;
   /** What a sentence or two must say beyond the summary. */
@@ -53,6 +58,10 @@ export const consequenceOf = ({ name, consequence }: ActionDeclaration): string 
   if (consequence === undefined) throw new Error(`Nobody is asked about ${name}`);
   return consequence;
 };
+
+/** The fields that name what an action is about, each with the noun of that. */
+export const subjectsOf = ({ on = {} }: Pick<ActionDeclaration, 'on'>): [field: string, noun: string][] =>
+  typeof on === 'string' ? [[on, on.replace(/_id$/, '')]] : Object.entries(on);
 
 const DECLARATION = Symbol('action');
 const NAME = /^[a-z][a-z0-9_]{2,63}$/;

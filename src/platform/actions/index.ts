@@ -5,6 +5,7 @@ export {
   consequenceOf,
   isGrave,
   permissionToRun,
+  subjectsOf,
   VERDICTS,
   type Verdict,
 } from './action.js';
@@ -28,4 +29,4 @@ export { ExecCaller, ExecTokenGuard, execCallerOf } from './exec-token.guard.js'
 export { EXEC_TOKEN_PREFIX, ExecTokens, revokeTokensOf } from './exec-tokens.js';
 export { inputSchemaOf, outputSchemaOf } from './json-schema.js';
 export { withoutSecrets } from './redaction.js';
-export { Subject } from './subject.js';
+export { type Place, Subject } from './subject.js';

@@ -1,17 +1,11 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import { validate as isUuid } from 'uuid';
-import {
-  type Actor,
-  isOrganizationPermission,
-  isWorkspacePermission,
-  type Permission,
-  requireScope,
-} from '../access/index.js';
+import { type Actor, type Permission, POLICY, requireScope } from '../access/index.js';
 import { providerMethods } from '../discovery/index.js';
 import { fieldsOf } from '../dto/index.js';
 import { problemOf } from '../errors/index.js';
-import type { ActionDeclaration } from './action.js';
+import { type ActionDeclaration, declarationOf, subjectsOf } from './action.js';
 
 /** Where an action takes place, as far as it is known. */
 export interface Place {
@@ -32,8 +26,7 @@ const SUBJECT = Symbol('subject');
 
 /**
  * Marks the store method that answers "may this caller do that to this thing", `(actor, permission, id)`, as the one to
- * ask about inputs that name such a thing: by a field `<noun>_id`, or by `id` in an action whose name begins with the
- * noun. `policy` says in which table its permissions are.
+ * ask about inputs that name such a thing, see `on` of an action. `policy` says which permissions there are on it.
  */
 export function Subject<Found>(noun: string, policy: Policy, placeOf: (found: Found) => Place) {
   return (_target: object, _key: string, descriptor: { value?: Require<Found> }): void => {
@@ -41,6 +34,9 @@ export function Subject<Found>(noun: string, policy: Policy, placeOf: (found: Fo
     if (descriptor.value) Reflect.defineMetadata(SUBJECT, mark, descriptor.value);
   };
 }
+
+/** An action does not say, or says wrongly, what it is about: the service does not start. */
+export class MisdeclaredAction extends Error {}
 
 interface Asked extends SubjectMark {
   readonly require: (actor: Actor, permission: Permission, id: string) => Promise<never>;
@@ -68,10 +64,14 @@ export class Subjects implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
+    const declarations: ActionDeclaration[] = [];
     for (const { instance, method } of providerMethods(this.discovery, this.scanner)) {
       const mark = Reflect.getMetadata(SUBJECT, method) as SubjectMark | undefined;
       if (mark) this.subjects.set(mark.noun, { ...mark, require: method.bind(instance) as Asked['require'] });
+      const declaration = declarationOf(method);
+      if (declaration) declarations.push(declaration);
     }
+    for (const declaration of declarations) this.requireSound(declaration);
   }
 
   /** Where it would take place: 404 and 403 as the action itself would answer, for each thing that the input names. */
@@ -106,23 +106,30 @@ export class Subjects implements OnModuleInit {
     return workspace ? seenPlace(workspace, actor, workspaceId) : NOWHERE;
   }
 
-  /** The things that the input names and about which the action's permission can be asked. */
-  private namedBy({ name, input: shape, permission }: ActionDeclaration, input: object): Named[] {
-    const policy = isWorkspacePermission(permission) ? 'workspace' : 'organization';
-    if (!shape || (policy === 'organization' && !isOrganizationPermission(permission))) return [];
+  /** The things that the input names. */
+  private namedBy(declaration: ActionDeclaration, input: object): Named[] {
     const values = input as Record<string, unknown>;
-    return [...fieldsOf(shape)].flatMap(([field, { kind }]): Named[] => {
-      const value = values[field];
-      const subject = kind === 'id' ? this.subjectOf(field, name) : undefined;
-      return subject?.policy === policy && typeof value === 'string' ? [{ subject, field, id: value }] : [];
+    return subjectsOf(declaration).flatMap(([field, noun]): Named[] => {
+      const [subject, id] = [this.subjects.get(noun), values[field]];
+      return subject && typeof id === 'string' ? [{ subject, field, id }] : [];
     });
   }
 
-  private subjectOf(field: string, action: string): Asked | undefined {
-    if (field !== 'id') return this.subjects.get(field.replace(/_id$/, ''));
-    const nouns = [...this.subjects.keys()].filter(noun => action.startsWith(`${noun}_`));
-    const [longest = ''] = nouns.sort((a, b) => b.length - a.length);
-    return this.subjects.get(longest);
+  private requireSound(declaration: ActionDeclaration): void {
+    const { name, input, permission } = declaration;
+    const on = subjectsOf(declaration);
+    const policy = permission && POLICY[permission].on;
+    const takesRole = policy === 'organization' || policy === 'workspace';
+    if (takesRole && on.length === 0)
+      throw new MisdeclaredAction(`The action ${name} requires ${permission} and does not say on what`);
+    for (const [field, noun] of on) {
+      if (!input || fieldsOf(input).get(field)?.kind !== 'id')
+        throw new MisdeclaredAction(`The action ${name} is on ${field}, which is no id in its input`);
+      if (takesRole && this.subjects.get(noun)?.policy !== policy)
+        throw new MisdeclaredAction(
+          `The action ${name} requires ${permission}, and ${field} names no ${policy}`,
+        );
+    }
   }
 }
 

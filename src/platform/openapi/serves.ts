@@ -11,7 +11,7 @@ import {
   OmitType,
 } from '@nestjs/swagger';
 import { EXPOSES, SESSION_ONLY } from '../access/index.js';
-import { ActionDeclaration, actionOf } from '../actions/index.js';
+import { ActionDeclaration, actionOf, subjectsOf } from '../actions/index.js';
 import { FieldSpec, fieldOfParam, fieldsOf, Shape } from '../dto/index.js';
 import { IdempotencyInterceptor, OUTCOME, type Outcome } from '../idempotency/index.js';
 import { ProblemView } from './problem.view.js';
@@ -38,7 +38,15 @@ export function Serves<M extends string>(
   options: RouteOptions = {},
 ): MethodDecorator {
   const action = actionOf(service.prototype[method]);
-  const extensions = [ApiExtension('x-action', action.name), ApiExtension('x-effect', action.effect)];
+  const { name, effect, permission } = action;
+  const extensions = Object.entries({
+    action: name,
+    effect,
+    permission,
+    on: Object.fromEntries(subjectsOf(action)),
+  })
+    .filter(([, value]) => value !== null)
+    .map(([key, value]) => ApiExtension(`x-${key}`, value));
   return document(action, options, extensions);
 }
 

@@ -42,6 +42,7 @@ export class ActionRunsService {
 
   @Action({
     name: 'action_run_get',
+    on: { id: 'action_run' },
     summary: 'Read one run of an action, with its input and output',
     effect: 'read',
     permission: 'action_run.read',

@@ -33,6 +33,7 @@ export class ChangesService {
 
   @Action({
     name: 'workspace_watch',
+    on: 'workspace_id',
     summary:
       'Stream every change to the files of a workspace, with who made it; `reset` says that those up to a number are not kept any more',
     effect: 'read',

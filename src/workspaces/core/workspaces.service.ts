@@ -58,6 +58,7 @@ export class WorkspacesService implements OnModuleInit {
 
   @Action({
     name: 'workspace_create',
+    on: 'organization_id',
     summary: 'Create a workspace',
     effect: 'write',
     permission: 'workspace.create',
@@ -86,6 +87,7 @@ export class WorkspacesService implements OnModuleInit {
 
   @Action({
     name: 'workspace_get',
+    on: 'workspace_id',
     summary: 'Read a workspace',
     effect: 'read',
     permission: 'workspace.read',
@@ -98,6 +100,7 @@ export class WorkspacesService implements OnModuleInit {
 
   @Action({
     name: 'workspace_update',
+    on: 'workspace_id',
     summary: 'Rename a workspace',
     effect: 'write',
     permission: 'workspace.update',
@@ -115,6 +118,7 @@ export class WorkspacesService implements OnModuleInit {
 
   @Action({
     name: 'workspace_visibility_set',
+    on: 'workspace_id',
     summary: 'Set who in the organization sees a workspace',
     effect: 'expose',
     consequence: 'Who sees the workspace changes for the whole organization.',
@@ -135,6 +139,7 @@ export class WorkspacesService implements OnModuleInit {
 
   @Action({
     name: 'workspace_delete',
+    on: 'workspace_id',
     summary: 'Delete a workspace with its files and chats',
     effect: 'destructive',
     consequence: 'Its files with their history, its chats and its share links are gone for good.',

@@ -27,6 +27,7 @@ export class EgressService {
 
   @Action({
     name: 'egress_get',
+    on: 'workspace_id',
     summary: 'Read which hosts the sandboxes of a workspace may connect to',
     effect: 'read',
     permission: 'workspace.read',
@@ -40,6 +41,7 @@ export class EgressService {
 
   @Action({
     name: 'egress_update',
+    on: 'workspace_id',
     summary: 'Set which hosts the sandboxes of a workspace may connect to',
     effect: 'expose',
     consequence: 'Code in the sandboxes, agents included, can then send what it reads to these hosts.',

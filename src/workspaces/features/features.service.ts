@@ -30,6 +30,7 @@ export class FeaturesService implements OnModuleInit {
 
   @Action({
     name: 'features_get',
+    on: 'workspace_id',
     summary: 'Tell which features of a workspace are on',
     effect: 'read',
     permission: 'workspace.read',
@@ -43,6 +44,7 @@ export class FeaturesService implements OnModuleInit {
 
   @Action({
     name: 'features_update',
+    on: 'workspace_id',
     summary: 'Turn features of a workspace off or on; those that are not named stay as they are',
     effect: 'expose',
     consequence:

@@ -52,6 +52,7 @@ export class FileInvitationsService {
 
   @Action({
     name: 'file_invitation_list',
+    on: 'workspace_id',
     summary:
       'List file invitations of workspaces that the caller sees, or, with mine, what is shared with them',
     effect: 'read',
@@ -73,6 +74,7 @@ export class FileInvitationsService {
 
   @Action({
     name: 'file_invitation_create',
+    on: 'workspace_id',
     summary: 'Invite somebody to one file or folder by their e-mail address',
     effect: 'expose',
     consequence: 'Somebody outside can then read the file or folder, and change it where the role says so.',
@@ -158,6 +160,7 @@ export class FileInvitationsService {
 
   @Action({
     name: 'file_invitation_revoke',
+    on: { id: 'file_invitation' },
     summary: 'Withdraw a file invitation; access by it ends at once. The invited may give theirs up',
     effect: 'destructive',
     consequence: 'Whoever was invited loses access at once; to give it back they have to be invited anew.',

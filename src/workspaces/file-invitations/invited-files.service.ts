@@ -31,6 +31,7 @@ export class InvitedFilesService {
 
   @Action({
     name: 'invited_file_list',
+    on: { id: 'invited_file' },
     summary: 'List a folder that was shared with the caller; what was shared as a file is the one entry',
     effect: 'read',
     permission: 'file.read',
@@ -54,6 +55,7 @@ export class InvitedFilesService {
 
   @Action({
     name: 'invited_file_download',
+    on: { id: 'invited_file' },
     summary: 'Download the raw bytes of a file that was shared with the caller',
     effect: 'read',
     permission: 'file.read',
@@ -69,6 +71,7 @@ export class InvitedFilesService {
 
   @Action({
     name: 'invited_file_upload',
+    on: { id: 'invited_file' },
     summary: 'Write a file that was shared with the caller for editing, or one in a folder that was',
     effect: 'write',
     permission: 'file.write',

@@ -29,6 +29,7 @@ export class FileTreeService {
 
   @Action({
     name: 'file_move',
+    on: 'workspace_id',
     summary: 'Move or rename a file or folder',
     effect: 'write',
     permission: 'file.write',
@@ -57,6 +58,7 @@ export class FileTreeService {
 
   @Action({
     name: 'file_copy',
+    on: 'workspace_id',
     summary: 'Copy a file or folder',
     effect: 'write',
     permission: 'file.write',
@@ -88,6 +90,7 @@ export class FileTreeService {
 
   @Action({
     name: 'folder_create',
+    on: 'workspace_id',
     summary: 'Make a folder and those above it; one that is there is fine',
     effect: 'write',
     permission: 'file.write',
@@ -110,6 +113,7 @@ export class FileTreeService {
 
   @Action({
     name: 'file_delete',
+    on: 'workspace_id',
     summary: 'Delete a file or folder',
     effect: 'destructive',
     consequence:

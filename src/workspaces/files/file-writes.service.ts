@@ -27,6 +27,7 @@ export class FileWritesService {
 
   @Action({
     name: 'file_write',
+    on: 'workspace_id',
     summary: 'Write a whole file, making its folders; all of it or nothing',
     effect: 'write',
     permission: 'file.write',
@@ -47,6 +48,7 @@ export class FileWritesService {
 
   @Action({
     name: 'file_upload',
+    on: 'workspace_id',
     summary: 'Write a file from the raw bytes of the body; all of it or nothing',
     effect: 'write',
     permission: 'file.write',
@@ -73,6 +75,7 @@ export class FileWritesService {
 
   @Action({
     name: 'file_edit',
+    on: 'workspace_id',
     summary: 'Replace text in a file',
     effect: 'write',
     permission: 'file.write',

@@ -35,6 +35,7 @@ export class FilesService {
 
   @Action({
     name: 'file_list',
+    on: 'workspace_id',
     summary: 'List a folder',
     effect: 'read',
     permission: 'file.read',
@@ -52,6 +53,7 @@ export class FilesService {
 
   @Action({
     name: 'file_stat',
+    on: 'workspace_id',
     summary: 'Describe a file or folder',
     effect: 'read',
     permission: 'file.read',
@@ -65,6 +67,7 @@ export class FilesService {
 
   @Action({
     name: 'file_read',
+    on: 'workspace_id',
     summary: 'Read a text file, or some lines of it',
     effect: 'read',
     permission: 'file.read',
@@ -78,6 +81,7 @@ export class FilesService {
 
   @Action({
     name: 'file_download',
+    on: 'workspace_id',
     summary:
       'Download the raw bytes of a file, where ranges and conditional requests work, or a folder as a zip',
     effect: 'read',

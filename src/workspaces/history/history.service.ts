@@ -50,6 +50,7 @@ export class HistoryService {
 
   @Action({
     name: 'file_version_list',
+    on: 'workspace_id',
     summary: 'List the versions of a file, of what a folder holds, or of the whole workspace, newest first',
     effect: 'read',
     permission: 'file.read',
@@ -69,6 +70,7 @@ export class HistoryService {
 
   @Action({
     name: 'file_version_read',
+    on: 'workspace_id',
     summary: 'Read a version of a file: who made it, and its text',
     effect: 'read',
     permission: 'file.read',
@@ -89,6 +91,7 @@ export class HistoryService {
 
   @Action({
     name: 'file_version_download',
+    on: 'workspace_id',
     summary: 'Download the raw bytes of a version of a file',
     effect: 'read',
     permission: 'file.read',
@@ -108,6 +111,7 @@ export class HistoryService {
 
   @Action({
     name: 'file_version_diff',
+    on: 'workspace_id',
     summary: 'Compare a version of a file with the one before it, or with another',
     effect: 'read',
     permission: 'file.read',
@@ -129,6 +133,7 @@ export class HistoryService {
 
   @Action({
     name: 'file_restore',
+    on: 'workspace_id',
     summary: 'Put an earlier version of a file back, as a new version',
     effect: 'write',
     permission: 'file.write',

@@ -37,6 +37,7 @@ export class WorkspaceMembersService implements OnModuleInit {
 
   @Action({
     name: 'workspace_member_list',
+    on: 'workspace_id',
     summary: 'List who was added to a workspace by name',
     effect: 'read',
     permission: 'workspace.read',
@@ -53,6 +54,7 @@ export class WorkspaceMembersService implements OnModuleInit {
 
   @Action({
     name: 'workspace_member_set',
+    on: 'workspace_id',
     summary: 'Add a member of the organization to a workspace, or change their role in it',
     effect: 'expose',
     consequence: 'They may then do whatever this role may in the workspace.',
@@ -74,6 +76,7 @@ export class WorkspaceMembersService implements OnModuleInit {
 
   @Action({
     name: 'workspace_member_remove',
+    on: 'workspace_id',
     summary: 'Take somebody out of a workspace; their access by name ends at once',
     effect: 'destructive',
     consequence: 'They lose access at once; they can be added again.',

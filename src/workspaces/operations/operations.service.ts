@@ -28,6 +28,7 @@ export class OperationsService {
 
   @Action({
     name: 'operation_get',
+    on: { id: 'operation' },
     summary: 'Tell how a long operation stands',
     effect: 'read',
     permission: 'workspace.read',
@@ -41,6 +42,7 @@ export class OperationsService {
 
   @Action({
     name: 'operation_watch',
+    on: { id: 'operation' },
     summary: 'Stream how a long operation goes on, to its end',
     effect: 'read',
     permission: 'workspace.read',
@@ -62,6 +64,7 @@ export class OperationsService {
 
   @Action({
     name: 'operation_cancel',
+    on: { id: 'operation' },
     summary: 'Cancel a long operation; what it made so far is removed',
     effect: 'write',
     permission: 'workspace.read',

@@ -26,6 +26,7 @@ export class SandboxControlService implements OnModuleInit {
 
   @Action({
     name: 'sandbox_list',
+    on: 'workspace_id',
     summary: 'List what runs in the sandboxes of a workspace now',
     effect: 'read',
     permission: 'workspace.read',
@@ -42,6 +43,7 @@ export class SandboxControlService implements OnModuleInit {
 
   @Action({
     name: 'sandbox_stop',
+    on: 'workspace_id',
     summary: 'End what runs in a sandbox, with all its processes',
     effect: 'destructive',
     consequence:

@@ -30,6 +30,7 @@ export class SearchService {
 
   @Action({
     name: 'workspace_search',
+    on: 'workspace_id',
     summary: 'Search the files of a workspace by content or name',
     effect: 'read',
     permission: 'file.read',

@@ -35,6 +35,7 @@ export class GrantsService {
 
   @Action({
     name: 'grant_revoke',
+    on: { id: 'grant' },
     summary: 'Take back what you allowed an application; all of its tokens stop working at once',
     effect: 'destructive',
     consequence: 'The application has to be let in anew to go on.',

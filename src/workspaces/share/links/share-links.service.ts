@@ -45,6 +45,7 @@ export class ShareLinksService {
 
   @Action({
     name: 'share_list',
+    on: 'workspace_id',
     summary: 'List share links in the workspaces that the caller sees, or in one of them',
     effect: 'read',
     permission: 'share.read',
@@ -68,6 +69,7 @@ export class ShareLinksService {
 
   @Action({
     name: 'workspace_share_list',
+    on: 'workspace_id',
     summary: 'List the share links of a workspace',
     effect: 'read',
     permission: 'share.read',
@@ -81,6 +83,7 @@ export class ShareLinksService {
 
   @Action({
     name: 'share_create',
+    on: 'workspace_id',
     summary: 'Share a file or folder by a link, with whoever holds it',
     effect: 'expose',
     consequence: 'Whoever has the link can then reach the file or folder, without an account.',
@@ -123,6 +126,7 @@ export class ShareLinksService {
 
   @Action({
     name: 'share_get',
+    on: { id: 'share' },
     summary: 'Read a share link',
     effect: 'read',
     permission: 'share.read',
@@ -137,6 +141,7 @@ export class ShareLinksService {
 
   @Action({
     name: 'share_update',
+    on: { id: 'share' },
     summary: 'Change what a share link allows, its password or its end; the link stays the same',
     effect: 'expose',
     consequence: 'Whoever has the link may then do what it allows from now on.',
@@ -166,6 +171,7 @@ export class ShareLinksService {
 
   @Action({
     name: 'share_revoke',
+    on: { id: 'share' },
     summary: 'Revoke a share link; it answers nobody from then on. Organization admins may revoke any',
     effect: 'destructive',
     consequence: 'The link never works again; another one can be made.',
