@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { StepResult, StepUsage } from '#libs/model-client/index.js';
 import {
   enterModelCall,
@@ -7,7 +7,13 @@ import {
   hardStopOver,
 } from '../../identity/billing/index.js';
 import { revokeTokensOf } from '../../platform/actions/index.js';
-import { type Database, storable, storableText, type UnitOfWork } from '../../platform/database/index.js';
+import {
+  type Database,
+  type Schema,
+  storable,
+  storableText,
+  type UnitOfWork,
+} from '../../platform/database/index.js';
 import { notifyTopic, type Topics } from '../../platform/topics/index.js';
 import { chatTopic, type MessagePart } from '../chats/index.js';
 import { type ChatSummary, type Conversation, keepSummary } from '../context/index.js';
@@ -88,7 +94,7 @@ interface Writing {
   unit?: UnitOfWork;
 }
 
-export type Queryable = ReturnType<UnitOfWork['tables']> | ReturnType<Database['tables']>;
+export type Queryable = Kysely<Schema>;
 
 /**
  * Writes down what happens in one attempt at a run. Each method is one statement: the change and its events are committed

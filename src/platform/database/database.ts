@@ -4,6 +4,7 @@ import { v7 } from 'uuid';
 import { keyedRequest } from './keyed-request.js';
 import { isDeadlock } from './outage.js';
 import type { Tables } from './rows.js';
+import type { Schema } from './tables.js';
 import { inTransaction } from './transaction-scope.js';
 
 /** Of a deletion that meets a deadlock each time. */
@@ -13,23 +14,23 @@ const MAX_ATTEMPTS = 5;
 export const newId = (): string => v7();
 
 /** The type that MikroORM would infer by itself knows neither our column types nor our table names. */
-function queryBuilder<T>(entities: EntityManager): Kysely<Tables<T>> {
-  return entities.getKysely() as unknown as Kysely<Tables<T>>;
+function queryBuilder(entities: EntityManager): Kysely<Schema> {
+  return entities.getKysely() as unknown as Kysely<Schema>;
 }
 
 /** The way to the database: units of work for writes, a query builder for reads. */
 @Injectable()
 export class Database {
-  private outside: Kysely<never> | undefined;
+  private outside: Kysely<Schema> | undefined;
 
   constructor(private readonly entities: EntityManager) {}
 
-  /** A query builder outside any transaction, typed by the entities named: `tables<{ chat: Chat }>()`. */
-  tables<T>(): Kysely<Tables<T>> {
-    this.outside ??= queryBuilder<never>(
-      this.entities.fork({ useContext: false }),
-    ) as unknown as Kysely<never>;
-    return this.outside as unknown as Kysely<Tables<T>>;
+  /** A query builder outside any transaction. */
+  tables(): Kysely<Schema>;
+  tables<T>(): Kysely<Tables<T>>;
+  tables(): unknown {
+    this.outside ??= queryBuilder(this.entities.fork({ useContext: false }));
+    return this.outside;
   }
 
   /**
@@ -68,8 +69,10 @@ export class UnitOfWork {
     private readonly afterwards: (() => void)[],
   ) {}
 
-  tables<T>(): Kysely<Tables<T>> {
-    return queryBuilder<T>(this.entities);
+  tables(): Kysely<Schema>;
+  tables<T>(): Kysely<Tables<T>>;
+  tables(): unknown {
+    return queryBuilder(this.entities);
   }
 
   /** Calls `act` once the transaction is committed; never where the process is lost at that moment. */

@@ -1,0 +1,291 @@
+/* Made from the migrated database by `npm run generate:tables`; a test compares it. */
+import type { ColumnType } from 'kysely';
+
+/** Times come as text, as PostgreSQL prints them, and go in as text or as dates. */
+type Time = ColumnType<string, string | Date>;
+/** Larger than a number may be: comes as text. */
+type Big = ColumnType<string, string | number | bigint>;
+/** Of a shape that the feature knows which keeps it. */
+type Json = unknown;
+/** It has a default, and may be left out. */
+type Generated<T> =
+  T extends ColumnType<infer S, infer I, infer U> ? ColumnType<S, I | undefined, U> : ColumnType<T, T | undefined, T>;
+
+export interface Schema {
+  accepted_job: {
+    id: string; queue: string; name: string; payload: Json; holder: string | null;
+    failures: Generated<number>; lost: Generated<number>; reason: string | null; look_at: Time;
+    created_at: Time; failed_at: Time | null;
+  };
+  action_run: {
+    id: string; action: string; effect: string | null; dry_run: boolean; status: string; surface: string;
+    caller_kind: string; caller_id: string; actor_type: string; actor_id: string; actor_name: string;
+    on_behalf_of_id: string | null; credential_type: string; credential_id: string;
+    organization_id: string | null; workspace_id: string | null; request_id: string | null; input: Json;
+    output: Json; error: Json; started_at: Time; finished_at: Time | null; duration_ms: number | null;
+  };
+  api_key: {
+    id: string; user_id: string | null; name: string; hash: string; hint: string;
+    organization_id: string | null; scopes: string[] | null; workspace_ids: string[] | null;
+    expires_at: Time | null; last_used_at: Time | null; revoked_at: Time | null; created_at: Time;
+    service_account_id: string | null; created_by: string; replaced_by: string | null;
+  };
+  approval: {
+    id: string; subject_kind: 'run_tool_call' | 'mcp_call'; organization_id: string | null;
+    workspace_id: string | null; chat_id: string | null; run_id: string | null; step: number | null;
+    position: number | null; call_id: string | null; tool: string; effect: string; input: Json;
+    requested_by: string; status: 'pending' | 'allowed' | 'denied' | 'expired' | 'cancelled';
+    scope: 'once' | 'run' | null; note: string | null; decided_by: string | null; decided_at: Time | null;
+    used_at: Time | null; expires_at: Time; created_at: Time; client_name: string | null;
+    credential_id: string | null;
+  };
+  approval_policy: {
+    workspace_id: string; read: 'auto' | 'ask' | 'deny'; write: 'auto' | 'ask' | 'deny';
+    destructive: 'auto' | 'ask' | 'deny'; deadline_seconds: number; updated_by: string; updated_at: Time;
+    expose: Generated<'ask' | 'deny'>;
+  };
+  attachment: {
+    chat_id: string; hash: string; bytes: Buffer; created_at: Time; workspace_id: string | null;
+    size: Big | null;
+  };
+  attempt_count: {
+    key: string; points: number; expire: Big | null;
+  };
+  audit_entry: {
+    id: string; time: Time; actor_type: string | null; actor_id: string | null; actor_name: string | null;
+    on_behalf_of_id: string | null; credential_type: string | null; credential_id: string | null;
+    action: string; target_type: string; target_id: string; organization_id: string | null;
+    workspace_id: string | null; details: Json; address: string | null; user_agent: string | null;
+    request_id: string | null;
+  };
+  budget: {
+    scope_id: string; organization_id: string; workspace_id: string | null; monthly_usd: Big | null;
+    hard_stop: boolean; alerts: number[]; updated_at: Time; is_default: Generated<boolean>;
+  };
+  budget_alert: {
+    scope_id: string; period: Time; percent: number; organization_id: string; workspace_id: string | null;
+    spent_usd: Big; monthly_usd: Big; created_at: Time; mailed_at: Time | null;
+  };
+  budget_reservation: {
+    run_id: string; attempt: number; step: number; organization_id: string; workspace_id: string | null;
+    amount_usd: Big; expires_at: Time;
+  };
+  chat: {
+    id: string; title: string; organization_id: string; workspace_id: string | null;
+    agent_name: string | null; model: string | null; pinned: boolean; archived: boolean; created_by: string;
+    created_at: Time; updated_at: Time; last_message_at: Time | null; task_of: string | null;
+  };
+  chat_summary: {
+    id: Generated<string>; chat_id: string; run_id: string; step: number; through_run: Big;
+    through_message: Big; content: Json; files: string[]; message_count: number; tokens_before: number;
+    tokens_after: number; model: string | null; usage: Json; cost_usd: number | null; created_at: Time;
+  };
+  chore: {
+    name: string; due_at: Time; holder: string | null;
+  };
+  email_token: {
+    hash: string; user_id: string; purpose: 'reset' | 'verify' | 'email'; created_at: Time; expires_at: Time;
+    email: string | null;
+  };
+  exec_token: {
+    id: string; hash: string; actor: Json; workspace_id: string; caller_kind: string; caller_id: string;
+    actions: string[]; created_at: Time; expires_at: Time; revoked_at: Time | null;
+  };
+  file_invitation: {
+    id: string; workspace_id: string; path: string; email: string; role: 'viewer' | 'editor';
+    token_hash: string; invited_by: string; accepted_by: string | null; accepted_at: Time | null;
+    created_at: Time; expires_at: Time;
+  };
+  file_version: {
+    seq: Generated<Big>; id: string; workspace_id: string; path: string;
+    kind: 'found' | 'created' | 'modified' | 'deleted' | 'moved'; from_path: string | null; size: Big | null;
+    etag: string | null; executable: boolean; blob: string | null;
+    unkept: 'deleted' | 'too_large' | 'overwritten' | 'full' | null; replaced: boolean;
+    previous_id: string | null; change_seq: Big | null; writer_type: string | null; writer_id: string | null;
+    run_id: string | null; changed_at: Time; revision: string | null;
+  };
+  history_commit: {
+    id: Generated<Big>; workspace_id: string; sha: string; through: Big; committed_at: Time;
+  };
+  idempotent_request: {
+    credential_id: string; lookup: Buffer; fingerprint: Buffer; holder: string; leased_until: Time | null;
+    expires_at: Time; answer: Buffer | null; commits_answer: Generated<boolean>; process_id: string | null;
+  };
+  installation: {
+    id: Generated<number>; token_key: string | null; setup_token_hash: string | null; created_at: Time;
+    sandbox_uid_base: Big | null;
+  };
+  invitation: {
+    id: string; organization_id: string; email: string; role: 'owner' | 'admin' | 'member' | 'guest';
+    token_hash: string; status: 'pending' | 'accepted' | 'declined' | 'revoked'; invited_by: string;
+    accepted_by: string | null; created_at: Time; updated_at: Time; expires_at: Time;
+  };
+  job_outbox: {
+    id: string; queue: string; name: string; payload: Json; created_at: Time;
+  };
+  lease: {
+    name: string; holder: string; fence: Generated<Big>;
+  };
+  mail_outbox: {
+    id: string; recipient: string; subject: string; text: string | null; html: string | null;
+    state: 'waiting' | 'sent' | 'failed'; attempts: number; held_until: Time | null; reason: string | null;
+    created_at: Time; settled_at: Time | null;
+  };
+  mcp_question: {
+    id: string; session_id: string; answer: Json; asked_at: Time;
+  };
+  mcp_session: {
+    id: string; principal_id: string; protocol_version: string; client: Json;
+    subscriptions: Generated<string[]>; stream_id: string | null; created_at: Time; seen_at: Time;
+  };
+  message: {
+    id: string; chat_id: string; run_id: string; run_number: Big; number: Generated<Big>;
+    role: 'user' | 'assistant'; step: number | null; content: Json; created_at: Time; model: string | null;
+  };
+  model_slot: {
+    id: string; number: Generated<Big>; provider: string; organization_id: string; holder: string; round: Big;
+    entered: Generated<boolean>;
+  };
+  oauth_artifact: {
+    model: string; id: string; grant_id: string | null; lookup: string | null; sealed: Buffer;
+    consumed_at: Time | null; expires_at: Time; polled_at: Time | null; poll_seconds: number | null;
+  };
+  oauth_client: {
+    id: string; metadata: Json; created_at: Time; last_used_at: Time | null;
+  };
+  oauth_grant: {
+    id: string; user_id: string; client_id: string; client_name: string; redirect_host: string | null;
+    scopes: string[]; resources: string[]; workspace_ids: string[] | null; terms: Json; created_at: Time;
+    last_used_at: Time | null; expires_at: Time;
+  };
+  oauth_signing_key: {
+    id: string; sealed: Buffer; created_at: Time;
+  };
+  operation: {
+    id: string; kind: string; state: 'queued' | 'running' | 'completed' | 'error' | 'cancelled';
+    actor_id: string; organization_id: string; subject_id: string; error: string | null;
+    cancel_requested: Generated<boolean>; version: Generated<number>; created_at: Time;
+    finished_at: Time | null; input: Generated<Json>; progress: Generated<Json>; result: Json;
+  };
+  organization: {
+    id: string; name: string; created_by: string; created_at: Time; updated_at: Time;
+  };
+  organization_member: {
+    organization_id: string; user_id: string; role: 'owner' | 'admin' | 'member' | 'guest'; created_at: Time;
+  };
+  organization_models: {
+    organization_id: string; enabled: string[]; disabled: string[]; default_model: string | null;
+    new_models: 'enabled' | 'disabled'; updated_at: Time; fallback: Generated<string[]>;
+  };
+  process: {
+    id: string; seen_at: Time; machine: string | null; pid: number | null; started: string | null;
+  };
+  rate_count: {
+    key: string; points: number; expire: Big | null;
+  };
+  refresh_token: {
+    hash: string; session_id: string; created_at: Time; used_at: Time | null;
+  };
+  run: {
+    id: string; number: Generated<Big>; chat_id: string; organization_id: string; workspace_id: string | null;
+    status: 'pending' | 'completed' | 'error'; state: 'queued' | 'running' | 'waiting' | 'stopping' | 'done';
+    agent_name: string | null; model: string; model_used: string | null; created_by: string; actor: Json;
+    attempt: number; lost: Generated<number>; step_count: number; last_event: number;
+    stop_reason: string | null; error: Json; response: string | null; usage: Json; cost_usd: number | null;
+    created_at: Time; started_at: Time | null; finished_at: Time | null; budget: Json;
+    delivery: Generated<'queue' | 'reject' | 'steer' | 'interrupt'>;
+    on_approval: 'wait' | 'fail' | 'refuse' | null; steers_run_id: string | null; steers: Generated<number>;
+    merged_into: string | null; merged_step: number | null; waiting_since: Time | null;
+    waited_ms: Generated<Big>; due: Generated<boolean>; holder: string | null;
+    authority_changed: Generated<boolean>; response_schema: Json; response_json: Json;
+    fallback_models: Generated<string[]>; parent_id: string | null; parent_step: number | null;
+    parent_position: number | null; depth: Generated<number>; tools_above: Generated<Json>;
+    requested_tasks: Generated<number>;
+  };
+  run_event: {
+    run_id: string; id: number; type: string; data: Json; created_at: Time;
+  };
+  run_step: {
+    run_id: string; number: number; finish_reason: string; model_used: string | null; usage: Json;
+    cost_usd: number | null; started_at: Time; finished_at: Time;
+  };
+  running_sandbox: {
+    id: string; workspace_id: string; process_id: string; node: string; command: string; caller_kind: string;
+    caller_id: string | null; started_at: Time; alive_until: Time | null; stop_requested: Generated<boolean>;
+    kind: Generated<string>; memory_bytes: Big | null; cpu_ms: Big | null; processes: number | null;
+    name: string | null;
+  };
+  secret: {
+    id: string; place: string; organization_id: string | null; key_id: string; wrapped_key: Buffer;
+    sealed: Buffer; revision: number; created_at: Time; rotated_at: Time | null;
+  };
+  service_account: {
+    id: string; organization_id: string; name: string; role: 'owner' | 'admin' | 'member' | 'guest';
+    sponsor_id: string; created_by: string; created_at: Time; updated_at: Time;
+  };
+  session: {
+    id: string; user_id: string; user_agent: string | null; address: string | null; created_at: Time;
+    last_used_at: Time; expires_at: Time; revoked_at: Time | null;
+  };
+  share_link: {
+    id: string; workspace_id: string; path: string; allow: 'view' | 'download' | 'upload'; token_hash: string;
+    sealed_token: string; password_hash: string | null; expires_at: Time | null; created_by: string;
+    created_at: Time; updated_at: Time; views: Generated<number>; downloads: Generated<number>;
+    uploads: Generated<number>; last_opened_at: Time | null;
+  };
+  spend: {
+    scope_id: string; period: Time; spent_usd: Big;
+  };
+  tool_call: {
+    run_id: string; step: number; position: number; call_id: string; tool: string; input: Json;
+    output: string | null; is_error: boolean; state: 'planned' | 'started' | 'finished';
+    started_at: Time | null; finished_at: Time | null;
+  };
+  usage_entry: {
+    id: Generated<string>; time: Time; organization_id: string; workspace_id: string | null;
+    chat_id: string | null; run_id: string | null; step: number | null; position: number | null;
+    actor_id: string | null; kind: 'model_call' | 'tool_seconds' | 'storage_byte_hours'; model: string | null;
+    input_tokens: Big | null; output_tokens: Big | null; cache_read_tokens: Big | null;
+    cache_write_tokens: Big | null; reasoning_tokens: Big | null; seconds: number | null;
+    byte_hours: number | null; cost_usd: Big | null;
+  };
+  user: {
+    id: string; email: string; name: string; password_hash: string; installation_owner: boolean;
+    created_at: Time; updated_at: Time; email_verified_at: Time | null;
+  };
+  workspace: {
+    id: string; organization_id: string; name: string; visibility: 'org' | 'restricted' | 'private';
+    number: Generated<number>; created_by: string; created_at: Time; updated_at: Time;
+    features_off: Generated<string[]>;
+  };
+  workspace_change: {
+    seq: Generated<Big>; workspace_id: string; id: Big | null; path: string;
+    kind: 'created' | 'modified' | 'deleted' | 'moved'; from_path: string | null; size: Big | null;
+    etag: string | null; writer_type: string; writer_id: string; run_id: string | null; created_at: Time;
+    changed_at: Time; captured: Generated<boolean>; revision: string | null;
+  };
+  workspace_egress: {
+    workspace_id: string; mode: string; hosts: string[]; presets: string[]; updated_by: string;
+    updated_at: Time;
+  };
+  workspace_history: {
+    workspace_id: string; complete: Generated<boolean>; found_through: string | null; bytes: Generated<Big>;
+    tended_at: Time; kept_since: Time | null;
+  };
+  workspace_log: {
+    workspace_id: string; last_change: Generated<Big>; pruned_through: Generated<Big>;
+  };
+  workspace_member: {
+    workspace_id: string; principal_id: string; role: 'admin' | 'editor' | 'viewer'; created_at: Time;
+  };
+  workspace_scan: {
+    id: string; workspace_id: string; writer_type: string; writer_id: string; run_id: string | null;
+    host: string | null; pid: number | null; from_seq: Big; started_at: Time; deadline: Time;
+    background: Generated<boolean>; holder: string | null;
+  };
+  workspace_write: {
+    id: string; workspace_id: string; holder: string; host: string | null; pid: number | null;
+    writer_type: string; writer_id: string; targets: Json; from_seq: Big; recorded: Generated<number>;
+    began_at: Time;
+  };
+}
