@@ -31,7 +31,7 @@ export class AnswerLine {
     this.stream.end();
   }
 
-  /** Ends without an answer: there is nobody to read it, or it was taken back. */
+  /** Ends without an answer: the client has gone, or took its request back. */
   async drop(): Promise<void> {
     if (this.stream) this.stream.end();
     else if (!this.reply.sent) await this.reply.status(202).send();

@@ -9,7 +9,7 @@ interface Exchange {
   readonly body: unknown;
 }
 
-/** What the SDK is told of who calls: nothing that it could pass on, and the call for the handlers of the host. */
+/** The call for the handlers of the host, where the SDK keeps its credential: of that it knows nothing. */
 export const authOf = (call: Call): AuthInfo => ({ token: '', clientId: '', scopes: [], extra: { call } });
 
 /** The call that was put there; for handlers that the SDK gives no more than its own context. */

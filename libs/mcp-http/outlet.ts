@@ -14,7 +14,7 @@ export class Outlet<T> {
     for (const item of this.early.splice(0)) listener(item);
   }
 
-  /** What comes now is for nobody. */
+  /** Drops what comes from now on. */
   close(): void {
     this.openTo(() => undefined);
   }

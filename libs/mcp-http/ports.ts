@@ -61,7 +61,7 @@ export type Change = { readonly uri: string } | { readonly list: ListName };
 export type Positions = Map<string, number>;
 
 export interface Watch {
-  /** Aborted when nobody watches any more. */
+  /** Aborted when the watch ends. */
   readonly signal: AbortSignal;
   readonly notice: (change: Change) => void;
   readonly positions?: Positions;
@@ -69,16 +69,16 @@ export interface Watch {
 
 /** Tells what changes of what a caller may see. */
 export interface ChangeSource<C extends Call> {
-  /** Rejects, with what the client is told, where the caller may not follow the resource. */
+  /** Rejects, with a ProtocolError for the client, where the caller may not follow the resource. */
   requireVisible(call: C, uri: string): Promise<void>;
   isVisible(call: C, uri: string): Promise<boolean>;
   /** Calls `notice` until `signal` is aborted; passes over what the caller may not, or no longer, read. */
   followResources(call: C, uris: readonly string[], watch: Watch): Promise<void>;
   /** Once it resolves, every later change of these lists is noticed. `over` rejects where that fails. */
   followLists(call: C, lists: readonly ListName[], watch: Watch): Promise<{ over: Promise<void> }>;
-  /** What else the host tells every client; returns what ends it. */
+  /** Events of the host itself, for every client; returns what ends it. */
   followHost(listener: (event: ServerEvent) => void): () => void;
-  /** Calls `lost` once the caller's credential is no good any more; returns what ends it. */
+  /** Calls `lost` once the caller's credential is revoked or has expired; returns what ends it. */
   untilLost(call: C, lost: () => void): () => void;
 }
 
@@ -101,7 +101,7 @@ export interface MessageStream {
 export interface Streams<C extends Call> {
   /** Takes the reply over and sends its head. */
   start(http: HttpExchange): MessageStream;
-  /** Counts a stream that the SDK carries; returns what releases it. */
+  /** Counts a stream that the SDK opens; returns what releases it. */
   reserve(call: C): () => void;
 }
 
@@ -120,7 +120,7 @@ export interface McpSession {
   readonly client: SessionClient;
 }
 
-/** What a session has that changes: what it is told of, and which stream tells it. */
+/** What changes of a session: the resources that it follows, and which of its streams tells of them. */
 export interface SessionState {
   readonly subscriptions: readonly string[];
   readonly streamId: string | null;

@@ -8,7 +8,7 @@ export interface Question {
   answered(signal: AbortSignal): Promise<Answer | undefined>;
 }
 
-/** Notes that the client of a session is asked something, under an id that nobody else has. */
+/** Stores that the client of a session is asked something, under a unique id. */
 export async function askClient(store: QuestionStore, sessionId: string): Promise<Question> {
   const id = randomUUID();
   const wakeUp = store.wakeUp(id);

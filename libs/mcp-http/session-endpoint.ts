@@ -24,8 +24,8 @@ const ASKING = ['tools/call', 'prompts/get'];
 const MAX_NAME = 200;
 
 /**
- * Streamable HTTP as the revisions up to 2025-11-25 have it. A session is an id by which any process finds in the store what
- * the client said of itself; a client that sends none is answered too, and can only not be asked or told anything.
+ * Streamable HTTP of the revisions up to 2025-11-25. By the id of a session any process finds in the store what the client said
+ * of itself. A client without a session is answered too, but cannot be asked anything, and has no stream.
  */
 export class SessionEndpoint<C extends Call> {
   private readonly stream: SessionStream<C>;
@@ -59,8 +59,8 @@ export class SessionEndpoint<C extends Call> {
       requireAccept(headers.accept);
       return this.serve(call, session, body, http);
     }
-    if (isJSONRPCResultResponse(body) || isJSONRPCErrorResponse(body)) await this.heed(session, body);
-    else if (isJSONRPCNotification(body)) await this.note(session, body);
+    if (isJSONRPCResultResponse(body) || isJSONRPCErrorResponse(body)) await this.takeAnswer(session, body);
+    else if (isJSONRPCNotification(body)) await this.takeNotification(session, body);
     else throw new McpHttpError(400, 'The body is not a message of JSON-RPC 2.0');
     await http.reply.status(202).send();
   }
@@ -121,13 +121,13 @@ export class SessionEndpoint<C extends Call> {
     void reply.header('mcp-session-id', session.id);
   }
 
-  private async heed(session: McpSession | undefined, message: JSONRPCResponse): Promise<void> {
+  private async takeAnswer(session: McpSession | undefined, message: JSONRPCResponse): Promise<void> {
     if (!session) return;
     const { id, ...answer } = message;
     await this.ports.questions.answer(session.id, id, answer);
   }
 
-  private async note(
+  private async takeNotification(
     session: McpSession | undefined,
     { method, params }: JSONRPCNotification,
   ): Promise<void> {

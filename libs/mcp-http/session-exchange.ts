@@ -17,7 +17,7 @@ export interface ExchangeLine {
   say(message: JSONRPCMessage): void;
   /** Asks the client of the session something, under an id that is unique; absent without a session. */
   ask?(): Promise<Question>;
-  /** Aborted when nobody reads any more. */
+  /** Aborted when the client has gone. */
   readonly gone: AbortSignal;
 }
 
@@ -40,7 +40,7 @@ export class SessionExchange implements Transport {
     private readonly request: JSONRPCRequest,
     private readonly line: ExchangeLine,
   ) {
-    // Who waits for the answer sees it fail; where nobody does, that is no news.
+    // Whoever waits for the answer sees it fail; without one it is no unhandled rejection.
     this.answered.promise.catch(() => undefined);
   }
 

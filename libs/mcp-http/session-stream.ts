@@ -15,11 +15,11 @@ import {
 
 type StreamPorts<C extends Call> = Pick<McpPorts<C>, 'sessions' | 'changes' | 'streams'>;
 
-/** The stream on which a client of a session is told what it did not ask for: what changed of what it follows. */
+/** The stream of a session, for messages that answer no request: what changed of what the client follows. */
 export class SessionStream<C extends Call> {
   constructor(private readonly ports: StreamPorts<C>) {}
 
-  /** Tells until the client goes, its credential or the session ends, or the client opens another stream, wherever. */
+  /** Ends when the client goes, its credential or the session ends, or the client opens another stream in any process. */
   async serve(call: C, { id }: McpSession, http: HttpExchange): Promise<void> {
     const { sessions, changes, streams } = this.ports;
     const streamId = randomUUID();
@@ -32,7 +32,7 @@ export class SessionStream<C extends Call> {
       const mayHaveMissed = await sessions.takeStream(id, streamId);
       const { signal } = over;
       const notice = (change: Change) => messages.put(notificationOf(change));
-      // Before the stream begins, so that a client which sees it begin is told of all that comes after.
+      // Before the stream begins: a client that sees it begin misses nothing that comes after.
       const lists = await changes.followLists(call, LISTS, { signal, notice });
       const stream = streams.start(http);
       const ended = lists.over.catch(() => stream.end());

@@ -37,7 +37,7 @@ export class Approvals {
     private readonly config: Config,
   ) {}
 
-  /** Undefined once the person has allowed exactly this, and for this one time; else what the client is told or asked. */
+  /** Undefined once the person has allowed exactly this, for this one time; else what the client is answered. */
   async ask(
     call: McpCall,
     { action, input, place }: CheckedCall,
@@ -55,7 +55,7 @@ export class Approvals {
       seconds: LIFE_SECONDS,
     };
     const question = await this.requests.request(asked);
-    const { status } = await this.heard(call, question, dialogue);
+    const { status } = await this.decisionOf(call, question, dialogue);
     if (status === 'pending') return this.put(action, question, dialogue);
     if (status !== 'allowed') {
       await this.requests.toldDenied(question.id);
@@ -68,7 +68,7 @@ export class Approvals {
   }
 
   /** How the question stands, with what the client brings back from its person. */
-  private async heard(
+  private async decisionOf(
     { actor, signal }: McpCall,
     question: Row<Approval>,
     dialogue: Dialogue,

@@ -2,7 +2,7 @@ import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import { problemOf } from '../../../platform/errors/index.js';
 import type { Log } from '../../../platform/log/index.js';
 
-/** What a handler of the protocol gives. A refusal keeps its sentence; a fault of ours is logged, and the client told no more. */
+/** Runs a handler of the protocol. A refusal keeps its sentence; a fault of ours is logged, and the client sees nothing of it. */
 export async function answering<T>(log: Log, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -8,7 +8,7 @@ import { FilesService } from '../../../workspaces/files/index.js';
 import { FILE_TEMPLATE } from './resource-uri.js';
 
 /** As many as the specification lets one answer have (2025-11-25, completion). */
-const MOST_VALUES = 100;
+const MAX_VALUES = 100;
 const ENTRIES = 200;
 
 /** What is being filled in. */
@@ -59,8 +59,8 @@ export class McpCompletions {
 
 const suggestions = (values: string[]): CompleteResult => ({
   completion: {
-    values: values.slice(0, MOST_VALUES),
+    values: values.slice(0, MAX_VALUES),
     total: values.length,
-    hasMore: values.length > MOST_VALUES,
+    hasMore: values.length > MAX_VALUES,
   },
 });

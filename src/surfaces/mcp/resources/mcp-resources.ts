@@ -15,7 +15,7 @@ const WORKSPACES_AT_ONCE = 20;
 const FILES_OF_EACH = 50;
 const FOLDER_ENTRIES = 200;
 /** Largest file that is handed over as a whole. */
-const MOST_BYTES = 4 * 1024 * 1024;
+const MAX_BYTES = 4 * 1024 * 1024;
 const UNKNOWN_TYPE = 'application/octet-stream';
 
 const RESOURCE_TEMPLATES: ResourceTemplateType[] = [
@@ -81,9 +81,9 @@ export class McpResources {
       return json(uri, await this.files.list(actor, { workspace_id, path, limit: FOLDER_ENTRIES }));
     const file = await this.files.download(actor, { workspace_id, path });
     try {
-      if (file.entry.size > MOST_BYTES)
+      if (file.entry.size > MAX_BYTES)
         throw new TooLarge(
-          `${path} has ${file.entry.size} bytes, more than the ${MOST_BYTES} that fit here; read some of its lines with read_file`,
+          `${path} has ${file.entry.size} bytes, more than the ${MAX_BYTES} that fit here; read some of its lines with read_file`,
         );
       return { contents: [contentOf(uri, path, await file.bytes())] };
     } finally {

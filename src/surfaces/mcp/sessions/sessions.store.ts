@@ -18,14 +18,14 @@ interface SessionRow {
 const UNUSED_DAYS = 7;
 /** Somebody's sessions beyond this many end, those unused longest first. */
 const MAX_OF_ONE = 200;
-/** How long a session may be known here before it is looked up again. */
+/** How long a process uses what it read of a session. */
 const KNOWN_MS = 60_000;
 const MAX_KNOWN = 10_000;
 const HOUR_MS = 3_600_000;
-/** Sent when a session ended, so that no process goes on knowing it. */
+/** Published when a session ends, so that every process forgets what it knows of sessions. */
 const ENDED = defineTopic('mcp-session-ended')();
 
-/** Sent when what a session is told of has changed, or who tells it. */
+/** Published when the subscriptions of a session change, or its stream. */
 const sessionTopic = defineTopic('mcp-session');
 
 /** The sessions that are open. */
@@ -62,7 +62,7 @@ export class McpSessionsStore implements SessionStore, OnApplicationBootstrap {
     return known && known.until > Date.now() ? known.session : this.read(id);
   }
 
-  /** What it is told of now; undefined once it has ended. */
+  /** Undefined once it has ended. */
   async state(id: string): Promise<SessionState | undefined> {
     const { rows } = await sql<{ subscriptions: string[]; stream_id: string | null }>`
       select subscriptions, stream_id from mcp_session where id = ${id}`.execute(this.tables);
@@ -70,7 +70,7 @@ export class McpSessionsStore implements SessionStore, OnApplicationBootstrap {
     return row && { subscriptions: row.subscriptions, streamId: row.stream_id };
   }
 
-  /** Changes what it is told of, and tells its stream, in whichever process that is. */
+  /** False where the session follows `max` other resources. */
   async subscribe(id: string, uri: string, max: number): Promise<boolean> {
     const { rows } = await sql`
       update mcp_session set subscriptions = array_append(array_remove(subscriptions, ${uri}), ${uri})

@@ -14,7 +14,7 @@ export class CredentialWatch {
   /** Calls `lost` once the credential is revoked or has run out, at once where it is already; returns what ends that. */
   begin(actor: Actor, lost: () => void): () => void {
     const ask = async () => {
-      // Where it cannot be told the stream ends, too: its client comes back, and is asked for at the door.
+      // If the lookup fails the stream ends too: its client comes back and is authenticated again.
       if (!(await this.credentials.stands(actor.credential).catch(() => false))) lost();
     };
     const unsubscribe = this.topics.subscribe(credentialTopic(actor.credential.id), () => void ask());

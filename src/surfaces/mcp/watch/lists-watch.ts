@@ -7,8 +7,8 @@ import { workspacesTopic } from '../../../workspaces/core/index.js';
 import { changesLists, changesOf } from './changed.js';
 import { quietly } from './resource-watch.js';
 
-/** Workspaces that one stream is told of at most, the oldest. */
-const MOST_WORKSPACES = 1000;
+/** One stream follows no more workspaces than these, the oldest. */
+const MAX_WORKSPACES = 1000;
 
 /** What is watched, and for whom. */
 interface Watched extends Pick<Watch, 'signal' | 'notice'> {
@@ -30,19 +30,19 @@ export class ListsWatch {
    */
   async begin(watch: Watched): Promise<{ over: Promise<void> }> {
     if (watch.lists.length === 0) return { over: Promise.resolve() };
-    const standing = new Standing(watch, this.topics, this.changes);
+    const watched = new WatchedLists(watch, this.topics, this.changes);
     try {
-      await standing.look();
+      await watched.look();
     } catch (error) {
-      await standing.end();
+      await watched.end();
       throw error;
     }
-    return { over: standing.keepLooking() };
+    return { over: watched.keepLooking() };
   }
 }
 
 /** What one watcher sees, and what of it is watched. */
-class Standing {
+class WatchedLists {
   private readonly wakeUp: Subscription;
   private readonly organizations = new Map<string, () => void>();
   private readonly workspaces = new Map<string, WorkspaceWatch>();
@@ -78,7 +78,7 @@ class Standing {
       let heads: WorkspaceHead[] = [];
       // Whoever may see nothing any more sees no workspaces.
       await quietly(async () => {
-        heads = await this.changes.heads(actor, MOST_WORKSPACES);
+        heads = await this.changes.heads(actor, MAX_WORKSPACES);
       });
       isNew = this.listen(heads);
       const names = JSON.stringify(heads.map(({ id, name }) => [id, name]));

@@ -71,7 +71,7 @@ export class ResourceWatch {
     });
   }
 
-  /** A run is told of when it has ended: until then its status says no more than that it goes on. */
+  /** Notices the end of a run: until then its status only says that it goes on. */
   private async followRun(
     actor: Actor,
     { uri, callId: call_id }: { uri: string; callId: string },
@@ -91,7 +91,7 @@ interface WatchedWorkspace extends Required<Watch> {
   readonly resources: readonly { uri: string; path: string }[];
 }
 
-/** A watcher is not told why there is nothing to see: it is refused when it reads. */
+/** Ends without an error where the actor may see nothing: they are refused when they read. */
 export async function quietly(work: () => Promise<void>): Promise<void> {
   try {
     await work();
