@@ -30,6 +30,7 @@ import { Requests } from './platform/idempotency/migrations/20261121-requests.js
 import { CommittedAnswers } from './platform/idempotency/migrations/20261122-committed-answers.js';
 import { AcceptedJobsTable } from './platform/jobs/migrations/20261122-accepted-jobs.js';
 import { Chores } from './platform/jobs/migrations/20261122-chores.js';
+import { LeftJobs } from './platform/jobs/migrations/20261123-left-jobs.js';
 import { SharedCounts } from './platform/limits/migrations/20261123-shared-counts.js';
 import { MailOutboxTable } from './platform/mail/migrations/20261121-mail.js';
 import { NotifyTopic } from './platform/topics/migrations/20261123-notify-topic.js';
@@ -105,4 +106,5 @@ export const migrations = [
   { name: '20261123-generic-operations', class: GenericOperations },
   { name: '20261123-vault', class: VaultTables },
   { name: '20261123-notify-topic', class: NotifyTopic },
+  { name: '20261123-left-jobs', class: LeftJobs },
 ];

@@ -12,6 +12,7 @@ import { LimitsModule } from './limits/index.js';
 import { Log } from './log/index.js';
 import { MailModule } from './mail/index.js';
 import { MetricsModule } from './metrics/index.js';
+import { ScheduleModule } from './schedule/index.js';
 import { StreamsModule } from './streams/index.js';
 import { Topics } from './topics/index.js';
 import { VaultModule } from './vault/index.js';
@@ -38,6 +39,7 @@ export class PlatformModule {
         LeasesModule,
         MetricsModule,
         VaultModule,
+        ScheduleModule,
         JobsModule,
         MailModule,
         LimitsModule,

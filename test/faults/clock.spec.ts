@@ -44,7 +44,7 @@ it('a chore that was put off while the clock of the database was wrong runs soon
     (await service.database.query("select 1 from chore where due_at > now() + interval '1 month'")).length >
     0;
   await service.database.query(
-    "update chore set due_at = now() + interval '1 year' where name = 'expire_approvals'",
+    "update chore set due_at = now() + interval '1 year' where name = 'idempotency'",
   );
   expect(await isParked()).toBe(true);
   const end = performance.now() + PATIENCE_MS;

@@ -6,7 +6,7 @@ import { Conflict, NotFound } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
 import { Subscription, Topics } from '../../platform/topics/index.js';
 import type { Approval } from './approval.entity.js';
-import { approvalResolved, approvalTopic } from './approvals.events.js';
+import { approvalAsked, approvalResolved, approvalTopic } from './approvals.events.js';
 import { ApprovalsStore } from './approvals.store.js';
 import { auditEntryOf } from './audit-entry.js';
 
@@ -45,7 +45,10 @@ export class ApprovalRequests {
   /** The question about this call: the one that is open, else a new one. */
   request(call: CallToApprove): Promise<Row<Approval>> {
     const asked = { ...fieldsOf(call), seconds: call.seconds ?? DEFAULT_SECONDS };
-    return this.database.transaction(unit => this.approvals.forMcpCall(unit, asked));
+    return this.database.transaction(unit => {
+      unit.afterCommit(() => this.topics.publish(approvalAsked));
+      return this.approvals.forMcpCall(unit, asked);
+    });
   }
 
   /** A question about a call from outside; whether somebody may see it is theirs to say who show it. */

@@ -7,5 +7,8 @@ export const approvalResolving = defineEvent<{ run_id: string | null }>('approva
 /** Somebody has decided about an approval, or nobody did in time. Told inside the transaction that writes it down. */
 export const approvalResolved = defineEvent<{ approval_id: string }>('approval.resolved');
 
-/** The topic that is signalled when an approval is decided. */
+/** Published when an approval is decided. */
 export const approvalTopic = defineTopic('approval');
+
+/** Published when somebody was asked: there is a new deadline. */
+export const approvalAsked = defineTopic('approval-asked')();

@@ -6,6 +6,7 @@ import { DuplicateModule } from '../../workspaces/duplicate/index.js';
 import { ChatsModule } from '../chats/index.js';
 import { ToolsModule } from '../tools/index.js';
 import { ApprovalAccess } from './approval-access.js';
+import { ApprovalDeadlines } from './approval-deadlines.js';
 import { ApprovalPageController } from './approval-page.controller.js';
 import { Deciding } from './approval-page.service.js';
 import { ApprovalPolicies } from './approval-policies.js';
@@ -22,6 +23,7 @@ import { ApprovalsStore } from './approvals.store.js';
   controllers: [ApprovalsController, ApprovalPageController],
   providers: [
     ApprovalAccess,
+    ApprovalDeadlines,
     ApprovalPoliciesService,
     ApprovalPolicies,
     ApprovalRequests,

@@ -6,7 +6,6 @@ import { Database, iso, isoOrNull, type Row, type UnitOfWork } from '../../platf
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
 import { Conflict, Invalid, NotFound } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
-import { Chore } from '../../platform/jobs/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { ChatsStore } from '../chats/index.js';
 import type { Approval } from './approval.entity.js';
@@ -16,10 +15,6 @@ import { ApprovalId, ApprovalPage, ApprovalView, DecideApproval, ListApprovals }
 import { approvalResolved, approvalResolving } from './approvals.events.js';
 import { ApprovalsStore, type Resolution } from './approvals.store.js';
 import { auditEntryOf } from './audit-entry.js';
-
-/** How late a question may be found to have stood long enough. */
-const LOOK_MS = 5_000;
-const AT_ONCE = 100;
 
 /** What people are asked, and what they decide. */
 @Injectable()
@@ -116,13 +111,10 @@ export class ApprovalsService {
     return this.resolve(row, resolution, unit => this.audit.record(unit, actor, auditEntryOf(row, decision)));
   }
 
-  /** Ends what nobody has decided in time. */
-  @Chore('expire_approvals', { everyMs: LOOK_MS })
-  async expire(): Promise<void> {
-    for (const id of await this.approvals.overdue(AT_ONCE)) {
-      const row = await this.approvals.find(id);
-      if (row) await this.resolve(row, { status: 'expired', by: null });
-    }
+  /** Nobody has decided in time. */
+  async expire(id: string): Promise<void> {
+    const row = await this.approvals.find(id);
+    if (row) await this.resolve(row, { status: 'expired', by: null });
   }
 
   /** Answers with what it is now; undefined where it was resolved already. */

@@ -139,6 +139,15 @@ export class ApprovalsStore {
     return rows.length > 0;
   }
 
+  /** Milliseconds until the next deadline of a question that is open; undefined where none is. */
+  async untilNextDeadline(): Promise<number | undefined> {
+    const { rows } = await sql<{ ms: number | null }>`
+      select extract(epoch from min(expires_at) - now())::float8 * 1000 as ms from approval where status = 'pending'`.execute(
+      this.database.tables(),
+    );
+    return rows[0]?.ms ?? undefined;
+  }
+
   /** Ids of those whose time is over, the oldest first. */
   async overdue(limit: number): Promise<string[]> {
     const { rows } = await sql<{ id: string }>`

@@ -3,6 +3,6 @@ export { ApprovalPolicies, type ApprovalPolicy, DEFAULT_POLICY, PolicyWatch } fr
 export { ApprovalRequests, type CallToApprove } from './approval-requests.js';
 export { ApprovalWording } from './approval-wording.js';
 export { WaitingForView } from './approvals.dto.js';
-export { approvalResolved, approvalResolving } from './approvals.events.js';
+export { approvalAsked, approvalResolved, approvalResolving } from './approvals.events.js';
 export { ApprovalsModule } from './approvals.module.js';
 export { ApprovalsStore } from './approvals.store.js';

@@ -15,6 +15,7 @@ import {
   type UnitOfWork,
 } from '../../platform/database/index.js';
 import { notifyTopic, type Topics } from '../../platform/topics/index.js';
+import { approvalAsked } from '../approvals/index.js';
 import { chatTopic, type MessagePart } from '../chats/index.js';
 import { type ChatSummary, type Conversation, keepSummary } from '../context/index.js';
 import type { ToolResult } from '../tools/index.js';
@@ -206,6 +207,7 @@ export class RunJournal {
         effect text, input jsonb, expires_at timestamptz)
       on conflict (run_id, step, position) where run_id is not null do nothing)`;
     await this.record(events, { change, also: [questions] });
+    this.topics.publish(approvalAsked);
   }
 
   /**

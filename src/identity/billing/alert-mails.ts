@@ -1,12 +1,11 @@
-import { Injectable, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, OnApplicationBootstrap } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Config } from '../../platform/config/index.js';
 import { Database, type UnitOfWork } from '../../platform/database/index.js';
-import { Log } from '../../platform/log/index.js';
 import { Mailer, writeLetter } from '../../platform/mail/index.js';
-import { DueTimer } from '../../platform/schedule/index.js';
+import { DueTimers } from '../../platform/schedule/index.js';
 import { shortName } from '../../platform/text/index.js';
-import { defineTopic, Topics } from '../../platform/topics/index.js';
+import { defineTopic } from '../../platform/topics/index.js';
 
 interface AlertRow {
   scope_id: string;
@@ -27,28 +26,21 @@ const AT_ONCE = 20;
  * once, whoever comes first.
  */
 @Injectable()
-export class AlertMails implements OnApplicationBootstrap, OnApplicationShutdown {
-  private timer: DueTimer | undefined;
-
+export class AlertMails implements OnApplicationBootstrap {
   constructor(
     private readonly config: Config,
     private readonly database: Database,
-    private readonly topics: Topics,
+    private readonly timers: DueTimers,
     private readonly mailer: Mailer,
-    private readonly log: Log,
   ) {}
 
   onApplicationBootstrap(): void {
     if (!this.config.runsJobs) return;
-    this.timer = new DueTimer(this.topics, this.log, {
+    this.timers.start({
       topic: ALERTS,
       take: () => this.database.transaction(unit => this.handOver(unit)),
       failure: 'cannot mail budget alerts; trying again',
     });
-  }
-
-  async onApplicationShutdown(): Promise<void> {
-    await this.timer?.close();
   }
 
   private async handOver(unit: UnitOfWork): Promise<number> {

@@ -48,7 +48,6 @@ export {
 } from './policy.js';
 export { hashSecret, randomSecret } from './secrets.js';
 export { SharedLookups } from './shared-lookups.js';
-export { isOAuthToken } from './token-kind.js';
 export {
   isAmong,
   isReachableBy,

@@ -8,13 +8,13 @@ import {
   EXEC_TOKEN_ONLY,
   EXPOSES,
   isApplication,
-  isOAuthToken,
   PUBLIC,
   SESSION_ONLY,
 } from '../access/index.js';
 import { EXEC_TOKEN_PREFIX, ExecTokenGuard, forApplications } from '../actions/index.js';
 import { BadRequest, Forbidden, Unauthorized } from '../errors/index.js';
 import { RateLimits } from '../limits/index.js';
+import { isOAuthToken } from './token-kind.js';
 
 /** Hands a rejected credential over as our own problem, whatever passport made of it. */
 function guardFor(strategy: string, refusal: string) {

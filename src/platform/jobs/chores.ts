@@ -6,8 +6,7 @@ import { CHORE_QUERY_MS, Database, withQueryDeadline } from '../database/index.j
 import { providerMethods } from '../discovery/index.js';
 import { type LeasedRows, Leases } from '../leases/index.js';
 import { Log } from '../log/index.js';
-import { DueTimer } from '../schedule/index.js';
-import { Topics } from '../topics/index.js';
+import { type DueTimer, DueTimers } from '../schedule/index.js';
 
 /** How soon a chore that is new to an installation runs, at the latest. */
 const FIRST_SECONDS = 60;
@@ -45,7 +44,7 @@ export class Chores implements OnModuleInit, OnApplicationBootstrap, BeforeAppli
   constructor(
     private readonly config: Config,
     private readonly database: Database,
-    private readonly topics: Topics,
+    private readonly timers: DueTimers,
     private readonly discovery: DiscoveryService,
     private readonly scanner: MetadataScanner,
     private readonly leases: Leases,
@@ -69,7 +68,7 @@ export class Chores implements OnModuleInit, OnApplicationBootstrap, BeforeAppli
       insert into chore (name, due_at)
       select name, now() + least(every_ms, ${FIRST_SECONDS * 1000}) * interval '1 millisecond' from ${this.listed()}
       on conflict do nothing`.execute(this.database.tables());
-    this.timer = new DueTimer(this.topics, this.log, {
+    this.timer = this.timers.start({
       take: () => this.start(),
       next: () => this.untilNext(),
       failure: 'cannot look for due chores; trying again',

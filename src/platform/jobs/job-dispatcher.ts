@@ -1,8 +1,6 @@
-import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap } from '@nestjs/common';
+import { Injectable, OnApplicationBootstrap } from '@nestjs/common';
 import { Leases } from '../leases/index.js';
-import { Log } from '../log/index.js';
-import { DueTimer } from '../schedule/index.js';
-import { Topics } from '../topics/index.js';
+import { DueTimers } from '../schedule/index.js';
 import { JobStore } from './job.store.js';
 import { JOBS_TOPIC } from './jobs.js';
 import { Queues } from './queues.js';
@@ -12,30 +10,22 @@ import { Queues } from './queues.js';
  * that they may have lost.
  */
 @Injectable()
-export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private timer: DueTimer | undefined;
-
+export class JobDispatcher implements OnApplicationBootstrap {
   constructor(
     private readonly store: JobStore,
     private readonly queues: Queues,
     private readonly leases: Leases,
-    private readonly topics: Topics,
-    private readonly log: Log,
+    private readonly timers: DueTimers,
   ) {}
 
   onApplicationBootstrap(): void {
-    const timer = new DueTimer(this.topics, this.log, {
+    const timer = this.timers.start({
       topic: JOBS_TOPIC,
       take: () => this.dispatch(),
       next: () => this.store.untilNext(),
       failure: 'cannot give jobs to their queues; trying again',
     });
     this.leases.recover('job', async () => timer.wake());
-    this.timer = timer;
-  }
-
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.timer?.close();
   }
 
   private async dispatch(): Promise<number> {

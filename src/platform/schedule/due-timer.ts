@@ -7,7 +7,7 @@ const MAX_SLEEP_MS = 10_000;
 const MIN_SLEEP_MS = 200;
 const RETRY_MS = 1_000;
 
-interface DueRows {
+export interface DueRows {
   /** The topic that tells of new rows. */
   readonly topic?: Topic;
   /** Takes some of the rows that are due; returns how many, and 0 when nothing is left. */

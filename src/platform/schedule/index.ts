@@ -1,1 +1,3 @@
-export { DueTimer } from './due-timer.js';
+export type { DueRows, DueTimer } from './due-timer.js';
+export { DueTimers } from './due-timers.js';
+export { ScheduleModule } from './schedule.module.js';
