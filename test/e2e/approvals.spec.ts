@@ -191,7 +191,7 @@ describe('a call that a person is asked about', () => {
     const id = asked[0]?.id;
     expect(asked[0]?.deciders).toEqual({ workspace_roles: ['admin'], person_id: null });
     const refused = await decide(id, { decision: 'allow' }, editor.client);
-    expect([refused.status, refused.body.detail]).toEqual([403, expect.stringContaining('role admin')]);
+    expect([refused.status, refused.body.detail]).toEqual([403, expect.stringContaining('admin role')]);
     model.reply({ text: 'Not done.' });
     expect((await decide(id, { decision: 'deny' })).status).toBe(200);
     await agent.ended(run);
