@@ -4,13 +4,18 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { OAuthResources } from '../../identity/oauth/index.js';
 import { type Actor, Public } from '../../platform/access/index.js';
 import { readBody } from '../../platform/bodies/index.js';
-import { BadRequest, UnsupportedMediaType } from '../../platform/errors/index.js';
+import { BadRequest, Invalid, UnsupportedMediaType } from '../../platform/errors/index.js';
 import { sendPage } from '../../platform/pages/index.js';
+import { HttpCall } from './call/http-call.js';
 import { toolViewOf } from './call/mcp-call.js';
 import { McpGuard, wantsPage } from './mcp.guard.js';
 import { McpEndpoint } from './mcp-endpoint.js';
 import { McpOrigins } from './mcp-origins.js';
 import { mcpPage } from './mcp-page.js';
+import { ScopeChallenges } from './tools/scope-challenges.js';
+
+/** Longest text in the parameters of a request, in characters. */
+const MAX_TEXT = 16_384;
 
 /** The MCP endpoint. It answers for itself what the guard of the other routes would: who calls, and from where. */
 @Public()
@@ -22,6 +27,7 @@ export class McpController {
     private readonly endpoint: McpEndpoint,
     private readonly origins: McpOrigins,
     private readonly resources: OAuthResources,
+    private readonly scopes: ScopeChallenges,
   ) {}
 
   @All('/mcp')
@@ -41,7 +47,10 @@ export class McpController {
     // Later revisions know no batches; each message counts as the request that it is.
     if (Array.isArray(body)) throw new BadRequest('Send one message at a time, not a batch');
     const view = toolViewOf(request.query as Record<string, unknown>);
-    await this.endpoint.answer(request.user, view, { request, reply });
+    refuseLongTexts(body);
+    const call = new HttpCall(request.user, view, reply);
+    await this.scopes.requireEnough(call, body);
+    await this.endpoint.answer(call, { request, reply });
   }
 
   /** Lets the pages of an allowed origin read what is answered. */
@@ -60,3 +69,12 @@ export class McpController {
 
 const isStream = (body: unknown): boolean =>
   typeof body === 'object' && body !== null && 'pipe' in body && typeof body.pipe === 'function';
+
+/** Only calls of tools have long texts; what the SDK does with others, it does several times. Throws Invalid. */
+function refuseLongTexts(body: unknown): void {
+  const { method, params } = (body ?? {}) as { method?: unknown; params?: unknown };
+  if (method === 'tools/call' || typeof params !== 'object' || params === null) return;
+  for (const [name, value] of Object.entries(params))
+    if (typeof value === 'string' && value.length > MAX_TEXT)
+      throw new Invalid(`${name.slice(0, 100)} must have at most ${MAX_TEXT} characters`);
+}
