@@ -62,7 +62,7 @@ export async function createServer(parts: ServiceParts): Promise<NestFastifyAppl
   app.get(ShareOrigin, { strict: false }).register(adapter.getInstance());
   answerOtherMethods(adapter.getInstance());
   app.get(Idempotency).register(adapter.getInstance());
-  serveDocs(app, describeApi(app));
+  serveDocs(app, () => describeApi(app));
   await app.init();
   await adapter.getInstance().ready();
   return app;

@@ -19,7 +19,8 @@ export class TestDatabase {
 
   private static async from(template: string): Promise<TestDatabase> {
     const name = `test_${randomBytes(6).toString('hex')}`;
-    await administer(`create database ${name} template ${template}`);
+    // Copying the files costs a tenth of writing them to the log as well.
+    await administer(`create database ${name} template ${template} strategy file_copy`);
     const url = new URL(templateUrl());
     url.pathname = `/${name}`;
     return new TestDatabase(url.href, name);

@@ -2,9 +2,9 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { SAMPLE_IDS } from '../dto/index.js';
 
-/** Serves Swagger UI at /docs and the OpenAPI document at /api/openapi.json. */
-export function serveDocs(app: NestFastifyApplication, document: OpenAPIObject): void {
-  SwaggerModule.setup('docs', app, { ...document, 'x-sample-ids': SAMPLE_IDS } as OpenAPIObject, {
+/** Serves Swagger UI at /docs and the OpenAPI document at /api/openapi.json, which `describe` makes when it is asked for. */
+export function serveDocs(app: NestFastifyApplication, describe: () => OpenAPIObject): void {
+  SwaggerModule.setup('docs', app, () => ({ ...describe(), 'x-sample-ids': SAMPLE_IDS }) as OpenAPIObject, {
     jsonDocumentUrl: 'api/openapi.json',
     customSiteTitle: 'Atelier API',
     swaggerOptions: {
