@@ -1,6 +1,5 @@
 import { mkdirSync, readdirSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { ServiceProcess } from '../faults/service-process.js';
 import type { Json } from '../harness/client.js';
@@ -135,16 +134,29 @@ it('is not told any further to a watcher who is let in no more', async () => {
   const organization = ada.organizationId;
   await service.join(bob, { organization, role: 'member' });
   const operation = await begin(workspace);
-  const seen: string[] = [];
-  const watching = bob.client.events(`/api/operations/${operation}/events`, {
+  const url = `/api/operations/${operation}/events`;
+  const begun = Promise.withResolvers<void>();
+  const seen: Json[] = [];
+  const watching = bob.client.events(url, {
     headers: { 'last-event-id': '0' },
-    until: ({ event }) => seen.push(event) > 1,
+    until: ({ data }) => {
+      seen.push(data);
+      begun.resolve();
+      return false;
+    },
   });
-  while (seen.length === 0) await sleep(20);
+  await begun.promise;
   const removed = await ada.client.delete(`/api/organizations/${organization}/members/${bob.id}`);
   expect(removed.status).toBe(200);
+  await service.database.query(
+    `update operation set version = version + 1, state = 'running', progress = '{"skipped":["kept/from-bob"]}'
+     where id = $1`,
+    [operation],
+  );
+  await service.database.query(`select pg_notify('atelier', $1)`, [`operation:${operation}`]);
+  await ada.client.events(url, { until: ({ data }) => data.skipped.includes('kept/from-bob') });
   await watching;
-  expect(seen).toEqual(['operation.progress']);
+  expect(seen.map(({ skipped }) => skipped)).toEqual([[]]);
   expect((await ada.client.post(`/api/operations/${operation}/cancel`)).status).toBe(200);
 });
 

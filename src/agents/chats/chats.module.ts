@@ -4,7 +4,6 @@ import { OrganizationsModule } from '../../identity/organizations/index.js';
 import { CoreModule } from '../../workspaces/core/index.js';
 import { ModelsModule } from '../models/index.js';
 import { SubagentsModule } from '../subagents/index.js';
-import { ChatAccess } from './chat-access.js';
 import { ChatsController } from './chats.controller.js';
 import { ChatsService } from './chats.service.js';
 import { ChatsStore } from './chats.store.js';
@@ -14,7 +13,7 @@ import { MessagesStore } from './messages.store.js';
 @Module({
   imports: [CredentialsModule, OrganizationsModule, CoreModule, ModelsModule, SubagentsModule],
   controllers: [ChatsController],
-  providers: [ChatAccess, ChatsService, ChatsStore, MessagesStore],
-  exports: [ChatAccess, ChatsService, ChatsStore, MessagesStore],
+  providers: [ChatsService, ChatsStore, MessagesStore],
+  exports: [ChatsService, ChatsStore, MessagesStore],
 })
 export class ChatsModule {}

@@ -1,5 +1,4 @@
 export { Chat, chatTopic } from './chat.entity.js';
-export { ChatAccess } from './chat-access.js';
 export { ChatView, RUN_STATUSES, TITLE } from './chats.dto.js';
 export { ChatsModule } from './chats.module.js';
 export { ChatsService } from './chats.service.js';

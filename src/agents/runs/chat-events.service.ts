@@ -2,17 +2,14 @@ import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import type { TurnOf } from '../../platform/concurrency/index.js';
-import { type ServerEvent, whileAllowed } from '../../platform/streams/index.js';
-import { Subscription, Topics } from '../../platform/topics/index.js';
-import { ChatAccess, ChatsStore, ChatView, chatTopic } from '../chats/index.js';
+import type { EventLog, LogPage, Watched } from '../../platform/streams/index.js';
+import type { Topic } from '../../platform/topics/index.js';
+import { ChatsStore, ChatView, chatTopic } from '../chats/index.js';
 import type { StreamedRun } from './chat-events.store.js';
 
 import { ChatEventsStore } from './chat-events.store.js';
 import { RunEvents } from './run-events.js';
 import { ChatEventsInput } from './runs.dto.js';
-
-/** Opens the stream of a chat from after an event, until `signal` is aborted or the caller may watch no more. */
-type OpenStream = (after: number, signal: AbortSignal) => AsyncIterable<ServerEvent[]>;
 
 /** Watching chats. */
 @Injectable()
@@ -21,8 +18,6 @@ export class ChatEventsService {
     private readonly chats: ChatsStore,
     private readonly store: ChatEventsStore,
     private readonly runs: RunEvents,
-    private readonly access: ChatAccess,
-    private readonly topics: Topics,
   ) {}
 
   @Action({
@@ -35,66 +30,50 @@ export class ChatEventsService {
     output: ChatView,
     restOnly: true,
   })
-  async events(actor: Actor, { id }: ChatEventsInput): Promise<OpenStream> {
-    const chat = await this.chats.require(actor, 'chat.read', id);
-    const whose = { organizationId: chat.organization_id, personId: actor.id };
-    const events = new ChatEvents({ chats: this.store, runs: this.runs, topics: this.topics }, id, whose);
-    const watcher = this.access.watcher(actor, chat);
-    return (after, signal) =>
-      whileAllowed(this.topics, watcher, within => events.follow(after, within), signal);
+  async events(actor: Actor, { id }: ChatEventsInput): Promise<Watched> {
+    const { workspace_id, organization_id } = await this.chats.require(actor, 'chat.read', id);
+    const whose = { organizationId: organization_id, personId: actor.id };
+    return { workspaceId: workspace_id, log: new ChatEvents(this.store, this.runs, id, whose) };
   }
 }
 
-/** Where the events of chats are found. */
-interface ChatEventParts {
-  readonly chats: ChatEventsStore;
-  readonly runs: RunEvents;
-  readonly topics: Topics;
-}
-
 /** Every event of every run of a chat, under numbers of the chat's own: from 1, rising by one. */
-export class ChatEvents {
+class ChatEvents implements EventLog {
+  private run: StreamedRun | undefined;
+  private events: EventLog | undefined;
+
   constructor(
-    private readonly parts: ChatEventParts,
+    private readonly chats: ChatEventsStore,
+    private readonly runs: RunEvents,
     private readonly chatId: string,
     /** Who watches. */
     private readonly whose: TurnOf,
   ) {}
 
-  /** Those after number `after`, then each that follows, in batches, without end. */
-  async *follow(after: number, signal: AbortSignal): AsyncGenerator<ServerEvent[]> {
-    const { chats, topics } = this.parts;
-    const wakeUp = new Subscription(topics, chatTopic(this.chatId));
-    try {
-      let next = await chats.at(this.chatId, after);
-      let shown: StreamedRun | undefined;
-      while (!signal.aborted) {
-        if (next) {
-          yield* this.eventsOf(next, after, signal);
-          shown = next;
-        }
-        next = await chats.after(this.chatId, shown);
-        if (next) continue;
-        // Whoever watches is asked for at each pause: the chat may be gone.
-        yield [];
-        await wakeUp.wait(signal);
-      }
-    } finally {
-      wakeUp.close();
-    }
+  /** That of the run that is shown; between two runs, that of the chat. */
+  get topic(): Topic {
+    return this.events?.topic ?? chatTopic(this.chatId);
   }
 
-  private async *eventsOf(
-    { id: call_id, base }: StreamedRun,
-    after: number,
-    signal: AbortSignal,
-  ): AsyncGenerator<ServerEvent[]> {
-    const events = this.parts.runs.follow(call_id, this.whose, Math.max(0, after - base), signal);
-    for await (const batch of events)
-      yield batch.map(({ id, event, data }) => ({
-        id: base + id,
-        event,
-        data: { call_id, ...(data as object) },
-      }));
+  async read(after: number, signal: AbortSignal): Promise<LogPage> {
+    if (!this.run || !this.events) return this.nextRun(after);
+    const { id: call_id, base } = this.run;
+    const { events, isLast } = await this.events.read(Math.max(0, after - base), signal);
+    if (isLast) this.events = undefined;
+    const numbered = events.map(({ id, event, data }) => ({
+      id: base + id,
+      event,
+      data: { call_id, ...(data as object) },
+    }));
+    return { events: numbered, isAgain: isLast };
+  }
+
+  private async nextRun(after: number): Promise<LogPage> {
+    const { chats, chatId, run } = this;
+    const next = run ? await chats.after(chatId, run) : await chats.at(chatId, after);
+    if (!next) return { events: [], isLast: !(await chats.exists(chatId)) };
+    this.run = next;
+    this.events = this.runs.of(next.id, this.whose);
+    return { events: [], isAgain: true };
   }
 }

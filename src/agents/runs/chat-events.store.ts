@@ -31,15 +31,19 @@ export class ChatEventsStore {
     return rows[0];
   }
 
-  /** The run that is shown after one that has ended, or the first one; undefined while there is none. */
-  async after(chatId: string, run: StreamedRun | undefined): Promise<StreamedRun | undefined> {
-    if (!run) return this.at(chatId, 0);
+  /** The run that is shown after one that has ended; undefined while there is none. */
+  async after(chatId: string, run: StreamedRun): Promise<StreamedRun | undefined> {
     const { rows } = await sql<StreamedRun>`
       select n.id, n.number, (${run.base} + r.last_event)::int as base from run r, run n
       where r.id = ${run.id} and r.status <> 'pending' and n.chat_id = ${chatId} and n.merged_into is null
         and n.number > r.number and n.number <= ${this.lastShown(chatId)}
       order by n.number limit 1`.execute(this.database.tables());
     return rows[0];
+  }
+
+  async exists(chatId: string): Promise<boolean> {
+    const { rows } = await sql`select 1 from chat where id = ${chatId}`.execute(this.database.tables());
+    return rows.length > 0;
   }
 
   private lastShown(chatId: string) {

@@ -1,9 +1,8 @@
-import { Controller, Get, Post, Req, Res } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Controller, Get, Post } from '@nestjs/common';
 import { type Actor, Caller } from '../../platform/access/index.js';
 import { Input } from '../../platform/dto/index.js';
 import { Serves } from '../../platform/openapi/index.js';
-import { EventStreams, resumeAfter } from '../../platform/streams/index.js';
+import { Streams } from '../../platform/streams/index.js';
 import { ChatEventsService } from './chat-events.service.js';
 import { ListRuns, RollbackRun, RunId } from './run-records.dto.js';
 import { RunRecordsService } from './run-records.service.js';
@@ -18,7 +17,6 @@ export class RunsController {
     private readonly chatEventsService: ChatEventsService,
     private readonly records: RunRecordsService,
     private readonly rollbacks: RunRollbackService,
-    private readonly streams: EventStreams,
   ) {}
 
   @Serves(RunsService, 'status')
@@ -27,30 +25,16 @@ export class RunsController {
     return this.runs.status(actor, input);
   }
 
-  @Serves(RunsService, 'events', { produces: ['text/event-stream'] })
+  @Streams(RunsService, 'events')
   @Get('/api/agent/runs/:callId/events')
-  async events(
-    @Caller() actor: Actor,
-    @Input() input: RunEventsInput,
-    @Req() request: FastifyRequest,
-    @Res() reply: FastifyReply,
-  ): Promise<void> {
-    const open = await this.runs.events(actor, input);
-    const after = resumeAfter(request, input.after);
-    await this.streams.carry({ request, reply }, signal => open(after, signal));
+  events(@Caller() actor: Actor, @Input() input: RunEventsInput) {
+    return this.runs.events(actor, input);
   }
 
-  @Serves(ChatEventsService, 'events', { produces: ['text/event-stream'] })
+  @Streams(ChatEventsService, 'events')
   @Get('/api/chats/:id/events')
-  async chatEvents(
-    @Caller() actor: Actor,
-    @Input() input: ChatEventsInput,
-    @Req() request: FastifyRequest,
-    @Res() reply: FastifyReply,
-  ): Promise<void> {
-    const open = await this.chatEventsService.events(actor, input);
-    const after = resumeAfter(request, input.after);
-    await this.streams.carry({ request, reply }, signal => open(after, signal));
+  chatEvents(@Caller() actor: Actor, @Input() input: ChatEventsInput) {
+    return this.chatEventsService.events(actor, input);
   }
 
   @Serves(RunsService, 'stop')

@@ -1,6 +1,4 @@
-import { BeforeApplicationShutdown, Module } from '@nestjs/common';
-import { CredentialsModule } from '../../identity/credentials/index.js';
-import { EventStreams } from '../../platform/streams/index.js';
+import { Module } from '@nestjs/common';
 import { CoreModule } from '../../workspaces/core/index.js';
 import { HistoryModule } from '../../workspaces/history/index.js';
 import { ApprovalsModule } from '../approvals/index.js';
@@ -28,7 +26,7 @@ import { TasksStore } from './tasks.store.js';
 
 /** Runs: their rows, their states, their events, and who works on them. */
 @Module({
-  imports: [CredentialsModule, CoreModule, HistoryModule, ChatsModule, ApprovalsModule, ContextModule],
+  imports: [CoreModule, HistoryModule, ChatsModule, ApprovalsModule, ContextModule],
   controllers: [RunsController],
   providers: [
     ChatEventsService,
@@ -64,10 +62,4 @@ import { TasksStore } from './tasks.store.js';
     TasksStore,
   ],
 })
-export class RunsModule implements BeforeApplicationShutdown {
-  constructor(private readonly streams: EventStreams) {}
-
-  beforeApplicationShutdown(): void {
-    this.streams.endAll();
-  }
-}
+export class RunsModule {}

@@ -3,10 +3,10 @@ import type { Actor, WorkspacePermission } from '../../platform/access/index.js'
 import { Action, Subject } from '../../platform/actions/index.js';
 import { iso, isoOrNull, type Row } from '../../platform/database/index.js';
 import { Forbidden, Invalid, NotFound, unseenAs } from '../../platform/errors/index.js';
-import { type ServerEvent, whileAllowed } from '../../platform/streams/index.js';
+import type { Watched } from '../../platform/streams/index.js';
 import { Subscription, Topics } from '../../platform/topics/index.js';
 import { ApprovalWording, type WaitingForView } from '../approvals/index.js';
-import { ChatAccess, ChatsStore, type ToolCall } from '../chats/index.js';
+import { ChatsStore, type ToolCall } from '../chats/index.js';
 import type { Run } from './run.entity.js';
 import { RunEvents } from './run-events.js';
 import { endTopic } from './run-state.js';
@@ -23,9 +23,6 @@ import {
 } from './runs.dto.js';
 import { type PendingApproval, type RunPlace, RunsStore, type RunWithCalls } from './runs.store.js';
 
-/** Opens the stream of a run from after an event, until `signal` is aborted or the caller may watch no more. */
-type OpenStream = (after: number, signal: AbortSignal) => AsyncIterable<ServerEvent[]>;
-
 /** Watching runs, and stopping them. */
 @Injectable()
 export class RunsService implements BeforeApplicationShutdown {
@@ -34,7 +31,6 @@ export class RunsService implements BeforeApplicationShutdown {
   constructor(
     private readonly runs: RunsStore,
     private readonly runEvents: RunEvents,
-    private readonly access: ChatAccess,
     private readonly topics: Topics,
     private readonly wording: ApprovalWording,
     private readonly chats: ChatsStore,
@@ -71,18 +67,10 @@ export class RunsService implements BeforeApplicationShutdown {
     output: RunStatusView,
     restOnly: true,
   })
-  async events(actor: Actor, { call_id }: RunEventsInput): Promise<OpenStream> {
+  async events(actor: Actor, { call_id }: RunEventsInput): Promise<Watched> {
     const place = await this.requirePlace(actor, 'chat.read', call_id);
-    const { chat_id: id, workspace_id, organization_id: organizationId } = place;
-    const whose = { organizationId, personId: actor.id };
-    const watcher = this.access.watcher(actor, { id, workspace_id });
-    return (after, signal) =>
-      whileAllowed(
-        this.topics,
-        watcher,
-        within => this.runEvents.follow(call_id, whose, after, within),
-        signal,
-      );
+    const whose = { organizationId: place.organization_id, personId: actor.id };
+    return { workspaceId: place.workspace_id, log: this.runEvents.of(call_id, whose) };
   }
 
   @Action({

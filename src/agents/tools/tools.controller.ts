@@ -4,7 +4,7 @@ import { type Actor, Caller } from '../../platform/access/index.js';
 import { Input } from '../../platform/dto/index.js';
 import { clientGone } from '../../platform/http/index.js';
 import { Serves } from '../../platform/openapi/index.js';
-import { EventStreams } from '../../platform/streams/index.js';
+import { EventStreams, Watches } from '../../platform/streams/index.js';
 import { streamTool } from './stream-tool.js';
 import { RunTool } from './tools.dto.js';
 import { ToolsService } from './tools.service.js';
@@ -14,6 +14,7 @@ export class ToolsController {
   constructor(
     private readonly tools: ToolsService,
     private readonly streams: EventStreams,
+    private readonly watches: Watches,
   ) {}
 
   @Serves(ToolsService, 'run')
@@ -24,9 +25,13 @@ export class ToolsController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const ready = await this.tools.run(actor, input);
-    if (request.headers.accept?.includes('text/event-stream'))
-      await streamTool(this.streams.start({ request, reply }), ready);
-    else await reply.send(await ready({ signal: clientGone(reply) }));
+    const require = () => this.tools.run(actor, input);
+    const ready = await require();
+    if (request.headers.accept?.includes('text/event-stream')) {
+      const stream = this.streams.start({ request, reply });
+      const access = this.watches.accessOf({ actor, workspaceId: input.workspace_id, require });
+      access.signal.addEventListener('abort', () => stream.end(), { once: true });
+      await streamTool(stream, ready).finally(() => access.close());
+    } else await reply.send(await ready({ signal: clientGone(reply) }));
   }
 }

@@ -1,4 +1,4 @@
-import { Module } from '@nestjs/common';
+import { Global, Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { PassportModule } from '@nestjs/passport';
 import { Credentials } from '../../platform/access/index.js';
@@ -14,7 +14,8 @@ import { CredentialsService } from './credentials.service.js';
 import { JwtStrategy } from './jwt.strategy.js';
 import { SharedCredentials } from './shared-credentials.js';
 
-/** Who stands behind a key or an access token. Its guard closes every route of the service. */
+/** Who stands behind a key or an access token, for the platform to ask. Its guard closes every route of the service. */
+@Global()
 @Module({
   imports: [PassportModule, SessionsModule],
   providers: [

@@ -1,26 +1,28 @@
-import { Injectable } from '@nestjs/common';
+import { BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Actor } from '../access/index.js';
 import { Config } from '../config/index.js';
 import { TooManyRequests } from '../errors/index.js';
 import { type Counter, Metrics } from '../metrics/index.js';
-import { EventStream, type ServerEvent } from './sse.js';
+import { EventStream } from './event-stream.js';
+import type { ServerEvent } from './server-event.js';
 
 const RETRY_SECONDS = '30';
 /** What may wait in all streams together for clients that do not read. */
 const MAX_PENDING_BYTES = 64 * 1024 * 1024;
 
-type Watched = { readonly request: FastifyRequest; readonly reply: FastifyReply };
+type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply };
 type Holder = Pick<Actor, 'id' | 'credential'>;
 
 /** The streams of events open in this process, no more than the settings allow, so that one caller cannot take all. */
 @Injectable()
-export class EventStreams {
+export class EventStreams implements BeforeApplicationShutdown {
   private readonly open = new Set<EventStream>();
   /** How many each credential and each owner has open. */
   private readonly counts = new Map<string, number>();
   private total = 0;
   private pending = 0;
+  private isClosing = false;
 
   private readonly refusals: Counter<'limit'>;
 
@@ -66,7 +68,7 @@ export class EventStreams {
   }
 
   /** Takes the answer over from the framework and sends its head. Throws TooManyRequests where there is no place. */
-  start({ request, reply }: Watched): EventStream {
+  start({ request, reply }: Exchange): EventStream {
     const release = this.reserve((request as FastifyRequest & { user: Actor }).user);
     const stream = EventStream.start(reply, {
       slowReaderMs: this.config.slowReaderSeconds * 1000,
@@ -82,15 +84,16 @@ export class EventStreams {
       this.open.delete(stream);
       release();
     }
+    if (this.isClosing) stream.endWithHint();
     return stream;
   }
 
   /** Sends one client the batches that `follow` gives, until they end or the client has gone. */
-  async carry(
-    watched: Watched,
-    follow: (signal: AbortSignal) => AsyncIterable<ServerEvent[]>,
+  async serve(
+    exchange: Exchange,
+    follow: (signal: AbortSignal) => AsyncIterable<readonly ServerEvent[]>,
   ): Promise<void> {
-    const stream = this.start(watched);
+    const stream = this.start(exchange);
     try {
       for await (const batch of follow(stream.signal)) await stream.send(batch);
     } finally {
@@ -98,8 +101,9 @@ export class EventStreams {
     }
   }
 
-  /** Ends every open stream with the hint to come back: another process, or the next, carries it on. */
-  endAll(): void {
+  /** Ends every open stream with the hint to come back: another process, or the next, takes it up. */
+  beforeApplicationShutdown(): void {
+    this.isClosing = true;
     for (const stream of this.open) stream.endWithHint();
   }
 

@@ -1,4 +1,8 @@
+export { AccessWatch, atExpiry } from './access-watch.js';
+export type { EventLog, LogPage } from './event-log.js';
+export { EventStream } from './event-stream.js';
 export { EventStreams } from './event-streams.js';
-export { EventStream, resumeAfter, type ServerEvent } from './sse.js';
+export type { ServerEvent } from './server-event.js';
+export { Streams } from './streams.decorator.js';
 export { StreamsModule } from './streams.module.js';
-export { atExpiry, stillMay, type Watcher, whileAllowed } from './while-allowed.js';
+export { type Watch, type Watched, Watches } from './watches.js';

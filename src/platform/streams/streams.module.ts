@@ -1,7 +1,8 @@
 import { Global, Module } from '@nestjs/common';
 import { EventStreams } from './event-streams.js';
+import { Watches } from './watches.js';
 
 /** Responses that stay open: server-sent events. */
 @Global()
-@Module({ providers: [EventStreams], exports: [EventStreams] })
+@Module({ providers: [EventStreams, Watches], exports: [EventStreams, Watches] })
 export class StreamsModule {}

@@ -1,5 +1,4 @@
 import { Module } from '@nestjs/common';
-import { CredentialsModule } from '../../identity/credentials/index.js';
 import { CoreModule } from '../core/index.js';
 import { MeteringModule } from '../metering/index.js';
 import { ChangeLog } from './change-log.js';
@@ -17,7 +16,7 @@ import { WriteIntents } from './write-intents.js';
 
 /** Every write to a workspace: its quota, its number, who made it, who watches. */
 @Module({
-  imports: [CredentialsModule, CoreModule, MeteringModule],
+  imports: [CoreModule, MeteringModule],
   controllers: [ChangesController],
   providers: [
     ChangeLog,

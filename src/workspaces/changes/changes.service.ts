@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { type Actor, Credentials, requireScope } from '../../platform/access/index.js';
+import { type Actor, requireScope } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
-import { type ServerEvent, stillMay, whileAllowed } from '../../platform/streams/index.js';
-import { Topics } from '../../platform/topics/index.js';
+import type { Watched } from '../../platform/streams/index.js';
 import { WorkspacesStore } from '../core/index.js';
-import { ChangeEvents } from './change-events.js';
 import { ChangeLog } from './change-log.js';
 import { ChangeView, WatchChanges } from './changes.dto.js';
+import { WorkspaceEvents } from './workspace-events.js';
 
 const AT_ONCE = 500;
 
@@ -27,8 +26,6 @@ export class ChangesService {
   constructor(
     private readonly workspaces: WorkspacesStore,
     private readonly log: ChangeLog,
-    private readonly topics: Topics,
-    private readonly credentials: Credentials,
   ) {}
 
   @Action({
@@ -42,17 +39,9 @@ export class ChangesService {
     output: ChangeView,
     restOnly: true,
   })
-  async events(
-    actor: Actor,
-    { workspace_id }: WatchChanges,
-  ): Promise<(after: number, signal: AbortSignal) => AsyncIterable<ServerEvent[]>> {
-    const require = () => this.workspaces.require(actor, 'file.read', workspace_id);
-    await require();
-    const events = new ChangeEvents(this.log, this.topics, workspace_id);
-    const may = () => stillMay(this.credentials, actor, require);
-    const watcher = { actor, workspaceId: workspace_id, may };
-    return (after, signal) =>
-      whileAllowed(this.topics, watcher, within => events.follow(after, within), signal);
+  async events(actor: Actor, { workspace_id }: WatchChanges): Promise<Watched> {
+    await this.workspaces.require(actor, 'file.read', workspace_id);
+    return { workspaceId: workspace_id, log: new WorkspaceEvents(this.log, workspace_id) };
   }
 
   /** The number of the last change so far. */

@@ -1,18 +1,14 @@
-import { Controller, Get, Post, Req, Res } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Controller, Get, Post } from '@nestjs/common';
 import { type Actor, Caller } from '../../platform/access/index.js';
 import { Input } from '../../platform/dto/index.js';
 import { Serves } from '../../platform/openapi/index.js';
-import { EventStreams, resumeAfter } from '../../platform/streams/index.js';
+import { Streams } from '../../platform/streams/index.js';
 import { OperationId, WatchOperation } from './operations.dto.js';
 import { OperationsService } from './operations.service.js';
 
 @Controller()
 export class OperationsController {
-  constructor(
-    private readonly operations: OperationsService,
-    private readonly streams: EventStreams,
-  ) {}
+  constructor(private readonly operations: OperationsService) {}
 
   @Serves(OperationsService, 'read')
   @Get('/api/operations/:id')
@@ -20,17 +16,10 @@ export class OperationsController {
     return this.operations.read(actor, input);
   }
 
-  @Serves(OperationsService, 'events', { produces: ['text/event-stream'] })
+  @Streams(OperationsService, 'events')
   @Get('/api/operations/:id/events')
-  async events(
-    @Caller() actor: Actor,
-    @Input() input: WatchOperation,
-    @Req() request: FastifyRequest,
-    @Res() reply: FastifyReply,
-  ): Promise<void> {
-    const follow = await this.operations.events(actor, input);
-    const after = resumeAfter(request, input.after);
-    await this.streams.carry({ request, reply }, signal => follow(after, signal));
+  events(@Caller() actor: Actor, @Input() input: WatchOperation) {
+    return this.operations.events(actor, input);
   }
 
   @Serves(OperationsService, 'cancel')

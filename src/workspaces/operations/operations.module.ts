@@ -1,5 +1,4 @@
 import { Module } from '@nestjs/common';
-import { CredentialsModule } from '../../identity/credentials/index.js';
 import { CoreModule } from '../core/index.js';
 import { OperationRunner } from './operation-runner.js';
 import { OperationsController } from './operations.controller.js';
@@ -8,7 +7,7 @@ import { OperationsStore } from './operations.store.js';
 
 /** Work that goes on after its request was answered. */
 @Module({
-  imports: [CredentialsModule, CoreModule],
+  imports: [CoreModule],
   controllers: [OperationsController],
   providers: [OperationRunner, OperationsService, OperationsStore],
   exports: [OperationRunner, OperationsStore],

@@ -1,19 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import {
-  type Actor,
-  Credentials,
-  requireScope,
-  type WorkspacePermission,
-} from '../../platform/access/index.js';
+import { type Actor, requireScope, type WorkspacePermission } from '../../platform/access/index.js';
 import { Action, Subject } from '../../platform/actions/index.js';
 import { Database } from '../../platform/database/index.js';
 import { Forbidden, NotFound, unseenAs } from '../../platform/errors/index.js';
-import { type ServerEvent, stillMay, whileAllowed } from '../../platform/streams/index.js';
-import { Subscription, Topics } from '../../platform/topics/index.js';
+import type { Watched } from '../../platform/streams/index.js';
 import { type VisibleWorkspace, WorkspacesStore } from '../core/index.js';
-import { isOver, type Operation } from './operation.js';
+import type { Operation } from './operation.js';
+import { OperationEvents } from './operation-events.js';
 import { OperationId, OperationView, operationView, WatchOperation } from './operations.dto.js';
-import { OperationsStore, operationTopic } from './operations.store.js';
+import { OperationsStore } from './operations.store.js';
 
 /** Watching and ending long operations. Who sees the workspace that one works on sees it. */
 @Injectable()
@@ -22,8 +17,6 @@ export class OperationsService {
     private readonly database: Database,
     private readonly operations: OperationsStore,
     private readonly workspaces: WorkspacesStore,
-    private readonly topics: Topics,
-    private readonly credentials: Credentials,
   ) {}
 
   @Action({
@@ -51,15 +44,9 @@ export class OperationsService {
     restOnly: true,
     refuses: { 404: 'No such operation' },
   })
-  async events(
-    actor: Actor,
-    { id }: WatchOperation,
-  ): Promise<(after: number, signal: AbortSignal) => AsyncIterable<ServerEvent[]>> {
+  async events(actor: Actor, { id }: WatchOperation): Promise<Watched> {
     const { subject_id } = await this.require(actor, id);
-    const may = () => stillMay(this.credentials, actor, () => this.require(actor, id));
-    const watcher = { actor, workspaceId: subject_id, may };
-    return (after, signal) =>
-      whileAllowed(this.topics, watcher, within => this.follow(id, after, within), signal);
+    return { workspaceId: subject_id, log: new OperationEvents(this.operations, id) };
   }
 
   @Action({
@@ -80,24 +67,6 @@ export class OperationsService {
       const changed = await this.operations.requestCancel(unit, id);
       return unit.answers(operationView(changed ?? row));
     });
-  }
-
-  private async *follow(id: string, after: number, signal: AbortSignal): AsyncGenerator<ServerEvent[]> {
-    const wakeUp = new Subscription(this.topics, operationTopic(id));
-    let seen = after;
-    try {
-      while (!signal.aborted) {
-        const row = await this.operations.find(id);
-        if (!row) return;
-        const event = isOver(row) ? `operation.${row.state}` : 'operation.progress';
-        if (row.version > seen || isOver(row)) yield [{ id: row.version, event, data: operationView(row) }];
-        seen = row.version;
-        if (isOver(row)) return;
-        await wakeUp.wait(signal);
-      }
-    } finally {
-      wakeUp.close();
-    }
   }
 
   /** Whether the caller may do that to the operation, as its workspace says. */

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { ListName, Watch } from '#libs/mcp-http/index.js';
 import type { Actor } from '../../../platform/access/index.js';
+import { Watches } from '../../../platform/streams/index.js';
 import { Subscription, Topics } from '../../../platform/topics/index.js';
 import { ChangesService, changesTopic, type WorkspaceHead } from '../../../workspaces/changes/index.js';
 import { workspacesTopic } from '../../../workspaces/core/index.js';
@@ -22,6 +23,7 @@ export class ListsWatch {
   constructor(
     private readonly changes: ChangesService,
     private readonly topics: Topics,
+    private readonly watches: Watches,
   ) {}
 
   /**
@@ -30,7 +32,11 @@ export class ListsWatch {
    */
   async begin(watch: Watched): Promise<{ over: Promise<void> }> {
     if (watch.lists.length === 0) return { over: Promise.resolve() };
-    const watched = new WatchedLists(watch, this.topics, this.changes);
+    const watched = new WatchedLists(watch, {
+      topics: this.topics,
+      changes: this.changes,
+      watches: this.watches,
+    });
     try {
       await watched.look();
     } catch (error) {
@@ -51,10 +57,9 @@ class WatchedLists {
 
   constructor(
     private readonly watch: Watched,
-    private readonly topics: Topics,
-    private readonly changes: ChangesService,
+    private readonly sources: Omit<Parts, 'fail'>,
   ) {
-    this.wakeUp = new Subscription(topics, workspacesTopic(watch.actor.id));
+    this.wakeUp = new Subscription(sources.topics, workspacesTopic(watch.actor.id));
   }
 
   async keepLooking(): Promise<void> {
@@ -78,7 +83,7 @@ class WatchedLists {
       let heads: WorkspaceHead[] = [];
       // Whoever may see nothing any more sees no workspaces.
       await quietly(async () => {
-        heads = await this.changes.heads(actor, MAX_WORKSPACES);
+        heads = await this.sources.changes.heads(actor, MAX_WORKSPACES);
       });
       isNew = this.listen(heads);
       const names = JSON.stringify(heads.map(({ id, name }) => [id, name]));
@@ -108,7 +113,7 @@ class WatchedLists {
       const topic = workspacesTopic(organization_id);
       this.organizations.set(
         organization_id,
-        this.topics.subscribe(topic, () => this.wakeUp.wake()),
+        this.sources.topics.subscribe(topic, () => this.wakeUp.wake()),
       );
     }
     return isNew;
@@ -127,13 +132,14 @@ class WatchedLists {
       this.fault ??= { error };
       this.wakeUp.wake();
     };
-    return new WorkspaceWatch(head, this.watch, { topics: this.topics, changes: this.changes, fail });
+    return new WorkspaceWatch(head, this.watch, { ...this.sources, fail });
   }
 }
 
 interface Parts {
   readonly topics: Topics;
   readonly changes: ChangesService;
+  readonly watches: Watches;
   readonly fail: (error: unknown) => void;
 }
 
@@ -179,8 +185,9 @@ class WorkspaceWatch {
     const { actor, lists, notice } = this.watch;
     const signal = AbortSignal.any([this.ending.signal, this.watch.signal]);
     await quietly(async () => {
-      const events = await this.parts.changes.events(actor, { workspace_id: this.head.id });
-      for await (const batch of events(this.position, signal)) {
+      const open = () => this.parts.changes.events(actor, { workspace_id: this.head.id });
+      const log = await this.parts.watches.open(actor, open);
+      for await (const batch of log.follow(this.position, signal)) {
         this.position = batch.at(-1)?.id ?? this.position;
         const changes = changesOf(batch);
         for (const list of lists)

@@ -3,6 +3,7 @@ import type { Watch } from '#libs/mcp-http/index.js';
 import { RunsService } from '../../../agents/runs/index.js';
 import type { Actor } from '../../../platform/access/index.js';
 import { problemOf } from '../../../platform/errors/index.js';
+import { Watches } from '../../../platform/streams/index.js';
 import { ChangesService } from '../../../workspaces/changes/index.js';
 import { MCP_EXTENSION, type McpExtension } from '../call/mcp-extension.js';
 import { noSuchResource, parseResourceUri } from '../resources/resource-uri.js';
@@ -14,6 +15,7 @@ export class ResourceWatch {
   constructor(
     private readonly changes: ChangesService,
     private readonly runs: RunsService,
+    private readonly watches: Watches,
     @Inject(MCP_EXTENSION) private readonly extension: McpExtension,
   ) {}
 
@@ -61,8 +63,8 @@ export class ResourceWatch {
     await quietly(async () => {
       const from = positions.get(workspace_id) ?? (await this.changes.position(actor, { workspace_id }));
       positions.set(workspace_id, from);
-      const events = await this.changes.events(actor, { workspace_id });
-      for await (const batch of events(from, signal)) {
+      const watch = await this.watches.open(actor, () => this.changes.events(actor, { workspace_id }));
+      for await (const batch of watch.follow(from, signal)) {
         const changes = changesOf(batch);
         for (const { uri, path } of resources)
           if (changes?.some(change => isChangedBy(path, change)) ?? true) notice({ uri });
@@ -80,8 +82,8 @@ export class ResourceWatch {
   ): Promise<void> {
     await quietly(async () => {
       if ((await this.runs.status(actor, { call_id })).status !== 'pending') return;
-      const open = await this.runs.events(actor, { call_id });
-      for await (const _ of open(0, signal));
+      const watch = await this.watches.open(actor, () => this.runs.events(actor, { call_id }));
+      for await (const _ of watch.follow(0, signal));
       if (!signal.aborted) notice({ uri });
     });
   }

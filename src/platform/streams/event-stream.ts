@@ -1,14 +1,5 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
-
-/** One event as the HTML standard has it (section 9.2, server-sent events). */
-export interface ServerEvent {
-  id: number;
-  event: string;
-  data: unknown;
-}
-
-/** An event of a stream that nobody comes back to has no number. */
-type SentEvent = Omit<ServerEvent, 'id'> & Partial<Pick<ServerEvent, 'id'>>;
+import type { FastifyReply } from 'fastify';
+import { bytesOf, type SentEvent } from './server-event.js';
 
 const HEARTBEAT_MS = 15_000;
 /** What a client waits before it comes back, when we end a stream that is not over. */
@@ -17,25 +8,12 @@ const RETRY_MS = 1_000;
 const PIECE_BYTES = 64 * 1024;
 /** What may wait in a stream, besides one event, however large. */
 const MAX_PENDING_BYTES = 1024 * 1024;
-/** How long a client that was too slow may take to read the hint to come back. */
+/** How long a client that was too slow may take to read that it was. */
 const HINT_MS = 5_000;
-
-/** What batches look like as they are sent, for as long as there is the batch: several streams may send the same one. */
-const written = new WeakMap<readonly SentEvent[], Buffer>();
-
-function bytesOf(events: readonly SentEvent[]): Buffer {
-  const known = written.get(events);
-  if (known) return known;
-  const text = events
-    .map(
-      ({ id, event, data }) =>
-        `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`,
-    )
-    .join('');
-  const bytes = Buffer.from(text);
-  written.set(events, bytes);
-  return bytes;
-}
+const TOO_SLOW = {
+  event: 'stream.closed',
+  data: { reason: 'slow_reader', detail: 'What was sent is not read; come back with Last-Event-ID' },
+};
 
 /** What a stream needs to know of those that it is one of. */
 export interface StreamRules {
@@ -53,6 +31,8 @@ export class EventStream {
   private readonly heartbeat: NodeJS.Timeout;
   private readonly gone = new AbortController();
   private readonly queue: Buffer[] = [];
+  /** What goes out now, and how much of it has. */
+  private sending: { readonly bytes: Buffer; readonly sent: number } = { bytes: Buffer.alloc(0), sent: 0 };
   private pending = 0;
   /** What goes out now; a pump that need not wait for the client is over before its promise is kept here. */
   private pumping: Promise<void> | undefined;
@@ -113,19 +93,21 @@ export class EventStream {
     await this.pumping;
   }
 
-  /** Ends it with the hint to come back. */
-  endWithHint(): void {
-    if (!this.reply.raw.writableEnded) this.reply.raw.write(`retry: ${RETRY_MS}\n\n`);
+  /** Ends it with the hint to come back, and with a last event where there is something to say. */
+  endWithHint(...last: SentEvent[]): void {
+    const { raw } = this.reply;
+    if (!raw.writableEnded) {
+      raw.write(this.endOfEvent());
+      raw.write(Buffer.concat([bytesOf(last), Buffer.from(`retry: ${RETRY_MS}\n\n`)]));
+    }
     this.end();
   }
 
-  /** Ends it with that hint for a client that may never read it. */
+  /** Ends it and says so to a client that may never read it. */
   endAsTooSlow(): void {
     if (this.signal.aborted) return;
-    const { raw } = this.reply;
-    raw.write(': ended, as what was sent is not read; come back with Last-Event-ID\n');
-    this.endWithHint();
-    setTimeout(() => raw.destroy(), HINT_MS).unref();
+    this.endWithHint(TOO_SLOW);
+    setTimeout(() => this.reply.raw.destroy(), HINT_MS).unref();
   }
 
   end(): void {
@@ -146,12 +128,19 @@ export class EventStream {
       for (let bytes = this.queue.shift(); bytes; bytes = this.queue.shift())
         for (let at = 0; at < bytes.length && !this.signal.aborted; at += PIECE_BYTES) {
           const piece = bytes.subarray(at, at + PIECE_BYTES);
+          this.sending = { bytes, sent: at + piece.length };
           if (!this.reply.raw.write(piece)) await this.drained();
           if (!this.signal.aborted) this.note(-piece.length);
         }
     } finally {
       this.isPumping = false;
     }
+  }
+
+  /** The rest of an event that is cut off: what is sent after half an event would be taken for its end. */
+  private endOfEvent(): Buffer {
+    const { bytes, sent } = this.sending;
+    return bytes.subarray(sent, sent === 0 ? 0 : bytes.indexOf('\n\n', sent - 2) + 2);
   }
 
   private drained(): Promise<void> {
@@ -175,10 +164,4 @@ export class EventStream {
     this.pending += change;
     if (change !== 0) this.rules.onPending(change);
   }
-}
-
-/** The number after which a client wants events: `?after=`, else `Last-Event-ID`, else 0. */
-export function resumeAfter(request: FastifyRequest, after: number | undefined): number {
-  const header = Number(request.headers['last-event-id']);
-  return after ?? (Number.isSafeInteger(header) && header > 0 ? header : 0);
 }
