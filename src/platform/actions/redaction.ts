@@ -3,11 +3,11 @@ import { FieldSpec, fieldsOf, Shape } from '../dto/index.js';
 const HIDDEN = '[hidden]';
 const SECRET_NAME =
   /(^|_)(password|passphrase|secret|token|api_key|private_key|credentials?|authorization|cookie)$/i;
-const MOST_TEXT = 2_000;
-const MOST_BYTES = 16_384;
-const MOST_DEPTH = 32;
+const MAX_TEXT = 2_000;
+const MAX_BYTES = 16_384;
+const MAX_DEPTH = 32;
 /** More than these take more bytes than are shown, whatever they are. */
-const MOST_VALUES = 8_192;
+const MAX_VALUES = 8_192;
 
 /**
  * A value as a record of it may show it: without what its shape marks as secret or what is named like one, with long
@@ -16,9 +16,9 @@ const MOST_VALUES = 8_192;
 export function redact(shape: Shape | null, value: unknown): unknown {
   const redaction = new Redaction();
   const shown = redaction.of(shape, value, 0);
-  if (redaction.isTooLarge) return { left_out: `more than ${MOST_VALUES} values` };
+  if (redaction.isTooLarge) return { left_out: `more than ${MAX_VALUES} values` };
   const bytes = Buffer.byteLength(JSON.stringify(shown) ?? '');
-  return bytes > MOST_BYTES ? { left_out: `${bytes} bytes` } : shown;
+  return bytes > MAX_BYTES ? { left_out: `${bytes} bytes` } : shown;
 }
 
 /** A value as a person may read it who decides about it: all of it but what its shape marks as secret or what is named like one. */
@@ -31,7 +31,7 @@ class Redaction {
 
   constructor(
     private readonly text: (text: string) => string = cutText,
-    private readonly most: number = MOST_VALUES,
+    private readonly most: number = MAX_VALUES,
   ) {}
 
   get isTooLarge(): boolean {
@@ -43,7 +43,7 @@ class Redaction {
     if (typeof value === 'string') return this.text(value);
     if (typeof value !== 'object' || value === null) return value;
     if (value instanceof Date) return value.toISOString();
-    if (depth > MOST_DEPTH) return '…';
+    if (depth > MAX_DEPTH) return '…';
     if (Array.isArray(value)) return this.few(value).map(item => this.of(shape, item, depth + 1));
     const fields = shape ? fieldsOf(shape) : new Map<string, FieldSpec>();
     return Object.fromEntries(
@@ -73,8 +73,8 @@ function isSecret(name: string, spec: FieldSpec | undefined, value: unknown): bo
 
 /** A text as a record of it may show it: not too long, and as jsonb can hold it. */
 export function cutText(text: string): string {
-  if (text.length <= MOST_TEXT) return storable(text);
-  return `${storable(text.slice(0, MOST_TEXT))}… (${text.length - MOST_TEXT} characters more)`;
+  if (text.length <= MAX_TEXT) return storable(text);
+  return `${storable(text.slice(0, MAX_TEXT))}… (${text.length - MAX_TEXT} characters more)`;
 }
 
 /** A text as jsonb can hold it: without NUL characters and lone surrogates. */

@@ -4,7 +4,7 @@ import { newId, UnitOfWork } from '../database/index.js';
 import { requestOrigin } from '../http/index.js';
 import type { AuditEntry, AuditRow } from './audit-entry.js';
 
-const MOST_USER_AGENT = 500;
+const MAX_USER_AGENT = 500;
 
 /**
  * The record of who changed what people and programs may do. Rows are only ever added: the database refuses to change
@@ -44,7 +44,7 @@ function whereFrom() {
   const origin = requestOrigin();
   return {
     address: origin?.address ?? null,
-    user_agent: origin?.user_agent?.slice(0, MOST_USER_AGENT).toWellFormed() ?? null,
+    user_agent: origin?.user_agent?.slice(0, MAX_USER_AGENT).toWellFormed() ?? null,
     request_id: origin?.request_id ?? null,
   };
 }

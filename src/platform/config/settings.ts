@@ -6,8 +6,6 @@ import { sandboxesSettings } from './settings/sandboxes.js';
 import { serviceSettings } from './settings/service.js';
 import { trafficSettings } from './settings/traffic.js';
 
-export { InvalidSetting, type Setting } from './settings/setting.js';
-
 /** Every environment variable the service reads, in the order `.env.example` lists them. */
 export const settings = {
   ...serviceSettings,

@@ -1,1 +1,1 @@
-export { type ProviderMethod, providerMethods } from './provider-methods.js';
+export { providerMethods } from './provider-methods.js';

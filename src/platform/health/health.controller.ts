@@ -14,7 +14,7 @@ import { HealthView, MetadataView, ReadinessView } from './health.dto.js';
 /** How long the database may take to answer where requests can be served. */
 const READY_MS = 2_500;
 /** With less than this on the disk of the workspaces, hardly anything can be written. */
-const LEAST_FREE_BYTES = 1024 * 1024;
+const MIN_FREE_BYTES = 1024 * 1024;
 
 @Controller()
 export class HealthController {
@@ -79,7 +79,7 @@ export class HealthController {
 
   private async requireDisk(): Promise<void> {
     const free = await freeBytes(path.resolve(this.config.dataDir, 'workspaces'));
-    if (free !== null && free < LEAST_FREE_BYTES)
+    if (free !== null && free < MIN_FREE_BYTES)
       throw new Unavailable('The disk of the workspaces is full; free some space there');
   }
 

@@ -1,5 +1,5 @@
 export { Chore, Chores } from './chores.js';
-export { defineJob, type Queue } from './job.js';
+export { defineJob } from './job.js';
 export { Jobs } from './jobs.js';
 export { JobsModule } from './jobs.module.js';
 export { type Attempt, OnFailedJob, OnJob } from './on-job.js';

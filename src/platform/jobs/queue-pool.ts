@@ -3,7 +3,7 @@ import pg from 'pg';
 import { CONNECTION_SETTINGS, DatabaseClient, DatabaseConnection, QUERY_MS } from '../database/index.js';
 
 /** Each of the workers keeps one connection to hear of new jobs; the others are for what all of them ask. */
-const MOST_CONNECTIONS = 16;
+const MAX_CONNECTIONS = 16;
 
 /** The connections of the queue to its schema in the database, for all queues and workers together. */
 @Injectable()
@@ -13,7 +13,7 @@ export class QueuePool {
   constructor(database: DatabaseConnection) {
     this.connections = new pg.Pool({
       connectionString: database.connectionString,
-      max: MOST_CONNECTIONS,
+      max: MAX_CONNECTIONS,
       Client: DatabaseClient,
       ...CONNECTION_SETTINGS,
       query_timeout: QUERY_MS,

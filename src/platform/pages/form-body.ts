@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { TooLarge, UnsupportedMediaType } from '../errors/index.js';
 
-const MOST_BYTES = 16_384;
+const MAX_BYTES = 16_384;
 
 /** The fields of a form that a browser sent without JavaScript (application/x-www-form-urlencoded). */
 export async function readForm(request: FastifyRequest): Promise<Record<string, string>> {
@@ -17,7 +17,7 @@ export async function readFields({ headers, body }: FastifyRequest): Promise<URL
   let size = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > MOST_BYTES) throw new TooLarge('The form is too large', { connection: 'close' });
+    if (size > MAX_BYTES) throw new TooLarge('The form is too large', { connection: 'close' });
     chunks.push(chunk);
   }
   return new URLSearchParams(Buffer.concat(chunks).toString());

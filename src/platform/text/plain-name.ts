@@ -1,4 +1,4 @@
-const MOST_SHOWN = 120;
+const MAX_SHOWN = 120;
 
 /**
  * The last name of a path as people may be shown it: what would break a line, turn the text around or stay unseen is a
@@ -9,5 +9,5 @@ export function plainName(path: string): string {
   // Joiners belong to words and emoji of many languages.
   const plain = name.replace(/(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd');
   const signs = [...plain];
-  return signs.length > MOST_SHOWN ? `${signs.slice(0, MOST_SHOWN).join('')}…` : plain;
+  return signs.length > MAX_SHOWN ? `${signs.slice(0, MAX_SHOWN).join('')}…` : plain;
 }
