@@ -42,7 +42,7 @@ async function endOne(stop: () => Promise<unknown>): Promise<void> {
   try {
     await stop();
   } catch (error) {
-    log?.error({ err: error }, 'something did not end as it should');
+    log?.error({ err: error }, 'shutdown step failed');
   }
 }
 

@@ -46,7 +46,7 @@ export async function createServer(parts: ServiceParts): Promise<NestFastifyAppl
     bodyParser: false,
     logger: new NestLog(parts.log),
     registerRequestContext: false,
-    // What keeps it from starting is told by main, in words.
+    // main prints why the service cannot start.
     abortOnError: false,
   } as never);
   app.useGlobalFilters(filter);

@@ -134,11 +134,11 @@ export class ActionCaller {
 
 const EXPOSES = 'opens something to others or grants rights';
 
-/** What a script is told that would do what a person has to be asked about. */
+/** The refusal for a script that would do what needs a person's approval. */
 export const ASK_A_PERSON =
   'A script cannot ask a person: let the agent call it with actions_run, so that one is asked';
 
-/** What an application is told that would expose something where its person cannot be asked. */
+/** The refusal for an application that would expose something where its person cannot be asked. */
 export const forApplications = (name: string): string =>
   `${name} ${EXPOSES}: an application does that only through actions_write of /mcp, which asks its person first; or they do it themselves`;
 

@@ -11,7 +11,7 @@ import type { ActionCaller } from './action-caller.js';
 import { cutText, redact, storable } from './redaction.js';
 import type { Place } from './subject.js';
 
-/** refused: it was not done, for the reason that is told with it; error: it failed. */
+/** refused: it was not done, for the reason given with it; error: it failed. */
 export const ACTION_RUN_STATUSES = ['running', 'completed', 'refused', 'error', 'validated'] as const;
 export type ActionRunStatus = (typeof ACTION_RUN_STATUSES)[number];
 

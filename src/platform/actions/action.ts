@@ -43,7 +43,7 @@ export interface ActionDeclaration {
   readonly makes?: string;
   /** A POST of it commits its answer with its work, by `unit.answers`: after a crash there are both or neither. */
   readonly commitsAnswer?: true;
-  /** For a POST that works outside the database: what to do to see whether one that was cut off was carried out. */
+  /** For a POST that works outside the database: how to see whether one that was cut off was done. */
   readonly evidence?: string;
   /** What it can refuse beyond validation and access: status → when. */
   readonly refuses?: Readonly<Record<number, string>>;

@@ -18,7 +18,7 @@ export interface Roles {
 
 type Source = (actor: Actor, workspaceId: string | null) => Promise<Roles>;
 
-/** Which roles a caller has. Who knows them stands above us, and tells us how to ask. */
+/** Which roles a caller has. A port: who knows the roles registers. */
 @Injectable()
 export class CallerRoles {
   private source: Source = async () => ({ organization: [], workspace: [] });

@@ -11,7 +11,7 @@ const MAX_VALUES = 8_192;
 
 /**
  * A value as a record of it may show it: without what its shape marks as secret or what is named like one, with long
- * texts cut. What is too large even so is told by its size alone.
+ * texts cut. Of what is too large even so only the size is kept.
  */
 export function redact(shape: Shape | null, value: unknown): unknown {
   const redaction = new Redaction();

@@ -1,6 +1,6 @@
 import { TooManyRequests } from '../errors/index.js';
 
-/** How long somebody waits before they are told to come again. */
+/** How long a caller waits before it is refused. */
 const PATIENCE_MS = 10_000;
 
 /** For whom work is done: turns go round among organizations, and in each among its people. */

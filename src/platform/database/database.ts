@@ -104,7 +104,7 @@ export class UnitOfWork {
   }
 }
 
-/** A request whose process was taken for dead is carried out by another; this one undoes what it did. */
+/** Another process executes the request, as this one was taken for dead; this one rolls back. */
 export class RequestLost extends Error {
   constructor() {
     super('Another process carries this request out');

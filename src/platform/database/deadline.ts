@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 
 /** How long a query of background work may take. */
 export const QUERY_MS = 60_000;
-/** How long one of a request may take: its caller is told to try again before they give up. */
+/** How long one of a request may take: its caller gets 503 before they give up. */
 export const REQUEST_QUERY_MS = 8_000;
 /** How long one of a chore may take, which goes through much at once. */
 export const CHORE_QUERY_MS = 15 * 60_000;

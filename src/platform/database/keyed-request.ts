@@ -5,7 +5,7 @@ import type { RawBuilder } from 'kysely';
 export interface KeyedRequest {
   /** False once its answer is committed or has left: what goes on after that belongs to it no more. */
   readonly isOpen: boolean;
-  /** SQL: whether this process may still carry the request out. Locks its row, so that this stays so until the commit. */
+  /** SQL: whether this process may still execute the request. Locks its row, so that this stays so until the commit. */
   readonly isHeld: RawBuilder<boolean>;
   /**
    * SQL that keeps `view` as its answer, in the transaction of the work; without effect where the request is not held, or

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 /** How long all connections may be taken, while others wait, until the pool counts as stuck: longer than any query may take. */
 const STUCK_MS = 90_000;
 
-/** What a `pg.Pool` tells of itself. */
+/** The counts of a `pg.Pool`. */
 export interface PoolCounts {
   readonly totalCount: number;
   readonly idleCount: number;
@@ -11,7 +11,7 @@ export interface PoolCounts {
   readonly options: { readonly max?: number };
 }
 
-/** Whether the pool still gives connections out. A database that is away is no reason: who waits is told so in time. */
+/** Whether the pool still gives connections out. A database that is away is no reason: who waits gets an error in time. */
 @Injectable()
 export class PoolWatch {
   /** The pool, once it was opened. */

@@ -10,7 +10,7 @@ import { isInTransaction, SecondConnection } from './transaction-scope.js';
 export interface PoolRules {
   /** Called when a transaction is about to wait for a second connection; what it throws keeps it from that. */
   readonly onSecondConnection?: (error: SecondConnection) => void;
-  /** What is told of the connections; a function, because the options that hold it are copied. */
+  /** What watches the connections; a function, because the options that hold it are copied. */
   readonly watch?: () => PoolWatch;
   /** Called with the pool once it is opened. */
   readonly onPool?: (pool: Pool) => void;
@@ -37,7 +37,7 @@ function releasing(driver: Driver): Driver {
       }
     },
     rollbackTransaction: async (connection: Parameters<Driver['rollbackTransaction']>[0]) => {
-      // The server has undone the transaction of a lost connection; why it was lost is told by what failed first.
+      // The server has undone the transaction of a lost connection; the statement that failed first says why.
       await Promise.allSettled([rollback(connection)]);
     },
   });

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { UnitOfWork } from '../database/index.js';
 
-/** Something that happened, as a value; what it carries is ids. */
+/** Something that happened; its payload is ids. */
 export interface EventKind<Payload extends object> {
   readonly name: string;
   /** Only here for the type of the payload. */
@@ -15,7 +15,7 @@ export function defineEvent<Payload extends object>(name: string): EventKind<Pay
 type Handler = (unit: UnitOfWork, payload: never) => Promise<void>;
 
 /**
- * How a feature tells those above it what happens, without knowing them. Handlers run inside the publisher's
+ * How a feature publishes what happens to those above it, without knowing them. Handlers run inside the publisher's
  * transaction: they add rows and jobs that commit with it, and leave slow work to the jobs.
  */
 @Injectable()

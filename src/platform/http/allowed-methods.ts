@@ -6,7 +6,7 @@ import { targetOf } from './request-target.js';
 const METHODS: HTTPMethod[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /**
- * Tells what a path takes: 405 with `Allow` for another method (RFC 9110 section 15.5.6), and 204 with it for OPTIONS,
+ * Says which methods a path takes: 405 with `Allow` for another method (RFC 9110 section 15.5.6), and 204 with it for OPTIONS,
  * where no route answers that itself. Stands before the routes are registered; the framework only knows paths and methods
  * together.
  */

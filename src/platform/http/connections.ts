@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 /**
  * A stop must not wait for connections that clients merely keep open. Node closes those that are idle between two
  * requests. What it leaves are answers under way, which are made the last on their connections here, and connections
- * that never carried a request, such as browsers open in advance.
+ * that never had a request, such as browsers open in advance.
  */
 export function closeConnectionsAtEnd(http: FastifyInstance): void {
   const unused = new Set<Socket>();
@@ -40,7 +40,7 @@ export function closeUnreadConnections({ server }: FastifyInstance, ms: number):
       if (answering.get(socket) === response) answering.delete(socket);
     });
   });
-  // Node tells of a connection only when not a byte of it has moved, also of one large write.
+  // Node emits this only when not a byte of a connection has moved, also of one large write.
   server.setTimeout(ms, (socket: Socket) => {
     const isIdle = !answering.has(socket) && (served.has(socket) || socket.bytesRead === 0);
     if (isIdle || socket.writableLength > 0) socket.destroy();

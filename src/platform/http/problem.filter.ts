@@ -29,7 +29,7 @@ function httpExceptionDetail(error: HttpException): string {
   return error.message;
 }
 
-/** Answers `{"detail"}` for every failure; what is not a known problem is a bug: logged, and told as no more than that. */
+/** Answers `{"detail"}` for every failure; what is not a known problem is a bug: logged, and answered with no more than that. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   constructor(private readonly log: Log) {}

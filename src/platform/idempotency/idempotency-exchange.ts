@@ -12,7 +12,7 @@ export const LOST_HEADERS = { 'retry-after': '1' };
 export interface Outcome {
   /** Its answer is committed with its work. */
   readonly commitsAnswer: boolean;
-  /** What to do to see whether it was carried out: "read the path or its history". */
+  /** How to see whether it was done: "read the path or its history". */
   readonly evidence: string;
 }
 

@@ -22,7 +22,7 @@ export type Standing =
   | { state: 'ours'; holder: string }
   | { state: 'other-request' }
   | { state: 'running' }
-  /** Its process died, and left open whether it was carried out. */
+  /** Its process died, and left open whether it was done. */
   | { state: 'unknown' }
   | { state: 'answered'; answer: Buffer };
 
@@ -41,7 +41,7 @@ interface Row {
 @Injectable()
 export class IdempotencyLedger implements OnModuleInit {
   private readonly rows: LeasedRows;
-  /** Requests that are over, and that the database could not be told of. */
+  /** Requests that are over, whose end is not in the database yet. */
   private readonly over = new Set<string>();
 
   constructor(

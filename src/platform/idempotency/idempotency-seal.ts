@@ -28,7 +28,7 @@ export class IdempotencySeal {
     this.fingerprintKey = bytes.subarray(32, 64);
   }
 
-  /** Tells requests apart; keyed, as bodies hold passwords. */
+  /** Distinguishes requests; keyed, as bodies hold passwords. */
   fingerprint(method: string, address: string, body: unknown): Buffer {
     return createHmac('sha256', this.fingerprintKey)
       .update(`${method} ${address}\n`)

@@ -6,7 +6,7 @@ import type { Job } from './job.js';
 import { type EnqueuedJob, JobStore } from './job.store.js';
 import { queueOptions } from './queue-options.js';
 
-/** Tells the dispatcher of new jobs, where the queue is not in the database. */
+/** Published for the dispatcher when there are new jobs, where the queue is not in the database. */
 export const JOBS_TOPIC = defineTopic('outbox')();
 
 /** Enqueues jobs as part of the transaction that makes them necessary: both happen, or neither. */

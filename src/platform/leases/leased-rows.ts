@@ -17,7 +17,7 @@ export class LeasedRows {
   /** For `set`. */
   readonly claimed: RawBuilder<unknown>;
   readonly released: RawBuilder<unknown>;
-  /** This process holds it, or did when it was last heard of. */
+  /** This process holds it, or did at its last heartbeat. */
   readonly isOurs: RawBuilder<boolean>;
   /** The process that holds it is gone. */
   readonly isOrphaned: RawBuilder<boolean>;

@@ -152,7 +152,7 @@ export class Leases implements OnApplicationBootstrap, OnApplicationShutdown {
     const [row] = rows;
     if (!row) return;
     found(row.others);
-    // To others it was not there before: they may not have told it anything.
+    // To others it was not there before: they may have published nothing to it.
     if (row.is_new) this.topics.announce();
     await this.removeEnded(row.neighbours ?? []);
   }
@@ -184,7 +184,7 @@ export class Leases implements OnApplicationBootstrap, OnApplicationShutdown {
     return ended;
   }
 
-  /** It may have committed something and not told it: everyone looks. */
+  /** It may have committed something without publishing it: everyone looks. */
   private async remove(which: ReturnType<typeof sql>): Promise<void> {
     const { rows } = await sql`delete from process where ${which} returning id`.execute(
       this.database.tables(),

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 
 /** How processes of one machine know each other: a later process with the same number has another `started`. */
 export interface LocalProcess {
-  /** The same for processes that see each other's numbers; null where that cannot be told. */
+  /** The same for processes that see each other's numbers; null where that is not known. */
   readonly machine: string | null;
   readonly pid: number;
   /** Null where the system does not say. */
@@ -16,7 +16,7 @@ export function thisProcess(): LocalProcess {
   return { machine: machine(), pid: process.pid, started: startOf(process.pid) };
 }
 
-/** Whether a process of this machine has ended; false where that cannot be told. */
+/** Whether a process of this machine has ended; false where that is not known. */
 export function hasEnded({ pid, started }: Pick<LocalProcess, 'pid' | 'started'>): boolean {
   if (!exists(pid)) return true;
   const now = startOf(pid);

@@ -2,7 +2,7 @@ import { type RateLimiterAbstract, RateLimiterMemory, type RateLimiterRes } from
 import type { CountExchange } from './count-exchange.js';
 
 const MAX_CALLERS = 100_000;
-/** Part of a limit that a process may let through before it tells the others. */
+/** Part of a limit that a process may let through before it shares its count. */
 const QUIET_SHARE = 10;
 
 interface SharedCounterOptions {
@@ -48,7 +48,7 @@ export class SharedCounter {
     if (unshared !== undefined) this.unshared.set(caller, unshared - 1);
   }
 
-  /** Tells the others what the caller did here, and learns what all did. */
+  /** Shares what the caller did here with the other processes, and learns what all did. */
   async share(caller: string): Promise<void> {
     const known = await this.here.get(caller);
     const own = this.unshared.get(caller) ?? 0;

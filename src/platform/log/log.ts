@@ -4,7 +4,7 @@ import { Logger, pino } from 'pino';
 import { Config } from '../config/index.js';
 import { errorFields, withoutSecrets } from './error-fields.js';
 
-/** Ids that every line logged below carries: the request, the run and the workspace at work. */
+/** Ids in every line that is logged below: the request, the run and the workspace at work. */
 export interface LogContext {
   request_id?: string;
   run_id?: string;
@@ -13,7 +13,7 @@ export interface LogContext {
 
 const contexts = new AsyncLocalStorage<LogContext>();
 
-/** Runs `work` so that what it logs, also later and asynchronously, carries `context`. */
+/** Runs `work` so that what it logs, also later and asynchronously, has `context`. */
 export function withLogContext<T>(context: LogContext, work: () => T): T {
   return contexts.run({ ...contexts.getStore(), ...context }, work);
 }

@@ -18,7 +18,7 @@ export class MetricsListener implements OnApplicationBootstrap, OnApplicationShu
     private readonly log: Log,
   ) {}
 
-  /** A port that is taken, as by another worker of this machine, is told, and keeps nobody from working. */
+  /** A port that is taken, as by another worker of this machine, is logged, and keeps nobody from working. */
   async onApplicationBootstrap(): Promise<void> {
     const { servesHttp, metricsPort: port, metricsToken, host: publicHost } = this.config;
     if (servesHttp || port === undefined) return;
@@ -60,7 +60,7 @@ export class MetricsListener implements OnApplicationBootstrap, OnApplicationShu
       const { type, text } = await this.metrics.scrape();
       response.writeHead(200, { 'content-type': type, 'cache-control': 'no-store' }).end(text);
     } catch (error) {
-      this.log.error({ err: error }, 'metrics could not be told');
+      this.log.error({ err: error }, 'metrics request failed');
       response.destroy();
     }
   }

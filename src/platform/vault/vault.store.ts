@@ -74,7 +74,7 @@ export class VaultStore {
     await unit.tables<SecretTable>().deleteFrom('secret').where('id', 'in', ids).execute();
   }
 
-  /** Deletes what is sealed with a key that is lost; tells how much that was. */
+  /** Deletes what is sealed with a key that is lost; returns how much that was. */
   async deleteOfKey(unit: UnitOfWork, keyId: string): Promise<number> {
     const { numDeletedRows } = await unit
       .tables<SecretTable>()

@@ -5,7 +5,7 @@ import { setting } from './setting.js';
 export const runsSettings = {
   runConcurrency: setting(
     'RUN_CONCURRENCY',
-    'Agent runs that one worker process carries at once.',
+    'Agent runs that one worker process executes at once.',
     asInteger(1, 1000),
     32,
   ),

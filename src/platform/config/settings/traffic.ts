@@ -1,7 +1,7 @@
 import { asChoice, asInteger } from './parsers.js';
 import { InvalidSetting, setting } from './setting.js';
 
-/** How much callers may ask for, and what operators are told. */
+/** How much callers may ask for; metrics and the log. */
 export const trafficSettings = {
   rateLimitPerMinute: setting(
     'RATE_LIMIT_PER_MINUTE',
