@@ -122,7 +122,11 @@ describe.each([
       ['edit_file', { ...at, path, old_text: 'two', new_text: 'needle' }, { path, replacements: 1 }],
       ['read_file', { ...at, path, start_line: 2 }, { content: 'needle\n', total_lines: 2 }],
       ['list_files', { ...at, limit: 1 }, { items: [{ path: '.agents' }] }],
-      ['search_files', { ...at, query: 'needle' }, { output: expect.stringContaining(`${path}:2: needle`) }],
+      [
+        'search_files',
+        { ...at, query: 'needle' },
+        { items: expect.arrayContaining([expect.objectContaining({ path, line: 2 })]) },
+      ],
     ];
     for (const [name, input, output] of calls) {
       const answer = await client.callTool({ name, arguments: input });
@@ -395,7 +399,7 @@ describe('the catalog', () => {
       error: { status: 403 },
       workspace_id: workspace,
     });
-    expect(await runs(owner, 'search_files')).toMatchObject({ status: 'completed' });
+    expect(await runs(owner, 'workspace_search')).toMatchObject({ status: 'completed' });
   });
 
   it('tells a client that asks for it what comes out while a tool runs', async () => {

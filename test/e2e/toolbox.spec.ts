@@ -153,6 +153,10 @@ describe('file tools', () => {
   });
 
   it('say what is wrong, for a model to act on', async () => {
+    expect(await call('search_files', { query: '' })).toMatchObject({
+      output: expect.stringMatching(/^query /),
+      isError: true,
+    });
     expect(await call('read_file', { path: 'none' })).toMatchObject({
       isError: true,
       output: expect.stringContaining('does not exist'),

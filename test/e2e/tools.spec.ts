@@ -40,10 +40,10 @@ describe('the list of tools', () => {
     expect(status).toBe(200);
     expect(body.items.map((tool: Json) => [tool.name, tool.effect, tool.available, tool.reason])).toEqual([
       ['bash', 'write', true, null],
-      ['read_file', 'read', true, null],
-      ['write_file', 'write', true, null],
       ['edit_file', 'write', true, null],
       ['list_files', 'read', true, null],
+      ['read_file', 'read', true, null],
+      ['write_file', 'write', true, null],
       ['search_files', 'read', true, null],
       ['task', 'write', false, expect.stringMatching(/No agent/)],
       ['skill', 'read', false, expect.stringMatching(/No skill/)],
@@ -64,7 +64,7 @@ describe('the list of tools', () => {
     const key = await service.key(ada, { scopes: ['workspaces:read', 'files:read'] });
     const limited = await key.get(`/api/workspaces/${workspace}/tools`);
     const usable = limited.body.items.filter((tool: Json) => tool.available && !tool.agents_only);
-    expect(usable.map((tool: Json) => tool.name)).toEqual(['read_file', 'list_files', 'search_files']);
+    expect(usable.map((tool: Json) => tool.name)).toEqual(['list_files', 'read_file', 'search_files']);
   });
 });
 

@@ -51,7 +51,7 @@ export class ApprovalWording {
 
   /** What a call is made with, without what is secret in it. A run calls an action by a tool that takes its name and its input. */
   inputOf({ subject_kind, tool, input }: Pick<Row<Approval>, 'subject_kind' | 'tool' | 'input'>): unknown {
-    const shape = this.catalog.get(tool)?.declaration.input ?? this.toolbox.find(tool)?.input ?? null;
+    const shape = this.catalog.get(tool)?.declaration.input ?? null;
     if (subject_kind === 'mcp_call' || !this.catalog.get(tool)) return withoutSecrets(shape, input);
     const { input: given, ...call } = (input ?? {}) as { input?: unknown };
     const named = withoutSecrets(null, call) as object;

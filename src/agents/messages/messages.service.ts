@@ -37,6 +37,12 @@ export class MessagesService {
   @Action({
     name: 'agent_send',
     on: { chat_id: 'chat', workspace_id: 'workspace' },
+    tool: {
+      name: 'send_message',
+      title: 'Send a message to an agent',
+      description:
+        'Set an agent to work, in a new chat or an existing one. Answers at once with a call_id; ask run_status for the result.',
+    },
     summary: 'Send a message to an agent, which starts a run; makes the chat on the first send',
     effect: 'write',
     permission: 'agent.run',

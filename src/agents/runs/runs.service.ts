@@ -40,6 +40,12 @@ export class RunsService implements BeforeApplicationShutdown {
   @Action({
     name: 'run_status_get',
     on: { call_id: 'run' },
+    tool: {
+      name: 'run_status',
+      title: 'Status of an agent run',
+      description:
+        'Tell how a run stands, and its result once it has ended. wait=30 waits for its end that long; ask again where it goes on.',
+    },
     summary: 'Tell how a run stands, waiting for its end if asked to',
     effect: 'read',
     permission: 'chat.read',

@@ -1,7 +1,7 @@
 import { allows } from '../../platform/actions/index.js';
 import type { AgentsFolderContents, WorkspaceInstructions } from './agents-folder.js';
 import type { Skill } from './skill.js';
-import { SKILL } from './skill-tool.js';
+import { SKILL } from './skill.js';
 import type { Subagent } from './subagent.js';
 
 /** Who works in a run, and what the workspace tells them. */

@@ -2,19 +2,29 @@ import { Injectable } from '@nestjs/common';
 import { didYouMean } from '#libs/did-you-mean/index.js';
 import { ActionCatalog, allows } from '../../platform/actions/index.js';
 import { ModelsService, ModelUnusable } from '../models/index.js';
-import { Toolbox } from '../tools/index.js';
 import { type Finding, Findings, type Reading } from './finding.js';
 import type { Subagent } from './subagent.js';
 
 const ACTION = 'action:';
-/** The tools of agents that are not tools of a workspace. */
-export const AGENT_TOOLS = ['task', 'skill', 'actions_search', 'actions_describe', 'actions_run'] as const;
+/** The names of all tools that agents can have: whoever has tools adds theirs. */
+@Injectable()
+export class ToolNames {
+  private readonly sources: (() => readonly string[])[] = [];
+
+  add(source: () => readonly string[]): void {
+    this.sources.push(source);
+  }
+
+  all(): string[] {
+    return this.sources.flatMap(source => source());
+  }
+}
 
 /** Looks at what agents name beyond their file: tools, actions, a model. */
 @Injectable()
 export class AgentLint {
   constructor(
-    private readonly toolbox: Toolbox,
+    private readonly toolNames: ToolNames,
     private readonly catalog: ActionCatalog,
     private readonly models: ModelsService,
   ) {}
@@ -30,7 +40,7 @@ export class AgentLint {
   }
 
   private checkTools({ tools }: Subagent, findings: Findings): void {
-    const known = [...this.toolbox.list().map(({ name }) => name), ...AGENT_TOOLS];
+    const known = this.toolNames.all();
     const actions = this.catalog.list().map(({ name }) => name);
     for (const pattern of tools) {
       const isAction = pattern.startsWith(ACTION);

@@ -1,6 +1,9 @@
 import { Findings, type Reading } from './finding.js';
 import { FrontMatter } from './front-matter.js';
 
+/** The tool by which a model reads a skill. */
+export const SKILL = 'skill';
+
 /** A folder of instructions that a model reads when it needs them (https://agentskills.io/specification). */
 export interface Skill {
   readonly name: string;

@@ -36,11 +36,6 @@ export class TaskStarter {
     private readonly database: Database,
   ) {}
 
-  /** Whether a run so many levels down may hand over tasks. */
-  reaches(depth: number): boolean {
-    return this.room.reaches(depth);
-  }
-
   /** The id of the task's run, made now unless an earlier attempt made it. A Problem says why there cannot be one. */
   async start(giver: TaskGiver, call: PlannedCall): Promise<string> {
     const { run, journal } = giver;

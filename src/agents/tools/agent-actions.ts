@@ -1,5 +1,5 @@
-import { Injectable } from '@nestjs/common';
-import { type Actor, EFFECTS, type Effect } from '../../platform/access/index.js';
+import { Injectable, OnModuleInit } from '@nestjs/common';
+import { EFFECTS, type Effect } from '../../platform/access/index.js';
 import {
   ActionAllowlist,
   type ActionCall,
@@ -7,14 +7,24 @@ import {
   ActionCatalog,
   ActionListing,
   ActionRunner,
+  inputSchemaOf,
   type Limit,
 } from '../../platform/actions/index.js';
-import { assertValid, Field, hydrate, type Shape } from '../../platform/dto/index.js';
+import { Field } from '../../platform/dto/index.js';
 import { Forbidden, problemOf } from '../../platform/errors/index.js';
 
+import type { AgentGuide } from '../subagents/index.js';
+import { checked, failed, MOST_OUTPUT, succeeded, type ToolOffer, type ToolResult } from './tool.js';
+import {
+  type CallSubject,
+  type ListedTool,
+  type OpenTools,
+  type ToolProvider,
+  ToolProviders,
+  type ToolScope,
+} from './tool-provider.js';
+
 const FEWEST_FOUND = 10;
-/** Longest result that a model is given, in characters. */
-const MOST_OUTPUT = 50_000;
 
 class SearchActions {
   @Field.text('What is to be done, in a few words; absent: every action', { max: 500, optional: true })
@@ -46,42 +56,31 @@ class RunAction {
 /** The tool that runs an action. */
 const RUN_TOOL = 'actions_run';
 
-/** A tool with which a model uses the catalog. */
-export interface ActionTool {
-  readonly name: string;
-  readonly description: string;
-  readonly input: Shape;
-}
-
-export const ACTION_TOOLS: readonly ActionTool[] = [
+const OFFERS: readonly ToolOffer[] = [
   {
     name: 'actions_search',
     description: 'Find what the service can do besides these tools: actions, each with its effect.',
-    input: SearchActions,
+    schema: inputSchemaOf(SearchActions),
   },
   {
     name: 'actions_describe',
     description: 'Show one action with the JSON Schemas of its input and output.',
-    input: DescribeAction,
+    schema: inputSchemaOf(DescribeAction),
   },
   {
     name: RUN_TOOL,
     description: 'Run an action in this workspace, on the authority of the person you work for.',
-    input: RunAction,
+    schema: inputSchemaOf(RunAction),
   },
 ];
 
 /** The run for which an agent works. */
-export interface AgentRun {
-  readonly id: string;
-  readonly actor: Actor;
-  readonly workspaceId: string;
-}
+type AgentRun = Pick<ToolScope, 'runId' | 'actor' | 'workspaceId'>;
 
 /** The catalog as one agent run may use it. What is refused is told to the model; faults of ours are thrown. */
-export class RunActions {
-  /** The tools to offer; none where the agent's allowlist names no action. */
-  readonly tools: readonly ActionTool[];
+class RunActions implements OpenTools {
+  /** None where the agent's allowlist names no action. */
+  readonly offered: readonly ToolOffer[];
 
   constructor(
     private readonly catalog: ActionCatalog,
@@ -91,49 +90,46 @@ export class RunActions {
     private readonly allowlist: ActionAllowlist,
     /** The lists of tools of the agent and of those it works for. */
     private readonly lists: readonly (readonly string[])[],
+    /** A person saved the file that names actions in full. */
+    private readonly isFileTheirs: boolean,
   ) {
-    this.tools = allowlist.isEmpty ? [] : ACTION_TOOLS;
+    this.offered = allowlist.isEmpty ? [] : OFFERS;
   }
 
-  offers(tool: string): boolean {
-    return this.tools.some(({ name }) => name === tool);
-  }
-
-  /**
-   * Who the `actions` command acts as in this run's sandboxes; undefined where there is no such command. Nobody can be asked
-   * there, so `limit` says of each call whether it may be made unasked.
-   */
   inSandbox(limit: Limit): ActionCaller | undefined {
     return this.allowlist.isEmpty ? undefined : this.caller('sandbox', { limit });
   }
 
   /** What a call does, for which action; undefined where it cannot be made at all. */
-  subjectOf(tool: string, input: unknown): { name: string; effect: Effect; isNamed: boolean } | undefined {
+  subjectOf(tool: string, input: unknown): CallSubject | undefined {
+    if (this.offered.length === 0) return undefined;
     if (tool !== RUN_TOOL) return { name: tool, effect: 'read', isNamed: false };
     const { name, dry_run } = input as RunAction;
     const declaration = this.catalog.get(name)?.declaration;
     if (!declaration || this.approvedCaller(name).objection(declaration)) return undefined;
     const effect = dry_run === true ? 'read' : declaration.effect;
-    return { name, effect, isNamed: this.allowlist.patterns.includes(name) };
+    return { name, effect, isNamed: this.isFileTheirs && this.allowlist.patterns.includes(name) };
   }
 
-  async call(tool: string, input: unknown): Promise<{ output: string; isError: boolean }> {
+  async call(tool: string, input: unknown): Promise<ToolResult> {
+    if (this.offered.length === 0) return failed(`There is no tool ${tool} here`);
     try {
       const text = JSON.stringify(await this.answer(tool, input), null, 1);
       const output =
         text.length > MOST_OUTPUT ? `${text.slice(0, MOST_OUTPUT).toWellFormed()}\n… cut off` : text;
-      return { output, isError: false };
+      return succeeded(output);
     } catch (error) {
       const problem = problemOf(error);
       if (!problem) throw error;
       if (tool === RUN_TOOL) await this.runner.refuse(this.caller('agent'), callOf(input), problem);
-      return { output: problem.detail, isError: true };
+      return failed(problem.detail);
     }
   }
 
   /** Writes down that a call of an action was not let through, and why. */
-  async refuse(input: unknown, reason: string): Promise<void> {
-    await this.runner.refuse(this.caller('agent'), callOf(input), new Forbidden(reason));
+  async refused(tool: string, input: unknown, reason: string): Promise<void> {
+    if (tool === RUN_TOOL)
+      await this.runner.refuse(this.caller('agent'), callOf(input), new Forbidden(reason));
   }
 
   private answer(tool: string, input: unknown): unknown {
@@ -166,31 +162,59 @@ export class RunActions {
     surface: 'agent' | 'sandbox',
     { allowlist = this.allowlist, limit }: { allowlist?: ActionAllowlist; limit?: Limit } = {},
   ): ActionCaller {
-    const { id, actor, workspaceId } = this.run;
+    const { runId: id, actor, workspaceId } = this.run;
     const limits = { actor, workspaceId, allowlist, limit, tools: this.lists };
     return ActionCaller.program({ kind: 'run', id }, surface, limits);
   }
 }
 
-/** Opens the catalog for agent runs. */
+/** The catalog of actions, as agents use it. */
 @Injectable()
-export class AgentActions {
+export class AgentActions implements ToolProvider, OnModuleInit {
+  readonly kind = 'action';
+  readonly names = OFFERS.map(({ name }) => name);
+
   constructor(
     private readonly catalog: ActionCatalog,
     private readonly listing: ActionListing,
     private readonly runner: ActionRunner,
+    private readonly providers: ToolProviders,
   ) {}
 
+  onModuleInit(): void {
+    this.providers.register(this);
+  }
+
+  async list(): Promise<ListedTool[]> {
+    // They are offered where a list names an action, too.
+    const allowedBy = (pattern: string) => !ActionAllowlist.ofTools([pattern]).isEmpty;
+    return OFFERS.map(offer => {
+      const effect = offer.name === RUN_TOOL ? 'write' : 'read';
+      return { ...offer, effect, reason: null, agentsOnly: true, allowedBy };
+    });
+  }
+
+  open({ guide, isFileTheirs, ...run }: ToolScope): OpenTools {
+    return this.openFor(run, guide.allowlists, isFileTheirs);
+  }
+
+  /**
+   * Who the command `actions` acts as in the sandboxes of a run; undefined where there is no such command. Nobody can be
+   * asked there, so `limit` says of each call whether it may be made unasked.
+   */
+  callerInSandbox(run: AgentRun, { allowlists }: AgentGuide, limit: Limit): ActionCaller | undefined {
+    return this.openFor(run, allowlists, false).inSandbox(limit);
+  }
+
   /** `allowlists` are those of the agent and of those it works for; none for one that may use every tool. */
-  open(run: AgentRun, allowlists: readonly (readonly string[])[]): RunActions {
-    return new RunActions(
-      this.catalog,
-      this.listing,
-      this.runner,
-      run,
-      ActionAllowlist.ofAllTools(allowlists),
-      allowlists,
-    );
+  private openFor(
+    run: AgentRun,
+    allowlists: readonly (readonly string[])[],
+    isFileTheirs: boolean,
+  ): RunActions {
+    const { catalog, listing, runner } = this;
+    const allowlist = ActionAllowlist.ofAllTools(allowlists);
+    return new RunActions(catalog, listing, runner, run, allowlist, allowlists, isFileTheirs);
   }
 }
 
@@ -198,10 +222,4 @@ export class AgentActions {
 function callOf(input: unknown): ActionCall {
   const { name, input: given, dry_run: dryRun } = (input ?? {}) as Record<string, unknown>;
   return { name: typeof name === 'string' ? name : '', input: given, dryRun: dryRun === true };
-}
-
-function checked<T extends object>(shape: new () => T, input: unknown): T {
-  const instance = hydrate(shape, input);
-  assertValid(instance);
-  return instance as T;
 }

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { Injectable } from '@nestjs/common';
 import type { OutputChunk } from '#libs/sandbox/index.js';
+import { inputSchemaOf } from '../../platform/actions/index.js';
 import { Field } from '../../platform/dto/index.js';
 import {
   QuotaGuard,
@@ -17,6 +18,7 @@ import {
   type ScriptResult,
 } from '../../workspaces/sandboxes/index.js';
 import {
+  checked,
   failed,
   MOST_OUTPUT,
   shorten,
@@ -25,7 +27,6 @@ import {
   type ToolContext,
   type ToolResult,
 } from './tool.js';
-import { Yielding } from './yielding.js';
 
 /** The name of the tool by which commands are run. */
 export const BASH = 'bash';
@@ -51,6 +52,7 @@ class BashInput {
 @Injectable()
 export class BashTool implements Tool<BashInput> {
   readonly name = BASH;
+  readonly title = 'Run a bash script';
   readonly description =
     'Run a bash script in the sandbox of the workspace, which starts in /workspace; only files written there stay for good. ' +
     'The calls of one agent run share a sandbox: working directory, variables, /tmp and background processes (`server &`) ' +
@@ -58,7 +60,7 @@ export class BashTool implements Tool<BashInput> {
     'unless the variable HTTPS_PROXY is set: then what it lets through.';
   readonly effect = 'write';
   readonly permission = 'code.run';
-  readonly input = BashInput;
+  readonly schema = inputSchemaOf(BashInput);
 
   constructor(
     private readonly workspaces: WorkspacesStore,
@@ -68,6 +70,10 @@ export class BashTool implements Tool<BashInput> {
     private readonly running: RunningSandboxes,
     private readonly folders: WorkspaceFolders,
   ) {}
+
+  check(input: unknown): BashInput {
+    return checked(BashInput, input);
+  }
 
   fault(): Promise<string | null> {
     return this.sandboxes.fault();
@@ -130,4 +136,31 @@ function report(result: ScriptResult, why: string | undefined): ToolResult {
   const text = told(shorten(output));
   const done = ended_by === 'exit' && exit_code === 0 ? succeeded(text || '(no output)') : failed(text);
   return output.length > MOST_OUTPUT ? { ...done, whole: told(output) } : done;
+}
+
+/** A command that is asked to make way has that long to end by itself. */
+const GRACE_MS = 3_000;
+
+/** Ends a command that is asked to make way, unless it ends by itself soon. */
+export class Yielding {
+  private readonly over = new AbortController();
+  private timer: NodeJS.Timeout | undefined;
+  private readonly begin = () => {
+    this.timer = setTimeout(() => this.over.abort(), GRACE_MS);
+  };
+
+  constructor(private readonly asked: AbortSignal | undefined) {
+    if (asked?.aborted) this.begin();
+    else asked?.addEventListener('abort', this.begin, { once: true });
+  }
+
+  /** Aborted when its time is over. */
+  get signal(): AbortSignal {
+    return this.over.signal;
+  }
+
+  release(): void {
+    clearTimeout(this.timer);
+    this.asked?.removeEventListener('abort', this.begin);
+  }
 }

@@ -1,8 +1,16 @@
-export { ACTION_TOOLS, type ActionTool, AgentActions, RunActions } from './agent-actions.js';
+export { AgentActions } from './agent-actions.js';
 export { BASH } from './bash.tool.js';
 export { LongOutputs } from './long-outputs.js';
-export { failed, shorten, type Tool, type ToolResult } from './tool.js';
+export { failed, shorten, type Tool, type ToolOffer, type ToolResult } from './tool.js';
+export {
+  type CallHooks,
+  type CallSubject,
+  type ListedTool,
+  type ListScope,
+  type OpenTools,
+  type ToolProvider,
+  ToolProviders,
+  type ToolScope,
+} from './tool-provider.js';
 export { Toolbox } from './toolbox.js';
-export { ToolView } from './tools.dto.js';
 export { ToolsModule } from './tools.module.js';
-export { ToolsService } from './tools.service.js';

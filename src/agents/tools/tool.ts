@@ -1,6 +1,6 @@
 import type { Actor, Effect, WorkspacePermission } from '../../platform/access/index.js';
 import type { ActionCaller } from '../../platform/actions/index.js';
-import type { Shape } from '../../platform/dto/index.js';
+import { assertValid, hydrate } from '../../platform/dto/index.js';
 import type { Shell } from '../../workspaces/sandboxes/index.js';
 
 /** Where and for whom a tool runs. */
@@ -32,18 +32,34 @@ export interface ToolResult {
   readonly newSession?: boolean;
 }
 
-/** Something an agent can do in a workspace. */
-export interface Tool<Input extends object = object> {
+/** A tool as a model is told of it. */
+export interface ToolOffer {
   readonly name: string;
-  /** For a model: what it does, when to use it, what to mind. */
+  /** What it does, when to use it, what to mind. */
   readonly description: string;
+  /** JSON Schema of what it takes. */
+  readonly schema: Readonly<Record<string, unknown>>;
+}
+
+/** Something that is done in a workspace, by agents and by whoever calls it as they do. */
+export interface Tool<Input extends object = object> extends ToolOffer {
+  /** What people call it. */
+  readonly title: string;
   readonly effect: Effect;
   /** What whoever calls it must be allowed in the workspace. */
   readonly permission: WorkspacePermission;
-  readonly input: Shape;
+  /** What it takes, of what somebody gave; throws Invalid (422) where that makes no sense. */
+  check(input: unknown, workspaceId: string): Input;
   /** Why it cannot be used on this machine; null where it can. Absent: it always can. */
   fault?(): Promise<string | null>;
   run(context: ToolContext, input: Input): Promise<ToolResult>;
+}
+
+/** What a shape says a tool takes, checked. */
+export function checked<T extends object>(shape: new () => T, input: unknown): T {
+  const instance = hydrate(shape, input);
+  assertValid(instance);
+  return instance as T;
 }
 
 export const succeeded = (output: string, changed?: readonly string[]): ToolResult => ({

@@ -1,41 +1,54 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { assertValid, hydrate } from '../../platform/dto/index.js';
-import { problemOf } from '../../platform/errors/index.js';
+import { Injectable, OnModuleInit } from '@nestjs/common';
+import { requireInWorkspace } from '../../platform/access/index.js';
+import { ActionCatalog } from '../../platform/actions/index.js';
+import { Forbidden, problemOf } from '../../platform/errors/index.js';
 import { writingAs } from '../../workspaces/changes/index.js';
+import { ActionTool } from './action-tool.js';
 import { BashTool } from './bash.tool.js';
-import { EditFileTool, ListFilesTool, ReadFileTool, SearchFilesTool, WriteFileTool } from './file.tools.js';
 import { failed, type Tool, type ToolContext, type ToolResult } from './tool.js';
+import {
+  type ListedTool,
+  type ListScope,
+  type OpenTools,
+  type ToolProvider,
+  ToolProviders,
+  type ToolScope,
+} from './tool-provider.js';
 
-/** The one place where tools are looked up and run, whoever calls. */
+/** The tools of every workspace: bash, and the actions that are tools by themselves. Whoever calls one calls it here. */
 @Injectable()
-export class Toolbox {
-  private readonly tools: ReadonlyMap<string, Tool>;
+export class Toolbox implements ToolProvider, OnModuleInit {
+  readonly kind = 'workspace';
+  private known: ReadonlyMap<string, Tool> | undefined;
 
   constructor(
-    @Inject(BashTool) bash: Tool,
-    @Inject(ReadFileTool) readFile: Tool,
-    @Inject(WriteFileTool) writeFile: Tool,
-    @Inject(EditFileTool) editFile: Tool,
-    @Inject(ListFilesTool) listFiles: Tool,
-    @Inject(SearchFilesTool) searchFiles: Tool,
-  ) {
-    const all = [bash, readFile, writeFile, editFile, listFiles, searchFiles];
-    this.tools = new Map(all.map(tool => [tool.name, tool]));
+    private readonly bash: BashTool,
+    private readonly catalog: ActionCatalog,
+    private readonly providers: ToolProviders,
+  ) {}
+
+  onModuleInit(): void {
+    this.providers.register(this);
   }
 
-  list(): Tool[] {
+  /** The catalog knows its actions when all modules are initialised. */
+  private get tools(): ReadonlyMap<string, Tool> {
+    this.known ??= new Map(
+      [this.bash, ...ActionTool.allOf(this.catalog.list())].map(tool => [tool.name, tool] as const),
+    );
+    return this.known;
+  }
+
+  get names(): readonly string[] {
+    return [...this.tools.keys()];
+  }
+
+  all(): Tool[] {
     return [...this.tools.values()];
   }
 
   find(name: string): Tool | undefined {
     return this.tools.get(name);
-  }
-
-  /** What a tool takes, of what somebody gave; throws Invalid (422) where it makes no sense. */
-  check(tool: Tool, input: unknown): object {
-    const checked = hydrate(tool.input, input);
-    assertValid(checked);
-    return checked;
   }
 
   /**
@@ -44,9 +57,9 @@ export class Toolbox {
    */
   async run(context: ToolContext, name: string, input: unknown): Promise<ToolResult> {
     const tool = this.tools.get(name);
-    if (!tool) return failed(`There is no tool ${name}; there are ${[...this.tools.keys()].join(', ')}`);
+    if (!tool) return failed(`There is no tool ${name}; there are ${this.names.join(', ')}`);
     try {
-      const checked = this.check(tool, input);
+      const checked = tool.check(input, context.workspaceId);
       const { runId } = context;
       const work = () => tool.run(context, checked);
       return await (runId === undefined ? work() : writingAs({ type: 'run', id: runId }, work));
@@ -55,5 +68,43 @@ export class Toolbox {
       if (!problem) throw error;
       return failed(problem.detail);
     }
+  }
+
+  /** The tools as the caller may use them in the workspace, and why they may not use others. */
+  list(view: ListScope): Promise<ListedTool[]> {
+    return Promise.all(
+      this.all().map(async tool => {
+        const { name, description, schema, effect } = tool;
+        const reason = refusal(tool, view) ?? (await tool.fault?.()) ?? null;
+        return { name, description, schema, effect, reason, agentsOnly: false };
+      }),
+    );
+  }
+
+  open({ runId, actor, workspaceId, guide, shell, inSandbox }: ToolScope): OpenTools {
+    return {
+      offered: this.all().filter(({ name }) => guide.allows(name)),
+      subjectOf: name => {
+        const tool = guide.allows(name) ? this.find(name) : undefined;
+        return tool && { name, effect: tool.effect, isNamed: false };
+      },
+      call: (name, input, { signal, yieldSignal, onOutput }) => {
+        const hooks = { signal, yieldSignal, onOutput };
+        return this.run({ actor, workspaceId, runId, actions: inSandbox, shell, ...hooks }, name, input);
+      },
+    };
+  }
+}
+
+function refusal(
+  { permission }: Tool,
+  { actor, workspace }: Pick<ListScope, 'actor' | 'workspace'>,
+): string | null {
+  try {
+    requireInWorkspace(actor, permission, workspace);
+    return null;
+  } catch (error) {
+    if (error instanceof Forbidden) return error.detail;
+    throw error;
   }
 }

@@ -1,4 +1,4 @@
-import { Controller, Post, Req, Res } from '@nestjs/common';
+import { Controller, Get, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Actor, Caller } from '../../platform/access/index.js';
 import { Input } from '../../platform/dto/index.js';
@@ -6,7 +6,7 @@ import { clientGone } from '../../platform/http/index.js';
 import { Serves } from '../../platform/openapi/index.js';
 import { EventStreams, Watches } from '../../platform/streams/index.js';
 import { streamTool } from './stream-tool.js';
-import { RunTool } from './tools.dto.js';
+import { ListAgentTools, RunTool } from './tools.dto.js';
 import { ToolsService } from './tools.service.js';
 
 @Controller()
@@ -16,6 +16,12 @@ export class ToolsController {
     private readonly streams: EventStreams,
     private readonly watches: Watches,
   ) {}
+
+  @Serves(ToolsService, 'list')
+  @Get('/api/workspaces/:workspaceId/tools')
+  list(@Caller() actor: Actor, @Input() input: ListAgentTools) {
+    return this.tools.list(actor, input);
+  }
 
   @Serves(ToolsService, 'run')
   @Post('/api/workspaces/:workspaceId/tools/:toolName')

@@ -1,14 +1,16 @@
 import { Injectable } from '@nestjs/common';
-import { type Actor, requireInWorkspace } from '../../platform/access/index.js';
-import { Action, inputSchemaOf } from '../../platform/actions/index.js';
+import type { Actor } from '../../platform/access/index.js';
+import { Action, allows } from '../../platform/actions/index.js';
 import { LimitReached } from '../../platform/concurrency/index.js';
-import { Forbidden, Invalid, NotFound, problemOf } from '../../platform/errors/index.js';
-import { type VisibleWorkspace, WorkspacesStore } from '../../workspaces/core/index.js';
+import { Invalid, NotFound, problemOf } from '../../platform/errors/index.js';
+import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { NamedShells, type Shell } from '../../workspaces/sandboxes/index.js';
+import { AgentGuide, requireAgent, type Subagent, SubagentsService } from '../subagents/index.js';
 import { BASH } from './bash.tool.js';
-import { failed, type Tool, type ToolContext, type ToolResult } from './tool.js';
+import { failed, type ToolContext, type ToolResult } from './tool.js';
+import { type ListedTool, ToolProviders } from './tool-provider.js';
 import { Toolbox } from './toolbox.js';
-import { RunTool, ToolRunView, type ToolView } from './tools.dto.js';
+import { AgentToolListView, type AgentToolView, ListAgentTools, RunTool, ToolRunView } from './tools.dto.js';
 
 /** A call that may be made: the caller may use the tool, and what they gave it makes sense. */
 type ReadyTool = (hooks: Pick<ToolContext, 'signal' | 'onOutput'>) => Promise<ToolRunView>;
@@ -19,12 +21,28 @@ export class ToolsService {
   constructor(
     private readonly workspaces: WorkspacesStore,
     private readonly toolbox: Toolbox,
+    private readonly providers: ToolProviders,
+    private readonly subagents: SubagentsService,
     private readonly shells: NamedShells,
   ) {}
 
-  /** The tools as the caller may use them in the workspace, and why they may not use others. */
-  list(actor: Actor, workspace: VisibleWorkspace): Promise<ToolView[]> {
-    return Promise.all(this.toolbox.list().map(tool => viewOf(tool, actor, workspace)));
+  @Action({
+    name: 'tool_list',
+    on: 'workspace_id',
+    summary: 'List the tools that an agent can use in a workspace, and why it cannot use others',
+    effect: 'read',
+    permission: 'workspace.read',
+    input: ListAgentTools,
+    output: AgentToolListView,
+    refuses: { 404: 'No such workspace or agent' },
+  })
+  async list(actor: Actor, { workspace_id, agent_name }: ListAgentTools): Promise<AgentToolListView> {
+    const workspace = await this.workspaces.require(actor, 'workspace.read', workspace_id);
+    const contents = await this.subagents.inWorkspace(workspace);
+    const agent = agent_name === undefined ? null : requireAgent(contents.agents, agent_name);
+    const guide = new AgentGuide(agent, contents, [], false);
+    const tools = await this.providers.list({ actor, workspace, guide });
+    return { items: tools.map(tool => viewOf(tool, agent)) };
   }
 
   @Action({
@@ -50,7 +68,7 @@ export class ToolsService {
     const tool = this.toolbox.find(name);
     await this.workspaces.require(actor, tool?.permission ?? 'workspace.read', workspaceId);
     if (!tool) throw new NotFound(`There is no tool ${name}`);
-    const checked = this.toolbox.check(tool, input);
+    const checked = tool.check(input, workspaceId);
     if (session !== undefined && name !== BASH) throw new Invalid(`Only ${BASH} has sessions`);
     return async hooks => {
       const started = performance.now();
@@ -77,25 +95,13 @@ async function outcomeOf(work: Promise<ToolResult>): Promise<ToolResult> {
   }
 }
 
-async function viewOf(tool: Tool, actor: Actor, workspace: VisibleWorkspace): Promise<ToolView> {
-  const { name, description, effect, input } = tool;
-  const reason = refusal(tool, actor, workspace) ?? (await tool.fault?.()) ?? null;
-  return {
-    name,
-    description,
-    effect,
-    input_schema: inputSchemaOf(input),
-    available: reason === null,
-    reason,
-  };
-}
-
-function refusal({ permission }: Tool, actor: Actor, workspace: VisibleWorkspace): string | null {
-  try {
-    requireInWorkspace(actor, permission, workspace);
-    return null;
-  } catch (error) {
-    if (error instanceof Forbidden) return error.detail;
-    throw error;
-  }
+function viewOf(tool: ListedTool, agent: Subagent | null): AgentToolView {
+  const { name, description, effect, schema: input_schema, reason, agentsOnly: agents_only } = tool;
+  const view = { name, description, effect, input_schema, available: reason === null, reason, agents_only };
+  if (!agent) return { ...view, allowed_by: null };
+  const allowedBy = tool.allowedBy ?? ((pattern: string) => allows([pattern], name));
+  const allowed_by = agent.tools.find(allowedBy) ?? null;
+  if (allowed_by !== null) return { ...view, allowed_by };
+  const unlisted = `The list of tools of the agent ${agent.name} does not name it`;
+  return { ...view, available: false, reason: reason ?? unlisted, allowed_by };
 }

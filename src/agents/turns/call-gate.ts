@@ -1,19 +1,10 @@
-import type { Effect } from '../../platform/access/index.js';
 import type { Limit } from '../../platform/actions/index.js';
 import { ASK_A_PERSON, isGrave } from '../../platform/actions/index.js';
 import type { Row } from '../../platform/database/index.js';
 import type { Approval, ApprovalPolicy } from '../approvals/index.js';
 import type { OnApproval, PlannedCall, Run } from '../runs/index.js';
 import type { AgentGuide } from '../subagents/index.js';
-
-/** What a call does, as far as it matters to whether it may be made. */
-export interface CallSubject {
-  /** The tool; where `actions_run` runs one, the action. */
-  readonly name: string;
-  readonly effect: Effect;
-  /** The agent's own file names it in full, and a person saved that. */
-  readonly isNamed: boolean;
-}
+import type { CallSubject } from '../tools/index.js';
 
 /** What becomes of a call: it is made, it is refused with these words, or somebody is asked. */
 export type GateVerdict = 'make' | 'ask' | { readonly refusal: string };

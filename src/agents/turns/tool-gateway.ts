@@ -1,9 +1,6 @@
 import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import { Injectable } from '@nestjs/common';
-import { type ActionCaller, inputSchemaOf } from '../../platform/actions/index.js';
 import type { Row } from '../../platform/database/index.js';
-import { assertValid, hydrate } from '../../platform/dto/index.js';
-import { problemOf } from '../../platform/errors/index.js';
 import { FileAuthors } from '../../workspaces/changes/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { SandboxesService, type Shell } from '../../workspaces/sandboxes/index.js';
@@ -16,53 +13,34 @@ import {
 } from '../approvals/index.js';
 import type { ToolCall } from '../chats/index.js';
 import type { CarriedRun, PlannedCall, Run, ToldOfApproval } from '../runs/index.js';
+import { AgentGuide, requireAgent, SubagentsService } from '../subagents/index.js';
 import {
-  AgentGuide,
-  openSkill,
-  requireAgent,
-  SKILL,
-  SKILL_TOOL,
-  SkillInput,
-  SubagentsService,
-} from '../subagents/index.js';
-import { TASK, TaskStarter, taskTool } from '../tasks/index.js';
-import {
-  type ActionTool,
   AgentActions,
   BASH,
+  type CallHooks,
+  type CallSubject,
   failed,
   LongOutputs,
-  type RunActions,
+  type OpenTools,
   shorten,
-  Toolbox,
+  type ToolOffer,
+  ToolProviders,
   type ToolResult,
 } from '../tools/index.js';
-import { CallGate, type CallSubject, type GateVerdict, limitOfScripts } from './call-gate.js';
+import { CallGate, type GateVerdict, limitOfScripts } from './call-gate.js';
 
 /** Longest part of broken arguments that the model is shown again, in characters. */
 const MOST_SHOWN = 500;
 
-type Offer = Pick<ActionTool, 'name' | 'description' | 'input'>;
-
-interface CallHooks {
-  signal: AbortSignal;
-  /** Aborted when the tool should come to an end soon, and give what it has. */
-  yieldSignal: AbortSignal;
-  onOutput: (text: string) => void;
-}
-
-/** What a run has beside the tools of every workspace. */
+/** What a run has for its tools. */
 interface Means {
-  readonly actions: RunActions | null;
-  /** A person saved the file that says what the agent may. */
-  readonly isFileTheirs: boolean;
-  /** Who the command `actions` acts as in its sandboxes. */
-  readonly inSandbox: ActionCaller | undefined;
+  /** By the names that they answer to; those of the providers, and none without a workspace. */
+  readonly tools: ReadonlyMap<string, OpenTools>;
+  readonly offered: readonly ToolOffer[];
   readonly shell: Shell;
   readonly gate: CallGate;
   /** null where there is no workspace, and so no tools. */
   readonly policy: PolicyWatch | null;
-  readonly mayHandOver: boolean;
   readonly longOutputs: LongOutputs;
   readonly wording: ApprovalWording;
 }
@@ -75,19 +53,11 @@ export class RunTools {
   readonly offered: readonly LanguageModelV4FunctionTool[];
 
   constructor(
-    private readonly toolbox: Toolbox,
     private readonly run: Pick<Row<Run>, 'id' | 'actor' | 'workspace_id'>,
     readonly guide: AgentGuide,
     private readonly means: Means,
   ) {
-    const { actions, mayHandOver } = means;
-    const tools = run.workspace_id === null ? [] : toolbox.list();
-    const ofAgents = [
-      ...(mayHandOver && guide.colleagues.length > 0 ? [taskTool(guide.colleagues)] : []),
-      ...(guide.skills.length > 0 ? [SKILL_TOOL] : []),
-    ];
-    const allowed = [...tools, ...ofAgents].filter(({ name }) => guide.allows(name));
-    this.offered = [...allowed, ...(actions?.tools ?? [])].map(offer);
+    this.offered = means.offered.map(offer);
   }
 
   /** Most model calls of the run, by the agent's own limit. */
@@ -103,21 +73,12 @@ export class RunTools {
 
   /** What a call does; undefined where it does nothing but say why it cannot be made, or hands over a task. */
   subjectOf({ tool, input }: PlannedCall): CallSubject | undefined {
-    if (this.run.workspace_id === null || argumentFault(input)) return undefined;
-    const { actions } = this.means;
-    if (actions?.offers(tool)) {
-      const action = actions.subjectOf(tool, input);
-      return action && { ...action, isNamed: action.isNamed && this.means.isFileTheirs };
-    }
-    const known = this.guide.allows(tool) ? this.toolbox.find(tool) : undefined;
-    return known && { name: tool, effect: known.effect, isNamed: false };
+    return argumentFault(input) ? undefined : this.means.tools.get(tool)?.subjectOf?.(tool, input);
   }
 
   /** Writes down that a call was not let through, where it is one that is written down when it is made. */
   async refused(call: PlannedCall, reason: string): Promise<void> {
-    const { actions } = this.means;
-    const isAction = call.tool === 'actions_run' && actions?.offers(call.tool) === true;
-    if (isAction && this.subjectOf(call)) await actions.refuse(call.input, reason);
+    if (this.subjectOf(call)) await this.means.tools.get(call.tool)?.refused?.(call.tool, call.input, reason);
   }
 
   /** What is told of a call of `name` about which people are asked. */
@@ -138,25 +99,16 @@ export class RunTools {
     if (policy) gate.goBy(await policy.now());
   }
 
-  /** Runs a tool; what may not be called, or makes no sense, is answered to the model. `handOver` does what `task` asks for. */
-  async call(
-    tool: string,
-    input: unknown,
-    hooks: CallHooks,
-    handOver: () => Promise<ToolResult | 'waits'>,
-  ): Promise<ToolResult | 'waits'> {
-    const { id: runId, actor, workspace_id: workspaceId } = this.run;
-    if (workspaceId === null) return failed('This chat has no workspace, so there are no tools');
-    const { actions, inSandbox, shell } = this.means;
-    const isAction = actions?.offers(tool) === true;
-    if (!isAction && !this.guide.allows(tool)) return failed(this.refusal(tool));
+  /** Runs a tool; what may not be called, or makes no sense, is answered to the model. */
+  async call(tool: string, input: unknown, hooks: CallHooks): Promise<ToolResult | 'waits'> {
+    if (this.run.workspace_id === null) return failed('This chat has no workspace, so there are no tools');
+    const isOffered = this.offered.some(({ name }) => name === tool);
+    if (!isOffered && !this.guide.allows(tool)) return failed(this.refusal(tool));
     const fault = argumentFault(input);
     if (fault) return failed(fault);
-    if (actions && isAction) return actions.call(tool, input);
-    if (tool === TASK) return handOver();
-    if (tool === SKILL) return this.openSkill(input);
-    const context = { actor, workspaceId, runId, actions: inSandbox, shell, ...hooks };
-    return this.toolbox.run(context, tool, input);
+    const tools = this.means.tools.get(tool);
+    if (tools) return tools.call(tool, input, hooks);
+    return failed(`There is no tool ${tool}; there are ${this.offered.map(({ name }) => name).join(', ')}`);
   }
 
   /** A result as the model gets it: what is too long for it is in a file of the workspace. */
@@ -178,32 +130,20 @@ export class RunTools {
     return this.means.shell.end();
   }
 
-  private openSkill(input: unknown): ToolResult {
-    try {
-      const asked = hydrate(SkillInput, input);
-      assertValid(asked);
-      return openSkill(this.guide.skills, asked as SkillInput);
-    } catch (error) {
-      const problem = problemOf(error);
-      if (!problem) throw error;
-      return failed(problem.detail);
-    }
-  }
-
   private refusal(tool: string): string {
     const allowed = this.offered.map(({ name }) => name).join(', ') || 'no tool';
     return `The agent ${this.guide.agent?.name ?? 'of this task'} may not call ${tool}; it may call ${allowed}`;
   }
 }
 
-/** Descriptions of tools, by what they describe: most are the same in every run. */
-const offers = new WeakMap<Offer, LanguageModelV4FunctionTool>();
+/** Offers as models take them: most are the same in every run. */
+const offers = new WeakMap<ToolOffer, LanguageModelV4FunctionTool>();
 
-function offer(tool: Offer): LanguageModelV4FunctionTool {
+function offer(tool: ToolOffer): LanguageModelV4FunctionTool {
   const known = offers.get(tool);
   if (known) return known;
-  const { name, description, input } = tool;
-  const made = { type: 'function', name, description, inputSchema: inputSchemaOf(input) } as const;
+  const { name, description, schema: inputSchema } = tool;
+  const made = { type: 'function', name, description, inputSchema } as const;
   offers.set(tool, made);
   return made;
 }
@@ -212,10 +152,9 @@ function offer(tool: Offer): LanguageModelV4FunctionTool {
 @Injectable()
 export class ToolGateway {
   constructor(
-    private readonly toolbox: Toolbox,
+    private readonly providers: ToolProviders,
     private readonly subagents: SubagentsService,
     private readonly actions: AgentActions,
-    private readonly tasks: TaskStarter,
     private readonly sandboxes: SandboxesService,
     private readonly policies: ApprovalPolicies,
     private readonly approvals: ApprovalsStore,
@@ -236,28 +175,24 @@ export class ToolGateway {
   }
 
   private async openUnder(policy: PolicyWatch | null, run: CarriedRun): Promise<RunTools> {
-    const { id, actor, workspace_id: workspaceId, depth } = run;
+    const { id: runId, actor, workspace_id: workspaceId, depth } = run;
     const [guide, gate] = await Promise.all([this.guide(run), this.gateOf(run, policy)]);
-    const actions =
-      workspaceId === null ? null : this.actions.open({ id, actor, workspaceId }, guide.allowlists);
-    const isFileTheirs = await this.isFileTheirs(run, guide);
-    const inSandbox = actions?.inSandbox(
-      limitOfScripts(run, guide, isFileTheirs, () => policy?.latest ?? DEFAULT_POLICY),
-    );
-    const shell = this.sandboxes.openShell({ caller: { kind: 'run', id }, actions: inSandbox });
     const { longOutputs, wording } = this;
-    const mayHandOver = this.tasks.reaches(depth);
-    return new RunTools(this.toolbox, run, guide, {
-      actions,
-      isFileTheirs,
-      inSandbox,
-      shell,
-      gate,
-      policy,
-      mayHandOver,
-      longOutputs,
-      wording,
+    const means = { gate, policy, longOutputs, wording };
+    if (workspaceId === null) {
+      const shell = this.sandboxes.openShell({ caller: { kind: 'run', id: runId } });
+      return new RunTools(run, guide, { ...means, shell, tools: new Map(), offered: [] });
+    }
+    const isFileTheirs = await this.isFileTheirs(run, guide);
+    const limit = limitOfScripts(run, guide, isFileTheirs, () => policy?.latest ?? DEFAULT_POLICY);
+    const inSandbox = this.actions.callerInSandbox({ runId, actor, workspaceId }, guide, limit);
+    const shell = this.sandboxes.openShell({ caller: { kind: 'run', id: runId }, actions: inSandbox });
+    const opened = this.providers.open({
+      ...{ runId, actor, workspaceId, depth, guide, shell, inSandbox, isFileTheirs },
     });
+    const tools = new Map(opened.flatMap(({ names, tools }) => names.map(name => [name, tools] as const)));
+    const offered = opened.flatMap(({ tools }) => tools.offered);
+    return new RunTools(run, guide, { ...means, shell, tools, offered });
   }
 
   /** Whether a person saved the file that says what the agent may; only of interest where it names an action. */

@@ -225,8 +225,8 @@ export class ToolRound {
   ): Promise<Outcome | 'waits'> {
     const { callId, tool, input } = call;
     const onOutput = (text: string) => this.deltas.add('tool.output', text, { id: callId });
-    const hooks = { signal: this.signal, yieldSignal: this.journal.steering.signal, onOutput };
-    const result = await tools.call(tool, input, hooks, handOver);
+    const hooks = { signal: this.signal, yieldSignal: this.journal.steering.signal, onOutput, handOver };
+    const result = await tools.call(tool, input, hooks);
     if (result === 'waits') return result;
     // Killed because we stop: that is no result; the next attempt tells the model that the call was interrupted.
     this.signal.throwIfAborted();

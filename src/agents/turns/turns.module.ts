@@ -12,8 +12,6 @@ import { RunsModule } from '../runs/index.js';
 import { SubagentsModule } from '../subagents/index.js';
 import { TasksModule } from '../tasks/index.js';
 import { ToolsModule } from '../tools/index.js';
-import { AgentToolsController } from './agent-tools.controller.js';
-import { AgentToolsService } from './agent-tools.service.js';
 import { RunLoop } from './run-loop.js';
 import { StepCaller } from './step-caller.js';
 import { ToolGateway } from './tool-gateway.js';
@@ -35,7 +33,6 @@ import { ToolGateway } from './tool-gateway.js';
     TasksModule,
     ToolsModule,
   ],
-  controllers: [AgentToolsController],
-  providers: [AgentToolsService, RunLoop, StepCaller, ToolGateway],
+  providers: [RunLoop, StepCaller, ToolGateway],
 })
 export class TurnsModule {}

@@ -18,6 +18,8 @@ export interface ActionCall {
   readonly workspaceId?: string;
   /** Checks everything and does nothing. */
   readonly dryRun?: boolean;
+  /** Ends an action that can be cancelled. */
+  readonly signal?: AbortSignal;
 }
 
 export interface ActionResult {
@@ -56,7 +58,7 @@ export class ActionRunner {
     const { dryRun = false } = call;
     const begun = { action, caller, dryRun, place: NOWHERE, input: call.input };
     const { input, place } = await this.prepare(begun, call);
-    if (!dryRun) return this.perform({ ...begun, place, input }, input);
+    if (!dryRun) return this.perform({ ...begun, place, input }, input, call.signal);
     const run_id = await this.ledger.note({ ...begun, place, input }, { status: 'validated' });
     return { run_id, status: 'validated', output: null };
   }
@@ -142,9 +144,15 @@ export class ActionRunner {
     return this.subjects.place(actor, declaration, input);
   }
 
-  private async perform(begun: BegunRun & { action: CatalogAction }, input: object): Promise<ActionResult> {
+  private async perform(
+    begun: BegunRun & { action: CatalogAction },
+    input: object,
+    signal: AbortSignal | undefined,
+  ): Promise<ActionResult> {
     const { action, caller } = begun;
-    const { run_id, output } = await this.noted(begun, async () => action.invoke(caller.actor, input));
+    const { run_id, output } = await this.noted(begun, async () =>
+      action.invoke(caller.actor, input, signal),
+    );
     return { run_id, status: 'completed', output };
   }
 

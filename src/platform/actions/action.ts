@@ -8,6 +8,26 @@ export type Verdict = (typeof VERDICTS)[number];
 /** The effects that have to be named in full, and that a person is asked about. */
 export const isGrave = (effect: Effect): boolean => effect === 'destructive' || effect === 'expose';
 
+/** How an action is offered as a tool by itself, under one name for agents and for MCP clients. */
+export interface ToolDeclaration {
+  readonly name: string;
+  /** What people call it. */
+  readonly title: string;
+  /** For a model: what it does, when to use it, what to mind. */
+  readonly description: string;
+  /** Fields that the tool calls otherwise than the action: its name for each, and the action's. */
+  readonly renamed?: Readonly<Record<string, string>>;
+  /** Agents have it, too, for the workspace of their run; absent: MCP clients alone. */
+  readonly agents?: {
+    /** What a model reads of the output. */
+    text(output: object): string;
+    /** The paths of the workspace that it has changed. */
+    changed?(output: object): readonly string[];
+    /** What it goes by where the model does not say. */
+    readonly defaults?: object;
+  };
+}
+
 /**
  * One capability, declared once beside the method that does it. Every surface (REST, agent tools, MCP, exec tokens)
  * is a projection of this declaration.
@@ -33,6 +53,8 @@ export interface ActionDeclaration {
   readonly permission: Permission | null;
   readonly input: Shape | null;
   readonly output: Shape;
+  /** Its place among the few tools that are offered by themselves; absent: it is found in the catalog. */
+  readonly tool?: ToolDeclaration;
   /** Served over HTTP alone: it streams, or its input or output is raw bytes. No other surface lists it. */
   readonly restOnly?: true;
   /** For a person's own sign-in alone: no key, service account, run or token can do it. */
@@ -43,6 +65,8 @@ export interface ActionDeclaration {
   readonly makes?: string;
   /** A POST of it commits its answer with its work, by `unit.answers`: after a crash there are both or neither. */
   readonly commitsAnswer?: true;
+  /** Its method takes a signal as its third argument, and ends when that is aborted. */
+  readonly cancellable?: true;
   /** For a POST that works outside the database: how to see whether one that was cut off was done. */
   readonly evidence?: string;
   /** What it can refuse beyond validation and access: status → when. */

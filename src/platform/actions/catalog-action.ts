@@ -40,6 +40,28 @@ export class CatalogAction {
     return this.description;
   }
 
+  /** What it takes as a tool by itself. */
+  get toolSchema(): Record<string, unknown> {
+    const { input_schema: schema } = this.describe();
+    const names = new Map(
+      Object.entries(this.declaration.tool?.renamed ?? {}).map(([its, ours]) => [ours, its]),
+    );
+    const renamed = (name: string) => names.get(name) ?? name;
+    const properties = Object.entries(schema.properties as object);
+    return {
+      ...schema,
+      properties: Object.fromEntries(properties.map(([name, value]) => [renamed(name), value])),
+      required: (schema.required as string[]).map(renamed),
+    };
+  }
+
+  /** Its input, of what somebody gave to the tool. */
+  ofTool(input: unknown): unknown {
+    const { renamed } = this.declaration.tool ?? {};
+    if (!renamed || typeof input !== 'object' || input === null || Array.isArray(input)) return input;
+    return Object.fromEntries(Object.entries(input).map(([name, value]) => [renamed[name] ?? name, value]));
+  }
+
   /**
    * The input as the method takes it, checked as over HTTP. `workspaceId` fills in the workspace that the caller did not
    * name, where the action takes one.
@@ -62,9 +84,10 @@ export class CatalogAction {
     return input ? filledIn(input, given, workspaceId) : given;
   }
 
-  /** Does it, on the actor's authority. */
-  invoke(actor: Actor, input: object): unknown {
-    return this.method.call(this.service, actor, input);
+  /** Does it, on the actor's authority; `signal` ends it where it can be cancelled. */
+  invoke(actor: Actor, input: object, signal?: AbortSignal): unknown {
+    const more = this.declaration.cancellable && signal ? [signal] : [];
+    return this.method.call(this.service, actor, input, ...more);
   }
 
   private compose(): ActionDescription {

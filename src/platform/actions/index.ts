@@ -6,6 +6,7 @@ export {
   isGrave,
   permissionToRun,
   subjectsOf,
+  type ToolDeclaration,
   VERDICTS,
   type Verdict,
 } from './action.js';

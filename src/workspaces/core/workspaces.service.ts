@@ -42,6 +42,11 @@ export class WorkspacesService implements OnModuleInit {
 
   @Action({
     name: 'workspace_list',
+    tool: {
+      name: 'list_workspaces',
+      title: 'List workspaces',
+      description: 'List the workspaces that you see, with their ids, which the other tools take.',
+    },
     summary: 'List the workspaces that the caller sees',
     effect: 'read',
     permission: 'workspace.list',

@@ -5,6 +5,7 @@ import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Invalid } from '../../platform/errors/index.js';
 import { countMissing, type Done, WorkspaceQuota } from '../changes/index.js';
+import { fileTexts } from './file-texts.js';
 import { FileWriting, written } from './file-writing.js';
 import { EditedView, EditFile, FilePath, WriteContent, WrittenView } from './files.dto.js';
 import type { Preconditions } from './preconditions.js';
@@ -33,6 +34,12 @@ export class FileWritesService {
     permission: 'file.write',
     input: WriteContent,
     output: WrittenView,
+    tool: {
+      name: 'write_file',
+      title: 'Write a file',
+      description: 'Write a whole file in a workspace, making its folders and replacing what was there.',
+      agents: { text: fileTexts.write, changed: fileTexts.path },
+    },
     refuses: WRITES,
   })
   async write(actor: Actor, input: WriteContent, preconditions: Preconditions = {}): Promise<WrittenView> {
@@ -81,6 +88,12 @@ export class FileWritesService {
     permission: 'file.write',
     input: EditFile,
     output: EditedView,
+    tool: {
+      name: 'edit_file',
+      title: 'Edit a file',
+      description: 'Replace a piece of text in a file of a workspace.',
+      agents: { text: fileTexts.edit, changed: fileTexts.path },
+    },
     evidence: 'read the path, or its history',
     refuses: { ...WRITES, 409: 'The text does not occur, or occurs more than once' },
   })

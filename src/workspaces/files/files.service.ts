@@ -12,6 +12,7 @@ import { DEFAULT_LIMIT, Page } from '../../platform/dto/index.js';
 import { FolderZips, type ZippedFolder } from '../archives/index.js';
 import { WorkspaceFolders, WorkspacesStore } from '../core/index.js';
 import { cursorAfter, pathOfCursor } from './cursor.js';
+import { fileTexts } from './file-texts.js';
 import {
   ContentView,
   DownloadFile,
@@ -41,6 +42,12 @@ export class FilesService {
     permission: 'file.read',
     input: ListFiles,
     output: EntryPage,
+    tool: {
+      name: 'list_files',
+      title: 'List files',
+      description: 'List a folder of a workspace.',
+      agents: { text: fileTexts.list, defaults: { limit: 200 } },
+    },
     refuses: ABSENT,
   })
   async list(actor: Actor, input: ListFiles): Promise<Page<EntryView>> {
@@ -73,6 +80,12 @@ export class FilesService {
     permission: 'file.read',
     input: ReadContent,
     output: ContentView,
+    tool: {
+      name: 'read_file',
+      title: 'Read a file',
+      description: 'Read a text file of a workspace, or some of its lines.',
+      agents: { text: fileTexts.read },
+    },
     refuses: { ...ABSENT, 409: 'Not a text file', 413: 'The lines lie beyond the first 32 MiB' },
   })
   async read(actor: Actor, { workspace_id, path, start_line, end_line }: ReadContent): Promise<ContentView> {

@@ -36,6 +36,15 @@ export class SearchService {
     permission: 'file.read',
     input: SearchWorkspace,
     output: FindingPage,
+    tool: {
+      name: 'search_files',
+      title: 'Search in files',
+      description:
+        'Find text in the files of a workspace, or files by name. Leaves out what .gitignore does.',
+      renamed: { query: 'q' },
+      agents: { text: textOf, defaults: { limit: 200 } },
+    },
+    cancellable: true,
     refuses: { 404: 'No such workspace or path', 409: 'The path is a link' },
   })
   async search(actor: Actor, input: SearchWorkspace, signal?: AbortSignal): Promise<Page<FindingView>> {
@@ -89,6 +98,15 @@ interface Place {
 interface Found {
   items: FindingView[];
   more: boolean;
+}
+
+/** As a model reads it. */
+function textOf({ items, next_cursor }: Page<FindingView>): string {
+  const lines = items.map(({ path, line, excerpt }) =>
+    line === null ? path : `${path}:${line}: ${excerpt}`,
+  );
+  if (next_cursor) lines.push('… there are more');
+  return lines.join('\n') || 'Nothing found';
 }
 
 const optionsOf = ({ regex, glob, case_sensitive, ignored }: SearchWorkspace) => ({

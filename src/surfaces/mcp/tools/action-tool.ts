@@ -5,6 +5,7 @@ import {
   ActionCaller,
   type ActionRunner,
   type CatalogAction,
+  type ToolDeclaration,
 } from '../../../platform/actions/index.js';
 import type { McpCall, Toolset } from '../call/mcp-call.js';
 import { HINTS, type Hint, type McpTool } from '../call/mcp-tool.js';
@@ -26,17 +27,13 @@ export interface Shown {
 /** How a tool deals with an output that is too long. */
 export type Show = (output: Output, input: Input, again: (input: Input) => Promise<Output>) => Promise<Shown>;
 
-/** An action of the catalog that is a tool under a name of its own. */
-export interface EverydayAction {
-  readonly tool: string;
-  readonly action: string;
+/** How MCP clients see an action that is a tool by itself. */
+export interface ActionToolView {
   readonly toolset: Toolset;
   readonly hint: Hint;
-  readonly title: string;
-  readonly description: string;
   readonly show?: Show;
-  /** An output that fits, for a client that reads text; absent: as JSON. */
-  readonly text?: (output: Output) => string;
+  /** A client that reads text gets what a model reads, instead of JSON. */
+  readonly isPlain?: true;
 }
 
 const cutTexts: Show = async output => ({ output: fitted(output) });
@@ -46,23 +43,24 @@ export class ActionTool implements McpTool {
   readonly toolset: Toolset;
   readonly definition: McpTool['definition'];
   private readonly show: Show;
-  private readonly text: EverydayAction['text'];
+  private readonly text: ((output: Output) => string) | undefined;
 
   constructor(
     private readonly runner: ActionRunner,
     private readonly action: CatalogAction,
     private readonly waitSeconds: number,
-    { tool: name, toolset, hint, title, description, show = cutTexts, text }: EverydayAction,
+    { toolset, hint, show = cutTexts, isPlain }: ActionToolView,
+    { name, title, description, agents }: ToolDeclaration,
   ) {
-    const { input_schema, output_schema } = action.describe();
+    const { output_schema } = action.describe();
     this.toolset = toolset;
     this.show = show;
-    this.text = text;
+    this.text = isPlain && agents ? output => agents.text(output) : undefined;
     this.definition = {
       name,
       title,
       description,
-      inputSchema: input_schema as Tool['inputSchema'],
+      inputSchema: action.toolSchema as Tool['inputSchema'],
       outputSchema: undescribed(output_schema) as Tool['outputSchema'],
       annotations: { title, ...HINTS[hint] },
     };
@@ -73,15 +71,16 @@ export class ActionTool implements McpTool {
   }
 
   actionCall(input: Input): ActionCall {
-    return { name: this.action.name, input };
+    return { name: this.action.name, input: this.action.ofTool(input) };
   }
 
-  async call({ actor }: McpCall, input: Input): Promise<CallToolResult> {
+  async call({ actor, signal }: McpCall, input: Input): Promise<CallToolResult> {
     const run = async (given: Input): Promise<Output> => {
       const caller = ActionCaller.direct(actor, 'mcp');
       const { output } = await this.runner.run(caller, {
         name: this.action.name,
-        input: patient(given, this.waitSeconds),
+        input: this.action.ofTool(patient(given, this.waitSeconds)),
+        signal,
       });
       return output as Output;
     };
@@ -91,7 +90,7 @@ export class ActionTool implements McpTool {
     const shown = await this.show(JSON.parse(json), input, async given => wireOf(await run(given)));
     const { text, rest } = shown;
     const link = rest && { type: 'resource_link' as const, ...rest, description: 'All of it' };
-    return structured(JSON.stringify(shown.output), text, link && [link]);
+    return structured(JSON.stringify(shown.output), text ?? this.text?.(shown.output), link && [link]);
   }
 }
 

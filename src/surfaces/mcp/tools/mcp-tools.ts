@@ -1,6 +1,6 @@
 import type { Tool } from '@modelcontextprotocol/server';
 import { Inject, Injectable, OnApplicationBootstrap } from '@nestjs/common';
-import { Toolbox } from '../../../agents/tools/index.js';
+import { BASH, Toolbox } from '../../../agents/tools/index.js';
 import type { Permission } from '../../../platform/access/index.js';
 import { ActionCaller, ActionCatalog, ActionListing, ActionRunner } from '../../../platform/actions/index.js';
 import { Config } from '../../../platform/config/index.js';
@@ -11,9 +11,9 @@ import { type Dialogue, type McpCall, SILENCE, type ToolView } from '../call/mcp
 import { MCP_EXTENSION, type McpExtension } from '../call/mcp-extension.js';
 import { type McpTool, refused, type ToolAnswer } from '../call/mcp-tool.js';
 import { ActionTool } from './action-tool.js';
+import { BashTool } from './bash-tool.js';
 import { CatalogTools } from './catalog-tools.js';
-import { EVERYDAY_ACTIONS } from './everyday-actions.js';
-import { EVERYDAY_TOOLS, ToolboxTool } from './toolbox-tool.js';
+import { TOOL_VIEWS } from './tool-views.js';
 
 /** The tools of the endpoint: few, sorted, and the same for every caller who asks for the same view. */
 @Injectable()
@@ -36,14 +36,14 @@ export class McpTools implements OnApplicationBootstrap {
     const { toolbox, runner, workspaces } = this;
     const waitSeconds = this.config.mcpWaitSeconds;
     const parts = { toolbox, runner, workspaces };
+    const bash = toolbox.find(BASH);
     const all = [
-      ...EVERYDAY_ACTIONS.map(
-        everyday => new ActionTool(this.runner, this.catalog.require(everyday.action), waitSeconds, everyday),
-      ),
-      ...this.toolbox.list().flatMap(tool => {
-        const everyday = EVERYDAY_TOOLS.find(({ tool: name }) => name === tool.name);
-        return everyday ? [new ToolboxTool(parts, tool, everyday)] : [];
+      ...this.catalog.list().flatMap(action => {
+        const { tool } = action.declaration;
+        const view = tool && TOOL_VIEWS[tool.name];
+        return view ? [new ActionTool(this.runner, action, waitSeconds, view, tool)] : [];
       }),
+      ...(bash ? [new BashTool(parts, bash)] : []),
       ...new CatalogTools(this.catalog, this.listing, this.runner, this.approvals, waitSeconds).list(),
       ...this.extension.tools,
     ];

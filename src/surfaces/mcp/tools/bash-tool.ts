@@ -10,8 +10,8 @@ import {
 import { Field } from '../../../platform/dto/index.js';
 import { Invalid } from '../../../platform/errors/index.js';
 import type { WorkspacesStore } from '../../../workspaces/core/index.js';
-import type { Dialogue, McpCall, Toolset } from '../call/mcp-call.js';
-import { HINTS, type Hint, type McpTool } from '../call/mcp-tool.js';
+import type { Dialogue, McpCall } from '../call/mcp-call.js';
+import { HINTS, type McpTool } from '../call/mcp-tool.js';
 import { undescribed } from './output-schema.js';
 import { cutText, MOST_CHARACTERS } from './result-limit.js';
 
@@ -27,40 +27,24 @@ class ToolOutput {
   output: string;
 }
 
-/** A tool that agents have too. */
-export interface EverydayTool {
-  readonly tool: string;
-  readonly toolset: Toolset;
-  readonly hint: Hint;
-  readonly title: string;
-}
-
-export const EVERYDAY_TOOLS: readonly EverydayTool[] = [
-  { tool: 'bash', toolset: 'code', hint: 'change', title: 'Run a bash script' },
-  { tool: 'search_files', toolset: 'files', hint: 'read', title: 'Search in files' },
-];
-
-/** What a tool of the toolbox is run with. */
-export interface ToolboxParts {
+/** What it is run with. */
+interface BashParts {
   readonly toolbox: Toolbox;
   readonly runner: ActionRunner;
   readonly workspaces: WorkspacesStore;
 }
 
-/** A tool of a workspace's toolbox, in the workspace that the input names; each call is in the ledger. */
-export class ToolboxTool implements McpTool {
-  readonly toolset: Toolset;
+/** bash, in the workspace that the input names; each call is in the ledger. */
+export class BashTool implements McpTool {
+  readonly toolset = 'code';
   readonly definition: McpTool['definition'];
 
   constructor(
-    private readonly parts: ToolboxParts,
+    private readonly parts: BashParts,
     private readonly tool: WorkspaceTool,
-    { toolset, hint, title }: EverydayTool,
   ) {
-    const { name, description, input } = tool;
+    const { name, title, description, schema: own } = tool;
     const place = inputSchemaOf(Place);
-    const own = inputSchemaOf(input);
-    this.toolset = toolset;
     this.definition = {
       name,
       title,
@@ -71,7 +55,7 @@ export class ToolboxTool implements McpTool {
         required: ['workspace_id', ...(own.required as string[])],
       } as Tool['inputSchema'],
       outputSchema: undescribed(outputSchemaOf(ToolOutput)) as Tool['outputSchema'],
-      annotations: { title, ...HINTS[hint] },
+      annotations: { title, ...HINTS.change },
     };
   }
 
@@ -88,14 +72,14 @@ export class ToolboxTool implements McpTool {
     const workspaceId = String(workspace_id);
     const onOutput = progressToken === undefined ? undefined : progressOf(progressToken, notify);
     const { toolbox, runner, workspaces } = this.parts;
-    const { name, permission, effect, input: shape } = this.tool;
+    const { name, permission, effect } = this.tool;
     const what = {
-      action: { name, declaration: { effect, input: shape, output: ToolOutput } },
+      action: { name, declaration: { effect, input: null, output: ToolOutput } },
       input: given,
       workspaceId,
       placeOf: async () => {
         if (!isUuid(workspace_id)) throw new Invalid('workspace_id must be a UUID');
-        toolbox.check(this.tool, input);
+        this.tool.check(input, workspaceId);
         const { id, organization_id } = await workspaces.require(actor, permission, workspaceId);
         return { organization_id, workspace_id: id };
       },
