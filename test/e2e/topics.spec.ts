@@ -87,4 +87,11 @@ describe('Topics of several processes', () => {
     stop();
     expect(topics.hasSubscribers(NEWS)).toBe(false);
   });
+
+  it('are published by one function of the database', async () => {
+    const rows = await database.query(
+      "select proname from pg_proc where pronamespace = 'public'::regnamespace and prosrc like '%pg_notify%'",
+    );
+    expect(rows).toEqual([{ proname: 'notify_topic' }]);
+  });
 });
