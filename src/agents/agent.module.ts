@@ -1,18 +1,18 @@
 import { Module } from '@nestjs/common';
-import { Approval, ApprovalsModule } from './approvals/index.js';
+import { ApprovalsModule } from './approvals/index.js';
 import { AttachmentsModule } from './attachments/index.js';
 import { BudgetsModule } from './budgets/index.js';
-import { Chat, ChatsModule, Message, ToolCall } from './chats/index.js';
+import { Chat, ChatsModule } from './chats/index.js';
 import { ContextModule } from './context/index.js';
 import { MessagesModule } from './messages/index.js';
 import { ModelsModule } from './models/index.js';
-import { Run, RunEvent, RunStep, RunsModule } from './runs/index.js';
+import { RunsModule } from './runs/index.js';
 import { SubagentsModule } from './subagents/index.js';
 import { TasksModule } from './tasks/index.js';
 import { ToolsModule } from './tools/index.js';
 import { TurnsModule } from './turns/index.js';
 
-export const agentEntities = [Chat, Message, Run, RunStep, ToolCall, RunEvent, Approval];
+export const agentEntities = [Chat];
 
 /** Agents: models, chats, subagents, and the runs in which they work. */
 @Module({

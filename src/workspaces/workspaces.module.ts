@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ArchivesModule } from './archives/index.js';
 import { ChangesModule } from './changes/index.js';
-import { CoreModule, Workspace, WorkspaceMember } from './core/index.js';
+import { CoreModule, Workspace } from './core/index.js';
 import { DuplicateModule } from './duplicate/index.js';
 import { EgressModule } from './egress/index.js';
 import { ExposureModule } from './exposure/index.js';
@@ -16,7 +16,7 @@ import { SandboxesModule } from './sandboxes/index.js';
 import { SearchModule } from './search/index.js';
 import { ShareLink, ShareModule } from './share/index.js';
 
-export const workspaceEntities = [Workspace, WorkspaceMember, ShareLink, FileInvitation];
+export const workspaceEntities = [Workspace, ShareLink, FileInvitation];
 
 /** Workspaces and all that is done in them. */
 @Module({

@@ -7,8 +7,13 @@ import type { ColumnType } from 'kysely';
 type Time = ColumnType<string, string | Date>;
 /** Larger than a number may be: comes as text. */
 type Big = ColumnType<string, string | number | bigint>;
-/** Of a shape that the feature knows which keeps it. */
-type Json = unknown;
+declare global {
+  /** What JSON and lists are, by \`table.column\`: each feature tells it of its own. */
+  interface ColumnTypes {}
+}
+type Told<C, Else> = C extends keyof ColumnTypes ? ColumnTypes[C] : Else;
+/** Goes in as text, or as what the driver makes text of. */
+type Json<C> = ColumnType<Told<C, unknown>, unknown>;
 /** It has a default, and may be left out. */
 type Generated<T> =
   T extends ColumnType<infer S, infer I, infer U> ? ColumnType<S, I | undefined, U> : ColumnType<T, T | undefined, T>;
@@ -17,7 +22,7 @@ type Generated<T> =
 const TYPES: Record<string, string> = {
   ...{ text: 'string', varchar: 'string', uuid: 'string', bool: 'boolean', bytea: 'Buffer' },
   ...{ int4: 'number', float8: 'number', int8: 'Big', numeric: 'Big' },
-  ...{ timestamptz: 'Time', date: 'Time', json: 'Json', jsonb: 'Json' },
+  ...{ timestamptz: 'Time', date: 'Time' },
 };
 const WIDTH = 110;
 
@@ -37,7 +42,7 @@ export async function tableTypes(client: pg.Client): Promise<string> {
     select c.table_name as table, column_name as name, udt_name as type, is_nullable = 'YES' as nullable,
       column_default is not null or is_identity = 'YES' as generated,
       (select pg_get_constraintdef(k.oid) from pg_constraint k
-        where k.conrelid = format('%I.%I', c.table_schema, c.table_name)::regclass and k.contype = 'c' and k.convalidated
+        where k.conrelid = format('%I.%I', c.table_schema, c.table_name)::regclass and k.contype = 'c'
           and pg_get_constraintdef(k.oid) like format('CHECK ((%I = ANY (ARRAY[%%', column_name) limit 1) as check
     from information_schema.columns c join information_schema.tables t using (table_schema, table_name)
     where c.table_schema = 'public' and t.table_type = 'BASE TABLE' and c.table_name <> 'migration'
@@ -50,16 +55,17 @@ export async function tableTypes(client: pg.Client): Promise<string> {
 function fieldOf(column: Column): string {
   const { name, nullable, generated } = column;
   const type = typeOf(column);
-  const whole = nullable && type !== 'Json' ? `${type} | null` : type;
+  const whole = nullable ? `${type} | null` : type;
   return `${name}: ${generated ? `Generated<${whole}>` : whole};`;
 }
 
 function typeOf({ table, name, type, check }: Column): string {
   if (check) return [...check.matchAll(/'([^']*)'::text/g)].map(([, value]) => `'${value}'`).join(' | ');
+  if (type === 'json' || type === 'jsonb') return `Json<'${table}.${name}'>`;
   const isList = type.startsWith('_');
   const known = TYPES[isList ? type.slice(1) : type];
   if (!known) throw new Error(`No TypeScript type is known for ${type} (${table}.${name})`);
-  return isList ? `${known}[]` : known;
+  return isList ? `Told<'${table}.${name}', ${known}[]>` : known;
 }
 
 /** As many fields a line as fit. */

@@ -6,11 +6,10 @@ import {
   type WorkspacePermission,
 } from '../../platform/access/index.js';
 import { ActionCatalog } from '../../platform/actions/index.js';
-import type { Row } from '../../platform/database/index.js';
 import { Forbidden, NotFound, unseenAs } from '../../platform/errors/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { ChatsStore } from '../chats/index.js';
-import type { Approval } from './approval.entity.js';
+import type { ApprovalRow } from './approval.js';
 
 const NONE = 'No such approval';
 
@@ -28,7 +27,7 @@ export class ApprovalAccess {
    * whoever asked. To decide takes a role that lets the caller do the same: else somebody else's agent could do for them
    * what they may not.
    */
-  async require(actor: Actor, permission: WorkspacePermission, row: Row<Approval>): Promise<void> {
+  async require(actor: Actor, permission: WorkspacePermission, row: ApprovalRow): Promise<void> {
     const { chat_id, workspace_id, requested_by } = row;
     if (chat_id) await unseenAs(NONE, this.chats.require(actor, permission, chat_id));
     else if (workspace_id) await unseenAs(NONE, this.workspaces.require(actor, permission, workspace_id));
@@ -37,7 +36,7 @@ export class ApprovalAccess {
     if (permission === 'approval.decide') await this.requireRoleFor(actor, row);
   }
 
-  private async requireRoleFor(actor: Actor, { tool, workspace_id }: Row<Approval>): Promise<void> {
+  private async requireRoleFor(actor: Actor, { tool, workspace_id }: ApprovalRow): Promise<void> {
     const permission = this.catalog.get(tool)?.declaration.permission ?? null;
     if (!workspace_id || !isWorkspacePermission(permission)) return;
     // The scope by which a key decides is that for deciding.

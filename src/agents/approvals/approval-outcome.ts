@@ -1,5 +1,4 @@
-import type { Row } from '../../platform/database/index.js';
-import type { Approval } from './approval.entity.js';
+import type { ApprovalRow } from './approval.js';
 
 /** How a question stands: `used` is allowed and done, `withdrawn` is of no use any more to those who asked. */
 export type Standing = 'open' | 'expired' | 'withdrawn' | 'allowed' | 'denied' | 'used';
@@ -12,7 +11,7 @@ export interface Settled {
   readonly decider?: string | null;
 }
 
-export function standingOf({ status, subject_kind, used_at, expires_at }: Row<Approval>): Standing {
+export function standingOf({ status, subject_kind, used_at, expires_at }: ApprovalRow): Standing {
   const isOver = Date.parse(expires_at) <= Date.now();
   if (status === 'denied') return 'denied';
   if (used_at !== null) return 'used';

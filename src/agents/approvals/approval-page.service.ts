@@ -3,9 +3,9 @@ import { sql } from 'kysely';
 import { validate as isUuid } from 'uuid';
 import { OrganizationsStore } from '../../identity/organizations/index.js';
 import type { Actor } from '../../platform/access/index.js';
-import { Database, type Row } from '../../platform/database/index.js';
+import { Database } from '../../platform/database/index.js';
 import { problemOf } from '../../platform/errors/index.js';
-import type { Approval } from './approval.entity.js';
+import type { ApprovalRow } from './approval.js';
 import { ApprovalAccess } from './approval-access.js';
 import { type Settled, standingOf } from './approval-outcome.js';
 import type { ToDecide } from './approval-page.js';
@@ -16,7 +16,7 @@ import { ApprovalsStore } from './approvals.store.js';
 /** What a person finds who looks at a question. */
 export type Looked = { readonly standing: 'open'; readonly asked: ToDecide } | Settled;
 
-type Question = Row<Approval>;
+type Question = ApprovalRow;
 
 /** Who has to do with a question, by name. */
 interface Names {

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor, Effect } from '../../platform/access/index.js';
 import { Audit } from '../../platform/audit/index.js';
-import { Database, type Row } from '../../platform/database/index.js';
+import { Database } from '../../platform/database/index.js';
 import { Conflict, NotFound } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
 import { Subscription, Topics } from '../../platform/topics/index.js';
-import type { Approval } from './approval.entity.js';
+import type { ApprovalRow } from './approval.js';
 import { approvalAsked, approvalResolved, approvalTopic } from './approvals.events.js';
 import { ApprovalsStore } from './approvals.store.js';
 import { auditEntryOf } from './audit-entry.js';
@@ -43,7 +43,7 @@ export class ApprovalRequests {
   ) {}
 
   /** The question about this call: the one that is open, else a new one. */
-  request(call: CallToApprove): Promise<Row<Approval>> {
+  request(call: CallToApprove): Promise<ApprovalRow> {
     const asked = { ...fieldsOf(call), seconds: call.seconds ?? DEFAULT_SECONDS };
     return this.database.transaction(unit => {
       unit.afterCommit(() => this.topics.publish(approvalAsked));
@@ -52,7 +52,7 @@ export class ApprovalRequests {
   }
 
   /** A question about a call from outside; whether somebody may see it is theirs to say who show it. */
-  async find(id: string): Promise<Row<Approval> | undefined> {
+  async find(id: string): Promise<ApprovalRow | undefined> {
     const row = await this.approvals.find(id);
     return row?.subject_kind === 'mcp_call' ? row : undefined;
   }
@@ -70,7 +70,7 @@ export class ApprovalRequests {
   }
 
   /** How it stands, as soon as it is resolved, or when `limit` is aborted. Only for who asked. */
-  async awaitDecision(actor: Actor, id: string, limit: AbortSignal): Promise<Row<Approval>> {
+  async awaitDecision(actor: Actor, id: string, limit: AbortSignal): Promise<ApprovalRow> {
     const wakeUp = new Subscription(this.topics, approvalTopic(id));
     try {
       for (;;) {

@@ -2,9 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { isWorkspacePermission, roleAllows, WORKSPACE_ROLES } from '../../platform/access/index.js';
 import { ActionCatalog, withoutSecrets } from '../../platform/actions/index.js';
 import { Config } from '../../platform/config/index.js';
-import type { Row } from '../../platform/database/index.js';
 import { Toolbox } from '../tools/index.js';
-import type { Approval } from './approval.entity.js';
+import type { ApprovalRow } from './approval.js';
 import type { ApprovalDecidersView } from './approvals.dto.js';
 
 /** The page on which a person decides; below it, by the id of the approval. */
@@ -50,7 +49,7 @@ export class ApprovalWording {
   }
 
   /** What a call is made with, without what is secret in it. A run calls an action by a tool that takes its name and its input. */
-  inputOf({ subject_kind, tool, input }: Pick<Row<Approval>, 'subject_kind' | 'tool' | 'input'>): unknown {
+  inputOf({ subject_kind, tool, input }: Pick<ApprovalRow, 'subject_kind' | 'tool' | 'input'>): unknown {
     const shape = this.catalog.get(tool)?.declaration.input ?? null;
     if (subject_kind === 'mcp_call' || !this.catalog.get(tool)) return withoutSecrets(shape, input);
     const { input: given, ...call } = (input ?? {}) as { input?: unknown };
@@ -59,7 +58,7 @@ export class ApprovalWording {
   }
 
   /** As {@link inputOf}, of an action its own input alone. */
-  argumentsOf(row: Pick<Row<Approval>, 'subject_kind' | 'tool' | 'input'>): unknown {
+  argumentsOf(row: Pick<ApprovalRow, 'subject_kind' | 'tool' | 'input'>): unknown {
     const input = this.inputOf(row);
     if (row.subject_kind === 'mcp_call' || !this.catalog.get(row.tool)) return input;
     return (input as { input?: unknown }).input ?? {};
@@ -70,7 +69,7 @@ export class ApprovalWording {
     workspace_id,
     requested_by,
     tool,
-  }: Pick<Row<Approval>, 'workspace_id' | 'requested_by' | 'tool'>): ApprovalDecidersView {
+  }: Pick<ApprovalRow, 'workspace_id' | 'requested_by' | 'tool'>): ApprovalDecidersView {
     if (workspace_id === null) return { workspace_roles: [], person_id: requested_by };
     const permission = this.catalog.get(tool)?.declaration.permission ?? null;
     const may = isWorkspacePermission(permission) ? permission : 'approval.decide';

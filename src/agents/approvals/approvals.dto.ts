@@ -1,7 +1,7 @@
 import { EFFECTS, WORKSPACE_ROLES } from '../../platform/access/index.js';
 import { VERDICTS, type Verdict } from '../../platform/actions/index.js';
 import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
-import { APPROVAL_SCOPES, APPROVAL_STATUSES, APPROVAL_SUBJECTS } from './approval.entity.js';
+import { APPROVAL_SCOPES, APPROVAL_STATUSES, APPROVAL_SUBJECTS } from './approval.js';
 import { EXPOSE_VERDICTS, type ExposeVerdict } from './approval-policies.js';
 
 const SUMMARY = { example: 'Delete a file or folder' };

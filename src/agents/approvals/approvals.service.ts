@@ -2,13 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { type Actor, requireScope, type WorkspacePermission } from '../../platform/access/index.js';
 import { Action, Subject } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
-import { Database, iso, isoOrNull, type Row, type UnitOfWork } from '../../platform/database/index.js';
+import { Database, iso, isoOrNull, type UnitOfWork } from '../../platform/database/index.js';
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
 import { Conflict, Invalid, NotFound } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { ChatsStore } from '../chats/index.js';
-import type { Approval } from './approval.entity.js';
+import type { ApprovalRow } from './approval.js';
 import { ApprovalAccess, requirePerson, requireSignIn } from './approval-access.js';
 import { ApprovalWording } from './approval-wording.js';
 import { ApprovalId, ApprovalPage, ApprovalView, DecideApproval, ListApprovals } from './approvals.dto.js';
@@ -101,7 +101,7 @@ export class ApprovalsService {
   /** Writes down what somebody decided who may; undefined where it was resolved already, or its time is over. */
   settle(
     actor: Actor,
-    row: Row<Approval>,
+    row: ApprovalRow,
     { decision, scope = 'once', note }: Pick<DecideApproval, 'decision' | 'scope' | 'note'>,
   ): Promise<ApprovalView | undefined> {
     const resolution: Resolution =
@@ -119,7 +119,7 @@ export class ApprovalsService {
 
   /** Answers with what it is now; undefined where it was resolved already. */
   private resolve(
-    row: Row<Approval>,
+    row: ApprovalRow,
     resolution: Resolution,
     also?: (unit: UnitOfWork) => Promise<void>,
   ): Promise<ApprovalView | undefined> {
@@ -134,7 +134,7 @@ export class ApprovalsService {
     });
   }
 
-  private view(row: Row<Approval>): ApprovalView {
+  private view(row: ApprovalRow): ApprovalView {
     const { summary, consequence } = this.wording.of(row.tool);
     const [deciders, link] = [this.wording.decidersOf(row), this.wording.linkTo(row.id)];
     return approvalView(
@@ -143,11 +143,11 @@ export class ApprovalsService {
     );
   }
 
-  @Subject('approval', 'workspace', ({ organization_id, workspace_id }: Row<Approval>) => ({
+  @Subject('approval', 'workspace', ({ organization_id, workspace_id }: ApprovalRow) => ({
     organization_id,
     workspace_id,
   }))
-  private async require(actor: Actor, permission: WorkspacePermission, id: string): Promise<Row<Approval>> {
+  private async require(actor: Actor, permission: WorkspacePermission, id: string): Promise<ApprovalRow> {
     const row = await this.approvals.find(id);
     if (!row) throw new NotFound('No such approval');
     await this.access.require(actor, permission, row);
@@ -156,7 +156,7 @@ export class ApprovalsService {
 }
 
 function approvalView(
-  row: Row<Approval>,
+  row: ApprovalRow,
   words: Pick<ApprovalView, 'summary' | 'consequence' | 'deciders' | 'link'>,
 ): ApprovalView {
   const {

@@ -1,12 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Actor, namesReachable } from '../../platform/access/index.js';
-import { Database, newId, type Row, storable, type UnitOfWork } from '../../platform/database/index.js';
+import { Database, newId, storable, type UnitOfWork } from '../../platform/database/index.js';
 import { notifyTopic } from '../../platform/topics/index.js';
-import type { Approval, ApprovalScope, ApprovalStatus } from './approval.entity.js';
+import type { ApprovalRow, ApprovalScope, ApprovalStatus } from './approval.js';
 import { approvalTopic } from './approvals.events.js';
-
-type ApprovalTables = { approval: Approval };
 
 /** Which approvals, newest first, from before the id `before`. */
 export interface ApprovalFilter {
@@ -31,7 +29,7 @@ export interface Resolution {
 }
 
 export type NewApproval = Pick<
-  Row<Approval>,
+  ApprovalRow,
   | 'organization_id'
   | 'workspace_id'
   | 'tool'
@@ -47,9 +45,9 @@ export type NewApproval = Pick<
 export class ApprovalsStore {
   constructor(private readonly database: Database) {}
 
-  find(id: string, unit?: UnitOfWork): Promise<Row<Approval> | undefined> {
+  find(id: string, unit?: UnitOfWork): Promise<ApprovalRow | undefined> {
     return (unit ?? this.database)
-      .tables<ApprovalTables>()
+      .tables()
       .selectFrom('approval')
       .selectAll()
       .where('id', '=', id)
@@ -66,9 +64,9 @@ export class ApprovalsStore {
     chat_id,
     workspace_id,
     status,
-  }: ApprovalFilter): Promise<Row<Approval>[]> {
+  }: ApprovalFilter): Promise<ApprovalRow[]> {
     let query = this.database
-      .tables<ApprovalTables>()
+      .tables()
       .selectFrom('approval')
       .selectAll()
       .where(namesReachable(actor))
@@ -85,9 +83,9 @@ export class ApprovalsStore {
   }
 
   /** Those of a run, in the order of its calls. */
-  ofRun(runId: string): Promise<Row<Approval>[]> {
+  ofRun(runId: string): Promise<ApprovalRow[]> {
     return this.database
-      .tables<ApprovalTables>()
+      .tables()
       .selectFrom('approval')
       .selectAll()
       .where('run_id', '=', runId)
@@ -100,20 +98,20 @@ export class ApprovalsStore {
    * The question about a call of an MCP client, which a person is to look at: the one that is open for the same call, or a
    * new one. Of two who ask at once, both get the same.
    */
-  async forMcpCall(unit: UnitOfWork, approval: NewApproval): Promise<Row<Approval>> {
+  async forMcpCall(unit: UnitOfWork, approval: NewApproval): Promise<ApprovalRow> {
     const { organization_id, workspace_id, tool, effect, requested_by, client_name, credential_id, seconds } =
       approval;
     const input = storable(approval.input ?? null);
     const within = unit.tables();
     await sql`select pg_advisory_xact_lock(hashtext(${`approval ${requested_by} ${tool}`}))`.execute(within);
-    const open = await sql<Row<Approval>>`
+    const open = await sql<ApprovalRow>`
       select * from approval
       where requested_by = ${requested_by} and subject_kind = 'mcp_call' and tool = ${tool}
         and credential_id is not distinct from ${credential_id} and input is not distinct from ${input}::jsonb
         and status in ('pending', 'allowed', 'denied') and used_at is null and expires_at > now()
       order by id desc limit 1`.execute(within);
     if (open.rows[0]) return open.rows[0];
-    const { rows } = await sql<Row<Approval>>`
+    const { rows } = await sql<ApprovalRow>`
       insert into approval (id, subject_kind, organization_id, workspace_id, tool, effect, input, requested_by, client_name,
         credential_id, status, expires_at, created_at)
       values (${newId()}, 'mcp_call', ${organization_id}, ${workspace_id}, ${tool}, ${effect}, ${input}::jsonb,
@@ -125,7 +123,7 @@ export class ApprovalsStore {
   }
 
   /** Only one at a time decides about the calls of a chat, or ends its run. */
-  async lockChat(unit: UnitOfWork, { chat_id }: Row<Approval>): Promise<void> {
+  async lockChat(unit: UnitOfWork, { chat_id }: ApprovalRow): Promise<void> {
     if (chat_id) await sql`select 1 from chat where id = ${chat_id} for no key update`.execute(unit.tables());
   }
 
@@ -177,16 +175,16 @@ export class ApprovalsStore {
   }
 
   /** Ends every question about a run's calls; returns which they were. */
-  async cancelOf(unit: UnitOfWork, runId: string): Promise<Row<Approval>[]> {
-    const { rows } = await sql<Row<Approval>>`
+  async cancelOf(unit: UnitOfWork, runId: string): Promise<ApprovalRow[]> {
+    const { rows } = await sql<ApprovalRow>`
       update approval set status = 'cancelled', decided_at = now() where run_id = ${runId} and status = 'pending'
       returning *`.execute(unit.tables());
     return rows;
   }
 
   /** Allows what else the run waits to do with the same tool; returns what that was. */
-  async allowOthers(unit: UnitOfWork, { run_id, tool, decided_by }: Row<Approval>): Promise<Row<Approval>[]> {
-    const { rows } = await sql<Row<Approval>>`
+  async allowOthers(unit: UnitOfWork, { run_id, tool, decided_by }: ApprovalRow): Promise<ApprovalRow[]> {
+    const { rows } = await sql<ApprovalRow>`
       update approval set status = 'allowed', scope = 'run', decided_by = ${decided_by}, decided_at = now()
       where run_id = ${run_id} and tool = ${tool} and status = 'pending' returning *`.execute(unit.tables());
     return rows;

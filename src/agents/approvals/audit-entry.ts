@@ -1,10 +1,9 @@
 import type { AuditEntry } from '../../platform/audit/index.js';
-import type { Row } from '../../platform/database/index.js';
-import type { Approval } from './approval.entity.js';
+import type { ApprovalRow } from './approval.js';
 
 /** What the audit log says of a decision about a call. */
 export function auditEntryOf(
-  { id, tool, effect, run_id, organization_id, workspace_id }: Row<Approval>,
+  { id, tool, effect, run_id, organization_id, workspace_id }: ApprovalRow,
   decision: 'allow' | 'deny',
 ): AuditEntry {
   return {

@@ -1,4 +1,4 @@
-export { Approval } from './approval.entity.js';
+export type { ApprovalRow } from './approval.js';
 export { ApprovalPolicies, type ApprovalPolicy, DEFAULT_POLICY, PolicyWatch } from './approval-policies.js';
 export { ApprovalRequests, type CallToApprove } from './approval-requests.js';
 export { ApprovalWording } from './approval-wording.js';

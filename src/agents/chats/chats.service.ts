@@ -96,14 +96,14 @@ export class ChatsService {
   /** Stores the chat unless its id is taken; says whether it did. */
   async insert(unit: UnitOfWork, chat: Chat): Promise<boolean> {
     const taken = await unit
-      .tables<{ chat: Chat }>()
+      .tables()
       .selectFrom('chat')
       .select('id')
       .where('id', '=', chat.id)
       .executeTakeFirst();
     if (taken) return false;
     const { numInsertedOrUpdatedRows = 0n } = await unit
-      .tables<{ chat: Chat }>()
+      .tables()
       .insertInto('chat')
       .values({
         id: chat.id,

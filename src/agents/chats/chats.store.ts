@@ -12,15 +12,9 @@ import {
   workspacesOf,
 } from '../../platform/access/index.js';
 import { Subject } from '../../platform/actions/index.js';
-import { Database, iso, isoOrNull, type Row, type Tables } from '../../platform/database/index.js';
+import { Database, iso, isoOrNull, type Row, type Schema } from '../../platform/database/index.js';
 import { NotFound } from '../../platform/errors/index.js';
-import type { Chat } from './chat.entity.js';
 import type { ChatView } from './chats.dto.js';
-
-type ChatTables = {
-  chat: Chat;
-  run: { id: string; chatId: string; number: string; status: string };
-};
 
 /** What a caller has in a chat: without a role they do not see it. */
 export interface ChatStanding {
@@ -50,7 +44,7 @@ export class ChatsStore {
    * The chat, if the caller may: 404 where they do not see it, 403 where their role in its workspace or their key is too
    * low. Inside a transaction, pass its tables.
    */
-  @Subject('chat', 'workspace', ({ organization_id, workspace_id }: Row<Chat>) => ({
+  @Subject('chat', 'workspace', ({ organization_id, workspace_id }: Row<'chat'>) => ({
     organization_id,
     workspace_id,
   }))
@@ -58,8 +52,8 @@ export class ChatsStore {
     actor: Actor,
     permission: WorkspacePermission,
     id: string,
-    tables: Kysely<Tables<ChatTables>> = this.database.tables<ChatTables>(),
-  ): Promise<Row<Chat> & ChatStanding> {
+    tables: Kysely<Schema> = this.database.tables(),
+  ): Promise<Row<'chat'> & ChatStanding> {
     const row = await tables
       .selectFrom(chatsOf(actor).as('c'))
       .selectAll('c')
@@ -71,9 +65,9 @@ export class ChatsStore {
   }
 
   /** The chats of people that the caller sees, newest first, from before `after`; those of tasks are found by their runs. */
-  list(actor: Actor, filter: ChatFilter): Promise<(Row<Chat> & NewestRun)[]> {
+  list(actor: Actor, filter: ChatFilter): Promise<(Row<'chat'> & NewestRun)[]> {
     let query = this.database
-      .tables<ChatTables>()
+      .tables()
       .selectFrom(chatsOf(actor, visibleTo(actor)).as('c'))
       .selectAll('c')
       .where('c.role', 'is not', null)
@@ -109,7 +103,7 @@ export class ChatsStore {
   /** The newest run of a chat. */
   async newestRun(chatId: string): Promise<NewestRun> {
     const run = await this.database
-      .tables<ChatTables>()
+      .tables()
       .selectFrom('run')
       .select(['id as run_id', 'status as run_status'])
       .where('chat_id', '=', chatId)
@@ -127,7 +121,7 @@ export class ChatsStore {
 export function chatsOf(
   actor: Actor,
   workspaces = workspacesOf(actor),
-): RawBuilder<Row<Chat> & ChatStanding> {
+): RawBuilder<Row<'chat'> & ChatStanding> {
   return sql`(select c.*, coalesce(w.features_off, '{}') as features_off,
       case when c.workspace_id is not null then w.role when c.created_by = ${actor.id} then 'admin' end as role
     from chat c join ${organizationsOf(actor)} o on o.organization_id = c.organization_id
@@ -146,7 +140,7 @@ export function requireInChat(
   requireInWorkspace(actor, permission, { role, features_off });
 }
 
-export function chatView(row: Row<Chat> & NewestRun): ChatView {
+export function chatView(row: Row<'chat'> & NewestRun): ChatView {
   const { id, title, organization_id, workspace_id, agent_name, model, pinned, archived, created_by } = row;
   return {
     id,

@@ -3,7 +3,7 @@ export { ChatView, RUN_STATUSES, TITLE } from './chats.dto.js';
 export { ChatsModule } from './chats.module.js';
 export { ChatsService } from './chats.service.js';
 export { type ChatStanding, ChatsStore, chatsOf, requireInChat } from './chats.store.js';
-export { Message, type MessagePart } from './message.entity.js';
+export type { MessagePart, StoredMessage } from './message.js';
 export {
   type ConversationRow,
   type MessageRow,
@@ -11,4 +11,4 @@ export {
   type Said,
   type SaidCall,
 } from './messages.store.js';
-export { ToolCall } from './tool-call.entity.js';
+export type { ToolCallRow } from './tool-call.js';

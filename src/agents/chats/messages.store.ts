@@ -1,17 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Database, iso, type Row } from '../../platform/database/index.js';
+import { Database, iso } from '../../platform/database/index.js';
 import type { MessageView } from './chats.dto.js';
-import type { Message, MessagePart } from './message.entity.js';
-import type { ToolCall } from './tool-call.entity.js';
-
-type MessageTables = { message: Message; tool_call: ToolCall };
+import type { MessagePart, StoredMessage } from './message.js';
+import type { ToolCallRow } from './tool-call.js';
 
 /** A message with the tool calls of its step. */
-export type MessageRow = Row<Message> & { calls: Row<ToolCall>[] };
+export type MessageRow = StoredMessage & { calls: ToolCallRow[] };
 
 /** A tool call, as far as a model is told of it. */
-export type SaidCall = Pick<Row<ToolCall>, 'call_id' | 'tool' | 'output' | 'is_error' | 'state'>;
+export type SaidCall = Pick<ToolCallRow, 'call_id' | 'tool' | 'output' | 'is_error' | 'state'>;
 
 /** One message, as far as a model is told of it. */
 export type Said = Pick<ConversationRow, 'role' | 'run_id' | 'step' | 'model' | 'content'> & {
@@ -36,7 +34,7 @@ export class MessagesStore {
   /** Messages of a chat, oldest first, from after `after`: two queries, however many there are. */
   async list(chatId: string, range: MessageRange = {}): Promise<MessageRow[]> {
     let query = this.database
-      .tables<MessageTables>()
+      .tables()
       .selectFrom('message')
       .selectAll()
       .where('chat_id', '=', chatId)
@@ -70,9 +68,9 @@ export class MessagesStore {
     return rows;
   }
 
-  private async withCalls<M extends Pick<Row<Message>, 'run_id' | 'step'>>(
+  private async withCalls<M extends Pick<StoredMessage, 'run_id' | 'step'>>(
     messages: M[],
-  ): Promise<(M & { calls: Row<ToolCall>[] })[]> {
+  ): Promise<(M & { calls: ToolCallRow[] })[]> {
     const calls = await this.callsOf(
       messages.filter(({ step }) => step !== null).map(({ run_id }) => run_id),
     );
@@ -82,10 +80,10 @@ export class MessagesStore {
     }));
   }
 
-  private async callsOf(runIds: string[]): Promise<Row<ToolCall>[]> {
+  private async callsOf(runIds: string[]): Promise<ToolCallRow[]> {
     if (runIds.length === 0) return [];
     return this.database
-      .tables<MessageTables>()
+      .tables()
       .selectFrom('tool_call')
       .selectAll()
       .where('run_id', 'in', [...new Set(runIds)])

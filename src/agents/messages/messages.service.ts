@@ -124,7 +124,7 @@ export class MessagesService {
     const id = input.chat_id;
     if (!id) return undefined;
     const found = await this.database
-      .tables<{ chat: Chat }>()
+      .tables()
       .selectFrom('chat')
       .select('id')
       .where('id', '=', id)

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { type Actor, holdsAuthorityOf, type WorkspacePermission } from '../../platform/access/index.js';
 import { Action, type Place, Subject } from '../../platform/actions/index.js';
-import { Database, iso, type Row, type UnitOfWork } from '../../platform/database/index.js';
+import { Database, iso, type UnitOfWork } from '../../platform/database/index.js';
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
 import { Conflict, Forbidden, Invalid, NotFound, unseenAs } from '../../platform/errors/index.js';
-import { ChatsStore, type Message } from '../chats/index.js';
+import { ChatsStore, type StoredMessage } from '../chats/index.js';
 import { messageWithdrawn, type PendingRun, RunStopper, SteersStore, tellRun } from '../runs/index.js';
 import { Deliveries } from './deliveries.js';
 import {
@@ -19,7 +19,7 @@ import { type QueuedRow, QueueStore } from './queue.store.js';
 
 /** A waiting message and its run, the run in flight before it (none where it is itself next), and what else waits. */
 interface Waiting {
-  readonly message: Row<Message>;
+  readonly message: StoredMessage;
   readonly own: PendingRun;
   readonly head: PendingRun | undefined;
   readonly waiting: readonly PendingRun[];
@@ -132,7 +132,7 @@ export class QueueService {
 
   /** Does something with a message that waits, while nothing else in its chat begins, ends or moves. */
   private async change<T>(
-    { id, chat_id }: Row<Message>,
+    { id, chat_id }: StoredMessage,
     work: (unit: UnitOfWork, found: Waiting) => Promise<T>,
   ): Promise<T> {
     return this.database.transaction(async unit => {
@@ -194,7 +194,7 @@ export class QueueService {
 }
 
 /** A message, and the place of its chat. */
-type AskedMessage = Row<Message> & Place;
+type AskedMessage = StoredMessage & Place;
 
 function viewOf(row: QueuedRow, chat_id: string): QueuedMessageView {
   const { message_id, call_id, text: message, delivery, position, created_at } = row;

@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Database, type Row, storable, type UnitOfWork } from '../../platform/database/index.js';
-import type { Message } from '../chats/index.js';
-import type { Run } from '../runs/index.js';
+import { Database, storable, type UnitOfWork } from '../../platform/database/index.js';
+import type { StoredMessage } from '../chats/index.js';
+import type { RunRow } from '../runs/index.js';
 
 export interface QueuedRow {
   message_id: string;
   call_id: string;
   run_number: string;
-  delivery: Run['delivery'];
+  delivery: RunRow['delivery'];
   /** How many runs of the chat come first. */
   position: number;
   text: string;
@@ -40,9 +40,9 @@ export class QueueStore {
     return rows;
   }
 
-  message(id: string, on: Pick<UnitOfWork, 'tables'> = this.database): Promise<Row<Message> | undefined> {
+  message(id: string, on: Pick<UnitOfWork, 'tables'> = this.database): Promise<StoredMessage | undefined> {
     return on
-      .tables<{ message: Message }>()
+      .tables()
       .selectFrom('message')
       .selectAll()
       .where('id', '=', id)

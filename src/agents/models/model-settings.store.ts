@@ -3,17 +3,6 @@ import { Config } from '../../platform/config/index.js';
 import { Database, type UnitOfWork } from '../../platform/database/index.js';
 import { defineTopic, Topics } from '../../platform/topics/index.js';
 
-interface ModelSettingsRow {
-  organization_id: string;
-  enabled: string[];
-  disabled: string[];
-  default_model: string | null;
-  fallback: string[];
-  new_models: ModelSettingsFields['newModels'];
-  updated_at: string;
-}
-type ModelTables = { organization_models: ModelSettingsRow };
-
 const TOPIC = defineTopic('model-settings')();
 /** A signal may be lost with its connection. */
 const BELIEVED_MS = 5_000;
@@ -50,7 +39,7 @@ export class ModelSettingsStore {
 
   private async read(organizationId: string): Promise<ModelSettings> {
     const row = await this.database
-      .tables<ModelTables>()
+      .tables()
       .selectFrom('organization_models')
       .select(['enabled', 'disabled', 'default_model', 'fallback', 'new_models'])
       .where('organization_id', '=', organizationId)
@@ -71,7 +60,7 @@ export class ModelSettingsStore {
       updated_at: new Date().toISOString(),
     };
     await unit
-      .tables<ModelTables>()
+      .tables()
       .insertInto('organization_models')
       .values({ organization_id: organizationId, ...values })
       .onConflict(conflict => conflict.column('organization_id').doUpdateSet(values))

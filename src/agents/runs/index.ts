@@ -1,7 +1,6 @@
-export { type Delivery, type OnApproval, Run, type RunFault } from './run.entity.js';
+export type { Delivery, OnApproval, RunFault, RunRow } from './run.js';
 export { RunApprovals } from './run-approvals.js';
 export { AuthorityLost, RunAuthority } from './run-authority.js';
-export { RunEvent } from './run-event.entity.js';
 export {
   type AskedCall,
   approvalRequested,
@@ -33,7 +32,6 @@ export { LimitReached, type ReachedLimit, RunLimits, type Spent } from './run-li
 export { type CarriedRun, RunQueue, type TakenRun } from './run-queue.js';
 export { tellRun } from './run-receipts.js';
 export { holdTopic, RunLost, runTopic, tasksTopic } from './run-state.js';
-export { RunStep } from './run-step.entity.js';
 export { RunStopper } from './run-stopper.js';
 export { RunExecutor } from './run-worker.js';
 export { RunsModule } from './runs.module.js';

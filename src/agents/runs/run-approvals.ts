@@ -1,8 +1,8 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
-import type { Row, UnitOfWork } from '../../platform/database/index.js';
+import type { UnitOfWork } from '../../platform/database/index.js';
 import { Events } from '../../platform/events/index.js';
-import { type Approval, ApprovalsStore, approvalResolved, approvalResolving } from '../approvals/index.js';
+import { type ApprovalRow, ApprovalsStore, approvalResolved, approvalResolving } from '../approvals/index.js';
 import { approvalResolvedEvent } from './run-event.js';
 import { tellRun } from './run-receipts.js';
 import { RunStopper } from './run-stopper.js';
@@ -57,7 +57,7 @@ export class RunApprovals implements OnModuleInit {
     await this.runs.enqueueNext(unit, chatId);
   }
 
-  private async tell(unit: UnitOfWork, runId: string, rows: Row<Approval>[]): Promise<void> {
+  private async tell(unit: UnitOfWork, runId: string, rows: ApprovalRow[]): Promise<void> {
     if (rows.length > 0) await tellRun(unit.tables(), runId, rows.map(approvalResolvedEvent));
   }
 

@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Credentials } from '../../platform/access/index.js';
-import type { Row } from '../../platform/database/index.js';
 import { problemOf } from '../../platform/errors/index.js';
 import { ChatsStore } from '../chats/index.js';
-import type { Run } from './run.entity.js';
+import type { RunRow } from './run.js';
 
 /** Whoever started the run may not have it run any more. */
 export class AuthorityLost extends Error {}
@@ -27,7 +26,7 @@ export class RunAuthority {
     actor,
     chat_id,
     authority_changed,
-  }: Pick<Row<Run>, 'actor' | 'chat_id' | 'authority_changed'>): Promise<void> {
+  }: Pick<RunRow, 'actor' | 'chat_id' | 'authority_changed'>): Promise<void> {
     if (!authority_changed) return;
     // A session is renewed, so what it started outlives it.
     if (actor.credential.type !== 'session' && !(await this.credentials.stands(actor.credential)))

@@ -1,5 +1,4 @@
-import type { Row } from '../../platform/database/index.js';
-import type { Approval } from '../approvals/index.js';
+import type { ApprovalRow } from '../approvals/index.js';
 import type { ChatSummary } from '../context/index.js';
 import type { FinishedStep, NewEvent, PlannedCall } from './run-journal.js';
 
@@ -124,7 +123,7 @@ export const approvalRequested = ({
   },
 });
 
-export const approvalResolvedEvent = (row: Row<Approval>): NewEvent => ({
+export const approvalResolvedEvent = (row: ApprovalRow): NewEvent => ({
   type: 'approval.resolved',
   data: {
     approval_id: row.id,

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { TurnOf } from '../../platform/concurrency/index.js';
 import type { EventLog, LogPage } from '../../platform/streams/index.js';
-import { LAST_EVENTS } from './run-event.entity.js';
 import { RunEventPages } from './run-event-pages.js';
+import { LAST_EVENTS } from './run-event-type.js';
 import { runTopic } from './run-state.js';
 import { RunsStore } from './runs.store.js';
 

@@ -1,6 +1,5 @@
-import type { Row } from '../../platform/database/index.js';
 import type { Topics } from '../../platform/topics/index.js';
-import type { Run } from './run.entity.js';
+import type { RunRow } from './run.js';
 import type { RunAuthority } from './run-authority.js';
 import { holdTopic, RunLost } from './run-state.js';
 import type { RunsStore } from './runs.store.js';
@@ -48,7 +47,7 @@ export class RunHold {
   constructor(
     private readonly runs: RunsStore,
     topics: Topics,
-    private readonly run: Pick<Row<Run>, 'id' | 'attempt'>,
+    private readonly run: Pick<RunRow, 'id' | 'attempt'>,
     private readonly steering: Steering,
     private readonly authority: RunAuthority,
   ) {

@@ -12,7 +12,7 @@ import {
 } from '../../platform/database/index.js';
 import { keepAttachments, type NewAttachment } from '../attachments/index.js';
 import type { Chat } from '../chats/index.js';
-import { type Delivery, NO_USAGE, type OnApproval } from './run.entity.js';
+import { type Delivery, NO_USAGE, type OnApproval } from './run.js';
 import type { RunBudget } from './run-limits.js';
 import { type Place, RunQueue, type TakenRun, takenColumns } from './run-queue.js';
 

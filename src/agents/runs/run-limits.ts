@@ -1,5 +1,4 @@
-import type { Row } from '../../platform/database/index.js';
-import type { Run } from './run.entity.js';
+import type { RunRow } from './run.js';
 
 /** What a run may use, tasks that it hands over included, as whoever sent its message set it. */
 export interface RunBudget {
@@ -29,7 +28,7 @@ export interface Spent {
 
 /** What a run's limits are made of. */
 interface LimitsParts {
-  readonly run: Pick<Row<Run>, 'id' | 'budget' | 'waited_ms' | 'step_count' | 'cost_usd'> & {
+  readonly run: Pick<RunRow, 'id' | 'budget' | 'waited_ms' | 'step_count' | 'cost_usd'> & {
     /** How long ago a worker first took it up, by the clock of the database; in milliseconds. */
     readonly ran_ms: number;
   };

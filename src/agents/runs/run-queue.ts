@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { hardStopOver } from '../../identity/billing/index.js';
-import { Database, type Row, type UnitOfWork } from '../../platform/database/index.js';
+import { Database, type UnitOfWork } from '../../platform/database/index.js';
 import { type LeasedRows, Leases } from '../../platform/leases/index.js';
 import { Topics } from '../../platform/topics/index.js';
 import type { MessagePart } from '../chats/index.js';
-import type { Run } from './run.entity.js';
+import type { RunRow } from './run.js';
 import { holdTopic, RUNS_DUE, runTopic } from './run-state.js';
 
 import { runsInTurn } from './run-turns.js';
@@ -37,9 +37,9 @@ const CARRIED = [
   'step_count',
   'cost_usd',
   'waited_ms',
-] as const satisfies (keyof Row<Run>)[];
+] as const satisfies (keyof RunRow)[];
 
-export type CarriedRun = Pick<Row<Run>, (typeof CARRIED)[number]>;
+export type CarriedRun = Pick<RunRow, (typeof CARRIED)[number]>;
 
 /** A run that a worker has taken for a new attempt, with what that needs to know at its outset. */
 export type TakenRun = CarriedRun & {
@@ -153,7 +153,7 @@ export class RunQueue {
   }
 
   /** Puts a run back as it stands, unless another worker has it by now; a task goes on with the run above it. */
-  async handBack({ id, attempt }: Pick<Row<Run>, 'id' | 'attempt'>): Promise<void> {
+  async handBack({ id, attempt }: Pick<RunRow, 'id' | 'attempt'>): Promise<void> {
     await sql`
       update run set state = 'queued', due = parent_id is null, ${this.rows.released}
       where id = ${id} and attempt = ${attempt} and status = 'pending' and state <> 'waiting'`.execute(

@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
-import { iso, isoOrNull, type Row } from '../../platform/database/index.js';
+import { iso, isoOrNull } from '../../platform/database/index.js';
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
 import { Invalid } from '../../platform/errors/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { RunFiles } from '../../workspaces/history/index.js';
 import { ChatsStore } from '../chats/index.js';
 import { ChatSummariesStore } from '../context/index.js';
-import type { Run } from './run.entity.js';
+import type { RunRow } from './run.js';
 import {
   ListRuns,
   RunId,
@@ -105,7 +105,7 @@ export class RunRecordsService {
   }
 }
 
-function summary(run: Row<Run>): RunSummaryView {
+function summary(run: RunRow): RunSummaryView {
   const { id: call_id, chat_id, workspace_id, status, state, stop_reason, model, created_by, cost_usd } = run;
   const { parent_id: parent_call_id, agent_name } = run;
   const times = { created_at: iso(run.created_at), finished_at: isoOrNull(run.finished_at) };

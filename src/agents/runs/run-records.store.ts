@@ -2,8 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database, type Row } from '../../platform/database/index.js';
 import { NotFound } from '../../platform/errors/index.js';
-import type { Run } from './run.entity.js';
-import type { RunStep } from './run-step.entity.js';
+import type { RunRow } from './run.js';
 
 interface RunFilter {
   chat_id?: string;
@@ -15,7 +14,7 @@ interface RunFilter {
 }
 
 /** A step, and the id of the model that gave its answer. */
-export type StepRow = Row<RunStep> & { model: string | null };
+export type StepRow = Row<'run_step'> & { model: string | null };
 
 /** Reads what runs have left behind. */
 @Injectable()
@@ -23,23 +22,18 @@ export class RunRecordsStore {
   constructor(private readonly database: Database) {}
 
   /** Newest first, from before number `before`. Those of a workspace are of chats that everybody there sees. */
-  list({ chat_id, workspace_id, parent_call_id, status, before, limit }: RunFilter): Promise<Row<Run>[]> {
-    let query = this.database
-      .tables<{ run: Run }>()
-      .selectFrom('run')
-      .selectAll()
-      .orderBy('number', 'desc')
-      .limit(limit);
+  list({ chat_id, workspace_id, parent_call_id, status, before, limit }: RunFilter): Promise<RunRow[]> {
+    let query = this.database.tables().selectFrom('run').selectAll().orderBy('number', 'desc').limit(limit);
     if (chat_id) query = query.where('chat_id', '=', chat_id);
     if (workspace_id) query = query.where('workspace_id', '=', workspace_id);
     if (parent_call_id) query = query.where('parent_id', '=', parent_call_id);
-    if (status) query = query.where('status', '=', status as Run['status']);
+    if (status) query = query.where('status', '=', status as RunRow['status']);
     if (before) query = query.where('number', '<', before);
     return query.execute();
   }
 
-  async read(id: string): Promise<{ run: Row<Run>; steps: StepRow[] }> {
-    const tables = this.database.tables<{ run: Run; run_step: RunStep }>();
+  async read(id: string): Promise<{ run: RunRow; steps: StepRow[] }> {
+    const tables = this.database.tables();
     const run = await tables.selectFrom('run').selectAll().where('id', '=', id).executeTakeFirst();
     if (!run) throw new NotFound('No such run');
     const { rows: steps } = await sql<StepRow>`

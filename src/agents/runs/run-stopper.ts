@@ -4,7 +4,7 @@ import { Database, storable, type UnitOfWork } from '../../platform/database/ind
 import { Topics } from '../../platform/topics/index.js';
 import { FeatureEnds } from '../../workspaces/core/index.js';
 import { ApprovalsStore } from '../approvals/index.js';
-import type { RunFault } from './run.entity.js';
+import type { RunFault } from './run.js';
 import { approvalResolvedEvent } from './run-event.js';
 import { type RunEnd, RunJournal } from './run-journal.js';
 import { holdTopic, RunLost } from './run-state.js';

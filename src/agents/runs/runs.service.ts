@@ -1,13 +1,13 @@
 import { BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import type { Actor, WorkspacePermission } from '../../platform/access/index.js';
 import { Action, Subject } from '../../platform/actions/index.js';
-import { iso, isoOrNull, type Row } from '../../platform/database/index.js';
+import { iso, isoOrNull } from '../../platform/database/index.js';
 import { Forbidden, Invalid, NotFound, unseenAs } from '../../platform/errors/index.js';
 import type { Watched } from '../../platform/streams/index.js';
 import { Subscription, Topics } from '../../platform/topics/index.js';
 import { ApprovalWording, type WaitingForView } from '../approvals/index.js';
-import { ChatsStore, type ToolCall } from '../chats/index.js';
-import type { Run } from './run.entity.js';
+import { ChatsStore, type ToolCallRow } from '../chats/index.js';
+import type { RunRow } from './run.js';
 import { RunEvents } from './run-events.js';
 import { endTopic } from './run-state.js';
 
@@ -107,7 +107,7 @@ export class RunsService implements BeforeApplicationShutdown {
   }
 
   /** The run of a message that has entered another one stops with that one. */
-  private async find(callId: string): Promise<Row<Run>> {
+  private async find(callId: string): Promise<RunRow> {
     const run = await this.runs.find(callId);
     if (!run) throw new NotFound('No such run');
     return run;
@@ -186,7 +186,7 @@ function resultOf({ response, response_json, calls }: RunWithCalls): RunResultVi
   return { response: response ?? '', ...json, toolOutputs };
 }
 
-function toolOutput(call: Row<ToolCall>): ToolOutputView {
+function toolOutput(call: ToolCallRow): ToolOutputView {
   const { call_id: id, tool, input, output, is_error, started_at, finished_at } = call;
   const duration_ms = started_at && finished_at ? Date.parse(finished_at) - Date.parse(started_at) : null;
   return { id, tool, input, output, is_error, duration_ms };

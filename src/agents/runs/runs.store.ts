@@ -2,16 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { Actor, WorkspacePermission } from '../../platform/access/index.js';
 import { ExecTokens } from '../../platform/actions/index.js';
-import { Database, type Row, type UnitOfWork } from '../../platform/database/index.js';
+import { Database, type UnitOfWork } from '../../platform/database/index.js';
 import { NotFound } from '../../platform/errors/index.js';
-import type { Approval } from '../approvals/index.js';
-import { type ChatStanding, chatsOf, requireInChat, type ToolCall } from '../chats/index.js';
-import type { Run } from './run.entity.js';
-import type { RunEvent } from './run-event.entity.js';
+import type { ApprovalRow } from '../approvals/index.js';
+import { type ChatStanding, chatsOf, requireInChat, type ToolCallRow } from '../chats/index.js';
+import type { RunRow } from './run.js';
 import type { RunEnd, RunJournal } from './run-journal.js';
 import { RunQueue } from './run-queue.js';
-
-type RunTables = { run: Run; run_event: RunEvent; tool_call: ToolCall };
 
 /** What is shown of how a run stands. */
 const SHOWN = [
@@ -33,24 +30,24 @@ const SHOWN = [
   'created_at',
   'started_at',
   'finished_at',
-] as const satisfies (keyof Row<Run>)[];
+] as const satisfies (keyof RunRow)[];
 
 /** How a run stands, and its tool calls in order where it has ended. */
-export type RunWithCalls = Pick<Row<Run>, (typeof SHOWN)[number]> & {
-  calls: Row<ToolCall>[] | null;
+export type RunWithCalls = Pick<RunRow, (typeof SHOWN)[number]> & {
+  calls: ToolCallRow[] | null;
   waiting_for: PendingApproval[] | null;
 };
 
 /** What a run, or a task of it, waits for. */
 export type PendingApproval = Pick<
-  Row<Approval>,
+  ApprovalRow,
   'id' | 'run_id' | 'tool' | 'effect' | 'workspace_id' | 'requested_by' | 'expires_at'
 >;
 
 const COLUMNS = sql.raw(SHOWN.map(column => `run.${column}`).join(', '));
 
 /** Where a run is. */
-export type RunPlace = Pick<Row<Run>, 'id' | 'chat_id' | 'organization_id' | 'workspace_id'>;
+export type RunPlace = Pick<RunRow, 'id' | 'chat_id' | 'organization_id' | 'workspace_id'>;
 
 const PLACE_COLUMNS = sql.raw('run.id, run.chat_id, run.organization_id, run.workspace_id');
 
@@ -72,7 +69,7 @@ const WAITING_FOR = sql`case when run.state = 'waiting' then (
 const STATUS_COLUMNS = sql`${COLUMNS}, ${CALLS}, ${WAITING_FOR}`;
 
 /** A run that has not ended, and whose message has not entered another. */
-export type PendingRun = Pick<Row<Run>, 'id' | 'state' | 'attempt' | 'steers_run_id' | 'actor'>;
+export type PendingRun = Pick<RunRow, 'id' | 'state' | 'attempt' | 'steers_run_id' | 'actor'>;
 
 type WithUnit = (unit: UnitOfWork) => Promise<void>;
 
@@ -85,8 +82,8 @@ export class RunsStore {
     private readonly tokens: ExecTokens,
   ) {}
 
-  find(id: string, unit?: UnitOfWork): Promise<Row<Run> | undefined> {
-    return (unit?.tables<RunTables>() ?? this.tables())
+  find(id: string, unit?: UnitOfWork): Promise<RunRow | undefined> {
+    return (unit?.tables() ?? this.tables())
       .selectFrom('run')
       .selectAll()
       .where('id', '=', id)
@@ -141,7 +138,7 @@ export class RunsStore {
   }
 
   /** All tool calls of a run, in order. */
-  toolCalls(runId: string): Promise<Row<ToolCall>[]> {
+  toolCalls(runId: string): Promise<ToolCallRow[]> {
     return this.tables()
       .selectFrom('tool_call')
       .selectAll()
@@ -195,7 +192,7 @@ export class RunsStore {
   /** The runs of a chat that are in flight or wait, the one in flight (or next) first. */
   async pending(chatId: string, on: Pick<UnitOfWork, 'tables'> = this.database): Promise<PendingRun[]> {
     return on
-      .tables<RunTables>()
+      .tables()
       .selectFrom('run')
       .select(['id', 'state', 'attempt', 'steers_run_id', 'actor'])
       .where('chat_id', '=', chatId)
@@ -217,7 +214,7 @@ export class RunsStore {
   /** The run of the chat that is in flight, or that is next: the only one of its runs that a worker has or may take. */
   async headOf(unit: UnitOfWork, chatId: string): Promise<string | undefined> {
     const head = await unit
-      .tables<RunTables>()
+      .tables()
       .selectFrom('run')
       .select('id')
       .where('chat_id', '=', chatId)
@@ -257,6 +254,6 @@ export class RunsStore {
   }
 
   private tables() {
-    return this.database.tables<RunTables>();
+    return this.database.tables();
   }
 }

@@ -3,9 +3,9 @@ import type { RawBuilder } from 'kysely';
 import { sql } from 'kysely';
 import type { Actor } from '../../platform/access/index.js';
 import type { UnitOfWork } from '../../platform/database/index.js';
-import { Database, type Row, storable } from '../../platform/database/index.js';
-import type { OnApproval, Run } from './run.entity.js';
-import { NO_USAGE } from './run.entity.js';
+import { Database, storable } from '../../platform/database/index.js';
+import type { OnApproval, RunRow } from './run.js';
+import { NO_USAGE } from './run.js';
 import type { RunBudget, Spent } from './run-limits.js';
 
 /** A tool call by its place in its run. */
@@ -21,7 +21,7 @@ interface StartedCall extends CallPlace {
 
 /** A run that was handed over as a task. */
 export type TaskRow = Pick<
-  Row<Run>,
+  RunRow,
   | 'id'
   | 'chat_id'
   | 'agent_name'

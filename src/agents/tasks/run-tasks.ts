@@ -1,6 +1,5 @@
-import type { Row } from '../../platform/database/index.js';
 import { problemOf } from '../../platform/errors/index.js';
-import type { PlannedCall, Run, RunsStore } from '../runs/index.js';
+import type { PlannedCall, RunRow, RunsStore } from '../runs/index.js';
 import { failed, type ToolResult } from '../tools/index.js';
 
 import type { RequestedTasks } from './requested-tasks.js';
@@ -99,7 +98,7 @@ export class RunTasks {
   }
 }
 
-function resultOf(run: Row<Run> | undefined): ToolResult {
+function resultOf(run: RunRow | undefined): ToolResult {
   if (!run) return failed('The task is gone: its chat was deleted');
   const { status, stop_reason, agent_name, response, error } = run;
   if (status === 'error')

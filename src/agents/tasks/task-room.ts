@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Config } from '../../platform/config/index.js';
-import type { Row, UnitOfWork } from '../../platform/database/index.js';
+import type { UnitOfWork } from '../../platform/database/index.js';
 import { Conflict, TooManyRequests } from '../../platform/errors/index.js';
-import { holdRunsAbove, type Run } from '../runs/index.js';
+import { holdRunsAbove, type RunRow } from '../runs/index.js';
 
 /** A run that is about to get a task. */
 export type HeldRun = Pick<
-  Row<Run>,
+  RunRow,
   'id' | 'organization_id' | 'workspace_id' | 'agent_name' | 'actor' | 'depth' | 'tools_above' | 'on_approval'
 > & {
   /** Whether a budget over it limits its cost. */

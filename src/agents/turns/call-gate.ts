@@ -1,8 +1,7 @@
 import type { Limit } from '../../platform/actions/index.js';
 import { ASK_A_PERSON, isGrave } from '../../platform/actions/index.js';
-import type { Row } from '../../platform/database/index.js';
-import type { Approval, ApprovalPolicy } from '../approvals/index.js';
-import type { OnApproval, PlannedCall, Run } from '../runs/index.js';
+import type { ApprovalPolicy, ApprovalRow } from '../approvals/index.js';
+import type { OnApproval, PlannedCall, RunRow } from '../runs/index.js';
 import type { AgentGuide } from '../subagents/index.js';
 import type { CallSubject } from '../tools/index.js';
 
@@ -11,13 +10,13 @@ export type GateVerdict = 'make' | 'ask' | { readonly refusal: string };
 
 /** What the calls of one run need: nothing, an approval, or to be left alone. */
 export class CallGate {
-  private readonly decided: ReadonlyMap<string, Row<Approval>>;
+  private readonly decided: ReadonlyMap<string, ApprovalRow>;
   private readonly allowed: ReadonlySet<string>;
 
   constructor(
     private goesBy: ApprovalPolicy,
-    approvals: readonly Row<Approval>[],
-    private readonly run: Pick<Row<Run>, 'on_approval' | 'actor' | 'parent_id'>,
+    approvals: readonly ApprovalRow[],
+    private readonly run: Pick<RunRow, 'on_approval' | 'actor' | 'parent_id'>,
   ) {
     this.decided = new Map(approvals.map(row => [`${row.step}/${row.position}`, row]));
     const forRun = approvals.filter(({ status, scope }) => status === 'allowed' && scope === 'run');
@@ -68,7 +67,7 @@ export class CallGate {
 
 const ELSE = 'Do not look for a way around it; do without, or say that it is left to do.';
 
-function outcomeOf({ status, note }: Row<Approval>): GateVerdict {
+function outcomeOf({ status, note }: ApprovalRow): GateVerdict {
   if (status === 'allowed') return 'make';
   if (status === 'denied')
     return { refusal: note ? `Denied: ${note}` : `Denied by the person who was asked. ${ELSE}` };
@@ -82,7 +81,7 @@ function outcomeOf({ status, note }: Row<Approval>): GateVerdict {
  * started, and where all agents above name the action as well.
  */
 export function limitOfScripts(
-  { actor, depth, parent_id }: Pick<Row<Run>, 'actor' | 'depth' | 'parent_id'>,
+  { actor, depth, parent_id }: Pick<RunRow, 'actor' | 'depth' | 'parent_id'>,
   { allowlists }: AgentGuide,
   isFileTheirs: boolean,
   policy: () => ApprovalPolicy,

@@ -1,9 +1,9 @@
 import type { StepResult } from '#libs/model-client/index.js';
-import type { Database, Row, UnitOfWork } from '../../platform/database/index.js';
+import type { Database, UnitOfWork } from '../../platform/database/index.js';
 import type { Log } from '../../platform/log/index.js';
 import type { Topics } from '../../platform/topics/index.js';
 import type { AttachmentsStore } from '../attachments/index.js';
-import type { MessagesStore, ToolCall } from '../chats/index.js';
+import type { MessagesStore, ToolCallRow } from '../chats/index.js';
 import type { Compactor, Conversation } from '../context/index.js';
 import { MOST_REPAIRS, type ResponseCheck, type ResponseSchemas, schemaFailed } from '../models/index.js';
 import {
@@ -321,7 +321,7 @@ function plannedCalls(step: number, { tool_calls }: StepResult): PlannedCall[] {
 }
 
 /** What a task did is known from its run, so it goes on; any other call that had begun may have happened. */
-function fromRow({ step, position, call_id, tool, input, state }: Row<ToolCall>): OpenCall {
+function fromRow({ step, position, call_id, tool, input, state }: ToolCallRow): OpenCall {
   const startsAtOnce = state === 'started';
   const mayHaveHappened = startsAtOnce && tool !== TASK;
   return { step, position, callId: call_id, tool, input, startsAtOnce, mayHaveHappened };

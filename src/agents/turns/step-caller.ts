@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { costUsd, type StepRequest, type StepResult, streamStep } from '#libs/model-client/index.js';
 import { Budgets, type PlannedSpend } from '../../identity/billing/index.js';
 import { Config } from '../../platform/config/index.js';
-import type { Row } from '../../platform/database/index.js';
 import { Unavailable } from '../../platform/errors/index.js';
 import type { ModelInput } from '../context/index.js';
 import {
@@ -14,7 +13,7 @@ import {
   ModelsService,
   ModelUnusable,
 } from '../models/index.js';
-import type { CarriedRun, Run } from '../runs/index.js';
+import type { CarriedRun, RunRow } from '../runs/index.js';
 
 /** One call of a model on behalf of a run. */
 export interface ModelCall extends Pick<StepRequest, 'signal' | 'onDelta' | 'onRestart' | 'responseSchema'> {
@@ -51,12 +50,12 @@ export class StepCaller {
   ) {}
 
   /** Throws ModelUnusable where the organization may no longer use the run's model. */
-  async check({ organization_id, model }: Pick<Row<Run>, 'organization_id' | 'model'>): Promise<void> {
+  async check({ organization_id, model }: Pick<RunRow, 'organization_id' | 'model'>): Promise<void> {
     await this.models.resolve(organization_id, model);
   }
 
   /** Whether the organization may use a model, and its provider is configured. */
-  async isUsable({ organization_id }: Pick<Row<Run>, 'organization_id'>, model: string): Promise<boolean> {
+  async isUsable({ organization_id }: Pick<RunRow, 'organization_id'>, model: string): Promise<boolean> {
     try {
       await this.models.resolve(organization_id, model);
       return this.catalog.find(model) !== undefined;

@@ -1,6 +1,5 @@
 import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import { Injectable } from '@nestjs/common';
-import type { Row } from '../../platform/database/index.js';
 import { FileAuthors } from '../../workspaces/changes/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { SandboxesService, type Shell } from '../../workspaces/sandboxes/index.js';
@@ -11,8 +10,8 @@ import {
   DEFAULT_POLICY,
   type PolicyWatch,
 } from '../approvals/index.js';
-import type { ToolCall } from '../chats/index.js';
-import type { CarriedRun, PlannedCall, Run, ToldOfApproval } from '../runs/index.js';
+import type { ToolCallRow } from '../chats/index.js';
+import type { CarriedRun, PlannedCall, RunRow, ToldOfApproval } from '../runs/index.js';
 import { AgentGuide, requireAgent, SubagentsService } from '../subagents/index.js';
 import {
   AgentActions,
@@ -53,7 +52,7 @@ export class RunTools {
   readonly offered: readonly LanguageModelV4FunctionTool[];
 
   constructor(
-    private readonly run: Pick<Row<Run>, 'id' | 'actor' | 'workspace_id'>,
+    private readonly run: Pick<RunRow, 'id' | 'actor' | 'workspace_id'>,
     readonly guide: AgentGuide,
     private readonly means: Means,
   ) {
@@ -119,7 +118,7 @@ export class RunTools {
   }
 
   /** Of a run that is taken up again: what the commands among its earlier calls left is gone, which the next one tells. */
-  takeUp(earlier: readonly Pick<Row<ToolCall>, 'tool' | 'started_at'>[]): void {
+  takeUp(earlier: readonly Pick<ToolCallRow, 'tool' | 'started_at'>[]): void {
     if (earlier.some(({ tool, started_at }) => tool === BASH && started_at !== null))
       this.means.shell.takeUp();
   }

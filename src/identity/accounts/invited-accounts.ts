@@ -35,7 +35,7 @@ export class InvitedAccounts {
   }
 
   private async exists(email: string): Promise<boolean> {
-    const query = this.database.tables<{ user: User }>().selectFrom('user').select('id');
+    const query = this.database.tables().selectFrom('user').select('id');
     return (await query.where('email', '=', email).executeTakeFirst()) !== undefined;
   }
 

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Actor, isAmong } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
-import type { AuditRow } from '../../platform/audit/index.js';
 import { Database, iso, Row } from '../../platform/database/index.js';
 import { DEFAULT_LIMIT, decodeCursor, Page, pageOf } from '../../platform/dto/index.js';
 import { Invalid } from '../../platform/errors/index.js';
@@ -46,7 +45,7 @@ export class AuditLogService {
   private matching({ credential }: Actor, input: ListAudit) {
     const { organization_id, from, to } = input;
     let query = this.database
-      .tables<{ audit_entry: AuditRow }>()
+      .tables()
       .selectFrom('audit_entry')
       .selectAll()
       .where('organization_id', '=', organization_id)
@@ -68,14 +67,15 @@ function instant(field: string, time: string): string {
   return date.toISOString();
 }
 
-function entryView(row: Row<AuditRow>): AuditEntryView {
+function entryView(row: Row<'audit_entry'>): AuditEntryView {
   const { id, on_behalf_of_id, action, workspace_id, details, address, user_agent, request_id } = row;
   return {
     id,
     time: iso(row.time),
     actor: row.actor_type && row.actor_id ? actorView(row.actor_type, row.actor_id, row.actor_name) : null,
     on_behalf_of_id,
-    credential: row.credential_type && { type: row.credential_type, id: row.credential_id ?? '' },
+    credential:
+      row.credential_type === null ? null : { type: row.credential_type, id: row.credential_id ?? '' },
     action,
     target: { type: row.target_type, id: row.target_id },
     organization_id: row.organization_id ?? '',

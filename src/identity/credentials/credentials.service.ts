@@ -8,9 +8,7 @@ import {
   hashSecret,
 } from '../../platform/access/index.js';
 import { Database, isoOrNull, Row } from '../../platform/database/index.js';
-import { type ApiKey, isWellFormedKey } from '../keys/index.js';
-
-type CredentialTables = { api_key: ApiKey };
+import { isWellFormedKey } from '../keys/index.js';
 
 /** How old `last_used_at` may grow before a use writes it again: a write a request would cost more than the request. */
 const LAST_USED_PRECISION_MS = 60_000;
@@ -58,10 +56,10 @@ export class CredentialsService extends Credentials {
     return rows.length > 0;
   }
 
-  private async noteUse({ id, last_used_at }: Pick<Row<ApiKey>, 'id' | 'last_used_at'>): Promise<void> {
+  private async noteUse({ id, last_used_at }: Pick<Row<'api_key'>, 'id' | 'last_used_at'>): Promise<void> {
     if (last_used_at && Date.now() - Date.parse(last_used_at) < LAST_USED_PRECISION_MS) return;
     await this.database
-      .tables<CredentialTables>()
+      .tables()
       .updateTable('api_key')
       .set({ last_used_at: new Date().toISOString() })
       .where('id', '=', id)
@@ -85,7 +83,7 @@ interface KeyOwnerRow {
 }
 
 type KeyRow = KeyOwnerRow &
-  Pick<Row<ApiKey>, 'id' | 'organization_id' | 'scopes' | 'workspace_ids' | 'expires_at' | 'last_used_at'>;
+  Pick<Row<'api_key'>, 'id' | 'organization_id' | 'scopes' | 'workspace_ids' | 'expires_at' | 'last_used_at'>;
 
 /** A key belongs to a person or to a service account. */
 function ownerOf(row: KeyOwnerRow, credential: Actor['credential']): Actor | undefined {

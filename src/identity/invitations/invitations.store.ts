@@ -3,21 +3,17 @@ import { Injectable } from '@nestjs/common';
 import { hashSecret } from '../../platform/access/index.js';
 import { Database, iso, type Row, type UnitOfWork } from '../../platform/database/index.js';
 import { NotFound } from '../../platform/errors/index.js';
-import type { User } from '../accounts/index.js';
-import type { Organization } from '../organizations/index.js';
 import { Invitation } from './invitation.entity.js';
 import type { InvitationPreview, InvitationView } from './invitations.dto.js';
-
-type InvitationTables = { invitation: Invitation; organization: Organization; user: User };
 
 /** Questions about invitations. */
 @Injectable()
 export class InvitationsStore {
   constructor(private readonly database: Database) {}
 
-  list(organizationId: string, limit: number, after: string | undefined): Promise<Row<Invitation>[]> {
+  list(organizationId: string, limit: number, after: string | undefined): Promise<Row<'invitation'>[]> {
     const query = this.database
-      .tables<InvitationTables>()
+      .tables()
       .selectFrom('invitation')
       .selectAll()
       .where('organization_id', '=', organizationId)
@@ -29,7 +25,7 @@ export class InvitationsStore {
   /** The address that an invitation of an organization is for. */
   async addressOf(organizationId: string, id: string): Promise<string> {
     const row = await this.database
-      .tables<InvitationTables>()
+      .tables()
       .selectFrom('invitation')
       .select('email')
       .where('organization_id', '=', organizationId)
@@ -69,7 +65,7 @@ export class InvitationsStore {
 
   async find(token: string): Promise<LookedAtInvitation | undefined> {
     const row = await this.database
-      .tables<InvitationTables>()
+      .tables()
       .selectFrom('invitation as i')
       .innerJoin('organization as o', 'o.id', 'i.organization_id')
       .leftJoin('user as u', 'u.id', 'i.invited_by')
@@ -103,7 +99,7 @@ function required<T>(found: T | null | undefined): T {
   return found;
 }
 
-export function invitationView(row: Row<Invitation>): InvitationView {
+export function invitationView(row: Row<'invitation'>): InvitationView {
   const { id, organization_id, email, role, status, invited_by } = row;
   const times = { created_at: iso(row.created_at), expires_at: iso(row.expires_at) };
   return { id, organization_id, email, role, status, invited_by, ...times };

@@ -104,11 +104,7 @@ export class Keyring {
   }
 
   private liveKeysOf(owner: KeyOwner) {
-    const keys = this.database
-      .tables<{ api_key: ApiKey }>()
-      .selectFrom('api_key')
-      .selectAll()
-      .where('revoked_at', 'is', null);
+    const keys = this.database.tables().selectFrom('api_key').selectAll().where('revoked_at', 'is', null);
     return 'userId' in owner
       ? keys.where('user_id', '=', owner.userId)
       : keys.where('service_account_id', '=', owner.serviceAccountId);
@@ -148,7 +144,7 @@ function refuseBroader({ credential }: Actor, limits: KeyLimits): void {
     throw new Forbidden('A key cannot see workspaces that yours does not');
 }
 
-function keyView(row: Row<ApiKey>): KeyView {
+function keyView(row: Row<'api_key'>): KeyView {
   const { id, name, hint, organization_id, scopes, workspace_ids, replaced_by } = row;
   return {
     id,

@@ -3,13 +3,11 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database, iso, type Row, type UnitOfWork } from '../../platform/database/index.js';
 import { Conflict, NotFound } from '../../platform/errors/index.js';
-import type { User } from '../accounts/index.js';
 import { OrganizationMember } from '../organizations/index.js';
 import type { MemberView } from './members.dto.js';
 
-type MemberTables = { organization_member: OrganizationMember; user: User };
 type Queries = Pick<Database, 'tables'>;
-type MemberRow = Row<OrganizationMember> & Pick<Row<User>, 'name' | 'email'>;
+type MemberRow = Row<'organization_member'> & Pick<Row<'user'>, 'name' | 'email'>;
 
 /** Who is in an organization, and the rule that it always has an owner. */
 @Injectable()
@@ -57,7 +55,7 @@ export class MembersStore {
 
   private members(within: Queries) {
     return within
-      .tables<MemberTables>()
+      .tables()
       .selectFrom('organization_member as m')
       .innerJoin('user as u', 'u.id', 'm.user_id')
       .selectAll('m')

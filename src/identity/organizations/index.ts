@@ -1,4 +1,4 @@
-export type { Membership } from './membership.js';
+export type { MembershipView } from './membership.js';
 export { Organization } from './organization.entity.js';
 export { OrganizationMember } from './organization-member.entity.js';
 export { OrganizationId } from './organizations.dto.js';

@@ -13,12 +13,11 @@ import {
 import { Subject } from '../../platform/actions/index.js';
 import { Database, iso, Row, UnitOfWork } from '../../platform/database/index.js';
 import { NotFound } from '../../platform/errors/index.js';
-import type { Membership } from './membership.js';
+import type { MembershipView } from './membership.js';
 import { Organization } from './organization.entity.js';
 import type { OrganizationView } from './organizations.dto.js';
 
-type OrganizationTables = { organization: Organization; membership: Membership };
-type OrganizationRow = Row<Organization> & { role: OrganizationRole };
+type OrganizationRow = Row<'organization'> & { role: OrganizationRole };
 type Queries = Pick<Database, 'tables'>;
 
 const noSuchOrganization = () => new NotFound('No such organization');
@@ -72,11 +71,7 @@ export class OrganizationsStore {
 
   /** Keeps an organization from being deleted before the unit of work ends; 404 where it is gone already. */
   async keep(unit: UnitOfWork, id: string): Promise<void> {
-    const query = unit
-      .tables<OrganizationTables>()
-      .selectFrom('organization')
-      .select('id')
-      .where('id', '=', id);
+    const query = unit.tables().selectFrom('organization').select('id').where('id', '=', id);
     if (!(await query.forKeyShare().executeTakeFirst())) throw noSuchOrganization();
   }
 
@@ -100,7 +95,8 @@ export class OrganizationsStore {
     within: Pick<Database, 'tables'> = this.database,
   ): Promise<OrganizationRole | undefined> {
     const row = await within
-      .tables<OrganizationTables>()
+      .tables()
+      .withTables<MembershipView>()
       .selectFrom('membership')
       .select('role')
       .where('organization_id', '=', organizationId)
@@ -124,7 +120,7 @@ export class OrganizationsStore {
 
   private visibleTo(actor: Actor, within: Queries) {
     return within
-      .tables<OrganizationTables>()
+      .tables()
       .selectFrom('organization as o')
       .innerJoin(organizationsOf(actor).as('m'), 'm.organization_id', 'o.id')
       .selectAll('o')

@@ -2,9 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { decodeJwt } from 'jose';
 import type { Actor } from '../../platform/access/index.js';
 import { Database } from '../../platform/database/index.js';
-import type { User } from '../accounts/index.js';
 import { AuthService, type Login } from '../auth/index.js';
-import type { Session, SignInSource } from '../sessions/index.js';
+import type { SignInSource } from '../sessions/index.js';
 
 /** Who signed in at the login page, and by which session: `acr` names it (the context of the authentication). */
 export interface BrowserSignIn {
@@ -67,6 +66,6 @@ export class SignIns {
   }
 
   private get tables() {
-    return this.database.tables<{ user: User; session: Session }>();
+    return this.database.tables();
   }
 }

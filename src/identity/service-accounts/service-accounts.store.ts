@@ -3,13 +3,11 @@ import type { Actor, OrganizationPermission, OrganizationRole } from '../../plat
 import { Subject } from '../../platform/actions/index.js';
 import { Database, iso, type Row } from '../../platform/database/index.js';
 import { NotFound } from '../../platform/errors/index.js';
-import { type Membership, OrganizationsStore } from '../organizations/index.js';
-import type { ServiceAccount } from './service-account.entity.js';
+import { type MembershipView, OrganizationsStore } from '../organizations/index.js';
 import type { ServiceAccountView } from './service-accounts.dto.js';
 
-type ServiceAccountTables = { service_account: ServiceAccount; membership: Membership };
 type Queries = Pick<Database, 'tables'>;
-type ServiceAccountRow = Row<ServiceAccount> & { effective_role: OrganizationRole | null };
+type ServiceAccountRow = Row<'service_account'> & { effective_role: OrganizationRole | null };
 
 /** Questions about service accounts, each asked together with who asks. */
 @Injectable()
@@ -53,7 +51,8 @@ export class ServiceAccountsStore {
 
   private accounts(within: Queries) {
     return within
-      .tables<ServiceAccountTables>()
+      .tables()
+      .withTables<MembershipView>()
       .selectFrom('service_account as s')
       .leftJoin('membership as m', join =>
         join.onRef('m.organization_id', '=', 's.organization_id').onRef('m.principal_id', '=', 's.id'),

@@ -22,7 +22,7 @@ export class OwnSessionsService {
   async list(actor: Actor, { limit = DEFAULT_LIMIT, cursor }: ListSessions): Promise<Page<SessionView>> {
     const [before] = decodeCursor(cursor, 'id');
     const query = this.database
-      .tables<{ session: Session }>()
+      .tables()
       .selectFrom('session')
       .selectAll()
       .where('user_id', '=', actor.id)
@@ -72,7 +72,7 @@ export class OwnSessionsService {
   }
 }
 
-function sessionView(row: Row<Session>, actor: Actor): SessionView {
+function sessionView(row: Row<'session'>, actor: Actor): SessionView {
   const { id, user_agent, address } = row;
   return {
     id,

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import type { Actor, Effect } from '../access/index.js';
+import type { Effect } from '../access/index.js';
 import { Database, newId } from '../database/index.js';
 import type { Shape } from '../dto/index.js';
 import { type Problem, problemOf } from '../errors/index.js';
@@ -22,37 +22,15 @@ const LONGEST_HOURS = 6;
 /** Longest name that is written down of what a caller says is an action, in characters. */
 const MAX_NAME = 64;
 
-/** A row of the ledger as it lies in the database. */
-export interface ActionRunRow {
-  id: string;
-  action: string;
-  /** null where there is no such action. */
-  effect: Effect | null;
-  dry_run: boolean;
-  status: ActionRunStatus;
-  surface: ActionCaller['surface'];
-  caller_kind: ActionCaller['kind'];
-  caller_id: string;
-  actor_type: Actor['type'];
-  actor_id: string;
-  actor_name: string;
-  on_behalf_of_id: string | null;
-  credential_type: Actor['credential']['type'];
-  credential_id: string;
-  organization_id: string | null;
-  workspace_id: string | null;
-  request_id: string | null;
-  input: unknown;
-  output: unknown;
-  error: ActionRunError | null;
-  started_at: Date;
-  finished_at: Date | null;
-  duration_ms: number | null;
-}
-
 export interface ActionRunError {
   status: number;
   detail: string;
+}
+
+declare global {
+  interface ColumnTypes {
+    'action_run.error': ActionRunError;
+  }
 }
 
 /** What the record says of what was done: an action of the catalog, a tool, or a name that is neither. */

@@ -19,7 +19,7 @@ export {
   SURFACES,
 } from './action-caller.js';
 export { ActionCatalog } from './action-catalog.js';
-export { ACTION_RUN_STATUSES, ActionLedger, type ActionRunRow } from './action-ledger.js';
+export { ACTION_RUN_STATUSES, ActionLedger } from './action-ledger.js';
 export { ActionListing } from './action-listing.js';
 export { type ActionCall, ActionRunner, type CheckedCall } from './action-runner.js';
 export { ActionsModule } from './actions.module.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Actor } from '../access/index.js';
 import { newId, UnitOfWork } from '../database/index.js';
 import { requestOrigin } from '../http/index.js';
-import type { AuditEntry, AuditRow } from './audit-entry.js';
+import type { AuditEntry } from './audit-entry.js';
 
 const MAX_USER_AGENT = 500;
 
@@ -17,7 +17,7 @@ export class Audit {
     const { action, target_type, target_id, organization_id, workspace_id = null, details = {} } = entry;
     const what = { action, target_type, target_id, organization_id, workspace_id, details };
     await unit
-      .tables<{ audit_entry: AuditRow }>()
+      .tables()
       .insertInto('audit_entry')
       .values({ id: newId(), time: new Date().toISOString(), ...who(actor), ...what, ...whereFrom() })
       .execute();

@@ -1,2 +1,2 @@
 export { Audit } from './audit.js';
-export type { AuditEntry, AuditRow } from './audit-entry.js';
+export type { AuditEntry } from './audit-entry.js';

@@ -3,7 +3,6 @@ import { Injectable } from '@nestjs/common';
 import { v7 } from 'uuid';
 import { keyedRequest } from './keyed-request.js';
 import { isDeadlock } from './outage.js';
-import type { Tables } from './rows.js';
 import type { Schema } from './tables.js';
 import { inTransaction } from './transaction-scope.js';
 
@@ -26,9 +25,7 @@ export class Database {
   constructor(private readonly entities: EntityManager) {}
 
   /** A query builder outside any transaction. */
-  tables(): Kysely<Schema>;
-  tables<T>(): Kysely<Tables<T>>;
-  tables(): unknown {
+  tables(): Kysely<Schema> {
     this.outside ??= queryBuilder(this.entities.fork({ useContext: false }));
     return this.outside;
   }
@@ -69,9 +66,7 @@ export class UnitOfWork {
     private readonly afterwards: (() => void)[],
   ) {}
 
-  tables(): Kysely<Schema>;
-  tables<T>(): Kysely<Tables<T>>;
-  tables(): unknown {
+  tables(): Kysely<Schema> {
     return queryBuilder(this.entities);
   }
 

@@ -8,7 +8,7 @@ export { DatabaseUnusable, migrate } from './migrate.js';
 export { ormOptions } from './orm.js';
 export { isDatabaseFull, isOrphan, isOutage } from './outage.js';
 export { type PoolCounts, PoolWatch } from './pool-watch.js';
-export { iso, isoOrNull, type Row, type Tables } from './rows.js';
+export { iso, isoOrNull, type Row } from './rows.js';
 export { storable, storableText } from './storable.js';
 export type { Schema } from './tables.js';
 export { SecondConnection } from './transaction-scope.js';

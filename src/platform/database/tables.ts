@@ -5,35 +5,45 @@ import type { ColumnType } from 'kysely';
 type Time = ColumnType<string, string | Date>;
 /** Larger than a number may be: comes as text. */
 type Big = ColumnType<string, string | number | bigint>;
-/** Of a shape that the feature knows which keeps it. */
-type Json = unknown;
+declare global {
+  /** What JSON and lists are, by `table.column`: each feature tells it of its own. */
+  interface ColumnTypes {}
+}
+type Told<C, Else> = C extends keyof ColumnTypes ? ColumnTypes[C] : Else;
+/** Goes in as text, or as what the driver makes text of. */
+type Json<C> = ColumnType<Told<C, unknown>, unknown>;
 /** It has a default, and may be left out. */
 type Generated<T> =
   T extends ColumnType<infer S, infer I, infer U> ? ColumnType<S, I | undefined, U> : ColumnType<T, T | undefined, T>;
 
 export interface Schema {
   accepted_job: {
-    id: string; queue: string; name: string; payload: Json; holder: string | null;
+    id: string; queue: string; name: string; payload: Json<'accepted_job.payload'>; holder: string | null;
     failures: Generated<number>; lost: Generated<number>; reason: string | null; look_at: Time;
     created_at: Time; failed_at: Time | null;
   };
   action_run: {
-    id: string; action: string; effect: string | null; dry_run: boolean; status: string; surface: string;
-    caller_kind: string; caller_id: string; actor_type: string; actor_id: string; actor_name: string;
+    id: string; action: string; effect: string | null; dry_run: boolean;
+    status: 'running' | 'completed' | 'error' | 'validated' | 'refused'; surface: string; caller_kind: string;
+    caller_id: string; actor_type: string; actor_id: string; actor_name: string;
     on_behalf_of_id: string | null; credential_type: string; credential_id: string;
-    organization_id: string | null; workspace_id: string | null; request_id: string | null; input: Json;
-    output: Json; error: Json; started_at: Time; finished_at: Time | null; duration_ms: number | null;
+    organization_id: string | null; workspace_id: string | null; request_id: string | null;
+    input: Json<'action_run.input'> | null; output: Json<'action_run.output'> | null;
+    error: Json<'action_run.error'> | null; started_at: Time; finished_at: Time | null;
+    duration_ms: number | null;
   };
   api_key: {
     id: string; user_id: string | null; name: string; hash: string; hint: string;
-    organization_id: string | null; scopes: string[] | null; workspace_ids: string[] | null;
-    expires_at: Time | null; last_used_at: Time | null; revoked_at: Time | null; created_at: Time;
-    service_account_id: string | null; created_by: string; replaced_by: string | null;
+    organization_id: string | null; scopes: Told<'api_key.scopes', string[]> | null;
+    workspace_ids: Told<'api_key.workspace_ids', string[]> | null; expires_at: Time | null;
+    last_used_at: Time | null; revoked_at: Time | null; created_at: Time; service_account_id: string | null;
+    created_by: string; replaced_by: string | null;
   };
   approval: {
     id: string; subject_kind: 'run_tool_call' | 'mcp_call'; organization_id: string | null;
     workspace_id: string | null; chat_id: string | null; run_id: string | null; step: number | null;
-    position: number | null; call_id: string | null; tool: string; effect: string; input: Json;
+    position: number | null; call_id: string | null; tool: string;
+    effect: 'read' | 'write' | 'destructive' | 'expose'; input: Json<'approval.input'> | null;
     requested_by: string; status: 'pending' | 'allowed' | 'denied' | 'expired' | 'cancelled';
     scope: 'once' | 'run' | null; note: string | null; decided_by: string | null; decided_at: Time | null;
     used_at: Time | null; expires_at: Time; created_at: Time; client_name: string | null;
@@ -55,12 +65,13 @@ export interface Schema {
     id: string; time: Time; actor_type: string | null; actor_id: string | null; actor_name: string | null;
     on_behalf_of_id: string | null; credential_type: string | null; credential_id: string | null;
     action: string; target_type: string; target_id: string; organization_id: string | null;
-    workspace_id: string | null; details: Json; address: string | null; user_agent: string | null;
-    request_id: string | null;
+    workspace_id: string | null; details: Json<'audit_entry.details'>; address: string | null;
+    user_agent: string | null; request_id: string | null;
   };
   budget: {
     scope_id: string; organization_id: string; workspace_id: string | null; monthly_usd: Big | null;
-    hard_stop: boolean; alerts: number[]; updated_at: Time; is_default: Generated<boolean>;
+    hard_stop: boolean; alerts: Told<'budget.alerts', number[]>; updated_at: Time;
+    is_default: Generated<boolean>;
   };
   budget_alert: {
     scope_id: string; period: Time; percent: number; organization_id: string; workspace_id: string | null;
@@ -77,8 +88,9 @@ export interface Schema {
   };
   chat_summary: {
     id: Generated<string>; chat_id: string; run_id: string; step: number; through_run: Big;
-    through_message: Big; content: Json; files: string[]; message_count: number; tokens_before: number;
-    tokens_after: number; model: string | null; usage: Json; cost_usd: number | null; created_at: Time;
+    through_message: Big; content: Json<'chat_summary.content'>; files: Told<'chat_summary.files', string[]>;
+    message_count: number; tokens_before: number; tokens_after: number; model: string | null;
+    usage: Json<'chat_summary.usage'> | null; cost_usd: number | null; created_at: Time;
   };
   chore: {
     name: string; due_at: Time; holder: string | null;
@@ -88,8 +100,9 @@ export interface Schema {
     email: string | null;
   };
   exec_token: {
-    id: string; hash: string; actor: Json; workspace_id: string; caller_kind: string; caller_id: string;
-    actions: string[]; created_at: Time; expires_at: Time; revoked_at: Time | null;
+    id: string; hash: string; actor: Json<'exec_token.actor'>; workspace_id: string; caller_kind: string;
+    caller_id: string; actions: Told<'exec_token.actions', string[]>; created_at: Time; expires_at: Time;
+    revoked_at: Time | null;
   };
   file_invitation: {
     id: string; workspace_id: string; path: string; email: string; role: 'viewer' | 'editor';
@@ -121,7 +134,7 @@ export interface Schema {
     accepted_by: string | null; created_at: Time; updated_at: Time; expires_at: Time;
   };
   job_outbox: {
-    id: string; queue: string; name: string; payload: Json; created_at: Time;
+    id: string; queue: string; name: string; payload: Json<'job_outbox.payload'>; created_at: Time;
   };
   lease: {
     name: string; holder: string; fence: Generated<Big>;
@@ -132,15 +145,17 @@ export interface Schema {
     created_at: Time; settled_at: Time | null;
   };
   mcp_question: {
-    id: string; session_id: string; answer: Json; asked_at: Time;
+    id: string; session_id: string; answer: Json<'mcp_question.answer'> | null; asked_at: Time;
   };
   mcp_session: {
-    id: string; principal_id: string; protocol_version: string; client: Json;
-    subscriptions: Generated<string[]>; stream_id: string | null; created_at: Time; seen_at: Time;
+    id: string; principal_id: string; protocol_version: string; client: Json<'mcp_session.client'>;
+    subscriptions: Generated<Told<'mcp_session.subscriptions', string[]>>; stream_id: string | null;
+    created_at: Time; seen_at: Time;
   };
   message: {
     id: string; chat_id: string; run_id: string; run_number: Big; number: Generated<Big>;
-    role: 'user' | 'assistant'; step: number | null; content: Json; created_at: Time; model: string | null;
+    role: 'user' | 'assistant'; step: number | null; content: Json<'message.content'>; created_at: Time;
+    model: string | null;
   };
   model_slot: {
     id: string; number: Generated<Big>; provider: string; organization_id: string; holder: string; round: Big;
@@ -151,12 +166,13 @@ export interface Schema {
     consumed_at: Time | null; expires_at: Time; polled_at: Time | null; poll_seconds: number | null;
   };
   oauth_client: {
-    id: string; metadata: Json; created_at: Time; last_used_at: Time | null;
+    id: string; metadata: Json<'oauth_client.metadata'>; created_at: Time; last_used_at: Time | null;
   };
   oauth_grant: {
     id: string; user_id: string; client_id: string; client_name: string; redirect_host: string | null;
-    scopes: string[]; resources: string[]; workspace_ids: string[] | null; terms: Json; created_at: Time;
-    last_used_at: Time | null; expires_at: Time;
+    scopes: Told<'oauth_grant.scopes', string[]>; resources: Told<'oauth_grant.resources', string[]>;
+    workspace_ids: Told<'oauth_grant.workspace_ids', string[]> | null; terms: Json<'oauth_grant.terms'>;
+    created_at: Time; last_used_at: Time | null; expires_at: Time;
   };
   oauth_signing_key: {
     id: string; sealed: Buffer; created_at: Time;
@@ -165,7 +181,8 @@ export interface Schema {
     id: string; kind: string; state: 'queued' | 'running' | 'completed' | 'error' | 'cancelled';
     actor_id: string; organization_id: string; subject_id: string; error: string | null;
     cancel_requested: Generated<boolean>; version: Generated<number>; created_at: Time;
-    finished_at: Time | null; input: Generated<Json>; progress: Generated<Json>; result: Json;
+    finished_at: Time | null; input: Generated<Json<'operation.input'>>;
+    progress: Generated<Json<'operation.progress'>>; result: Json<'operation.result'> | null;
   };
   organization: {
     id: string; name: string; created_by: string; created_at: Time; updated_at: Time;
@@ -174,8 +191,10 @@ export interface Schema {
     organization_id: string; user_id: string; role: 'owner' | 'admin' | 'member' | 'guest'; created_at: Time;
   };
   organization_models: {
-    organization_id: string; enabled: string[]; disabled: string[]; default_model: string | null;
-    new_models: 'enabled' | 'disabled'; updated_at: Time; fallback: Generated<string[]>;
+    organization_id: string; enabled: Told<'organization_models.enabled', string[]>;
+    disabled: Told<'organization_models.disabled', string[]>; default_model: string | null;
+    new_models: 'enabled' | 'disabled'; updated_at: Time;
+    fallback: Generated<Told<'organization_models.fallback', string[]>>;
   };
   process: {
     id: string; seen_at: Time; machine: string | null; pid: number | null; started: string | null;
@@ -189,25 +208,27 @@ export interface Schema {
   run: {
     id: string; number: Generated<Big>; chat_id: string; organization_id: string; workspace_id: string | null;
     status: 'pending' | 'completed' | 'error'; state: 'queued' | 'running' | 'waiting' | 'stopping' | 'done';
-    agent_name: string | null; model: string; model_used: string | null; created_by: string; actor: Json;
-    attempt: number; lost: Generated<number>; step_count: number; last_event: number;
-    stop_reason: string | null; error: Json; response: string | null; usage: Json; cost_usd: number | null;
-    created_at: Time; started_at: Time | null; finished_at: Time | null; budget: Json;
+    agent_name: string | null; model: string; model_used: string | null; created_by: string;
+    actor: Json<'run.actor'>; attempt: number; lost: Generated<number>; step_count: number;
+    last_event: number; stop_reason: string | null; error: Json<'run.error'> | null; response: string | null;
+    usage: Json<'run.usage'>; cost_usd: number | null; created_at: Time; started_at: Time | null;
+    finished_at: Time | null; budget: Json<'run.budget'> | null;
     delivery: Generated<'queue' | 'reject' | 'steer' | 'interrupt'>;
     on_approval: 'wait' | 'fail' | 'refuse' | null; steers_run_id: string | null; steers: Generated<number>;
     merged_into: string | null; merged_step: number | null; waiting_since: Time | null;
     waited_ms: Generated<Big>; due: Generated<boolean>; holder: string | null;
-    authority_changed: Generated<boolean>; response_schema: Json; response_json: Json;
-    fallback_models: Generated<string[]>; parent_id: string | null; parent_step: number | null;
-    parent_position: number | null; depth: Generated<number>; tools_above: Generated<Json>;
-    requested_tasks: Generated<number>;
+    authority_changed: Generated<boolean>; response_schema: Json<'run.response_schema'> | null;
+    response_json: Json<'run.response_json'> | null;
+    fallback_models: Generated<Told<'run.fallback_models', string[]>>; parent_id: string | null;
+    parent_step: number | null; parent_position: number | null; depth: Generated<number>;
+    tools_above: Generated<Json<'run.tools_above'>>; requested_tasks: Generated<number>;
   };
   run_event: {
-    run_id: string; id: number; type: string; data: Json; created_at: Time;
+    run_id: string; id: number; type: string; data: Json<'run_event.data'>; created_at: Time;
   };
   run_step: {
-    run_id: string; number: number; finish_reason: string; model_used: string | null; usage: Json;
-    cost_usd: number | null; started_at: Time; finished_at: Time;
+    run_id: string; number: number; finish_reason: string; model_used: string | null;
+    usage: Json<'run_step.usage'>; cost_usd: number | null; started_at: Time; finished_at: Time;
   };
   running_sandbox: {
     id: string; workspace_id: string; process_id: string; node: string; command: string; caller_kind: string;
@@ -237,9 +258,9 @@ export interface Schema {
     scope_id: string; period: Time; spent_usd: Big;
   };
   tool_call: {
-    run_id: string; step: number; position: number; call_id: string; tool: string; input: Json;
-    output: string | null; is_error: boolean; state: 'planned' | 'started' | 'finished';
-    started_at: Time | null; finished_at: Time | null;
+    run_id: string; step: number; position: number; call_id: string; tool: string;
+    input: Json<'tool_call.input'> | null; output: string | null; is_error: boolean;
+    state: 'planned' | 'started' | 'finished'; started_at: Time | null; finished_at: Time | null;
   };
   usage_entry: {
     id: Generated<string>; time: Time; organization_id: string; workspace_id: string | null;
@@ -256,7 +277,7 @@ export interface Schema {
   workspace: {
     id: string; organization_id: string; name: string; visibility: 'org' | 'restricted' | 'private';
     number: Generated<number>; created_by: string; created_at: Time; updated_at: Time;
-    features_off: Generated<string[]>;
+    features_off: Generated<Told<'workspace.features_off', string[]>>;
   };
   workspace_change: {
     seq: Generated<Big>; workspace_id: string; id: Big | null; path: string;
@@ -265,8 +286,8 @@ export interface Schema {
     changed_at: Time; captured: Generated<boolean>; revision: string | null;
   };
   workspace_egress: {
-    workspace_id: string; mode: string; hosts: string[]; presets: string[]; updated_by: string;
-    updated_at: Time;
+    workspace_id: string; mode: string; hosts: Told<'workspace_egress.hosts', string[]>;
+    presets: Told<'workspace_egress.presets', string[]>; updated_by: string; updated_at: Time;
   };
   workspace_history: {
     workspace_id: string; complete: Generated<boolean>; found_through: string | null; bytes: Generated<Big>;
@@ -285,7 +306,7 @@ export interface Schema {
   };
   workspace_write: {
     id: string; workspace_id: string; holder: string; host: string | null; pid: number | null;
-    writer_type: string; writer_id: string; targets: Json; from_seq: Big; recorded: Generated<number>;
-    began_at: Time;
+    writer_type: string; writer_id: string; targets: Json<'workspace_write.targets'>; from_seq: Big;
+    recorded: Generated<number>; began_at: Time;
   };
 }

@@ -48,8 +48,8 @@ export class Counters {
   }
 
   private async deleteExpired(table: CounterTable): Promise<void> {
-    const tables = this.database.tables<Record<CounterTable, { expire: number }>>();
-    await tables.deleteFrom(table).where('expire', '<=', Date.now()).execute();
+    const tables = this.database.tables();
+    await tables.deleteFrom(table).where('expire', '<=', String(Date.now())).execute();
   }
 
   private async query({ text, values }: Statement) {

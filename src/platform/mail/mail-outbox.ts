@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database } from '../database/index.js';
 import { Chore } from '../jobs/index.js';
-import type { MailTables } from './mail-row.js';
 import type { Mail } from './mailer.js';
 
 const KEPT_DAYS = 30;
@@ -60,6 +59,6 @@ export class MailOutbox {
   }
 
   private get tables() {
-    return this.database.tables<MailTables>();
+    return this.database.tables();
   }
 }

@@ -5,7 +5,6 @@ import { Jobs } from '../jobs/index.js';
 import { Log } from '../log/index.js';
 import { shortName } from '../text/index.js';
 import { deliverMail } from './mail.jobs.js';
-import type { MailTables } from './mail-row.js';
 
 const MAX_SUBJECT = 200;
 
@@ -41,7 +40,7 @@ export class Mailer {
     }
     const id = newId();
     await unit
-      .tables<MailTables>()
+      .tables()
       .insertInto('mail_outbox')
       .values({
         id,

@@ -8,8 +8,6 @@ export interface SecretRow extends SecretOwner, Envelope {
   readonly created_at: string;
   readonly rotated_at: string | null;
 }
-type SecretTable = { secret: SecretRow };
-
 /** Where to read: outside a transaction, or in one. */
 export type Reader = Pick<Database, 'tables'>;
 
@@ -25,7 +23,7 @@ export class VaultStore {
 
   async insert(unit: UnitOfWork, row: SecretOwner & Envelope, createdAt: Date): Promise<void> {
     await unit
-      .tables<SecretTable>()
+      .tables()
       .insertInto('secret')
       .values({ ...row, revision: 1, created_at: createdAt.toISOString(), rotated_at: null })
       .execute();
@@ -33,7 +31,7 @@ export class VaultStore {
 
   find({ place, id, organization_id }: SecretOwner, reader: Reader = this.database) {
     return reader
-      .tables<SecretTable>()
+      .tables()
       .selectFrom('secret')
       .selectAll()
       .where('id', '=', id)
@@ -45,7 +43,7 @@ export class VaultStore {
   /** All secrets of some places, newest first. */
   list(places: readonly string[], reader: Reader = this.database): Promise<SecretRow[]> {
     return reader
-      .tables<SecretTable>()
+      .tables()
       .selectFrom('secret')
       .selectAll()
       .where('place', 'in', places)
@@ -61,7 +59,7 @@ export class VaultStore {
     revision: number,
   ): Promise<boolean> {
     const { numUpdatedRows } = await unit
-      .tables<SecretTable>()
+      .tables()
       .updateTable('secret')
       .set({ ...envelope, revision: revision + 1, rotated_at: new Date().toISOString() })
       .where('id', '=', id)
@@ -71,13 +69,13 @@ export class VaultStore {
   }
 
   async delete(unit: UnitOfWork, ids: readonly string[]): Promise<void> {
-    await unit.tables<SecretTable>().deleteFrom('secret').where('id', 'in', ids).execute();
+    await unit.tables().deleteFrom('secret').where('id', 'in', ids).execute();
   }
 
   /** Deletes what is sealed with a key that is lost; returns how much that was. */
   async deleteOfKey(unit: UnitOfWork, keyId: string): Promise<number> {
     const { numDeletedRows } = await unit
-      .tables<SecretTable>()
+      .tables()
       .deleteFrom('secret')
       .where('key_id', '=', keyId)
       .executeTakeFirst();

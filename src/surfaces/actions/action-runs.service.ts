@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Actor, requireScope } from '../../platform/access/index.js';
-import { Action, type ActionRunRow } from '../../platform/actions/index.js';
+import { Action } from '../../platform/actions/index.js';
 import { iso, isoOrNull, type Row } from '../../platform/database/index.js';
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
 import { Invalid, NotFound } from '../../platform/errors/index.js';
@@ -64,7 +64,7 @@ function instant(field: string, time: string): string {
   return date.toISOString();
 }
 
-function summary(row: Row<ActionRunRow>): ActionRunSummary {
+function summary(row: Row<'action_run'>): ActionRunSummary {
   const { id, action, effect, status, dry_run, surface, on_behalf_of_id, organization_id, workspace_id } =
     row;
   const { request_id, duration_ms, error } = row;

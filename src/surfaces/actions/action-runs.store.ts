@@ -1,11 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Actor, isAmong, namesReachable, organizationsOf } from '../../platform/access/index.js';
-import type { ActionRunRow } from '../../platform/actions/index.js';
 import { Database, type Row } from '../../platform/database/index.js';
 import type { ListActionRuns } from './action-runs.dto.js';
-
-type LedgerTables = { action_run: ActionRunRow };
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -24,12 +21,12 @@ export interface LedgerFilter
 export class ActionRunsStore {
   constructor(private readonly database: Database) {}
 
-  async find(actor: Actor, id: string): Promise<Row<ActionRunRow> | undefined> {
+  async find(actor: Actor, id: string): Promise<Row<'action_run'> | undefined> {
     return (await this.visibleTo(actor)).where('id', '=', id).executeTakeFirst();
   }
 
   /** Newest first. */
-  async list(actor: Actor, filter: LedgerFilter): Promise<Row<ActionRunRow>[]> {
+  async list(actor: Actor, filter: LedgerFilter): Promise<Row<'action_run'>[]> {
     const { caller, from, to, before } = filter;
     let query = (await this.visibleTo(actor)).orderBy('id', 'desc').limit(filter.limit);
     for (const name of ['workspace_id', 'organization_id', 'action', 'status'] as const) {
@@ -39,7 +36,7 @@ export class ActionRunsStore {
     if (caller)
       query = UUID.test(caller)
         ? query.where('caller_id', '=', caller.toLowerCase())
-        : query.where('caller_kind', '=', caller as never);
+        : query.where('caller_kind', '=', caller);
     if (from) query = query.where('started_at', '>=', from);
     if (to) query = query.where('started_at', '<', to);
     if (before) query = query.where('id', '<', before);
@@ -51,7 +48,7 @@ export class ActionRunsStore {
     const { organization_id, workspace_ids } = actor.credential;
     const administered = await this.administeredBy(actor);
     let query = this.database
-      .tables<LedgerTables>()
+      .tables()
       .selectFrom('action_run')
       .selectAll()
       .where(({ or, eb }) =>

@@ -3,7 +3,6 @@ export { FeatureEnds } from './feature-ends.js';
 export { UnfinishedWrites } from './unfinished-writes.js';
 export { Workspace } from './workspace.entity.js';
 export { WorkspaceFolders } from './workspace-folders.js';
-export { WorkspaceMember } from './workspace-member.entity.js';
 export { WorkspaceId } from './workspaces.dto.js';
 export { endFeature, removeFolder } from './workspaces.jobs.js';
 export { WorkspacesService } from './workspaces.service.js';

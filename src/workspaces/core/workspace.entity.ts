@@ -42,3 +42,9 @@ export class Workspace {
     this.createdBy = fields.createdBy;
   }
 }
+
+declare global {
+  interface ColumnTypes {
+    'workspace.features_off': Feature[];
+  }
+}

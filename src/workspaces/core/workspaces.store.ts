@@ -17,16 +17,15 @@ import { addLogContext } from '../../platform/log/index.js';
 import { Workspace } from './workspace.entity.js';
 import type { WorkspaceView } from './workspaces.dto.js';
 
-type WorkspaceTables = { workspace: Workspace };
 /** A workspace of the caller's organizations; without a role they do not see it. */
-type FoundWorkspace = Row<Workspace> & { role: WorkspaceRole | null };
+type FoundWorkspace = Row<'workspace'> & { role: WorkspaceRole | null };
 
 type Queries = Pick<Database, 'tables'>;
 
 const noSuchWorkspace = () => new NotFound('No such workspace');
 
 /** A workspace as one caller sees it. */
-export type VisibleWorkspace = Row<Workspace> & { role: WorkspaceRole };
+export type VisibleWorkspace = Row<'workspace'> & { role: WorkspaceRole };
 
 /** Questions about workspaces, each asked together with who asks. */
 @Injectable()
@@ -81,7 +80,7 @@ export class WorkspacesStore {
   ): Promise<VisibleWorkspace[]> {
     let query = this.database
       .tables()
-      .selectFrom(visibleTo<Row<Workspace>>(actor).as('w'))
+      .selectFrom(visibleTo<Row<'workspace'>>(actor).as('w'))
       .selectAll('w')
       .orderBy('w.id')
       .limit(filter.limit);
@@ -93,7 +92,7 @@ export class WorkspacesStore {
   /** What its folder is known by, for work that nobody asks for. */
   async folderOf(id: string): Promise<Pick<Workspace, 'id' | 'number'> | undefined> {
     return this.database
-      .tables<WorkspaceTables>()
+      .tables()
       .selectFrom('workspace')
       .select(['id', 'number'])
       .where('id', '=', id)
@@ -103,7 +102,7 @@ export class WorkspacesStore {
   /** The workspaces that go with an organization. */
   async idsOf(unit: UnitOfWork, organizationId: string): Promise<string[]> {
     const rows = await unit
-      .tables<WorkspaceTables>()
+      .tables()
       .selectFrom('workspace')
       .select('id')
       .where('organization_id', '=', organizationId)

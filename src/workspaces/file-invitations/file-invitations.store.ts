@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import type { User } from '../../identity/accounts/index.js';
 import {
   type Actor,
   hashSecret,
@@ -14,21 +13,14 @@ import {
 } from '../../platform/access/index.js';
 import { Database, iso, isoOrNull, type Row, type UnitOfWork } from '../../platform/database/index.js';
 import { NotFound } from '../../platform/errors/index.js';
-import type { Workspace } from '../core/index.js';
 import { type GiverStanding, mayStill } from '../exposure/index.js';
 import type { FileInvitation, InvitedRole } from './file-invitation.entity.js';
 import type { FileInvitationView } from './file-invitations.dto.js';
 
-type Tables = {
-  file_invitation: FileInvitation;
-  workspace: Workspace;
-  user: User;
-};
-
 type Queries = Pick<Database, 'tables'>;
-type AskedWorkspace = Row<Workspace> & { role: WorkspaceRole | null };
+type AskedWorkspace = Row<'workspace'> & { role: WorkspaceRole | null };
 
-export interface InvitationRow extends Row<FileInvitation>, GiverStanding {
+export interface InvitationRow extends Row<'file_invitation'>, GiverStanding {
   workspace_number: number;
   organization_id: string;
   invited_by_name: string | null;
@@ -55,7 +47,7 @@ export class FileInvitationsStore {
     actor: Actor,
     { workspaceId, after, limit }: { workspaceId?: string; after?: string; limit: number },
   ): Promise<InvitationRow[]> {
-    let query = this.invitations(this.database, visibleTo<Row<Workspace>>(actor));
+    let query = this.invitations(this.database, visibleTo<Row<'workspace'>>(actor));
     if (workspaceId) query = query.where('i.workspace_id', '=', workspaceId);
     if (after) query = query.where('i.id', '>', after);
     return query.orderBy('i.id').limit(limit).execute();
@@ -70,7 +62,7 @@ export class FileInvitationsStore {
   /** What somebody who holds the token may read, also once it is accepted or over; nothing while sharing is turned off. */
   async findByToken(token: string): Promise<HeldInvitation | undefined> {
     return this.database
-      .tables<Tables>()
+      .tables()
       .selectFrom('file_invitation as i')
       .innerJoin('workspace as w', 'w.id', 'i.workspace_id')
       .leftJoin('user as u', 'u.id', 'i.invited_by')
@@ -85,9 +77,9 @@ export class FileInvitationsStore {
   placeOf(
     unit: UnitOfWork,
     { workspaceId }: Pick<FileInvitation, 'workspaceId'>,
-  ): Promise<Pick<Row<Workspace>, 'organization_id' | 'features_off'>> {
+  ): Promise<Pick<Row<'workspace'>, 'organization_id' | 'features_off'>> {
     return unit
-      .tables<Tables>()
+      .tables()
       .selectFrom('workspace')
       .select(['organization_id', 'features_off'])
       .where('id', '=', workspaceId)
@@ -120,7 +112,7 @@ export class FileInvitationsStore {
 
   private invitations(within: Queries, workspaces: RawBuilder<AskedWorkspace>) {
     return within
-      .tables<Tables>()
+      .tables()
       .selectFrom('file_invitation as i')
       .innerJoin(workspaces.as('w'), 'w.id', 'i.workspace_id')
       .leftJoin('user as u', 'u.id', 'i.invited_by')

@@ -32,7 +32,7 @@ export class EmailTokens {
     token: string,
   ): Promise<{ account: string; email: string | null }> {
     const row = await this.database
-      .tables<{ email_token: EmailToken; user: User }>()
+      .tables()
       .selectFrom('email_token')
       .innerJoin('user', 'user.id', 'email_token.user_id')
       .select(['user.email as account', 'email_token.email'])

@@ -8,17 +8,6 @@ import { type Seal, Vault } from '../../../platform/vault/index.js';
 
 const HOUR_MS = 3_600_000;
 
-interface ArtifactRow {
-  model: string;
-  id: string;
-  grant_id: string | null;
-  lookup: string | null;
-  sealed: Buffer;
-  consumed_at: string | null;
-  expires_at: string;
-}
-type ArtifactTable = { oauth_artifact: ArtifactRow };
-
 export interface StoredArtifact {
   payload: AdapterPayload;
   consumedAt: Date | undefined;
@@ -126,6 +115,6 @@ export class ArtifactsStore {
   }
 
   private get tables() {
-    return this.database.tables<ArtifactTable>();
+    return this.database.tables();
   }
 }

@@ -6,11 +6,10 @@ import { Chore } from '../../../platform/jobs/index.js';
 
 const DAY_MS = 86_400_000;
 
-interface ClientRow {
-  id: string;
-  metadata: AdapterPayload;
-  created_at: string;
-  last_used_at: string | null;
+declare global {
+  interface ColumnTypes {
+    'oauth_client.metadata': AdapterPayload;
+  }
 }
 
 /** Clients that registered themselves. */
@@ -51,6 +50,6 @@ export class ClientsStore {
   }
 
   private get tables() {
-    return this.database.tables<{ oauth_client: ClientRow }>();
+    return this.database.tables();
   }
 }

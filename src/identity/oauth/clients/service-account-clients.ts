@@ -3,7 +3,6 @@ import type { AdapterPayload } from 'oidc-provider';
 import { validate as isUuid } from 'uuid';
 import { Credentials, randomSecret } from '../../../platform/access/index.js';
 import { Database } from '../../../platform/database/index.js';
-import type { ServiceAccount } from '../../service-accounts/index.js';
 
 /** Clients that register get ids of another form, and documents are addresses: only a service account's id is a UUID. */
 export const isServiceAccountClient = (clientId: string): boolean => isUuid(clientId);
@@ -23,7 +22,7 @@ export class ServiceAccountClients {
 
   async find(id: string): Promise<AdapterPayload | undefined> {
     const account = await this.database
-      .tables<{ service_account: ServiceAccount }>()
+      .tables()
       .selectFrom('service_account')
       .select('name')
       .where('id', '=', id)

@@ -1,21 +1,15 @@
 import type { AdapterPayload } from 'oidc-provider';
+import type { Row } from '../../../platform/database/index.js';
 
-/** What a person allowed a client, as it lies in the database. */
-export interface GrantRow {
-  id: string;
-  user_id: string;
-  client_id: string;
-  client_name: string;
-  /** Where the person was sent back to; null for a device that showed a code. */
-  redirect_host: string | null;
-  /** As granted, bundles included. */
-  scopes: string[];
-  resources: string[];
-  /** null: every workspace that the person sees. */
-  workspace_ids: string[] | null;
-  /** The grant as oidc-provider keeps it. */
-  terms: AdapterPayload;
-  created_at: string;
-  last_used_at: string | null;
-  expires_at: string;
+/**
+ * What a person allowed a client: scopes as granted, bundles included; no `workspace_ids`: every workspace that the person
+ * sees; no `redirect_host`: a device that showed a code.
+ */
+export type GrantRow = Row<'oauth_grant'>;
+
+declare global {
+  interface ColumnTypes {
+    /** The grant as oidc-provider keeps it. */
+    'oauth_grant.terms': AdapterPayload;
+  }
 }

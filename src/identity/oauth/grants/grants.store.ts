@@ -5,8 +5,6 @@ import { Database, type UnitOfWork } from '../../../platform/database/index.js';
 import { Chore } from '../../../platform/jobs/index.js';
 import type { GrantRow } from './grant-row.js';
 
-type GrantTable = { oauth_grant: GrantRow };
-
 const HOUR_MS = 3_600_000;
 /** A grant without a refresh token lasts as long as the access token that it may still get. */
 const FIRST_LIFE_SECONDS = 2 * 3600;
@@ -51,7 +49,7 @@ export class GrantsStore {
   }
 
   async describe(unit: UnitOfWork, id: string, details: GrantDetails): Promise<void> {
-    await unit.tables<GrantTable>().updateTable('oauth_grant').set(details).where('id', '=', id).execute();
+    await unit.tables().updateTable('oauth_grant').set(details).where('id', '=', id).execute();
   }
 
   async findTerms(id: string): Promise<AdapterPayload | undefined> {
@@ -88,7 +86,7 @@ export class GrantsStore {
   /** Deletes one of a person's; undefined where they have no such grant. */
   deleteOf(unit: UnitOfWork, userId: string, id: string): Promise<GrantRow | undefined> {
     return unit
-      .tables<GrantTable>()
+      .tables()
       .deleteFrom('oauth_grant')
       .where('id', '=', id)
       .where('user_id', '=', userId)
@@ -97,6 +95,6 @@ export class GrantsStore {
   }
 
   private get tables() {
-    return this.database.tables<GrantTable>();
+    return this.database.tables();
   }
 }

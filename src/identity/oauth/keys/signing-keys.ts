@@ -20,9 +20,6 @@ const RELOAD_AT_MOST_EVERY_MS = 10_000;
 
 const PLACE = 'oauth_signing_key';
 
-/** Where versions before the vault kept the keys. */
-type OldKeyTable = { oauth_signing_key: { id: string; sealed: Buffer; created_at: string } };
-
 /** The keys that sign tokens: in the vault, the same for all processes, replaced one by one. */
 @Injectable()
 export class SigningKeys implements OnModuleInit {
@@ -110,11 +107,11 @@ export class SigningKeys implements OnModuleInit {
 
   /** Processes of the version before may go on making keys until they end. */
   private async adoptOldKeys(): Promise<void> {
-    const old = () => this.database.tables<OldKeyTable>().selectFrom('oauth_signing_key').select('id');
+    const old = () => this.database.tables().selectFrom('oauth_signing_key').select('id');
     if (!(await old().executeTakeFirst())) return;
     await this.database.transaction(async unit => {
       await lock(unit);
-      const rows = await unit.tables<OldKeyTable>().deleteFrom('oauth_signing_key').returningAll().execute();
+      const rows = await unit.tables().deleteFrom('oauth_signing_key').returningAll().execute();
       for (const { id, sealed, created_at } of rows) {
         const jwk = this.vault.seal('oauth seal').open(sealed, `oauth_signing_key ${id}`)?.toString();
         if (jwk)

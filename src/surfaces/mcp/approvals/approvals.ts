@@ -1,15 +1,14 @@
 import { type InputRequest, inputRequired } from '@modelcontextprotocol/server';
 import { Injectable } from '@nestjs/common';
 import {
-  type Approval,
   ApprovalRequests,
+  type ApprovalRow,
   ApprovalWording,
   type CallToApprove,
 } from '../../../agents/approvals/index.js';
 import type { Effect } from '../../../platform/access/index.js';
 import { type CatalogAction, type CheckedCall, consequenceOf } from '../../../platform/actions/index.js';
 import { Config } from '../../../platform/config/index.js';
-import type { Row } from '../../../platform/database/index.js';
 import { Forbidden } from '../../../platform/errors/index.js';
 import { plainJson } from '../../../platform/text/index.js';
 import type { Dialogue, McpCall } from '../call/mcp-call.js';
@@ -70,9 +69,9 @@ export class Approvals {
   /** How the question stands, with what the client brings back from its person. */
   private async decisionOf(
     { actor, signal }: McpCall,
-    question: Row<Approval>,
+    question: ApprovalRow,
     dialogue: Dialogue,
-  ): Promise<Pick<Approval, 'status'>> {
+  ): Promise<Pick<ApprovalRow, 'status'>> {
     const answer = dialogue.answers[QUESTION];
     const isAbout = dialogue.memory<{ approval: string }>()?.approval === question.id;
     if (answer === undefined || !isAbout || question.status !== 'pending') return question;
@@ -90,7 +89,7 @@ export class Approvals {
     return (await this.requests.find(question.id)) ?? question;
   }
 
-  private async put(action: CatalogAction, question: Row<Approval>, dialogue: Dialogue): Promise<ToolAnswer> {
+  private async put(action: CatalogAction, question: ApprovalRow, dialogue: Dialogue): Promise<ToolAnswer> {
     const link = this.wording.linkTo(question.id);
     const wasSent = dialogue.answers[QUESTION] !== undefined && !canFillForm(dialogue);
     if (!dialogue.capabilities.elicitation || wasSent)
@@ -110,7 +109,7 @@ export class Approvals {
 const canFillForm = ({ capabilities: { elicitation } }: Dialogue): boolean =>
   elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
 
-function formOf(action: CatalogAction, { client_name, input }: Row<Approval>): InputRequest {
+function formOf(action: CatalogAction, { client_name, input }: ApprovalRow): InputRequest {
   const { title, declaration } = action;
   const message = `${title}? ${declaration.summary}. ${consequenceOf(declaration)}\n${client_name} asks for it, with ${plainJson(input, 0)}`;
   const allow = { type: 'boolean' as const, title: 'Do it, this once', default: false };

@@ -13,16 +13,14 @@ import {
 } from '../../../platform/access/index.js';
 import { Database, type Row, type UnitOfWork } from '../../../platform/database/index.js';
 import { NotFound } from '../../../platform/errors/index.js';
-import type { Workspace } from '../../core/index.js';
 import { type GiverStanding, mayStill } from '../../exposure/index.js';
-import type { Allowance, ShareLink } from './share-link.entity.js';
+import type { Allowance } from './share-link.entity.js';
 
-type Tables = { share_link: ShareLink };
 type Queries = Pick<Database, 'tables'>;
 export type Counter = 'views' | 'downloads' | 'uploads';
 
 /** A link with its workspace, and what decides whether it still stands. */
-export interface LinkRow extends Row<ShareLink>, GiverStanding {
+export interface LinkRow extends Row<'share_link'>, GiverStanding {
   workspace_number: number;
   workspace_name: string;
   organization_id: string;
@@ -95,7 +93,7 @@ export class ShareLinksStore {
 
   async remove(unit: UnitOfWork, id: string): Promise<void> {
     const { numDeletedRows } = await unit
-      .tables<Tables>()
+      .tables()
       .deleteFrom('share_link')
       .where('id', '=', id)
       .executeTakeFirstOrThrow();
@@ -109,9 +107,9 @@ export class ShareLinksStore {
     return (after ? query.where('s.id', '>', after) : query).orderBy('s.id').limit(limit).execute();
   }
 
-  private links(within: Queries, workspaces: RawBuilder<Row<Workspace>> = sql`workspace`) {
+  private links(within: Queries, workspaces: RawBuilder<Row<'workspace'>> = sql`workspace`) {
     return within
-      .tables<Tables>()
+      .tables()
       .selectFrom('share_link as s')
       .innerJoin(workspaces.as('w'), 'w.id', 's.workspace_id')
       .selectAll('s')
@@ -125,7 +123,7 @@ export class ShareLinksStore {
       .$castTo<LinkRow>();
   }
 
-  private asked(actor: Actor, within: Queries, workspaces = workspacesOf<Row<Workspace>>(actor)) {
+  private asked(actor: Actor, within: Queries, workspaces = workspacesOf<Row<'workspace'>>(actor)) {
     return this.links(within, workspaces)
       .select([sql.ref('w.role').as('role'), sql.ref('w.organization_role').as('organization_role')])
       .$castTo<AskedLinkRow>();
