@@ -33,6 +33,7 @@ import { Chores } from './platform/jobs/migrations/20261122-chores.js';
 import { LeftJobs } from './platform/jobs/migrations/20261123-left-jobs.js';
 import { SharedCounts } from './platform/limits/migrations/20261123-shared-counts.js';
 import { MailOutboxTable } from './platform/mail/migrations/20261121-mail.js';
+import { Rpc } from './platform/rpc/migrations/20261123-rpc.js';
 import { NotifyTopic } from './platform/topics/migrations/20261123-notify-topic.js';
 import { VaultTables } from './platform/vault/migrations/20261123-vault.js';
 import { McpSessions } from './surfaces/mcp/migrations/20261122-mcp-sessions.js';
@@ -107,4 +108,5 @@ export const migrations = [
   { name: '20261123-vault', class: VaultTables },
   { name: '20261123-notify-topic', class: NotifyTopic },
   { name: '20261123-left-jobs', class: LeftJobs },
+  { name: '20261123-rpc', class: Rpc },
 ];

@@ -12,6 +12,7 @@ import { LimitsModule } from './limits/index.js';
 import { Log } from './log/index.js';
 import { MailModule } from './mail/index.js';
 import { MetricsModule } from './metrics/index.js';
+import { RpcModule } from './rpc/index.js';
 import { ScheduleModule } from './schedule/index.js';
 import { StreamsModule } from './streams/index.js';
 import { Topics } from './topics/index.js';
@@ -37,6 +38,7 @@ export class PlatformModule {
       imports: [
         DatabaseModule.with(entities),
         LeasesModule,
+        RpcModule,
         MetricsModule,
         VaultModule,
         ScheduleModule,

@@ -167,20 +167,6 @@ describe('a named session', () => {
     });
   });
 
-  it('that another process holds is not opened a second time', async () => {
-    await service.database.query(
-      `insert into running_sandbox (id, workspace_id, process_id, node, command, kind, caller_kind, caller_id, name, started_at, alive_until)
-       values ($1, $2, $1, 'elsewhere', 'sleep', 'session', 'tool', $3, 'elsewhere', now(), now() + interval '1 minute')`,
-      ['00000000-0000-7000-8000-000000000003', workspace, ada.id],
-    );
-    expect(await bash('elsewhere', 'echo no')).toMatchObject({
-      is_error: true,
-      output: expect.stringContaining('another process'),
-    });
-    await service.database.query(`update running_sandbox set alive_until = now() where name = 'elsewhere'`);
-    expect(await bash('elsewhere', 'echo yes')).toMatchObject({ output: 'yes', new_session: true });
-  });
-
   it('is refused to other tools, under other names, and in great numbers', async () => {
     const read = { input: { path: 'x' }, session: 'build' };
     expect((await ada.client.post(`/api/workspaces/${workspace}/tools/read_file`, read)).status).toBe(422);

@@ -1,6 +1,8 @@
 import type { Actor, Effect, WorkspacePermission } from '../../platform/access/index.js';
 import type { ActionCaller } from '../../platform/actions/index.js';
+import { LimitReached } from '../../platform/concurrency/index.js';
 import { assertValid, hydrate } from '../../platform/dto/index.js';
+import { problemOf } from '../../platform/errors/index.js';
 import type { Shell } from '../../workspaces/sandboxes/index.js';
 
 /** Where and for whom a tool runs. */
@@ -68,6 +70,17 @@ export const succeeded = (output: string, changed?: readonly string[]): ToolResu
   changed,
 });
 export const failed = (output: string): ToolResult => ({ output, isError: true });
+
+/** What a tool refuses on its way is a result, as for an agent; what keeps us from running it is not: a caller may come again. */
+export async function outcomeOf(work: Promise<ToolResult>): Promise<ToolResult> {
+  try {
+    return await work;
+  } catch (error) {
+    const problem = problemOf(error);
+    if (!problem || problem.status >= 500 || problem instanceof LimitReached) throw error;
+    return failed(problem.detail);
+  }
+}
 
 /** Longest output that a model is given, in characters. */
 export const MOST_OUTPUT = 50_000;

@@ -6,6 +6,7 @@ import { SubagentsModule } from '../subagents/index.js';
 import { AgentActions } from './agent-actions.js';
 import { BashTool } from './bash.tool.js';
 import { LongOutputs } from './long-outputs.js';
+import { SessionCommands } from './session-commands.js';
 import { SkillTools } from './skill-tools.js';
 import { ToolProviders } from './tool-provider.js';
 import { Toolbox } from './toolbox.js';
@@ -16,7 +17,16 @@ import { ToolsService } from './tools.service.js';
 @Module({
   imports: [CoreModule, ChangesModule, SandboxesModule, SubagentsModule],
   controllers: [ToolsController],
-  providers: [ToolProviders, Toolbox, SkillTools, AgentActions, BashTool, LongOutputs, ToolsService],
+  providers: [
+    ToolProviders,
+    Toolbox,
+    SkillTools,
+    AgentActions,
+    BashTool,
+    LongOutputs,
+    SessionCommands,
+    ToolsService,
+  ],
   exports: [AgentActions, LongOutputs, Toolbox, ToolProviders],
 })
 export class ToolsModule {}

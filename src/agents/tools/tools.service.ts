@@ -1,13 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/index.js';
 import { Action, allows } from '../../platform/actions/index.js';
-import { LimitReached } from '../../platform/concurrency/index.js';
-import { Invalid, NotFound, problemOf } from '../../platform/errors/index.js';
+import { Invalid, NotFound } from '../../platform/errors/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
-import { NamedShells, type Shell } from '../../workspaces/sandboxes/index.js';
 import { AgentGuide, requireAgent, type Subagent, SubagentsService } from '../subagents/index.js';
 import { BASH } from './bash.tool.js';
-import { failed, type ToolContext, type ToolResult } from './tool.js';
+import { SessionCommands } from './session-commands.js';
+import { outcomeOf, type ToolContext } from './tool.js';
 import { type ListedTool, ToolProviders } from './tool-provider.js';
 import { Toolbox } from './toolbox.js';
 import { AgentToolListView, type AgentToolView, ListAgentTools, RunTool, ToolRunView } from './tools.dto.js';
@@ -23,7 +22,7 @@ export class ToolsService {
     private readonly toolbox: Toolbox,
     private readonly providers: ToolProviders,
     private readonly subagents: SubagentsService,
-    private readonly shells: NamedShells,
+    private readonly sessions: SessionCommands,
   ) {}
 
   @Action({
@@ -72,26 +71,16 @@ export class ToolsService {
     if (session !== undefined && name !== BASH) throw new Invalid(`Only ${BASH} has sessions`);
     return async hooks => {
       const started = performance.now();
-      const work = (shell?: Shell) => outcomeOf(tool.run({ actor, workspaceId, shell, ...hooks }, checked));
       const {
         output,
         isError,
         newSession = null,
-      } = await (session === undefined ? work() : this.shells.use(actor, workspaceId, session, work));
+      } = await (session === undefined
+        ? outcomeOf(tool.run({ actor, workspaceId, ...hooks }, checked))
+        : this.sessions.run({ actor, workspaceId, session, input: checked as never }, hooks));
       const duration_ms = Math.round(performance.now() - started);
       return { output, is_error: isError, duration_ms, new_session: newSession };
     };
-  }
-}
-
-/** What a tool refuses on its way is a result, as for an agent; what keeps us from running it is not: a caller may come again. */
-async function outcomeOf(work: Promise<ToolResult>): Promise<ToolResult> {
-  try {
-    return await work;
-  } catch (error) {
-    const problem = problemOf(error);
-    if (!problem || problem.status >= 500 || problem instanceof LimitReached) throw error;
-    return failed(problem.detail);
   }
 }
 

@@ -1,5 +1,5 @@
 export { NamedShells } from './named-shells.js';
-export { RunningSandboxes } from './running-sandboxes.js';
+export { RunningSandboxes, SessionElsewhere } from './running-sandboxes.js';
 export { SandboxesModule } from './sandboxes.module.js';
 export { SandboxesService } from './sandboxes.service.js';
 export { lostNote, notesOf } from './script-notes.js';

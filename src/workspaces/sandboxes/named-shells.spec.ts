@@ -4,6 +4,7 @@ import type { Actor } from '../../platform/access/index.js';
 import type { Config } from '../../platform/config/index.js';
 import type { Log } from '../../platform/log/index.js';
 import { NamedShells } from './named-shells.js';
+import type { RunningSandboxes } from './running-sandboxes.js';
 import type { SandboxesService } from './sandboxes.service.js';
 import { Shell, type ShellUse } from './shell.js';
 
@@ -38,6 +39,7 @@ function opened(idleSeconds: number) {
   const shells = new NamedShells(
     { sandboxSessionIdleSeconds: idleSeconds } as Config,
     { openShell } as unknown as SandboxesService,
+    { sessionsOf: async () => [] } as unknown as RunningSandboxes,
     { warn: () => undefined } as unknown as Log,
   );
   const run = (name: string) =>

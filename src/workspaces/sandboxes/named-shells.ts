@@ -4,15 +4,17 @@ import type { Actor } from '../../platform/access/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Conflict } from '../../platform/errors/index.js';
 import { Log } from '../../platform/log/index.js';
+import { RunningSandboxes, SessionElsewhere } from './running-sandboxes.js';
 import { SandboxesService } from './sandboxes.service.js';
 import type { Shell } from './shell.js';
 
-/** Sessions that one caller may have open in one workspace, in one process. */
-const MOST_OF_A_CALLER = 8;
+/** Sessions that one caller may have in one workspace. */
+const MAX_OF_CALLER = 8;
 
 interface Held {
   readonly shell: Shell;
   readonly owner: string;
+  readonly name: string;
   /** Commands that run in it, or wait for their turn. */
   users: number;
   idle?: NodeJS.Timeout;
@@ -31,6 +33,7 @@ export class NamedShells implements OnModuleDestroy {
   constructor(
     private readonly config: Config,
     private readonly sandboxes: SandboxesService,
+    private readonly running: RunningSandboxes,
     private readonly log: Log,
   ) {}
 
@@ -39,7 +42,10 @@ export class NamedShells implements OnModuleDestroy {
     await Promise.all(all.map(key => this.end(key)));
   }
 
-  /** Does something with the caller's shell of this name, which is made where there is none; 409 if there are too many. */
+  /**
+   * Does something with the caller's shell of this name, which is made where there is none; 409 if there are too many.
+   * Throws SessionElsewhere where it is in another process.
+   */
   async use<T>(
     actor: Actor,
     workspaceId: string,
@@ -48,25 +54,39 @@ export class NamedShells implements OnModuleDestroy {
   ): Promise<T> {
     const owner = `${workspaceId} ${actor.id}`;
     const key = `${owner} ${name}`;
-    const held = this.held.get(key) ?? this.add(key, owner, actor, name);
+    if (!this.held.has(key)) {
+      const names = await this.running.sessionsOf(workspaceId, actor.id, name);
+      if (!this.held.has(key)) this.add(key, { owner, name }, actor, names);
+    }
+    const held = this.held.get(key) as Held;
     held.users++;
     clearTimeout(held.idle);
     try {
       return await work(held.shell);
+    } catch (error) {
+      // Opened in another process at the same time.
+      if (error instanceof SessionElsewhere) this.forget(key, held);
+      throw error;
     } finally {
       held.users--;
       if (held.users === 0) this.release(key, held);
     }
   }
 
-  private add(key: string, owner: string, actor: Actor, name: string): Held {
-    const count = [...this.held.values()].filter(one => one.owner === owner).length;
-    if (count >= MOST_OF_A_CALLER)
-      throw new Conflict(`You have ${count} sessions in this workspace already; end one first`);
+  /** @param names of the caller's sessions that are open */
+  private add(
+    key: string,
+    { owner, name }: Pick<Held, 'owner' | 'name'>,
+    actor: Actor,
+    names: string[],
+  ): void {
+    const all = new Set(names);
+    for (const one of this.held.values()) if (one.owner === owner) all.add(one.name);
+    all.delete(name);
+    if (all.size >= MAX_OF_CALLER)
+      throw new Conflict(`You have ${all.size} sessions in this workspace already; end one first`);
     const shell = this.sandboxes.openShell({ caller: { kind: 'tool', id: actor.id }, name });
-    const held: Held = { shell, owner, users: 0 };
-    this.held.set(key, held);
-    return held;
+    this.held.set(key, { shell, owner, name, users: 0 });
   }
 
   private release(key: string, held: Held): void {

@@ -104,6 +104,15 @@ export class RunningSandboxesStore {
     return rows;
   }
 
+  /** Named sessions of a caller in a workspace, in any process. */
+  async sessionsOf(workspaceId: string, callerId: string): Promise<{ name: string; process_id: string }[]> {
+    const { rows } = await sql<{ name: string; process_id: string }>`
+      select name, process_id from running_sandbox
+      where workspace_id = ${workspaceId} and caller_id = ${callerId} and name is not null
+        and not ${this.rows.isOrphaned}`.execute(this.database.tables());
+    return rows;
+  }
+
   /** Asks the process that holds it to end it, or all of the workspace; false if there is no such sandbox. */
   requestEnd(workspaceId: string, id: string | null): Promise<boolean> {
     return this.database.transaction(async unit => {

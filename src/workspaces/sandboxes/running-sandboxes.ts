@@ -1,10 +1,10 @@
 import { BeforeApplicationShutdown, Injectable, OnModuleInit } from '@nestjs/common';
 import type { SandboxUsage } from '#libs/sandbox/index.js';
 import { newId } from '../../platform/database/index.js';
-import { Conflict } from '../../platform/errors/index.js';
 import { Leases } from '../../platform/leases/index.js';
 import { Log } from '../../platform/log/index.js';
 import { Metrics } from '../../platform/metrics/index.js';
+import { NotHere } from '../../platform/rpc/index.js';
 import { Topics } from '../../platform/topics/index.js';
 import {
   type NewSandbox,
@@ -30,6 +30,14 @@ export interface NameClaim {
   readonly id: string;
   /** Gives it up, where nothing came of it. */
   release(): Promise<void>;
+}
+
+/** Another process has the caller's session of this name. */
+export class SessionElsewhere extends NotHere {
+  /** @param processId absent: it was opened there a moment ago */
+  constructor(readonly processId?: string) {
+    super('The session is in another process');
+  }
 }
 
 interface Shown {
@@ -102,16 +110,13 @@ export class RunningSandboxes implements OnModuleInit, BeforeApplicationShutdown
     }
   }
 
-  /** Enters a sandbox of a name before there is one; 409 where the caller has one of this name in another process. */
+  /** Enters a sandbox of a name before there is one; throws {@link SessionElsewhere}. */
   async claim(started: NewSandbox, name: string): Promise<NameClaim> {
     const id = newId();
     await this.leases.requireFresh();
     this.claimed.add(id);
     try {
-      if (!(await this.store.add(id, started, name)))
-        throw new Conflict(
-          `The session ${name} is held by another process of the service, which did not get this call; end it, or use another name`,
-        );
+      if (!(await this.store.add(id, started, name))) throw new SessionElsewhere();
     } catch (error) {
       this.claimed.delete(id);
       throw error;
@@ -127,6 +132,14 @@ export class RunningSandboxes implements OnModuleInit, BeforeApplicationShutdown
   async list(workspaceId: string, after: string | undefined, limit: number): Promise<RunningSandboxRow[]> {
     const rows = await this.store.list(workspaceId, after, limit);
     return rows.map(row => ({ ...row, ...this.usageNow(row.id) }));
+  }
+
+  /** Names of the sessions that a caller has in a workspace; throws {@link SessionElsewhere} where another process has `name`. */
+  async sessionsOf(workspaceId: string, callerId: string, name: string): Promise<string[]> {
+    const sessions = await this.store.sessionsOf(workspaceId, callerId);
+    const holder = sessions.find(session => session.name === name)?.process_id;
+    if (holder !== undefined && holder !== this.leases.processId) throw new SessionElsewhere(holder);
+    return sessions.map(session => session.name);
   }
 
   /** Bytes on a device in files that are gone, and that sandboxes of a workspace in this process still have open. */

@@ -22,7 +22,7 @@ const held = { specs: ['test/contracts/guards'], tests: 'what a workspace may ho
 const routes = tests => ({ specs: ['test/contracts/routes'], tests });
 const lost = tests => ({ specs: ['test/faults/worker-death'], tests: `PostgreSQL ${tests}` });
 const sandboxes = 'src/workspaces/sandboxes/running-sandboxes.store.ts';
-const leased = { specs: ['test/e2e/sandboxes'], tests: 'sandboxes|that another process holds' };
+const leased = { specs: ['test/e2e/sandboxes', 'test/faults/live-sessions'], tests: '' };
 const leases = 'src/platform/leases/leases.ts';
 const jobs = 'src/platform/jobs/job.store.ts';
 const losing = { specs: ['test/faults/redis-loss'], tests: 'PostgreSQL' };
@@ -305,7 +305,7 @@ export const MUTANTS = [
     'where organization_id = ${organizationId}`',
     copying,
   ],
-  ['src/agents/tools/tools.service.ts', ' || problem instanceof LimitReached', '', refusing],
+  ['src/agents/tools/tool.ts', ' || problem instanceof LimitReached', '', refusing],
   // Who lives.
   [
     leases,

@@ -1,0 +1,63 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isOutage } from '../database/index.js';
+import { Problem } from '../errors/index.js';
+import { defineTopic } from '../topics/index.js';
+
+const RETRY_MS = 500;
+
+/** Published when there is something to do for a process that answers. */
+export const serverTopic = defineTopic('rpc-server');
+/** Published when a call has got further. */
+export const callTopic = defineTopic('rpc-call');
+
+export interface RpcHooks {
+  /** Aborted when the caller does not want it any more: it is to come to its end soon. */
+  readonly signal: AbortSignal;
+  /** Gets text while the call runs; absent: nobody reads it. */
+  readonly onOutput?: (text: string) => void;
+}
+
+/** Thrown by a handler that has done nothing, because it is not the one to ask: the call may be made again. */
+export class NotHere extends Error {}
+
+/** The process that answered is gone, or the database lost the call: what was done is not known. */
+export class CallLost extends Error {
+  constructor() {
+    super('The process that answered the call is gone');
+  }
+}
+
+export interface Request {
+  readonly input: unknown;
+  /** Whether the caller reads output. */
+  readonly streams: boolean;
+}
+
+export type Outcome =
+  | { readonly value: unknown }
+  | { readonly problem: Pick<Problem, 'status' | 'detail' | 'headers'> }
+  | { readonly fault: string };
+
+export const messageOf = (message: Request | Outcome): Buffer => Buffer.from(JSON.stringify(message));
+
+export const requestOf = (message: Buffer): Request => JSON.parse(message.toString());
+
+/** What the handler returned; throws what it threw. */
+export function unwrap(message: Buffer): unknown {
+  const outcome: Outcome = JSON.parse(message.toString());
+  if ('value' in outcome) return outcome.value;
+  if ('fault' in outcome) throw new Error(`Another process failed: ${outcome.fault}`);
+  const { status, detail, headers } = outcome.problem;
+  throw new Problem(status, detail, headers);
+}
+
+/** Does it again while the database is away. */
+export async function patiently<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  for (;;)
+    try {
+      return await work();
+    } catch (error) {
+      if (!isOutage(error) || signal?.aborted) throw error;
+      await sleep(RETRY_MS);
+    }
+}
