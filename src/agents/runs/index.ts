@@ -31,7 +31,7 @@ export {
 export { LimitReached, type ReachedLimit, RunLimits, type Spent } from './run-limits.js';
 export { type CarriedRun, RunQueue, type TakenRun } from './run-queue.js';
 export { tellRun } from './run-receipts.js';
-export { holdTopic, RunLost, runTopic, tasksTopic } from './run-state.js';
+export { RunLost, runTopic, tasksTopic } from './run-state.js';
 export { RunStopper } from './run-stopper.js';
 export { RunExecutor } from './run-worker.js';
 export { RunsModule } from './runs.module.js';

@@ -30,7 +30,7 @@ const TRANSITIONS = {
 } as const satisfies Record<string, Transition>;
 
 /** A transition as SQL: what it sets, and the states in which it can be made. */
-export function transition(name: keyof typeof TRANSITIONS): { set: string; from: string } {
+function transition(name: keyof typeof TRANSITIONS): { set: string; from: string } {
   const { from, to } = TRANSITIONS[name];
   return { set: `state = '${to}'`, from: `state in (${from.map(state => `'${state}'`).join(', ')})` };
 }
