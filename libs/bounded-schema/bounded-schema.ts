@@ -7,11 +7,11 @@ import { withinTime } from './within-time.js';
 /** What is wrong with a schema, in a sentence for whoever wrote it. */
 export class SchemaFault extends Error {}
 
-const MOST_BYTES = 32 * 1024;
-const MOST_DEPTH = 32;
-const MOST_COMPILE_MS = 3_000;
-const MOST_CHECK_MS = 1_000;
-const MOST_FAULTS = 10;
+const MAX_BYTES = 32 * 1024;
+const MAX_DEPTH = 32;
+const MAX_COMPILE_MS = 3_000;
+const MAX_CHECK_MS = 1_000;
+const MAX_FAULTS = 10;
 
 const DRAFT_07 = /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/;
 const DRAFT_2020 = /^https:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/;
@@ -38,12 +38,12 @@ export class BoundedSchema {
     if (typeof schema !== 'object' || schema === null || Array.isArray(schema))
       throw new SchemaFault('must be a JSON Schema, which is an object');
     const size = Buffer.byteLength(JSON.stringify(schema));
-    if (size > MOST_BYTES) throw new SchemaFault(`must have at most ${MOST_BYTES} bytes, not ${size}`);
-    if (isDeeper(schema, MOST_DEPTH)) throw new SchemaFault(`must not be nested deeper than ${MOST_DEPTH}`);
+    if (size > MAX_BYTES) throw new SchemaFault(`must have at most ${MAX_BYTES} bytes, not ${size}`);
+    if (isDeeper(schema, MAX_DEPTH)) throw new SchemaFault(`must not be nested deeper than ${MAX_DEPTH}`);
     const { $id: _, ...anonymous } = schema as Record<string, unknown>;
     const draft = draftOf(anonymous.$schema);
     const meta = metaSchemaOf(draft);
-    const check = withinTime(MOST_COMPILE_MS, () => compiled(anonymous, draft, meta));
+    const check = withinTime(MAX_COMPILE_MS, () => compiled(anonymous, draft, meta));
     if (check === undefined) throw new SchemaFault('takes too long to be understood; make it simpler');
     if ('$async' in check) throw new SchemaFault('must not have $async');
     return new BoundedSchema(check);
@@ -51,9 +51,9 @@ export class BoundedSchema {
 
   /** What is wrong with a value, as sentences that name the place; empty where it fits. */
   faultsOf(value: unknown): string[] {
-    const faults = withinTime(MOST_CHECK_MS, () => {
+    const faults = withinTime(MAX_CHECK_MS, () => {
       const fits = this.check(value);
-      return fits ? [] : (this.check.errors ?? []).slice(0, MOST_FAULTS).map(sentence);
+      return fits ? [] : (this.check.errors ?? []).slice(0, MAX_FAULTS).map(sentence);
     });
     return faults ?? ['(whole value): could not be checked in time; make it smaller'];
   }

@@ -1,11 +1,11 @@
 /** The most levels of a sample; what is below is left out. */
-const MOST_DEPTH = 8;
+const MAX_DEPTH = 8;
 
 type Schema = Record<string, unknown>;
 
 /** Something that a JSON Schema may well accept, as a stand-in for an answer: defaults, examples, and else empty values. */
 export function sampleOf(schema: unknown, root: unknown = schema, depth = 0): unknown {
-  if (typeof schema !== 'object' || schema === null || depth > MOST_DEPTH) return null;
+  if (typeof schema !== 'object' || schema === null || depth > MAX_DEPTH) return null;
   const {
     $ref,
     const: constant,

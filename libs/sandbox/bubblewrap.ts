@@ -11,7 +11,7 @@ import { SandboxFailure } from './errors.js';
 import { InputFile } from './input-file.js';
 import type { SandboxLimits } from './limits.js';
 import { watchMemory } from './memory-watch.js';
-import { callerUid, LEAST_OWNER_ID } from './request.js';
+import { callerUid, MIN_OWNER_ID } from './request.js';
 import { neverStarted, toResult } from './result.js';
 import type {
   SandboxCheck,
@@ -74,7 +74,7 @@ export class BubblewrapSandbox implements SandboxDriver {
   private async probe(): Promise<SandboxCheck> {
     const workspace = mkdtempSync(join(tmpdir(), 'sandbox-probe-'));
     try {
-      const owner = { uid: LEAST_OWNER_ID, gid: LEAST_OWNER_ID };
+      const owner = { uid: MIN_OWNER_ID, gid: MIN_OWNER_ID };
       if (callerUid() === 0) chownSync(workspace, owner.uid, owner.gid);
       const { stdout, stderr } = await execute(
         await this.prepared(),

@@ -3,7 +3,7 @@ import { SandboxRefusal } from './errors.js';
 import type { Owner, SandboxRequest } from './sandbox.js';
 
 /** Below are the system's own users, and people. */
-export const LEAST_OWNER_ID = 200_000;
+export const MIN_OWNER_ID = 200_000;
 
 /** What every driver demands of a request before it starts anything. */
 export function checkRequest(request: SandboxRequest): void {
@@ -35,8 +35,8 @@ export function relativeFolder(cwd = '.'): string {
 export function effectiveOwner(owner: Owner | undefined, callerUid: number): Owner | undefined {
   if (callerUid !== 0) return undefined;
   if (!owner) throw new SandboxRefusal('A service that runs as root must name an owner for each command');
-  if (!(owner.uid >= LEAST_OWNER_ID && owner.gid >= LEAST_OWNER_ID)) {
-    throw new SandboxRefusal(`The owner of a command must have a uid and gid of at least ${LEAST_OWNER_ID}`);
+  if (!(owner.uid >= MIN_OWNER_ID && owner.gid >= MIN_OWNER_ID)) {
+    throw new SandboxRefusal(`The owner of a command must have a uid and gid of at least ${MIN_OWNER_ID}`);
   }
   return owner;
 }

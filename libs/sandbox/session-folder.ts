@@ -15,7 +15,7 @@ const WHOLE = { recursive: true, force: true };
 /** How long a script waits at most that leaves more than fits into a pipe. */
 const READ_MS = 100;
 /** Larger states are not kept: each script would have to read them. */
-const MOST_STATE_BYTES = 1024 * 1024;
+const MAX_STATE_BYTES = 1024 * 1024;
 
 /** The folders of dead services are recognised by this and the process id that follows. */
 const PREFIX = 'sandbox-session-';
@@ -89,7 +89,7 @@ export class SessionFolder {
   /** Takes over what a script has left; false if that was too much. What was left incompletely is not missed. */
   settle(number: number): boolean {
     this.read();
-    const fits = this.leftBytes <= MOST_STATE_BYTES;
+    const fits = this.leftBytes <= MAX_STATE_BYTES;
     const state = Buffer.concat(this.chunks).toString();
     this.chunks = [];
     this.leftBytes = 0;
@@ -113,9 +113,9 @@ export class SessionFolder {
 
   /** Of too much, what is over is thrown away. */
   private read(): void {
-    const bytes = readWaiting(this.left, MOST_STATE_BYTES + 1);
+    const bytes = readWaiting(this.left, MAX_STATE_BYTES + 1);
     this.leftBytes += bytes.length;
-    if (this.leftBytes <= MOST_STATE_BYTES) this.chunks.push(bytes);
+    if (this.leftBytes <= MAX_STATE_BYTES) this.chunks.push(bytes);
   }
 
   /**

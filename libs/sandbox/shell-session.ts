@@ -36,9 +36,9 @@ export interface SessionPlace {
   hasOthers(): boolean;
 }
 
-const MOST_SCRIPT_BYTES = 4 * 1024 * 1024;
+const MAX_SCRIPT_BYTES = 4 * 1024 * 1024;
 /** What background processes write between two scripts is kept for the next one, so much of it. */
-const MOST_BETWEEN_BYTES = 64 * 1024;
+const MAX_BETWEEN_BYTES = 64 * 1024;
 /** A script that is not reported dead so long after it was killed cannot be killed alone. */
 const KILL_MS = 2000;
 
@@ -95,8 +95,8 @@ export class ShellSession implements SandboxSession {
   async run(command: SessionCommand): Promise<SessionResult> {
     const { script } = command;
     if (script.includes('\0')) throw new SandboxRefusal('A script may not contain NUL characters');
-    if (Buffer.byteLength(script) > MOST_SCRIPT_BYTES)
-      throw new SandboxRefusal(`A script may have at most ${MOST_SCRIPT_BYTES} bytes`);
+    if (Buffer.byteLength(script) > MAX_SCRIPT_BYTES)
+      throw new SandboxRefusal(`A script may have at most ${MAX_SCRIPT_BYTES} bytes`);
     const result = this.turn.then(() => this.perform(command));
     this.turn = result.catch(() => undefined);
     return result;
@@ -166,7 +166,7 @@ export class ShellSession implements SandboxSession {
       return;
     }
     this.betweenBytes += chunk[1].length;
-    if (this.betweenBytes <= MOST_BETWEEN_BYTES) this.between.push(chunk);
+    if (this.betweenBytes <= MAX_BETWEEN_BYTES) this.between.push(chunk);
     else if (this.betweenBytes > this.limits.outputBytes * FLOOD_FACTOR) this.stop('output');
   }
 

@@ -8,7 +8,7 @@ import { quotePath } from './quote-path.js';
 export const CHUNK_BYTES = 256 * 1024;
 /** Sent to one before it is the turn of others, who may have waited for a few milliseconds by then. */
 const TURN_BYTES = 4 * 1024 * 1024;
-const MOST_SPARE = 8;
+const MAX_SPARE = 8;
 
 /** Buffers that nobody uses now: a new one costs more than what is read into it. */
 const spare: Buffer[] = [];
@@ -59,7 +59,7 @@ export class FileStream extends Readable {
       await setImmediate();
     }
     // Not after a failure: something may still hold on to it then.
-    if (spare.length < MOST_SPARE) spare.push(buffer);
+    if (spare.length < MAX_SPARE) spare.push(buffer);
     this.push(null);
     this.resume();
     if (isAll) response.end();

@@ -2,8 +2,8 @@ import { matchesSequence } from './glob.js';
 import { parentOf } from './path.js';
 
 /** More of a file's lines are not looked at: each is tried on each name. */
-const MOST_LINES = 1000;
-const MOST_OF_LINE = 1000;
+const MAX_LINES = 1000;
+const MAX_LINE_LENGTH = 1000;
 
 interface Rule {
   /** Folder whose .gitignore holds it. */
@@ -82,9 +82,9 @@ function isMember(members: string[], character: string): boolean {
 function parse(base: string, gitignore: string): Rule[] {
   return (
     gitignore
-      .split('\n', MOST_LINES)
+      .split('\n', MAX_LINES)
       // Before anything is looked for in them: a line of blanks may be as long as the file.
-      .filter(line => line.length <= MOST_OF_LINE)
+      .filter(line => line.length <= MAX_LINE_LENGTH)
       .map(line => line.replace(/\r$/, '').replace(/(?<!\\) +$/, ''))
       .filter(line => line !== '' && !line.startsWith('#'))
       .flatMap(line => {

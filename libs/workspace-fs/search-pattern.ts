@@ -29,7 +29,7 @@ export function patternOf({ query, regex, case_sensitive = false }: PatternOptio
 }
 
 /** Characters of a text times characters of the query between two pauses: a few milliseconds, at worst. */
-const MOST_COMPARED = 4 * 1024 * 1024;
+const MAX_COMPARED = 4 * 1024 * 1024;
 
 class LiteralPattern implements SearchPattern {
   private readonly pattern: RegExp;
@@ -54,7 +54,7 @@ class LiteralPattern implements SearchPattern {
    * be made so alike that each place takes as long as the query.
    */
   *spans(text: string): Iterable<Span | null> {
-    const step = Math.max(this.length, Math.floor(MOST_COMPARED / this.length));
+    const step = Math.max(this.length, Math.floor(MAX_COMPARED / this.length));
     // It remembers where it is, and several texts are looked through in turns.
     const pattern = new RegExp(this.pattern);
     let next = 0;
@@ -71,9 +71,9 @@ class LiteralPattern implements SearchPattern {
 }
 
 /** Of a longer line, only so many characters are searched: a line is matched in one go. */
-const MOST_OF_LINE = 64 * 1024;
+const MAX_LINE_LENGTH = 64 * 1024;
 /** Characters times instructions of the program that the expression becomes: some milliseconds, at worst a few dozen. */
-const MOST_STEPS = 1024 * 1024;
+const MAX_STEPS = 1024 * 1024;
 /** Of a larger program even a short line would take long. */
 const MAX_PROGRAM = 2_000;
 
@@ -88,7 +88,7 @@ class RegexPattern implements SearchPattern {
       const size = this.pattern.programSize();
       if (size > MAX_PROGRAM)
         throw new PatternError('The regular expression is too large; repeat less in it');
-      this.mostOfLine = Math.min(MOST_OF_LINE, Math.floor(MOST_STEPS / size));
+      this.mostOfLine = Math.min(MAX_LINE_LENGTH, Math.floor(MAX_STEPS / size));
     } catch (error) {
       if (!(error instanceof RE2JSException)) throw error;
       throw new PatternError(`The regular expression cannot be used: ${error.message}`, { cause: error });

@@ -20,9 +20,9 @@ export interface EntryFacts {
 }
 
 /** The most that a field of 32 bits, or of 16, can say; one more means: see the field of 64 bits. */
-const MOST_32 = 0xfffffffe;
+const MAX_32 = 0xfffffffe;
 const SEE_64 = 0xffffffff;
-const MOST_16 = 0xfffe;
+const MAX_16 = 0xfffe;
 const COUNT_SEE_64 = 0xffff;
 
 const VERSION = 20;
@@ -63,7 +63,7 @@ export function dataDescriptor({ isHuge, crc, bytes, packedBytes }: EntryFacts):
 /** An entry of the directory at the end. */
 export function directoryRecord(entry: EntryFacts): Buffer {
   const { isHuge, bytes, packedBytes, offset } = entry;
-  const isFar = offset > MOST_32;
+  const isFar = offset > MAX_32;
   const wide = [...(isHuge ? [bytes, packedBytes] : []), ...(isFar ? [offset] : [])];
   const extra = Buffer.concat([timestamp(entry.modified), ...(wide.length > 0 ? [sizesOf64(wide)] : [])]);
   const record = Buffer.alloc(46);
@@ -80,12 +80,12 @@ export function directoryRecord(entry: EntryFacts): Buffer {
 export function endRecord(entries: number, bytes: number, offset: number): Buffer {
   const record = Buffer.alloc(22);
   record.writeUInt32LE(0x06054b50, 0);
-  const count = entries > MOST_16 ? COUNT_SEE_64 : entries;
+  const count = entries > MAX_16 ? COUNT_SEE_64 : entries;
   record.writeUInt16LE(count, 8);
   record.writeUInt16LE(count, 10);
-  record.writeUInt32LE(bytes > MOST_32 ? SEE_64 : bytes, 12);
-  record.writeUInt32LE(offset > MOST_32 ? SEE_64 : offset, 16);
-  const isWide = entries > MOST_16 || bytes > MOST_32 || offset > MOST_32;
+  record.writeUInt32LE(bytes > MAX_32 ? SEE_64 : bytes, 12);
+  record.writeUInt32LE(offset > MAX_32 ? SEE_64 : offset, 16);
+  const isWide = entries > MAX_16 || bytes > MAX_32 || offset > MAX_32;
   return isWide ? Buffer.concat([endRecord64(entries, bytes, offset), record]) : record;
 }
 

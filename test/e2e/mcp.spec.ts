@@ -8,7 +8,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { MOST_CHARACTERS } from '../../src/surfaces/mcp/tools/result-limit.js';
+import { MAX_CHARACTERS } from '../../src/surfaces/mcp/tools/result-limit.js';
 import type { Client, Json } from '../harness/client.js';
 import { type Connect, connectFirst, connectNext, INFO, type McpClient } from '../harness/mcp-clients.js';
 import { OAuthClient, startOAuthService } from '../harness/oauth.js';
@@ -427,7 +427,7 @@ describe('a result that is too long', () => {
     await put('long.txt', line.repeat(2_000));
     const answer = await call(owner, 'read_file', { workspace_id: workspace, path: 'long.txt' });
     const { content, end_line, total_lines, truncated } = answer.structuredContent;
-    expect(JSON.stringify(answer.structuredContent).length).toBeLessThanOrEqual(MOST_CHARACTERS);
+    expect(JSON.stringify(answer.structuredContent).length).toBeLessThanOrEqual(MAX_CHARACTERS);
     expect({ content, total_lines, truncated }).toEqual({
       content: line.repeat(end_line),
       total_lines: 2_000,
@@ -455,7 +455,7 @@ describe('a result that is too long', () => {
         limit: 200,
         cursor,
       });
-      expect(JSON.stringify(answer.structuredContent).length).toBeLessThanOrEqual(MOST_CHARACTERS);
+      expect(JSON.stringify(answer.structuredContent).length).toBeLessThanOrEqual(MAX_CHARACTERS);
       paths.push(...answer.structuredContent.items.map(({ path }: Json) => path));
       cursor = answer.structuredContent.next_cursor ?? undefined;
     } while (cursor);
@@ -469,13 +469,13 @@ describe('a result that is too long', () => {
       input: { path: 'long.txt' },
     });
     expect(answer.structuredContent).toMatchObject({ output: null, left_out: expect.any(Number) });
-    expect(JSON.stringify(answer).length).toBeLessThan(MOST_CHARACTERS);
+    expect(JSON.stringify(answer).length).toBeLessThan(MAX_CHARACTERS);
   });
 
   it('is cut where it comes from the sandbox', async () => {
     const command = 'yes | head -c 200000';
     const answer = await call(owner, 'bash', { workspace_id: workspace, command });
-    expect(JSON.stringify(answer.structuredContent).length).toBeLessThanOrEqual(MOST_CHARACTERS);
+    expect(JSON.stringify(answer.structuredContent).length).toBeLessThanOrEqual(MAX_CHARACTERS);
   });
 
   it('is refused as a resource above 4 MiB, and bytes come as a blob', async () => {

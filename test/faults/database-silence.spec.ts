@@ -10,7 +10,7 @@ import { ServiceProcess } from './service-process.js';
 
 const PATIENCE = 300_000;
 /** Far more than anything here may take, far less than for ever. */
-const MOST_MS = 40_000;
+const MAX_MS = 40_000;
 /** A message of a kind that there is not, in the middle of a conversation. */
 const UNKNOWN = Buffer.from('R\0\0\0\x08\0\0\0\x63', 'latin1');
 
@@ -50,12 +50,12 @@ afterEach(async () => {
 async function timed<T>(work: Promise<T>): Promise<T> {
   const began = performance.now();
   const result = await work;
-  expect(performance.now() - began).toBeLessThan(MOST_MS);
+  expect(performance.now() - began).toBeLessThan(MAX_MS);
   return result;
 }
 
 async function readyAgain(): Promise<void> {
-  const end = performance.now() + MOST_MS;
+  const end = performance.now() + MAX_MS;
   while ((await client.get('/api/health/ready')).status !== 200) {
     if (performance.now() > end) throw new Error('not ready again');
     await sleep(200);
@@ -94,7 +94,7 @@ describe('a database that swallows what it is sent', () => {
       await agent.until(sent, ({ event }) => event === 'tool.output');
       await oneThere(marker);
       proxy.swallow();
-      await allGone(marker, MOST_MS);
+      await allGone(marker, MAX_MS);
       const [run] = await service.database.query('select attempt, status from run where id = $1', [
         sent.call_id,
       ]);
@@ -154,7 +154,7 @@ it(
     const isTold = () =>
       subject.lines.some(({ err }) => err?.message.includes('the server sent what is no answer'));
     proxy.garble(UNKNOWN);
-    for (const end = performance.now() + MOST_MS; !isTold() && performance.now() < end; ) await sleep(100);
+    for (const end = performance.now() + MAX_MS; !isTold() && performance.now() < end; ) await sleep(100);
     expect(isTold()).toBe(true);
     await readyAgain();
     proxy.garble();

@@ -12,7 +12,7 @@ import { Workers } from './workers.js';
 
 const PATIENCE = 300_000;
 /** The longest that a run may stand still after its worker died, with another worker there. */
-const MOST_RECOVERY_MS = 60_000;
+const MAX_RECOVERY_MS = 60_000;
 
 describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
   let redis: RedisProcess | undefined;
@@ -89,7 +89,7 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
       await workers.start();
       const started = Date.now();
       const run = await agent.ended(sent);
-      expect(Date.now() - started).toBeLessThan(MOST_RECOVERY_MS);
+      expect(Date.now() - started).toBeLessThan(MAX_RECOVERY_MS);
       expect(run).toMatchObject({ status: 'completed', result: { response: 'Recovered.' } });
       expect(run.result.toolOutputs).toMatchObject([
         { is_error: true, output: expect.stringMatching(/^Interrupted:/) },

@@ -2,7 +2,7 @@ import { chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SandboxFailure, SandboxRefusal } from '../errors.js';
 import { resolveLimits } from '../limits.js';
-import { callerUid, checkRequest, effectiveOwner, LEAST_OWNER_ID, relativeFolder } from '../request.js';
+import { callerUid, checkRequest, effectiveOwner, MIN_OWNER_ID, relativeFolder } from '../request.js';
 import { neverStarted, toResult } from '../result.js';
 import type { SandboxCheck, SandboxDriver, SandboxRequest, SandboxResult } from '../sandbox.js';
 import type { SandboxSession, SessionRequest } from '../session.js';
@@ -67,7 +67,7 @@ export class DockerSandbox implements SandboxDriver {
     await mkdir(this.options.scratchFolder, { recursive: true });
     const workspace = await mkdtemp(join(this.options.scratchFolder, 'probe-'));
     try {
-      const owner = { uid: LEAST_OWNER_ID, gid: LEAST_OWNER_ID };
+      const owner = { uid: MIN_OWNER_ID, gid: MIN_OWNER_ID };
       await writeFile(join(workspace, 'shown'), 'the same folder\n');
       if (callerUid() === 0) await chown(workspace, owner.uid, owner.gid);
       const argv = ['cat', 'shown', '/proc/self/status'];

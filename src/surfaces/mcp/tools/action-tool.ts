@@ -10,8 +10,8 @@ import {
 import type { McpCall, Toolset } from '../call/mcp-call.js';
 import { HINTS, type Hint, type McpTool } from '../call/mcp-tool.js';
 import { undescribed } from './output-schema.js';
-import { patient } from './patience.js';
-import { fitted, MOST_CHARACTERS } from './result-limit.js';
+import { fitted, MAX_CHARACTERS } from './result-limit.js';
+import { withWaitLimit } from './wait-limit.js';
 
 export type Output = Record<string, unknown>;
 type Input = Record<string, unknown>;
@@ -79,14 +79,14 @@ export class ActionTool implements McpTool {
       const caller = ActionCaller.direct(actor, 'mcp');
       const { output } = await this.runner.run(caller, {
         name: this.action.name,
-        input: this.action.ofTool(patient(given, this.waitSeconds)),
+        input: this.action.ofTool(withWaitLimit(given, this.waitSeconds)),
         signal,
       });
       return output as Output;
     };
     const output = await run(input);
     const json = JSON.stringify(output);
-    if (json.length <= MOST_CHARACTERS) return structured(json, this.text?.(output));
+    if (json.length <= MAX_CHARACTERS) return structured(json, this.text?.(output));
     const shown = await this.show(JSON.parse(json), input, async given => wireOf(await run(given)));
     const { text, rest } = shown;
     const link = rest && { type: 'resource_link' as const, ...rest, description: 'All of it' };

@@ -13,11 +13,11 @@ import type { WorkspacesStore } from '../../../workspaces/core/index.js';
 import type { Dialogue, McpCall } from '../call/mcp-call.js';
 import { HINTS, type McpTool } from '../call/mcp-tool.js';
 import { undescribed } from './output-schema.js';
-import { cutText, MOST_CHARACTERS } from './result-limit.js';
+import { cutText, MAX_CHARACTERS } from './result-limit.js';
 
-const MOST_MESSAGE = 1_000;
+const MAX_MESSAGE = 1_000;
 
-class Place {
+class InWorkspace {
   @Field.id('The workspace')
   workspace_id: string;
 }
@@ -44,7 +44,7 @@ export class BashTool implements McpTool {
     private readonly tool: WorkspaceTool,
   ) {
     const { name, title, description, schema: own } = tool;
-    const place = inputSchemaOf(Place);
+    const place = inputSchemaOf(InWorkspace);
     this.definition = {
       name,
       title,
@@ -87,7 +87,7 @@ export class BashTool implements McpTool {
     const { output, isError } = await runner.recorded(ActionCaller.direct(actor, 'mcp'), what, () =>
       toolbox.run({ actor, workspaceId, signal, onOutput }, name, input),
     );
-    const text = cutText(output, MOST_CHARACTERS / 2);
+    const text = cutText(output, MAX_CHARACTERS / 2);
     return { content: [{ type: 'text', text }], structuredContent: { output: text }, isError };
   }
 }
@@ -97,7 +97,7 @@ function progressOf(progressToken: string | number, notify: Dialogue['notify']):
   let progress = 0;
   return text => {
     progress += text.length;
-    const params = { progressToken, progress, message: text.slice(-MOST_MESSAGE).toWellFormed() };
+    const params = { progressToken, progress, message: text.slice(-MAX_MESSAGE).toWellFormed() };
     // A client that has gone is noticed by the call itself.
     notify({ method: 'notifications/progress', params }).catch(() => undefined);
   };

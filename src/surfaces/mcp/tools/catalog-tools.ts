@@ -31,10 +31,10 @@ import {
   SearchActions,
 } from './catalog-tools.dto.js';
 import { undescribed } from './output-schema.js';
-import { patient } from './patience.js';
-import { cutText, lengthOf, MOST_CHARACTERS } from './result-limit.js';
+import { cutText, lengthOf, MAX_CHARACTERS } from './result-limit.js';
+import { withWaitLimit } from './wait-limit.js';
 
-const FEWEST_FOUND = 10;
+const DEFAULT_FOUND = 10;
 const CHANGING = EFFECTS.filter(effect => effect !== 'read');
 
 interface Definition<Input extends object> {
@@ -126,7 +126,7 @@ export class CatalogTools {
 
   private async search({ actor, view }: McpCall, { query, workspace_id, ...asked }: SearchActions) {
     requireScope(actor, 'action.read');
-    const { effect, limit = FEWEST_FOUND } = asked;
+    const { effect, limit = DEFAULT_FOUND } = asked;
     const found = await this.listing.of(ActionCaller.direct(actor, 'mcp'), {
       ...{ q: query, effect, workspaceId: workspace_id, readonly: view.readonly },
     });
@@ -187,7 +187,7 @@ export class CatalogTools {
   }
 
   private callOf({ name, input, workspace_id: workspaceId, dry_run: dryRun }: RunAction): ActionCall {
-    return { name, input: patient(input, this.waitSeconds), workspaceId, dryRun };
+    return { name, input: withWaitLimit(input, this.waitSeconds), workspaceId, dryRun };
   }
 
   /** The caller as which `name` is run, or rehearsed: its person is asked before it gets here. */
@@ -233,9 +233,9 @@ function catalogTool<Input extends object>(definition: Definition<Input>): McpTo
 
 /** An outcome that is too long loses its output, and tells its beginning as text. */
 function outcome(json: string): CallToolResult {
-  if (json.length <= MOST_CHARACTERS) return structured(json);
+  if (json.length <= MAX_CHARACTERS) return structured(json);
   const value = JSON.parse(json) as Record<string, unknown>;
-  const text = cutText(JSON.stringify(value.output), MOST_CHARACTERS / 2);
+  const text = cutText(JSON.stringify(value.output), MAX_CHARACTERS / 2);
   return structured(
     JSON.stringify({ ...value, output: null, left_out: lengthOf(value.output) }),
     `${text}\nAsk for less: with limit, or for some lines.`,

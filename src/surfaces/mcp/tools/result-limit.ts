@@ -1,9 +1,9 @@
 /** Longest result of a tool, in characters of JSON. */
-export const MOST_CHARACTERS = 40_000;
+export const MAX_CHARACTERS = 40_000;
 const STEPS = [10_000, 2_000, 500, 100, 20];
 
 export const lengthOf = (value: unknown): number => JSON.stringify(value)?.length ?? 0;
-export const fits = (value: unknown): boolean => lengthOf(value) <= MOST_CHARACTERS;
+export const fits = (value: unknown): boolean => lengthOf(value) <= MAX_CHARACTERS;
 
 /** The beginning of a text, with a word on what is missing. */
 export function cutText(text: string, most: number): string {

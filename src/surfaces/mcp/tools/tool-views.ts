@@ -1,6 +1,6 @@
 import { fileUri, runUri } from '../resources/resource-uri.js';
 import type { ActionToolView, Output, Show } from './action-tool.js';
-import { firstLines, fits, fitted, lengthOf, MOST_CHARACTERS } from './result-limit.js';
+import { firstLines, fits, fitted, lengthOf, MAX_CHARACTERS } from './result-limit.js';
 
 /** A page that is too long is asked for again with fewer items, so that its cursor stays right. */
 const fewerItems: Show = async (output, input, again) => {
@@ -15,7 +15,7 @@ const itemsOf = ({ items }: Output): number => (Array.isArray(items) ? items.len
 /** The lines that fit, with a link to the file. */
 const fewerLines: Show = async (output, { workspace_id }) => {
   const content = String(output.content);
-  const { text, lines } = firstLines(content, MOST_CHARACTERS - lengthOf({ ...output, content: '' }));
+  const { text, lines } = firstLines(content, MAX_CHARACTERS - lengthOf({ ...output, content: '' }));
   const end_line = Number(output.start_line) - 1 + lines;
   const path = String(output.path);
   return {
