@@ -2,7 +2,6 @@ import type { Actor } from '../../platform/access/index.js';
 import type { Row } from '../../platform/database/index.js';
 import type { RunBudget } from './run-limits.js';
 
-type RunStatus = 'pending' | 'completed' | 'error';
 /** How a message reaches its chat while a run is in flight there. */
 export type Delivery = 'queue' | 'reject' | 'steer' | 'interrupt';
 /** What becomes of a run whose call needs a person's approval. */

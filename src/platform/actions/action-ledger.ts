@@ -13,7 +13,6 @@ import type { Place } from './subject.js';
 
 /** refused: it was not done, for the reason given with it; error: it failed. */
 export const ACTION_RUN_STATUSES = ['running', 'completed', 'refused', 'error', 'validated'] as const;
-type ActionRunStatus = (typeof ACTION_RUN_STATUSES)[number];
 
 /** An action in no more than this many hours has ended; one that is open longer was left by a process that died. */
 const HOUR_MS = 3_600_000;
