@@ -5,6 +5,7 @@ import { Events } from '../../platform/events/index.js';
 import { type ApprovalRow, ApprovalsStore, approvalResolved, approvalResolving } from '../approvals/index.js';
 import { approvalResolvedEvent } from './run-event.js';
 import { tellRun } from './run-receipts.js';
+import { transition } from './run-state.js';
 import { RunStopper } from './run-stopper.js';
 import { RunsStore } from './runs.store.js';
 import { holdRunsAbove } from './tasks.store.js';
@@ -64,8 +65,8 @@ export class RunApprovals implements OnModuleInit {
   /** Lets a run go on of whose calls none is to be decided any more. The time that it waited is not its own. */
   private async goOn(unit: UnitOfWork, runId: string): Promise<void> {
     const { rows } = await sql`
-      update run set state = 'queued', waited_ms = waited_ms + extract(epoch from now() - waiting_since) * 1000, waiting_since = null
-      where id = ${runId} and status = 'pending' and state = 'waiting'
+      update run set ${transition('resume').set}, waited_ms = waited_ms + extract(epoch from now() - waiting_since) * 1000, waiting_since = null
+      where id = ${runId} and status = 'pending' and ${transition('resume').from}
         and not exists (select 1 from approval a where a.run_id = run.id and a.status = 'pending')
       returning id`.execute(unit.tables());
     if (rows.length > 0) await this.runs.enqueue(unit, runId);

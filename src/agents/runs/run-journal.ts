@@ -24,7 +24,7 @@ import type { AskedCall } from './run-event.js';
 import { withinBounds } from './run-event.js';
 import type { RunEventType } from './run-event-type.js';
 import { Steering } from './run-hold.js';
-import { endTopic, RUNS_DUE, RunLost, runTopic } from './run-state.js';
+import { endTopic, RUNS_DUE, RunLost, runTopic, transition } from './run-state.js';
 import type { NewTask } from './tasks.store.js';
 import { taskRows } from './tasks.store.js';
 
@@ -197,7 +197,7 @@ export class RunJournal {
         expires_at: expiresAt,
       };
     });
-    const change = sql`state = 'waiting', waiting_since = now(), due = false, holder = null`;
+    const change = sql`${transition('wait').set}, waiting_since = now(), due = false, holder = null`;
     const questions = sql`questions as (
       insert into approval (id, subject_kind, organization_id, workspace_id, chat_id, run_id, step, position, call_id, tool, effect,
         input, requested_by, status, expires_at, created_at)
@@ -216,7 +216,7 @@ export class RunJournal {
    */
   waitForTasks(): Promise<boolean> {
     const { id } = this.run;
-    const change = sql`state = 'waiting', waiting_since = now(), due = false, holder = null`;
+    const change = sql`${transition('wait').set}, waiting_since = now(), due = false, holder = null`;
     const tasks = sql`select from run c where c.parent_id = ${id} and c.status = 'pending'`;
     const where = sql`exists (${tasks}) and not exists (${tasks} and c.state <> 'waiting')`;
     return this.database.transaction(async unit => {
@@ -316,7 +316,7 @@ export class RunJournal {
   private ending(end: RunEnd): { event: NewEvent } & Writing {
     const { id } = this.run;
     const response = end.response && storableText(end.response);
-    const ended = sql`state = 'done', due = false, holder = null, finished_at = now(), status = ${end.status}, response = ${response}`;
+    const ended = sql`${transition('end').set}, due = false, holder = null, finished_at = now(), status = ${end.status}, response = ${response}`;
     const json = end.status === 'completed' ? end.json : undefined;
     const said = json ? { response, json: json.value } : { response };
     const [data, stopReason, error] =

@@ -6,7 +6,7 @@ import { type LeasedRows, Leases } from '../../platform/leases/index.js';
 import { Topics } from '../../platform/topics/index.js';
 import type { MessagePart } from '../chats/index.js';
 import type { RunRow } from './run.js';
-import { holdTopic, RUNS_DUE, runTopic } from './run-state.js';
+import { holdTopic, RUNS_DUE, runTopic, transition } from './run-state.js';
 
 import { runsInTurn } from './run-turns.js';
 
@@ -155,7 +155,7 @@ export class RunQueue {
   /** Puts a run back as it stands, unless another worker has it by now; a task goes on with the run above it. */
   async handBack({ id, attempt }: Pick<RunRow, 'id' | 'attempt'>): Promise<void> {
     await sql`
-      update run set state = 'queued', due = parent_id is null, ${this.rows.released}
+      update run set ${transition('release').set}, due = parent_id is null, ${this.rows.released}
       where id = ${id} and attempt = ${attempt} and status = 'pending' and state <> 'waiting'`.execute(
       this.database.tables(),
     );
@@ -196,7 +196,7 @@ export class RunQueue {
   private async claim(which: RawBuilder<unknown>): Promise<TakenRun[]> {
     const { rows } = await sql<TakenRun>`
       with chosen as (${which}), claimed as (
-        update run set state = 'running', due = false, ${this.rows.claimed}, attempt = attempt + 1,
+        update run set ${transition('claim').set}, due = false, ${this.rows.claimed}, attempt = attempt + 1,
           lost = lost + (state = 'running')::int, started_at = coalesce(started_at, now()),
           last_event = last_event + case attempt when 0 then 2 else 1 end
         from chosen where run.id = chosen.id returning run.*

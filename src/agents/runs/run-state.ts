@@ -1,3 +1,4 @@
+import { type RawBuilder, sql } from 'kysely';
 import { defineTopic } from '../../platform/topics/index.js';
 /**
  * queued: no worker has it; running: a worker does; waiting: people are asked about its calls, or about those of its tasks;
@@ -11,7 +12,7 @@ interface Transition {
   readonly to: RunState;
 }
 
-/** All that moves a run from one state to another. Every statement that writes a state is made of {@link transition}. */
+/** All that moves a run from one state to another. Statements write a state by {@link transition} alone. */
 const TRANSITIONS = {
   /** A worker takes it for a new attempt; of one that is running, the worker before is gone. */
   claim: { from: ['queued', 'running'], to: 'running' },
@@ -30,9 +31,15 @@ const TRANSITIONS = {
 } as const satisfies Record<string, Transition>;
 
 /** A transition as SQL: what it sets, and the states in which it can be made. */
-function transition(name: keyof typeof TRANSITIONS): { set: string; from: string } {
+export function transition(name: keyof typeof TRANSITIONS): {
+  set: RawBuilder<unknown>;
+  from: RawBuilder<unknown>;
+} {
   const { from, to } = TRANSITIONS[name];
-  return { set: `state = '${to}'`, from: `state in (${from.map(state => `'${state}'`).join(', ')})` };
+  return {
+    set: sql`state = ${sql.lit(to)}`,
+    from: sql`state in (${sql.join(from.map(state => sql.lit(state)))})`,
+  };
 }
 
 /** Another worker has taken the run up, or it is gone: whoever gets this stops at once and writes nothing more. */

@@ -7,7 +7,7 @@ import { ApprovalsStore } from '../approvals/index.js';
 import type { RunFault } from './run.js';
 import { approvalResolvedEvent } from './run-event.js';
 import { type RunEnd, RunJournal } from './run-journal.js';
-import { holdTopic, RunLost } from './run-state.js';
+import { holdTopic, RunLost, transition } from './run-state.js';
 import { RunsStore } from './runs.store.js';
 import { holdRunsAbove } from './tasks.store.js';
 
@@ -118,7 +118,7 @@ export class RunStopper implements OnModuleInit {
 
   private async takeOver(unit: UnitOfWork, id: string): Promise<TakenOver | undefined> {
     const { rows } = await sql<TakenOver>`
-      update run set attempt = attempt + 1, state = 'stopping', due = false, holder = null
+      update run set attempt = attempt + 1, ${transition('cancel').set}, due = false, holder = null
       where id = ${id} and status = 'pending' and merged_into is null
       returning id, chat_id, number, attempt`.execute(unit.tables());
     return rows[0];

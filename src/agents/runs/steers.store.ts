@@ -4,7 +4,7 @@ import type { UnitOfWork } from '../../platform/database/index.js';
 import { notifyTopic } from '../../platform/topics/index.js';
 import { messageInjected } from './run-event.js';
 import type { RunJournal } from './run-journal.js';
-import { runTopic } from './run-state.js';
+import { runTopic, transition } from './run-state.js';
 
 interface Waiting {
   call_id: string;
@@ -59,7 +59,7 @@ export class SteersStore {
     const { type, data } = messageInjected({ ...waiting, into_call_id: runId, step });
     await sql`
       with merged as (
-        update run set merged_into = ${runId}, merged_step = ${step}, state = 'running', started_at = now(), cost_usd = 0,
+        update run set merged_into = ${runId}, merged_step = ${step}, ${transition('merge').set}, started_at = now(), cost_usd = 0,
           last_event = last_event + 1
         where id = ${waiting.call_id} returning id, last_event
       ), told as (
