@@ -69,7 +69,7 @@ describe('a run that waits for an approval', () => {
         call_id: run.call_id,
         tool: 'write_file',
         effect: 'write',
-        summary: 'Write a whole text file in the workspace, replacing what was there',
+        summary: 'Write a whole file in a workspace, making its folders and replacing what was there',
         deciders,
         link: `${service.url}/approvals/${asked[0].id}`,
         expires_at: asked[0].expires_at,
@@ -166,7 +166,7 @@ describe('the page of an approval of a run', () => {
     expect(page.status).toBe(200);
     for (const shown of [
       'Write file?',
-      'Write a whole text file in the workspace',
+      'Write a whole file in a workspace',
       'Field notes',
       'An agent',
       '<dd>Ada</dd>',
