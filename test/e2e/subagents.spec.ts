@@ -354,9 +354,7 @@ describe('a task', () => {
     });
     const from = model.requests.length;
     const below = (await run({ agent_name: 'lead' })).result.toolOutputs;
-    expect(below[0].output).toMatch(
-      /The agent all may not call write_file; it may call list_files, read_file, task/,
-    );
+    expect(below[0].output).toMatch(/The agent all may not call write_file; it may call read_file, task/);
     expect(below[1].output).toMatch(/may not call actions_run/);
     const ofTask = model.requests.slice(from).find(request => messagesOf(request)[1].content === 'write');
     expect(ofTask?.body.tools).toMatchObject([
