@@ -205,6 +205,14 @@ export interface Schema {
   refresh_token: {
     hash: string; session_id: string; created_at: Time; used_at: Time | null;
   };
+  rpc_call: {
+    id: string; holder: string; process_id: string; method: string; input: Buffer;
+    state: Generated<'waiting' | 'running' | 'refused' | 'done'>; is_cancelled: Generated<boolean>;
+    result: Buffer | null;
+  };
+  rpc_output: {
+    call_id: string; number: number; text: Buffer;
+  };
   run: {
     id: string; number: Generated<Big>; chat_id: string; organization_id: string; workspace_id: string | null;
     status: 'pending' | 'completed' | 'error'; state: 'queued' | 'running' | 'waiting' | 'stopping' | 'done';
