@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { RateLimiterMemory } from 'rate-limiter-flexible';
+import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
 import { Config } from '../config/index.js';
 import { createLog } from '../log/index.js';
 import { CountExchange } from './count-exchange.js';
@@ -64,6 +64,21 @@ describe('a shared counter', () => {
     await take(there.counter, 2);
     await there.exchange.run();
     expect(await take(there.counter, 1)).toBe(6);
+  });
+
+  it.each([
+    ['a count that is none', { consumedPoints: Number.NaN, msBeforeNext: 1_000 }],
+    ['a count below its own', { consumedPoints: 1, msBeforeNext: 1_000 }],
+    ['a window that never ends', { consumedPoints: 900, msBeforeNext: 1e12 }],
+    ['a window without a length', { consumedPoints: 900, msBeforeNext: Number.NaN }],
+    ['a window that is over', { consumedPoints: 900, msBeforeNext: 0 }],
+  ])('locks out no caller by %s', async (_, answer) => {
+    const everywhere = { penalty: async () => answer as RateLimiterRes };
+    const exchange = new CountExchange(createLog(Config.from({ LOG_LEVEL: 'silent' })));
+    const counter = new SharedCounter({ limit: LIMIT, seconds: SECONDS, exchange, everywhere });
+    await take(counter, 5);
+    await exchange.run();
+    expect(await take(counter, 1)).toBe(6);
   });
 
   it('goes on by its own counts while the others are out of reach, and tells them all later', async () => {

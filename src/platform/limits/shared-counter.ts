@@ -4,6 +4,8 @@ import type { CountExchange } from './count-exchange.js';
 const MAX_CALLERS = 100_000;
 /** Part of a limit that a process may let through before it shares its count. */
 const QUIET_SHARE = 10;
+/** How far the clocks of two machines may be apart. */
+const CLOCK_SKEW_MS = 60_000;
 
 interface SharedCounterOptions {
   readonly limit: number;
@@ -55,17 +57,29 @@ export class SharedCounter {
     if (!known || known.msBeforeNext <= 0 || own <= 0) return;
     this.unshared.set(caller, 0);
     const all = await this.tell(caller, own, Math.ceil(known.msBeforeNext / 1000));
+    // Without time left the store would keep the count for ever.
+    if (all.msBeforeNext <= 0) return;
     const since = this.unshared.get(caller) ?? 0;
     await this.here.set(caller, all.consumedPoints + since, all.msBeforeNext / 1000);
   }
 
   private async tell(caller: string, own: number, customDuration: number): Promise<RateLimiterRes> {
     try {
-      return await this.options.everywhere.penalty(caller, own, { customDuration });
+      const all = await this.options.everywhere.penalty(caller, own, { customDuration });
+      this.requirePlausible(all, own);
+      return all;
     } catch (error) {
       this.unshared.set(caller, (this.unshared.get(caller) ?? 0) + own);
       throw error;
     }
+  }
+
+  /** A count that no database could have kept, from a damaged connection, must not lock a caller out. */
+  private requirePlausible({ consumedPoints, msBeforeNext }: RateLimiterRes, own: number): void {
+    const isCount = Number.isSafeInteger(consumedPoints) && consumedPoints >= own;
+    const isWindow = msBeforeNext >= 0 && msBeforeNext <= this.options.seconds * 1000 + CLOCK_SKEW_MS;
+    if (!isCount || !isWindow)
+      throw new Error(`the database counted ${consumedPoints} for ${msBeforeNext} ms, which cannot be`);
   }
 
   private async begin(caller: string): Promise<void> {
