@@ -17,11 +17,11 @@ import {
   requestId,
 } from './platform/http/index.js';
 import { Idempotency } from './platform/idempotency/index.js';
+import { Ingress } from './platform/ingress/index.js';
 import { RateLimits } from './platform/limits/index.js';
 import { NestLog } from './platform/log/index.js';
 import { Metrics, registerHttpMetrics } from './platform/metrics/index.js';
 import { describeApi, serveDocs } from './platform/openapi/index.js';
-import { ShareOrigin } from './workspaces/exposure/index.js';
 
 /** The service as an HTTP application, initialised and not yet listening. */
 export async function createServer(parts: ServiceParts): Promise<NestFastifyApplication> {
@@ -59,7 +59,7 @@ export async function createServer(parts: ServiceParts): Promise<NestFastifyAppl
   closeUnreadConnections(adapter.getInstance(), parts.config.slowReaderSeconds * 1000);
   refuseSlowBodies(adapter.getInstance(), parts.config.slowReaderSeconds * 1000);
   app.get(RateLimits).register(adapter.getInstance());
-  app.get(ShareOrigin, { strict: false }).register(adapter.getInstance());
+  app.get(Ingress).register(adapter.getInstance());
   answerOtherMethods(adapter.getInstance());
   app.get(Idempotency).register(adapter.getInstance());
   serveDocs(app, () => describeApi(app));

@@ -6,6 +6,7 @@ import { Config } from './config/index.js';
 import { DatabaseConnection, DatabaseModule, PoolWatch } from './database/index.js';
 import { Events } from './events/index.js';
 import { IdempotencyModule } from './idempotency/index.js';
+import { Ingress } from './ingress/index.js';
 import { JobsModule } from './jobs/index.js';
 import { LeasesModule } from './leases/index.js';
 import { LimitsModule } from './limits/index.js';
@@ -59,8 +60,20 @@ export class PlatformModule {
         Events,
         Audit,
         Workers,
+        Ingress,
       ],
-      exports: [PoolWatch, Config, Log, DatabaseConnection, GuardedFetch, Topics, Events, Audit, Workers],
+      exports: [
+        PoolWatch,
+        Config,
+        Log,
+        DatabaseConnection,
+        GuardedFetch,
+        Topics,
+        Events,
+        Audit,
+        Workers,
+        Ingress,
+      ],
     };
   }
 }

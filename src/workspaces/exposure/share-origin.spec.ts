@@ -1,8 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { Config } from '../../platform/config/index.js';
+import { Ingress } from '../../platform/ingress/index.js';
 import { ShareOrigin } from './share-origin.js';
 
-const originFor = (environment: Record<string, string>) => new ShareOrigin(Config.from(environment));
+function originFor(environment: Record<string, string>): ShareOrigin {
+  const config = Config.from(environment);
+  return new ShareOrigin(config, new Ingress(config));
+}
 
 describe('the host of share links', () => {
   it.each([

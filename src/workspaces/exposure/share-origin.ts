@@ -1,25 +1,43 @@
 import { isIP } from 'node:net';
-import { Injectable } from '@nestjs/common';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Injectable, OnModuleInit } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../../platform/config/index.js';
 import { Conflict } from '../../platform/errors/index.js';
 import { targetOf } from '../../platform/http/index.js';
+import { Ingress, type PublicHosts } from '../../platform/ingress/index.js';
 import { sendNotice } from './pages/notice-page.js';
 
 /** A PDF is shown by the browser's viewer, which a sandbox would keep out; it is no document of ours all the same. */
 const PDF_POLICY = "default-src 'none'; object-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'self'";
-const PAGES = /^\/s\//;
 
 /**
  * Shared files are shown on a host of their own, `share.` before the service's: whatever a file holds, no browser lets it
  * act on the service or read what is kept there. Neither host serves what belongs on the other.
  */
 @Injectable()
-export class ShareOrigin {
+export class ShareOrigin implements PublicHosts, OnModuleInit {
+  readonly name = 'share links';
+  readonly hosts: readonly string[];
+  readonly paths = /^\/s\//;
+  readonly headers = {
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'cross-origin-resource-policy': 'same-origin',
+    'cross-origin-opener-policy': 'same-origin',
+    'x-robots-tag': 'noindex, nofollow',
+  };
   private readonly address: URL | undefined;
 
-  constructor(config: Config) {
+  constructor(
+    config: Config,
+    private readonly ingress: Ingress,
+  ) {
     this.address = shareAddressOf(config.baseUrl);
+    this.hosts = this.address ? [this.address.hostname] : [];
+  }
+
+  onModuleInit(): void {
+    this.ingress.serve(this);
   }
 
   get isSecure(): boolean {
@@ -39,37 +57,21 @@ export class ShareOrigin {
     return this.address ? `${this.address.origin}/s/${token}` : null;
   }
 
-  /** Stands before all routes, those of other frameworks included. */
-  register(fastify: FastifyInstance): void {
-    fastify.addHook('onRequest', (request, reply, done) => {
-      // However the address is spelt: escapes and absolute forms lead to the same route.
-      const { path } = targetOf(request.url);
-      const isPage = PAGES.test(request.routeOptions.url ?? '');
-      if (this.isHere(request)) {
-        void reply.headers(SHARE_HEADERS);
-        if (isPage) done();
-        else if (path === '/robots.txt') sendRobots(reply);
-        else sendNotice(reply, 'nowhere');
-      } else if (isPage || PAGES.test(path)) this.sendOver(request, reply);
-      else done();
-    });
-    fastify.addHook('onSend', (request, reply, payload, done) => {
-      if (reply.getHeader('content-type') === 'application/pdf' && this.isHere(request))
-        void reply.header('content-security-policy', PDF_POLICY);
-      done(null, payload);
-    });
+  answer(path: string, reply: FastifyReply): void {
+    if (path === '/robots.txt')
+      void reply.type('text/plain; charset=utf-8').send('User-agent: *\nDisallow: /\n');
+    else sendNotice(reply, 'nowhere');
   }
 
-  private isHere({ host }: FastifyRequest): boolean {
-    // The port is another's where a proxy stands before the service; a final dot names the same host.
-    const [name = ''] = host.toLowerCase().split(':');
-    return name.replace(/\.$/, '') === this.address?.hostname;
-  }
-
-  private sendOver({ method, url }: FastifyRequest, reply: FastifyReply): void {
+  answerElsewhere({ method, url }: FastifyRequest, reply: FastifyReply): void {
     if (this.address && (method === 'GET' || method === 'HEAD'))
       void reply.redirect(`${this.address.origin}${targetOf(url).address}`, 308);
     else sendNotice(reply, 'nowhere');
+  }
+
+  finish(reply: FastifyReply): void {
+    if (reply.getHeader('content-type') === 'application/pdf')
+      void reply.header('content-security-policy', PDF_POLICY);
   }
 }
 
@@ -81,16 +83,4 @@ function shareAddressOf(baseUrl: string): URL | undefined {
   if (hostname === '' || (isIP(hostname.replace(/^\[|\]$/g, '')) !== 0 && !isLoopback)) return undefined;
   address.hostname = `share.${isLoopback ? 'localhost' : hostname}`;
   return address;
-}
-
-const SHARE_HEADERS = {
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
-  'cross-origin-resource-policy': 'same-origin',
-  'cross-origin-opener-policy': 'same-origin',
-  'x-robots-tag': 'noindex, nofollow',
-};
-
-function sendRobots(reply: FastifyReply): void {
-  void reply.type('text/plain; charset=utf-8').send('User-agent: *\nDisallow: /\n');
 }

@@ -1,0 +1,1 @@
+export { Ingress, type PublicHosts } from './ingress.js';
