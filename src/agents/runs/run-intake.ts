@@ -3,7 +3,9 @@ import { type RawBuilder, sql } from 'kysely';
 import { hardStopOver } from '../../identity/billing/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import {
+  beforeSideEffect,
   Database,
+  dryRun,
   type KeyedRequest,
   keyedRequest,
   RequestLost,
@@ -63,7 +65,7 @@ export class RunIntake {
    */
   async begin(chat: Chat, run: NewRun, answer: object, { unlessStopped = false } = {}): Promise<boolean> {
     const request = keyedRequest();
-    const place = this.queue.reserve();
+    const place = dryRun() ? undefined : this.queue.reserve();
     let begun: TakenRun | undefined;
     try {
       const { rows } = await sql<TakenRun>`
@@ -80,6 +82,7 @@ export class RunIntake {
       if (request) await this.requireHeld(request);
       return false;
     }
+    beforeSideEffect();
     request?.committed();
     if (place) place.begin(begun);
     else this.queue.tellDue();

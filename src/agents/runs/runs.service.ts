@@ -1,7 +1,7 @@
 import { BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import type { Actor, WorkspacePermission } from '../../platform/access/index.js';
 import { Action, Subject } from '../../platform/actions/index.js';
-import { iso, isoOrNull } from '../../platform/database/index.js';
+import { dryRun, iso, isoOrNull } from '../../platform/database/index.js';
 import { Forbidden, Invalid, NotFound, unseenAs } from '../../platform/errors/index.js';
 import type { Watched } from '../../platform/streams/index.js';
 import { Subscription, Topics } from '../../platform/topics/index.js';
@@ -57,7 +57,7 @@ export class RunsService implements BeforeApplicationShutdown {
     try {
       const run = await this.runs.require(actor, 'chat.read', call_id);
       if (chat_id && chat_id.toLowerCase() !== run.chat_id) throw new NotFound('No such run');
-      return this.view(wait === 0 ? run : await this.atEnd(run, wakeUp, wait));
+      return this.view(wait === 0 || dryRun() ? run : await this.atEnd(run, wakeUp, wait));
     } finally {
       wakeUp.close();
     }

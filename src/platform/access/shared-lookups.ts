@@ -1,3 +1,5 @@
+import { dryRun } from '../database/index.js';
+
 interface Lookup<T> {
   readonly running: Promise<T>;
   next: Promise<T> | undefined;
@@ -11,6 +13,8 @@ export class SharedLookups<T> {
   private readonly lookups = new Map<string, Lookup<T>>();
 
   get(key: string, look: () => Promise<T>): Promise<T> {
+    // What a dry run sees is of its own transaction.
+    if (dryRun()) return look();
     const current = this.lookups.get(key);
     if (!current) return this.begin(key, look);
     current.next ??= current.running.then(

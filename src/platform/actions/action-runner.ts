@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { answeringWith } from '../database/index.js';
+import { answeringWith, Database } from '../database/index.js';
 import { NotFound, Problem, problemOf } from '../errors/index.js';
 import type { ActionCaller } from './action-caller.js';
 import { ActionCatalog } from './action-catalog.js';
@@ -50,6 +50,7 @@ export class ActionRunner {
     private readonly catalog: ActionCatalog,
     private readonly subjects: Subjects,
     private readonly ledger: ActionLedger,
+    private readonly database: Database,
   ) {}
 
   /** What the action refuses is thrown, as the problem that a route would answer with, and names the run. */
@@ -57,17 +58,16 @@ export class ActionRunner {
     const action = await this.require(caller, call);
     const { dryRun = false } = call;
     const begun = { action, caller, dryRun, place: NOWHERE, input: call.input };
-    const { input, place } = await this.prepare(begun, call);
-    if (!dryRun) return this.perform({ ...begun, place, input }, input, call.signal);
-    const run_id = await this.ledger.note({ ...begun, place, input }, { status: 'validated' });
-    return { run_id, status: 'validated', output: null };
+    const { input, place } = await this.prepare(begun, call, 'place');
+    if (dryRun) return this.tryOut({ ...begun, place, input }, input, call.signal);
+    return this.perform({ ...begun, place, input }, input, call.signal);
   }
 
   /** Checks everything that {@link run} would, and does nothing; only a refusal is written down. */
   async check(caller: ActionCaller, call: ActionCall): Promise<CheckedCall> {
     const action = await this.require(caller, call);
     const begun = { action, caller, dryRun: true, place: NOWHERE, input: call.input };
-    return { action, ...(await this.prepare(begun, call)) };
+    return { action, ...(await this.prepare(begun, call, 'check')) };
   }
 
   /** Does something that is no action of the catalog, like a tool, and writes it down as if it were one. */
@@ -122,26 +122,16 @@ export class ActionRunner {
   private async prepare(
     begun: BegunRun & { action: CatalogAction },
     call: ActionCall,
+    look: 'check' | 'place',
   ): Promise<{ input: object; place: Place }> {
-    const { action, caller, dryRun } = begun;
+    const { action, caller } = begun;
     try {
       caller.requireMayRun(action.declaration);
       const input = action.readInput(call.input, call.workspaceId ?? caller.workspaceId);
-      return { input, place: await this.placeOf(action, caller, input, dryRun) };
+      return { input, place: await this.subjects[look](caller.actor, action.declaration, input) };
     } catch (error) {
       throw await this.refuse(caller, call, error);
     }
-  }
-
-  /** A rehearsal ends with a refusal here; otherwise it is the action itself that refuses, in its own words. */
-  private placeOf(
-    { declaration }: CatalogAction,
-    { actor }: ActionCaller,
-    input: object,
-    dryRun: boolean,
-  ): Promise<Place> {
-    if (dryRun) return this.subjects.check(actor, declaration, input);
-    return this.subjects.place(actor, declaration, input);
   }
 
   private async perform(
@@ -154,6 +144,22 @@ export class ActionRunner {
       action.invoke(caller.actor, input, signal),
     );
     return { run_id, status: 'completed', output };
+  }
+
+  /** What it would refuse is refused, and nothing is done. */
+  private async tryOut(
+    begun: BegunRun & { action: CatalogAction },
+    input: object,
+    signal: AbortSignal | undefined,
+  ): Promise<ActionResult> {
+    const { action, caller } = begun;
+    try {
+      await this.database.dryRun(async () => action.invoke(caller.actor, input, signal));
+    } catch (error) {
+      throw named(error, await this.ledger.note(begun, { status: 'error', error }));
+    }
+    const run_id = await this.ledger.note(begun, { status: 'validated' });
+    return { run_id, status: 'validated', output: null };
   }
 
   /** Does it between the two entries of the ledger. */

@@ -1,6 +1,7 @@
 import { EntityManager, Kysely } from '@mikro-orm/postgresql';
 import { Injectable } from '@nestjs/common';
 import { v7 } from 'uuid';
+import { DryRunOver, dryRun, inDryRun } from './dry-run.js';
 import { keyedRequest } from './keyed-request.js';
 import { isDeadlock } from './outage.js';
 import type { Schema } from './tables.js';
@@ -26,6 +27,8 @@ export class Database {
 
   /** A query builder outside any transaction. */
   tables(): Kysely<Schema> {
+    const dry = dryRun();
+    if (dry) return queryBuilder(dry.entities);
     this.outside ??= queryBuilder(this.entities.fork({ useContext: false }));
     return this.outside;
   }
@@ -37,11 +40,27 @@ export class Database {
    */
   async transaction<T>(work: (unit: UnitOfWork) => Promise<T>): Promise<T> {
     const afterwards: (() => void)[] = [];
+    const dry = dryRun();
+    if (dry) return dry.entities.transactional(em => work(new UnitOfWork(em as EntityManager, afterwards)));
     const result = await this.entities
       .fork({ useContext: false })
       .transactional(em => inTransaction(() => work(new UnitOfWork(em as EntityManager, afterwards))));
     for (const act of afterwards) act();
     return result;
+  }
+
+  /**
+   * Calls `work` up to its end or {@link beforeSideEffect}, and does nothing: what it wrote is rolled back, and what it does
+   * after a commit is left out. Throws what `work` throws.
+   */
+  async dryRun(work: () => Promise<unknown>): Promise<void> {
+    try {
+      await this.entities
+        .fork({ useContext: false })
+        .transactional(em => inDryRun(em as EntityManager, work));
+    } catch (error) {
+      if (!(error instanceof DryRunOver)) throw error;
+    }
   }
 
   /**
@@ -86,7 +105,7 @@ export class UnitOfWork {
    */
   async answers<T>(view: T): Promise<T> {
     const request = keyedRequest();
-    if (!request) return view;
+    if (!request || dryRun()) return view;
     const { rows } = await request.keep(view).execute(this.tables());
     if (rows.length === 0) throw new RequestLost();
     this.afterCommit(() => request.committed());

@@ -3,6 +3,7 @@ export { DatabaseConnection } from './connection.js';
 export { Database, newId, RequestLost, UnitOfWork } from './database.js';
 export { DatabaseModule } from './database.module.js';
 export { CHORE_QUERY_MS, QUERY_MS, REQUEST_QUERY_MS, within, withQueryDeadline } from './deadline.js';
+export { beforeSideEffect, dryRun } from './dry-run.js';
 export { answeringWith, inKeyedRequest, type KeyedRequest, keyedRequest } from './keyed-request.js';
 export { DatabaseUnusable, migrate } from './migrate.js';
 export { ormOptions } from './orm.js';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, OnApplicationShutdown } from '@nestjs/common';
 import type { BeforePlacing } from '#libs/workspace-fs/index.js';
-import { isOutage, newId } from '../../platform/database/index.js';
+import { beforeSideEffect, isOutage, newId } from '../../platform/database/index.js';
 import { Log } from '../../platform/log/index.js';
 import { type Change, ChangeLog } from './change-log.js';
 import { type Intent, manifestOf, type Target } from './intent.js';
@@ -82,6 +82,7 @@ export class RecordedWrites implements OnApplicationShutdown {
   }
 
   private async begin(workspaceId: string, writer: Writer, targets: readonly Target[]): Promise<Intent> {
+    beforeSideEffect();
     await this.settleLate(workspaceId);
     const id = newId();
     try {

@@ -2,6 +2,7 @@ import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Config } from '../../platform/config/index.js';
+import { beforeSideEffect } from '../../platform/database/index.js';
 import { SandboxUids } from './sandbox-uids.js';
 import { UnfinishedWrites } from './unfinished-writes.js';
 
@@ -43,6 +44,7 @@ export class WorkspaceFolders {
   }
 
   async create(workspace: FolderOf): Promise<void> {
+    beforeSideEffect();
     await WorkspaceFs.create(this.pathOf(workspace), this.optionsFor(workspace));
   }
 

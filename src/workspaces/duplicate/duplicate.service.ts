@@ -71,7 +71,7 @@ export class DuplicateService {
     effect: 'expose',
     consequence:
       'The copy is open to whoever its visibility lets in, in the organization that it is made in.',
-    permission: 'workspace.read',
+    permission: 'file.read',
     input: DuplicateWorkspace,
     output: StartedOperationView,
     refuses: { 429: 'Too many copies of the organization are under way or wait' },

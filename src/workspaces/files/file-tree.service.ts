@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type Entry, normalizePath, type WorkspaceFs } from '#libs/workspace-fs/index.js';
+import { type Entry, normalizePath, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import './file-problems.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
@@ -48,6 +48,7 @@ export class FileTreeService {
       this.writing.run(actor, workspace_id, async ({ begin }) => {
         const [origin, path] = [normalizePath(from), normalizePath(to)];
         const before = manifestOf(await everythingAt(files, path));
+        refuseUnlessFree(path, before, overwrite);
         await begin([{ path, from: origin, etag: etag ?? undefined, before }]);
         const moved = await files.move(from, to, { overwrite });
         const now = await entriesAt(files, moved);
@@ -80,6 +81,7 @@ export class FileTreeService {
       this.writing.run(actor, workspace_id, async ({ begin }) => {
         const path = normalizePath(to);
         const before = manifestOf(await everythingAt(files, path));
+        refuseUnlessFree(path, before, overwrite);
         await begin([{ path, before }]);
         const copied = await files.copy(from, to, { overwrite });
         const now = await entriesAt(files, copied);
@@ -128,6 +130,7 @@ export class FileTreeService {
     const entries = await entriesAt(files, await files.stat(path));
     return this.writing.run(actor, workspace_id, async ({ begin }) => {
       const before = manifestOf(entries);
+      if (entries.length > 1 && !recursive) throw new WorkspaceFsError('not_empty', normalizePath(path));
       await begin([{ path: normalizePath(path), before }]);
       await files.remove(path, { recursive });
       return { result: { path: normalizePath(path), deleted: true }, changes: deletionsOf(before, []) };
@@ -148,6 +151,11 @@ export class FileTreeService {
 
 /** Links and special files are not copied. */
 const isKept = ({ type }: Entry): boolean => type === 'file' || type === 'directory';
+
+/** Throws where something is at the destination that may not be replaced, before anything is begun. */
+function refuseUnlessFree(path: string, there: readonly unknown[], overwrite: boolean | undefined): void {
+  if (there.length > 0 && !overwrite) throw new WorkspaceFsError('exists', path);
+}
 
 /** What is at a path and, of a folder, what it holds; nothing where nothing is. */
 async function everythingAt(files: WorkspaceFs, path: string): Promise<Entry[]> {
