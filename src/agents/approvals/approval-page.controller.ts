@@ -4,8 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Front, Fronts } from '../../identity/page-sessions/index.js';
 import { type Actor, Public } from '../../platform/access/index.js';
 import { sendOn, sendPage } from '../../platform/pages/index.js';
-import { statusOf, wordsOn } from './approval-outcome.js';
-import { decisionPage, endPage, signInPage } from './approval-page.js';
+import { decisionPage, endPage, signInPage, statusOf, wordsOn } from './approval-page.js';
 import { Deciding } from './approval-page.service.js';
 import { APPROVAL_PAGE } from './approval-wording.js';
 

@@ -5,10 +5,9 @@ import { Database } from '../../platform/database/index.js';
 import { Conflict, NotFound } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
 import { Subscription, Topics } from '../../platform/topics/index.js';
-import type { ApprovalRow } from './approval.js';
+import { type ApprovalRow, auditEntryOf } from './approval.js';
 import { approvalAsked, approvalResolved, approvalTopic } from './approvals.events.js';
 import { ApprovalsStore } from './approvals.store.js';
-import { auditEntryOf } from './audit-entry.js';
 
 const DEFAULT_SECONDS = 3600;
 

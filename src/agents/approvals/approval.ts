@@ -1,3 +1,4 @@
+import type { AuditEntry } from '../../platform/audit/index.js';
 import type { Row } from '../../platform/database/index.js';
 
 /** What is to be approved: a tool call of a run, or a call that an MCP client made. */
@@ -16,3 +17,18 @@ export type ApprovalScope = (typeof APPROVAL_SCOPES)[number];
  * call of an MCP client is made once with its approval (`used_at`), with the credential that it came with.
  */
 export type ApprovalRow = Row<'approval'>;
+
+/** What the audit log says of a decision about a call. */
+export function auditEntryOf(
+  { id, tool, effect, run_id, organization_id, workspace_id }: ApprovalRow,
+  decision: 'allow' | 'deny',
+): AuditEntry {
+  return {
+    action: 'approval.decide',
+    target_type: 'approval',
+    target_id: id,
+    organization_id,
+    workspace_id: workspace_id ?? undefined,
+    details: { decision, tool, effect, run_id },
+  };
+}

@@ -6,7 +6,6 @@ import { DuplicateModule } from '../../workspaces/duplicate/index.js';
 import { ChatsModule } from '../chats/index.js';
 import { ToolsModule } from '../tools/index.js';
 import { ApprovalAccess } from './approval-access.js';
-import { ApprovalDeadlines } from './approval-deadlines.js';
 import { ApprovalPageController } from './approval-page.controller.js';
 import { Deciding } from './approval-page.service.js';
 import { ApprovalPolicies } from './approval-policies.js';
@@ -14,7 +13,7 @@ import { ApprovalPoliciesService } from './approval-policies.service.js';
 import { ApprovalRequests } from './approval-requests.js';
 import { ApprovalWording } from './approval-wording.js';
 import { ApprovalsController } from './approvals.controller.js';
-import { ApprovalsService } from './approvals.service.js';
+import { ApprovalDeadlines, ApprovalsService } from './approvals.service.js';
 import { ApprovalsStore } from './approvals.store.js';
 
 /** Calls that a person is asked about first. */

@@ -1,20 +1,21 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, OnApplicationBootstrap } from '@nestjs/common';
 import { type Actor, requireScope, type WorkspacePermission } from '../../platform/access/index.js';
 import { Action, Subject } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
+import { Config } from '../../platform/config/index.js';
 import { Database, iso, isoOrNull, type UnitOfWork } from '../../platform/database/index.js';
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
 import { Conflict, Invalid, NotFound } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
+import { DueTimers } from '../../platform/schedule/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { ChatsStore } from '../chats/index.js';
-import type { ApprovalRow } from './approval.js';
+import { type ApprovalRow, auditEntryOf } from './approval.js';
 import { ApprovalAccess, requirePerson, requireSignIn } from './approval-access.js';
 import { ApprovalWording } from './approval-wording.js';
 import { ApprovalId, ApprovalPage, ApprovalView, DecideApproval, ListApprovals } from './approvals.dto.js';
-import { approvalResolved, approvalResolving } from './approvals.events.js';
+import { approvalAsked, approvalResolved, approvalResolving } from './approvals.events.js';
 import { ApprovalsStore, type Resolution } from './approvals.store.js';
-import { auditEntryOf } from './audit-entry.js';
 
 /** What people are asked, and what they decide. */
 @Injectable()
@@ -189,4 +190,33 @@ function approvalView(
     expires_at: iso(row.expires_at),
     created_at: iso(row.created_at),
   };
+}
+
+const AT_ONCE = 100;
+
+/** Ends the questions that nobody has decided in time. */
+@Injectable()
+export class ApprovalDeadlines implements OnApplicationBootstrap {
+  constructor(
+    private readonly config: Config,
+    private readonly timers: DueTimers,
+    private readonly store: ApprovalsStore,
+    private readonly approvals: ApprovalsService,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    if (!this.config.runsJobs) return;
+    this.timers.start({
+      topic: approvalAsked,
+      take: () => this.expire(),
+      next: () => this.store.untilNextDeadline(),
+      failure: 'cannot end overdue approvals; trying again',
+    });
+  }
+
+  private async expire(): Promise<number> {
+    const ids = await this.store.overdue(AT_ONCE);
+    for (const id of ids) await this.approvals.expire(id);
+    return ids.length;
+  }
 }

@@ -15,7 +15,6 @@ import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { ModelsService } from '../models/index.js';
 import { SubagentsService } from '../subagents/index.js';
 import { Chat, chatTopic } from './chat.entity.js';
-
 import {
   ChatId,
   ChatPage,

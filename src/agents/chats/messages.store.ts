@@ -1,9 +1,30 @@
+import type { LanguageModelV4TextPart } from '@ai-sdk/provider';
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Database, iso } from '../../platform/database/index.js';
+import type { StepContentPart } from '#libs/model-client/index.js';
+import { Database, iso, type Row } from '../../platform/database/index.js';
+import type { AttachmentPart } from '../attachments/index.js';
 import type { MessageView } from './chats.dto.js';
-import type { MessagePart, StoredMessage } from './message.js';
-import type { ToolCallRow } from './tool-call.js';
+
+export type MessagePart = LanguageModelV4TextPart | StepContentPart | AttachmentPart;
+
+/**
+ * What a person wrote, or what the model answered in one step. Results of tools are kept with their calls. Messages of a
+ * chat are read in the order of their runs, then in their own.
+ */
+export type StoredMessage = Row<'message'>;
+
+declare global {
+  interface ColumnTypes {
+    'message.content': MessagePart[];
+  }
+}
+
+/**
+ * One call of a tool; its id is the model's own for it. planned: asked for by the model; started: may have happened;
+ * finished: its result is known. It is marked as started before it happens, so that a crash never repeats it unawares.
+ */
+export type ToolCallRow = Row<'tool_call'>;
 
 /** A message with the tool calls of its step. */
 export type MessageRow = StoredMessage & { calls: ToolCallRow[] };

@@ -1,5 +1,4 @@
-export { type CallableModel, estimateUsd, ModelCatalog } from './model-catalog.js';
-export { ModelMetrics } from './model-metrics.js';
+export { type CallableModel, estimateUsd, ModelCatalog, ModelMetrics } from './model-catalog.js';
 export { ModelSlots } from './model-slots.js';
 export { MODEL } from './models.dto.js';
 export { ModelsModule } from './models.module.js';

@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import { OrganizationsModule } from '../../identity/organizations/index.js';
-import { ModelCatalog } from './model-catalog.js';
-import { ModelMetrics } from './model-metrics.js';
+import { ModelCatalog, ModelMetrics } from './model-catalog.js';
 import { ModelSettingsStore } from './model-settings.store.js';
 import { ModelSlots } from './model-slots.js';
 import { ModelsController } from './models.controller.js';

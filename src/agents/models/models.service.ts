@@ -7,7 +7,6 @@ import { Database } from '../../platform/database/index.js';
 import { Invalid } from '../../platform/errors/index.js';
 import { ModelCatalog } from './model-catalog.js';
 import { ModelSettings, ModelSettingsStore } from './model-settings.store.js';
-
 import {
   ListModels,
   ModelSettingsView,

@@ -1,6 +1,4 @@
-export type { Delivery, OnApproval, RunFault, RunRow } from './run.js';
 export { RunApprovals } from './run-approvals.js';
-export { AuthorityLost, RunAuthority } from './run-authority.js';
 export {
   type AskedCall,
   approvalRequested,
@@ -19,7 +17,6 @@ export {
   toolFinished,
   toolStarted,
 } from './run-event.js';
-export { RunHold, Steering } from './run-hold.js';
 export { type NewRun, RunIntake, type RunModels, type Target } from './run-intake.js';
 export {
   type FinishedStep,
@@ -28,10 +25,27 @@ export {
   type RunEnd,
   RunJournal,
 } from './run-journal.js';
-export { LimitReached, type ReachedLimit, RunLimits, type Spent } from './run-limits.js';
+export {
+  AuthorityLost,
+  LimitReached,
+  type ReachedLimit,
+  RunAuthority,
+  RunHold,
+  RunLimits,
+  type Spent,
+  Steering,
+} from './run-limits.js';
 export { type CarriedRun, RunQueue, type TakenRun } from './run-queue.js';
 export { tellRun } from './run-receipts.js';
-export { RunLost, runTopic, tasksTopic } from './run-state.js';
+export {
+  type Delivery,
+  type OnApproval,
+  type RunFault,
+  RunLost,
+  type RunRow,
+  runTopic,
+  tasksTopic,
+} from './run-state.js';
 export { RunStopper } from './run-stopper.js';
 export { RunExecutor } from './run-worker.js';
 export { RunsModule } from './runs.module.js';

@@ -14,9 +14,9 @@ import {
 } from '../../platform/database/index.js';
 import { keepAttachments, type NewAttachment } from '../attachments/index.js';
 import type { Chat } from '../chats/index.js';
-import { type Delivery, NO_USAGE, type OnApproval } from './run.js';
 import type { RunBudget } from './run-limits.js';
 import { type Place, RunQueue, type TakenRun, takenColumns } from './run-queue.js';
+import { type Delivery, NO_USAGE, type OnApproval } from './run-state.js';
 
 /** A chat as a new run needs it. */
 export type Target = Pick<Chat, 'id' | 'organizationId' | 'workspaceId' | 'agentName' | 'model'>;

@@ -19,14 +19,10 @@ import { approvalAsked } from '../approvals/index.js';
 import { chatTopic, type MessagePart } from '../chats/index.js';
 import { type ChatSummary, type Conversation, keepSummary } from '../context/index.js';
 import type { ToolResult } from '../tools/index.js';
-import type { RunFault } from './run.js';
-import type { AskedCall } from './run-event.js';
-import { withinBounds } from './run-event.js';
-import type { RunEventType } from './run-event-type.js';
-import { Steering } from './run-hold.js';
-import { endTopic, RUNS_DUE, RunLost, runTopic, transition } from './run-state.js';
-import type { NewTask } from './tasks.store.js';
-import { taskRows } from './tasks.store.js';
+import { type AskedCall, type RunEventType, withinBounds } from './run-event.js';
+import { Steering } from './run-limits.js';
+import { endTopic, RUNS_DUE, type RunFault, RunLost, runTopic, transition } from './run-state.js';
+import { type NewTask, taskRows } from './tasks.store.js';
 
 export interface NewEvent {
   type: RunEventType;

@@ -1,4 +1,10 @@
-import type { RunRow } from './run.js';
+import { Injectable } from '@nestjs/common';
+import { Credentials } from '../../platform/access/index.js';
+import { problemOf } from '../../platform/errors/index.js';
+import type { Topics } from '../../platform/topics/index.js';
+import { ChatsStore } from '../chats/index.js';
+import { holdTopic, RunLost, type RunRow } from './run-state.js';
+import type { RunsStore } from './runs.store.js';
 
 /** What a run may use, tasks that it hands over included, as whoever sent its message set it. */
 export interface RunBudget {
@@ -126,4 +132,119 @@ function expiry({ budget, ran_ms, waited_ms }: Timed): AbortSignal {
   if (budget?.max_seconds === undefined) return new AbortController().signal;
   // A timer takes whole milliseconds only.
   return AbortSignal.timeout(Math.max(0, Math.ceil(budget.max_seconds * 1000 + Number(waited_ms) - ran_ms)));
+}
+
+/** Whoever started the run may not have it run any more. */
+export class AuthorityLost extends Error {}
+
+const AGENTS_OFF = 'The feature agents is turned off in this workspace';
+
+/**
+ * Whether a run still has the authority that it was started with. The database marks runs for which that may have
+ * changed, when a key is revoked or a member is removed or gets another role, and wakes whoever carries them. A lower role
+ * alone ends nothing: each call is refused what it lacks.
+ */
+@Injectable()
+export class RunAuthority {
+  constructor(
+    private readonly chats: ChatsStore,
+    private readonly credentials: Credentials,
+  ) {}
+
+  /** Throws AuthorityLost, saying why; nothing has to be asked for a run that is not marked. */
+  async require({
+    actor,
+    chat_id,
+    authority_changed,
+  }: Pick<RunRow, 'actor' | 'chat_id' | 'authority_changed'>): Promise<void> {
+    if (!authority_changed) return;
+    // A session is renewed, so what it started outlives it.
+    if (actor.credential.type !== 'session' && !(await this.credentials.stands(actor.credential)))
+      throw new AuthorityLost(
+        'The key or the grant with which this run was started has been revoked or has run out',
+      );
+    try {
+      const { features_off } = await this.chats.require(actor, 'chat.read', chat_id);
+      if (features_off.includes('agents')) throw new AuthorityLost(AGENTS_OFF);
+    } catch (error) {
+      const problem = problemOf(error);
+      if (!problem) throw error;
+      throw new AuthorityLost(`${actor.name}, who started this run, has no access to its chat any more`);
+    }
+  }
+}
+
+/**
+ * What a worker knows of messages that wait to enter the run that it carries. They enter between two steps; until then
+ * a tool that takes long is told to come to an end, and calls that have not begun are not made. So it is in the tasks of
+ * the run, which end at their next step.
+ */
+export class Steering {
+  private arrival = new AbortController();
+
+  /** `above` is that of the run which handed this one over as a task. */
+  constructor(private readonly above?: Steering) {}
+
+  /** Whether one waits, as far as is known. */
+  get waits(): boolean {
+    return this.arrival.signal.aborted;
+  }
+
+  /** Whether one waits to enter a run above, which this one keeps from going on. */
+  get isInTheWay(): boolean {
+    return this.above?.waits === true || this.above?.isInTheWay === true;
+  }
+
+  /** Aborted when a message waits, for this run or one above. */
+  get signal(): AbortSignal {
+    return this.above ? AbortSignal.any([this.arrival.signal, this.above.signal]) : this.arrival.signal;
+  }
+
+  /** `count` messages wait, as the database has it. */
+  note(count: number): void {
+    if (count > 0) this.arrival.abort();
+    else if (this.waits) this.arrival = new AbortController();
+  }
+}
+
+/**
+ * An attempt's hold on its run. It is lost when the run is gone or another worker has taken it up; then what is still
+ * under way for it, such as a command in a sandbox, is of no use and ends. It also hears of messages that are to enter.
+ */
+export class RunHold {
+  private readonly lost = new AbortController();
+  private readonly unsubscribe: () => void;
+
+  constructor(
+    private readonly runs: RunsStore,
+    topics: Topics,
+    private readonly run: Pick<RunRow, 'id' | 'attempt'>,
+    private readonly steering: Steering,
+    private readonly authority: RunAuthority,
+  ) {
+    this.unsubscribe = topics.subscribe(holdTopic(run.id), () => void this.look());
+  }
+
+  /** Aborted, with the reason, when the hold is lost. */
+  get signal(): AbortSignal {
+    return this.lost.signal;
+  }
+
+  release(): void {
+    this.unsubscribe();
+  }
+
+  private async look(): Promise<void> {
+    try {
+      const now = await this.runs.find(this.run.id);
+      if (now?.attempt !== this.run.attempt || now.status !== 'pending') this.lost.abort(new RunLost());
+      else {
+        this.steering.note(now.steers);
+        await this.authority.require(now);
+      }
+    } catch (error) {
+      // It lacks the authority; or whether it is still ours cannot be told, and we do not go on as if it were.
+      this.lost.abort(error);
+    }
+  }
 }

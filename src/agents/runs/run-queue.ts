@@ -5,9 +5,7 @@ import { Database, type UnitOfWork } from '../../platform/database/index.js';
 import { type LeasedRows, Leases } from '../../platform/leases/index.js';
 import { Topics } from '../../platform/topics/index.js';
 import type { MessagePart } from '../chats/index.js';
-import type { RunRow } from './run.js';
-import { holdTopic, RUNS_DUE, runTopic, transition } from './run-state.js';
-
+import { holdTopic, RUNS_DUE, type RunRow, runTopic, transition } from './run-state.js';
 import { runsInTurn } from './run-turns.js';
 
 /** Organizations and people whose last turns a process remembers. */

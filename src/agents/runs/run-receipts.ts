@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { storable } from '../../platform/database/index.js';
 import { notifyTopic } from '../../platform/topics/index.js';
-import { type NewEvent, type Queryable } from './run-journal.js';
+import type { NewEvent, Queryable } from './run-journal.js';
 import { holdTopic, runTopic } from './run-state.js';
 
 /**

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database, type Row } from '../../platform/database/index.js';
 import { NotFound } from '../../platform/errors/index.js';
-import type { RunRow } from './run.js';
+import type { RunRow } from './run-state.js';
 
 interface RunFilter {
   chat_id?: string;

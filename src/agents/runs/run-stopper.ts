@@ -4,10 +4,9 @@ import { Database, storable, type UnitOfWork } from '../../platform/database/ind
 import { Topics } from '../../platform/topics/index.js';
 import { FeatureEnds } from '../../workspaces/core/index.js';
 import { ApprovalsStore } from '../approvals/index.js';
-import type { RunFault } from './run.js';
 import { approvalResolvedEvent } from './run-event.js';
 import { type RunEnd, RunJournal } from './run-journal.js';
-import { holdTopic, RunLost, transition } from './run-state.js';
+import { holdTopic, type RunFault, RunLost, transition } from './run-state.js';
 import { RunsStore } from './runs.store.js';
 import { holdRunsAbove } from './tasks.store.js';
 

@@ -3,10 +3,9 @@ import { type Actor, Caller } from '../../platform/access/index.js';
 import { Input } from '../../platform/dto/index.js';
 import { Serves } from '../../platform/openapi/index.js';
 import { Streams } from '../../platform/streams/index.js';
-import { ChatEventsService } from './chat-events.service.js';
+import { ChatEventsService } from './run-events.service.js';
 import { ListRuns, RollbackRun, RunId } from './run-records.dto.js';
-import { RunRecordsService } from './run-records.service.js';
-import { RunRollbackService } from './run-rollback.service.js';
+import { RunRecordsService, RunRollbackService } from './run-records.service.js';
 import { ChatEventsInput, RunEventsInput, RunStatusInput, StopRuns } from './runs.dto.js';
 import { RunsService } from './runs.service.js';
 

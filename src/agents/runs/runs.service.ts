@@ -7,10 +7,8 @@ import type { Watched } from '../../platform/streams/index.js';
 import { Subscription, Topics } from '../../platform/topics/index.js';
 import { ApprovalWording, type WaitingForView } from '../approvals/index.js';
 import { ChatsStore, type ToolCallRow } from '../chats/index.js';
-import type { RunRow } from './run.js';
-import { RunEvents } from './run-events.js';
-import { endTopic } from './run-state.js';
-
+import { RunEvents } from './run-events.service.js';
+import { endTopic, type RunRow } from './run-state.js';
 import { RunStopper } from './run-stopper.js';
 import {
   RunEventsInput,

@@ -6,9 +6,9 @@ import { Database, type UnitOfWork } from '../../platform/database/index.js';
 import { NotFound } from '../../platform/errors/index.js';
 import type { ApprovalRow } from '../approvals/index.js';
 import { type ChatStanding, chatsOf, requireInChat, type ToolCallRow } from '../chats/index.js';
-import type { RunRow } from './run.js';
 import type { RunEnd, RunJournal } from './run-journal.js';
 import { RunQueue } from './run-queue.js';
+import type { RunRow } from './run-state.js';
 
 /** What is shown of how a run stands. */
 const SHOWN = [

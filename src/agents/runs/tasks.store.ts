@@ -1,12 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import type { RawBuilder } from 'kysely';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Actor } from '../../platform/access/index.js';
-import type { UnitOfWork } from '../../platform/database/index.js';
-import { Database, storable } from '../../platform/database/index.js';
-import type { OnApproval, RunRow } from './run.js';
-import { NO_USAGE } from './run.js';
+import { Database, storable, type UnitOfWork } from '../../platform/database/index.js';
 import type { RunBudget, Spent } from './run-limits.js';
+import { NO_USAGE, type OnApproval, type RunRow } from './run-state.js';
 
 /** A tool call by its place in its run. */
 export interface CallPlace {

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { didYouMean } from '#libs/did-you-mean/index.js';
 import { ActionCatalog, allows } from '../../platform/actions/index.js';
 import { ModelsService, ModelUnusable } from '../models/index.js';
-import { type Finding, Findings, type Reading } from './finding.js';
-import type { Subagent } from './subagent.js';
+import type { Subagent } from './definitions.js';
+import { type Finding, Findings, type Reading } from './front-matter.js';
 
 const ACTION = 'action:';
 /** The names of all tools that agents can have: whoever has tools adds theirs. */

@@ -3,10 +3,9 @@ import { Injectable } from '@nestjs/common';
 import { type Entry, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { SharedLookups } from '../../platform/access/index.js';
 import { WorkspaceFolders } from '../../workspaces/core/index.js';
-import { type Finding, Findings, type Reading } from './finding.js';
+import { readSkill, readSubagent, type Skill, type Subagent } from './definitions.js';
+import { type Finding, Findings, type Reading } from './front-matter.js';
 import { ReadingCache } from './reading-cache.js';
-import { readSkill, type Skill } from './skill.js';
-import { readSubagent, type Subagent } from './subagent.js';
 
 const INSTRUCTIONS = 'AGENTS.md';
 /** Where a workspace keeps its agents. */

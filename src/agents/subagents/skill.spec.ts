@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { readSkill } from './skill.js';
+import { readSkill } from './definitions.js';
 
 const PATH = '.agents/skills/release-notes/SKILL.md';
 const file = (...lines: string[]) => ['---', ...lines, '---', 'Read the log.', ''].join('\n');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { READ_ONLY_TOOLS, readSubagent } from './subagent.js';
+import { READ_ONLY_TOOLS, readSubagent } from './definitions.js';
 
 /** The agent of a file that must be usable. */
 function agentOf(path: string, text: string) {

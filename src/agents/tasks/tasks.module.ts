@@ -3,9 +3,8 @@ import { ModelsModule } from '../models/index.js';
 import { RunsModule } from '../runs/index.js';
 import { SubagentsModule } from '../subagents/index.js';
 import { ToolsModule } from '../tools/index.js';
-import { TaskIntake } from './task-intake.js';
 import { TaskRoom } from './task-room.js';
-import { TaskStarter } from './task-starter.js';
+import { TaskIntake, TaskStarter } from './task-starter.js';
 import { TaskTools } from './task-tool.js';
 
 /** Tasks that runs hand over to subagents. */

@@ -12,15 +12,19 @@ import {
 } from '../../platform/actions/index.js';
 import { Field } from '../../platform/dto/index.js';
 import { Forbidden, problemOf } from '../../platform/errors/index.js';
-
 import type { AgentGuide } from '../subagents/index.js';
-import { checked, failed, MOST_OUTPUT, succeeded, type ToolOffer, type ToolResult } from './tool.js';
 import {
   type CallSubject,
+  checked,
+  failed,
   type ListedTool,
+  MOST_OUTPUT,
   type OpenTools,
+  succeeded,
+  type ToolOffer,
   type ToolProvider,
   ToolProviders,
+  type ToolResult,
   type ToolScope,
 } from './tool-provider.js';
 

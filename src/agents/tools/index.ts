@@ -1,15 +1,19 @@
 export { AgentActions } from './agent-actions.js';
 export { BASH } from './bash.tool.js';
 export { LongOutputs } from './long-outputs.js';
-export { failed, shorten, type Tool, type ToolOffer, type ToolResult } from './tool.js';
 export {
   type CallHooks,
   type CallSubject,
+  failed,
   type ListedTool,
   type ListScope,
   type OpenTools,
+  shorten,
+  type Tool,
+  type ToolOffer,
   type ToolProvider,
   ToolProviders,
+  type ToolResult,
   type ToolScope,
 } from './tool-provider.js';
 export { Toolbox } from './toolbox.js';

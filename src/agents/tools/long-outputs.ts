@@ -4,7 +4,7 @@ import type { Actor } from '../../platform/access/index.js';
 import { problemOf } from '../../platform/errors/index.js';
 import { countMissing, WorkspaceQuota } from '../../workspaces/changes/index.js';
 import { WorkspaceFolders, WorkspacesStore } from '../../workspaces/core/index.js';
-import { MOST_OUTPUT, shorten, type ToolResult } from './tool.js';
+import { MOST_OUTPUT, shorten, type ToolResult } from './tool-provider.js';
 
 /** Where outputs are kept; search and git pass it over. */
 const FOLDER = '.atelier';

@@ -1,19 +1,104 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
-import { requireInWorkspace } from '../../platform/access/index.js';
-import { ActionCatalog } from '../../platform/actions/index.js';
-import { Forbidden, problemOf } from '../../platform/errors/index.js';
-import { writingAs } from '../../workspaces/changes/index.js';
-import { ActionTool } from './action-tool.js';
-import { BashTool } from './bash.tool.js';
-import { failed, type Tool, type ToolContext, type ToolResult } from './tool.js';
 import {
+  isWorkspacePermission,
+  requireInWorkspace,
+  type WorkspacePermission,
+} from '../../platform/access/index.js';
+import {
+  ActionCatalog,
+  type CatalogAction,
+  inputSchemaOf,
+  type ToolDeclaration,
+} from '../../platform/actions/index.js';
+import { Field } from '../../platform/dto/index.js';
+import { Forbidden, Invalid, problemOf } from '../../platform/errors/index.js';
+import { writingAs } from '../../workspaces/changes/index.js';
+import { SKILL, type Skill } from '../subagents/index.js';
+import { BashTool } from './bash.tool.js';
+import {
+  checked,
+  failed,
   type ListedTool,
   type ListScope,
   type OpenTools,
+  shorten,
+  succeeded,
+  type Tool,
+  type ToolContext,
   type ToolProvider,
   ToolProviders,
+  type ToolResult,
   type ToolScope,
 } from './tool-provider.js';
+
+/** An action that agents have as a tool by itself, in the workspace that they work in. */
+export class ActionTool implements Tool {
+  readonly schema: Readonly<Record<string, unknown>>;
+
+  constructor(
+    private readonly action: CatalogAction,
+    private readonly tool: ToolDeclaration & Pick<Required<ToolDeclaration>, 'agents'>,
+  ) {
+    const { workspace_id: _, ...own } = action.toolSchema.properties as Record<string, unknown>;
+    const required = (action.toolSchema.required as string[]).filter(name => name !== 'workspace_id');
+    this.schema = { ...action.toolSchema, properties: own, required };
+  }
+
+  /** Those of the catalog. */
+  static allOf(actions: readonly CatalogAction[]): ActionTool[] {
+    return actions.flatMap(action => {
+      const { tool } = action.declaration;
+      return tool?.agents ? [new ActionTool(action, { ...tool, agents: tool.agents })] : [];
+    });
+  }
+
+  get name(): string {
+    return this.tool.name;
+  }
+
+  get title(): string {
+    return this.tool.title;
+  }
+
+  get description(): string {
+    return this.tool.description;
+  }
+
+  get effect() {
+    return this.action.declaration.effect;
+  }
+
+  get permission(): WorkspacePermission {
+    const { permission } = this.action.declaration;
+    if (!isWorkspacePermission(permission))
+      throw new Error(`${this.name} takes no permission in a workspace`);
+    return permission;
+  }
+
+  check(input: unknown, workspaceId: string): object {
+    if (typeof input === 'object' && input !== null && 'workspace_id' in input)
+      throw new Invalid('workspace_id is not a field of this tool');
+    try {
+      return this.action.readInput(this.action.ofTool(input), workspaceId);
+    } catch (error) {
+      throw error instanceof Invalid ? this.inItsWords(error) : error;
+    }
+  }
+
+  /** The refusal, with the name that the tool has for the field. */
+  private inItsWords({ detail }: Invalid): Invalid {
+    const [its] =
+      Object.entries(this.tool.renamed ?? {}).find(([, ours]) => detail.startsWith(`${ours} `)) ?? [];
+    return new Invalid(its === undefined ? detail : detail.replace(/^\S+/, its));
+  }
+
+  async run({ actor, signal }: ToolContext, input: object): Promise<ToolResult> {
+    const { text, changed, defaults } = this.tool.agents;
+    const output = (await this.action.invoke(actor, { ...defaults, ...input }, signal)) as object;
+    const whole = text(output);
+    return { output: shorten(whole), whole, isError: false, changed: changed?.(output) };
+  }
+}
 
 /** The tools of every workspace: bash, and the actions that are tools by themselves. Whoever calls one calls it here. */
 @Injectable()
@@ -106,5 +191,55 @@ function refusal(
   } catch (error) {
     if (error instanceof Forbidden) return error.detail;
     throw error;
+  }
+}
+
+class SkillInput {
+  @Field.text('Name of the skill', { min: 1, max: 64, example: 'release-notes' })
+  name: string;
+}
+
+const OFFER = {
+  name: SKILL,
+  description: 'Read the instructions of a skill, before work that it covers.',
+  schema: inputSchemaOf(SkillInput),
+};
+
+/** The tool by which a model reads the skills of its workspace. */
+@Injectable()
+export class SkillTools implements ToolProvider, OnModuleInit {
+  readonly kind = 'skill';
+  readonly names = [SKILL];
+
+  constructor(private readonly providers: ToolProviders) {}
+
+  onModuleInit(): void {
+    this.providers.register(this);
+  }
+
+  async list({ guide }: ListScope): Promise<ListedTool[]> {
+    const reason = guide.hasSkills ? null : 'No skill is defined in .agents/skills/';
+    return [{ ...OFFER, effect: 'read', reason, agentsOnly: true }];
+  }
+
+  open({ guide: { skills } }: ToolScope): OpenTools {
+    return {
+      offered: skills.length > 0 ? [OFFER] : [],
+      call: async (_, input) => read(skills, input),
+    };
+  }
+}
+
+function read(skills: readonly Skill[], input: unknown): ToolResult {
+  try {
+    const { name } = checked(SkillInput, input);
+    const skill = skills.find(one => one.name === name);
+    if (skill) return succeeded(`Files that it names are in ${skill.folder}/.\n\n${skill.instructions}`);
+    const names = skills.map(one => one.name).join(', ');
+    return failed(`There is no skill "${name}"; there are ${names || 'none'}`);
+  } catch (error) {
+    const problem = problemOf(error);
+    if (!problem) throw error;
+    return failed(problem.detail);
   }
 }

@@ -4,12 +4,10 @@ import { CoreModule } from '../../workspaces/core/index.js';
 import { SandboxesModule } from '../../workspaces/sandboxes/index.js';
 import { SubagentsModule } from '../subagents/index.js';
 import { AgentActions } from './agent-actions.js';
-import { BashTool } from './bash.tool.js';
+import { BashTool, SessionCommands } from './bash.tool.js';
 import { LongOutputs } from './long-outputs.js';
-import { SessionCommands } from './session-commands.js';
-import { SkillTools } from './skill-tools.js';
 import { ToolProviders } from './tool-provider.js';
-import { Toolbox } from './toolbox.js';
+import { SkillTools, Toolbox } from './toolbox.js';
 import { ToolsController } from './tools.controller.js';
 import { ToolsService } from './tools.service.js';
 

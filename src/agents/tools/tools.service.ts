@@ -4,10 +4,8 @@ import { Action, allows } from '../../platform/actions/index.js';
 import { Invalid, NotFound } from '../../platform/errors/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { AgentGuide, requireAgent, type Subagent, SubagentsService } from '../subagents/index.js';
-import { BASH } from './bash.tool.js';
-import { SessionCommands } from './session-commands.js';
-import { outcomeOf, type ToolContext } from './tool.js';
-import { type ListedTool, ToolProviders } from './tool-provider.js';
+import { BASH, SessionCommands } from './bash.tool.js';
+import { type ListedTool, outcomeOf, type ToolContext, ToolProviders } from './tool-provider.js';
 import { Toolbox } from './toolbox.js';
 import { AgentToolListView, type AgentToolView, ListAgentTools, RunTool, ToolRunView } from './tools.dto.js';
 

@@ -15,8 +15,14 @@ import {
   stepWaiting,
 } from '../runs/index.js';
 import type { DeltaWriter } from './delta-writer.js';
-import { buildPrompt, messagesOf, systemPrompt, textOf } from './prompt.js';
-import type { ModelAnswer, StepCaller } from './step-caller.js';
+import {
+  buildPrompt,
+  type ModelAnswer,
+  messagesOf,
+  type StepCaller,
+  systemPrompt,
+  textOf,
+} from './model-calls.js';
 import type { RunTools } from './tool-gateway.js';
 
 interface TurnParts {

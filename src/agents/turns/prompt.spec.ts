@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { MessageRow } from '../chats/index.js';
 import { AgentGuide } from '../subagents/index.js';
-import { buildPrompt, INTERRUPTED, systemPrompt } from './prompt.js';
+import { buildPrompt, INTERRUPTED, systemPrompt } from './model-calls.js';
 
 type Call = MessageRow['calls'][number];
 

@@ -38,9 +38,9 @@ import {
   type TaskStarter,
 } from '../tasks/index.js';
 import { DeltaWriter } from './delta-writer.js';
+import type { StepCaller } from './model-calls.js';
 import { ModelTurns } from './model-turns.js';
 import { RunWaits } from './run-fault.js';
-import type { StepCaller } from './step-caller.js';
 import type { RunTools, ToolGateway } from './tool-gateway.js';
 import { type OpenCall, ToolRound } from './tool-round.js';
 

@@ -26,10 +26,9 @@ import {
   TasksStore,
 } from '../runs/index.js';
 import { type TaskPause, TaskStarter } from '../tasks/index.js';
+import { StepCaller } from './model-calls.js';
 import { type Above, RunAttempt, RunParts } from './run-attempt.js';
 import { faultOf, RunWaits, TooManyLost } from './run-fault.js';
-
-import { StepCaller } from './step-caller.js';
 import { ToolGateway } from './tool-gateway.js';
 
 /** A run over which this many workers were lost is not given a further one. */

@@ -12,7 +12,7 @@ import {
 import { type RunTasks, Stillness, TASK } from '../tasks/index.js';
 import type { ToolResult } from '../tools/index.js';
 import type { DeltaWriter } from './delta-writer.js';
-import { INTERRUPTED } from './prompt.js';
+import { INTERRUPTED } from './model-calls.js';
 import { ApprovalRequired, RunWaits } from './run-fault.js';
 import type { RunTools } from './tool-gateway.js';
 

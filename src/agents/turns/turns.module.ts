@@ -12,8 +12,8 @@ import { RunsModule } from '../runs/index.js';
 import { SubagentsModule } from '../subagents/index.js';
 import { TasksModule } from '../tasks/index.js';
 import { ToolsModule } from '../tools/index.js';
+import { StepCaller } from './model-calls.js';
 import { RunLoop } from './run-loop.js';
-import { StepCaller } from './step-caller.js';
 import { ToolGateway } from './tool-gateway.js';
 
 /** What a worker does with a run: model calls and tool calls, in turns. */

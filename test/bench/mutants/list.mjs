@@ -305,7 +305,7 @@ export const MUTANTS = [
     'where organization_id = ${organizationId}`',
     copying,
   ],
-  ['src/agents/tools/tool.ts', ' || problem instanceof LimitReached', '', refusing],
+  ['src/agents/tools/tool-provider.ts', ' || problem instanceof LimitReached', '', refusing],
   // Who lives.
   [
     leases,
