@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { RoutesOf } from '../../platform/openapi/index.js';
 import { OrganizationsModule } from '../organizations/index.js';
 import { AccountsService } from './accounts.service.js';
 import { InvitedAccounts } from './invited-accounts.js';
@@ -6,6 +7,7 @@ import { InvitedAccounts } from './invited-accounts.js';
 /** The accounts of people. */
 @Module({
   imports: [OrganizationsModule],
+  controllers: [RoutesOf(AccountsService)],
   providers: [AccountsService, InvitedAccounts],
   exports: [AccountsService, InvitedAccounts],
 })

@@ -17,6 +17,7 @@ export class AccountsService {
 
   @Action({
     name: 'account_get',
+    route: 'GET /api/auth/me',
     summary: 'Read the account of the caller',
     effect: 'read',
     permission: 'account.read',
@@ -30,6 +31,7 @@ export class AccountsService {
 
   @Action({
     name: 'account_update',
+    route: 'PATCH /api/auth/me',
     summary: 'Rename the account of the caller',
     effect: 'write',
     permission: 'account.update',
@@ -48,6 +50,7 @@ export class AccountsService {
 
   @Action({
     name: 'principal_get',
+    route: 'GET /api/auth/principal',
     summary: 'Tell who the request authenticates as',
     effect: 'read',
     permission: null,

@@ -1,12 +1,12 @@
 import { Module } from '@nestjs/common';
+import { RoutesOf } from '../../platform/openapi/index.js';
 import { OrganizationsModule } from '../organizations/index.js';
-import { AuditLogController } from './audit-log.controller.js';
 import { AuditLogService } from './audit-log.service.js';
 
 /** Reading the audit log of an organization. */
 @Module({
   imports: [OrganizationsModule],
-  controllers: [AuditLogController],
+  controllers: [RoutesOf(AuditLogService)],
   providers: [AuditLogService],
 })
 export class AuditLogModule {}

@@ -19,6 +19,7 @@ export class AuditLogService {
 
   @Action({
     name: 'audit_list',
+    route: 'GET /api/organizations/:orgId/audit',
     on: 'organization_id',
     summary: 'List who changed what in an organization, newest first',
     effect: 'read',

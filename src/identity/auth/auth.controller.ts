@@ -1,9 +1,9 @@
-import { Controller, Get, Patch, Post, Req } from '@nestjs/common';
+import { Controller, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { type Actor, Caller, OptionalCaller, Public } from '../../platform/access/index.js';
+import { type Actor, OptionalCaller, Public } from '../../platform/access/index.js';
 import { Input } from '../../platform/dto/index.js';
-import { Documents, Serves } from '../../platform/openapi/index.js';
-import { AccountsService, UpdateAccount, userView } from '../accounts/index.js';
+import { Documents } from '../../platform/openapi/index.js';
+import { userView } from '../accounts/index.js';
 import { IssuedTokens, SessionsService, type SignInSource } from '../sessions/index.js';
 import { Login, Logout, RefreshTokenInput, Register, SignedOutView, TokensView } from './auth.dto.js';
 import { AuthService } from './auth.service.js';
@@ -13,7 +13,6 @@ export class AuthController {
   constructor(
     private readonly auth: AuthService,
     private readonly sessions: SessionsService,
-    private readonly accounts: AccountsService,
   ) {}
 
   @Documents({
@@ -78,24 +77,6 @@ export class AuthController {
     if (refresh_token !== undefined) await this.sessions.end(refresh_token);
     else await this.sessions.endOf(actor);
     return { signed_out: true };
-  }
-
-  @Serves(AccountsService, 'read')
-  @Get('/api/auth/me')
-  me(@Caller() actor: Actor) {
-    return this.accounts.read(actor);
-  }
-
-  @Serves(AccountsService, 'update')
-  @Patch('/api/auth/me')
-  updateMe(@Caller() actor: Actor, @Input() input: UpdateAccount) {
-    return this.accounts.update(actor, input);
-  }
-
-  @Serves(AccountsService, 'principal')
-  @Get('/api/auth/principal')
-  principal(@Caller() actor: Actor) {
-    return this.accounts.principal(actor);
   }
 }
 

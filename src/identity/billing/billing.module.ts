@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
+import { RoutesOf } from '../../platform/openapi/index.js';
 import { OrganizationsModule } from '../organizations/index.js';
 import { AlertMails } from './alert-mails.js';
-import { BillingController } from './billing.controller.js';
 import { BillingService } from './billing.service.js';
 import { Budgets } from './budgets.js';
 import { DefaultBudgets } from './default-budgets.js';
@@ -10,7 +10,7 @@ import { UsageStore } from './usage.store.js';
 /** What organizations use, spend, and may spend. */
 @Module({
   imports: [OrganizationsModule],
-  controllers: [BillingController],
+  controllers: [RoutesOf(BillingService)],
   providers: [AlertMails, BillingService, Budgets, DefaultBudgets, UsageStore],
   exports: [Budgets],
 })

@@ -31,6 +31,7 @@ export class BillingService {
 
   @Action({
     name: 'billing_get',
+    route: 'GET /api/organizations/:orgId/billing',
     on: 'organization_id',
     summary: "Tell an organization's plan, limits, usage and spending of this month, and its budget",
     effect: 'read',
@@ -52,6 +53,7 @@ export class BillingService {
 
   @Action({
     name: 'billing_usage_get',
+    route: 'GET /api/organizations/:orgId/billing/usage',
     on: 'organization_id',
     summary: 'Sum up what an organization used in a period, by workspace, model, user or day',
     effect: 'read',
@@ -72,6 +74,7 @@ export class BillingService {
 
   @Action({
     name: 'organization_budget_set',
+    route: 'PUT /api/organizations/:orgId/billing/budget',
     on: 'organization_id',
     summary: 'Set what an organization may spend in a month',
     effect: 'expose',

@@ -1,54 +1,22 @@
-import { Controller, Delete, Get, Post } from '@nestjs/common';
-import { type Actor, Caller, OptionalCaller, Public } from '../../platform/access/index.js';
+import { Controller, Get, Post } from '@nestjs/common';
+import { type Actor, OptionalCaller, Public } from '../../platform/access/index.js';
 import { Input } from '../../platform/dto/index.js';
-import { Documents, Serves } from '../../platform/openapi/index.js';
+import { Documents } from '../../platform/openapi/index.js';
 import { AcceptanceService } from './acceptance.service.js';
 import {
   AcceptedView,
   AcceptInvitation,
-  CreateInvitation,
   DeclinedView,
-  InvitationId,
   InvitationPreview,
   InvitationToken,
-  ListInvitations,
 } from './invitations.dto.js';
-import { InvitationsService } from './invitations.service.js';
 
-const INVITATIONS = '/api/organizations/:orgId/invitations';
 const BY_TOKEN = '/api/invitations/:token';
 const OVER = { 409: 'It was accepted or declined already', 410: 'It has expired, or was withdrawn' };
 
 @Controller()
 export class InvitationsController {
-  constructor(
-    private readonly invitations: InvitationsService,
-    private readonly acceptance: AcceptanceService,
-  ) {}
-
-  @Serves(InvitationsService, 'list')
-  @Get(INVITATIONS)
-  list(@Caller() actor: Actor, @Input() input: ListInvitations) {
-    return this.invitations.list(actor, input);
-  }
-
-  @Serves(InvitationsService, 'create')
-  @Post(INVITATIONS)
-  create(@Caller() actor: Actor, @Input() input: CreateInvitation) {
-    return this.invitations.create(actor, input);
-  }
-
-  @Serves(InvitationsService, 'resend')
-  @Post(`${INVITATIONS}/:id/resend`)
-  resend(@Caller() actor: Actor, @Input() input: InvitationId) {
-    return this.invitations.resend(actor, input);
-  }
-
-  @Serves(InvitationsService, 'revoke')
-  @Delete(`${INVITATIONS}/:id`)
-  revoke(@Caller() actor: Actor, @Input() input: InvitationId) {
-    return this.invitations.revoke(actor, input);
-  }
+  constructor(private readonly acceptance: AcceptanceService) {}
 
   @Documents({
     name: 'invitation_preview',

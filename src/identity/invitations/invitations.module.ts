@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { RoutesOf } from '../../platform/openapi/index.js';
 import { AccountsModule } from '../accounts/index.js';
 import { AuthModule } from '../auth/index.js';
 import { OAuthModule } from '../oauth/index.js';
@@ -16,7 +17,7 @@ import { MailAllowance } from './mail-allowance.js';
 /** Invitations into organizations: sent by mail, accepted at a page or through the API. */
 @Module({
   imports: [AccountsModule, AuthModule, OAuthModule, OrganizationsModule, PageSessionsModule],
-  controllers: [InvitationsController, InvitationPagesController],
+  controllers: [InvitationsController, RoutesOf(InvitationsService), InvitationPagesController],
   providers: [
     InvitationsService,
     InvitationsStore,

@@ -33,6 +33,7 @@ export class InvitationsService {
 
   @Action({
     name: 'invitation_list',
+    route: 'GET /api/organizations/:orgId/invitations',
     on: 'organization_id',
     summary: 'List the invitations of an organization',
     effect: 'read',
@@ -52,6 +53,7 @@ export class InvitationsService {
 
   @Action({
     name: 'invitation_create',
+    route: 'POST /api/organizations/:orgId/invitations',
     on: 'organization_id',
     summary: 'Invite somebody into an organization, with a role not above that of the caller',
     effect: 'expose',
@@ -87,6 +89,7 @@ export class InvitationsService {
 
   @Action({
     name: 'invitation_resend',
+    route: 'POST /api/organizations/:orgId/invitations/:id/resend',
     on: 'organization_id',
     summary: 'Send an invitation again, with a new link; the old one is void',
     effect: 'expose',
@@ -110,6 +113,7 @@ export class InvitationsService {
 
   @Action({
     name: 'invitation_revoke',
+    route: 'DELETE /api/organizations/:orgId/invitations/:id',
     on: 'organization_id',
     summary: 'Withdraw an invitation',
     effect: 'destructive',

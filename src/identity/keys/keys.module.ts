@@ -1,13 +1,13 @@
 import { Module } from '@nestjs/common';
+import { RoutesOf } from '../../platform/openapi/index.js';
 import { OrganizationsModule } from '../organizations/index.js';
 import { Keyring } from './keyring.js';
-import { KeysController } from './keys.controller.js';
 import { KeysService } from './keys.service.js';
 
 /** API keys. */
 @Module({
   imports: [OrganizationsModule],
-  controllers: [KeysController],
+  controllers: [RoutesOf(KeysService)],
   providers: [Keyring, KeysService],
   exports: [Keyring, KeysService],
 })

@@ -29,6 +29,7 @@ export class KeysService {
 
   @Action({
     name: 'key_list',
+    route: 'GET /api/keys',
     summary: 'List the API keys of the caller',
     effect: 'read',
     permission: 'key.read',
@@ -42,6 +43,7 @@ export class KeysService {
 
   @Action({
     name: 'key_create',
+    route: 'POST /api/keys',
     summary: 'Create an API key; its secret is in the answer and nowhere else',
     effect: 'expose',
     consequence: 'Whoever holds the key can then act as you, within its limits.',
@@ -65,6 +67,7 @@ export class KeysService {
 
   @Action({
     name: 'key_get',
+    route: 'GET /api/keys/:id',
     on: { id: 'api_key' },
     summary: 'Read an API key, without its secret',
     effect: 'read',
@@ -80,6 +83,7 @@ export class KeysService {
 
   @Action({
     name: 'key_update',
+    route: 'PATCH /api/keys/:id',
     on: { id: 'api_key' },
     summary: 'Rename an API key, or change what limits it',
     effect: 'expose',
@@ -95,6 +99,7 @@ export class KeysService {
 
   @Action({
     name: 'key_rotate',
+    route: 'POST /api/keys/:id/rotate',
     on: { id: 'api_key' },
     summary: 'Replace an API key by a new one with the same limits; the old one may work on for a while',
     effect: 'expose',
@@ -112,6 +117,7 @@ export class KeysService {
 
   @Action({
     name: 'key_revoke',
+    route: 'DELETE /api/keys/:id',
     on: { id: 'api_key' },
     summary: 'Revoke an API key, at once and for good',
     effect: 'destructive',

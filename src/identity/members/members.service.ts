@@ -37,6 +37,7 @@ export class MembersService {
 
   @Action({
     name: 'member_list',
+    route: 'GET /api/organizations/:orgId/members',
     on: 'organization_id',
     summary: 'List the members of an organization',
     effect: 'read',
@@ -56,6 +57,7 @@ export class MembersService {
 
   @Action({
     name: 'role_list',
+    route: 'GET /api/organizations/:orgId/roles',
     on: 'organization_id',
     summary: 'Print which role may do what',
     effect: 'read',
@@ -70,6 +72,7 @@ export class MembersService {
 
   @Action({
     name: 'member_update',
+    route: 'PATCH /api/organizations/:orgId/members/:userId',
     on: 'organization_id',
     summary: 'Change the role of a member',
     effect: 'expose',
@@ -93,6 +96,7 @@ export class MembersService {
 
   @Action({
     name: 'member_remove',
+    route: 'DELETE /api/organizations/:orgId/members/:userId',
     on: 'organization_id',
     summary: 'Remove a member; their access, and their keys bound to the organization, end at once',
     effect: 'destructive',
@@ -114,6 +118,7 @@ export class MembersService {
 
   @Action({
     name: 'organization_leave',
+    route: 'POST /api/organizations/:orgId/leave',
     on: 'organization_id',
     summary: 'Leave an organization',
     effect: 'destructive',
@@ -137,6 +142,7 @@ export class MembersService {
 
   @Action({
     name: 'organization_transfer',
+    route: 'POST /api/organizations/:orgId/transfer',
     on: 'organization_id',
     summary: 'Hand an organization over: another member becomes owner, the caller an admin',
     effect: 'expose',

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { RoutesOf } from '../../platform/openapi/index.js';
 import { AuthModule } from '../auth/index.js';
 import { CredentialsModule } from '../credentials/index.js';
 import { OrganizationsModule } from '../organizations/index.js';
@@ -9,7 +10,6 @@ import { ArtifactsStore } from './artifacts/artifacts.store.js';
 import { DevicePollsStore } from './artifacts/device-polls.store.js';
 import { ClientsStore } from './clients/clients.store.js';
 import { ServiceAccountClients } from './clients/service-account-clients.js';
-import { GrantsController } from './grants/grants.controller.js';
 import { GrantsService } from './grants/grants.service.js';
 import { GrantsStore } from './grants/grants.store.js';
 import { ConsentService } from './interactions/consent.service.js';
@@ -32,7 +32,7 @@ import { WellKnownController } from './well-known.controller.js';
 /** The OAuth 2.1 authorization server, and what verifies its tokens. */
 @Module({
   imports: [AuthModule, CredentialsModule, OrganizationsModule, PageSessionsModule, SessionsModule],
-  controllers: [InteractionController, OAuthController, WellKnownController, GrantsController],
+  controllers: [InteractionController, OAuthController, WellKnownController, RoutesOf(GrantsService)],
   providers: [
     OAuthResources,
     SigningKeys,

@@ -1,10 +1,10 @@
 import { Module } from '@nestjs/common';
-import { OrganizationsController } from './organizations.controller.js';
+import { RoutesOf } from '../../platform/openapi/index.js';
 import { OrganizationsService } from './organizations.service.js';
 import { OrganizationsStore } from './organizations.store.js';
 
 @Module({
-  controllers: [OrganizationsController],
+  controllers: [RoutesOf(OrganizationsService)],
   providers: [OrganizationsService, OrganizationsStore],
   exports: [OrganizationsService, OrganizationsStore],
 })

@@ -32,6 +32,7 @@ export class OrganizationsService {
 
   @Action({
     name: 'organization_list',
+    route: 'GET /api/organizations',
     summary: 'List the organizations of the caller',
     effect: 'read',
     permission: 'organization.list',
@@ -50,6 +51,7 @@ export class OrganizationsService {
 
   @Action({
     name: 'organization_create',
+    route: 'POST /api/organizations',
     summary: 'Create an organization that the caller owns',
     effect: 'write',
     permission: 'organization.create',
@@ -86,6 +88,7 @@ export class OrganizationsService {
 
   @Action({
     name: 'organization_get',
+    route: 'GET /api/organizations/:orgId',
     on: 'organization_id',
     summary: 'Read an organization',
     effect: 'read',
@@ -99,6 +102,7 @@ export class OrganizationsService {
 
   @Action({
     name: 'organization_update',
+    route: 'PATCH /api/organizations/:orgId',
     on: 'organization_id',
     summary: 'Rename an organization',
     effect: 'write',
@@ -124,6 +128,7 @@ export class OrganizationsService {
 
   @Action({
     name: 'organization_delete',
+    route: 'DELETE /api/organizations/:orgId',
     on: 'organization_id',
     summary: 'Delete an organization with its workspaces, files and chats',
     effect: 'destructive',

@@ -21,6 +21,7 @@ export class ServiceAccountKeysService {
 
   @Action({
     name: 'service_account_key_list',
+    route: 'GET /api/service-accounts/:id/keys',
     on: { id: 'service_account' },
     summary: 'List the keys of a service account',
     effect: 'read',
@@ -38,6 +39,7 @@ export class ServiceAccountKeysService {
 
   @Action({
     name: 'service_account_key_create',
+    route: 'POST /api/service-accounts/:id/keys',
     on: { id: 'service_account' },
     summary: 'Create a key of a service account; its secret is in the answer and nowhere else',
     effect: 'expose',
@@ -61,6 +63,7 @@ export class ServiceAccountKeysService {
 
   @Action({
     name: 'service_account_key_rotate',
+    route: 'POST /api/service-accounts/:id/keys/:keyId/rotate',
     on: { id: 'service_account' },
     summary: 'Replace a key of a service account; the old one may work on for a while',
     effect: 'expose',
@@ -81,6 +84,7 @@ export class ServiceAccountKeysService {
 
   @Action({
     name: 'service_account_key_revoke',
+    route: 'DELETE /api/service-accounts/:id/keys/:keyId',
     on: { id: 'service_account' },
     summary: 'Revoke a key of a service account, at once and for good',
     effect: 'destructive',

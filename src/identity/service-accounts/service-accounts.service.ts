@@ -32,6 +32,7 @@ export class ServiceAccountsService {
 
   @Action({
     name: 'service_account_list',
+    route: 'GET /api/service-accounts',
     on: 'organization_id',
     summary: 'List the service accounts of an organization',
     effect: 'read',
@@ -49,6 +50,7 @@ export class ServiceAccountsService {
 
   @Action({
     name: 'service_account_create',
+    route: 'POST /api/service-accounts',
     on: 'organization_id',
     summary: 'Create a service account, with a role not above that of the caller',
     effect: 'expose',
@@ -79,6 +81,7 @@ export class ServiceAccountsService {
 
   @Action({
     name: 'service_account_get',
+    route: 'GET /api/service-accounts/:id',
     on: { id: 'service_account' },
     summary: 'Read a service account',
     effect: 'read',
@@ -93,6 +96,7 @@ export class ServiceAccountsService {
 
   @Action({
     name: 'service_account_update',
+    route: 'PATCH /api/service-accounts/:id',
     on: { id: 'service_account' },
     summary: 'Rename a service account or change its role',
     effect: 'expose',
@@ -113,6 +117,7 @@ export class ServiceAccountsService {
 
   @Action({
     name: 'service_account_adopt',
+    route: 'POST /api/service-accounts/:id/adopt',
     on: { id: 'service_account' },
     summary: 'Become the person who answers for a service account; it then has at most your role',
     effect: 'expose',
@@ -133,6 +138,7 @@ export class ServiceAccountsService {
 
   @Action({
     name: 'service_account_delete',
+    route: 'DELETE /api/service-accounts/:id',
     on: { id: 'service_account' },
     summary: 'Delete a service account; its keys end at once',
     effect: 'destructive',

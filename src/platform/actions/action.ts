@@ -40,6 +40,8 @@ export interface ActionDeclaration {
    * noun: `{ id: 'chat' }`. Where there are several, those that are given count. Checked at boot, see {@link Subjects}.
    */
   readonly on?: string | Readonly<Record<string, string>>;
+  /** Where it is served over HTTP, by `RoutesOf` its service. */
+  readonly route?: `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`;
   /** One line, imperative: what it does. */
   readonly summary: string;
   /** What a sentence or two must say beyond the summary. */

@@ -20,6 +20,7 @@ export class ActionRunsService {
 
   @Action({
     name: 'action_run_list',
+    route: 'GET /api/action-runs',
     summary: 'List runs of actions, newest first: your own, and all of organizations that you administer',
     effect: 'read',
     permission: 'action_run.read',
@@ -42,6 +43,7 @@ export class ActionRunsService {
 
   @Action({
     name: 'action_run_get',
+    route: 'GET /api/action-runs/:id',
     on: { id: 'action_run' },
     summary: 'Read one run of an action, with its input and output',
     effect: 'read',

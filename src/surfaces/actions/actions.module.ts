@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { CredentialsModule } from '../../identity/credentials/index.js';
+import { RoutesOf } from '../../platform/openapi/index.js';
 import { CoreModule } from '../../workspaces/core/index.js';
-import { ActionRunsController } from './action-runs.controller.js';
 import { ActionRunsService } from './action-runs.service.js';
 import { ActionRunsStore } from './action-runs.store.js';
 import { ActionsController } from './actions.controller.js';
@@ -11,7 +11,7 @@ import { ActionsExecController } from './actions-exec.controller.js';
 /** The catalog of actions, their running and their ledger, over HTTP. */
 @Module({
   imports: [CredentialsModule, CoreModule],
-  controllers: [ActionsController, ActionsExecController, ActionRunsController],
+  controllers: [ActionsController, ActionsExecController, RoutesOf(ActionRunsService)],
   providers: [ActionsService, ActionRunsService, ActionRunsStore],
 })
 export class ActionSurfaceModule {}

@@ -20,6 +20,7 @@ export class GrantsService {
 
   @Action({
     name: 'grant_list',
+    route: 'GET /api/oauth/grants',
     summary: 'List the applications that you let in, oldest first',
     effect: 'read',
     permission: 'grant.read',
@@ -35,6 +36,7 @@ export class GrantsService {
 
   @Action({
     name: 'grant_revoke',
+    route: 'DELETE /api/oauth/grants/:id',
     on: { id: 'grant' },
     summary: 'Take back what you allowed an application; all of its tokens stop working at once',
     effect: 'destructive',
