@@ -41,7 +41,7 @@ async function runJest(node, env) {
   const countsFile = path.join(folder, 'counts.json');
   try {
     const promptExit = `--import=${import.meta.resolve('./lib/prompt-exit.mjs')}`;
-    const jest = ['--experimental-vm-modules', '--no-warnings', promptExit, 'node_modules/jest/bin/jest.js'];
+    const jest = ['--no-warnings', promptExit, 'node_modules/jest/bin/jest.js'];
     const reporters = [
       '--reporters=default',
       `--reporters=${fileURLToPath(import.meta.resolve('./lib/count-reporter.mjs'))}`,

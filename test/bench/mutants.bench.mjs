@@ -26,7 +26,7 @@ const COPIED = [
   'README.md',
   'docs',
 ];
-const FLAGS = ['--experimental-vm-modules', '--no-warnings'];
+const FLAGS = ['--no-warnings'];
 /** A mutant that makes a test hang is killed by this, unless the test says otherwise. */
 const TEST_TIMEOUT_MS = 120_000;
 
