@@ -43,8 +43,15 @@ function isRuntime(program) {
   return stdout?.startsWith(`v${major}.`) ?? false;
 }
 
-/** Without npm's own variables: they describe the launcher, and can hold a registry's credentials. */
+/**
+ * Without npm's own variables: they describe the launcher, and can hold a registry's credentials. Node.js keeps what it
+ * compiled for the next start.
+ */
 function environment(first) {
   const own = Object.entries(process.env).filter(([name]) => !/^(npm_|INIT_CWD$|NODE$)/.test(name));
-  return { ...Object.fromEntries(own), PATH: `${first}${path.delimiter}${process.env.PATH ?? ''}` };
+  return {
+    NODE_COMPILE_CACHE: inProject('.cache', 'compile'),
+    ...Object.fromEntries(own),
+    PATH: `${first}${path.delimiter}${process.env.PATH ?? ''}`,
+  };
 }

@@ -64,8 +64,8 @@ async function unusedPort(): Promise<number> {
 }
 
 function start(environment: Record<string, string>): ServiceProcess {
-  const { PATH = '', HOME = '' } = process.env;
-  const env = { PATH, HOME, LOG_FORMAT: 'json', ...environment };
+  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
+  const env = { PATH, HOME, NODE_COMPILE_CACHE, LOG_FORMAT: 'json', ...environment };
   const service = new ServiceProcess(
     spawn(process.execPath, ['dist/src/main.js'], { env, stdio: ['ignore', 'pipe', 'pipe'] }),
   );
@@ -78,8 +78,8 @@ function start(environment: Record<string, string>): ServiceProcess {
 
 /** One thing that the operator wants done, with `input` on standard input; its exit code and what it said. */
 async function operate(environment: Record<string, string>, words: string[], input = '') {
-  const { PATH = '', HOME = '' } = process.env;
-  const env = { PATH, HOME, ...environment };
+  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
+  const env = { PATH, HOME, NODE_COMPILE_CACHE, ...environment };
   const command = new ServiceProcess(spawn(process.execPath, ['dist/src/main.js', ...words], { env }));
   command.child.stdin?.end(input);
   return { code: await command.exited, said: command.output };

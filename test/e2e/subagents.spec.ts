@@ -641,15 +641,17 @@ describe('a task', () => {
 
   describe('that is started through an action', () => {
     const sends = (message: string) => `actions run agent_send '${JSON.stringify({ message })}'`;
+    /** Sends it, and waits for the end of its run. */
+    const waits = (message: string) =>
+      `id=$(${sends(message)} | sed -n 's/.*"call_id": *"\\([^"]*\\)".*/\\1/p' | head -1); actions run run_status_get "{\\"call_id\\":\\"$id\\",\\"wait\\":30}"`;
     const bash = (command: string) => ({ tool: { name: 'bash', input: { command } } });
     const pending = async () =>
       (await service.database.query("select count(*)::int as count from run where status = 'pending'"))[0]
         ?.count;
 
     it('is one of its run: carried in its place, counted, and shown', async () => {
-      const waits = `id=$(${sends('count')} | sed -n 's/.*"call_id": *"\\([^"]*\\)".*/\\1/p' | head -1); actions run run_status_get "{\\"call_id\\":\\"$id\\",\\"wait\\":30}"`;
       answer({
-        go: messages => (isFirst(messages) ? bash(waits) : { text: 'Done.' }),
+        go: messages => (isFirst(messages) ? bash(waits('count')) : { text: 'Done.' }),
         count: () => ({ text: 'One.' }),
       });
       const ended = await run();
@@ -708,7 +710,7 @@ describe('a task', () => {
       expect(result.response).toContain('Tasks are handed on 2 levels deep at most');
 
       answer({
-        go: messages => (isFirst(messages) ? bash(`${sends('dally')}; sleep 60`) : { text: 'Done.' }),
+        go: messages => (isFirst(messages) ? bash(waits('dally')) : { text: 'Done.' }),
         dally: () => bash('true'),
       });
       const limited = await run({ budget: { max_steps: 4, max_seconds: 120 } });

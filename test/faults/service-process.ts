@@ -23,6 +23,7 @@ export class ServiceProcess {
     const child = spawn(process.execPath, ['dist/src/main.js'], {
       env: {
         PATH: process.env.PATH,
+        NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
         DATABASE_URL: service.database.url,
         DATA_DIR: service.dataDir,
         HOST: '127.0.0.1',
