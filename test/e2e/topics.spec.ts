@@ -1,3 +1,4 @@
+/** @isolated It defines topics, which can be defined once only. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Config } from '../../src/platform/config/index.js';
 import { createLog } from '../../src/platform/log/index.js';

@@ -1,6 +1,7 @@
 /**
  * How tests load TypeScript: through SWC, with the source maps that stack traces need. The modules of the service are loaded
- * once for all test files of a process; test files and what only tests use, once for each.
+ * once for all test files of a process; test files and what only tests use, once for each. A test file that begins with
+ * `@isolated` has modules of its own.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
@@ -14,11 +15,13 @@ const OF_ONE_FILE = /^test\/|\/testing\/|\.(spec|fixture)\.ts$/;
 const GLOBALS = 'jest-globals:';
 
 let count = 0;
+let isolated = false;
 /** What the test file that is being loaded imports from `@jest/globals`. */
 export let globals;
 
 export async function loadTests(file, jestGlobals) {
   count++;
+  isolated = /^\/\*\* @isolated\b/.test(readFileSync(file, 'utf8'));
   globals = jestGlobals;
   Object.assign(globalThis, jestGlobals);
   await import(urlOf(file));
@@ -26,7 +29,7 @@ export async function loadTests(file, jestGlobals) {
 
 function urlOf(file) {
   const { href } = pathToFileURL(file);
-  return OF_ONE_FILE.test(path.relative(project, file)) ? `${href}?file=${count}` : href;
+  return isolated || OF_ONE_FILE.test(path.relative(project, file)) ? `${href}?file=${count}` : href;
 }
 
 registerHooks({

@@ -1,3 +1,4 @@
+/** @isolated It defines a job, which every service would have that starts later in this process. */
 import { expect, it } from '@jest/globals';
 import { Module } from '@nestjs/common';
 import { DiscoveryModule, NestFactory } from '@nestjs/core';

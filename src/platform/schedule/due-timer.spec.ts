@@ -1,3 +1,4 @@
+/** @isolated It defines a topic, which can be defined once only. */
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import type { Log } from '../log/index.js';
 import { defineTopic } from '../topics/index.js';
