@@ -7,27 +7,20 @@ import { PageSessionsModule } from '../page-sessions/index.js';
 import { SessionsModule } from '../sessions/index.js';
 import { OAuthAdapters } from './adapters/adapters.js';
 import { ArtifactsStore } from './artifacts/artifacts.store.js';
-import { DevicePollsStore } from './artifacts/device-polls.store.js';
-import { ClientsStore } from './clients/clients.store.js';
-import { ServiceAccountClients } from './clients/service-account-clients.js';
+import { ClientsStore, ServiceAccountClients } from './clients/clients.store.js';
 import { GrantsService } from './grants/grants.service.js';
 import { GrantsStore } from './grants/grants.store.js';
-import { ConsentService } from './interactions/consent.service.js';
-import { ConsentPages } from './interactions/consent-pages.js';
+import { ConsentService, WorkspaceChoices } from './interactions/consent.service.js';
 import { InteractionController } from './interactions/interaction.controller.js';
-import { LoginPages } from './interactions/login-pages.js';
-import { WorkspaceChoices } from './interactions/workspace-choices.js';
+import { ConsentPages, LoginPages } from './interactions/interaction-pages.js';
 import { SigningKeys } from './keys/signing-keys.js';
-import { OAuthStrategy } from './oauth.strategy.js';
-import { DocumentQuota } from './provider/document-quota.js';
-import { OAuthController } from './provider/oauth.controller.js';
+import { SigningKeysStore } from './keys/signing-keys.store.js';
+import { OAuthController, WellKnownController } from './provider/oauth.controller.js';
 import { OAuthProvider } from './provider/oauth-provider.js';
-import { OAuthResources } from './scopes/resources.js';
-import { DpopProofs } from './tokens/dpop.js';
-import { OAuthTokens } from './tokens/oauth-tokens.js';
+import { OAuthResources } from './scopes/scopes.js';
+import { DpopProofs, OAuthStrategy, OAuthTokens } from './tokens/oauth-tokens.js';
 import { TokenHandles } from './tokens/token-handles.js';
-import { TokenOwners } from './tokens/token-owners.js';
-import { WellKnownController } from './well-known.controller.js';
+import { TokenOwners } from './tokens/token-owners.store.js';
 
 /** The OAuth 2.1 authorization server, and what verifies its tokens. */
 @Module({
@@ -36,14 +29,13 @@ import { WellKnownController } from './well-known.controller.js';
   providers: [
     OAuthResources,
     SigningKeys,
+    SigningKeysStore,
     ArtifactsStore,
-    DevicePollsStore,
     ClientsStore,
     ServiceAccountClients,
     GrantsStore,
     GrantsService,
     OAuthAdapters,
-    DocumentQuota,
     OAuthProvider,
     ConsentService,
     ConsentPages,

@@ -7,6 +7,10 @@ import { Chore } from '../../../platform/jobs/index.js';
 import { type Seal, Vault } from '../../../platform/vault/index.js';
 
 const HOUR_MS = 3_600_000;
+/** Seconds that a device leaves between two polls, as long as it keeps to that (RFC 8628 section 3.2). */
+export const POLL_SECONDS = 5;
+/** Seconds by which that grows for a device each time it polls sooner (RFC 8628 section 3.5). */
+const SLOWER_BY_SECONDS = 5;
 
 export interface StoredArtifact {
   payload: AdapterPayload;
@@ -93,6 +97,24 @@ export class ArtifactsStore {
       .where('model', '=', model)
       .where('grant_id', '=', grantId)
       .execute();
+  }
+
+  /** Records the poll of a device; false where it came too soon after the last one, and the next must wait longer. */
+  async pollDevice(deviceCode: string): Promise<boolean> {
+    const key = hashSecret(deviceCode);
+    // Of several polls at once one is in time: the others wait for its row, and then see its time.
+    const { rows } = await sql`
+      update oauth_artifact set polled_at = clock_timestamp()
+      where model = 'DeviceCode' and id = ${key}
+        and (polled_at is null or
+          polled_at + make_interval(secs => coalesce(poll_seconds, ${POLL_SECONDS})) <= clock_timestamp())
+      returning id`.execute(this.tables);
+    if (rows.length > 0) return true;
+    await sql`
+      update oauth_artifact set polled_at = clock_timestamp(),
+        poll_seconds = coalesce(poll_seconds, ${POLL_SECONDS}) + ${SLOWER_BY_SECONDS}
+      where model = 'DeviceCode' and id = ${key}`.execute(this.tables);
+    return false;
   }
 
   /** An hour is left, so that what has just ended is told as ended, not as unknown. */

@@ -5,9 +5,8 @@ import { Audit } from '../../../platform/audit/index.js';
 import { Database, iso, isoOrNull } from '../../../platform/database/index.js';
 import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../../platform/dto/index.js';
 import { NotFound } from '../../../platform/errors/index.js';
-import type { GrantRow } from './grant-row.js';
 import { GrantId, GrantPage, GrantView, ListGrants } from './grants.dto.js';
-import { GrantsStore } from './grants.store.js';
+import { type GrantRow, GrantsStore } from './grants.store.js';
 
 /** The applications that the caller let in. */
 @Injectable()

@@ -1,16 +1,28 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import type { AdapterPayload } from 'oidc-provider';
-import { Database, type UnitOfWork } from '../../../platform/database/index.js';
+import { type AdapterPayload } from 'oidc-provider';
+import { Database, type Row, type UnitOfWork } from '../../../platform/database/index.js';
 import { Chore } from '../../../platform/jobs/index.js';
-import type { GrantRow } from './grant-row.js';
+
+/**
+ * What a person allowed a client: scopes as granted, bundles included; no `workspace_ids`: every workspace that the person
+ * sees; no `redirect_host`: a device that showed a code.
+ */
+export type GrantRow = Row<'oauth_grant'>;
+
+declare global {
+  interface ColumnTypes {
+    /** The grant as oidc-provider keeps it. */
+    'oauth_grant.terms': AdapterPayload;
+  }
+}
 
 const HOUR_MS = 3_600_000;
 /** A grant without a refresh token lasts as long as the access token that it may still get. */
 const FIRST_LIFE_SECONDS = 2 * 3600;
 
 /** What the consent page knows of a grant besides its terms. */
-export type GrantDetails = Pick<GrantRow, 'client_name' | 'redirect_host' | 'scopes' | 'workspace_ids'>;
+type GrantDetails = Pick<GrantRow, 'client_name' | 'redirect_host' | 'scopes' | 'workspace_ids'>;
 
 /** Questions about grants. A grant is revoked by deleting its row; its codes and refresh tokens go with it. */
 @Injectable()

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { Provider } from 'oidc-provider';
-import type { Actor } from '../../../platform/access/index.js';
+import { type Provider } from 'oidc-provider';
+import { type Actor } from '../../../platform/access/index.js';
 import { Audit } from '../../../platform/audit/index.js';
 import { Database, newId } from '../../../platform/database/index.js';
 import { NotFound } from '../../../platform/errors/index.js';
@@ -8,9 +8,32 @@ import { OrganizationsStore } from '../../organizations/index.js';
 import { SignIns } from '../../page-sessions/index.js';
 import { ClientsStore } from '../clients/clients.store.js';
 import { GrantsStore } from '../grants/grants.store.js';
-import type { ConsentChoice, WorkspaceGroup } from '../pages/consent-page.js';
-import type { ConsentRequest } from './consent-request.js';
-import { type ChoosableWorkspace, WorkspaceChoices } from './workspace-choices.js';
+import { type ConsentChoice, type WorkspaceGroup } from '../pages/consent-page.js';
+import { type ConsentRequest } from './interaction.js';
+
+interface ChoosableWorkspace {
+  readonly id: string;
+  readonly name: string;
+  readonly organization_id: string;
+}
+
+type Source = (actor: Actor, limit: number) => Promise<ChoosableWorkspace[]>;
+
+/** The workspaces that a person can let an application into. Who knows them stands above us, and tells us how to ask. */
+@Injectable()
+export class WorkspaceChoices {
+  private source: Source = async () => [];
+
+  /** Called while modules start. */
+  askedOf(source: Source): void {
+    this.source = source;
+  }
+
+  /** Those that the person sees, oldest first. */
+  of(actor: Actor, limit: number): Promise<ChoosableWorkspace[]> {
+    return this.source(actor, limit);
+  }
+}
 
 const MOST_WORKSPACES = 200;
 const MOST_ORGANIZATIONS = 200;

@@ -4,17 +4,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { errors, type Provider } from 'oidc-provider';
 import { Public } from '../../../platform/access/index.js';
 import { Forbidden, problemOf } from '../../../platform/errors/index.js';
-import { type HtmlPage, readFields, sendOn, sendPage } from '../../../platform/pages/index.js';
+import { readFields, sendOn, sendPage } from '../../../platform/pages/index.js';
 import { type Seal, Vault } from '../../../platform/vault/index.js';
-import { errorPage } from '../pages/error-page.js';
-import { INTERACTION_ROUTE } from '../pages/routes.js';
+import { errorPage, INTERACTION_ROUTE } from '../pages/pages.js';
 import { OAuthProvider } from '../provider/oauth-provider.js';
-import { ConsentPages } from './consent-pages.js';
-import { Interaction } from './interaction.js';
-import { LoginPages } from './login-pages.js';
-
-/** What a step answers: a page, or where the browser goes on. */
-export type Step = { page: HtmlPage; status?: number } | { location: string };
+import { Interaction, type Step } from './interaction.js';
+import { ConsentPages, LoginPages } from './interaction-pages.js';
 
 const PAGE = `${INTERACTION_ROUTE}/:uid`;
 

@@ -1,12 +1,50 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
-import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
-import { sql } from 'kysely';
+import {
+  type CryptoKey,
+  calculateJwkThumbprint,
+  exportJWK,
+  generateKeyPair,
+  importJWK,
+  type JWK,
+} from 'jose';
 import { Database, type UnitOfWork } from '../../../platform/database/index.js';
 import { Chore } from '../../../platform/jobs/index.js';
 import { Log } from '../../../platform/log/index.js';
 import { defineTopic, Topics } from '../../../platform/topics/index.js';
-import { type OpenedSecret, SETTLE_MS, Vault } from '../../../platform/vault/index.js';
-import { KeyRing, type SigningKey } from './key-ring.js';
+import { type OpenedSecret, SETTLE_MS, settled, Vault } from '../../../platform/vault/index.js';
+import { SigningKeysStore } from './signing-keys.store.js';
+
+interface SigningKey {
+  readonly id: string;
+  /** Of its secret in the vault. */
+  readonly secretId: string;
+  /** With its private part. */
+  readonly jwk: JWK;
+  readonly verifier: CryptoKey | Uint8Array;
+  readonly createdAt: Date;
+}
+
+/** The signing keys as they stand, newest first. */
+export class KeyRing {
+  constructor(readonly keys: readonly SigningKey[]) {}
+
+  /** A new key is shown to the world for a while before it signs, so that every process and every verifier knows it. */
+  signing(now = Date.now()): SigningKey {
+    const key = settled(this.keys, now);
+    if (!key) throw new Error('There is no signing key');
+    return key;
+  }
+
+  find(id: string | undefined): SigningKey | undefined {
+    return this.keys.find(key => key.id === id);
+  }
+
+  /** As oidc-provider takes them: the one that signs comes first. */
+  privateJwks(): JWK[] {
+    const first = this.signing();
+    return [first, ...this.keys.filter(key => key !== first)].map(({ jwk }) => jwk);
+  }
+}
 
 export const SIGNING_ALGORITHM = 'ES256';
 
@@ -28,6 +66,7 @@ export class SigningKeys implements OnModuleInit {
 
   constructor(
     private readonly database: Database,
+    private readonly store: SigningKeysStore,
     private readonly vault: Vault,
     private readonly topics: Topics,
     private readonly log: Log,
@@ -95,7 +134,7 @@ export class SigningKeys implements OnModuleInit {
 
   /** Makes a key unless another process made one since `unlessSince`. */
   private async make(unit: UnitOfWork, unlessSince: Date): Promise<void> {
-    await lock(unit);
+    await this.store.lock(unit);
     const [newest] = await this.vault.list(PLACE, unit);
     if (newest && newest.createdAt > unlessSince) return;
     const { privateKey } = await generateKeyPair(SIGNING_ALGORITHM, { extractable: true });
@@ -107,12 +146,10 @@ export class SigningKeys implements OnModuleInit {
 
   /** Processes of the version before may go on making keys until they end. */
   private async adoptOldKeys(): Promise<void> {
-    const old = () => this.database.tables().selectFrom('oauth_signing_key').select('id');
-    if (!(await old().executeTakeFirst())) return;
+    if (!(await this.store.hasOldKeys())) return;
     await this.database.transaction(async unit => {
-      await lock(unit);
-      const rows = await unit.tables().deleteFrom('oauth_signing_key').returningAll().execute();
-      for (const { id, sealed, created_at } of rows) {
+      await this.store.lock(unit);
+      for (const { id, sealed, created_at } of await this.store.takeOldKeys(unit)) {
         const jwk = this.vault.seal('oauth seal').open(sealed, `oauth_signing_key ${id}`)?.toString();
         if (jwk)
           await this.vault.put(unit, { place: PLACE, organization_id: null }, jwk, new Date(created_at));
@@ -121,9 +158,6 @@ export class SigningKeys implements OnModuleInit {
     });
   }
 }
-
-const lock = (unit: UnitOfWork) =>
-  sql`select pg_advisory_xact_lock(hashtext(${TOPIC}))`.execute(unit.tables());
 
 async function signingKeyOf({ id: secretId, secret, createdAt }: OpenedSecret): Promise<SigningKey> {
   const jwk = JSON.parse(secret.reveal()) as JWK;

@@ -1,24 +1,47 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { EventEmitter } from 'node:events';
+import { type EventEmitter } from 'node:events';
 import { Injectable } from '@nestjs/common';
-import { Provider } from 'oidc-provider';
+import { type KoaContextWithOIDC, Provider } from 'oidc-provider';
 import { GuardedFetch } from '#libs/guarded-fetch/index.js';
 import { hashSecret } from '../../../platform/access/index.js';
 import { Config } from '../../../platform/config/index.js';
+import { TooManyRequests } from '../../../platform/errors/index.js';
+import { requestOrigin } from '../../../platform/http/index.js';
 import { Log } from '../../../platform/log/index.js';
 import { Vault } from '../../../platform/vault/index.js';
+import { Quotas } from '../../auth/index.js';
 import { SignIns } from '../../page-sessions/index.js';
 import { OAuthAdapters } from '../adapters/adapters.js';
-import { DevicePollsStore } from '../artifacts/device-polls.store.js';
-import { isServiceAccountClient, ServiceAccountClients } from '../clients/service-account-clients.js';
-import type { KeyRing } from '../keys/key-ring.js';
-import { SigningKeys } from '../keys/signing-keys.js';
-import { OAuthResources } from '../scopes/resources.js';
-import { ADVERTISED_SCOPES } from '../scopes/scopes.js';
-import { keepPace } from './device-pace.js';
-import { DocumentQuota } from './document-quota.js';
+import { ArtifactsStore, POLL_SECONDS } from '../artifacts/artifacts.store.js';
+import { isServiceAccountClient, ServiceAccountClients } from '../clients/clients.store.js';
+import { type KeyRing, SigningKeys } from '../keys/signing-keys.js';
+import { OAUTH_ROUTES } from '../pages/pages.js';
+import { ADVERTISED_SCOPES, OAuthResources } from '../scopes/scopes.js';
 import { configurationOf } from './provider-configuration.js';
 
+const SLOW_DOWN = {
+  error: 'slow_down',
+  error_description: 'the device polls too often: add 5 seconds to its interval',
+};
+
+/**
+ * Tells devices how often to poll, and those that poll more often while they wait for their person to slow down
+ * (RFC 8628 section 3.5). Nothing else comes of it: a device whose person has decided is answered however soon it asks.
+ */
+function keepPace(provider: Provider, artifacts: ArtifactsStore): void {
+  provider.use(async (ctx, next) => {
+    await next();
+    const body = ctx.body as { error?: string; device_code?: string } | undefined;
+    if (ctx.path === OAUTH_ROUTES.device_authorization && body?.device_code)
+      ctx.body = { ...body, interval: POLL_SECONDS };
+    if (ctx.path !== OAUTH_ROUTES.token || body?.error !== 'authorization_pending') return;
+    const { params } = (ctx as KoaContextWithOIDC).oidc;
+    if (!(await artifacts.pollDevice(String(params?.device_code)))) ctx.body = SLOW_DOWN;
+  });
+}
+
+/** Metadata documents that one address may have fetched in an hour: each is a request of ours to an address of its choice. */
+const MAX_DOCUMENTS_PER_HOUR = 200;
 const DISCOVERY = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'];
 
 /** The authorization server: oidc-provider, set up with the keys of now. It holds no state, so a new one costs nothing. */
@@ -32,10 +55,10 @@ export class OAuthProvider {
     private readonly keys: SigningKeys,
     private readonly vault: Vault,
     private readonly adapters: OAuthAdapters,
-    private readonly devicePolls: DevicePollsStore,
+    private readonly artifacts: ArtifactsStore,
     private readonly serviceAccounts: ServiceAccountClients,
     private readonly signIns: SignIns,
-    private readonly documents: DocumentQuota,
+    private readonly quotas: Quotas,
     private readonly outgoing: GuardedFetch,
     private readonly log: Log,
   ) {}
@@ -62,7 +85,7 @@ export class OAuthProvider {
         fetch: (url, options) => this.outgoing.fetch(String(url), options as RequestInit),
         cookieKeys,
         sessionSeconds: this.config.refreshTokenSeconds,
-        admitDocument: () => this.documents.admit(),
+        admitDocument: () => this.admitDocument(),
         isSignedIn: (accountId, signIn) => this.signIns.isOpen(accountId, signIn),
         accountExists: accountId => this.signIns.accountExists(accountId),
         keyOfRequest: request => this.serviceAccounts.keyOf(request),
@@ -72,12 +95,23 @@ export class OAuthProvider {
     provider.proxy = true;
     this.compareSecrets(provider);
     answerAsWeDo(provider);
-    keepPace(provider, this.devicePolls);
+    keepPace(provider, this.artifacts);
     const report = (err: unknown) => this.log.error({ err }, 'the authorization server failed to answer');
     provider.on('server_error', (_ctx, error) => report(error));
     // Koa's own, of which the types know nothing.
     (provider as EventEmitter).on('error', report);
     return provider;
+  }
+
+  private async admitDocument(): Promise<boolean> {
+    try {
+      const address = requestOrigin()?.address ?? '';
+      await this.quotas.spendOfAddress('oauth-document', address, MAX_DOCUMENTS_PER_HOUR);
+      return true;
+    } catch (error) {
+      if (error instanceof TooManyRequests) return false;
+      throw error;
+    }
   }
 
   /** Only hashes of secrets are kept, and a service account has as many secrets as keys. */

@@ -1,18 +1,73 @@
-import { All, Controller, Req, Res } from '@nestjs/common';
+import { IncomingMessage } from 'node:http';
+import { All, Controller, Get, Header, Req, Res } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiExcludeController } from '@nestjs/swagger';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type FastifyReply, type FastifyRequest } from 'fastify';
+import { type Provider } from 'oidc-provider';
 import { Public } from '../../../platform/access/index.js';
-import { RAW_BODY } from '../../../platform/bodies/index.js';
+import { RAW_BODY, wholeBody } from '../../../platform/bodies/index.js';
 import { Config } from '../../../platform/config/index.js';
 import { targetOf } from '../../../platform/http/index.js';
 import { Quotas } from '../../auth/index.js';
-import { OAUTH_ROUTES } from '../pages/routes.js';
+import { SIGNING_ALGORITHM } from '../keys/signing-keys.js';
+import { OAUTH_ROUTES } from '../pages/pages.js';
+import { ADVERTISED_SCOPES, OAuthResources } from '../scopes/scopes.js';
 import { OAuthTokens } from '../tokens/oauth-tokens.js';
 import { TokenHandles } from '../tokens/token-handles.js';
-import { bodyOf, handOver } from './hand-over.js';
+import { repairParameters } from './client-rules.js';
 import { OAuthProvider } from './oauth-provider.js';
-import { repairParameters } from './request-repairs.js';
+
+const MOST_BYTES = 56 * 1024;
+
+/** A request as the authorization server is to see it. */
+interface ProviderRequest {
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly body: Buffer;
+}
+
+const isLoopback = (host = ''): boolean => /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i.test(host);
+
+/** The body of a request, read whole. */
+async function bodyOf({ body }: FastifyRequest): Promise<Buffer> {
+  return body instanceof IncomingMessage ? wholeBody(body, MOST_BYTES) : Buffer.alloc(0);
+}
+
+/**
+ * Lets the authorization server answer. Its addresses and cookies follow from the public address of the service, not from
+ * what the headers of a request claim.
+ */
+async function handOver(
+  provider: Provider,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { path, query, body }: ProviderRequest,
+): Promise<void> {
+  const { raw } = request;
+  const message = new IncomingMessage(raw.socket);
+  message.method = raw.method;
+  message.url = query.size > 0 ? `${path}?${query}` : path;
+  const { host, protocol } = new URL(provider.issuer);
+  message.headers = {
+    ...raw.headers,
+    // A machine has several names for itself; any other comes from whoever sent the request.
+    host: isLoopback(host) && isLoopback(raw.headers.host) ? raw.headers.host : host,
+    'x-forwarded-proto': protocol.slice(0, -1),
+  };
+  delete message.headers['transfer-encoding'];
+  delete message.headers['x-forwarded-host'];
+  delete message.headers['content-length'];
+  if (body.length > 0) {
+    message.headers['content-length'] = String(body.length);
+    message.push(body);
+  }
+  message.push(null);
+  message.complete = true;
+  for (const [name, value] of Object.entries(reply.getHeaders()))
+    if (value !== undefined) reply.raw.setHeader(name, value);
+  void reply.hijack();
+  await provider.callback()(message, reply.raw);
+}
 
 const FORM = /^application\/x-www-form-urlencoded\b/i;
 const TAKES_TOKEN: string[] = [OAUTH_ROUTES.introspection, OAUTH_ROUTES.revocation];
@@ -76,4 +131,37 @@ function prefill(query: URLSearchParams): void {
   const code = query.get('user_code');
   query.delete('user_code');
   if (code) query.set('shown_code', code);
+}
+
+/** What a client has to know of our resources before it asks for a token (RFC 9728). */
+@Public()
+@ApiExcludeController()
+@Controller()
+export class WellKnownController {
+  constructor(private readonly resources: OAuthResources) {}
+
+  /** For clients that look at the origin: the MCP endpoint is what they are after. */
+  @Header('access-control-allow-origin', '*')
+  @Get(['/.well-known/oauth-protected-resource', '/.well-known/oauth-protected-resource/mcp'])
+  mcp() {
+    return this.describe(this.resources.mcp, 'Atelier (MCP)');
+  }
+
+  @Header('access-control-allow-origin', '*')
+  @Get('/.well-known/oauth-protected-resource/api')
+  api() {
+    return this.describe(this.resources.api, 'Atelier API');
+  }
+
+  private describe(resource: string, resource_name: string) {
+    return {
+      resource,
+      resource_name,
+      authorization_servers: [this.resources.issuer],
+      scopes_supported: ADVERTISED_SCOPES,
+      bearer_methods_supported: ['header'],
+      dpop_signing_alg_values_supported: [SIGNING_ALGORITHM, 'Ed25519', 'EdDSA'],
+      resource_documentation: `${this.resources.issuer}/docs`,
+    };
+  }
 }

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { SCOPES } from '../../../platform/access/index.js';
-import { accessWords, SEE_ALL } from './access-words.js';
-import { SCOPE_WORDS } from './scope-words.js';
+import { accessWords, SCOPE_WORDS, SEE_ALL } from './access-words.js';
 import { expandScopes, isAdministration, isRead, OFFERED_SCOPES } from './scopes.js';
 
 const scopeSets = fc.subarray([...OFFERED_SCOPES], { minLength: 1 });

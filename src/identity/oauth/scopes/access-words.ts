@@ -1,6 +1,41 @@
-import { READ_SCOPES } from '../../../platform/access/index.js';
-import { SCOPE_WORDS } from './scope-words.js';
+import { READ_SCOPES, scopeOf } from '../../../platform/access/index.js';
+import { type ActionCatalog, permissionToRun } from '../../../platform/actions/index.js';
 import { expandScopes, isAdministration, isRead } from './scopes.js';
+
+/** What a scope lets an application do, in words for the person who is asked; the strongest first. */
+export const SCOPE_WORDS: Readonly<Record<string, string>> = {
+  'members:write': 'Invite, add and remove people, change their roles, and hand organizations over',
+  'organizations:write': 'Create, rename and delete organizations with all that is in them',
+  'service_accounts:write': 'Make accounts for programs, and keys for them',
+  'billing:write': 'Change what may be spent: the budgets of organizations and workspaces',
+  'models:write': 'Decide which models an organization uses, which then get its texts',
+  'keys:write': 'Revoke your API keys',
+  'grants:write': 'Take back what you allowed other applications',
+  'account:write': 'Change the name of your account',
+  'workspaces:write': 'Create, rename and delete workspaces',
+  'shares:write': 'Manage and end share links and invitations to files',
+  'code:run': 'Run code in the sandboxes of workspaces',
+  'agent:run': 'Set agents to work, at the cost of the organization',
+  'actions:run': 'Run whatever else is listed here as an action',
+  'files:write': 'Write, move and delete files',
+  'chats:write': 'Create, change and delete chats',
+  'approvals:write': 'Reach what agents ask you to approve; only you decide',
+  'audit:read': 'See who changed what in organizations',
+  'billing:read': 'See usage, costs and budgets',
+  'keys:read': 'See which API keys you have, without their secrets',
+  'grants:read': 'See which applications you let in',
+  'service_accounts:read': 'See accounts for programs, and their keys without the secrets',
+  'members:read': 'See who is in organizations and workspaces',
+  'organizations:read': 'See your organizations',
+  'account:read': 'See your name and e-mail address',
+  'files:read': 'See files and their history',
+  'chats:read': 'See chats, and what agents did in them',
+  'shares:read': 'See what is shared with people outside',
+  'approvals:read': 'See what agents ask to have approved',
+  'workspaces:read': 'See workspaces',
+  'models:read': 'See which models there are',
+  'actions:read': 'See which actions there are and which were run, and run those that only read',
+};
 
 /** Things that an application could do, under what they have in common. */
 export interface AccessGroup {
@@ -83,3 +118,16 @@ const words = (scopes: readonly string[]): string[] => scopes.map(scope => SCOPE
 
 const listed = (items: readonly string[]): string =>
   items.length < 2 ? items.join('') : `${items.slice(0, -1).join(', ')} and ${items.at(-1)}`;
+
+/** What an application with these scopes could open to others, or which rights it could grant, in words. */
+export function exposedWith(catalog: ActionCatalog, asked: readonly string[]): string[] {
+  const scopes = expandScopes(asked);
+  const isReached = (permission: Parameters<typeof scopeOf>[0] | null) =>
+    permission === null || scopes.includes(scopeOf(permission));
+  return catalog
+    .list()
+    .map(({ declaration }) => declaration)
+    .filter(({ effect, sessionOnly, personOnly }) => effect === 'expose' && !sessionOnly && !personOnly)
+    .filter(({ effect, permission }) => isReached(permissionToRun(effect)) && isReached(permission))
+    .map(({ summary }) => summary.split(';')[0] ?? summary);
+}

@@ -1,15 +1,91 @@
+import { createHash, hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import type { FastifyRequest } from 'fastify';
-import { errors, jwtVerify } from 'jose';
+import { PassportStrategy } from '@nestjs/passport';
+import { type FastifyRequest } from 'fastify';
+import { calculateJwkThumbprint, EmbeddedJWK, errors, type JWTVerifyResult, jwtVerify } from 'jose';
+import { Strategy } from 'passport';
 import { validate as isUuid } from 'uuid';
-import type { Actor } from '../../../platform/access/index.js';
+import { type Actor } from '../../../platform/access/index.js';
 import { targetOf } from '../../../platform/http/index.js';
-import { SIGNING_ALGORITHM, SigningKeys } from '../keys/signing-keys.js';
-import { OAuthResources } from '../scopes/resources.js';
-import type { AccessTokenClaims } from './access-token.js';
-import { DpopProofs, type ProvenRequest } from './dpop.js';
-import { TokenOwners } from './token-owners.js';
-import { VerifiedTokens } from './verified-tokens.js';
+import { ArtifactsStore } from '../artifacts/artifacts.store.js';
+import { type KeyRing, SIGNING_ALGORITHM, SigningKeys } from '../keys/signing-keys.js';
+import { OAuthResources } from '../scopes/scopes.js';
+import { type AccessTokenClaims } from './token-handles.js';
+import { TokenOwners } from './token-owners.store.js';
+
+const DPOP_ALGORITHMS = ['ES256', 'Ed25519', 'EdDSA'];
+/** How far the clock of a client may be off, and how long a proof is remembered. */
+const WINDOW_SECONDS = 300;
+
+/** A request that comes with a proof of possession (RFC 9449). */
+interface ProvenRequest {
+  readonly proof: string;
+  readonly method: string;
+  /** Without query and fragment. */
+  readonly url: string;
+}
+
+/** Checks that whoever sends a token holds the key that it is bound to (RFC 9449 section 4.3). */
+@Injectable()
+export class DpopProofs {
+  constructor(private readonly artifacts: ArtifactsStore) {}
+
+  /** Each proof counts once, in whatever process. */
+  async holds(token: string, thumbprint: string, request: ProvenRequest): Promise<boolean> {
+    const proof = await verified(request.proof);
+    if (!proof?.protectedHeader.jwk) return false;
+    const { htm, htu, ath, iat, jti } = proof.payload;
+    const fits =
+      htm === request.method &&
+      typeof htu === 'string' &&
+      URL.parse(htu.replace(/[?#].*$/s, ''))?.href === URL.parse(request.url)?.href &&
+      ath === createHash('sha256').update(token).digest('base64url') &&
+      Math.abs(Date.now() / 1000 - (iat ?? 0)) <= WINDOW_SECONDS &&
+      typeof jti === 'string' &&
+      (await calculateJwkThumbprint(proof.protectedHeader.jwk)) === thumbprint;
+    return fits && this.artifacts.mark('DpopProof', `${thumbprint} ${jti}`, 2 * WINDOW_SECONDS);
+  }
+}
+
+async function verified(proof: string): Promise<JWTVerifyResult | undefined> {
+  try {
+    return await jwtVerify(proof, EmbeddedJWK, { algorithms: DPOP_ALGORITHMS, typ: 'dpop+jwt' });
+  } catch (error) {
+    if (error instanceof errors.JOSEError || error instanceof TypeError) return undefined;
+    throw error;
+  }
+}
+
+const MOST = 10_000;
+
+/**
+ * What access tokens say that were found to be signed by us, for an audience: a client sends the same one with every
+ * request, and checking a signature costs as much as the rest of a short call. A change of the keys forgets all. Whether a
+ * token has been revoked is another question, and asked each time.
+ */
+export class VerifiedTokens {
+  private ring: KeyRing | undefined;
+  private readonly claims = new Map<string, AccessTokenClaims>();
+
+  /** Undefined for a token that was not found right before, or is over. */
+  find(ring: KeyRing, token: string, audience: string | undefined): AccessTokenClaims | undefined {
+    if (ring !== this.ring) {
+      this.ring = ring;
+      this.claims.clear();
+    }
+    const claims = this.claims.get(nameOf(token, audience));
+    return claims && claims.exp * 1000 > Date.now() ? claims : undefined;
+  }
+
+  keep(ring: KeyRing, token: string, audience: string | undefined, claims: AccessTokenClaims): void {
+    if (ring !== this.ring) return;
+    if (this.claims.size >= MOST) this.claims.clear();
+    this.claims.set(nameOf(token, audience), claims);
+  }
+}
+
+/** The tokens themselves are nobody's to find in our memory. */
+const nameOf = (token: string, audience = '') => `${audience} ${hash('sha256', token, 'base64')}`;
 
 const AUTHORIZATION = /^(Bearer|DPoP) +([\w.~+/-]+=*)$/i;
 
@@ -80,5 +156,39 @@ export class OAuthTokens {
     const key = await this.keys.find(id);
     if (!key) throw new errors.JWKSNoMatchingKey();
     return key.verifier;
+  }
+}
+
+/** A passport strategy that looks at the whole request, as a proof of possession covers it. */
+class RequestStrategy extends Strategy {
+  override readonly name = 'oauth';
+
+  constructor(
+    private readonly verify: (request: FastifyRequest, done: (error: unknown, actor?: Actor) => void) => void,
+  ) {
+    super();
+  }
+
+  override authenticate(request: unknown): void {
+    this.verify(request as FastifyRequest, (error, actor) => {
+      if (error) this.error(error);
+      else if (actor) this.success(actor);
+      else this.fail(401);
+    });
+  }
+}
+
+/** Access tokens of the authorization server at `/api`: only those that are for it. */
+@Injectable()
+export class OAuthStrategy extends PassportStrategy(RequestStrategy, 'oauth') {
+  constructor(
+    private readonly tokens: OAuthTokens,
+    private readonly resources: OAuthResources,
+  ) {
+    super();
+  }
+
+  async validate(request: FastifyRequest): Promise<Actor | false> {
+    return (await this.tokens.ofRequest(request, this.resources.api)) ?? false;
   }
 }

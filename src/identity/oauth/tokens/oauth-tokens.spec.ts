@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { KeyRing } from '../keys/key-ring.js';
-import type { AccessTokenClaims } from './access-token.js';
-import { VerifiedTokens } from './verified-tokens.js';
+import { KeyRing } from '../keys/signing-keys.js';
+import { VerifiedTokens } from './oauth-tokens.js';
+import type { AccessTokenClaims } from './token-handles.js';
 
 const claims = (exp = Date.now() / 1000 + 60) => ({ sub: 'somebody', exp }) as AccessTokenClaims;
 

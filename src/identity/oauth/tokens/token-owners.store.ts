@@ -3,8 +3,7 @@ import { sql } from 'kysely';
 import { type Actor, hashSecret, SharedLookups } from '../../../platform/access/index.js';
 import { Database, isoOrNull } from '../../../platform/database/index.js';
 import { expandScopes } from '../scopes/scopes.js';
-import type { AccessTokenClaims } from './access-token.js';
-import { REVOKED } from './token-handles.js';
+import { type AccessTokenClaims, REVOKED } from './token-handles.js';
 
 /** How old `last_used_at` may grow before a use writes it again. */
 const LAST_USED_PRECISION_MS = 60_000;
