@@ -7,7 +7,7 @@ import { Snapshot } from '#libs/workspace-fs/index.js';
 import { Toolbox } from '../../src/agents/tools/index.js';
 import type { Actor } from '../../src/platform/access/index.js';
 import { withQueryDeadline } from '../../src/platform/database/index.js';
-import { ChangeLog, Scans } from '../../src/workspaces/changes/index.js';
+import { ChangeLog, NumberedChanges, Scans } from '../../src/workspaces/changes/index.js';
 import { SandboxesService } from '../../src/workspaces/sandboxes/index.js';
 import type { Json } from '../harness/client.js';
 import { folderBecomes } from '../harness/folder.js';
@@ -201,7 +201,7 @@ describe('the database', () => {
     await ada.client.put(`${files}/content`, { path: 'a', content: 'of another size' });
     expect((await ada.client.get(`${files}/history?path=old/f7`)).body.items).toHaveLength(2);
     expect((await ada.client.get(`${files}/history?limit=60`)).body.items).toHaveLength(60);
-    const log = service.app.get(ChangeLog, { strict: false });
+    const log = service.app.get(NumberedChanges, { strict: false });
     await until(async () => (await log.settle(workspace)) === null);
     expect(await log.after(workspace, COPIES, 100)).toHaveLength(53);
     await close();

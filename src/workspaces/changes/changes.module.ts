@@ -1,18 +1,16 @@
 import { Module } from '@nestjs/common';
 import { CoreModule } from '../core/index.js';
 import { MeteringModule } from '../metering/index.js';
-import { ChangeLog } from './change-log.js';
-import { ChangeRetention } from './change-retention.js';
+import { ChangeLog } from './change-log.store.js';
 import { ChangesController } from './changes.controller.js';
 import { ChangesService } from './changes.service.js';
-import { FileAuthors } from './file-authors.js';
-import { IntentRecovery } from './intent-recovery.js';
-import { NewestLogged } from './newest-logged.js';
+import { FileAuthors } from './file-authors.store.js';
+import { NumberedChanges } from './numbered-changes.store.js';
 import { RecordedWrites } from './recorded-writes.js';
 import { SandboxWatch } from './sandbox-watch.js';
 import { Scans } from './scans.js';
+import { ScansStore, WriteIntents } from './unrecorded.store.js';
 import { WorkspaceQuota } from './workspace-quota.js';
-import { WriteIntents } from './write-intents.js';
 
 /** Every write to a workspace: its quota, its number, who made it, who watches. */
 @Module({
@@ -20,14 +18,13 @@ import { WriteIntents } from './write-intents.js';
   controllers: [ChangesController],
   providers: [
     ChangeLog,
-    ChangeRetention,
     ChangesService,
     FileAuthors,
-    IntentRecovery,
-    NewestLogged,
+    NumberedChanges,
     RecordedWrites,
     SandboxWatch,
     Scans,
+    ScansStore,
     WorkspaceQuota,
     WriteIntents,
   ],

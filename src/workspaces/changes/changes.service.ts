@@ -1,23 +1,21 @@
 import { Injectable } from '@nestjs/common';
 import { type Actor, requireScope } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
-import type { Watched } from '../../platform/streams/index.js';
+import { iso } from '../../platform/database/index.js';
+import type { EventLog, LogPage, ServerEvent, Watched } from '../../platform/streams/index.js';
+import type { Topic } from '../../platform/topics/index.js';
 import { WorkspacesStore } from '../core/index.js';
-import { ChangeLog } from './change-log.js';
+import { changesTopic, type LoggedChange } from './change-log.store.js';
 import { ChangeView, WatchChanges } from './changes.dto.js';
-import { WorkspaceEvents } from './workspace-events.js';
+import { type LogHead, NumberedChanges } from './numbered-changes.store.js';
 
-const AT_ONCE = 500;
+const BATCH = 500;
 
-/** A workspace that somebody sees, and how far its log has come. */
-export interface WorkspaceHead {
+/** A workspace that the caller sees, and how far its log has come. */
+export interface WorkspaceHead extends LogHead {
   readonly id: string;
   readonly organization_id: string;
   readonly name: string;
-  /** Number of its last change. */
-  readonly position: number;
-  /** Whether there are changes that have no number yet. */
-  readonly isUnsettled: boolean;
 }
 
 /** Watching what happens to files. */
@@ -25,7 +23,7 @@ export interface WorkspaceHead {
 export class ChangesService {
   constructor(
     private readonly workspaces: WorkspacesStore,
-    private readonly log: ChangeLog,
+    private readonly log: NumberedChanges,
   ) {}
 
   @Action({
@@ -50,12 +48,12 @@ export class ChangesService {
     return this.log.last(workspace_id);
   }
 
-  /** The workspaces that the caller sees, oldest first and `most` at most, each with how far its log has come. */
-  async heads(actor: Actor, most: number): Promise<WorkspaceHead[]> {
+  /** The workspaces that the caller sees, oldest first, at most `max`, each with how far its log has come. */
+  async heads(actor: Actor, max: number): Promise<WorkspaceHead[]> {
     requireScope(actor, 'file.read');
     const heads: WorkspaceHead[] = [];
-    for (let after: string | undefined; heads.length < most; after = heads.at(-1)?.id) {
-      const limit = Math.min(AT_ONCE, most - heads.length);
+    for (let after: string | undefined; heads.length < max; after = heads.at(-1)?.id) {
+      const limit = Math.min(BATCH, max - heads.length);
       const found = await this.workspaces.list(actor, { after, limit });
       const logs = await this.log.heads(found.map(({ id }) => id));
       const unwritten = { position: 0, isUnsettled: false };
@@ -65,4 +63,49 @@ export class ChangesService {
     }
     return heads;
   }
+}
+
+/** Of at most some kilobytes each, as long as two paths are. */
+const MAX_EVENTS = 100;
+
+/** The changes of one workspace, as events. */
+export class WorkspaceEvents implements EventLog {
+  readonly topic: Topic;
+
+  constructor(
+    private readonly log: NumberedChanges,
+    private readonly workspaceId: string,
+  ) {
+    this.topic = changesTopic(workspaceId);
+  }
+
+  async read(after: number): Promise<LogPage> {
+    const moreIn = await this.log.settle(this.workspaceId);
+    const rows = await this.log.after(this.workspaceId, after, MAX_EVENTS);
+    const pruned = await this.log.prunedThrough(this.workspaceId);
+    if (after < pruned) return { events: [resetAt(pruned)] };
+    return { events: rows.map(eventOf), moreIn: moreIn ?? undefined };
+  }
+}
+
+/** Tells a watcher that changes up to a number are not kept any more: what it knows of files it has to read anew. */
+function resetAt(pruned: number): ServerEvent {
+  return { id: pruned, event: 'reset', data: { pruned_through: pruned } };
+}
+
+function eventOf(change: LoggedChange): ServerEvent {
+  const { path, kind, from_path, size, etag, run_id } = change;
+  const id = Number(change.id);
+  const data: ChangeView = {
+    id,
+    path,
+    kind,
+    from: from_path,
+    size: size === null ? null : Number(size),
+    etag,
+    writer: { type: change.writer_type, id: change.writer_id },
+    run_id,
+    time: iso(change.changed_at),
+  };
+  return { id, event: 'file.changed', data };
 }

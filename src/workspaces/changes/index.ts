@@ -1,13 +1,27 @@
-export { type Change, ChangeLog, changesTopic, type Keeper, type LoggedChange } from './change-log.js';
-export { MELTING_MS } from './change-numbering.js';
-export { ChangeRetention } from './change-retention.js';
+export {
+  type Change,
+  ChangeLog,
+  COALESCE_MS,
+  changesTopic,
+  isOfWorkspace,
+  type Keeper,
+  type LoggedChange,
+} from './change-log.store.js';
 export { ChangeView, WriterView } from './changes.dto.js';
 export { ChangesModule } from './changes.module.js';
 export { ChangesService, type WorkspaceHead } from './changes.service.js';
-export { countMissing, entriesAt, find, parentOf } from './entries.js';
-export { FileAuthors } from './file-authors.js';
-export { changesTo, deletionsOf, manifestOf, movesOf } from './intent.js';
-export { isOfWorkspace } from './of-workspace.js';
+export { FileAuthors } from './file-authors.store.js';
+export {
+  changesTo,
+  countMissing,
+  deletionsOf,
+  entriesAt,
+  find,
+  manifestOf,
+  movesOf,
+  parentOf,
+} from './intent.js';
+export { NumberedChanges } from './numbered-changes.store.js';
 export { QuotaGuard } from './quota-guard.js';
 export { type Beginning, type Done, RecordedWrites } from './recorded-writes.js';
 export { type LastingSandbox, SandboxWatch } from './sandbox-watch.js';

@@ -1,7 +1,7 @@
 import type { WorkspaceQuota } from './workspace-quota.js';
 
 /** Short against the time in which a command fills a disk; longer where looking takes long itself. */
-const LEAST_PAUSE_MS = 500;
+const MIN_PAUSE_MS = 500;
 const PAUSE_FACTOR = 20;
 
 /** Looks again and again, while a command runs, whether it writes more than its workspace may hold. */
@@ -18,7 +18,7 @@ export class QuotaGuard {
     /** What its sandboxes hold in files that are gone and still open. */
     private readonly unlinkedBytes: () => number,
   ) {
-    this.wait(LEAST_PAUSE_MS);
+    this.wait(MIN_PAUSE_MS);
   }
 
   /** Aborted when the workspace holds too much. */
@@ -40,7 +40,7 @@ export class QuotaGuard {
     // That it cannot be measured now is told by the measurement after the command.
     const excess = await this.quota.excess(this.workspaceId, this.unlinkedBytes()).catch(() => null);
     if (excess === null)
-      return this.wait(Math.max(LEAST_PAUSE_MS, PAUSE_FACTOR * (performance.now() - started)));
+      return this.wait(Math.max(MIN_PAUSE_MS, PAUSE_FACTOR * (performance.now() - started)));
     this.refusal = `Killed: ${excess}`;
     this.exceeded.abort();
   }

@@ -1,19 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Injectable, OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import type { BeforePlacing } from '#libs/workspace-fs/index.js';
 import { beforeSideEffect, isOutage, newId } from '../../platform/database/index.js';
+import { Leases } from '../../platform/leases/index.js';
 import { Log } from '../../platform/log/index.js';
-import { type Change, ChangeLog } from './change-log.js';
-import { type Intent, manifestOf, type Target } from './intent.js';
-import { IntentRecovery } from './intent-recovery.js';
-import { WriteIntents } from './write-intents.js';
+import { WorkspaceFolders, WorkspacesStore } from '../core/index.js';
+import { type Change, ChangeLog } from './change-log.store.js';
+import { type Intent, manifestOf, outcomeOf, type Target } from './intent.js';
+import { WriteIntents } from './unrecorded.store.js';
 import type { Writer } from './writer.js';
 
-/** How long what was written waits for the database, before the answer is given. */
+/** How long an answer waits for the database to record a write. */
 const PATIENCE_MS = 10_000;
 const PAUSE_MS = 250;
-/** How often it is tried again after that. */
-const LATER_MS = 2000;
+/** How often it is retried after that. */
+const RETRY_MS = 2000;
 
 /** What a write does before anything can be seen of it. */
 export interface Beginning {
@@ -30,23 +31,30 @@ export interface Done<T> {
 }
 
 /**
- * Every write to a workspace but those of commands. What is about to change is in the database before, and there it stays
- * until the change is in the log: whatever happens in between, and whoever comes next, finds it there.
+ * Every write to a workspace but those of commands. Its intent is in the database before anything changes, and stays until
+ * the changes are in the log. Recovery finds what became of writes whose process ended in between: at the start of a process,
+ * when another is lost, and before the workspace's history is read or its files are overwritten.
  */
 @Injectable()
-export class RecordedWrites implements OnApplicationShutdown {
-  /** Written, while the database was away: by workspace, those that are not recorded yet. */
+export class RecordedWrites implements OnModuleInit, OnApplicationShutdown {
+  /** Writes made while the database was away, by workspace. */
   private readonly late = new Map<string, Map<string, () => Promise<void>>>();
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly changes: ChangeLog,
     private readonly intents: WriteIntents,
-    private readonly recovery: IntentRecovery,
+    private readonly workspaces: WorkspacesStore,
+    private readonly folders: WorkspaceFolders,
+    private readonly leases: Leases,
     private readonly log: Log,
   ) {}
 
-  /** What is late by then is found by the next process. */
+  onModuleInit(): void {
+    this.leases.recover('write', async () => void (await this.recoverLost()));
+  }
+
+  /** The next process recovers what is late by then. */
   onApplicationShutdown(): void {
     clearTimeout(this.timer);
   }
@@ -70,7 +78,7 @@ export class RecordedWrites implements OnApplicationShutdown {
       return result;
     } catch (error) {
       const begun = intent;
-      if (begun) await this.inTime(begun, () => this.recovery.recover(begun), 0);
+      if (begun) await this.inTime(begun, () => this.recover(begun), 0);
       throw error;
     }
   }
@@ -78,7 +86,7 @@ export class RecordedWrites implements OnApplicationShutdown {
   /** When it returns, no write that is over is missing in the log of a workspace. */
   async catchUp(workspaceId: string): Promise<void> {
     await this.settleLate(workspaceId);
-    await this.recovery.recoverLost(workspaceId);
+    await this.recoverLost(workspaceId);
   }
 
   private async begin(workspaceId: string, writer: Writer, targets: readonly Target[]): Promise<Intent> {
@@ -87,7 +95,7 @@ export class RecordedWrites implements OnApplicationShutdown {
     const id = newId();
     try {
       const { intent, isAtRisk, isCrossed } = await this.intents.begin(id, workspaceId, writer, targets);
-      const recovered = isCrossed ? await this.recovery.recoverLost(workspaceId) : 0;
+      const recovered = isCrossed ? await this.recoverLost(workspaceId) : 0;
       if (isAtRisk || recovered > 0) await this.changes.keep(workspaceId);
       return intent;
     } catch (error) {
@@ -97,13 +105,48 @@ export class RecordedWrites implements OnApplicationShutdown {
     }
   }
 
+  /** Recovers writes of processes that have ended, in one workspace or in all; returns how many there were. */
+  private async recoverLost(workspaceId?: string): Promise<number> {
+    const lost = await this.intents.lost(workspaceId);
+    for (const intent of lost) await this.recover(intent);
+    return lost.length;
+  }
+
+  /**
+   * Records what became of a write, by what is there now or, where that is known, as `changes` say. Idempotent.
+   *
+   * @throws where the database cannot be reached; gives up what cannot be known
+   */
+  private async recover(intent: Intent, changes?: readonly Change[]): Promise<void> {
+    const { id, workspace_id, writer_type, writer_id } = intent;
+    try {
+      // Some of its changes may be in the log by now, or all: then there is no intent.
+      const begun = await this.intents.find(id);
+      if (!begun && !changes) return;
+      const found = changes ?? (await this.outcome(intent));
+      const missing = await this.changes.missing(workspace_id, found);
+      await this.changes.record(workspace_id, { type: writer_type, id: writer_id }, missing, begun);
+      if (missing.length > 0)
+        this.log.info({ workspace_id, changes: missing.length }, 'a write was recorded late');
+    } catch (error) {
+      if (isOutage(error)) throw error;
+      this.log.error({ err: error, workspace_id }, 'the changes of a write are lost');
+      await this.intents.remove(id);
+    }
+  }
+
+  private async outcome(intent: Intent): Promise<Change[]> {
+    const workspace = await this.workspaces.folderOf(intent.workspace_id);
+    return workspace ? outcomeOf(this.folders.open(workspace), intent) : [];
+  }
+
   private async settle(intent: Intent, changes: readonly Change[]): Promise<void> {
     const { workspace_id, writer_type, writer_id } = intent;
     const record = async () => {
       const writer = { type: writer_type, id: writer_id };
       // Else it was recorded by a statement whose answer was lost, or by others who took this process for lost.
       if (!(await this.changes.record(workspace_id, writer, changes, intent)))
-        await this.recovery.recover(intent, changes);
+        await this.recover(intent, changes);
     };
     await this.inTime(intent, record, PATIENCE_MS);
   }
@@ -130,7 +173,7 @@ export class RecordedWrites implements OnApplicationShutdown {
   private postpone(workspaceId: string, id: string, work: () => Promise<void>): void {
     const late = this.late.get(workspaceId) ?? new Map<string, () => Promise<void>>();
     this.late.set(workspaceId, late.set(id, work));
-    this.timer ??= setTimeout(() => void this.settleAll(), LATER_MS).unref();
+    this.timer ??= setTimeout(() => void this.settleAll(), RETRY_MS).unref();
   }
 
   private async settleAll(): Promise<void> {
@@ -139,7 +182,7 @@ export class RecordedWrites implements OnApplicationShutdown {
       for (const workspaceId of this.late.keys()) await this.settleLate(workspaceId);
     } catch (error) {
       this.log.warn({ err: error }, 'writes are not recorded yet');
-      this.timer ??= setTimeout(() => void this.settleAll(), LATER_MS).unref();
+      this.timer ??= setTimeout(() => void this.settleAll(), RETRY_MS).unref();
     }
   }
 

@@ -1,15 +1,14 @@
 import { Injectable, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
-import { sql } from 'kysely';
 import { Config } from '../../platform/config/index.js';
-import { Database } from '../../platform/database/index.js';
 import { Chore } from '../../platform/jobs/index.js';
 import { Leases } from '../../platform/leases/index.js';
 import { Log } from '../../platform/log/index.js';
 import { WorkspaceFolders } from '../core/index.js';
 import { BackgroundWatch } from './background-watch.js';
-import { type Change, ChangeLog } from './change-log.js';
+import { type Change, ChangeLog } from './change-log.store.js';
 import { RecordedWrites } from './recorded-writes.js';
-import { type Scan, Scans, type Settled } from './scans.js';
+import { Scans, type Settled } from './scans.js';
+import { type Scan, ScansStore } from './unrecorded.store.js';
 import { WorkspaceQuota } from './workspace-quota.js';
 import type { Writer } from './writer.js';
 
@@ -47,11 +46,11 @@ export class SandboxWatch implements OnModuleInit, OnApplicationBootstrap {
 
   constructor(
     private readonly config: Config,
-    private readonly database: Database,
     private readonly folders: WorkspaceFolders,
     private readonly changes: ChangeLog,
     private readonly writes: RecordedWrites,
     private readonly scans: Scans,
+    private readonly rows: ScansStore,
     private readonly quota: WorkspaceQuota,
     private readonly leases: Leases,
     private readonly log: Log,
@@ -59,7 +58,7 @@ export class SandboxWatch implements OnModuleInit, OnApplicationBootstrap {
 
   @Chore('recover_sandbox_scans', { everyMs: LOOK_MS })
   async recoverScans(): Promise<void> {
-    await this.scans.recover(sql`deadline < now()`);
+    await this.scans.recoverOverdue();
     await this.scans.removeStrays();
   }
 
@@ -83,8 +82,7 @@ export class SandboxWatch implements OnModuleInit, OnApplicationBootstrap {
     command: () => Promise<T>,
     sandbox?: LastingSandbox,
   ): Promise<{ result: T; changes: Change[] }> {
-    if (writer.type === 'run')
-      await this.scans.recover(sql`workspace_id = ${workspaceId} and run_id = ${writer.id}::uuid`);
+    if (writer.type === 'run') await this.scans.recoverRun(workspaceId, writer.id);
     await this.writes.catchUp(workspaceId);
     await this.changes.beforeCommand(workspaceId, writer);
     const scan =
@@ -137,10 +135,7 @@ export class SandboxWatch implements OnModuleInit, OnApplicationBootstrap {
     sandbox: LastingSandbox,
   ): Promise<ReadonlyMap<string, string> | null> {
     const { workspace_id } = background.scan;
-    const { rows } = await sql`
-      select 1 from workspace_scan where workspace_id = ${workspace_id} and not background and deadline > now()
-      limit 1`.execute(this.database.tables());
-    if (rows.length > 0) return null;
+    if (await this.rows.hasCommand(workspace_id)) return null;
     const { changes, next } = await this.scans.advance(background.scan, BACKGROUND_SECONDS, true);
     background.scan = next.scan;
     if (changes.length > 0 && (await this.quota.excess(workspace_id)) !== null) sandbox.kill();

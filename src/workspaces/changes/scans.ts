@@ -1,31 +1,15 @@
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { Injectable, OnApplicationShutdown } from '@nestjs/common';
-import { sql } from 'kysely';
 import { type Difference, KeyedLock, Snapshot } from '#libs/workspace-fs/index.js';
 import { Config } from '../../platform/config/index.js';
-import { Database, isOutage, newId, QUERY_MS, withQueryDeadline } from '../../platform/database/index.js';
-import { hasEndedHere, type LeasedRows, Leases } from '../../platform/leases/index.js';
+import { isOutage, newId, QUERY_MS, withQueryDeadline } from '../../platform/database/index.js';
+import { hasEndedHere } from '../../platform/leases/index.js';
 import { Log } from '../../platform/log/index.js';
 import { WorkspaceFolders } from '../core/index.js';
-import { type Change, ChangeLog } from './change-log.js';
-import { NewestLogged } from './newest-logged.js';
-import { newestChange } from './of-workspace.js';
+import { type Change, ChangeLog } from './change-log.store.js';
+import { type Scan, ScansStore } from './unrecorded.store.js';
 import type { Writer } from './writer.js';
-
-/** A comparison that has begun: what was there before lies in a file. */
-export interface Scan {
-  id: string;
-  workspace_id: string;
-  writer_type: Writer['type'];
-  writer_id: string;
-  host: string | null;
-  pid: number | null;
-  from_seq: string;
-  started_at: string;
-  /** The newest change when the comparison before this one had ended. */
-  settled_seq?: string;
-}
 
 /** What a comparison found. */
 export interface Settled {
@@ -34,43 +18,35 @@ export interface Settled {
   next?: { scan: Scan; folders: ReadonlyMap<string, string> };
 }
 
-/** Beyond this, folders are compared by time alone: what was deleted is not noticed. */
-const MOST_COMPARED = 200_000;
-/** How long after its deadline a command counts as lost, wherever it ran. */
-const GRACE_SECONDS = 120;
-/** When a comparison whose end failed is made again. */
-const LATER_MS = 2000;
+/** Beyond this, folders are compared by time alone: deletions go unnoticed. */
+const MAX_COMPARED = 200_000;
+const RETRY_MS = 2000;
 /** Far longer than it takes to enter a comparison that has begun. */
 const STRAY_MS = 10 * 60_000;
 
-/** Comparisons of what is in a workspace at two times, whose first halves outlive the process. */
+/** Comparisons of a workspace with an earlier snapshot of it, which outlives the process. */
 @Injectable()
 export class Scans implements OnApplicationShutdown {
   private readonly active = new Set<string>();
   private readonly late = new Map<string, Scan>();
   private timer: NodeJS.Timeout | undefined;
-  private readonly rows: LeasedRows;
-  /** Those who compare the same workspace see what the others have recorded. */
+  /** Comparisons of one workspace see what the others have recorded. */
   private readonly recording = new KeyedLock();
 
   constructor(
     private readonly config: Config,
-    private readonly database: Database,
+    private readonly scans: ScansStore,
     private readonly folders: WorkspaceFolders,
     private readonly changes: ChangeLog,
-    private readonly logged: NewestLogged,
-    private readonly leases: Leases,
     private readonly log: Log,
-  ) {
-    this.rows = leases.rows('workspace_scan');
-  }
+  ) {}
 
-  /** What is late by then is found by the next process. */
+  /** The next process recovers what is late by then. */
   onApplicationShutdown(): void {
     clearTimeout(this.timer);
   }
 
-  /** Ends a comparison with the first half of another. */
+  /** Ends a comparison with the snapshot that another begins with. */
   async advance(scan: Scan, seconds: number, background: boolean): Promise<Required<Settled>> {
     const writer = { type: scan.writer_type, id: scan.writer_id };
     const next = await this.begin(scan.workspace_id, writer, seconds, background);
@@ -79,7 +55,7 @@ export class Scans implements OnApplicationShutdown {
       await this.giveUp(next, error);
       throw error;
     });
-    const { from_seq: settled_seq } = await this.moment(scan.workspace_id);
+    const { from_seq: settled_seq } = await this.scans.now(scan.workspace_id);
     return { changes, next: { scan: { ...next, settled_seq }, folders: seen.folders() } };
   }
 
@@ -88,19 +64,10 @@ export class Scans implements OnApplicationShutdown {
     this.active.add(id);
     try {
       await mkdir(this.folder, { recursive: true, mode: 0o700 });
-      // Before the tree is looked at: what is recorded from here on may be missing in the snapshot.
-      const since = await this.moment(workspaceId);
+      // Before the snapshot, which may lack what is recorded from here on.
+      const now = await this.scans.now(workspaceId);
       await Snapshot.save(this.folders.pathOf({ id: workspaceId }), this.fileOf(id));
-      const runId = writer.type === 'run' ? writer.id : null;
-      const { rows } = await sql<Scan>`
-        insert into workspace_scan
-          (id, workspace_id, writer_type, writer_id, run_id, holder, from_seq, started_at, deadline, background)
-        values (${id}, ${workspaceId}, ${writer.type}, ${writer.id}, ${runId}::uuid, ${this.leases.processId},
-          ${since.from_seq}, ${since.started_at}::timestamptz, now() + ${seconds + GRACE_SECONDS} * interval '1 second', ${background})
-        returning *`.execute(this.database.tables());
-      const [scan] = rows;
-      if (!scan) throw new Error('A row that was inserted was not returned');
-      return scan;
+      return await this.scans.add(id, workspaceId, writer, { ...now, seconds, background });
     } catch (error) {
       this.active.delete(id);
       await rm(this.fileOf(id), { force: true });
@@ -108,19 +75,9 @@ export class Scans implements OnApplicationShutdown {
     }
   }
 
-  private async moment(workspaceId: string): Promise<Pick<Scan, 'from_seq' | 'started_at'>> {
-    const { rows } = await sql<Pick<Scan, 'from_seq' | 'started_at'>>`
-      select ${newestChange(workspaceId)} as from_seq, now()::timestamptz(3) as started_at`.execute(
-      this.database.tables(),
-    );
-    const [row] = rows;
-    if (!row) throw new Error('A statement that gives one row gave none');
-    return row;
-  }
-
   /**
-   * Compares, records and forgets; all of it again where it was cut short. Takes the time that background work has: what
-   * a command did is recorded whoever waits for it.
+   * Compares, records and forgets; all of it again where it was cut short. Has the time of background work: what a command
+   * did is recorded whoever waits for it.
    */
   settle(scan: Scan, seen?: Snapshot): Promise<Settled> {
     return withQueryDeadline(QUERY_MS, () => this.settleNow(scan, seen));
@@ -132,12 +89,11 @@ export class Scans implements OnApplicationShutdown {
       const differences = await this.compare(scan, seen);
       const changes = await this.recording.run(workspace_id, async () => {
         // What others wrote meanwhile is in the log.
-        const own = await this.logged.missing(workspace_id, differences, scan);
+        const own = await this.changes.missing(workspace_id, differences, scan);
         await this.changes.record(workspace_id, { type: writer_type, id: writer_id }, own);
         return own;
       });
-      await sql`delete from workspace_scan where id = ${id}`.execute(this.database.tables());
-      await rm(this.fileOf(id), { force: true });
+      await this.remove(id);
       return { changes };
     } finally {
       this.active.delete(id);
@@ -147,35 +103,35 @@ export class Scans implements OnApplicationShutdown {
   private async compare({ id, workspace_id, started_at }: Scan, seen?: Snapshot): Promise<Difference[]> {
     const root = this.folders.pathOf({ id: workspace_id });
     const before = await Snapshot.read(this.fileOf(id));
-    if (before.count <= MOST_COMPARED) return await before.changesTo(seen ?? (await Snapshot.take(root)));
+    if (before.count <= MAX_COMPARED) return await before.changesTo(seen ?? (await Snapshot.take(root)));
     const changed = await Snapshot.take(root, Date.parse(started_at));
     return changed.all().map(change => ({ ...change, kind: 'modified' }));
   }
 
-  async recover(where: ReturnType<typeof sql<unknown>>): Promise<void> {
-    const { rows } = await sql<Scan>`select * from workspace_scan where ${where} order by id`.execute(
-      this.database.tables(),
-    );
-    for (const scan of rows)
+  /** Ends what this process is not busy with. */
+  private async recover(scans: readonly Scan[]): Promise<void> {
+    for (const scan of scans)
       if (!this.active.has(scan.id) && !this.late.has(scan.id)) await this.recoverOne(scan);
   }
 
-  /** Those of processes that are gone, and what this one could not end; of several processes, one does it. */
-  async recoverOrphaned(): Promise<void> {
-    const busy = [...this.active, ...this.late.keys()];
-    const { rows } = await sql<Scan>`
-      update workspace_scan set ${this.rows.claimed}
-      where ${this.rows.isOrphaned} or (${this.rows.isOurs} and id <> all(${busy}::uuid[]))
-      returning *`.execute(this.database.tables());
-    for (const scan of rows) await this.recoverOne(scan);
+  async recoverRun(workspaceId: string, runId: string): Promise<void> {
+    await this.recover(await this.scans.ofRun(workspaceId, runId));
   }
 
-  /** Those that a process of the version before left on this machine. */
+  async recoverOverdue(): Promise<void> {
+    await this.recover(await this.scans.overdue());
+  }
+
+  /** Those of processes that have ended, and what this one could not end; of several processes, one does it. */
+  async recoverOrphaned(): Promise<void> {
+    for (const scan of await this.scans.claimOrphaned([...this.active, ...this.late.keys()]))
+      await this.recoverOne(scan);
+  }
+
+  /** Those that a process of an earlier release left on this machine. */
   async recoverOld(): Promise<void> {
-    const { rows } = await sql<Scan>`select * from workspace_scan where holder is null`.execute(
-      this.database.tables(),
-    );
-    for (const scan of rows) if (hasEndedHere(scan.host, scan.pid)) await this.recoverOne(scan);
+    for (const scan of await this.scans.withoutHolder())
+      if (hasEndedHere(scan.host, scan.pid)) await this.recoverOne(scan);
   }
 
   private async recoverOne(scan: Scan): Promise<void> {
@@ -187,14 +143,14 @@ export class Scans implements OnApplicationShutdown {
     }
   }
 
-  /** Has a comparison whose end failed made again, until it succeeds or can never be made. */
+  /** Retries a comparison whose end failed, until it succeeds or can never be made. */
   settleLater(scan: Scan, error: unknown): void {
     this.log.warn(
       { err: error, workspace_id: scan.workspace_id },
-      'what a command changed is recorded later',
+      'the changes of a command are recorded later',
     );
     this.late.set(scan.id, scan);
-    this.timer ??= setTimeout(() => void this.settleLate(), LATER_MS).unref();
+    this.timer ??= setTimeout(() => void this.settleLate(), RETRY_MS).unref();
   }
 
   private async settleLate(): Promise<void> {
@@ -208,29 +164,30 @@ export class Scans implements OnApplicationShutdown {
       }
   }
 
-  /** Without its first half a comparison can never be made. */
+  /** Without its snapshot a comparison can never be made. */
   async giveUp(scan: Scan, error: unknown): Promise<void> {
     this.active.delete(scan.id);
-    this.log.warn({ err: error, workspace_id: scan.workspace_id }, 'what a command changed cannot be told');
-    await sql`delete from workspace_scan where id = ${scan.id}`.execute(this.database.tables());
-    await rm(this.fileOf(scan.id), { force: true });
+    this.log.warn({ err: error, workspace_id: scan.workspace_id }, 'the changes of a command are lost');
+    await this.remove(scan.id);
   }
 
-  /** First halves of comparisons that nobody knows of: of processes that ended before they had entered them. */
+  /** Snapshots without a row: of processes that ended before they had entered it. */
   async removeStrays(): Promise<void> {
     const files = await readdir(this.folder).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return [];
       throw error;
     });
-    const { rows } = await sql<{ id: string }>`select id::text as id from workspace_scan`.execute(
-      this.database.tables(),
-    );
-    const known = new Set(rows.map(({ id }) => id));
+    const known = await this.scans.ids();
     for (const name of files) {
-      const stats = await stat(this.fileOf(name)).catch(() => undefined); // it may be gone by now
+      const stats = await stat(this.fileOf(name)).catch(() => undefined);
       if (!stats || known.has(name) || Date.now() - stats.mtimeMs < STRAY_MS) continue;
       await rm(this.fileOf(name), { force: true });
     }
+  }
+
+  private async remove(id: string): Promise<void> {
+    await this.scans.remove(id);
+    await rm(this.fileOf(id), { force: true });
   }
 
   private get folder(): string {

@@ -4,7 +4,7 @@ import { Config } from '../../platform/config/index.js';
 import { Problem } from '../../platform/errors/index.js';
 import { UnfinishedWrites, WorkspaceFolders } from '../core/index.js';
 import { StoredElsewhere } from '../metering/index.js';
-import { ChangeLog } from './change-log.js';
+import { ChangeLog } from './change-log.store.js';
 
 /** There is no room for a write: 413 for bytes, 409 for the number of files. Says how much the workspace holds. */
 export class NoRoom extends Problem {}

@@ -1,14 +1,11 @@
 import { Module } from '@nestjs/common';
 import { OAuthModule } from '../../identity/oauth/index.js';
 import { OrganizationsModule } from '../../identity/organizations/index.js';
-import { ConsentWorkspaces } from './consent-workspaces.js';
-import { FeatureEnds } from './feature-ends.js';
-import { RolesOfCallers } from './roles-of-callers.js';
-import { SandboxUids } from './sandbox-uids.js';
 import { UnfinishedWrites } from './unfinished-writes.js';
-import { WorkspaceFolders } from './workspace-folders.js';
+import { WorkspaceAnswers } from './workspace-answers.js';
+import { SandboxUids, WorkspaceFolders } from './workspace-folders.js';
 import { WorkspacesController } from './workspaces.controller.js';
-import { WorkspaceJobs } from './workspaces.jobs.js';
+import { FeatureEnds, WorkspaceJobs } from './workspaces.jobs.js';
 import { WorkspacesService } from './workspaces.service.js';
 import { WorkspacesStore } from './workspaces.store.js';
 
@@ -17,11 +14,10 @@ import { WorkspacesStore } from './workspaces.store.js';
   imports: [OAuthModule, OrganizationsModule],
   controllers: [WorkspacesController],
   providers: [
-    ConsentWorkspaces,
     FeatureEnds,
-    RolesOfCallers,
     SandboxUids,
     UnfinishedWrites,
+    WorkspaceAnswers,
     WorkspaceFolders,
     WorkspaceJobs,
     WorkspacesService,

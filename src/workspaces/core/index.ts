@@ -1,10 +1,8 @@
 export { CoreModule } from './core.module.js';
-export { FeatureEnds } from './feature-ends.js';
 export { UnfinishedWrites } from './unfinished-writes.js';
 export { Workspace } from './workspace.entity.js';
 export { WorkspaceFolders } from './workspace-folders.js';
 export { WorkspaceId } from './workspaces.dto.js';
-export { endFeature, removeFolder } from './workspaces.jobs.js';
+export { endFeature, FeatureEnds, removeFolder } from './workspaces.jobs.js';
 export { WorkspacesService } from './workspaces.service.js';
-export { type VisibleWorkspace, WorkspacesStore } from './workspaces.store.js';
-export { workspacesTopic } from './workspaces-topic.js';
+export { type VisibleWorkspace, WorkspacesStore, workspacesTopic } from './workspaces.store.js';

@@ -2,20 +2,19 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { Injectable, OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
-import { sql } from 'kysely';
 import { validate as isUuid } from 'uuid';
 import { TEMPORARY_MAKER, WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Config } from '../../platform/config/index.js';
-import { Database } from '../../platform/database/index.js';
 import { Chore } from '../../platform/jobs/index.js';
 import { hasEndedHere, Leases } from '../../platform/leases/index.js';
 import { Log } from '../../platform/log/index.js';
+import { WorkspacesStore } from './workspaces.store.js';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
  * Removes the temporary files of writes that a crash cut short. Each process notes on disk which workspaces it opens, so
- * that others need not look through all of them when it is gone. What nobody noted goes a day later.
+ * that others need not look through all of them when it is gone. A daily sweep removes the rest.
  */
 @Injectable()
 export class UnfinishedWrites implements OnModuleInit, OnApplicationShutdown {
@@ -24,7 +23,7 @@ export class UnfinishedWrites implements OnModuleInit, OnApplicationShutdown {
 
   constructor(
     private readonly config: Config,
-    private readonly database: Database,
+    private readonly workspaces: WorkspacesStore,
     private readonly leases: Leases,
     private readonly log: Log,
   ) {
@@ -48,13 +47,13 @@ export class UnfinishedWrites implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * Takes away what has the name of a temporary file and was made by no process of the service: by code in a sandbox, as
-   * nobody could see or delete it. Returns how many there were.
+   * Takes away what has the name of a temporary file and was made by no process of the service: by code in a sandbox, since
+   * no user could see or delete it. Returns how many there were.
    */
   async sweepForged(workspaceId: string, makers: readonly string[]): Promise<number> {
     const others = makers.filter(maker => maker !== TEMPORARY_MAKER);
     if (others.length === 0) return 0;
-    const known = new Set((await this.names()).map(name => name.split('.')[0]));
+    const known = new Set((await namesIn(this.folder)).map(name => name.split('.')[0]));
     let removed = 0;
     for (const maker of others) if (!known.has(maker)) removed += await this.sweep(workspaceId, maker);
     return removed;
@@ -64,11 +63,11 @@ export class UnfinishedWrites implements OnModuleInit, OnApplicationShutdown {
     for (const left of await this.leftBehind()) await this.cleanUpAfter(left);
   }
 
-  /** What processes noted that are gone. */
+  /** The notes of processes that have ended. */
   private async leftBehind(): Promise<string[]> {
     const holders = new Map<string, string>();
     const left: string[] = [];
-    for (const name of await this.names()) {
+    for (const name of await namesIn(this.folder)) {
       const [, holder = '', ...rest] = name.split('.');
       if (name === this.own) continue;
       if (isUuid(holder)) holders.set(holder, name);
@@ -78,25 +77,17 @@ export class UnfinishedWrites implements OnModuleInit, OnApplicationShutdown {
     return left;
   }
 
-  /** Of processes that write, or did when they ended. */
-  private async names(): Promise<string[]> {
-    return namesIn(this.folder);
-  }
-
   private async cleanUpAfter(name: string): Promise<void> {
     const [maker = ''] = name.split('.');
     let removed = 0;
     for (const id of await namesIn(this.folderOf(name))) removed += await this.sweep(id, maker);
     await rm(this.folderOf(name), { recursive: true, force: true });
-    this.log.info({ removed }, 'what a process left unfinished is removed');
+    this.log.info({ removed }, 'the temporary files of a process are removed');
   }
 
   @Chore('sweep_temporaries', { everyMs: DAY_MS })
   async sweepAll(): Promise<void> {
-    const { rows } = await sql<{ id: string }>`select id from workspace order by id`.execute(
-      this.database.tables(),
-    );
-    for (const { id } of rows) await this.sweep(id);
+    for (const id of await this.workspaces.allIds()) await this.sweep(id);
   }
 
   private async sweep(id: string, maker?: string): Promise<number> {
@@ -108,7 +99,7 @@ export class UnfinishedWrites implements OnModuleInit, OnApplicationShutdown {
     } catch (error) {
       if (!(error instanceof WorkspaceFsError)) throw error;
       // Deleted meanwhile, or in a state that its own users have to see to.
-      this.log.warn({ err: error, workspace_id: id }, 'temporary files were not looked for');
+      this.log.warn({ err: error, workspace_id: id }, 'temporary files were not swept');
       return 0;
     }
   }

@@ -1,10 +1,77 @@
+import { randomInt } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { Injectable } from '@nestjs/common';
+import { Injectable, OnModuleInit } from '@nestjs/common';
 import { WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Config } from '../../platform/config/index.js';
 import { beforeSideEffect } from '../../platform/database/index.js';
-import { SandboxUids } from './sandbox-uids.js';
+import { Log } from '../../platform/log/index.js';
 import { UnfinishedWrites } from './unfinished-writes.js';
+import { WorkspacesStore } from './workspaces.store.js';
+
+/** Well above people and system services. */
+export const MIN_UID = 200_000;
+/** What systemd leaves unassigned, above its ranges for containers (https://systemd.io/UIDS-GIDS): 268 million ids. */
+const FREE_UIDS = { first: 0x7000_0000, last: 0x7fff_ffff };
+/** How many workspaces an installation may make at least. */
+const MIN_RANGE = 1_000_000;
+
+/**
+ * Which host user ids the sandboxes of this installation have. Two installations on one host must not share any: the code
+ * of one would reach the processes and files of the other. So each begins somewhere else, by chance or as SANDBOX_UID_BASE
+ * says, and keeps that: the files of its workspaces belong to these ids.
+ */
+@Injectable()
+export class SandboxUids implements OnModuleInit {
+  private base: number | undefined;
+
+  constructor(
+    private readonly config: Config,
+    private readonly workspaces: WorkspacesStore,
+    private readonly log: Log,
+  ) {}
+
+  async onModuleInit(): Promise<void> {
+    const wanted = this.config.sandboxUidBase;
+    const chosen = wanted ?? chooseBase(lastMappedUid());
+    this.base = await this.workspaces.sandboxUidBase(chosen);
+    if (wanted !== undefined && wanted !== this.base)
+      this.log.warn(
+        { wanted, kept: this.base },
+        `SANDBOX_UID_BASE has no effect: the files of this installation belong to user ids from ${this.base} on`,
+      );
+  }
+
+  of(workspaceNumber: number): number {
+    if (this.base === undefined) throw new Error('The range of user ids is not read yet');
+    return this.base + workspaceNumber;
+  }
+}
+
+/** Somewhere among the unassigned ids, or as far up as a container with fewer of them allows. */
+export function chooseBase(lastUid: number): number {
+  if (lastUid >= FREE_UIDS.last) return randomInt(FREE_UIDS.first, FREE_UIDS.last - MIN_RANGE);
+  return lastUid - MIN_RANGE > MIN_UID ? randomInt(MIN_UID, lastUid - MIN_RANGE) : MIN_UID;
+}
+
+/** The highest user id that exists in this user namespace, of those from 0 on (user_namespaces(7)). */
+export function lastMappedUid(map = readMap()): number {
+  let last = -1;
+  const ranges = map.split('\n').map(line => line.trim().split(/\s+/).map(Number));
+  for (const [inside = Number.NaN, , count = 0] of ranges.sort(([a = 0], [b = 0]) => a - b))
+    if (inside <= last + 1) last = Math.max(last, inside + count - 1);
+  return last;
+}
+
+function readMap(): string {
+  try {
+    return readFileSync('/proc/self/uid_map', 'utf8');
+  } catch (error) {
+    // Not Linux: no namespaces.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return `0 0 ${2 ** 32 - 1}`;
+    throw error;
+  }
+}
 
 /** What identifies the folder of a workspace. */
 interface FolderOf {

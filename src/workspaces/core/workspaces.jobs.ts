@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Feature } from '../../platform/access/index.js';
 import { defineJob, OnJob } from '../../platform/jobs/index.js';
-import { FeatureEnds } from './feature-ends.js';
 import { WorkspaceFolders } from './workspace-folders.js';
+import { WorkspacesStore } from './workspaces.store.js';
 
 const queue = { name: 'workspaces', lockDuration: 30_000 };
 
@@ -11,6 +11,29 @@ export const removeFolder = defineJob('remove_folder', { queue, payload: ['works
 
 /** A feature of a workspace was turned off; what is under way by it ends. */
 export const endFeature = defineJob('end_feature', { queue, payload: ['workspace_id', 'feature'] });
+
+type End = (workspaceId: string) => Promise<void>;
+
+/**
+ * What is under way when a feature is turned off, and has to end. The access policy refuses what comes later. Each feature
+ * that has something under way adds here, while modules start, how to end it; doing so twice must be harmless.
+ */
+@Injectable()
+export class FeatureEnds {
+  private readonly ends = new Map<Feature, End[]>();
+
+  constructor(private readonly workspaces: WorkspacesStore) {}
+
+  add(feature: Feature, end: End): void {
+    this.ends.set(feature, [...(this.ends.get(feature) ?? []), end]);
+  }
+
+  /** Ends what is under way, unless the feature is on again by now. */
+  async run(feature: Feature, workspaceId: string): Promise<void> {
+    if (!(await this.workspaces.isOff(workspaceId, feature))) return;
+    for (const end of this.ends.get(feature) ?? []) await end(workspaceId);
+  }
+}
 
 @Injectable()
 export class WorkspaceJobs {

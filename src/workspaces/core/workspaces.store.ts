@@ -3,19 +3,30 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import {
   type Actor,
+  type Feature,
+  type OrganizationRole,
+  organizationsOf,
   requireInWorkspace,
   SharedLookups,
   visibleTo,
+  type WorkspaceAccess,
   type WorkspacePermission,
   type WorkspaceRole,
   workspacesOf,
 } from '../../platform/access/index.js';
-import { Subject } from '../../platform/actions/index.js';
+import { type Roles, Subject } from '../../platform/actions/index.js';
 import { Database, iso, type Row, type UnitOfWork } from '../../platform/database/index.js';
 import { NotFound } from '../../platform/errors/index.js';
 import { addLogContext } from '../../platform/log/index.js';
+import { defineTopic } from '../../platform/topics/index.js';
 import { Workspace } from './workspace.entity.js';
 import type { WorkspaceView } from './workspaces.dto.js';
+
+/**
+ * Workspaces come, go or are renamed for an organization, a person or a service account. Triggers of the database publish it
+ * (on workspace, workspace_member and membership), so that no way in forgets it.
+ */
+export const workspacesTopic = defineTopic('workspaces');
 
 /** A workspace of the caller's organizations; without a role they do not see it. */
 type FoundWorkspace = Row<'workspace'> & { role: WorkspaceRole | null };
@@ -108,6 +119,54 @@ export class WorkspacesStore {
       .where('organization_id', '=', organizationId)
       .execute();
     return rows.map(({ id }) => id);
+  }
+
+  async allIds(): Promise<string[]> {
+    const rows = await this.database.tables().selectFrom('workspace').select('id').orderBy('id').execute();
+    return rows.map(({ id }) => id);
+  }
+
+  async isOff(id: string, feature: Feature): Promise<boolean> {
+    const { rows } = await sql`
+      select from workspace where id = ${id} and ${feature} = any(features_off)`.execute(
+      this.database.tables(),
+    );
+    return rows.length > 0;
+  }
+
+  /** Those after `after` without an entry for the storage of this hour. */
+  unmeasured(hour: Date, after: string | null, limit: number) {
+    return this.database
+      .tables()
+      .selectFrom('workspace as w')
+      .select(['w.id', 'w.organization_id'])
+      .where(sql<boolean>`(${after}::uuid is null or w.id > ${after}::uuid) and not exists (
+        select 1 from usage_entry u
+        where u.workspace_id = w.id and u.time = ${hour.toISOString()}::timestamptz and u.kind = 'storage_byte_hours')`)
+      .orderBy('w.id')
+      .limit(limit)
+      .execute();
+  }
+
+  /** The roles of the caller: each combination once, however many workspaces have it. */
+  async rolesOf(actor: Actor): Promise<Roles> {
+    const tables = this.database.tables();
+    const [organizations, workspaces] = await Promise.all([
+      sql<{ role: OrganizationRole }>`select distinct role from ${organizationsOf(actor)} o`.execute(tables),
+      sql<WorkspaceAccess>`
+        select distinct role, features_off from ${workspacesOf(actor)} w where role is not null`.execute(
+        tables,
+      ),
+    ]);
+    return { organization: organizations.rows.map(({ role }) => role), workspace: workspaces.rows };
+  }
+
+  /** The first user id of the sandboxes here; of processes that start at once, the first one decides for all. */
+  async sandboxUidBase(chosen: number): Promise<number> {
+    const { rows } = await sql<{ base: string }>`
+      update installation set sandbox_uid_base = coalesce(sandbox_uid_base, ${chosen})
+      returning sandbox_uid_base as base`.execute(this.database.tables());
+    return Number(rows[0]?.base);
   }
 
   /** Asked by nearly every request: outside a transaction, those who ask at the same time share the answer. */

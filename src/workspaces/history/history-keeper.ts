@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { Database, isOutage, newId } from '../../platform/database/index.js';
 import { defineJob, Jobs } from '../../platform/jobs/index.js';
 import { Log } from '../../platform/log/index.js';
-import { ChangeLog, type Keeper, MELTING_MS, type Writer } from '../changes/index.js';
+import { ChangeLog, COALESCE_MS, type Keeper, type Writer } from '../changes/index.js';
 import { GitStore } from './git-store.js';
 import { HistoryCapture } from './history-capture.js';
 import { VersionsStore } from './versions.store.js';
@@ -14,7 +14,7 @@ export const captureHistory = defineJob('capture_history', {
 });
 
 /** A little longer than writes melt into one change, so that they become one version. */
-const PATIENCE_MS = MELTING_MS + 200;
+const PATIENCE_MS = COALESCE_MS + 200;
 
 /**
  * Has changes brought into the history: soon after they were made, in the background; and before something else is

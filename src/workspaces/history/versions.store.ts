@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database, newId, type UnitOfWork } from '../../platform/database/index.js';
-import { isOfWorkspace, type LoggedChange, MELTING_MS, type Writer } from '../changes/index.js';
+import { COALESCE_MS, isOfWorkspace, type LoggedChange, type Writer } from '../changes/index.js';
 import type { Draft, Head } from './draft.js';
 
 type Queries = Pick<Database, 'tables'>;
@@ -52,7 +52,7 @@ export class VersionsStore {
         select c.seq from workspace_change c where ${isOfWorkspace(workspaceId)} and not c.captured
           and (${isAnywhere ? sql`true` : sql.join(there, sql` or `)})
           and not (c.writer_type = ${writer.type} and c.writer_id = ${writer.id} and c.id is null
-            and c.created_at > now() - ${MELTING_MS} * interval '1 millisecond')
+            and c.created_at > now() - ${COALESCE_MS} * interval '1 millisecond')
         order by workspace_id, c.seq limit 1
       ) is not null)`;
   }

@@ -1,3 +1,2 @@
 export { MeteringModule } from './metering.module.js';
-export { StorageMeter } from './storage-meter.js';
-export { StoredElsewhere } from './stored-elsewhere.js';
+export { StorageMeter, StoredElsewhere } from './storage-meter.js';

@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import { CoreModule } from '../core/index.js';
-import { StorageMeter } from './storage-meter.js';
-import { StoredElsewhere } from './stored-elsewhere.js';
+import { StorageMeter, StoredElsewhere } from './storage-meter.js';
 
 /** What workspaces store, measured and paid for. */
 @Module({

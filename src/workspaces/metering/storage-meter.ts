@@ -1,23 +1,35 @@
 import { execFile } from 'node:child_process';
 import { BeforeApplicationShutdown, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
 import { enterStorage } from '../../identity/billing/index.js';
 import { Database } from '../../platform/database/index.js';
 import { Chore } from '../../platform/jobs/index.js';
 import { Log } from '../../platform/log/index.js';
-import { WorkspaceFolders } from '../core/index.js';
-import { StoredElsewhere } from './stored-elsewhere.js';
+import { WorkspaceFolders, WorkspacesStore } from '../core/index.js';
 
-const AT_ONCE = 100;
-const LONGEST_MS = 10 * 60_000;
+type Count = (workspaceId: string) => Promise<number>;
+
+/** What workspaces have stored outside of their folders: whoever keeps it there says how many bytes it takes. */
+@Injectable()
+export class StoredElsewhere {
+  private readonly counts: Count[] = [];
+
+  add(count: Count): void {
+    this.counts.push(count);
+  }
+
+  async bytesOf(workspaceId: string): Promise<number> {
+    const all = await Promise.all(this.counts.map(count => count(workspaceId)));
+    return all.reduce((sum, bytes) => sum + bytes, 0);
+  }
+}
+
+const BATCH = 100;
+const TIMEOUT_MS = 10 * 60_000;
 const HOUR_MS = 3_600_000;
 /** Twice an hour, so that none is missed where a look comes late; what is measured already is left alone. */
 const LOOK_MS = HOUR_MS / 2;
 
-interface Unmeasured {
-  id: string;
-  organization_id: string;
-}
+type Unmeasured = Awaited<ReturnType<WorkspacesStore['unmeasured']>>;
 
 /** Enters into the usage ledger what workspaces store: once an hour each, however often and wherever it is called. */
 @Injectable()
@@ -26,6 +38,7 @@ export class StorageMeter implements BeforeApplicationShutdown {
 
   constructor(
     private readonly database: Database,
+    private readonly workspaces: WorkspacesStore,
     private readonly folders: WorkspaceFolders,
     private readonly elsewhere: StoredElsewhere,
     private readonly log: Log,
@@ -45,7 +58,7 @@ export class StorageMeter implements BeforeApplicationShutdown {
     const hour = new Date(Math.floor(now.getTime() / HOUR_MS) * HOUR_MS);
     let after: string | null = null;
     do {
-      const workspaces: Unmeasured[] = await this.unmeasured(hour, after);
+      const workspaces: Unmeasured = await this.workspaces.unmeasured(hour, after, BATCH);
       for (const workspace of workspaces) {
         this.stopping.signal.throwIfAborted();
         await this.measureOne(workspace, hour);
@@ -54,22 +67,11 @@ export class StorageMeter implements BeforeApplicationShutdown {
     } while (after !== null);
   }
 
-  private async measureOne({ id, organization_id }: Unmeasured, hour: Date): Promise<void> {
+  private async measureOne({ id, organization_id }: Unmeasured[number], hour: Date): Promise<void> {
     const onDisk = await diskUsage(this.folders.pathOf({ id }), this.stopping.signal);
     if (onDisk === undefined) return this.log.warn({ workspace_id: id }, 'a workspace could not be measured');
     const bytes = onDisk + (await this.elsewhere.bytesOf(id));
     await enterStorage(this.database, { organizationId: organization_id, workspaceId: id, hour, bytes });
-  }
-
-  private async unmeasured(hour: Date, after: string | null): Promise<Unmeasured[]> {
-    const { rows } = await sql<Unmeasured>`
-      select w.id, w.organization_id from workspace w
-      where (${after}::uuid is null or w.id > ${after}::uuid) and not exists (
-        select 1 from usage_entry u
-        where u.workspace_id = w.id and u.time = ${hour.toISOString()}::timestamptz and u.kind = 'storage_byte_hours'
-      )
-      order by w.id limit ${AT_ONCE}`.execute(this.database.tables());
-    return rows;
   }
 }
 
@@ -79,7 +81,7 @@ export class StorageMeter implements BeforeApplicationShutdown {
  */
 function diskUsage(folder: string, signal: AbortSignal): Promise<number | undefined> {
   return new Promise(resolve => {
-    execFile('du', ['-skx', folder], { signal, timeout: LONGEST_MS }, (_complaint, stdout) => {
+    execFile('du', ['-skx', folder], { signal, timeout: TIMEOUT_MS }, (_complaint, stdout) => {
       const [, kibibytes] = /^(\d+)\s/.exec(stdout) ?? [];
       resolve(kibibytes === undefined ? undefined : Number(kibibytes) * 1024);
     });

@@ -1,17 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { WorkspaceFsError } from '#libs/workspace-fs/index.js';
-import { Database } from '../../platform/database/index.js';
+import { Database, type Row } from '../../platform/database/index.js';
 import { WorkspaceFolders } from '../core/index.js';
-import { PEOPLE } from './agent-files.js';
 import type { Writer } from './writer.js';
+import { PEOPLE } from './writer.js';
 
-interface LastChange {
-  writer_type: Writer['type'] | null;
-  etag: string | null;
-  /** null: it was saved before that was noted. */
-  revision: string | null;
-}
+/** Without a revision: it was saved before these were noted. */
+type LastChange = Pick<Row<'workspace_change'>, 'etag' | 'revision'> & { writer_type: Writer['type'] | null };
 
 /** Who saved a file last, as far as the log of changes and the history know. */
 @Injectable()

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { chooseBase, LEAST_UID, lastMappedUid } from './sandbox-uids.js';
+import { chooseBase, lastMappedUid, MIN_UID } from './workspace-folders.js';
 
 describe('where user ids of sandboxes begin', () => {
   it('differs between installations', () => {
@@ -13,7 +13,7 @@ describe('where user ids of sandboxes begin', () => {
 
   it('stays within what a container has', () => {
     expect(chooseBase(999_999_999)).toBeLessThan(999_000_000);
-    expect(chooseBase(65_535)).toBe(LEAST_UID);
+    expect(chooseBase(65_535)).toBe(MIN_UID);
   });
 
   it.each([

@@ -1,0 +1,197 @@
+import { Injectable } from '@nestjs/common';
+import { type RawBuilder, sql } from 'kysely';
+import { Database, type Row } from '../../platform/database/index.js';
+import { type LeasedRows, Leases } from '../../platform/leases/index.js';
+import { ChangeLog, newestChange } from './change-log.store.js';
+import { type Intent, replacedPaths, type Target } from './intent.js';
+import type { Writer } from './writer.js';
+
+/** A write that has begun, and what its beginning found. */
+interface Beginning {
+  readonly intent: Intent;
+  /** What it overwrites is to be kept first. */
+  readonly isAtRisk: boolean;
+  /** Another process has something under way in the workspace, or had when it ended. */
+  readonly isCrossed: boolean;
+}
+
+/** A comparison that has begun: the snapshot that it starts from is in a file of its id. */
+export interface Scan
+  extends Pick<
+    Row<'workspace_scan'>,
+    'id' | 'workspace_id' | 'writer_id' | 'host' | 'pid' | 'from_seq' | 'started_at'
+  > {
+  readonly writer_type: Writer['type'];
+  /** The newest change when the comparison before this one had ended. */
+  readonly settled_seq?: string;
+}
+
+const MAX_LOST = 1000;
+/** How long after its deadline a command counts as lost, wherever it ran. */
+const GRACE_SECONDS = 120;
+
+/** Writes of the service that are not in the log yet. */
+@Injectable()
+export class WriteIntents {
+  private readonly rows: LeasedRows;
+
+  constructor(
+    private readonly database: Database,
+    private readonly leases: Leases,
+    private readonly changes: ChangeLog,
+  ) {
+    this.rows = leases.rows('workspace_write');
+  }
+
+  /** Adds one, in the statement that also finds what has to precede it. */
+  async begin(
+    id: string,
+    workspaceId: string,
+    writer: Writer,
+    targets: readonly Target[],
+  ): Promise<Beginning> {
+    const paths = replacedPaths(targets);
+    const risk = paths.length === 0 ? sql`false` : await this.changes.risk(workspaceId, writer, paths);
+    const holder = this.leases.processId;
+    const begun = new Date().toISOString();
+    const { rows } = await sql<{ from_seq: string | null; risk: boolean; crossed: boolean }>`
+      with begun as (
+        insert into workspace_write
+          (id, workspace_id, holder, writer_type, writer_id, targets, from_seq, began_at)
+        select ${id}::uuid, id, ${holder}::uuid, ${writer.type}, ${writer.id},
+          ${JSON.stringify(targets)}::jsonb,
+          ${newestChange(workspaceId)}, ${begun}::timestamptz
+        from workspace where id = ${workspaceId}
+        returning from_seq
+      )
+      select (select from_seq from begun) as from_seq, ${risk} as risk, exists (
+        select from workspace_write where workspace_id = ${workspaceId} and holder <> ${holder}::uuid
+      ) as crossed`.execute(this.database.tables());
+    const [row] = rows;
+    return {
+      intent: {
+        id,
+        workspace_id: workspaceId,
+        writer_type: writer.type,
+        writer_id: writer.id,
+        targets,
+        from_seq: row?.from_seq ?? '0',
+        recorded: 0,
+        began_at: begun,
+      },
+      isAtRisk: row?.risk !== false,
+      isCrossed: row?.crossed !== false,
+    };
+  }
+
+  /** One as it is now; undefined: it is recorded. */
+  async find(id: string): Promise<Intent | undefined> {
+    return (await this.select(sql`id = ${id}::uuid`))[0];
+  }
+
+  /** Those of processes that have ended: of one workspace, or of all. */
+  async lost(workspaceId?: string): Promise<Intent[]> {
+    const rows = await this.select(
+      sql`${workspaceId === undefined ? sql`true` : sql`workspace_id = ${workspaceId}`} and not ${this.rows.isOurs}`,
+    );
+    const gone = await this.leases.gone(rows.map(({ holder }) => holder));
+    return rows.filter(({ holder }) => gone.has(holder));
+  }
+
+  async remove(id: string): Promise<void> {
+    await sql`delete from workspace_write where id = ${id}::uuid`.execute(this.database.tables());
+  }
+
+  private async select(where: RawBuilder<unknown>): Promise<(Intent & { holder: string })[]> {
+    const { rows } = await sql<Intent & { holder: string }>`
+      select * from workspace_write where ${where} order by began_at limit ${MAX_LOST}`.execute(
+      this.database.tables(),
+    );
+    return rows;
+  }
+}
+
+/** Comparisons whose changes are not in the log yet: one for each command under way, or what it left running. */
+@Injectable()
+export class ScansStore {
+  private readonly rows: LeasedRows;
+
+  constructor(
+    private readonly database: Database,
+    private readonly leases: Leases,
+  ) {
+    this.rows = leases.rows('workspace_scan');
+  }
+
+  async add(
+    id: string,
+    workspaceId: string,
+    writer: Writer,
+    { from_seq, started_at, seconds, background }: Moment & { seconds: number; background: boolean },
+  ): Promise<Scan> {
+    const runId = writer.type === 'run' ? writer.id : null;
+    const [scan] = await this.read(sql`
+      insert into workspace_scan
+        (id, workspace_id, writer_type, writer_id, run_id, holder, from_seq, started_at, deadline, background)
+      values (${id}, ${workspaceId}, ${writer.type}, ${writer.id}, ${runId}::uuid, ${this.leases.processId},
+        ${from_seq}, ${started_at}::timestamptz, now() + ${seconds + GRACE_SECONDS} * interval '1 second', ${background})
+      returning *`);
+    return scan as Scan;
+  }
+
+  /** Where the log and the clock are now. */
+  async now(workspaceId: string): Promise<Moment> {
+    const { rows } = await sql<Moment>`
+      select ${newestChange(workspaceId)} as from_seq, now()::timestamptz(3) as started_at`.execute(
+      this.database.tables(),
+    );
+    return rows[0] as Moment;
+  }
+
+  async remove(id: string): Promise<void> {
+    await sql`delete from workspace_scan where id = ${id}`.execute(this.database.tables());
+  }
+
+  ofRun(workspaceId: string, runId: string): Promise<Scan[]> {
+    return this.select(sql`workspace_id = ${workspaceId} and run_id = ${runId}::uuid`);
+  }
+
+  overdue(): Promise<Scan[]> {
+    return this.select(sql`deadline < now()`);
+  }
+
+  /** Those of a release that had no leases. */
+  withoutHolder(): Promise<Scan[]> {
+    return this.select(sql`holder is null`);
+  }
+
+  /** Claims those of processes that have ended, and those of this process that it is not `busy` with. */
+  claimOrphaned(busy: readonly string[]): Promise<Scan[]> {
+    return this.read(sql`
+      update workspace_scan set ${this.rows.claimed}
+      where ${this.rows.isOrphaned} or (${this.rows.isOurs} and id <> all(${[...busy]}::uuid[]))
+      returning *`);
+  }
+
+  /** Whether a command runs in the workspace. */
+  async hasCommand(workspaceId: string): Promise<boolean> {
+    const rows = await this.select(
+      sql`workspace_id = ${workspaceId} and not background and deadline > now()`,
+    );
+    return rows.length > 0;
+  }
+
+  async ids(): Promise<Set<string>> {
+    return new Set((await this.select(sql`true`)).map(({ id }) => id));
+  }
+
+  private select(where: RawBuilder<unknown>): Promise<Scan[]> {
+    return this.read(sql`select * from workspace_scan where ${where} order by id`);
+  }
+
+  private async read(statement: RawBuilder<unknown>): Promise<Scan[]> {
+    return (await (statement as RawBuilder<Scan>).execute(this.database.tables())).rows;
+  }
+}
+
+type Moment = Pick<Scan, 'from_seq' | 'started_at'>;
