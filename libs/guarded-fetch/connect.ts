@@ -9,11 +9,11 @@ type LookupCallback = (error: Error | null, address: string | LookupAddress[], f
 
 const CONNECT_TIMEOUT_MS = 5000;
 
-const refusalOf = (host: string) =>
+export const refusalOf = (host: string) =>
   new GuardedFetchError('address', `${host} is not a public address, so it is not fetched`);
 
-/** Looks a name up and hands on only what the policy allows: what is connected to is exactly what was checked. */
-function guardedLookup(allows: AddressPolicy) {
+/** Looks a name up and hands on only what `allows` lets through: what is connected to is exactly what was checked. */
+function guardedLookup(allows: (address: string) => boolean) {
   return (host: string, options: LookupOptions, callback: LookupCallback): void => {
     lookup(host, { ...options, all: true }, (error, addresses) => {
       if (error) return callback(error, []);
@@ -27,16 +27,15 @@ function guardedLookup(allows: AddressPolicy) {
 
 /** Connections that are checked as they are made; literal addresses need no look-up, so they are checked by themselves. */
 export function guardedAgent(allows: AddressPolicy, tls: Pick<ConnectionOptions, 'ca'>): Agent {
-  const connector = buildConnector({
-    ...tls,
-    timeout: CONNECT_TIMEOUT_MS,
-    lookup: guardedLookup(allows) as never,
-  });
   return new Agent({
     connect(options, callback) {
       const host = options.hostname.replace(/^\[|\]$/g, '');
-      if (isIP(host) && !allows(host)) callback(refusalOf(host), null);
-      else connector(options, callback);
+      const port = options.port || (options.protocol === 'https:' ? '443' : '80');
+      if (isIP(host) && !allows(host, host, port)) callback(refusalOf(host), null);
+      else {
+        const lookup = guardedLookup(address => allows(address, host, port)) as never;
+        buildConnector({ ...tls, timeout: CONNECT_TIMEOUT_MS, lookup })(options, callback);
+      }
     },
     // One request a connection: each is checked anew.
     pipelining: 0,

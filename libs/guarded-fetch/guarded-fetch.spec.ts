@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { GuardedFetch } from './index.js';
+import { GuardedFetch, PrivateHosts } from './index.js';
 
 let server: Server;
 let origin: string;
@@ -98,6 +98,34 @@ describe('GuardedFetch', () => {
     await expect(guard({ timeoutMs: 50 }).fetch(`${origin}/silent`)).rejects.toMatchObject({
       refusal: 'time',
     });
+  });
+
+  it('reaches the private places that are listed, and no other', async () => {
+    const { port } = new URL(origin);
+    const listed = (...entries: string[]) =>
+      guard({ allows: undefined, privateHosts: PrivateHosts.parse(entries) });
+    for (const entry of [`127.0.0.1:${port}`, '127.0.0.0/30'])
+      expect((await listed(entry).fetch(`${origin}/text`)).status).toBe(200);
+    expect((await listed(`localhost:${port}`).fetch(`http://localhost:${port}/text`)).status).toBe(200);
+    for (const entry of ['127.0.0.1:1', `localhost:${port}`, '10.0.0.0/8']) {
+      await expect(listed(entry).fetch(`${origin}/text`)).rejects.toMatchObject({ refusal: 'address' });
+      expect(() => listed(entry).refuseUnreachable(new URL(origin))).toThrow('not a public address');
+    }
+  });
+
+  it('reaches no metadata service, even where it is listed', () => {
+    const all = PrivateHosts.parse(['0.0.0.0/0', '::/0', 'meta:80']);
+    for (const address of [
+      '169.254.169.254',
+      '::ffff:169.254.169.254',
+      'fd00:ec2::254',
+      '64:ff9b::a9fe:a9fe',
+    ])
+      expect([address, all.allows(address, 'meta', '80')]).toEqual([address, false]);
+    expect(all.allows('10.0.0.1', 'other', '80')).toBe(true);
+    expect(all.lists(new URL('http://meta/'))).toBe(true);
+    expect(all.lists(new URL('http://169.254.169.254/'))).toBe(false);
+    expect(PrivateHosts.none.lists(new URL('http://10.0.0.1/'))).toBe(false);
   });
 
   it('refuses other schemes, and credentials in the address', async () => {

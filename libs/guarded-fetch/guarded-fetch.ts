@@ -1,16 +1,19 @@
+import { isIP } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import { type Agent, fetch as undiciFetch } from 'undici';
-import { isPublicAddress } from './address.js';
+import { isPublicAddress, PrivateHosts } from './address.js';
 import { capBody } from './capped-body.js';
-import { guardedAgent } from './connect.js';
+import { guardedAgent, refusalOf } from './connect.js';
 import { GuardedFetchError } from './error.js';
 
-/** Whether an IP address may be connected to. */
-export type AddressPolicy = (address: string) => boolean;
+/** Whether an IP address may be connected to, for a request to this host and port. */
+export type AddressPolicy = (address: string, host: string, port: string) => boolean;
 
 export interface GuardedFetchOptions {
-  /** Addresses that may be connected to; public ones by default. */
+  /** Addresses that may be connected to; by default public ones, and `privateHosts`. */
   allows?: AddressPolicy;
+  /** What else may be connected to; nothing by default. */
+  privateHosts?: PrivateHosts;
   /** Only https, also after redirects. */
   httpsOnly?: boolean;
   /** Largest body in bytes, decompressed; 1 MiB by default. */
@@ -22,6 +25,10 @@ export interface GuardedFetchOptions {
   tls?: Pick<ConnectionOptions, 'ca'>;
 }
 
+/** A request; `timeoutMs` instead of that of all. */
+export type GuardedInit = RequestInit & { timeoutMs?: number };
+
+const DEFAULTS = { httpsOnly: false, maxBytes: 1024 * 1024, timeoutMs: 10_000, maxRedirects: 5 };
 const REDIRECTS = [301, 302, 303, 307, 308];
 /** What is meant for one origin alone. */
 const BOUND_TO_ORIGIN = ['authorization', 'cookie', 'proxy-authorization', 'x-api-key'];
@@ -29,22 +36,37 @@ const BOUND_TO_ORIGIN = ['authorization', 'cookie', 'proxy-authorization', 'x-ap
 /** `fetch` for addresses that strangers name: reaches nothing inside, follows nothing inside, takes only so much. */
 export class GuardedFetch {
   private readonly agent: Agent;
-  private readonly options: Required<Omit<GuardedFetchOptions, 'tls' | 'allows'>>;
+  private readonly options: typeof DEFAULTS;
+  private readonly allows: AddressPolicy;
+  private readonly privateHosts: PrivateHosts;
 
-  constructor({ allows = isPublicAddress, tls = {}, ...options }: GuardedFetchOptions = {}) {
-    this.agent = guardedAgent(allows, tls);
-    this.options = {
-      httpsOnly: false,
-      maxBytes: 1024 * 1024,
-      timeoutMs: 10_000,
-      maxRedirects: 5,
-      ...options,
-    };
+  constructor({ allows, privateHosts = PrivateHosts.none, tls = {}, ...options }: GuardedFetchOptions = {}) {
+    this.privateHosts = privateHosts;
+    this.allows =
+      allows ?? ((address, ...place) => isPublicAddress(address) || privateHosts.allows(address, ...place));
+    this.agent = guardedAgent(this.allows, tls);
+    this.options = { ...DEFAULTS, ...options };
+  }
+
+  /** Whether the address is of a private place that the operator lets requests reach, so that http may do. */
+  listsPrivate(url: URL): boolean {
+    return this.privateHosts.lists(url);
+  }
+
+  /** Refuses an address that can be seen not to be fetched without looking its name up. Throws {@link GuardedFetchError}. */
+  refuseUnreachable(url: URL): void {
+    this.refuseScheme(url, url);
+    const host = url.hostname.replace(/^\[|\]$/g, '');
+    const port = url.port || (url.protocol === 'https:' ? '443' : '80');
+    if (isIP(host) !== 0 && !this.allows(host, host, port)) throw refusalOf(host);
   }
 
   /** As the standard's, but for `dispatcher`; a bound method. Throws {@link GuardedFetchError} for what it refuses. */
-  readonly fetch = async (input: string | URL, init: RequestInit = {}): Promise<Response> => {
-    const deadline = AbortSignal.timeout(this.options.timeoutMs);
+  readonly fetch = async (
+    input: string | URL,
+    { timeoutMs = this.options.timeoutMs, ...init }: GuardedInit = {},
+  ): Promise<Response> => {
+    const deadline = AbortSignal.timeout(timeoutMs);
     const signal = init.signal ? AbortSignal.any([init.signal, deadline]) : deadline;
     try {
       return capBody(await this.follow(new URL(input), { ...init, signal }), this.options.maxBytes);

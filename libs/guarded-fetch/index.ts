@@ -1,3 +1,3 @@
-export { isPublicAddress } from './address.js';
+export { InvalidPrivateHosts, isPublicAddress, PrivateHosts } from './address.js';
 export { GuardedFetchError, type Refusal } from './error.js';
 export { type AddressPolicy, GuardedFetch, type GuardedFetchOptions } from './guarded-fetch.js';

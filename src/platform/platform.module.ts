@@ -54,7 +54,10 @@ export class PlatformModule {
         { provide: Config, useValue: config },
         { provide: Log, useValue: log },
         { provide: DatabaseConnection, useValue: database },
-        { provide: GuardedFetch, useValue: outgoing ?? new GuardedFetch() },
+        {
+          provide: GuardedFetch,
+          useValue: outgoing ?? new GuardedFetch({ privateHosts: config.outgoingPrivateHosts }),
+        },
         PoolWatch,
         Topics,
         Events,

@@ -26,6 +26,8 @@ describe('Config', () => {
     [{ PORT: '80.5' }, 'PORT must be a whole number'],
     [{ JWT_SECRET: 'short' }, 'JWT_SECRET must have at least 32 characters'],
     [{ VAULT_KEYS: 'a:short' }, 'VAULT_KEYS must list keys as id:base64'],
+    [{ OUTGOING_PRIVATE_HOSTS: 'chat.corp' }, 'OUTGOING_PRIVATE_HOSTS: "chat.corp" is no host with a port'],
+    [{ OUTGOING_PRIVATE_HOSTS: '10.0.0.0/64' }, '"10.0.0.0/64" is no network'],
     [{ SANDBOX_DRIVER: 'none' }, 'SANDBOX_DRIVER must be one of bubblewrap, docker, unsafe-local'],
   ])('refuses %j in a sentence', (environment, sentence) => {
     expect(() => Config.from(environment)).toThrow(sentence);

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
+import { InvalidPrivateHosts, PrivateHosts } from '#libs/guarded-fetch/index.js';
 import { InvalidSetting, type Parse } from './setting.js';
 
 export const asText: Parse<string> = raw => raw;
@@ -102,6 +103,15 @@ export const asHost: Parse<string> = (raw, name) => {
       `${name} must be an address of this machine, such as 127.0.0.1 or 0.0.0.0 for all, not "${raw}".`,
     );
   return raw;
+};
+
+export const asPrivateHosts: Parse<PrivateHosts> = (raw, name) => {
+  try {
+    return PrivateHosts.parse(asNames(raw, name));
+  } catch (error) {
+    if (!(error instanceof InvalidPrivateHosts)) throw error;
+    throw new InvalidSetting(`${name}: ${error.message}.`);
+  }
 };
 
 export const asNames: Parse<string[]> = raw =>

@@ -1,4 +1,5 @@
-import { asChoice, asInteger } from './parsers.js';
+import type { PrivateHosts } from '#libs/guarded-fetch/index.js';
+import { asChoice, asInteger, asPrivateHosts } from './parsers.js';
 import { InvalidSetting, setting } from './setting.js';
 
 /** How much callers may ask for; metrics and the log. */
@@ -44,6 +45,12 @@ export const trafficSettings = {
     'How long a client may read nothing of an answer that waits for it, or send less than a kilobyte of a body, before its connection is closed.',
     asInteger(1, 3600),
     30,
+  ),
+  outgoingPrivateHosts: setting<PrivateHosts | undefined>(
+    'OUTGOING_PRIVATE_HOSTS',
+    'Private places that requests to addresses of users may reach, as chat.corp:443 or 10.1.2.0/24, separated by commas; http will do there. Metadata services never. Unset: public addresses alone.',
+    asPrivateHosts,
+    undefined,
   ),
   metricsToken: setting<string | undefined>(
     'METRICS_TOKEN',
