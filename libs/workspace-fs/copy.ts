@@ -31,6 +31,7 @@ export async function copy(tree: Tree, from: string, to: string, options: CopyOp
     return tree.toDestination(to, async destination => {
       const copying = new Copying(tree, destination, stats.isDirectory(), options);
       await copying.refuseUnlessFree();
+      tree.options.beforeChange?.();
       const made = await (stats.isDirectory() ? copying.folder(source, name) : copying.file(source, name));
       return { ...toEntry(to, made), skipped: copying.job.skipped.sort() };
     });

@@ -8,6 +8,7 @@ import type { Tree } from './tree.js';
 export async function makeDirectory(tree: Tree, path: string): Promise<Entry> {
   if (path === '') return stat(tree, '');
   return tree.toDestination(path, async destination => {
+    if (!(await destination.current())) tree.options.beforeChange?.();
     const parent = await destination.folder();
     try {
       const made = await ensureDirectory(parent, destination.name, tree.options.owner);

@@ -10,6 +10,8 @@ export async function move(tree: Tree, from: string, to: string, overwrite: bool
     const stats = await source.lstat(name);
     return tree.toDestination(to, destination =>
       tree.alone(to, async () => {
+        await refuseUnlessFree(destination, stats.isDirectory(), overwrite);
+        tree.options.beforeChange?.();
         const folder = await destination.folder();
         await refuseUnlessFree(destination, stats.isDirectory(), overwrite);
         await placeByRename(destination, source, name, stats);

@@ -15,6 +15,7 @@ export async function remove(tree: Tree, path: string, recursive: boolean): Prom
   refuseRoot(path);
   await tree.inParent(path, async (folder, name) => {
     const isDirectory = (await folder.lstat(name)).isDirectory();
+    tree.options.beforeChange?.();
     if (!isDirectory) await folder.unlink(name);
     else if (!recursive) await folder.removeDirectory(name);
     else {

@@ -10,6 +10,8 @@ export interface WorkspaceFsOptions {
   owner?: { uid: number; gid: number };
   /** The most bytes that a file written here may have. */
   maxFileBytes: number;
+  /** Called when all checks are done, before anything in it is changed; what it throws keeps it from that. */
+  beforeChange?: () => void;
   /** @internal How folders are addressed; default by platform. */
   addressing?: Addressing;
 }

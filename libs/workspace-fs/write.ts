@@ -49,10 +49,11 @@ export async function write(
 ): Promise<Written> {
   refuseRoot(path);
   const { maxFileBytes, owner } = tree.options;
-  if ((options.expectedBytes ?? 0) > maxFileBytes) throw tooLarge(path, maxFileBytes);
+  if ((options.expectedBytes ?? sizeOf(source)) > maxFileBytes) throw tooLarge(path, maxFileBytes);
   return tree.toDestination(path, async destination => {
     const before = await destination.current();
     checkConditions(before, path, options);
+    tree.options.beforeChange?.();
     return StagedFile.use(destination, maxFileBytes, async staged => {
       await fill(staged.file, source, path, options);
       const mode = modeFor(before?.mode ?? NEW_FILE_MODE, options.executable);
@@ -67,6 +68,12 @@ export async function write(
       });
     });
   });
+}
+
+/** 0 where it is not known yet. */
+function sizeOf(source: FileSource): number {
+  if (typeof source === 'string') return Buffer.byteLength(source);
+  return source instanceof Uint8Array ? source.byteLength : 0;
 }
 
 async function announce(

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Config } from '../../platform/config/index.js';
-import { Database, type UnitOfWork } from '../../platform/database/index.js';
+import { Database, dryRun, type UnitOfWork } from '../../platform/database/index.js';
 import { defineTopic, Topics } from '../../platform/topics/index.js';
 
 const TOPIC = defineTopic('model-settings')();
@@ -27,6 +27,8 @@ export class ModelSettingsStore {
   }
 
   async of(organizationId: string): Promise<ModelSettings> {
+    // What it has written is undone.
+    if (dryRun()) return this.read(organizationId);
     const { known } = this;
     const found = known.get(organizationId);
     if (found && found.until > Date.now()) return found.settings;

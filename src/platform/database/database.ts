@@ -57,7 +57,7 @@ export class Database {
     try {
       await this.entities
         .fork({ useContext: false })
-        .transactional(em => inDryRun(em as EntityManager, work));
+        .transactional(em => inTransaction(() => inDryRun(em as EntityManager, work)));
     } catch (error) {
       if (!(error instanceof DryRunOver)) throw error;
     }

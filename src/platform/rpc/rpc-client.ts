@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { Injectable, OnModuleInit } from '@nestjs/common';
-import { newId } from '../database/index.js';
+import { beforeSideEffect, newId } from '../database/index.js';
 import { Leases } from '../leases/index.js';
 import { Log } from '../log/index.js';
 import { Subscription, Topics } from '../topics/index.js';
@@ -49,6 +49,7 @@ export class RpcClient implements OnModuleInit {
     input: object,
     { signal, onOutput }: RpcHooks,
   ): Promise<unknown> {
+    beforeSideEffect();
     const id = newId();
     const subscription = new Subscription(this.topics, callTopic(id));
     const cancel = () => void this.cancel(id, processId);

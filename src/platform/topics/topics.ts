@@ -6,6 +6,7 @@ import {
   CONNECTION_SETTINGS,
   DatabaseClient,
   DatabaseConnection,
+  dryRun,
   type UnitOfWork,
 } from '../database/index.js';
 import { Log } from '../log/index.js';
@@ -73,6 +74,7 @@ export class Topics implements OnApplicationBootstrap, OnApplicationShutdown {
    * others that do while it commits, so what happens often is published by this.
    */
   publish(...topics: Topic[]): void {
+    if (dryRun()) return;
     for (const topic of topics) {
       this.subscribers.emit(topic);
       if (this.hasPeers) this.unsent.add(topic);

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import type { BeforePlacing } from '#libs/workspace-fs/index.js';
-import { beforeSideEffect, isOutage, newId } from '../../platform/database/index.js';
+import { dryRun, isOutage, newId } from '../../platform/database/index.js';
 import { Leases } from '../../platform/leases/index.js';
 import { Log } from '../../platform/log/index.js';
 import { WorkspaceFolders, WorkspacesStore } from '../core/index.js';
@@ -70,6 +70,7 @@ export class RecordedWrites implements OnModuleInit, OnApplicationShutdown {
   ): Promise<T> {
     let intent: Intent | undefined;
     const begin = async (targets: readonly Target[]) => {
+      if (dryRun()) return;
       intent = await this.begin(workspaceId, writer, targets);
     };
     try {
@@ -90,7 +91,6 @@ export class RecordedWrites implements OnModuleInit, OnApplicationShutdown {
   }
 
   private async begin(workspaceId: string, writer: Writer, targets: readonly Target[]): Promise<Intent> {
-    beforeSideEffect();
     await this.settleLate(workspaceId);
     const id = newId();
     try {

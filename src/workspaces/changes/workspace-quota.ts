@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Snapshot, TEMPORARY_MAKER } from '#libs/workspace-fs/index.js';
 import { Config } from '../../platform/config/index.js';
+import { dryRun } from '../../platform/database/index.js';
 import { Problem } from '../../platform/errors/index.js';
 import { UnfinishedWrites, WorkspaceFolders } from '../core/index.js';
 import { StoredElsewhere } from '../metering/index.js';
@@ -129,6 +130,7 @@ export class WorkspaceQuota {
       if (measured.isSure) break;
     }
     if (!fits(usage)) this.refuse(usage, more);
+    if (dryRun()) return;
     usage.bytes += more.bytes;
     usage.files += more.files;
     admitted();
@@ -189,7 +191,7 @@ export class WorkspaceQuota {
   private async look(workspaceId: string): Promise<Snapshot> {
     const root = this.folders.pathOf({ id: workspaceId });
     const seen = await Snapshot.take(root);
-    const removed = await this.unfinished.sweepForged(workspaceId, seen.makers());
+    const removed = dryRun() ? 0 : await this.unfinished.sweepForged(workspaceId, seen.makers());
     return removed > 0 ? Snapshot.take(root) : seen;
   }
 

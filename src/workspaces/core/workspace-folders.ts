@@ -4,7 +4,7 @@ import path from 'node:path';
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Config } from '../../platform/config/index.js';
-import { beforeSideEffect } from '../../platform/database/index.js';
+import { beforeSideEffect, dryRun } from '../../platform/database/index.js';
 import { Log } from '../../platform/log/index.js';
 import { UnfinishedWrites } from './unfinished-writes.js';
 import { WorkspacesStore } from './workspaces.store.js';
@@ -101,7 +101,7 @@ export class WorkspaceFolders {
   }
 
   open(workspace: FolderOf): WorkspaceFs {
-    this.unfinished.note(workspace.id);
+    if (!dryRun()) this.unfinished.note(workspace.id);
     return new WorkspaceFs(this.pathOf(workspace), this.optionsFor(workspace));
   }
 
@@ -150,6 +150,7 @@ export class WorkspaceFolders {
   }
 
   private optionsFor(workspace: FolderOf) {
-    return { owner: this.ownerOf(workspace), maxFileBytes: this.config.maxFileBytes };
+    const { maxFileBytes } = this.config;
+    return { owner: this.ownerOf(workspace), maxFileBytes, beforeChange: beforeSideEffect };
   }
 }

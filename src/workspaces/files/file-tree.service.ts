@@ -48,7 +48,6 @@ export class FileTreeService {
       this.writing.run(actor, workspace_id, async ({ begin }) => {
         const [origin, path] = [normalizePath(from), normalizePath(to)];
         const before = manifestOf(await everythingAt(files, path));
-        refuseUnlessFree(path, before, overwrite);
         await begin([{ path, from: origin, etag: etag ?? undefined, before }]);
         const moved = await files.move(from, to, { overwrite });
         const now = await entriesAt(files, moved);
@@ -81,7 +80,6 @@ export class FileTreeService {
       this.writing.run(actor, workspace_id, async ({ begin }) => {
         const path = normalizePath(to);
         const before = manifestOf(await everythingAt(files, path));
-        refuseUnlessFree(path, before, overwrite);
         await begin([{ path, before }]);
         const copied = await files.copy(from, to, { overwrite });
         const now = await entriesAt(files, copied);
@@ -151,11 +149,6 @@ export class FileTreeService {
 
 /** Links and special files are not copied. */
 const isKept = ({ type }: Entry): boolean => type === 'file' || type === 'directory';
-
-/** Throws where something is at the destination that may not be replaced, before anything is begun. */
-function refuseUnlessFree(path: string, there: readonly unknown[], overwrite: boolean | undefined): void {
-  if (there.length > 0 && !overwrite) throw new WorkspaceFsError('exists', path);
-}
 
 /** What is at a path and, of a folder, what it holds; nothing where nothing is. */
 async function everythingAt(files: WorkspaceFs, path: string): Promise<Entry[]> {

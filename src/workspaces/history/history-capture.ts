@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Entry, WorkspaceFs } from '#libs/workspace-fs/index.js';
 import { ConcurrencyLimit } from '../../platform/concurrency/index.js';
 import { Config } from '../../platform/config/index.js';
-import { Database, QUERY_MS, type UnitOfWork, withQueryDeadline } from '../../platform/database/index.js';
+import { Database, dryRun, QUERY_MS, type UnitOfWork, withQueryDeadline } from '../../platform/database/index.js';
 import { Log } from '../../platform/log/index.js';
 import { type LoggedChange, RecordedWrites } from '../changes/index.js';
 import { WorkspaceFolders } from '../core/index.js';
@@ -45,6 +45,7 @@ export class HistoryCapture {
   /** When it returns, all that the log has now is in the history; 503 where there is none. */
   async upToDate(workspaceId: string): Promise<void> {
     await this.git.require();
+    if (dryRun()) return;
     await this.writes.catchUp(workspaceId);
     const newest = await this.versions.newestPending(workspaceId);
     while (await this.versions.isBehind(workspaceId, newest)) await this.oneRound(workspaceId);
