@@ -84,11 +84,11 @@ export class NamedLeases implements OnModuleInit {
    * Runs `work` while it holds the lease; waits for those before it, and is refused (503) after a minute. A dry run, which
    * changes nothing, waits for nobody.
    */
-  async hold<T>(name: string, work: () => Promise<T>): Promise<T> {
-    if (dryRun()) return work();
+  async hold<T>(name: string, work: (lease: NamedLease) => Promise<T>): Promise<T> {
+    if (dryRun()) return work({ name, fence: '0', signal: this.leases.signal });
     const lease = await this.waitFor(name);
     try {
-      return await work();
+      return await work(lease);
     } finally {
       await this.release(lease);
     }
