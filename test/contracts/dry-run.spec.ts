@@ -80,9 +80,7 @@ beforeAll(async () => {
     organization_leave: { organization_id: other.organizationId },
     ...running,
   };
-  await service.database.until(
-    "select 1 where not exists (select 1 from mail_outbox where state = 'waiting')",
-  );
+  await settled();
   const catalog = service.app.get(ActionCatalog, { strict: false }).list();
   const rank = ({ name, effect }: Json) => EFFECTS.indexOf(effect) + 10 * (LAST.indexOf(name) + 1);
   actions = catalog
@@ -122,6 +120,14 @@ async function invitationToFile(): Promise<Json> {
   await other.client.put(`/api/workspaces/${workspace_id}/files/content`, file);
   const invitation = { workspace_id, path: file.path, email: owner.email };
   return (await other.client.post('/api/file-invitations', invitation)).body;
+}
+
+/** Resolves when all that was begun is over: mails are sent, and the history has what was written. */
+async function settled(): Promise<void> {
+  const query = async (text: string) => service.database.query<{ id: string }>(text);
+  while ((await query("select id from mail_outbox where state = 'waiting'")).length > 0);
+  for (const { id } of await query('select id from workspace'))
+    for (const { client } of [owner, other]) await client.get(`/api/workspaces/${id}/files/history`);
 }
 
 /** The path of an archive in the workspace. */
@@ -195,6 +201,40 @@ it('does nothing, for what can be done and for what cannot', async () => {
   expect(statuses.filter(status => status === 200).length).toBeGreaterThan(80);
   expect(statuses.filter(status => status === 404).length).toBeGreaterThan(80);
   expect(statuses.filter(status => status >= 500)).toEqual([]);
+});
+
+it('refuses what does not fit the files that are there as the action does', async () => {
+  const plan = 'notes/plan.md';
+  const calls: [name: string, status: number, input: Json][] = [
+    ['file_read', 404, { path: 'absent.md' }],
+    ['file_move', 404, { from: 'absent.md', to: 'there.md' }],
+    ['file_move', 409, { from: plan, to: 'pack.tar' }],
+    ['file_move', 422, { from: 'notes', to: 'notes/below' }],
+    ['file_copy', 409, { from: plan, to: 'pack.tar' }],
+    ['file_copy', 422, { from: 'notes', to: 'notes/below' }],
+    ['file_delete', 404, { path: 'absent.md' }],
+    ['file_delete', 409, { path: 'notes' }],
+    ['file_edit', 409, { path: plan, old_text: 'absent', new_text: 'there' }],
+    ['file_write', 409, { path: 'notes', content: 'text' }],
+    ['file_write', 409, { path: `${plan}/below`, content: 'text' }],
+    ['file_extract', 422, { path: plan, to: 'unpacked' }],
+    ['folder_create', 409, { path: plan }],
+    ['share_create', 404, { path: 'absent.md' }],
+  ];
+  for (const [name, status, fields] of calls) {
+    const input = { workspace_id: things.workspace_id, ...fields };
+    const dry = await answerTo({ name }, input, true);
+    expect([name, fields, ...dry]).toEqual([name, fields, ...(await answerTo({ name }, input, false))]);
+    expect([name, fields, dry[0]]).toEqual([name, fields, status]);
+  }
+});
+
+it('refuses a message to a chat that is busy as the action does', async () => {
+  const chat_id = (await owner.client.get(`/api/agent/runs/${ownInputs.run_stop?.call_id}`)).body.chat_id;
+  const input = { chat_id, message: 'list', delivery: 'reject' };
+  const dry = await answerTo({ name: 'agent_send' }, input, true);
+  expect(dry).toEqual(await answerTo({ name: 'agent_send' }, input, false));
+  expect(dry[0]).toBe(409);
 });
 
 it('refuses a run over the budget as the action does', async () => {
