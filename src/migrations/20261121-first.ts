@@ -215,8 +215,4 @@ export class First extends Migration {
       );
     `);
   }
-
-  override down(): void {
-    throw new Error('The first migration is not undone; drop the database instead.');
-  }
 }

@@ -64,8 +64,4 @@ export class Tenancy extends Migration {
       create index invitation_organization_id on invitation (organization_id, id);
     `);
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

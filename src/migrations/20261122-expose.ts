@@ -16,8 +16,4 @@ export class Expose extends Migration {
         check (status in ('running', 'completed', 'error', 'validated', 'refused')) not valid;
     `);
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

@@ -56,8 +56,4 @@ export class Watchers extends Migration {
         when (old.status = 'pending') execute function tell_of_deleted_run();
     `);
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

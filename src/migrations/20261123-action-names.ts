@@ -69,8 +69,4 @@ export class ActionNames extends Migration {
       ) where tools_above <> '[]';
     `);
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

@@ -26,8 +26,4 @@ export class Leases extends Migration {
         alter column host drop not null, alter column pid drop not null;
     `);
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

@@ -1,7 +1,115 @@
+import { createHash, randomBytes } from 'node:crypto';
 import { applyDecorators, createParamDecorator, ExecutionContext, SetMetadata } from '@nestjs/common';
 import { ApiExtension, ApiSecurity } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
-import type { Actor, Credential } from './actor.js';
+import { dryRun } from '../database/index.js';
+import { defineTopic } from '../topics/index.js';
+
+// Triggers publish all three.
+
+/** What a person or service account may has changed. */
+export const accessTopic = defineTopic('access');
+/** A credential was revoked. */
+export const credentialTopic = defineTopic('credential');
+/** Who may see a workspace has changed. */
+export const workspaceAccessTopic = defineTopic('workspace-access');
+
+/** A secret of 256 random bits, in base64url. */
+export const randomSecret = (): string => randomBytes(32).toString('base64url');
+
+/** What is stored of a secret with full entropy: its SHA-256. (Passwords, which have less, are hashed slowly.) */
+export const hashSecret = (secret: string): string => createHash('sha256').update(secret).digest('base64url');
+
+interface Lookup<T> {
+  readonly running: Promise<T>;
+  next: Promise<T> | undefined;
+}
+
+/**
+ * Looks something up once for all who ask at the same time. Nobody is given what was looked up before they asked: who comes
+ * while a look-up is under way gets the result of the next one, together with all others who come meanwhile.
+ */
+export class SharedLookups<T> {
+  private readonly lookups = new Map<string, Lookup<T>>();
+
+  get(key: string, look: () => Promise<T>): Promise<T> {
+    // What a dry run sees is of its own transaction.
+    if (dryRun()) return look();
+    const current = this.lookups.get(key);
+    if (!current) return this.begin(key, look);
+    current.next ??= current.running.then(
+      () => this.begin(key, look),
+      () => this.begin(key, look),
+    );
+    return current.next;
+  }
+
+  private begin(key: string, look: () => Promise<T>): Promise<T> {
+    const lookup: Lookup<T> = { running: look(), next: undefined };
+    this.lookups.set(key, lookup);
+    const end = () => {
+      if (!lookup.next) this.lookups.delete(key);
+    };
+    lookup.running.then(end, end);
+    return lookup.running;
+  }
+}
+
+/** How a request proved who it is. */
+export interface Credential {
+  readonly type: 'api_key' | 'session' | 'oauth' | 'exec';
+  readonly id: string;
+  /** Scopes it is limited to; null for all that its owner may do. */
+  readonly scopes: readonly string[] | null;
+  readonly expires_at: string | null;
+  /** The one organization it is bound to; null when it acts in all of its owner's. */
+  readonly organization_id: string | null;
+  /** The workspaces it is limited to; null for all. */
+  readonly workspace_ids: readonly string[] | null;
+  /** The agent run that acts through it: runs that it starts are its tasks. */
+  readonly run?: ActingRun;
+}
+
+/** An agent run that uses the service on the authority of whoever started it. */
+export interface ActingRun {
+  readonly id: string;
+  /** The lists of tools that limit it; null where they are not known here, and are to be looked up. */
+  readonly tools: readonly (readonly string[])[] | null;
+}
+
+/** Who acts: a person or a service account, through one credential. Every capability takes one. */
+export interface Actor {
+  readonly type: 'user' | 'service_account';
+  readonly id: string;
+  readonly name: string;
+  readonly email: string | null;
+  readonly credential: Credential;
+  /** The way they came, where it is one that a workspace can turn off; a run that they start goes on without it. */
+  readonly surface?: 'mcp';
+}
+
+/**
+ * Whether `actor` may speak with the authority of `other`: the same person or service account, through the same credential
+ * or one of their own that is no narrower.
+ */
+export function holdsAuthorityOf(actor: Actor, other: Actor): boolean {
+  if (actor.type !== other.type || actor.id !== other.id) return false;
+  const [held, asked] = [actor.credential, other.credential];
+  if (held.id === asked.id && held.type === asked.type) return true;
+  if (held.type !== 'session' && held.type !== 'api_key') return false;
+  const isBoundElsewhere = held.organization_id !== null && held.organization_id !== asked.organization_id;
+  return (
+    !isBoundElsewhere && holds(held.scopes, asked.scopes) && holds(held.workspace_ids, asked.workspace_ids)
+  );
+}
+
+/** Whether a limit allows all that another one does; null allows everything. */
+const holds = (held: readonly string[] | null, asked: readonly string[] | null): boolean =>
+  held === null || asked?.every(one => held.includes(one)) === true;
+
+/** Whether it is an application that a person let in: what it does, nobody may have asked it for. */
+export const isApplication = ({ type, credential }: Actor): boolean =>
+  type === 'user' && credential.type === 'oauth';
 
 export const PUBLIC = 'access:public';
 export const EXEC_TOKEN_ONLY = 'access:exec-token-only';

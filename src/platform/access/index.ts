@@ -1,17 +1,26 @@
 export {
   type AccessClaims,
+  type ActingRun,
+  type Actor,
+  accessTopic,
   Caller,
+  type Credential,
   Credentials,
+  credentialTopic,
   EXEC_TOKEN_ONLY,
   EXPOSES,
   ExecTokenOnly,
+  hashSecret,
+  holdsAuthorityOf,
+  isApplication,
   OptionalCaller,
   PUBLIC,
   Public,
+  randomSecret,
   SESSION_ONLY,
+  SharedLookups,
+  workspaceAccessTopic,
 } from './access.js';
-export { accessTopic, credentialTopic, workspaceAccessTopic } from './access-topics.js';
-export { type ActingRun, type Actor, type Credential, holdsAuthorityOf, isApplication } from './actor.js';
 export {
   accessAllows,
   EFFECTS,
@@ -46,8 +55,6 @@ export {
   type WorkspacePermission,
   type WorkspaceRole,
 } from './policy.js';
-export { hashSecret, randomSecret } from './secrets.js';
-export { SharedLookups } from './shared-lookups.js';
 export {
   isAmong,
   isReachableBy,

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Actor } from './actor.js';
+import type { Actor } from './access.js';
 import type { Feature, OrganizationRole, WorkspaceRole } from './policy.js';
 
 /** A row of `organization` or `workspace`, as far as access is decided by it. */

@@ -2,9 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { answeringWith, Database } from '../database/index.js';
 import { NotFound, Problem, problemOf } from '../errors/index.js';
 import type { ActionCaller } from './action-caller.js';
-import { ActionCatalog } from './action-catalog.js';
+import { ActionCatalog, type CatalogAction } from './action-catalog.js';
 import { ActionLedger, type BegunRun, type Recorded } from './action-ledger.js';
-import type { CatalogAction } from './catalog-action.js';
 import { type Place, Subjects } from './subject.js';
 
 /** Names the run in the ledger, with a refusal. */

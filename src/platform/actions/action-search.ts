@@ -1,8 +1,93 @@
 import MiniSearch from 'minisearch';
 import { stemmer } from 'stemmer';
 import { fieldsOf } from '../dto/index.js';
-import type { CatalogAction } from './catalog-action.js';
-import { EVERYDAY_WORDS } from './everyday-words.js';
+import type { CatalogAction } from './action-catalog.js';
+
+/**
+ * What people say for the words that names and summaries of actions use. One line a word of the catalog, with the
+ * everyday words that also find it. Words in general only: never a whole wish, never the name of an action.
+ */
+const LINES = `
+  accept: join take
+  account: user profile me myself
+  agent: assistant bot ai
+  approval: permission ask asking confirmation approve
+  audit: log activity recently happened did trail
+  billing: money cost bill invoice plan price pay
+  change: update edit modify set give turn
+  chat: conversation thread talk discussion
+  compare: diff difference changed
+  copy: duplicate clone
+  create: make add new start begin generate set up open
+  decide: approve allow accept reject deny refuse permit confirm
+  delete: remove erase destroy throw away trash discard get rid
+  describe: show size info details
+  duplicate: copy clone fork
+  earlier: old previous
+  edit: change modify replace fix
+  egress: internet network web online access outgoing firewall allow block
+  end: stop kill terminate close
+  exposure: public outside internet leaked people anyone visible
+  extract: unzip untar unpack decompress
+  features: turn on off enable disable switch
+  file: document page text
+  folder: directory
+  grant: app application connected access
+  history: versions earlier previous old changed recently log
+  invite: add join
+  key: token secret credential
+  leave: quit exit
+  list: show see all view browse
+  make: create add new
+  member: someone somebody people person user colleague teammate team staff
+  mkdir: folder directory create new
+  model: llm ai
+  move: rename put
+  organization: company team
+  person: someone somebody people user colleague teammate
+  policy: rules permission ask asking without
+  principal: me myself whoami am identity logged
+  promote: publish live deploy release launch
+  queue: waiting pending
+  read: show get view see look open print
+  remove: delete kick throw out take away fire expel
+  rename: change name call
+  restore: undo revert recover bring back
+  revoke: cancel withdraw remove delete end stop disable invalidate throw away take back
+  role: admin administrator rights permissions owner
+  rollback: undo revert restore reset back did
+  rotate: replace renew exchange leaked compromised
+  run: agent job task work working doing
+  sandbox: shell terminal command process container
+  search: find grep look locate where
+  send: ask tell talk message write prompt chat
+  service: bot robot machine
+  set: change update give limit
+  share: publish public publicly expose outside anyone
+  site: website web page homepage
+  somebody: someone people person user colleague teammate friend
+  spend: money cost limit
+  stop: cancel abort halt interrupt kill end pause
+  tool: capabilities
+  transfer: hand give over pass ownership
+  update: change edit set modify alter adjust
+  usage: tokens used much disk storage quota
+  version: earlier previous old revision
+  visibility: private public hidden visible restricted
+  withdraw: cancel revoke remove delete take back
+  workspace: project space
+  write: save upload put store create add
+`;
+
+/** Everyday words by the word of the catalog that they stand for. */
+export const EVERYDAY_WORDS: ReadonlyMap<string, readonly string[]> = new Map(
+  LINES.trim()
+    .split('\n')
+    .map((line): [string, string[]] => {
+      const [word = '', everyday = ''] = line.trim().split(': ');
+      return [word, everyday.split(' ')];
+    }),
+);
 
 /** Words that say nothing about which action is meant. */
 const FILLERS = new Set(

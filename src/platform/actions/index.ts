@@ -12,23 +12,26 @@ export {
   type Verdict,
 } from './action.js';
 export {
+  ActionAllowlist,
   ActionCaller,
   ASK_A_PERSON,
+  allows,
   forApplications,
   type Limit,
   PROGRAMS,
   SURFACES,
 } from './action-caller.js';
-export { ActionCatalog } from './action-catalog.js';
-export { ACTION_RUN_STATUSES, ActionLedger } from './action-ledger.js';
-export { ActionListing } from './action-listing.js';
+export { ActionCatalog, CatalogAction, inputSchemaOf, outputSchemaOf } from './action-catalog.js';
+export { ACTION_RUN_STATUSES, ActionLedger, withoutSecrets } from './action-ledger.js';
+export { ActionListing, CallerRoles, type Roles } from './action-listing.js';
 export { type ActionCall, ActionRunner, type CheckedCall } from './action-runner.js';
 export { ActionsModule } from './actions.module.js';
-export { ActionAllowlist, allows } from './allowlist.js';
-export { CallerRoles, type Roles } from './caller-roles.js';
-export { CatalogAction } from './catalog-action.js';
-export { ExecCaller, ExecTokenGuard, execCallerOf } from './exec-token.guard.js';
-export { EXEC_TOKEN_PREFIX, ExecTokens, revokeTokensOf } from './exec-tokens.js';
-export { inputSchemaOf, outputSchemaOf } from './json-schema.js';
-export { withoutSecrets } from './redaction.js';
+export {
+  EXEC_TOKEN_PREFIX,
+  ExecCaller,
+  ExecTokenGuard,
+  ExecTokens,
+  execCallerOf,
+  revokeTokensOf,
+} from './exec-tokens.js';
 export { type Place, Subject } from './subject.js';

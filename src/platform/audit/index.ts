@@ -1,2 +1,1 @@
-export { Audit } from './audit.js';
-export type { AuditEntry } from './audit-entry.js';
+export { Audit, type AuditEntry } from './audit.js';

@@ -1,3 +1,1 @@
-export { RAW_BODY, readBody, registerBodyParsers } from './body-parsers.js';
-export { bytesOf } from './unread-body.js';
-export { wholeBody } from './whole-body.js';
+export { bytesOf, RAW_BODY, readBody, registerBodyParsers, wholeBody } from './body.js';

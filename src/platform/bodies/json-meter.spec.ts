@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { JsonMeter } from './json-meter.js';
+import { JsonMeter } from './body.js';
 
 /** Whether a text passes, in pieces of each of some sizes. */
 function passes(text: string): boolean {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
-import { wholeBody } from './whole-body.js';
+import { wholeBody } from './body.js';
 
 /** A request whose body comes in what the test writes. */
 function arriving(headers: Record<string, string> = {}) {

@@ -1,8 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Config } from './config.js';
-import { envExample } from './env-example.js';
-import { mistypedSettings } from './mistyped-settings.js';
-import { settings } from './settings.js';
+import { Config, envExample, mistypedSettings, settings } from './config.js';
 
 describe('Config', () => {
   it('has a default for everything', () => {

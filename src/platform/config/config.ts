@@ -1,7 +1,25 @@
 import { hostname, tmpdir } from 'node:os';
 import path from 'node:path';
+import { didYouMean } from '#libs/did-you-mean/index.js';
+import { accountsSettings } from './settings/accounts.js';
+import { modelsSettings, runsSettings } from './settings/agents.js';
+import { serviceSettings, trafficSettings } from './settings/service.js';
 import { Setting } from './settings/setting.js';
-import { settings } from './settings.js';
+import { filesSettings, sandboxesSettings } from './settings/workspaces.js';
+
+/** Version of the service and of its interface. */
+export const VERSION = '0.1.0';
+
+/** Every environment variable the service reads, in the order `.env.example` lists them. */
+export const settings = {
+  ...serviceSettings,
+  ...accountsSettings,
+  ...filesSettings,
+  ...sandboxesSettings,
+  ...runsSettings,
+  ...modelsSettings,
+  ...trafficSettings,
+} as const;
 
 type Values = { [K in keyof typeof settings]: (typeof settings)[K] extends Setting<infer T> ? T : never };
 
@@ -38,4 +56,30 @@ export class Config extends SettingValues {
   get runsJobs(): boolean {
     return this.role !== 'api';
   }
+}
+
+/** The text of `.env.example`: every setting, its meaning and its default, all commented out. */
+export function envExample(): string {
+  const head = '# Settings of Atelier. Every one is optional; copy to .env and uncomment what you change.\n';
+  const blocks = Object.values(settings).map(
+    ({ name, description, shown }) => `# ${description}\n# ${name}=${shown ?? ''}\n`,
+  );
+  return [head, ...blocks].join('\n');
+}
+
+/** Shorter names are too close to common variables that mean something else: HOME and HOST, PATH and PORT. */
+const SHORT_NAME = 7;
+
+/** The variables of `environment` that look like a mistyped setting: name → the setting that was probably meant. */
+export function mistypedSettings(environment: NodeJS.ProcessEnv): Map<string, string> {
+  const names = Object.values(settings).map(({ name }) => name);
+  const known = new Set<string>(names);
+  const mistyped = new Map<string, string>();
+  for (const [name, value] of Object.entries(environment)) {
+    if (known.has(name) || value === undefined || name.length < 4) continue;
+    const meant = didYouMean(name, names, name.length > SHORT_NAME ? 2 : 1);
+    // A setting that is given too was spelt right: the other variable is for another program.
+    if (meant && environment[meant] === undefined) mistyped.set(name, meant);
+  }
+  return mistyped;
 }

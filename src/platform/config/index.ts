@@ -1,7 +1,2 @@
-export { Config } from './config.js';
-export { envExample } from './env-example.js';
-export { mistypedSettings } from './mistyped-settings.js';
-export { InvalidSetting } from './settings/setting.js';
-export { asVaultKeys, type VaultKey } from './settings/vault-keys.js';
-export { settings } from './settings.js';
-export { VERSION } from './version.js';
+export { Config, envExample, mistypedSettings, settings, VERSION } from './config.js';
+export { asVaultKeys, InvalidSetting, type VaultKey } from './settings/setting.js';

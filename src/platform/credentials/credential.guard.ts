@@ -1,10 +1,11 @@
-import type { CanActivate } from '@nestjs/common';
-import { ExecutionContext, Inject, Injectable } from '@nestjs/common';
+import { type CanActivate, ExecutionContext, Inject, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import { AuthGuard } from '@nestjs/passport';
+import { AuthGuard, PassportStrategy } from '@nestjs/passport';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Strategy } from 'passport';
 import {
   type Actor,
+  Credentials,
   EXEC_TOKEN_ONLY,
   EXPOSES,
   isApplication,
@@ -14,7 +15,54 @@ import {
 import { EXEC_TOKEN_PREFIX, ExecTokenGuard, forApplications } from '../actions/index.js';
 import { BadRequest, Forbidden, Unauthorized } from '../errors/index.js';
 import { RateLimits } from '../limits/index.js';
-import { isOAuthToken } from './token-kind.js';
+
+/**
+ * Whether an `Authorization` header holds an OAuth access token (RFC 9068: its type is `at+jwt`) rather than a session's.
+ * This only decides who looks at it: each of the two verifies its own kind strictly, and takes no other.
+ */
+export function isOAuthToken(authorization: string): boolean {
+  if (/^DPoP /i.test(authorization)) return true;
+  const [, header] = /^Bearer +([\w-]+)\./i.exec(authorization) ?? [];
+  return (
+    header !== undefined &&
+    /"typ"\s*:\s*"(application\/)?at\+jwt"/i.test(Buffer.from(header, 'base64url').toString())
+  );
+}
+
+/** A passport strategy that reads one header. */
+class HeaderStrategy extends Strategy {
+  override readonly name = 'api-key';
+
+  constructor(
+    private readonly verify: (key: string, done: (error: unknown, user?: object | false) => void) => void,
+  ) {
+    super();
+  }
+
+  override authenticate(request: unknown): void {
+    const key = (request as FastifyRequest).headers['x-api-key'];
+    if (typeof key === 'string') this.verify(key, (error, user) => this.settle(error, user));
+    else this.fail(401);
+  }
+
+  private settle(error: unknown, user?: object | false): void {
+    if (error) this.error(error);
+    else if (user) this.success(user);
+    else this.fail(401);
+  }
+}
+
+/** `X-API-Key`. */
+@Injectable()
+export class ApiKeyStrategy extends PassportStrategy(HeaderStrategy, 'api-key') {
+  constructor(private readonly credentials: Credentials) {
+    super();
+  }
+
+  async validate(key: string): Promise<object | false> {
+    return (await this.credentials.ofApiKey(key)) ?? false;
+  }
+}
 
 /** Hands a rejected credential over as our own problem, whatever passport made of it. */
 function guardFor(strategy: string, refusal: string) {

@@ -1,3 +1,8 @@
-export { ApiKeyStrategy } from './api-key.strategy.js';
-export { AccessTokenGuard, ApiKeyGuard, CredentialGuard, OAuthTokenGuard } from './credential.guard.js';
-export { isOAuthToken } from './token-kind.js';
+export {
+  AccessTokenGuard,
+  ApiKeyGuard,
+  ApiKeyStrategy,
+  CredentialGuard,
+  isOAuthToken,
+  OAuthTokenGuard,
+} from './credential.guard.js';

@@ -1,14 +1,37 @@
 import type { AnyEntity, EntityClass } from '@mikro-orm/core';
+import { ReflectMetadataProvider } from '@mikro-orm/decorators/legacy';
 import { MikroOrmModule } from '@mikro-orm/nestjs';
+import { defineConfig, Options } from '@mikro-orm/postgresql';
 import { DynamicModule, Global, Module } from '@nestjs/common';
+import type { PoolConfig } from 'pg';
 import { Config } from '../config/index.js';
 import { Log } from '../log/index.js';
-import { DatabaseConnection } from './connection.js';
+import { CONNECTION_SETTINGS, DatabaseClient, DatabaseConnection } from './client.js';
 import { Database } from './database.js';
-import { CHORE_QUERY_MS, QUERY_MS } from './deadline.js';
-import { ormOptions } from './orm.js';
-import { PoolWatch } from './pool-watch.js';
-import { ReleasingDriver } from './releasing-driver.js';
+import { CHORE_QUERY_MS, type PoolRules, PoolWatch, QUERY_MS, ReleasingDriver } from './pool.js';
+
+/** MikroORM's settings; `entities` is empty where only migrations run. */
+export function ormOptions(
+  connectionString: string,
+  entities: EntityClass<AnyEntity>[],
+  poolSize: number,
+  rules: PoolRules & PoolConfig = {},
+): Options {
+  const url = new URL(connectionString);
+  return defineConfig({
+    driver: ReleasingDriver,
+    metadataProvider: ReflectMetadataProvider,
+    entities,
+    discovery: { warnWhenNoEntities: false },
+    driverOptions: { connectionString, Client: DatabaseClient, ...CONNECTION_SETTINGS, ...rules },
+    host: decodeURIComponent(url.hostname),
+    dbName: decodeURIComponent(url.pathname.slice(1)),
+    pool: { min: 0, max: poolSize },
+    schemaGenerator: { ignoreSchema: ['bullmq'] },
+    allowGlobalContext: false,
+    forceUtcTimezone: true,
+  });
+}
 
 /**
  * What the server does by itself where a process does not: it ends statements of processes that are gone, transactions that

@@ -1,11 +1,126 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { EntityManager, Kysely } from '@mikro-orm/postgresql';
 import { Injectable } from '@nestjs/common';
+import type { RawBuilder, Selectable } from 'kysely';
 import { v7 } from 'uuid';
-import { DryRunOver, dryRun, inDryRun } from './dry-run.js';
-import { keyedRequest } from './keyed-request.js';
 import { isDeadlock } from './outage.js';
+import { inTransaction } from './pool.js';
 import type { Schema } from './tables.js';
-import { inTransaction } from './transaction-scope.js';
+
+/** Ends a dry run where it would have done something. */
+export class DryRunOver extends Error {
+  constructor() {
+    super('A dry run ends here');
+  }
+}
+
+/** Work that is tried out: all its queries go through one transaction, which is rolled back. */
+export class DryRun {
+  private isOver = false;
+
+  constructor(private readonly transaction: EntityManager) {}
+
+  /** Where its queries go; once it is over, no more of them do. */
+  get entities(): EntityManager {
+    if (this.isOver) throw new DryRunOver();
+    return this.transaction;
+  }
+
+  close(): void {
+    this.isOver = true;
+  }
+
+  end(): never {
+    this.close();
+    throw new DryRunOver();
+  }
+}
+
+const dryRuns = new AsyncLocalStorage<DryRun>();
+
+/** The dry run that the caller is part of. */
+export const dryRun = (): DryRun | undefined => dryRuns.getStore();
+
+/** Calls `work` as a dry run that goes through `transaction`. Never returns: it throws what `work` refuses, or DryRunOver. */
+export async function inDryRun(transaction: EntityManager, work: () => Promise<unknown>): Promise<never> {
+  const run = new DryRun(transaction);
+  try {
+    await dryRuns.run(run, work);
+    return run.end();
+  } finally {
+    run.close();
+  }
+}
+
+/** To be called right before something that no transaction undoes: writing files, ending processes. A dry run ends there. */
+export function beforeSideEffect(): void {
+  dryRun()?.end();
+}
+
+/** A row as a query builder returns it. Times are as PostgreSQL prints them (see {@link iso}). */
+export type Row<T extends keyof Schema> = Selectable<Schema[T]>;
+
+/** A time from a row or an entity as the interface shows it: ISO 8601, UTC. */
+export function iso(time: string | Date): string {
+  return (typeof time === 'string' ? new Date(time) : time).toISOString();
+}
+
+/** As {@link iso}, for a time that may not have come yet. */
+export function isoOrNull(time: string | Date | null): string | null {
+  return time === null ? null : iso(time);
+}
+
+/** JSON without what PostgreSQL's jsonb cannot hold: NUL characters and lone surrogates. */
+export function storable(value: unknown): string {
+  return JSON.stringify(value, (_key, inner) => (typeof inner === 'string' ? storableText(inner) : inner));
+}
+
+export function storableText(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\ufffd');
+}
+
+/** A request with an `Idempotency-Key`, as the work that it asks for sees it. */
+export interface KeyedRequest {
+  /** False once its answer is committed or has left: what goes on after that belongs to it no more. */
+  readonly isOpen: boolean;
+  /** SQL: whether this process may still execute the request. Locks its row, so that this stays so until the commit. */
+  readonly isHeld: RawBuilder<boolean>;
+  /**
+   * SQL that keeps `view` as its answer, in the transaction of the work; without effect where the request is not held, or
+   * the condition `where` does not hold.
+   */
+  keep(view: unknown, where?: RawBuilder<unknown>): RawBuilder<unknown>;
+  /** To be called once the transaction that kept the answer is committed. */
+  committed(): void;
+}
+
+const requests = new AsyncLocalStorage<KeyedRequest>();
+
+/** Runs the work that a request with a key asks for. */
+export function inKeyedRequest<T>(request: KeyedRequest, work: () => T): T {
+  return requests.run(request, work);
+}
+
+/** The request in whose name this happens, if it has a key and waits for its answer. */
+export function keyedRequest(): KeyedRequest | undefined {
+  const request = requests.getStore();
+  return request?.isOpen ? request : undefined;
+}
+
+/** Runs work whose answer is only a part of that of the request: `whole` makes the one out of the other. */
+export function answeringWith<T>(whole: (part: unknown) => unknown, work: () => T): T {
+  const request = keyedRequest();
+  if (!request) return work();
+  const wrapped: KeyedRequest = {
+    get isOpen() {
+      return request.isOpen;
+    },
+    isHeld: request.isHeld,
+    keep: (part, where) => request.keep(whole(part), where),
+    committed: () => request.committed(),
+  };
+  return requests.run(wrapped, work);
+}
 
 /** Of a deletion that meets a deadlock each time. */
 const MAX_ATTEMPTS = 5;

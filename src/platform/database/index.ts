@@ -1,15 +1,32 @@
-export { CONNECTION_SETTINGS, DatabaseClient } from './client.js';
-export { DatabaseConnection } from './connection.js';
-export { Database, newId, RequestLost, UnitOfWork } from './database.js';
-export { DatabaseModule } from './database.module.js';
-export { CHORE_QUERY_MS, QUERY_MS, REQUEST_QUERY_MS, within, withQueryDeadline } from './deadline.js';
-export { beforeSideEffect, dryRun } from './dry-run.js';
-export { answeringWith, inKeyedRequest, type KeyedRequest, keyedRequest } from './keyed-request.js';
+export { CONNECTION_SETTINGS, DatabaseClient, DatabaseConnection } from './client.js';
+export {
+  answeringWith,
+  beforeSideEffect,
+  Database,
+  dryRun,
+  inKeyedRequest,
+  iso,
+  isoOrNull,
+  type KeyedRequest,
+  keyedRequest,
+  newId,
+  RequestLost,
+  type Row,
+  storable,
+  storableText,
+  UnitOfWork,
+} from './database.js';
+export { DatabaseModule, ormOptions } from './database.module.js';
 export { DatabaseUnusable, migrate } from './migrate.js';
-export { ormOptions } from './orm.js';
 export { isDatabaseFull, isOrphan, isOutage } from './outage.js';
-export { type PoolCounts, PoolWatch } from './pool-watch.js';
-export { iso, isoOrNull, type Row } from './rows.js';
-export { storable, storableText } from './storable.js';
+export {
+  CHORE_QUERY_MS,
+  type PoolCounts,
+  PoolWatch,
+  QUERY_MS,
+  REQUEST_QUERY_MS,
+  SecondConnection,
+  within,
+  withQueryDeadline,
+} from './pool.js';
 export type { Schema } from './tables.js';
-export { SecondConnection } from './transaction-scope.js';

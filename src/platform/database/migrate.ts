@@ -4,8 +4,8 @@ import { MikroORM } from '@mikro-orm/postgresql';
 import { runMigrations } from 'bullmq';
 import type pg from 'pg';
 import { CONNECTION_SETTINGS, DatabaseClient } from './client.js';
-import { withQueryDeadline } from './deadline.js';
-import { ormOptions } from './orm.js';
+import { ormOptions } from './database.module.js';
+import { withQueryDeadline } from './pool.js';
 
 /** The database cannot be used as it is; the message says what to do. */
 export class DatabaseUnusable extends Error {}

@@ -1,8 +1,118 @@
 import { ApiProperty, ApiPropertyOptions } from '@nestjs/swagger';
 import * as check from 'class-validator';
-import { type Kind, register, type Shape } from './field-spec.js';
-import { sampleIdOf } from './sample-ids.js';
-import { HasCharacters, IsMailAddress, IsStorableText } from './text-checks.js';
+import { ValidateBy, type ValidationOptions } from 'class-validator';
+import { isMailAddress } from '../text/index.js';
+
+/** What the examples of the API description use as the id of anything that has no sample of its own below. */
+const SAMPLE_ID = '0192f3a1-7c1e-7d4a-9b7e-3f2a5c6d7e8f';
+
+/** Sample ids by the field that holds them. The page at /docs puts ids of the caller's own things in their places. */
+export const SAMPLE_IDS: Readonly<Record<string, string>> = {
+  workspace_id: '0192f3a1-7c1e-7d4a-9b7e-000000000001',
+  organization_id: '0192f3a1-7c1e-7d4a-9b7e-000000000002',
+  chat_id: '0192f3a1-7c1e-7d4a-9b7e-000000000003',
+  call_id: '0192f3a1-7c1e-7d4a-9b7e-000000000004',
+};
+
+export const sampleIdOf = (field: string): string => SAMPLE_IDS[field] ?? SAMPLE_ID;
+
+export const IsMailAddress = (options: ValidationOptions): PropertyDecorator =>
+  ValidateBy(
+    { name: 'isMailAddress', validator: { validate: isMailAddress } },
+    { ...options, message: '$property must be an e-mail address' },
+  );
+
+/** Refuses what PostgreSQL's text type cannot hold and no encoder can write: NUL and lone surrogates. */
+export const IsStorableText = (options: ValidationOptions): PropertyDecorator =>
+  ValidateBy(
+    {
+      name: 'isStorableText',
+      validator: {
+        validate: value => typeof value !== 'string' || (value.isWellFormed() && !value.includes('\0')),
+        defaultMessage: () => '$property must be well-formed text without NUL characters',
+      },
+    },
+    options,
+  );
+
+/**
+ * Whether a text has `min` to `max` characters (code points). Looks at no more of it than it takes: it may have millions,
+ * whether that is allowed or not.
+ */
+function hasCharacters(text: string, min: number, max: number): boolean {
+  if (text.length < min || text.length > 2 * max) return false;
+  if (text.length >= 2 * min && text.length <= max) return true;
+  let characters = text.length;
+  for (let at = 1; at < text.length; at++) {
+    const isLow = (text.charCodeAt(at) & 0xfc00) === 0xdc00;
+    if (isLow && (text.charCodeAt(at - 1) & 0xfc00) === 0xd800) characters--;
+  }
+  return characters >= min && characters <= max;
+}
+
+export function HasCharacters(min: number, max: number, options: ValidationOptions): PropertyDecorator {
+  const bounds = min > 0 ? `${min} to ${max}` : `at most ${max}`;
+  return ValidateBy(
+    {
+      name: 'hasCharacters',
+      validator: {
+        validate: value => typeof value === 'string' && hasCharacters(value, min, max),
+        defaultMessage: () => `$property must have ${bounds} characters`,
+      },
+    },
+    options,
+  );
+}
+
+/** What a field holds. */
+export type Kind =
+  | 'text'
+  | 'integer'
+  | 'number'
+  | 'boolean'
+  | 'id'
+  | 'time'
+  | 'choice'
+  | 'json'
+  | 'record'
+  | 'object';
+export type Shape = abstract new () => object;
+
+/** All that is known of one field of a shape: enough to validate, document and coerce it. */
+export interface FieldSpec {
+  readonly kind: Kind;
+  readonly description: string;
+  readonly optional: boolean;
+  readonly nullable: boolean;
+  readonly list: boolean;
+  /** Of a list. */
+  readonly maxItems: number;
+  /** Never shown where others than its owner read: records of what was done leave it out. */
+  readonly secret: boolean;
+  readonly values?: readonly string[];
+  readonly shape?: () => Shape;
+  /** The rest of its JSON Schema: bounds, format, pattern. */
+  readonly schema: Readonly<Record<string, unknown>>;
+  /** A value that it may have. */
+  readonly example?: unknown;
+  /** Whether the example of a request has it although it may be left out. */
+  readonly shown: boolean;
+}
+
+/** Whether null for it is the same as leaving it out. Of a nullable field it is a value. */
+export const nullMeansAbsent = ({ optional, nullable }: FieldSpec): boolean => optional && !nullable;
+
+const SPECS = Symbol('fields');
+
+/** The fields of a shape, inherited ones included, by name. */
+export function fieldsOf(shape: Shape): ReadonlyMap<string, FieldSpec> {
+  return Reflect.getMetadata(SPECS, shape) ?? new Map();
+}
+
+export function register(target: object, name: string, spec: FieldSpec): void {
+  const inherited = Reflect.getMetadata(SPECS, target.constructor) as Map<string, FieldSpec> | undefined;
+  Reflect.defineMetadata(SPECS, new Map(inherited).set(name, spec), target.constructor);
+}
 
 interface Common {
   /** The caller may leave it out; null says the same, unless it is `nullable`. */

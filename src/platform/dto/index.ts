@@ -1,6 +1,12 @@
-export { DeletedView } from './deleted.view.js';
-export { Field } from './field.js';
-export { type FieldSpec, fieldsOf, nullMeansAbsent, type Shape } from './field-spec.js';
+export { Field, type FieldSpec, fieldsOf, nullMeansAbsent, SAMPLE_IDS, type Shape } from './field.js';
 export { assertValid, fieldOfParam, hydrate, Input, InputBesideBody } from './input.js';
-export { DEFAULT_LIMIT, decodeCursor, encodeCursor, type Page, PageInput, PageOf, pageOf } from './page.js';
-export { SAMPLE_IDS } from './sample-ids.js';
+export {
+  DEFAULT_LIMIT,
+  DeletedView,
+  decodeCursor,
+  encodeCursor,
+  type Page,
+  PageInput,
+  PageOf,
+  pageOf,
+} from './page.js';

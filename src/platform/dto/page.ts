@@ -1,6 +1,18 @@
 import { Invalid } from '../errors/index.js';
-import { Field } from './field.js';
-import type { Shape } from './field-spec.js';
+import { Field, type Shape } from './field.js';
+
+/** What deleting something answers. */
+export class DeletedView {
+  @Field.id('What was deleted')
+  id: string;
+
+  @Field.boolean('Always true')
+  deleted: true;
+
+  static of(id: string): DeletedView {
+    return { id, deleted: true };
+  }
+}
 
 /** Longest cursor, in characters: a position may hold the longest path of a file. */
 const MAX_CURSOR = 6000;

@@ -1,10 +1,17 @@
-export { answerOtherMethods } from './allowed-methods.js';
-export { clientGone } from './client-gone.js';
-export { closeConnectionsAtEnd, closeUnreadConnections } from './connections.js';
+export {
+  clientGone,
+  closeConnectionsAtEnd,
+  closeUnreadConnections,
+  refuseIncompleteRequests,
+  refuseOnSocket,
+  refuseSlowBodies,
+} from './connections.js';
 export { ProblemFilter } from './problem.filter.js';
-export { refuseIncompleteRequests, refuseOnSocket } from './refused-requests.js';
-export { registerRequestLog, requestId } from './request-log.js';
-export { requestOrigin } from './request-origin.js';
-export { targetOf } from './request-target.js';
-export { registerSecurityHeaders } from './security-headers.js';
-export { refuseSlowBodies } from './slow-bodies.js';
+export {
+  answerOtherMethods,
+  registerRequestLog,
+  registerSecurityHeaders,
+  requestId,
+  requestOrigin,
+  targetOf,
+} from './request-hooks.js';

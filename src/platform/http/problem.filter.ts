@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isDatabaseFull, isOutage } from '../database/index.js';
 import { InsufficientStorage, Problem, problemOf, Unavailable } from '../errors/index.js';
 import { Log } from '../log/index.js';
-import { DATA_POLICY } from './security-headers.js';
+import { DATA_POLICY } from './request-hooks.js';
 
 /** Fastify's own errors (a body too large, a malformed address) in our words. */
 const FASTIFY_DETAILS: Record<string, string> = {

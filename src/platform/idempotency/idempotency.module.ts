@@ -1,7 +1,6 @@
 import { Global, Module } from '@nestjs/common';
 import { Idempotency } from './idempotency.js';
-import { IdempotencyLedger } from './idempotency-ledger.js';
-import { IdempotencyRoom } from './idempotency-room.js';
+import { IdempotencyLedger, IdempotencyRoom } from './idempotency-ledger.js';
 
 /** Requests with an `Idempotency-Key`: each is executed once, and answered again with what it was answered. */
 @Global()

@@ -1,21 +1,24 @@
-import { Injectable } from '@nestjs/common';
+import { CallHandler, ExecutionContext, Injectable, NestInterceptor } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { finalize, Observable, of } from 'rxjs';
 import type { Actor } from '../access/index.js';
-import { RequestLost } from '../database/index.js';
+import { readBody } from '../bodies/index.js';
+import { inKeyedRequest, RequestLost } from '../database/index.js';
 import { BadRequest, Conflict, Invalid, translateErrors } from '../errors/index.js';
 import { targetOf } from '../http/index.js';
 import { Log } from '../log/index.js';
 import { Vault } from '../vault/index.js';
 import {
   Exchange,
+  IdempotencySeal,
   LOST_DETAIL,
   LOST_HEADERS,
   MAX_ANSWER_BYTES,
   type Outcome,
+  type StoredAnswer,
   unknownOutcome,
 } from './idempotency-exchange.js';
 import { IdempotencyLedger } from './idempotency-ledger.js';
-import { IdempotencySeal, type StoredAnswer } from './idempotency-seal.js';
 
 export const IDEMPOTENCY_KEY = 'Idempotency-Key';
 const KEY = /^[\x20-\x7e]{1,255}$/;
@@ -190,4 +193,39 @@ function keptHeaders(reply: FastifyReply): Record<string, string> {
   return Object.fromEntries(
     KEPT_HEADERS.flatMap(name => (all[name] === undefined ? [] : [[name, String(all[name])]])),
   );
+}
+
+/** Metadata of a route: its {@link Outcome}. */
+export const OUTCOME = Symbol('outcome');
+
+/** Stands before every POST that takes JSON: runs a request with an `Idempotency-Key` unless it was answered before. */
+@Injectable()
+export class IdempotencyInterceptor implements NestInterceptor {
+  constructor(private readonly idempotency: Idempotency) {}
+
+  intercept(
+    context: ExecutionContext,
+    next: CallHandler,
+  ): Observable<unknown> | Promise<Observable<unknown>> {
+    const http = context.switchToHttp();
+    const request = http.getRequest<FastifyRequest & { user?: Actor }>();
+    const key = idempotencyKeyOf(request);
+    if (key === undefined || !request.user) return next.handle();
+    const outcome: Outcome = Reflect.getMetadata(OUTCOME, context.getHandler());
+    return this.once(request, http.getResponse<FastifyReply>(), { actor: request.user, key, outcome }, next);
+  }
+
+  private async once(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    keyed: { actor: Actor; key: string; outcome: Outcome },
+    next: CallHandler,
+  ): Promise<Observable<unknown>> {
+    await readBody(request);
+    const exchange = await this.idempotency.admit(request, reply, keyed);
+    if (!exchange) return of(undefined);
+    return inKeyedRequest(exchange, () => next.handle()).pipe(
+      finalize(() => this.idempotency.abandonIfOver(request, reply)),
+    );
+  }
 }

@@ -1,7 +1,5 @@
 export { Chore, Chores } from './chores.js';
-export { defineJob } from './job.js';
+export { type Attempt, defineJob, OnFailedJob, OnJob } from './job.js';
 export { Jobs } from './jobs.js';
 export { JobsModule } from './jobs.module.js';
-export { type Attempt, OnFailedJob, OnJob } from './on-job.js';
-export { Queues } from './queues.js';
-export { RedisUnusable, requireRedis } from './require-redis.js';
+export { Queues, RedisUnusable, requireRedis } from './queues.js';

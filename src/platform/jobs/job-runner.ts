@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { isOutage } from '../database/index.js';
 import { Log } from '../log/index.js';
-import { backoffMs } from './job.js';
+import { backoffMs, type HandledJob, JobHandlers } from './job.js';
 import { type ClaimedJob, JobStore } from './job.store.js';
-import { type HandledJob, JobHandlers } from './job-handlers.js';
 
 /** So many processes may be lost over a job before it is taken for what ends them. */
 const MAX_LOST = 20;

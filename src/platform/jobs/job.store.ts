@@ -4,7 +4,7 @@ import { Database, type UnitOfWork } from '../database/index.js';
 import { type LeasedRows, Leases } from '../leases/index.js';
 import { Log } from '../log/index.js';
 import { Chore } from './chores.js';
-import type { Attempt } from './on-job.js';
+import type { Attempt } from './job.js';
 
 /** How long the queue has for a job before it is given it again, in case it lost it. */
 const LOOK_SECONDS = 30;

@@ -1,10 +1,12 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, OnApplicationBootstrap } from '@nestjs/common';
 import { Config } from '../config/index.js';
 import { UnitOfWork } from '../database/index.js';
+import { Leases } from '../leases/index.js';
+import { DueTimers } from '../schedule/index.js';
 import { defineTopic, Topics } from '../topics/index.js';
 import type { Job } from './job.js';
 import { type EnqueuedJob, JobStore } from './job.store.js';
-import { queueOptions } from './queue-options.js';
+import { Queues, queueOptions } from './queues.js';
 
 /** Published for the dispatcher when there are new jobs, where the queue is not in the database. */
 export const JOBS_TOPIC = defineTopic('outbox')();
@@ -42,5 +44,35 @@ export class Jobs {
         options.attempts,
       ],
     );
+  }
+}
+
+/**
+ * Gives the queues the jobs that they are to have: those that were just committed, where the queues are in Redis, and those
+ * that they may have lost.
+ */
+@Injectable()
+export class JobDispatcher implements OnApplicationBootstrap {
+  constructor(
+    private readonly store: JobStore,
+    private readonly queues: Queues,
+    private readonly leases: Leases,
+    private readonly timers: DueTimers,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    const timer = this.timers.start({
+      topic: JOBS_TOPIC,
+      take: () => this.dispatch(),
+      next: () => this.store.untilNext(),
+      failure: 'cannot give jobs to their queues; trying again',
+    });
+    this.leases.recover('job', async () => timer.wake());
+  }
+
+  private async dispatch(): Promise<number> {
+    const jobs = await this.store.takeDue();
+    await Promise.all(jobs.map(job => this.queues.add(job)));
+    return jobs.length;
   }
 }

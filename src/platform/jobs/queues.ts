@@ -7,15 +7,89 @@ import {
   setDefaultBackendFactory,
   Worker,
 } from 'bullmq';
+import { Redis } from 'ioredis';
+import pg from 'pg';
 import { Config } from '../config/index.js';
+import { CONNECTION_SETTINGS, DatabaseClient, DatabaseConnection, QUERY_MS } from '../database/index.js';
 import { Log } from '../log/index.js';
 import { Metrics, PoolMetrics } from '../metrics/index.js';
-import type { Queue } from './job.js';
+import { JobHandlers, type Queue } from './job.js';
 import { type EnqueuedJob, JobStore } from './job.store.js';
-import { JobHandlers } from './job-handlers.js';
 import { JobRunner } from './job-runner.js';
-import { queueOptions, rowIdOf } from './queue-options.js';
-import { QueuePool } from './queue-pool.js';
+
+/** Of deliveries that fail because the database is away. How a job itself failed is in its row. */
+const DELIVERIES = 10;
+const BACKOFF_MS = 1000;
+/** Sets the jobs that have a row apart from those that an earlier version added. */
+const PREFIX = 'job-';
+
+/** How BullMQ keeps a job: under an id by which it knows one that it is given again. */
+export const queueOptions = (id: string) => ({
+  jobId: `${PREFIX}${id}`,
+  attempts: DELIVERIES,
+  backoff: { type: 'exponential', delay: BACKOFF_MS },
+  removeOnComplete: true,
+  removeOnFail: true,
+});
+
+/** The id of the row of a job; undefined where it has none. */
+export const rowIdOf = (jobId: string | undefined): string | undefined =>
+  jobId?.startsWith(PREFIX) ? jobId.slice(PREFIX.length) : undefined;
+
+/** Each of the workers keeps one connection to hear of new jobs; the others are for what all of them ask. */
+const MAX_CONNECTIONS = 16;
+
+/** The connections of the queue to its schema in the database, for all queues and workers together. */
+@Injectable()
+export class QueuePool {
+  readonly connections: pg.Pool;
+
+  constructor(database: DatabaseConnection) {
+    this.connections = new pg.Pool({
+      connectionString: database.connectionString,
+      max: MAX_CONNECTIONS,
+      Client: DatabaseClient,
+      ...CONNECTION_SETTINGS,
+      query_timeout: QUERY_MS,
+      // What the queue notes of a job need not survive a crash of the database: jobs are added in our own transactions, and
+      // one whose end was forgotten runs again, which is harmless.
+      options: '-c search_path=bullmq -c synchronous_commit=off',
+    });
+    // Every queue and every worker listens.
+    this.connections.setMaxListeners(0);
+  }
+}
+
+const CONNECT_MS = 5000;
+
+/** The Redis of the operator cannot be used; the message says why. */
+export class RedisUnusable extends Error {}
+
+/** Throws RedisUnusable where no Redis answers at `url` within five seconds. The message never repeats the address. */
+export async function requireRedis(url: string): Promise<void> {
+  const redis = new Redis(url, {
+    lazyConnect: true,
+    connectTimeout: CONNECT_MS,
+    commandTimeout: CONNECT_MS,
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => null,
+  });
+  let fault: Error | undefined;
+  redis.on('error', error => {
+    fault = error;
+  });
+  try {
+    await redis.connect();
+    await redis.ping();
+  } catch (error) {
+    const { message } = fault ?? (error as Error);
+    throw new RedisUnusable(
+      `The Redis in REDIS_URL cannot be used: ${message}. Start it, or correct REDIS_URL.`,
+    );
+  } finally {
+    redis.disconnect();
+  }
+}
 
 /** In which BullMQ counts jobs; those that failed are counted by their rows. */
 const STATES = ['waiting', 'active', 'delayed'] as const;

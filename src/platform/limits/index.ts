@@ -1,5 +1,3 @@
-export { CountExchange } from './count-exchange.js';
-export { Counters } from './counters.js';
+export { CountExchange, Counters } from './counters.js';
 export { LimitsModule } from './limits.module.js';
-export { networkOf } from './network.js';
-export { RateLimits } from './rate-limits.js';
+export { networkOf, RateLimits } from './rate-limits.js';

@@ -1,6 +1,5 @@
 import { Global, Module } from '@nestjs/common';
-import { CountExchange } from './count-exchange.js';
-import { Counters } from './counters.js';
+import { CountExchange, Counters } from './counters.js';
 import { RateLimits } from './rate-limits.js';
 
 /** How often a caller may ask. */

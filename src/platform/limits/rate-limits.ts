@@ -1,14 +1,68 @@
 import { hash } from 'node:crypto';
+import { isIP } from 'node:net';
 import { Injectable } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { RateLimiterRes } from 'rate-limiter-flexible';
 import type { Actor } from '../access/index.js';
 import { Config } from '../config/index.js';
+import { TooManyRequests } from '../errors/index.js';
 import { type Counter, Metrics } from '../metrics/index.js';
-import { CountExchange } from './count-exchange.js';
-import { Counters } from './counters.js';
-import { networkOf } from './network.js';
-import { type PolicyName, RatePolicy } from './rate-policy.js';
-import { SharedCounter } from './shared-counter.js';
+import { CountExchange, Counters, SharedCounter } from './counters.js';
+
+/**
+ * What counts as one caller among addresses: an IPv4 address by itself, an IPv6 address with its whole /64, which is what
+ * one subscriber gets. What is no address (a proxy may say anything) counts as one caller.
+ */
+export function networkOf(address: string): string {
+  const version = isIP(address);
+  if (version === 4) return address;
+  if (version === 0) return 'unknown';
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
+  if (mapped?.[1]) return mapped[1];
+  const [head = '', tail] = address.split('%', 1).join('').toLowerCase().split('::');
+  const groups = head.split(':').filter(Boolean);
+  // What `::` stands for, so that the first four groups are known.
+  const missing = tail === undefined ? 0 : 8 - groups.length - tail.split(':').filter(Boolean).length;
+  const all = [...groups, ...Array<string>(Math.max(0, missing)).fill('0'), ...(tail ?? '').split(':')];
+  const network = all.slice(0, 4).map(group => Number.parseInt(group || '0', 16).toString(16));
+  return `${network.join(':')}::/64`;
+}
+
+export type PolicyName = 'credential' | 'address' | 'invalid-credentials' | 'shared-files';
+
+/** One limit on requests a minute, and what callers read of it (draft-ietf-httpapi-ratelimit-headers). */
+export class RatePolicy {
+  constructor(
+    readonly name: PolicyName,
+    /** Requests a minute; 0 for any number. */
+    private readonly limit: number,
+    /** How a refusal says what was counted. */
+    private readonly counted: string,
+    private readonly counter: SharedCounter,
+  ) {}
+
+  /** Counts one request of the caller; answers the refusal where that is one too many. */
+  async count(caller: string, reply: FastifyReply): Promise<TooManyRequests | undefined> {
+    const { name, limit, counter } = this;
+    if (limit === 0) return undefined;
+    const count = await counter.take(caller);
+    const seconds = secondsLeft(count);
+    void reply
+      .header('ratelimit-policy', `"${name}";q=${limit};w=60`)
+      .header('ratelimit', `"${name}";r=${count.remainingPoints};t=${seconds}`);
+    if (count.consumedPoints <= limit) return undefined;
+    return new TooManyRequests(`More than ${limit} ${this.counted}; try again in ${seconds} s`, {
+      'retry-after': String(seconds),
+    });
+  }
+
+  /** Takes back one request that belongs to another policy. */
+  async giveBack(caller: string): Promise<void> {
+    if (this.limit > 0) await this.counter.giveBack(caller);
+  }
+}
+
+const secondsLeft = ({ msBeforeNext }: RateLimiterRes) => Math.max(1, Math.ceil(msBeforeNext / 1000));
 
 const MAX_CREDENTIALS = 50_000;
 /** Routes that are asked often, by design, and cost next to nothing. */

@@ -1,8 +1,7 @@
 import { Global, Module } from '@nestjs/common';
-import { MailJobs } from './mail.jobs.js';
+import { MailJobs, Smtp } from './mail.jobs.js';
 import { MailOutbox } from './mail-outbox.js';
 import { Mailer } from './mailer.js';
-import { Smtp } from './smtp.js';
 
 /** Outgoing mail, for every feature. */
 @Global()

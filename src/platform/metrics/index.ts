@@ -1,6 +1,4 @@
-export { registerHttpMetrics } from './http-metrics.js';
-export type { Counter } from './instruments.js';
-export { Metrics } from './metrics.js';
+export { MetricsListener } from './metrics.controller.js';
+export { type Counter, Metrics, registerHttpMetrics } from './metrics.js';
 export { MetricsModule } from './metrics.module.js';
-export { MetricsListener } from './metrics-listener.js';
 export { PoolMetrics } from './pool-metrics.js';

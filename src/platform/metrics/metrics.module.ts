@@ -1,8 +1,7 @@
 import { Global, Inject, Module } from '@nestjs/common';
 import { Config, VERSION } from '../config/index.js';
-import { MetricsController } from './metrics.controller.js';
+import { MetricsController, MetricsListener } from './metrics.controller.js';
 import { Metrics } from './metrics.js';
-import { MetricsListener } from './metrics-listener.js';
 import { PoolMetrics } from './pool-metrics.js';
 
 /** Counts what the service does, for operators. */

@@ -1,8 +1,64 @@
 import { Injectable, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
+import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
+import { within, withQueryDeadline } from '../database/index.js';
 import { Log } from '../log/index.js';
-import type { Counter, Definition, Histogram, Reading } from './instruments.js';
-import { KeptReadings } from './kept-readings.js';
+
+/** What a metric is called and means. Its labels have few values, known beforehand: never an id, a name or an address. */
+export interface Definition<Label extends string = never> {
+  /** As Prometheus names metrics: with its unit, in base units, `_total` at the end of what only grows. */
+  readonly name: string;
+  readonly help: string;
+  readonly labels?: readonly Label[];
+}
+
+export type Labels<Label extends string> = Readonly<Record<Label, string>>;
+
+/** What a gauge shows for some values of its labels. */
+export interface Reading<Label extends string> {
+  readonly labels: Labels<Label>;
+  readonly value: number;
+}
+
+export interface Counter<Label extends string> {
+  add(labels: Labels<Label>, by?: number): void;
+}
+
+export interface Histogram<Label extends string> {
+  observe(labels: Labels<Label>, value: number): void;
+}
+
+/** How long one look may take. */
+const LOOK_MS = 2_000;
+/** How long what was seen is shown again. */
+const KEEP_MS = 5_000;
+
+/** Readings that cost statements: looked at by one scrape at a time, and not again for some seconds, also where that failed. */
+export class KeptReadings<Label extends string> {
+  private kept: readonly Reading<Label>[] = [];
+  private until = Number.NEGATIVE_INFINITY;
+  private looking: Promise<readonly Reading<Label>[]> | undefined;
+
+  constructor(
+    private readonly look: () => Promise<readonly Reading<Label>[]>,
+    private readonly onFailure: (error: unknown) => void,
+  ) {}
+
+  async read(): Promise<readonly Reading<Label>[]> {
+    if (performance.now() < this.until) return this.kept;
+    this.looking ??= withQueryDeadline(LOOK_MS, this.look).finally(() => {
+      this.looking = undefined;
+    });
+    try {
+      this.kept = await within(LOOK_MS, this.looking);
+    } catch (error) {
+      this.kept = [];
+      this.onFailure(error);
+    }
+    this.until = performance.now() + KEEP_MS;
+    return this.kept;
+  }
+}
 
 type Library = typeof import('prom-client');
 type Read<Label extends string> = () => readonly Reading<Label>[];
@@ -122,4 +178,32 @@ export class Metrics implements OnApplicationBootstrap, OnApplicationShutdown {
     });
     return this.loading;
   }
+}
+
+/** Seconds. */
+const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+/** Counts what is answered, by the pattern of its route: an address would make a series for each id. */
+export function registerHttpMetrics(fastify: FastifyInstance, metrics: Metrics): void {
+  const requests = metrics.counter({
+    name: 'atelier_http_requests_total',
+    help: 'Requests that were answered, by pattern of the route.',
+    labels: ['method', 'route', 'status'],
+  });
+  const durations = metrics.histogram(
+    {
+      name: 'atelier_http_request_duration_seconds',
+      help: 'Time until an answer was sent whole; an event stream takes until it ends.',
+      labels: ['method', 'route'],
+    },
+    BUCKETS,
+  );
+  fastify.addHook('onResponse', (request, reply, done) => {
+    const route = request.routeOptions.url ?? 'unknown';
+    const method = METHODS.has(request.method) ? request.method : 'other';
+    requests.add({ method, route, status: String(reply.raw.statusCode) });
+    durations.observe({ method, route }, reply.elapsedTime / 1000);
+    done();
+  });
 }

@@ -1,4 +1,3 @@
 export { serveDocs } from './docs-page.js';
 export { describeApi } from './openapi.js';
-export { RoutesOf } from './routes.js';
-export { Documents, Serves } from './serves.js';
+export { Documents, RoutesOf, Serves } from './serves.js';

@@ -1,4 +1,17 @@
-import { applyDecorators, HttpCode, RequestMethod, SetMetadata, UseInterceptors } from '@nestjs/common';
+import {
+  applyDecorators,
+  Controller,
+  Delete,
+  Get,
+  HttpCode,
+  Patch,
+  Post,
+  Put,
+  RequestMethod,
+  SetMetadata,
+  type Type,
+  UseInterceptors,
+} from '@nestjs/common';
 import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
 import {
   ApiBody,
@@ -10,11 +23,16 @@ import {
   ApiResponse,
   OmitType,
 } from '@nestjs/swagger';
-import { EXPOSES, SESSION_ONLY } from '../access/index.js';
-import { ActionDeclaration, actionOf, subjectsOf } from '../actions/index.js';
-import { FieldSpec, fieldOfParam, fieldsOf, Shape } from '../dto/index.js';
+import { Caller, EXPOSES, SESSION_ONLY } from '../access/index.js';
+import { ActionDeclaration, actionOf, declarationOf, subjectsOf } from '../actions/index.js';
+import { Field, FieldSpec, fieldOfParam, fieldsOf, Input, Shape } from '../dto/index.js';
 import { IdempotencyInterceptor, OUTCOME, type Outcome } from '../idempotency/index.js';
-import { ProblemView } from './problem.view.js';
+
+/** The body of every error. */
+export class ProblemView {
+  @Field.text('What is wrong, in one sentence a person can act on', { example: 'No such workspace' })
+  detail: string;
+}
 
 type Service<M extends string> = { prototype: Record<M, (...args: never[]) => unknown> };
 type ConcreteShape = new () => object;
@@ -178,4 +196,40 @@ function bodyShape(input: Shape, inPath: ReadonlySet<string>): ConcreteShape {
   const shape = OmitType(input as ConcreteShape, [...inPath] as never[]);
   Object.defineProperty(shape, 'name', { value: `${input.name}Body` });
   return shape;
+}
+
+const METHODS = { GET: Get, POST: Post, PUT: Put, PATCH: Patch, DELETE: Delete };
+
+/**
+ * The controller of a service: a route for each of its actions that declares one, which passes on the caller and the input.
+ * Routes that stream, take raw bytes or are no actions are written by hand.
+ */
+export function RoutesOf(service: Type<object>): Type<object> {
+  class Routes {
+    constructor(readonly service: Record<string, (...args: unknown[]) => unknown>) {}
+  }
+  Object.defineProperty(Routes, 'name', { value: `${service.name}Routes` });
+  Reflect.defineMetadata('design:paramtypes', [service], Routes);
+  for (const [method, { value }] of Object.entries(Object.getOwnPropertyDescriptors(service.prototype)))
+    if (typeof value === 'function') addRoute(Routes, service, method);
+  Controller()(Routes);
+  return Routes;
+}
+
+function addRoute({ prototype }: Type<{ service: object }>, service: Type<object>, method: string): void {
+  const { route, input } = declarationOf(service.prototype[method]) ?? {};
+  if (!route) return;
+  const [verb, path] = route.split(' ') as [keyof typeof METHODS, string];
+  prototype[method] = function (
+    this: { service: Record<string, (...args: unknown[]) => unknown> },
+    ...args: unknown[]
+  ) {
+    return this.service[method]?.(...args);
+  };
+  Caller()(prototype, method, 0);
+  if (input) Input()(prototype, method, 1);
+  Reflect.defineMetadata('design:paramtypes', input ? [Object, input] : [Object], prototype, method);
+  const descriptor = Object.getOwnPropertyDescriptor(prototype, method) as TypedPropertyDescriptor<unknown>;
+  METHODS[verb](path)(prototype, method, descriptor);
+  Serves(service as never, method)(prototype, method, descriptor);
 }

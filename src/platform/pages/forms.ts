@@ -1,4 +1,28 @@
+import type { FastifyRequest } from 'fastify';
+import { TooLarge, UnsupportedMediaType } from '../errors/index.js';
 import { escapeHtml } from './html.js';
+
+const MAX_BYTES = 16_384;
+
+/** The fields of a form that a browser sent without JavaScript (application/x-www-form-urlencoded). */
+export async function readForm(request: FastifyRequest): Promise<Record<string, string>> {
+  return Object.fromEntries(await readFields(request));
+}
+
+/** As {@link readForm}, with the fields that come more than once. */
+export async function readFields({ headers, body }: FastifyRequest): Promise<URLSearchParams> {
+  const isForm = /^application\/x-www-form-urlencoded\b/i.test(headers['content-type'] ?? '');
+  if (!isForm || typeof body !== 'object' || body === null || !(Symbol.asyncIterator in body))
+    throw new UnsupportedMediaType('Send the form of this page');
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > MAX_BYTES) throw new TooLarge('The form is too large', { connection: 'close' });
+    chunks.push(chunk);
+  }
+  return new URLSearchParams(Buffer.concat(chunks).toString());
+}
 
 /** A page that has forms: its own address, and what shows that they are of this page. */
 export interface FormPlace {
@@ -36,3 +60,21 @@ export const signedInAs = ({ address, csrf }: FormPlace, email: string, label = 
     csrf,
     `<p class="aside">You are signed in as ${escapeHtml(email)}. <button type="submit" class="link">${escapeHtml(label)}</button></p>`,
   );
+
+const block = (text: string): string => `<pre class="facts copy"><code>${escapeHtml(text)}</code></pre>`;
+
+/** How people and programs go on from a page of ours: the documentation, a first call, MCP. */
+export function connectHtml(baseUrl: string, email = 'you@example.com'): string {
+  const login = `curl ${baseUrl}/api/auth/login \\
+  -H 'Content-Type: application/json' \\
+  -d '{"email": "${email.replaceAll("'", "'\\''")}", "password": "…"}'`;
+  const me = `curl ${baseUrl}/api/workspaces \\
+  -H 'Authorization: Bearer ACCESS_TOKEN'`;
+  return `<h2>With an AI client</h2>
+<p>Claude, Cursor, VS Code and others connect through MCP. Their set-up is <a href="/mcp">described here</a>; the address is</p>
+${block(`${baseUrl}/mcp`)}
+<h2>With the API</h2>
+<p>Sign in for an access token, and send it with each call. <a href="/docs">All calls are documented</a>.</p>
+${block(login)}
+${block(me)}`;
+}

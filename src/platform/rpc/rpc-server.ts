@@ -11,11 +11,11 @@ import {
   type Outcome,
   patiently,
   type RpcHooks,
+  RpcOutput,
   requestOf,
   serverTopic,
 } from './message.js';
 import { type CallRow, RpcStore } from './rpc.store.js';
-import { RpcOutput } from './rpc-output.js';
 
 type Handler = (input: never, hooks: RpcHooks) => Promise<unknown>;
 

@@ -1,5 +1,6 @@
-import type { Log } from '../log/index.js';
-import type { Topic, Topics } from '../topics/index.js';
+import { BeforeApplicationShutdown, Injectable } from '@nestjs/common';
+import { Log } from '../log/index.js';
+import { type Topic, Topics } from '../topics/index.js';
 
 /** The longest sleep: a notification that was lost, or a clock that was set, costs no more than this. */
 const MAX_SLEEP_MS = 10_000;
@@ -68,5 +69,26 @@ export class DueTimer {
     }
     if (!this.isClosed) this.timer = setTimeout(() => this.wake(), Math.max(MIN_SLEEP_MS, sleepMs)).unref();
     this.working = undefined;
+  }
+}
+
+/** Starts the timers of this process, and stops them with it. */
+@Injectable()
+export class DueTimers implements BeforeApplicationShutdown {
+  private readonly timers: DueTimer[] = [];
+
+  constructor(
+    private readonly topics: Topics,
+    private readonly log: Log,
+  ) {}
+
+  start(rows: DueRows): DueTimer {
+    const timer = new DueTimer(this.topics, this.log, rows);
+    this.timers.push(timer);
+    return timer;
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await Promise.all(this.timers.map(timer => timer.close()));
   }
 }

@@ -1,3 +1,2 @@
-export type { DueTimer } from './due-timer.js';
-export { DueTimers } from './due-timers.js';
+export { type DueTimer, DueTimers } from './due-timer.js';
 export { ScheduleModule } from './schedule.module.js';

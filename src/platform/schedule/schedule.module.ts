@@ -1,5 +1,5 @@
 import { Global, Module } from '@nestjs/common';
-import { DueTimers } from './due-timers.js';
+import { DueTimers } from './due-timer.js';
 
 /** What happens at a time that a row of the database says. */
 @Global()

@@ -4,8 +4,7 @@ import type { Actor } from '../access/index.js';
 import { Config } from '../config/index.js';
 import { TooManyRequests } from '../errors/index.js';
 import { type Counter, Metrics } from '../metrics/index.js';
-import { EventStream } from './event-stream.js';
-import type { ServerEvent } from './server-event.js';
+import { EventStream, type ServerEvent } from './event-stream.js';
 
 const RETRY_SECONDS = '30';
 /** What may wait in all streams together for clients that do not read. */

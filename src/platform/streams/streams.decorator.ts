@@ -11,8 +11,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { lastValueFrom, type Observable, of } from 'rxjs';
 import type { Actor } from '../access/index.js';
 import { Serves } from '../openapi/index.js';
+import { resumeAfter } from './event-stream.js';
 import { EventStreams } from './event-streams.js';
-import { resumeAfter } from './server-event.js';
 import { type Watched, Watches } from './watches.js';
 
 @Injectable()

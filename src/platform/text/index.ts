@@ -1,3 +1,1 @@
-export { isMailAddress } from './mail-address.js';
-export { plainName } from './plain-name.js';
-export { plainJson, plainLine, shortName } from './plain-text.js';
+export { isMailAddress, plainJson, plainLine, plainName, shortName } from './text.js';

@@ -1,3 +1,2 @@
-export { Subscription } from './subscription.js';
-export { defineTopic, notifyTopic, type Topic } from './topic.js';
+export { defineTopic, notifyTopic, Subscription, type Topic } from './topic.js';
 export { Topics } from './topics.js';

@@ -1,8 +1,7 @@
-export { decrypt, encrypt } from './aead.js';
+export { decrypt, encrypt } from './envelope.js';
 export { KeyRing, VaultKeyMissing } from './key-ring.js';
 export { RootKey, RootKeys, SETTLE_MS, settled } from './root-keys.js';
-export type { Seal } from './seal.js';
 export { rewrapAll, verifyAll } from './upkeep.js';
 export { VaultModule } from './vault.module.js';
-export { type OpenedSecret, Vault } from './vault.service.js';
+export { type OpenedSecret, type Seal, Vault } from './vault.service.js';
 export { VaultStore } from './vault.store.js';

@@ -1,5 +1,76 @@
-import type { Config, VaultKey } from '../config/index.js';
-import { KeyFile } from './key-file.js';
+import { randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import path from 'node:path';
+import { asVaultKeys, type Config, type VaultKey } from '../config/index.js';
+
+/** `DATA_DIR/vault.keys`: one `id:base64` a line, readable by its owner alone. */
+export class KeyFile {
+  readonly path: string;
+
+  constructor(dataDir: string) {
+    this.path = path.resolve(dataDir, 'vault.keys');
+  }
+
+  /** undefined where there is no file. */
+  read(): VaultKey[] | undefined {
+    const text = this.text();
+    return text === undefined ? undefined : asVaultKeys(text, this.path);
+  }
+
+  /** Makes the file with one key. Of several processes that do so at once, all end with the file of the first. */
+  create(): void {
+    this.writeBeside(newKey(), temporary => {
+      try {
+        // Unlike a rename, a link never replaces what is there.
+        linkSync(temporary, this.path);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      }
+    });
+  }
+
+  /** Puts a new key before the others. */
+  addFirst(): void {
+    this.writeBeside(`${newKey()}${this.text() ?? ''}`, temporary => renameSync(temporary, this.path));
+  }
+
+  private text(): string | undefined {
+    try {
+      return readFileSync(this.path, 'utf8');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      throw error;
+    }
+  }
+
+  /** Writes a temporary file to the disk, and lets `place` give it its name. */
+  private writeBeside(text: string, place: (temporary: string) => void): void {
+    const temporary = `${this.path}.${randomBytes(6).toString('hex')}`;
+    const file = openSync(temporary, 'wx', 0o600);
+    try {
+      writeSync(file, text);
+      fsyncSync(file);
+      place(temporary);
+    } finally {
+      closeSync(file);
+      rmSync(temporary, { force: true });
+    }
+    const folder = openSync(path.dirname(this.path), 'r');
+    fsyncSync(folder);
+    closeSync(folder);
+  }
+}
+
+const newKey = () => `${randomBytes(4).toString('hex')}:${randomBytes(32).toString('base64')}\n`;
 
 /** A stored secret needs a key that this process does not have. */
 export class VaultKeyMissing extends Error {

@@ -233,12 +233,12 @@ export const MUTANTS = [
   [exchange, 'where holder = ${this.holder}::uuid and answer is null for update', 'where true', once],
   ['src/platform/database/database.ts', 'if (rows.length === 0) throw new RequestLost();', '', once],
   [
-    'src/platform/idempotency/idempotency-room.ts',
+    'src/platform/idempotency/idempotency-ledger.ts',
     'if (requests + measured.admitted >=',
     'if (false && requests + measured.admitted >=',
     once,
   ],
-  ['src/platform/idempotency/idempotency-room.ts', '|| bytes >= MAX_KEPT_BYTES', '', once],
+  ['src/platform/idempotency/idempotency-ledger.ts', '|| bytes >= MAX_KEPT_BYTES', '', once],
   // Who has a run.
   [
     queue,

@@ -10,8 +10,4 @@ export class Approvals extends Migration {
       update run set on_approval = null;
     `);
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

@@ -9,8 +9,4 @@ export class McpApprovals extends Migration {
         add column credential_id text;
     `);
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

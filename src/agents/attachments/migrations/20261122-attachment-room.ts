@@ -10,8 +10,4 @@ export class AttachmentRoom extends Migration {
       create index attachment_workspace_id on attachment (workspace_id) include (size);
     `);
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

@@ -43,8 +43,4 @@ export class Context extends Migration {
       alter table organization_models add column fallback text[] not null default '{}';
     `);
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

@@ -16,8 +16,4 @@ export class ModelSlots extends Migration {
       create index model_slot_order on model_slot (provider, entered, round, number);
     `);
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

@@ -65,8 +65,4 @@ export class Delivery extends Migration {
       );
     `);
   }
-
-  override down(): void {
-    throw new Error('Runs and approvals are not forgotten; restore a backup instead.');
-  }
 }

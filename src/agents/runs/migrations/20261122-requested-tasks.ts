@@ -5,8 +5,4 @@ export class RequestedTasksOfRuns extends Migration {
   override up(): void {
     this.addSql('alter table run add column requested_tasks int not null default 0;');
   }
-
-  override down(): void {
-    throw new Error('Runs are not forgotten; restore a backup instead.');
-  }
 }

@@ -59,8 +59,4 @@ export class RunAuthorityMarks extends Migration {
         when (old.visibility <> new.visibility) execute function doubt_runs_of_workspace();
     `);
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

@@ -22,8 +22,4 @@ export class RunQueueTables extends Migration {
       where id in (select distinct on (chat_id) id from run where status = 'pending' order by chat_id, number);
     `);
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

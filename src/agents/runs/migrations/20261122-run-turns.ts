@@ -9,8 +9,4 @@ export class RunTurns extends Migration {
       drop index run_due;
     `);
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

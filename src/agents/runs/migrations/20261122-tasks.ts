@@ -19,8 +19,4 @@ export class Tasks extends Migration {
       create index chat_task_of on chat (task_of) where task_of is not null;
     `);
   }
-
-  override down(): void {
-    throw new Error('Runs are not forgotten; restore a backup instead.');
-  }
 }

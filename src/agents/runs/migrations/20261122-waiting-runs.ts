@@ -26,8 +26,4 @@ export class WaitingRuns extends Migration {
         when (old.state = 'waiting' and old.parent_id is not null) execute function wake_run_above();
     `);
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

@@ -29,8 +29,4 @@ export class SignIn extends Migration {
       create index session_user_id on session (user_id, id);
     `);
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

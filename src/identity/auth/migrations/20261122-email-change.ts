@@ -10,8 +10,4 @@ export class EmailChange extends Migration {
         add constraint email_token_purpose_check check (purpose in ('reset', 'verify', 'email'));
     `);
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

@@ -163,8 +163,4 @@ export class Billing extends Migration {
       alter table run add column budget jsonb;
     `);
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

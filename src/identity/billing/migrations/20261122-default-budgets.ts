@@ -5,8 +5,4 @@ export class DefaultBudgetRows extends Migration {
   override up(): void {
     this.addSql('alter table budget add column is_default boolean not null default false;');
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

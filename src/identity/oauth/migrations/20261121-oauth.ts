@@ -54,8 +54,4 @@ export class OAuth extends Migration {
       );
     `);
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

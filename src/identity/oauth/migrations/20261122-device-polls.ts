@@ -9,8 +9,4 @@ export class DevicePolls extends Migration {
         add column poll_seconds int;
     `);
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

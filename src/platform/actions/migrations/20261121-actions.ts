@@ -70,8 +70,4 @@ export class Actions extends Migration {
       create index exec_token_expires_at on exec_token (expires_at);
     `);
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

@@ -5,8 +5,4 @@ export class RefusedCalls extends Migration {
   override up(): void {
     this.addSql('alter table action_run alter column effect drop not null;');
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

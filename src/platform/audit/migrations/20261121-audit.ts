@@ -38,8 +38,4 @@ export class AuditLog extends Migration {
         for each statement execute function refuse_audit_change();
     `);
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

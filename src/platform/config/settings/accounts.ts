@@ -1,5 +1,13 @@
-import { asChoice, asInteger, asNames, asOrigins, asText, asUsd } from './parsers.js';
-import { InvalidSetting, setting } from './setting.js';
+import {
+  asChoice,
+  asInteger,
+  asNames,
+  asOrigins,
+  asText,
+  asUsd,
+  InvalidSetting,
+  setting,
+} from './setting.js';
 
 /** Who may have accounts and organizations, how they sign in, and how they are mailed to. */
 export const accountsSettings = {

@@ -1,6 +1,18 @@
-import { asAddress, asChoice, asHost, asInteger, asProxies, asPublicUrl, asText } from './parsers.js';
-import { InvalidSetting, setting } from './setting.js';
-import { asVaultKeys, type VaultKey } from './vault-keys.js';
+import type { PrivateHosts } from '#libs/guarded-fetch/index.js';
+import {
+  asAddress,
+  asChoice,
+  asHost,
+  asInteger,
+  asPrivateHosts,
+  asProxies,
+  asPublicUrl,
+  asText,
+  asVaultKeys,
+  InvalidSetting,
+  setting,
+  type VaultKey,
+} from './setting.js';
 
 /** What a process is and where it keeps things. */
 export const serviceSettings = {
@@ -67,5 +79,86 @@ export const serviceSettings = {
     'Where the host user ids of sandboxes begin, for a service that is root; kept from the first start on. Unset: a range chosen by chance.',
     asInteger(200_000, 2_146_483_647),
     undefined,
+  ),
+} as const;
+
+/** How much callers may ask for; metrics and the log. */
+export const trafficSettings = {
+  rateLimitPerMinute: setting(
+    'RATE_LIMIT_PER_MINUTE',
+    'Requests a minute that one credential may make; 0 for any number.',
+    asInteger(0, 10_000_000),
+    1200,
+  ),
+  rateLimitAnonymousPerMinute: setting(
+    'RATE_LIMIT_ANONYMOUS_PER_MINUTE',
+    'Requests a minute without a valid credential from one address (behind a proxy, see TRUSTED_PROXIES); 0 for any number.',
+    asInteger(0, 10_000_000),
+    120,
+  ),
+  rateLimitSharedPerMinute: setting(
+    'RATE_LIMIT_SHARED_PER_MINUTE',
+    'Requests a minute that one address may make to share links; 0 for any number.',
+    asInteger(0, 10_000_000),
+    1200,
+  ),
+  streamsPerCredential: setting(
+    'STREAMS_PER_CREDENTIAL',
+    'Event streams that one credential may have open in one process; 0 for any number.',
+    asInteger(0, 1_000_000),
+    100,
+  ),
+  streamsPerOwner: setting(
+    'STREAMS_PER_OWNER',
+    'Event streams that one person or service account may have open in one process, with all credentials; 0 for any number.',
+    asInteger(0, 1_000_000),
+    200,
+  ),
+  streamsPerProcess: setting(
+    'STREAMS_PER_PROCESS',
+    'Event streams that may be open in one process; 0 for any number.',
+    asInteger(0, 1_000_000),
+    2000,
+  ),
+  slowReaderSeconds: setting(
+    'SLOW_READER_SECONDS',
+    'How long a client may read nothing of an answer that waits for it, or send less than a kilobyte of a body, before its connection is closed.',
+    asInteger(1, 3600),
+    30,
+  ),
+  outgoingPrivateHosts: setting<PrivateHosts | undefined>(
+    'OUTGOING_PRIVATE_HOSTS',
+    'Private places that requests to addresses of users may reach, as chat.corp:443 or 10.1.2.0/24, separated by commas; http will do there. Metadata services never. Unset: public addresses alone.',
+    asPrivateHosts,
+    undefined,
+  ),
+  metricsToken: setting<string | undefined>(
+    'METRICS_TOKEN',
+    'What GET /metrics must be shown as Authorization: Bearer, 16 characters or more. Unset: it answers programs on this machine alone.',
+    (raw, name) => {
+      if (!/^[\x21-\x7e]{16,}$/.test(raw))
+        throw new InvalidSetting(`${name} must have at least 16 characters, none of them a space.`);
+      return raw;
+    },
+    undefined,
+    true,
+  ),
+  metricsPort: setting<number | undefined>(
+    'METRICS_PORT',
+    'Port on which a process with ROLE=worker serves GET /metrics, at HOST where METRICS_TOKEN is set, else at 127.0.0.1. Unset: none.',
+    asInteger(0, 65535),
+    undefined,
+  ),
+  logLevel: setting(
+    'LOG_LEVEL',
+    'Least severity that is logged.',
+    asChoice(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
+    'info',
+  ),
+  logFormat: setting(
+    'LOG_FORMAT',
+    'json (one object a line) or text (for people). Unset: text on a terminal, else json.',
+    asChoice(['json', 'text', 'auto']),
+    'auto',
   ),
 } as const;

@@ -27,8 +27,4 @@ export class Requests extends Migration {
       create index rate_count_minute on rate_count (minute);
     `);
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

@@ -5,8 +5,4 @@ export class CommittedAnswers extends Migration {
   override up(): void {
     this.addSql('alter table idempotent_request add column commits_answer boolean not null default false');
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

@@ -25,8 +25,4 @@ export class AcceptedJobsTable extends Migration {
       create index accepted_job_failed_at on accepted_job (failed_at) where failed_at is not null;
     `);
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

@@ -5,8 +5,4 @@ export class Chores extends Migration {
   override up(): void {
     this.addSql('create table chore (name text primary key, due_at timestamptz not null);');
   }
-
-  override down(): void {
-    this.addSql('drop table chore;');
-  }
 }

@@ -9,8 +9,4 @@ export class LeftJobs extends Migration {
       select id, queue, name, payload, now(), created_at from left_behind on conflict do nothing;
     `);
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

@@ -19,8 +19,4 @@ export class SharedCounts extends Migration {
       create index rate_count_expire on rate_count (expire);
     `);
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

@@ -21,8 +21,4 @@ export class MailOutboxTable extends Migration {
       create index mail_outbox_settled_at on mail_outbox (settled_at);
     `);
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

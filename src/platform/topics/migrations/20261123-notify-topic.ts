@@ -19,8 +19,4 @@ export class NotifyTopic extends Migration {
       end $$;
     `);
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

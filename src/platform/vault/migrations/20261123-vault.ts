@@ -23,8 +23,4 @@ export class VaultTables extends Migration {
       insert into installation (id, created_at) values (1, now()) on conflict do nothing;
     `);
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

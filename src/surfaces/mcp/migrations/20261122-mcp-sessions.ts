@@ -27,8 +27,4 @@ export class McpSessions extends Migration {
       create index mcp_question_session_id on mcp_question (session_id);
     `);
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

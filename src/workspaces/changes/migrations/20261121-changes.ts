@@ -47,8 +47,4 @@ export class Changes extends Migration {
       create index workspace_scan_workspace_id on workspace_scan (workspace_id);
     `);
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

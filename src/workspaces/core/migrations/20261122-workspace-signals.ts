@@ -36,8 +36,4 @@ export class WorkspaceSignals extends Migration {
         for each row execute function tell_workspaces_of_person();
     `);
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

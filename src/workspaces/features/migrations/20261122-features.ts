@@ -12,8 +12,4 @@ export class WorkspaceFeatures extends Migration {
         when (old.features_off <> new.features_off) execute function tell_workspaces();
     `);
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

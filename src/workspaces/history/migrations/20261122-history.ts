@@ -61,8 +61,4 @@ export class FileHistory extends Migration {
       create index file_version_previous_id on file_version (previous_id);
     `);
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

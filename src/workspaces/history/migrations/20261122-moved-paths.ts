@@ -8,8 +8,4 @@ export class MovedPaths extends Migration {
       create index workspace_change_from_path on workspace_change (workspace_id, md5(from_path), seq) where from_path is not null;
     `);
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

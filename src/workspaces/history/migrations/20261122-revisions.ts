@@ -6,8 +6,4 @@ export class FileRevisions extends Migration {
     this.addSql('alter table workspace_change add column revision text;');
     this.addSql('alter table file_version add column revision text;');
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

@@ -28,8 +28,4 @@ export class Operations extends Migration {
       create index operation_organization_id on operation (organization_id);
     `);
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

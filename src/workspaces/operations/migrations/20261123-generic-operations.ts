@@ -25,8 +25,4 @@ export class GenericOperations extends Migration {
         drop column skipped;
     `);
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

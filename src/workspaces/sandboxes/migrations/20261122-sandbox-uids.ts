@@ -8,8 +8,4 @@ export class SandboxUids extends Migration {
       update installation set sandbox_uid_base = 200000 where exists (select from workspace);
     `);
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

@@ -43,8 +43,4 @@ export class Sharing extends Migration {
       create index file_invitation_accepted_by on file_invitation (accepted_by, id);
     `);
   }
-
-  override down(): void {
-    throw new Error('This migration is not undone; restore a backup instead.');
-  }
 }

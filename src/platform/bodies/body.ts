@@ -1,0 +1,215 @@
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { BadRequest, Invalid, TooLarge } from '../errors/index.js';
+
+/** Deeper than any request of this API, and shallow enough for every recursive reader of what was parsed. */
+const MAX_DEPTH = 100;
+/** Objects, lists and what they hold. To parse this many takes some milliseconds, of many more it would take seconds. */
+const MAX_VALUES = 100_000;
+/** Names of fields. Each costs many times as much as a value: a large object is a table, and names are kept for good. */
+const MAX_KEYS = 20_000;
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+/** `[` and `{`, `]` and `}` differ in one bit only. */
+const CASE_BIT = 0x20;
+const OPEN = 0x7b;
+const CLOSE = 0x7d;
+
+/**
+ * Watches a JSON text go by in pieces, and throws Invalid as soon as it would be too costly to parse: nested too deeply, or
+ * made of too many values or fields. Says nothing of whether the text is valid.
+ */
+export class JsonMeter {
+  private depth = 0;
+  private values = 0;
+  private keys = 0;
+  private inText = false;
+  /** The piece before ended in a backslash that escapes what comes now. */
+  private escapes = false;
+
+  take(piece: Uint8Array): void {
+    let { depth, values, keys, inText } = this;
+    let at = this.escapes ? 1 : 0;
+    for (; at < piece.length; at++) {
+      const byte = piece[at] as number;
+      if (inText) {
+        if (byte === BACKSLASH) at++;
+        else if (byte === QUOTE) inText = false;
+      } else if (byte === QUOTE) inText = true;
+      else if (byte === COMMA) values++;
+      else if (byte === COLON) keys++;
+      else if ((byte | CASE_BIT) === OPEN) {
+        values++;
+        if (++depth > MAX_DEPTH) throw new Invalid(`The body is nested more than ${MAX_DEPTH} deep`);
+      } else if ((byte | CASE_BIT) === CLOSE) depth--;
+    }
+    if (values > MAX_VALUES) throw new Invalid(`The body has more than ${MAX_VALUES} values`);
+    if (keys > MAX_KEYS) throw new Invalid(`The body has more than ${MAX_KEYS} fields`);
+    this.escapes = at > piece.length;
+    this.depth = depth;
+    this.values = values;
+    this.keys = keys;
+    this.inText = inText;
+  }
+}
+
+/** How long the rest of a body that was refused is read and thrown away. */
+const LINGER_MS = 30_000;
+
+/**
+ * The bytes of a request, for one reader. Stopping before the end leaves the connection open, unlike reading the
+ * request itself, so that it can still be answered. Throws BadRequest when the sender goes away before the end.
+ */
+export async function* bytesOf(request: Readable): AsyncGenerator<Buffer> {
+  try {
+    yield* request.iterator({ destroyOnReturn: false });
+  } catch (error) {
+    throw request.errored ? new BadRequest('The body was cut off') : error;
+  }
+}
+
+/**
+ * Lets who sends a body that is refused see the answer. It goes out whole at once, but the connection is closed only
+ * when the rest of the body has been read and thrown away, or after a moment: closed while the other side still sends,
+ * it would be reset, and the answer lost with it (RFC 9112 section 9.6).
+ */
+export function answerUnreadBodies(fastify: FastifyInstance): void {
+  const stopping = new AbortController();
+  fastify.addHook('preClose', async () => stopping.abort());
+  fastify.addHook('onSend', ({ raw }, reply, payload, done) => {
+    if (raw.complete || raw.destroyed || typeof payload !== 'string') return done(null, payload);
+    void reply.headers({ connection: 'close', 'content-length': Buffer.byteLength(payload) });
+    done(null, Readable.from(thenLinger(payload, raw, stopping.signal)));
+  });
+}
+
+async function* thenLinger(
+  payload: string,
+  request: IncomingMessage,
+  stopping: AbortSignal,
+): AsyncGenerator<string> {
+  yield payload;
+  request.resume();
+  const signal = AbortSignal.any([AbortSignal.timeout(LINGER_MS), stopping]);
+  // However it ends: read to its end, given up by its sender, or too slow.
+  await finished(request, { signal }).catch(() => undefined);
+}
+
+/**
+ * The bytes of a request, all of them. Throws TooLarge as soon as it is known that there are more than `limit`, and leaves
+ * the connection open, so that this can still be answered; BadRequest when the sender goes away before the end; and what
+ * `inspect` throws, which sees each piece as it arrives. By the events of the stream, since its iterator costs as much as
+ * all else that is done about a short body.
+ */
+export async function wholeBody(
+  request: IncomingMessage,
+  limit: number,
+  inspect?: (piece: Buffer) => void,
+): Promise<Buffer> {
+  // Made when it is needed: an error takes its stack along, which costs more than the body.
+  const refusal = () => new TooLarge(`The body is larger than ${limit} bytes`);
+  if (Number(request.headers['content-length']) > limit) throw refusal();
+  if (request.readableEnded) return Buffer.alloc(0);
+  if (request.destroyed) throw cutOff();
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const take = (chunk: Buffer) => {
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size > limit) return settle(() => reject(refusal()));
+      try {
+        inspect?.(chunk);
+      } catch (error) {
+        settle(() => reject(error));
+      }
+    };
+    const end = () =>
+      settle(() => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size)));
+    const lose = () => settle(() => reject(cutOff()));
+    const settle = (say: () => void) => {
+      request.off('data', take).off('end', end).off('error', lose).off('close', lose).pause();
+      say();
+    };
+    request.on('data', take).once('end', end).once('error', lose).once('close', lose);
+  });
+}
+
+const cutOff = () => new BadRequest('The body was cut off');
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** Route configuration of those that take raw bytes of whatever type: `@RouteConfig(RAW_BODY)`. */
+export const RAW_BODY = { rawBody: true };
+
+function parseJson(body: Buffer): unknown {
+  if (body.length === 0) return undefined;
+  let text: string;
+  try {
+    text = utf8.decode(body);
+  } catch {
+    throw new BadRequest('The body is not valid UTF-8');
+  }
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new BadRequest(`The body is not valid JSON: ${(error as Error).message.slice(0, 200)}`);
+  }
+}
+
+/** What a caller without a credential may send: public routes take a few fields. */
+const MAX_PUBLIC_BYTES = 64 * 1024;
+
+/** A JSON body that nobody has read yet: who sends it, and so how much they may send, is found out first. */
+class UnreadJson {
+  private value: Promise<unknown> | undefined;
+
+  constructor(
+    private readonly payload: IncomingMessage,
+    private readonly limit: number,
+  ) {}
+
+  read(isRecognised: boolean): Promise<unknown> {
+    const limit = isRecognised ? this.limit : Math.min(this.limit, MAX_PUBLIC_BYTES);
+    this.value ??= this.parsed(limit);
+    return this.value;
+  }
+
+  private async parsed(limit: number): Promise<unknown> {
+    const meter = new JsonMeter();
+    return parseJson(await wholeBody(this.payload, limit, piece => meter.take(piece)));
+  }
+}
+
+/**
+ * The body of a request, which takes its place there: JSON parsed, of another type as a stream. To be called when the
+ * guards have passed the request. Throws TooLarge where it is too long for who sends it.
+ */
+export async function readBody(request: FastifyRequest): Promise<unknown> {
+  const { body } = request;
+  if (!(body instanceof UnreadJson)) return body;
+  const { user } = request as { user?: unknown };
+  const value = await body.read(user !== undefined && user !== null);
+  request.body = value;
+  return value;
+}
+
+/**
+ * JSON is read whole, strictly, by {@link readBody}; a body of any other type is handed on as a stream to the routes that
+ * take raw bytes.
+ */
+export function registerBodyParsers(fastify: FastifyInstance, jsonLimit: number): void {
+  answerUnreadBodies(fastify);
+  fastify.removeAllContentTypeParsers();
+  fastify.addContentTypeParser(
+    'application/json',
+    async (request: FastifyRequest, payload: IncomingMessage) =>
+      'rawBody' in request.routeOptions.config ? payload : new UnreadJson(payload, jsonLimit),
+  );
+  fastify.addContentTypeParser('*', async (_request: FastifyRequest, payload: IncomingMessage) => payload);
+}

@@ -1,0 +1,122 @@
+import { asInteger, asJsonFile, asLimits, asNames, asText, asWebAddress, setting } from './setting.js';
+
+/** Runs of agents. */
+export const runsSettings = {
+  runConcurrency: setting(
+    'RUN_CONCURRENCY',
+    'Agent runs that one worker process executes at once.',
+    asInteger(1, 1000),
+    32,
+  ),
+  runMaxSteps: setting(
+    'RUN_MAX_STEPS',
+    'Most model calls of one run, unless its budget says less.',
+    asInteger(1, 10000),
+    100,
+  ),
+  runTaskDepth: setting(
+    'RUN_TASK_DEPTH',
+    'How many levels deep agents may hand tasks to subagents; 0: not at all.',
+    asInteger(0, 10),
+    2,
+  ),
+  runTasksAtOnce: setting(
+    'RUN_TASKS_AT_ONCE',
+    'Tasks that one run has in flight at once; those beyond wait their turn.',
+    asInteger(1, 100),
+    8,
+  ),
+  runMaxTasks: setting(
+    'RUN_MAX_TASKS',
+    'Most tasks that one run may start in all, those of its tasks included.',
+    asInteger(0, 1_000_000),
+    200,
+  ),
+  drainSeconds: setting(
+    'DRAIN_SECONDS',
+    'How long SIGTERM waits for work in flight before it is handed back.',
+    asInteger(0, 3600),
+    8,
+  ),
+} as const;
+
+/** Models and who provides them. */
+export const modelsSettings = {
+  openaiApiKey: setting<string | undefined>('OPENAI_API_KEY', 'Key for OpenAI.', asText, undefined, true),
+  openaiBaseUrl: setting<string | undefined>(
+    'OPENAI_BASE_URL',
+    'Another address of the OpenAI API.',
+    asWebAddress('https://api.openai.com/v1'),
+    undefined,
+  ),
+  anthropicApiKey: setting<string | undefined>(
+    'ANTHROPIC_API_KEY',
+    'Key for Anthropic.',
+    asText,
+    undefined,
+    true,
+  ),
+  anthropicBaseUrl: setting<string | undefined>(
+    'ANTHROPIC_BASE_URL',
+    'Another address of the Anthropic API.',
+    asWebAddress('https://api.anthropic.com/v1'),
+    undefined,
+  ),
+  googleApiKey: setting<string | undefined>(
+    'GOOGLE_GENERATIVE_AI_API_KEY',
+    'Key for Google Gemini.',
+    asText,
+    undefined,
+    true,
+  ),
+  googleBaseUrl: setting<string | undefined>(
+    'GOOGLE_BASE_URL',
+    'Another address of the Gemini API.',
+    asWebAddress('https://generativelanguage.googleapis.com/v1beta'),
+    undefined,
+  ),
+  compatibleBaseUrl: setting<string | undefined>(
+    'OPENAI_COMPATIBLE_BASE_URL',
+    'An OpenAI-compatible server (Ollama, vLLM …), e.g. http://127.0.0.1:11434/v1.',
+    asWebAddress('http://127.0.0.1:11434/v1'),
+    undefined,
+  ),
+  compatibleName: setting('OPENAI_COMPATIBLE_NAME', 'Provider part of its model ids.', asText, 'local'),
+  compatibleApiKey: setting<string | undefined>(
+    'OPENAI_COMPATIBLE_API_KEY',
+    'Key for it, where it wants one.',
+    asText,
+    undefined,
+    true,
+  ),
+  compatibleModels: setting(
+    'OPENAI_COMPATIBLE_MODELS',
+    'Its models, separated by commas, e.g. llama4,qwen3.',
+    asNames,
+    [] as string[],
+  ),
+  defaultModel: setting<string | undefined>(
+    'DEFAULT_MODEL',
+    'Model used when none is named, e.g. anthropic/claude-sonnet-4-5. Unset: the first configured one.',
+    asText,
+    undefined,
+  ),
+  modelPrices: setting(
+    'MODEL_PRICES',
+    'Path of a JSON file with your own prices (USD per million tokens) and context windows, e.g. {"local/llama4": {"price": {"input": 0.2, "output": 0.6}, "context_window": 131072}}.',
+    asJsonFile,
+    undefined as unknown,
+  ),
+  modelTimeoutSeconds: setting(
+    'MODEL_TIMEOUT_SECONDS',
+    'How long a model may be silent before its call counts as failed.',
+    asInteger(1, 3600),
+    120,
+  ),
+  modelConcurrency: setting(
+    'MODEL_CONCURRENCY',
+    'Most calls that all processes together make to a provider at once, e.g. anthropic=8,local=2; others wait their turn. Unset: any number.',
+    asLimits,
+    new Map<string, number>(),
+  ),
+} as const;

@@ -1,0 +1,150 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import createRouter, { type HTTPMethod } from 'find-my-way';
+import type { Actor } from '../access/index.js';
+import { REQUEST_QUERY_MS, withQueryDeadline } from '../database/index.js';
+import { Problem } from '../errors/index.js';
+import { Log, withLogContext } from '../log/index.js';
+
+const ORIGIN = /^[a-z][a-z\d+.-]*:\/\/[^/?#]*/i;
+
+/** The target of a request (RFC 9112 section 3.2) as the router takes it. */
+export interface RequestTarget {
+  /** In one spelling, whatever was escaped: what routes are compared with. `/` at least. */
+  readonly path: string;
+  /** As it was sent, without what an absolute target says before it. */
+  readonly rawPath: string;
+  /** What follows `?`; empty where nothing does. */
+  readonly query: string;
+  /** Path and query as they were sent. */
+  readonly address: string;
+}
+
+/** Takes a target apart. Absolute ones and escaped letters lead to the same route, so nothing may be decided by `request.url`. */
+export function targetOf(url: string): RequestTarget {
+  const [target = ''] = url.replace(ORIGIN, '').split('#', 1);
+  const at = target.indexOf('?');
+  const rawPath = (at < 0 ? target : target.slice(0, at)) || '/';
+  const query = at < 0 ? '' : target.slice(at + 1);
+  return { path: decoded(rawPath), rawPath, query, address: query === '' ? rawPath : `${rawPath}?${query}` };
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURI(path);
+  } catch {
+    return path; // the router refuses it
+  }
+}
+
+/** Where the request at work came from. */
+export interface RequestOrigin {
+  readonly request_id: string;
+  readonly address: string;
+  readonly user_agent: string | null;
+}
+
+const origins = new AsyncLocalStorage<RequestOrigin>();
+
+/** Runs `work` so that whatever follows from it, also later and asynchronously, knows where it came from. */
+export function withRequestOrigin<T>(origin: RequestOrigin, work: () => T): T {
+  return origins.run(origin, work);
+}
+
+/** Where the request at work came from; undefined outside a request, as in a background job. */
+export function requestOrigin(): RequestOrigin | undefined {
+  return origins.getStore();
+}
+
+const ACCEPTED_ID = /^[\w.:-]{1,128}$/;
+
+/** The id of a request: the caller's X-Request-Id where it is one we can log, else a new one. */
+export function requestId({ headers }: Pick<IncomingMessage, 'headers'>): string {
+  const given = headers['x-request-id'];
+  return typeof given === 'string' && ACCEPTED_ID.test(given) ? given : randomUUID();
+}
+
+/** Gives every request its id, in the log, the audit and the answer, and its queries a deadline; logs one line when it is answered. */
+export function registerRequestLog(fastify: FastifyInstance, log: Log): void {
+  fastify.addHook('onRequest', (request, reply, done) => {
+    void reply.header('x-request-id', request.id);
+    const { ip, headers } = request;
+    const origin = { request_id: request.id, address: ip, user_agent: headers['user-agent'] ?? null };
+    withRequestOrigin(origin, () =>
+      withLogContext({ request_id: request.id }, () => withQueryDeadline(REQUEST_QUERY_MS, done)),
+    );
+  });
+  fastify.addHook('onResponse', (request, reply, done) => {
+    log.info(
+      {
+        request_id: request.id,
+        method: request.method,
+        route: request.routeOptions.url,
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime * 10) / 10,
+        actor: (request as FastifyRequest & { user?: Actor }).user?.id,
+      },
+      'request',
+    );
+    done();
+  });
+}
+
+/** Of what is no page: nothing in it runs, and nothing frames it. */
+export const DATA_POLICY = "default-src 'none'; frame-ancestors 'none'";
+/** Swagger UI: its own scripts, styles in attributes, pictures in its styles, and requests to this service. */
+const DOCS_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; " +
+  "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+/** What the authorization server answers by itself may be a page that posts a form to a client. */
+const OAUTH_POLICY = "object-src 'none'; base-uri 'none'; frame-ancestors 'none'";
+const YEAR_SECONDS = 31_536_000;
+
+/**
+ * What every answer says to browsers, before any route says something more exact: take it for no other type, run nothing
+ * of it, frame it nowhere, and come back by HTTPS where that is how we are reached.
+ */
+export function registerSecurityHeaders(fastify: FastifyInstance, publicUrl: string | undefined): void {
+  const isSecure = publicUrl !== undefined && URL.parse(publicUrl)?.protocol === 'https:';
+  const transport = isSecure ? { 'strict-transport-security': `max-age=${YEAR_SECONDS}` } : {};
+  fastify.addHook('onRequest', (request, reply, done) => {
+    void reply.headers({
+      ...transport,
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': policyOf(request.routeOptions.url ?? ''),
+      'referrer-policy': 'no-referrer',
+    });
+    done();
+  });
+}
+
+function policyOf(route: string): string {
+  if (/^\/docs(\/|$)/.test(route)) return DOCS_POLICY;
+  return route.startsWith('/oauth/') ? OAUTH_POLICY : DATA_POLICY;
+}
+
+const METHODS: HTTPMethod[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
+
+/**
+ * Says which methods a path takes: 405 with `Allow` for another method (RFC 9110 section 15.5.6), and 204 with it for OPTIONS,
+ * where no route answers that itself. Stands before the routes are registered; the framework only knows paths and methods
+ * together.
+ */
+export function answerOtherMethods(fastify: FastifyInstance): void {
+  const router = createRouter({ maxParamLength: 1000 });
+  fastify.addHook('onRoute', ({ method, url }) => {
+    for (const one of [method].flat() as HTTPMethod[])
+      if (METHODS.includes(one) && !router.hasRoute(one, url)) router.on(one, url, () => undefined);
+  });
+  fastify.addHook('onRequest', (request, reply, done) => {
+    if (!request.is404) return done();
+    const { rawPath } = targetOf(request.url);
+    const allowed = METHODS.filter(method => router.find(method, rawPath) !== null);
+    if (allowed.length === 0) return done();
+    const allow = [...allowed, 'OPTIONS'].join(', ');
+    if (request.method === 'OPTIONS') void reply.status(204).header('allow', allow).send();
+    else done(new Problem(405, `This address does not take ${request.method}; it takes ${allow}`, { allow }));
+  });
+}
