@@ -1,5 +1,6 @@
 import { DynamicModule, Module } from '@nestjs/common';
 import { AgentModule, agentEntities } from './agents/agent.module.js';
+import { AutomationModule } from './automation/automation.module.js';
 import { IdentityModule, identityEntities } from './identity/identity.module.js';
 import { HealthModule } from './platform/health/index.js';
 import { PlatformModule, PlatformParts } from './platform/platform.module.js';
@@ -26,6 +27,7 @@ export class AppModule {
         IdentityModule,
         WorkspacesModule,
         AgentModule,
+        AutomationModule,
         SurfacesModule.with(mcp),
         HealthModule,
       ],

@@ -11,6 +11,7 @@ import { RunRoom } from './agents/runs/migrations/20261122-run-room.js';
 import { RunTurns } from './agents/runs/migrations/20261122-run-turns.js';
 import { Tasks } from './agents/runs/migrations/20261122-tasks.js';
 import { WaitingRuns } from './agents/runs/migrations/20261122-waiting-runs.js';
+import { Notifications } from './automation/notifications/migrations/20261123-notifications.js';
 import { SignIn } from './identity/auth/migrations/20261121-sign-in.js';
 import { EmailChange } from './identity/auth/migrations/20261122-email-change.js';
 import { Billing } from './identity/billing/migrations/20261121-billing.js';
@@ -33,6 +34,7 @@ import { Chores } from './platform/jobs/migrations/20261122-chores.js';
 import { LeftJobs } from './platform/jobs/migrations/20261123-left-jobs.js';
 import { SharedCounts } from './platform/limits/migrations/20261123-shared-counts.js';
 import { MailOutboxTable } from './platform/mail/migrations/20261121-mail.js';
+import { MailHeaders } from './platform/mail/migrations/20261123-mail-headers.js';
 import { Rpc } from './platform/rpc/migrations/20261123-rpc.js';
 import { NotifyTopic } from './platform/topics/migrations/20261123-notify-topic.js';
 import { VaultTables } from './platform/vault/migrations/20261123-vault.js';
@@ -109,4 +111,6 @@ export const migrations = [
   { name: '20261123-notify-topic', class: NotifyTopic },
   { name: '20261123-left-jobs', class: LeftJobs },
   { name: '20261123-rpc', class: Rpc },
+  { name: '20261123-mail-headers', class: MailHeaders },
+  { name: '20261123-notifications', class: Notifications },
 ];

@@ -6,7 +6,7 @@ import { Conflict, NotFound } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
 import { Subscription, Topics } from '../../platform/topics/index.js';
 import { type ApprovalRow, auditEntryOf } from './approval.js';
-import { approvalAsked, approvalResolved, approvalTopic } from './approvals.events.js';
+import { approvalAsked, approvalOpened, approvalResolved, approvalTopic } from './approvals.events.js';
 import { ApprovalsStore } from './approvals.store.js';
 
 const DEFAULT_SECONDS = 3600;
@@ -44,9 +44,11 @@ export class ApprovalRequests {
   /** The question about this call: the one that is open, else a new one. */
   request(call: CallToApprove): Promise<ApprovalRow> {
     const asked = { ...fieldsOf(call), seconds: call.seconds ?? DEFAULT_SECONDS };
-    return this.database.transaction(unit => {
+    return this.database.transaction(async unit => {
       unit.afterCommit(() => this.topics.publish(approvalAsked));
-      return this.approvals.forMcpCall(unit, asked);
+      const row = await this.approvals.forMcpCall(unit, asked);
+      await this.events.publish(unit, approvalOpened, { approval_id: row.id });
+      return row;
     });
   }
 

@@ -7,6 +7,12 @@ export const approvalResolving = defineEvent<{ run_id: string | null }>('approva
 /** Somebody has decided about an approval, or nobody did in time. Told inside the transaction that writes it down. */
 export const approvalResolved = defineEvent<{ approval_id: string }>('approval.resolved');
 
+/** Somebody is asked, and nobody has decided yet. */
+export const approvalOpened = defineEvent<{ approval_id: string }>('approval.opened');
+
+/** Nobody has decided in time. */
+export const approvalExpired = defineEvent<{ approval_id: string }>('approval.expired');
+
 /** Published when an approval is decided. */
 export const approvalTopic = defineTopic('approval');
 

@@ -14,7 +14,7 @@ import { type ApprovalRow, auditEntryOf } from './approval.js';
 import { ApprovalAccess, requirePerson, requireSignIn } from './approval-access.js';
 import { ApprovalWording } from './approval-wording.js';
 import { ApprovalId, ApprovalPage, ApprovalView, DecideApproval, ListApprovals } from './approvals.dto.js';
-import { approvalAsked, approvalResolved, approvalResolving } from './approvals.events.js';
+import { approvalAsked, approvalExpired, approvalResolved, approvalResolving } from './approvals.events.js';
 import { ApprovalsStore, type Resolution } from './approvals.store.js';
 
 /** What people are asked, and what they decide. */
@@ -115,7 +115,10 @@ export class ApprovalsService {
   /** Nobody has decided in time. */
   async expire(id: string): Promise<void> {
     const row = await this.approvals.find(id);
-    if (row) await this.resolve(row, { status: 'expired', by: null });
+    if (!row) return;
+    await this.resolve(row, { status: 'expired', by: null }, unit =>
+      this.events.publish(unit, approvalExpired, { approval_id: id }),
+    );
   }
 
   /** Answers with what it is now; undefined where it was resolved already. */

@@ -3,6 +3,12 @@ export { ApprovalPolicies, type ApprovalPolicy, DEFAULT_POLICY, PolicyWatch } fr
 export { ApprovalRequests, type CallToApprove } from './approval-requests.js';
 export { ApprovalWording } from './approval-wording.js';
 export { WaitingForView } from './approvals.dto.js';
-export { approvalAsked, approvalResolved, approvalResolving } from './approvals.events.js';
+export {
+  approvalAsked,
+  approvalExpired,
+  approvalOpened,
+  approvalResolved,
+  approvalResolving,
+} from './approvals.events.js';
 export { ApprovalsModule } from './approvals.module.js';
 export { ApprovalsStore } from './approvals.store.js';

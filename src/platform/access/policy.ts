@@ -106,6 +106,8 @@ export const POLICY = {
   'key.write': { on: 'account', scope: 'keys:write', effect: 'expose' },
   'grant.read': { on: 'account', scope: 'grants:read', effect: 'read' },
   'grant.revoke': { on: 'account', scope: 'grants:write', effect: 'destructive' },
+  'notification.read': { on: 'account', scope: 'notifications:read', effect: 'read' },
+  'notification.write': { on: 'account', scope: 'notifications:write', effect: 'write' },
   'organization.list': { on: 'account', scope: 'organizations:read', effect: 'read' },
   'organization.create': { on: 'account', scope: 'organizations:write', effect: 'write' },
   'workspace.list': { on: 'account', scope: 'workspaces:read', effect: 'read' },

@@ -95,6 +95,9 @@ export interface Schema {
   chore: {
     name: string; due_at: Time; holder: string | null;
   };
+  digest: {
+    id: string; user_id: string; channel: string; send_at: Time; state: 'open' | 'queued' | 'done';
+  };
   email_token: {
     hash: string; user_id: string; purpose: 'reset' | 'verify' | 'email'; created_at: Time; expires_at: Time;
     email: string | null;
@@ -142,7 +145,7 @@ export interface Schema {
   mail_outbox: {
     id: string; recipient: string; subject: string; text: string | null; html: string | null;
     state: 'waiting' | 'sent' | 'failed'; attempts: number; held_until: Time | null; reason: string | null;
-    created_at: Time; settled_at: Time | null;
+    created_at: Time; settled_at: Time | null; headers: Generated<Json<'mail_outbox.headers'>>;
   };
   mcp_question: {
     id: string; session_id: string; answer: Json<'mcp_question.answer'> | null; asked_at: Time;
@@ -160,6 +163,29 @@ export interface Schema {
   model_slot: {
     id: string; number: Generated<Big>; provider: string; organization_id: string; holder: string; round: Big;
     entered: Generated<boolean>;
+  };
+  notification: {
+    id: string; user_id: string; organization_id: string | null; workspace_id: string | null; number: Big;
+    type: string; category: string; severity: 'info' | 'warning' | 'critical'; title: string; body: string;
+    link: string | null; data: Json<'notification.data'>; chain: Told<'notification.chain', string[]>;
+    dedupe_key: string; in_app: boolean; expires_at: Time | null; read_at: Time | null;
+    archived_at: Time | null; created_at: Time;
+  };
+  notification_delivery: {
+    id: string; notification_id: string; channel: string; target: string | null;
+    state: 'queued' | 'held' | 'sent' | 'failed' | 'suppressed'; reason: string | null; attempts: number;
+    next_at: Time | null; digest_id: string | null; created_at: Time; settled_at: Time | null;
+  };
+  notification_inbox: {
+    user_id: string; last_number: Big;
+  };
+  notification_preference: {
+    user_id: string; organization_id: string | null; type_or_category: string; channel: string;
+    mode: 'on' | 'off' | 'digest';
+  };
+  notification_schedule: {
+    user_id: string; timezone: string; quiet_from: string | null; quiet_to: string | null; digest_at: string;
+    days: Told<'notification_schedule.days', number[]>;
   };
   oauth_artifact: {
     model: string; id: string; grant_id: string | null; lookup: string | null; sealed: Buffer;

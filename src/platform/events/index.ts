@@ -1,1 +1,1 @@
-export { defineEvent, Events } from './events.js';
+export { defineEvent, type EventKind, Events } from './events.js';

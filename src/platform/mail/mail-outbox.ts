@@ -26,11 +26,11 @@ export class MailOutbox {
       .set({ attempts: sql`attempts + 1` })
       .where('id', '=', id)
       .where('state', '=', 'waiting')
-      .returning(['recipient', 'subject', 'text', 'html', 'attempts'])
+      .returning(['recipient', 'subject', 'text', 'html', 'headers', 'attempts'])
       .executeTakeFirst();
     if (!row) return undefined;
-    const { recipient: to, subject, text, html, attempts } = row;
-    return { id, mail: { to, subject, text: text ?? '', html: html ?? undefined }, attempts };
+    const { recipient: to, subject, text, html, headers, attempts } = row;
+    return { id, mail: { to, subject, text: text ?? '', html: html ?? undefined, headers }, attempts };
   }
 
   /** Notes why an attempt failed for now. */
@@ -41,7 +41,7 @@ export class MailOutbox {
   /** Notes how it ended, and erases what it said. */
   async settle(attempt: MailAttempt, state: 'sent' | 'failed', reason: string | null): Promise<void> {
     await this.of(attempt)
-      .set({ state, reason, text: null, html: null, settled_at: new Date().toISOString() })
+      .set({ state, reason, text: null, html: null, headers: {}, settled_at: new Date().toISOString() })
       .execute();
   }
 

@@ -16,6 +16,14 @@ export interface Mail {
   readonly subject: string;
   readonly text: string;
   readonly html?: string;
+  /** Further headers, each sent on one line. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+declare global {
+  interface ColumnTypes {
+    'mail_outbox.headers': Record<string, string>;
+  }
 }
 
 /** Sends mail as part of a transaction: it leaves once that commits, and never when it does not. */
@@ -32,7 +40,7 @@ export class Mailer {
     return this.config.smtpUrl !== undefined;
   }
 
-  async send(unit: UnitOfWork, { to, text, html, ...mail }: Mail): Promise<void> {
+  async send(unit: UnitOfWork, { to, text, html, headers = {}, ...mail }: Mail): Promise<void> {
     const subject = shortName(mail.subject, MAX_SUBJECT);
     if (!this.isConfigured) {
       this.log.info({ subject }, 'a mail was not sent, as SMTP_URL is not set');
@@ -48,6 +56,7 @@ export class Mailer {
         subject,
         text,
         html: html ?? null,
+        headers: JSON.stringify(headers),
         state: 'waiting',
         attempts: 0,
         reason: null,

@@ -1,0 +1,84 @@
+import { Injectable } from '@nestjs/common';
+import type { UnitOfWork } from '../../../platform/database/index.js';
+import type { Notification } from '../types/index.js';
+
+/** What a channel is asked to send. */
+export interface Delivery {
+  /** The same in every attempt, so that a receiver can know a second copy as one. */
+  readonly id: string;
+  /** One of those that `targets` named. */
+  readonly target: string;
+  readonly userId: string;
+  /** One; several where it is a digest (`modes` of the channel), oldest first. */
+  readonly notifications: readonly Notification[];
+}
+
+/** Where a person gets something; with a reason, for them to read, where that is nowhere. */
+export type Targets =
+  | { readonly targets: readonly string[] }
+  | { readonly targets: readonly []; readonly reason: string };
+
+/** What is to be written in the transaction that marks a delivery as sent. */
+export type HandOver = (unit: UnitOfWork) => Promise<void>;
+
+/** The target may take it later: it is tried again after the next of the channel's `retryDelays`, or after `delayMs`. */
+export class RetryLater extends Error {
+  constructor(
+    reason: string,
+    readonly delayMs?: number,
+  ) {
+    super(reason);
+  }
+}
+
+/** The target will never take anything again. The channel has forgotten it. */
+export class TargetGone extends Error {}
+
+/**
+ * A way by which notifications reach people or their programs, besides the inbox.
+ *
+ * A channel knows targets and how to send; whether something is sent is decided before: the person's access to what it is
+ * about, preferences and quiet hours are checked when it happens and again before each attempt.
+ *
+ * `targets` is asked inside a transaction and again before each attempt: a target that it no longer names is not sent to.
+ * It does nothing outside the database, and is quick: it is asked for each person who is told.
+ *
+ * `send` is called outside any transaction, perhaps by several processes for different deliveries, and perhaps again for
+ * one whose process was lost: the id of the delivery is the receiver's way to know it. It
+ * - resolves with nothing when the target has it;
+ * - resolves with a {@link HandOver} where the channel has a queue of its own (mail): that is committed together with the
+ *   mark that it was sent, so it happens once;
+ * - throws {@link RetryLater} or {@link TargetGone}; their messages are kept as the reason, and hold no secrets;
+ * - throws anything else for a fault of ours, which is logged and tried again as any job is.
+ */
+export abstract class NotificationChannel {
+  /** Kept with each delivery: never change it. A name of `PREFERRED_CHANNELS` is subject to people's preferences. */
+  abstract readonly name: string;
+  /** Milliseconds before each further attempt; after the last one a delivery has failed. */
+  abstract readonly retryDelays: readonly number[];
+  /** Whether it reaches a person directly, so that quiet hours hold it back. */
+  abstract readonly disturbs: boolean;
+
+  abstract targets(unit: UnitOfWork, notification: Notification): Promise<Targets>;
+  abstract send(delivery: Delivery): Promise<HandOver | undefined>;
+}
+
+/** All channels. Each registers itself in `onModuleInit`. */
+@Injectable()
+export class NotificationChannels {
+  private readonly channels = new Map<string, NotificationChannel>();
+
+  get all(): NotificationChannel[] {
+    return [...this.channels.values()];
+  }
+
+  register(channel: NotificationChannel): void {
+    if (this.channels.has(channel.name)) throw new Error(`Two channels are called ${channel.name}`);
+    this.channels.set(channel.name, channel);
+  }
+
+  /** undefined for one of another version. */
+  find(name: string): NotificationChannel | undefined {
+    return this.channels.get(name);
+  }
+}

@@ -1,0 +1,63 @@
+import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Database, newId, type UnitOfWork } from '../../../platform/database/index.js';
+import { Chore } from '../../../platform/jobs/index.js';
+import { categoryOf, type Notification, TYPES, type TypeName } from '../types/index.js';
+import type { Notice } from './notice.js';
+
+const KEPT_DAYS = 180;
+const SWEEP_MS = 86_400_000;
+
+/** Adds notifications; the inbox reads them (`inbox/`). */
+@Injectable()
+export class NotificationsStore {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * Tells people, each once, and returns what is new; `listed` are those whose inboxes list it. Inboxes are locked in the
+   * order of ids, so that statements that meet here wait for each other and never in a circle.
+   */
+  async add(
+    unit: UnitOfWork,
+    type: TypeName,
+    notice: Notice,
+    people: readonly { id: string; isListed: boolean }[],
+  ): Promise<Notification[]> {
+    const {
+      organization_id,
+      workspace_id,
+      about,
+      title,
+      body,
+      link = null,
+      data,
+      expires_at = null,
+    } = notice;
+    const told = people.map(({ id, isListed }) => ({ id: newId(), user_id: id, in_app: isListed }));
+    const key = `${type}:${about}`;
+    const { rows } = await sql<Notification>`
+      with told as (
+        select t.* from jsonb_to_recordset(${JSON.stringify(told)}::jsonb) as t (id uuid, user_id uuid, in_app boolean)
+        where not exists (select from notification n where n.user_id = t.user_id and n.dedupe_key = ${key})
+      ), numbered as (
+        insert into notification_inbox as i (user_id, last_number) select user_id, 1 from told order by user_id
+        on conflict (user_id) do update set last_number = i.last_number + 1 returning user_id, last_number
+      )
+      insert into notification (id, user_id, organization_id, workspace_id, number, type, category, severity, title, body, link,
+        data, chain, dedupe_key, in_app, expires_at, created_at)
+      select told.id, user_id, ${organization_id}::uuid, ${workspace_id}::uuid, last_number, ${type}, ${categoryOf(type)},
+        ${TYPES[type].severity}, ${title}, ${body}, ${link}, ${JSON.stringify(data)}::jsonb, '{}', ${key}, in_app,
+        ${expires_at}::timestamptz, now()
+      from told join numbered using (user_id)
+      on conflict (user_id, dedupe_key) do nothing
+      returning *`.execute(unit.tables());
+    return rows;
+  }
+
+  @Chore('remove_old_notifications', { everyMs: SWEEP_MS })
+  async removeOld(): Promise<void> {
+    const before = sql<string>`now() - make_interval(days => ${KEPT_DAYS})`;
+    await this.database.tables().deleteFrom('notification').where('created_at', '<', before).execute();
+    await this.database.tables().deleteFrom('digest').where('send_at', '<', before).execute();
+  }
+}

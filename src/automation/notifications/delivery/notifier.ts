@@ -1,0 +1,88 @@
+import { Injectable, OnApplicationBootstrap } from '@nestjs/common';
+import { Database, newId, type UnitOfWork } from '../../../platform/database/index.js';
+import { type EventKind, Events } from '../../../platform/events/index.js';
+import { Jobs, OnJob } from '../../../platform/jobs/index.js';
+import { Topics } from '../../../platform/topics/index.js';
+import { decide, PreferencesStore } from '../preferences/index.js';
+import { inboxTopic, TYPE_NAMES, type TypeName } from '../types/index.js';
+import { DeliveriesStore } from './deliveries.store.js';
+import { Dispatcher, notify } from './dispatcher.js';
+import type { Notice } from './notice.js';
+import { NotificationsStore } from './notifications.store.js';
+import { RecipientsStore } from './recipients.store.js';
+
+/** Puts what happened into words; undefined where it is gone, or there is nobody to tell. */
+export type Compose<Facts> = (facts: Facts) => Promise<Notice | undefined>;
+
+/** How many people one transaction tells. */
+const AT_ONCE = 100;
+
+/**
+ * Tells people what happened. Inside the transaction of an event one job is enqueued; the job finds words and recipients
+ * as they are then, and dispatches. Run again, it tells only those who were not told.
+ */
+@Injectable()
+export class Notifier implements OnApplicationBootstrap {
+  private readonly sources = new Map<TypeName, Compose<never>>();
+
+  constructor(
+    private readonly database: Database,
+    private readonly events: Events,
+    private readonly jobs: Jobs,
+    private readonly topics: Topics,
+    private readonly recipients: RecipientsStore,
+    private readonly preferences: PreferencesStore,
+    private readonly notifications: NotificationsStore,
+    private readonly deliveries: DeliveriesStore,
+    private readonly dispatcher: Dispatcher,
+  ) {}
+
+  /** Tells of each such event, as a type; `compose` is given the payload of the event, which is ids. */
+  on<Facts extends object>(event: EventKind<Facts>, type: TypeName, compose: Compose<Facts>): void {
+    this.compose(type, compose);
+    this.events.on(event, (unit, facts) => this.notify(unit, type, facts));
+  }
+
+  private compose<Facts extends object>(type: TypeName, compose: Compose<Facts>): void {
+    if (this.sources.has(type)) throw new Error(`Two sources compose ${type}`);
+    this.sources.set(type, compose as Compose<never>);
+  }
+
+  private async notify(unit: UnitOfWork, type: TypeName, facts: object): Promise<void> {
+    await this.jobs.enqueue(unit, notify, newId(), { type, facts: JSON.stringify(facts) });
+  }
+
+  onApplicationBootstrap(): void {
+    const silent = TYPE_NAMES.filter(type => !this.sources.has(type));
+    if (silent.length > 0) throw new Error(`No source composes ${silent.join(', ')}`);
+  }
+
+  @OnJob(notify)
+  async tell({ type, facts }: Record<'type' | 'facts', string>): Promise<void> {
+    const compose = this.sources.get(type as TypeName);
+    if (!compose) throw new Error(`No source composes ${type}`);
+    const notice = await compose(JSON.parse(facts) as never);
+    if (!notice) return;
+    const people = await this.recipients.of(type as TypeName, notice);
+    for (let at = 0; at < people.length; at += AT_ONCE)
+      await this.tellSome(type as TypeName, notice, people.slice(at, at + AT_ONCE));
+  }
+
+  private async tellSome(type: TypeName, notice: Notice, ids: readonly string[]): Promise<void> {
+    const told = await this.database.transaction(async unit => {
+      const [habits, now] = [await this.preferences.ofAll(unit, ids), await this.deliveries.now(unit)];
+      const { organization_id } = notice;
+      const people = [...habits].map(([id, { preferences }]) => ({
+        id,
+        isListed: decide(preferences, { type, organization_id }, 'in_app').mode === 'on',
+      }));
+      const added = await this.notifications.add(unit, type, notice, people);
+      for (const notification of added) {
+        const own = habits.get(notification.user_id);
+        if (own) await this.dispatcher.dispatch(unit, notification, own, now);
+      }
+      return added;
+    });
+    this.topics.publish(...told.map(({ user_id }) => inboxTopic(user_id)));
+  }
+}

@@ -1,0 +1,119 @@
+import { Injectable } from '@nestjs/common';
+import { type Actor, requireScope } from '../../../platform/access/index.js';
+import { Action } from '../../../platform/actions/index.js';
+import { Database } from '../../../platform/database/index.js';
+import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../../platform/dto/index.js';
+import { NotFound } from '../../../platform/errors/index.js';
+import type { Watched } from '../../../platform/streams/index.js';
+import { Topics } from '../../../platform/topics/index.js';
+import { inboxTopic } from '../types/index.js';
+import {
+  ListNotifications,
+  NotificationId,
+  NotificationPage,
+  NotificationView,
+  notificationView,
+  ReadAllNotifications,
+  UnreadCountView,
+  WatchNotifications,
+} from './inbox.dto.js';
+import { InboxStore, type Mark } from './inbox.store.js';
+import { InboxEvents } from './inbox-events.js';
+
+const NONE = 'No such notification';
+const ABOUT_ONE = {
+  effect: 'write',
+  permission: 'notification.write',
+  input: NotificationId,
+  output: NotificationView,
+  commitsAnswer: true,
+  refuses: { 404: NONE },
+} as const;
+
+/** What the caller was told. */
+@Injectable()
+export class InboxService {
+  constructor(
+    private readonly database: Database,
+    private readonly topics: Topics,
+    private readonly inbox: InboxStore,
+  ) {}
+
+  @Action({
+    name: 'notification_list',
+    summary: 'List your notifications, newest first, and how many are unread',
+    effect: 'read',
+    permission: 'notification.read',
+    input: ListNotifications,
+    output: NotificationPage,
+  })
+  async list(
+    actor: Actor,
+    { limit = DEFAULT_LIMIT, cursor, ...filter }: ListNotifications,
+  ): Promise<Page<NotificationView> & UnreadCountView> {
+    requireScope(actor, 'notification.read');
+    const [before] = decodeCursor(cursor, 'number');
+    const rows = await this.inbox.list(actor, { ...filter, limit: limit + 1 }, before);
+    const unread_count = await this.inbox.countUnread(actor);
+    return { ...pageOf(rows, limit, notificationView, ({ number }) => [number]), unread_count };
+  }
+
+  @Action({ name: 'notification_read', summary: 'Mark a notification as read', ...ABOUT_ONE })
+  read(actor: Actor, { id }: NotificationId): Promise<NotificationView> {
+    return this.mark(actor, id, 'read');
+  }
+
+  @Action({ name: 'notification_unread', summary: 'Mark a notification as unread', ...ABOUT_ONE })
+  unread(actor: Actor, { id }: NotificationId): Promise<NotificationView> {
+    return this.mark(actor, id, 'unread');
+  }
+
+  @Action({ name: 'notification_archive', summary: 'Put a notification away', ...ABOUT_ONE })
+  archive(actor: Actor, { id }: NotificationId): Promise<NotificationView> {
+    return this.mark(actor, id, 'archive');
+  }
+
+  @Action({
+    name: 'notification_inbox_read',
+    summary: 'Mark all notifications as read, or those of a category or from before a time',
+    effect: 'write',
+    permission: 'notification.write',
+    input: ReadAllNotifications,
+    output: UnreadCountView,
+    commitsAnswer: true,
+  })
+  async readAll(actor: Actor, input: ReadAllNotifications): Promise<UnreadCountView> {
+    requireScope(actor, 'notification.write');
+    return this.database.transaction(async unit => {
+      await this.inbox.readAll(unit, actor, input);
+      unit.afterCommit(() => this.topics.publish(inboxTopic(actor.id)));
+      return unit.answers({ unread_count: await this.inbox.countUnread(actor, unit) });
+    });
+  }
+
+  @Action({
+    name: 'notification_watch',
+    summary: 'Stream your notifications as they come, and how many are unread',
+    description:
+      'Events are `notification`, with a new one, and `count`, with `unread_count` whenever it may have changed.',
+    effect: 'read',
+    permission: 'notification.read',
+    input: WatchNotifications,
+    output: NotificationView,
+    restOnly: true,
+  })
+  async events(actor: Actor, _input: WatchNotifications): Promise<Watched> {
+    requireScope(actor, 'notification.read');
+    return { workspaceId: null, log: new InboxEvents(this.inbox, actor) };
+  }
+
+  private async mark(actor: Actor, id: string, mark: Mark): Promise<NotificationView> {
+    requireScope(actor, 'notification.write');
+    return this.database.transaction(async unit => {
+      const row = await this.inbox.mark(unit, actor, id, mark);
+      if (!row) throw new NotFound(NONE);
+      unit.afterCommit(() => this.topics.publish(inboxTopic(actor.id)));
+      return unit.answers(notificationView(row));
+    });
+  }
+}

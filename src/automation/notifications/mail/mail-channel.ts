@@ -1,0 +1,80 @@
+import { Injectable, OnModuleInit } from '@nestjs/common';
+import type { UnitOfWork } from '../../../platform/database/index.js';
+import { Mailer, writeLetter } from '../../../platform/mail/index.js';
+import {
+  type Delivery,
+  type HandOver,
+  NotificationChannel,
+  NotificationChannels,
+  type Targets,
+} from '../channels/index.js';
+import { type Notification, typeOf } from '../types/index.js';
+import { Unsubscribing } from './unsubscribing.service.js';
+
+/** Of a digest; the rest is in the inbox. */
+const MAX_LISTED = 50;
+
+/** To the address of the account. The outbox of `platform/mail` does the sending, and tries again. */
+@Injectable()
+export class MailChannel extends NotificationChannel implements OnModuleInit {
+  readonly name = 'mail';
+  readonly retryDelays = [];
+  readonly disturbs = true;
+
+  constructor(
+    private readonly channels: NotificationChannels,
+    private readonly mailer: Mailer,
+    private readonly unsubscribing: Unsubscribing,
+  ) {
+    super();
+  }
+
+  onModuleInit(): void {
+    this.channels.register(this);
+  }
+
+  async targets(unit: UnitOfWork, { user_id }: Notification): Promise<Targets> {
+    if (!this.mailer.isConfigured)
+      return { targets: [], reason: 'This installation sends no mail (SMTP_URL)' };
+    const user = await unit
+      .tables()
+      .selectFrom('user')
+      .select('email')
+      .where('id', '=', user_id)
+      .executeTakeFirst();
+    return { targets: user ? [user.email] : [] };
+  }
+
+  async send({ target, userId, notifications }: Delivery): Promise<HandOver | undefined> {
+    const types = [...new Set(notifications.map(({ type }) => type))].filter(
+      type => !typeOf(type)?.always?.mail,
+    );
+    const url =
+      types.length > 0 ? this.unsubscribing.linkFor({ userId, channel: this.name, types }) : undefined;
+    const [first] = notifications;
+    if (!first) return undefined;
+    const letter = notifications.length === 1 ? letterOf(first) : digestOf(notifications);
+    const { text, html } = writeLetter({
+      ...letter,
+      footer: 'You get this from your account. Your preferences say what is sent to you, where and when.',
+      aside: url ? { label: 'Get no more of these', url } : undefined,
+    });
+    const headers = url
+      ? { 'List-Unsubscribe': `<${url}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' }
+      : undefined;
+    return unit => this.mailer.send(unit, { to: target, subject: letter.heading, text, html, headers });
+  }
+}
+
+const letterOf = ({ title, body, link }: Notification) => ({
+  heading: title,
+  paragraphs: [body],
+  action: link === null ? undefined : { label: 'Open', url: link },
+});
+
+function digestOf(notifications: readonly Notification[]) {
+  const paragraphs = notifications.slice(0, MAX_LISTED).map(({ title, body }) => `${title}: ${body}`);
+  const others = notifications.length - paragraphs.length;
+  if (others > 0) paragraphs.push(`And ${others} more.`);
+  return { heading: `${notifications.length} notifications`, paragraphs };
+}

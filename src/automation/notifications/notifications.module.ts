@@ -1,0 +1,31 @@
+import { Module } from '@nestjs/common';
+import { ApprovalsModule } from '../../agents/approvals/index.js';
+import { NotificationChannels } from './channels/index.js';
+import {
+  DeliveriesStore,
+  DeliveryJobs,
+  Dispatcher,
+  DueDeliveries,
+  NotificationsStore,
+  Notifier,
+  RecipientsStore,
+  Routing,
+} from './delivery/index.js';
+import { InboxController, InboxService, InboxStore } from './inbox/index.js';
+import { MailChannel, UnsubscribePageController, Unsubscribing } from './mail/index.js';
+import { PreferencesStore } from './preferences/index.js';
+import { sources } from './sources/index.js';
+
+/** What people are told, in the product and outside of it. */
+@Module({
+  imports: [ApprovalsModule],
+  controllers: [InboxController, UnsubscribePageController],
+  providers: [
+    ...[InboxService, InboxStore, PreferencesStore],
+    ...[Notifier, NotificationsStore, RecipientsStore, Routing],
+    ...[Dispatcher, DeliveriesStore, DeliveryJobs, DueDeliveries],
+    ...[NotificationChannels, MailChannel, Unsubscribing],
+    ...sources,
+  ],
+})
+export class NotificationsModule {}

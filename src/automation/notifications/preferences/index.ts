@@ -1,0 +1,2 @@
+export { decide, nextDigest, quietUntil } from './preference.js';
+export { type Habits, PreferencesStore } from './preferences.store.js';

@@ -1,0 +1,59 @@
+import { Injectable, OnModuleInit } from '@nestjs/common';
+import {
+  type ApprovalRow,
+  ApprovalsStore,
+  ApprovalWording,
+  approvalExpired,
+  approvalOpened,
+} from '../../../agents/approvals/index.js';
+import { iso } from '../../../platform/database/index.js';
+import { type Notice, Notifier } from '../delivery/index.js';
+
+/** Calls that wait for a person. Whoever they were asked for is told, as it is their authority that is used. */
+@Injectable()
+export class ApprovalsSource implements OnModuleInit {
+  constructor(
+    private readonly notifier: Notifier,
+    private readonly approvals: ApprovalsStore,
+    private readonly wording: ApprovalWording,
+  ) {}
+
+  onModuleInit(): void {
+    this.notifier.on(approvalOpened, 'approval.requested', async ({ approval_id }) => {
+      const row = await this.approvals.find(approval_id);
+      if (row?.status !== 'pending') return undefined;
+      const expires_at = iso(row.expires_at);
+      return {
+        ...this.about(row),
+        title: `${row.client_name ?? 'An agent'} asks to call ${row.tool}`,
+        body: `${this.wording.of(row.tool).summary}. It waits for your decision until ${expires_at}.`,
+        expires_at,
+      };
+    });
+    this.notifier.on(approvalExpired, 'approval.expired', async ({ approval_id }) => {
+      const row = await this.approvals.find(approval_id);
+      return (
+        row && {
+          ...this.about(row),
+          title: `Nobody decided about ${row.tool}`,
+          body: 'The time for the approval is over, so the call was not made.',
+        }
+      );
+    });
+  }
+
+  private about({
+    id,
+    requested_by,
+    organization_id,
+    workspace_id,
+    run_id,
+  }: ApprovalRow): Omit<Notice, 'title' | 'body'> {
+    return {
+      audience: { people: [requested_by] },
+      ...{ organization_id, workspace_id, about: id },
+      link: this.wording.linkTo(id),
+      data: { approval_id: id, ...(run_id && { run_id }) },
+    };
+  }
+}

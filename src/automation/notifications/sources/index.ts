@@ -1,0 +1,4 @@
+import { ApprovalsSource } from './approvals.source.js';
+
+/** What people are told of. */
+export const sources = [ApprovalsSource];

@@ -1,0 +1,17 @@
+import type { Row } from '../../../platform/database/index.js';
+import { defineTopic } from '../../../platform/topics/index.js';
+
+declare global {
+  interface ColumnTypes {
+    'notification.data': Record<string, string>;
+  }
+}
+
+/** What one person is told. */
+export type Notification = Row<'notification'>;
+
+/** One notification on its way over one channel to one target. */
+export type DeliveryRow = Row<'notification_delivery'>;
+
+/** The notifications of a person have changed: there is a new one, or one was read or put away. */
+export const inboxTopic = defineTopic('notifications');

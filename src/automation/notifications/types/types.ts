@@ -1,0 +1,74 @@
+import type { OrganizationPermission, WorkspacePermission } from '../../../platform/access/index.js';
+
+export const SEVERITIES = ['info', 'warning', 'critical'] as const;
+export type Severity = (typeof SEVERITIES)[number];
+
+/** What a person wants of a channel: each at once, none, or all of a day in one. */
+export const MODES = ['on', 'off', 'digest'] as const;
+export type Mode = (typeof MODES)[number];
+
+/**
+ * The channels that people have preferences for, with the modes of each, and the one that holds where a type below says
+ * nothing. Where a program chooses by itself what it is sent (webhooks), there is nothing to prefer.
+ */
+export const PREFERRED_CHANNELS = {
+  in_app: { modes: ['on', 'off'], default: 'on' },
+  mail: { modes: ['on', 'off', 'digest'], default: 'off' },
+  push: { modes: ['on', 'off'], default: 'off' },
+} as const satisfies Record<string, { modes: readonly Mode[]; default: Mode }>;
+export type PreferredChannel = keyof typeof PREFERRED_CHANNELS;
+
+/** One kind of notification. Its name is `category.what`. */
+export interface NotificationType {
+  readonly severity: Severity;
+  /** What has happened, for the page of preferences. */
+  readonly summary: string;
+  /** What one must be allowed to be told, in its workspace or organization; null: it is about the person alone. */
+  readonly needs: WorkspacePermission | OrganizationPermission | null;
+  /** Modes unless the person says otherwise; absent: those of {@link PREFERRED_CHANNELS}. */
+  readonly mail?: Mode;
+  readonly push?: Mode;
+  /** Channels that are always on, each with the reason that a person reads who tries to turn it off. */
+  readonly always?: Partial<Record<PreferredChannel, string>>;
+}
+
+const SECURITY = {
+  severity: 'warning',
+  needs: null,
+  mail: 'on',
+  always: { mail: 'mail about the security of your account cannot be turned off' },
+} as const;
+
+/** Everything that people are told of. A new type is a line here, and a source that composes it (`sources/`). */
+export const TYPES = {
+  'approval.requested': {
+    severity: 'warning',
+    summary: 'An agent waits for your approval',
+    needs: 'approval.read',
+    mail: 'on',
+    push: 'on',
+    always: { in_app: 'a run would wait for an approval that nobody sees' },
+  },
+  'approval.expired': {
+    severity: 'warning',
+    summary: 'Nobody decided about an approval in time',
+    needs: 'approval.read',
+  },
+} as const satisfies Record<string, NotificationType>;
+void SECURITY;
+
+export type TypeName = keyof typeof TYPES;
+export const TYPE_NAMES = Object.keys(TYPES) as TypeName[];
+
+/** What the table says of a type; undefined for one of another version. */
+export const typeOf = (name: string): NotificationType | undefined =>
+  Object.hasOwn(TYPES, name) ? TYPES[name as TypeName] : undefined;
+
+export const categoryOf = (type: string): string => type.split('.', 1)[0] ?? type;
+
+export const CATEGORIES: readonly string[] = [...new Set(TYPE_NAMES.map(categoryOf))];
+
+/** The mode of a channel where a person prefers nothing. */
+export const defaultMode = (type: TypeName, channel: PreferredChannel): Mode =>
+  (channel === 'in_app' ? undefined : (TYPES[type] as NotificationType)[channel]) ??
+  PREFERRED_CHANNELS[channel].default;

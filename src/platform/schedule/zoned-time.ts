@@ -1,0 +1,58 @@
+const DAY_MS = 86_400_000;
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+/** A zone's calendar and clock at one instant. */
+export interface LocalTime {
+  /** `2026-11-22` */
+  readonly date: string;
+  /** `09:30` */
+  readonly time: string;
+}
+
+export function localTimeOf(instant: Date, zone: string): LocalTime {
+  const text = new Date(instant.getTime() + offsetAt(instant.getTime(), zone)).toISOString();
+  return { date: text.slice(0, 10), time: text.slice(11, 16) };
+}
+
+/**
+ * The instant of a local time. One that the zone skips is later by the length of the gap; of one that comes twice it is the
+ * first.
+ */
+export function instantOf({ date, time }: LocalTime, zone: string): Date {
+  const local = Date.parse(`${date}T${time}:00Z`);
+  const [before, after] = [offsetAt(local - DAY_MS, zone), offsetAt(local + DAY_MS, zone)];
+  const isSkipped = offsetAt(local - after, zone) !== after;
+  const isBefore = offsetAt(local - before, zone) === before;
+  return new Date(local - (isBefore || isSkipped ? before : after));
+}
+
+/** The date so many days later. */
+export const daysAfter = (date: string, days: number): string =>
+  new Date(Date.parse(`${date}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
+
+/** 1 for Monday to 7 for Sunday (ISO 8601). */
+export const weekdayOf = (date: string): number => new Date(`${date}T00:00:00Z`).getUTCDay() || 7;
+
+/** How far the clocks of the zone are ahead of UTC. */
+function offsetAt(instant: number, zone: string): number {
+  const second = Math.floor(instant / 1000) * 1000;
+  const part = Object.fromEntries(
+    formatOf(zone)
+      .formatToParts(second)
+      .map(({ type, value }) => [type, Number(value)]),
+  );
+  const { year = 0, month = 1, day, hour, minute, second: seconds } = part;
+  return Date.UTC(year, month - 1, day, hour, minute, seconds) - second;
+}
+
+function formatOf(zone: string): Intl.DateTimeFormat {
+  const known = formats.get(zone);
+  if (known) return known;
+  const numeric = 'numeric' as const;
+  const format = new Intl.DateTimeFormat('en-US', {
+    ...{ timeZone: zone, calendar: 'iso8601', hourCycle: 'h23', numberingSystem: 'latn' },
+    ...{ year: numeric, month: numeric, day: numeric, hour: numeric, minute: numeric, second: numeric },
+  });
+  formats.set(zone, format);
+  return format;
+}
