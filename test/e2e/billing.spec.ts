@@ -105,6 +105,16 @@ class Team {
     return this.agent.run('Hello', { ...this.place, ...fields });
   }
 
+  /** Runs of one model call each, none of which ends before all are accepted. */
+  async spendAtOnce(count: number, tokens: number): Promise<Json[]> {
+    const accepted = Promise.withResolvers<void>();
+    model.otherwise({ ...answer(tokens), after: accepted.promise });
+    const sent = await Promise.all(
+      Array.from({ length: count }, () => this.agent.send('Hello', this.place)),
+    ).finally(() => accepted.resolve());
+    return Promise.all(sent.map(one => this.agent.ended(one)));
+  }
+
   entries(kind: string): Promise<Json[]> {
     return service.database.query(
       'select * from usage_entry where organization_id = $1 and kind = $2 order by time, step',
@@ -368,9 +378,7 @@ describe('a budget', () => {
   it('holds 20 runs at once to what fits, and lets wait those that others only hold room from', async () => {
     const team = await Team.make();
     await team.budget({ monthly_usd: 5 });
-    model.otherwise(answer(5_000));
-    const sent = await Promise.all(Array.from({ length: 20 }, () => team.agent.send('Hello', team.place)));
-    const runs = await Promise.all(sent.map(one => team.agent.ended(one)));
+    const runs = await team.spendAtOnce(20, 5_000);
     const statuses = runs.map(({ status, error }) => error?.type ?? status).sort();
     // A call may cost $0.8192: after nine of $0.50 there is no room for a tenth.
     expect(statuses).toEqual([...Array(11).fill('budget_reached'), ...Array(9).fill('completed')]);
@@ -381,9 +389,7 @@ describe('a budget', () => {
   it('is passed by no more than what the calls in flight cost beyond their estimates', async () => {
     const team = await Team.make();
     await team.budget({ monthly_usd: 2 });
-    model.otherwise(answer(20_000));
-    const sent = await Promise.all(Array.from({ length: 6 }, () => team.agent.send('Hello', team.place)));
-    await Promise.all(sent.map(one => team.agent.ended(one)));
+    await team.spendAtOnce(6, 20_000);
     // Two calls fit by their estimates ($0.8192); each then costs $2.
     const { spent_usd } = (await team.billing()).budget;
     expect(spent_usd).toBeGreaterThanOrEqual(2);
@@ -433,9 +439,7 @@ describe('alerts', () => {
   it('are mailed to the owners once a percentage and month, whoever passes it', async () => {
     const team = await Team.make();
     await team.budget({ monthly_usd: 10, alerts: [10, 20, 50] });
-    model.otherwise(answer(5_000));
-    const sent = await Promise.all(Array.from({ length: 5 }, () => team.agent.send('Hello', team.place)));
-    await Promise.all(sent.map(one => team.agent.ended(one)));
+    await team.spendAtOnce(5, 5_000);
     expect((await team.billing()).budget).toMatchObject({
       state: 'alert',
       alerts_fired: [

@@ -84,6 +84,8 @@ export class ApprovalPolicies implements OnModuleInit {
       });
       await this.topics.publishOnCommit(unit, policyTopic(id));
     });
+    // What the commit publishes comes here a moment later; runs of this process keep to the policy at once.
+    this.topics.publish(policyTopic(id));
   }
 
   private async read(workspaceId: string): Promise<ApprovalPolicy> {
