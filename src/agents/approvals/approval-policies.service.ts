@@ -16,6 +16,7 @@ export class ApprovalPoliciesService {
 
   @Action({
     name: 'approval_policy_get',
+    route: 'GET /api/workspaces/:workspaceId/approval-policy',
     on: 'workspace_id',
     summary: 'Tell what agents of a workspace may do by themselves, and what people are asked about',
     effect: 'read',
@@ -30,6 +31,7 @@ export class ApprovalPoliciesService {
 
   @Action({
     name: 'approval_policy_update',
+    route: 'PATCH /api/workspaces/:workspaceId/approval-policy',
     on: 'workspace_id',
     summary:
       'Set what agents of a workspace may do by themselves; runs in flight keep to it from their next call on',

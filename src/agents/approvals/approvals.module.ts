@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { OrganizationsModule } from '../../identity/organizations/index.js';
 import { PageSessionsModule } from '../../identity/page-sessions/index.js';
+import { RoutesOf } from '../../platform/openapi/index.js';
 import { CoreModule } from '../../workspaces/core/index.js';
 import { DuplicateModule } from '../../workspaces/duplicate/index.js';
 import { ChatsModule } from '../chats/index.js';
@@ -12,14 +13,13 @@ import { ApprovalPolicies } from './approval-policies.js';
 import { ApprovalPoliciesService } from './approval-policies.service.js';
 import { ApprovalRequests } from './approval-requests.js';
 import { ApprovalWording } from './approval-wording.js';
-import { ApprovalsController } from './approvals.controller.js';
 import { ApprovalDeadlines, ApprovalsService } from './approvals.service.js';
 import { ApprovalsStore } from './approvals.store.js';
 
 /** Calls that a person is asked about first. */
 @Module({
   imports: [OrganizationsModule, PageSessionsModule, CoreModule, DuplicateModule, ToolsModule, ChatsModule],
-  controllers: [ApprovalsController, ApprovalPageController],
+  controllers: [RoutesOf(ApprovalsService), RoutesOf(ApprovalPoliciesService), ApprovalPageController],
   providers: [
     ApprovalAccess,
     ApprovalDeadlines,

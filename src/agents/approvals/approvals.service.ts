@@ -33,6 +33,7 @@ export class ApprovalsService {
 
   @Action({
     name: 'approval_list',
+    route: 'GET /api/agent/approvals',
     on: { chat_id: 'chat', workspace_id: 'workspace' },
     summary: 'List what people are asked to approve, newest first',
     effect: 'read',
@@ -62,6 +63,7 @@ export class ApprovalsService {
 
   @Action({
     name: 'approval_get',
+    route: 'GET /api/agent/approvals/:approvalId',
     on: 'approval_id',
     summary: 'Read what is to be approved',
     effect: 'read',
@@ -75,6 +77,7 @@ export class ApprovalsService {
 
   @Action({
     name: 'approval_decide',
+    route: 'POST /api/agent/approvals/:approvalId',
     on: 'approval_id',
     summary: 'Allow or deny a call that waits for it; whatever waited goes on',
     effect: 'expose',

@@ -25,6 +25,7 @@ export class WorkspaceBudgetsService implements OnModuleInit {
 
   @Action({
     name: 'workspace_budget_get',
+    route: 'GET /api/workspaces/:workspaceId/budget',
     on: 'workspace_id',
     summary: "Tell a workspace's budget and what is spent of it this month",
     effect: 'read',
@@ -39,6 +40,7 @@ export class WorkspaceBudgetsService implements OnModuleInit {
 
   @Action({
     name: 'workspace_budget_set',
+    route: 'PUT /api/workspaces/:workspaceId/budget',
     on: 'workspace_id',
     summary: 'Set what the agents of a workspace may spend in a month',
     effect: 'expose',

@@ -1,10 +1,10 @@
 import { Module } from '@nestjs/common';
 import { CredentialsModule } from '../../identity/credentials/index.js';
 import { OrganizationsModule } from '../../identity/organizations/index.js';
+import { RoutesOf } from '../../platform/openapi/index.js';
 import { CoreModule } from '../../workspaces/core/index.js';
 import { ModelsModule } from '../models/index.js';
 import { SubagentsModule } from '../subagents/index.js';
-import { ChatsController } from './chats.controller.js';
 import { ChatsService } from './chats.service.js';
 import { ChatsStore } from './chats.store.js';
 import { MessagesStore } from './messages.store.js';
@@ -12,7 +12,7 @@ import { MessagesStore } from './messages.store.js';
 /** Chats, and what was said in them. */
 @Module({
   imports: [CredentialsModule, OrganizationsModule, CoreModule, ModelsModule, SubagentsModule],
-  controllers: [ChatsController],
+  controllers: [RoutesOf(ChatsService)],
   providers: [ChatsService, ChatsStore, MessagesStore],
   exports: [ChatsService, ChatsStore, MessagesStore],
 })

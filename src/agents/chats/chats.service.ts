@@ -45,6 +45,7 @@ export class ChatsService {
 
   @Action({
     name: 'chat_create',
+    route: 'POST /api/agent',
     on: 'workspace_id',
     summary: 'Create the chat in which runs happen',
     effect: 'write',
@@ -125,6 +126,7 @@ export class ChatsService {
 
   @Action({
     name: 'chat_list',
+    route: 'GET /api/chats',
     on: 'workspace_id',
     summary: 'List the chats that the caller sees, newest first',
     effect: 'read',
@@ -142,6 +144,7 @@ export class ChatsService {
 
   @Action({
     name: 'chat_get',
+    route: 'GET /api/chats/:id',
     on: { id: 'chat' },
     summary: 'Read a chat',
     effect: 'read',
@@ -156,6 +159,7 @@ export class ChatsService {
 
   @Action({
     name: 'chat_message_list',
+    route: 'GET /api/chats/:id/messages',
     on: { id: 'chat' },
     summary: 'List the messages of a chat, oldest first',
     effect: 'read',
@@ -176,6 +180,7 @@ export class ChatsService {
 
   @Action({
     name: 'chat_update',
+    route: 'PATCH /api/chats/:id',
     on: { id: 'chat' },
     summary: 'Rename, pin or archive a chat, or choose its model',
     effect: 'write',
@@ -199,6 +204,7 @@ export class ChatsService {
 
   @Action({
     name: 'chat_delete',
+    route: 'DELETE /api/chats/:id',
     on: { id: 'chat' },
     summary: 'Delete a chat with its messages and runs; a run in flight ends',
     effect: 'destructive',

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { BillingModule } from '../../identity/billing/index.js';
+import { RoutesOf } from '../../platform/openapi/index.js';
 import { AttachmentsModule } from '../attachments/index.js';
 import { ChatsModule } from '../chats/index.js';
 import { ModelsModule } from '../models/index.js';
@@ -7,7 +8,6 @@ import { RunsModule } from '../runs/index.js';
 import { SubagentsModule } from '../subagents/index.js';
 import { TasksModule } from '../tasks/index.js';
 import { Deliveries } from './deliveries.js';
-import { MessagesController } from './messages.controller.js';
 import { MessagesService } from './messages.service.js';
 import { QueueService } from './queue.service.js';
 import { QueueStore } from './queue.store.js';
@@ -23,7 +23,7 @@ import { QueueStore } from './queue.store.js';
     RunsModule,
     TasksModule,
   ],
-  controllers: [MessagesController],
+  controllers: [RoutesOf(MessagesService), RoutesOf(QueueService)],
   providers: [Deliveries, MessagesService, QueueService, QueueStore],
 })
 export class MessagesModule {}

@@ -36,6 +36,7 @@ export class MessagesService {
 
   @Action({
     name: 'agent_send',
+    route: 'POST /api/agent/message',
     on: { chat_id: 'chat', workspace_id: 'workspace' },
     tool: {
       name: 'send_message',

@@ -41,6 +41,7 @@ export class QueueService {
 
   @Action({
     name: 'queue_list',
+    route: 'GET /api/agent/queue',
     on: 'chat_id',
     summary: 'List the messages of a chat that wait for the run in flight',
     effect: 'read',
@@ -65,6 +66,7 @@ export class QueueService {
 
   @Action({
     name: 'queue_update',
+    route: 'PATCH /api/agent/queue/:messageId',
     on: 'message_id',
     summary: 'Change a message that still waits, or its place among those that wait',
     effect: 'write',
@@ -86,6 +88,7 @@ export class QueueService {
 
   @Action({
     name: 'queue_withdraw',
+    route: 'DELETE /api/agent/queue/:messageId',
     on: 'message_id',
     summary: 'Withdraw a message that still waits',
     effect: 'destructive',
@@ -110,6 +113,7 @@ export class QueueService {
 
   @Action({
     name: 'queue_steer',
+    route: 'POST /api/agent/queue/:messageId/steer',
     on: 'message_id',
     summary: 'Let a message that waits enter the run in flight, at its next step',
     effect: 'write',

@@ -32,6 +32,7 @@ export class ModelsService {
 
   @Action({
     name: 'model_list',
+    route: 'GET /api/models',
     summary: 'List the models, those that the organization can use first',
     effect: 'read',
     permission: 'model.list',
@@ -48,6 +49,7 @@ export class ModelsService {
 
   @Action({
     name: 'model_settings_get',
+    route: 'GET /api/organizations/:orgId/models',
     on: 'organization_id',
     summary: 'Tell which models an organization may use',
     effect: 'read',
@@ -70,6 +72,7 @@ export class ModelsService {
 
   @Action({
     name: 'model_settings_update',
+    route: 'PUT /api/organizations/:orgId/models',
     on: 'organization_id',
     summary: 'Decide which models an organization may use; replaces all that was decided before',
     effect: 'expose',

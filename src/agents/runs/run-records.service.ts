@@ -43,6 +43,7 @@ export class RunRecordsService {
 
   @Action({
     name: 'run_list',
+    route: 'GET /api/agent/runs',
     on: { chat_id: 'chat', workspace_id: 'workspace', parent_call_id: 'run' },
     summary: 'List the runs of a chat or a workspace, or the tasks of a run, newest first',
     effect: 'read',
@@ -67,6 +68,7 @@ export class RunRecordsService {
 
   @Action({
     name: 'run_get',
+    route: 'GET /api/agent/runs/:callId',
     on: { call_id: 'run' },
     summary: 'Read the whole record of a run',
     effect: 'read',
@@ -181,6 +183,7 @@ export class RunRollbackService {
 
   @Action({
     name: 'run_rollback',
+    route: 'POST /api/agent/runs/:callId/rollback',
     on: { call_id: 'run' },
     summary: 'Make the files that a run and its tasks changed what they were before it',
     effect: 'destructive',

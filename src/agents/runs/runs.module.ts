@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { RoutesOf } from '../../platform/openapi/index.js';
 import { CoreModule } from '../../workspaces/core/index.js';
 import { HistoryModule } from '../../workspaces/history/index.js';
 import { ApprovalsModule } from '../approvals/index.js';
@@ -24,7 +25,12 @@ import { TasksStore } from './tasks.store.js';
 /** Runs: their rows, their states, their events, and who works on them. */
 @Module({
   imports: [CoreModule, HistoryModule, ChatsModule, ApprovalsModule, ContextModule],
-  controllers: [RunsController],
+  controllers: [
+    RunsController,
+    RoutesOf(RunsService),
+    RoutesOf(RunRecordsService),
+    RoutesOf(RunRollbackService),
+  ],
   providers: [
     ChatEventsService,
     ChatEventsStore,

@@ -37,6 +37,7 @@ export class RunsService implements BeforeApplicationShutdown {
 
   @Action({
     name: 'run_status_get',
+    route: 'GET /api/agent/status/:callId',
     on: { call_id: 'run' },
     tool: {
       name: 'run_status',
@@ -79,6 +80,7 @@ export class RunsService implements BeforeApplicationShutdown {
 
   @Action({
     name: 'run_stop',
+    route: 'POST /api/agent/stop',
     on: { call_id: 'run', chat_id: 'chat' },
     summary: 'Stop a run, or the run in flight of a chat; what it had produced is kept',
     effect: 'write',

@@ -94,6 +94,7 @@ export class SubagentsService {
 
   @Action({
     name: 'agent_list',
+    route: 'GET /api/workspaces/:workspaceId/agents',
     on: 'workspace_id',
     summary: 'List the subagents and skills of a workspace, and what is wrong with their files',
     effect: 'read',

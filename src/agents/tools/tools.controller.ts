@@ -1,4 +1,4 @@
-import { Controller, Get, Post, Req, Res } from '@nestjs/common';
+import { Controller, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Actor, Caller } from '../../platform/access/index.js';
 import { Input } from '../../platform/dto/index.js';
@@ -7,7 +7,7 @@ import { clientGone } from '../../platform/http/index.js';
 import { Serves } from '../../platform/openapi/index.js';
 import { type EventStream, EventStreams, Watches } from '../../platform/streams/index.js';
 import type { ToolContext } from './tool-provider.js';
-import { ListAgentTools, RunTool, type ToolRunView } from './tools.dto.js';
+import { RunTool, type ToolRunView } from './tools.dto.js';
 import { ToolsService } from './tools.service.js';
 
 type Run = (hooks: Pick<ToolContext, 'signal' | 'onOutput'>) => Promise<ToolRunView>;
@@ -48,12 +48,6 @@ export class ToolsController {
     private readonly streams: EventStreams,
     private readonly watches: Watches,
   ) {}
-
-  @Serves(ToolsService, 'list')
-  @Get('/api/workspaces/:workspaceId/tools')
-  list(@Caller() actor: Actor, @Input() input: ListAgentTools) {
-    return this.tools.list(actor, input);
-  }
 
   @Serves(ToolsService, 'run')
   @Post('/api/workspaces/:workspaceId/tools/:toolName')

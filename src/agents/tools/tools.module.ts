@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { RoutesOf } from '../../platform/openapi/index.js';
 import { ChangesModule } from '../../workspaces/changes/index.js';
 import { CoreModule } from '../../workspaces/core/index.js';
 import { SandboxesModule } from '../../workspaces/sandboxes/index.js';
@@ -14,7 +15,7 @@ import { ToolsService } from './tools.service.js';
 /** The tools that agents have, and how they are offered and run. */
 @Module({
   imports: [CoreModule, ChangesModule, SandboxesModule, SubagentsModule],
-  controllers: [ToolsController],
+  controllers: [ToolsController, RoutesOf(ToolsService)],
   providers: [
     ToolProviders,
     Toolbox,

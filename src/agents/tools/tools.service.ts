@@ -25,6 +25,7 @@ export class ToolsService {
 
   @Action({
     name: 'tool_list',
+    route: 'GET /api/workspaces/:workspaceId/tools',
     on: 'workspace_id',
     summary: 'List the tools that an agent can use in a workspace, and why it cannot use others',
     effect: 'read',

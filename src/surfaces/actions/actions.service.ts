@@ -40,6 +40,7 @@ export class ActionsService {
 
   @Action({
     name: 'action_search',
+    route: 'GET /api/actions',
     summary: 'Find actions that you could run by words, the best match first; all of them without words',
     description:
       'Those that your credential and your role in the workspace allow; without a workspace_id, your role in any place.',
@@ -61,6 +62,7 @@ export class ActionsService {
 
   @Action({
     name: 'action_get',
+    route: 'GET /api/actions/:name',
     summary: 'Describe an action, with the JSON Schemas of its input and output',
     effect: 'read',
     permission: 'action.read',
@@ -75,6 +77,7 @@ export class ActionsService {
 
   @Action({
     name: 'action_run',
+    route: 'POST /api/actions/:name/run',
     summary: 'Run an action, or only check whether it could be run',
     effect: 'write',
     permission: 'action.run',

@@ -26,6 +26,7 @@ export class ArchivesService {
 
   @Action({
     name: 'file_extract',
+    route: 'POST /api/workspaces/:workspaceId/files/extract',
     on: 'workspace_id',
     summary:
       'Unpack a zip, tar or tar.gz archive; files that are there are never replaced, and the same ones left alone: it may be repeated',

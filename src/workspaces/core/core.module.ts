@@ -1,10 +1,10 @@
 import { Module } from '@nestjs/common';
 import { OAuthModule } from '../../identity/oauth/index.js';
 import { OrganizationsModule } from '../../identity/organizations/index.js';
+import { RoutesOf } from '../../platform/openapi/index.js';
 import { UnfinishedWrites } from './unfinished-writes.js';
 import { WorkspaceAnswers } from './workspace-answers.js';
 import { SandboxUids, WorkspaceFolders } from './workspace-folders.js';
-import { WorkspacesController } from './workspaces.controller.js';
 import { FeatureEnds, WorkspaceJobs } from './workspaces.jobs.js';
 import { WorkspacesService } from './workspaces.service.js';
 import { WorkspacesStore } from './workspaces.store.js';
@@ -12,7 +12,7 @@ import { WorkspacesStore } from './workspaces.store.js';
 /** Workspaces themselves: who sees them, where their files lie, their life from creation to deletion. */
 @Module({
   imports: [OAuthModule, OrganizationsModule],
-  controllers: [WorkspacesController],
+  controllers: [RoutesOf(WorkspacesService)],
   providers: [
     FeatureEnds,
     SandboxUids,

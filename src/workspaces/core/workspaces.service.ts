@@ -42,6 +42,7 @@ export class WorkspacesService implements OnModuleInit {
 
   @Action({
     name: 'workspace_list',
+    route: 'GET /api/workspaces',
     tool: {
       name: 'list_workspaces',
       title: 'List workspaces',
@@ -63,6 +64,7 @@ export class WorkspacesService implements OnModuleInit {
 
   @Action({
     name: 'workspace_create',
+    route: 'POST /api/workspaces',
     on: 'organization_id',
     summary: 'Create a workspace',
     effect: 'write',
@@ -92,6 +94,7 @@ export class WorkspacesService implements OnModuleInit {
 
   @Action({
     name: 'workspace_get',
+    route: 'GET /api/workspaces/:workspaceId',
     on: 'workspace_id',
     summary: 'Read a workspace',
     effect: 'read',
@@ -105,6 +108,7 @@ export class WorkspacesService implements OnModuleInit {
 
   @Action({
     name: 'workspace_update',
+    route: 'PATCH /api/workspaces/:workspaceId',
     on: 'workspace_id',
     summary: 'Rename a workspace',
     effect: 'write',
@@ -123,6 +127,7 @@ export class WorkspacesService implements OnModuleInit {
 
   @Action({
     name: 'workspace_visibility_set',
+    route: 'PATCH /api/workspaces/:workspaceId/visibility',
     on: 'workspace_id',
     summary: 'Set who in the organization sees a workspace',
     effect: 'expose',
@@ -144,6 +149,7 @@ export class WorkspacesService implements OnModuleInit {
 
   @Action({
     name: 'workspace_delete',
+    route: 'DELETE /api/workspaces/:workspaceId',
     on: 'workspace_id',
     summary: 'Delete a workspace with its files and chats',
     effect: 'destructive',

@@ -1,8 +1,8 @@
 import { Module } from '@nestjs/common';
 import { OrganizationsModule } from '../../identity/organizations/index.js';
+import { RoutesOf } from '../../platform/openapi/index.js';
 import { CoreModule } from '../core/index.js';
 import { OperationsModule } from '../operations/index.js';
-import { DuplicateController } from './duplicate.controller.js';
 import { DuplicateJobs } from './duplicate.jobs.js';
 import { DuplicateService } from './duplicate.service.js';
 import { WorkspaceCopy } from './workspace-copy.js';
@@ -10,7 +10,7 @@ import { WorkspaceCopy } from './workspace-copy.js';
 /** Copies of workspaces. */
 @Module({
   imports: [OrganizationsModule, CoreModule, OperationsModule],
-  controllers: [DuplicateController],
+  controllers: [RoutesOf(DuplicateService)],
   providers: [WorkspaceCopy, DuplicateJobs, DuplicateService],
   exports: [DuplicateService],
 })

@@ -60,6 +60,7 @@ export class DuplicateService {
 
   @Action({
     name: 'workspace_duplicate',
+    route: 'POST /api/workspaces/:workspaceId/duplicate',
     on: 'workspace_id',
     summary:
       'Copy a workspace’s files, approval policy, budget and features into a new one, in the background',

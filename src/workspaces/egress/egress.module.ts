@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
+import { RoutesOf } from '../../platform/openapi/index.js';
 import { CoreModule } from '../core/index.js';
-import { EgressController } from './egress.controller.js';
 import { EgressService } from './egress.service.js';
 import { EgressStore } from './egress.store.js';
 import { EgressSockets } from './egress-sockets.js';
@@ -8,7 +8,7 @@ import { EgressSockets } from './egress-sockets.js';
 /** What commands in a sandbox may reach of the network. */
 @Module({
   imports: [CoreModule],
-  controllers: [EgressController],
+  controllers: [RoutesOf(EgressService)],
   providers: [EgressSockets, EgressService, EgressStore],
   exports: [EgressSockets],
 })

@@ -27,6 +27,7 @@ export class EgressService {
 
   @Action({
     name: 'egress_get',
+    route: 'GET /api/workspaces/:workspaceId/egress',
     on: 'workspace_id',
     summary: 'Read which hosts the sandboxes of a workspace may connect to',
     effect: 'read',
@@ -41,6 +42,7 @@ export class EgressService {
 
   @Action({
     name: 'egress_update',
+    route: 'PATCH /api/workspaces/:workspaceId/egress',
     on: 'workspace_id',
     summary: 'Set which hosts the sandboxes of a workspace may connect to',
     effect: 'expose',

@@ -1,8 +1,8 @@
 import { Module } from '@nestjs/common';
 import { OrganizationsModule } from '../../identity/organizations/index.js';
 import { SessionsModule } from '../../identity/sessions/index.js';
+import { RoutesOf } from '../../platform/openapi/index.js';
 import { ChangesModule } from '../changes/index.js';
-import { ExposureController } from './exposure.controller.js';
 import { ExposureService } from './exposure.service.js';
 import { Exposures } from './exposures.js';
 import { OutsideWrites } from './outside-writes.js';
@@ -12,7 +12,7 @@ import { VisitorPass } from './visitor-pass.js';
 /** Who outside may reach a URL: its mode, password, link, visits and their counts. */
 @Module({
   imports: [OrganizationsModule, SessionsModule, ChangesModule],
-  controllers: [ExposureController],
+  controllers: [RoutesOf(ExposureService)],
   providers: [ExposureService, Exposures, OutsideWrites, ShareOrigin, VisitorPass],
   exports: [Exposures, OutsideWrites, ShareOrigin, VisitorPass],
 })

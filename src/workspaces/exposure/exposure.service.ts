@@ -16,6 +16,7 @@ export class ExposureService {
 
   @Action({
     name: 'exposure_list',
+    route: 'GET /api/share/exposed',
     on: 'organization_id',
     summary: 'List everything of an organization that is reachable from outside, each with how to end it',
     effect: 'read',

@@ -1,13 +1,13 @@
 import { Module } from '@nestjs/common';
+import { RoutesOf } from '../../platform/openapi/index.js';
 import { CoreModule } from '../core/index.js';
 import { DuplicateModule } from '../duplicate/index.js';
-import { FeaturesController } from './features.controller.js';
 import { FeaturesService } from './features.service.js';
 
 /** Features of a workspace that can be turned off. */
 @Module({
   imports: [CoreModule, DuplicateModule],
-  controllers: [FeaturesController],
+  controllers: [RoutesOf(FeaturesService)],
   providers: [FeaturesService],
 })
 export class FeaturesModule {}

@@ -30,6 +30,7 @@ export class FeaturesService implements OnModuleInit {
 
   @Action({
     name: 'features_get',
+    route: 'GET /api/workspaces/:workspaceId/features',
     on: 'workspace_id',
     summary: 'Tell which features of a workspace are on',
     effect: 'read',
@@ -44,6 +45,7 @@ export class FeaturesService implements OnModuleInit {
 
   @Action({
     name: 'features_update',
+    route: 'PATCH /api/workspaces/:workspaceId/features',
     on: 'workspace_id',
     summary: 'Turn features of a workspace off or on; those that are not named stay as they are',
     effect: 'expose',

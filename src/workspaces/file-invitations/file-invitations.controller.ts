@@ -1,4 +1,4 @@
-import { Controller, Delete, Get, Post, Put, Req, Res } from '@nestjs/common';
+import { Controller, Get, Post, Put, Req, Res } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Actor, Caller, Public } from '../../platform/access/index.js';
@@ -7,13 +7,9 @@ import { Input, InputBesideBody } from '../../platform/dto/index.js';
 import { Documents, Serves } from '../../platform/openapi/index.js';
 import { preconditionsOf, receiveBody, sendFile } from '../files/index.js';
 import {
-  CreateFileInvitation,
   DeclinedFilesView,
-  FileInvitationId,
   FileInvitationToken,
   InvitedPath,
-  ListFileInvitations,
-  ListInvitedFiles,
   RegisteredForFilesView,
   RegisterForFiles,
 } from './file-invitations.dto.js';
@@ -29,24 +25,6 @@ export class FileInvitationsController {
     private readonly invitations: FileInvitationsService,
     private readonly files: InvitedFilesService,
   ) {}
-
-  @Serves(FileInvitationsService, 'list')
-  @Get(INVITATIONS)
-  list(@Caller() actor: Actor, @Input() input: ListFileInvitations) {
-    return this.invitations.list(actor, input);
-  }
-
-  @Serves(FileInvitationsService, 'create')
-  @Post(INVITATIONS)
-  create(@Caller() actor: Actor, @Input() input: CreateFileInvitation) {
-    return this.invitations.create(actor, input);
-  }
-
-  @Serves(FileInvitationsService, 'accept')
-  @Post(`${INVITATIONS}/:token/accept`)
-  accept(@Caller() actor: Actor, @Input() input: FileInvitationToken) {
-    return this.invitations.accept(actor, input);
-  }
 
   @Documents({
     name: 'file_invitation_register',
@@ -72,18 +50,6 @@ export class FileInvitationsController {
   @Post(`${INVITATIONS}/:token/decline`)
   decline(@Input() input: FileInvitationToken): Promise<DeclinedFilesView> {
     return this.invitations.decline(input);
-  }
-
-  @Serves(FileInvitationsService, 'revoke')
-  @Delete(`${INVITATIONS}/:id`)
-  revoke(@Caller() actor: Actor, @Input() input: FileInvitationId) {
-    return this.invitations.revoke(actor, input);
-  }
-
-  @Serves(InvitedFilesService, 'list')
-  @Get(`${INVITATIONS}/:id/files`)
-  listFiles(@Caller() actor: Actor, @Input() input: ListInvitedFiles) {
-    return this.files.list(actor, input);
   }
 
   @Serves(InvitedFilesService, 'download', { produces: ['application/octet-stream'] })

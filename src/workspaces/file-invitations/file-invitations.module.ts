@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { AccountsModule } from '../../identity/accounts/index.js';
 import { InvitationsModule } from '../../identity/invitations/index.js';
 import { PageSessionsModule } from '../../identity/page-sessions/index.js';
+import { RoutesOf } from '../../platform/openapi/index.js';
 import { CoreModule } from '../core/index.js';
 import { ExposureModule } from '../exposure/index.js';
 import { FileInvitationsController } from './file-invitations.controller.js';
@@ -16,7 +17,12 @@ import { InvitedFilesPages } from './invited-files-pages.js';
 /** Files and folders shared with one person, who becomes a member of nothing. */
 @Module({
   imports: [AccountsModule, InvitationsModule, PageSessionsModule, CoreModule, ExposureModule],
-  controllers: [FileInvitationsController, FileInvitationPagesController],
+  controllers: [
+    FileInvitationsController,
+    RoutesOf(FileInvitationsService),
+    RoutesOf(InvitedFilesService),
+    FileInvitationPagesController,
+  ],
   providers: [
     FileInvitationsService,
     FileInvitationsStore,

@@ -52,6 +52,7 @@ export class FileInvitationsService {
 
   @Action({
     name: 'file_invitation_list',
+    route: 'GET /api/file-invitations',
     on: 'workspace_id',
     summary:
       'List file invitations of workspaces that the caller sees, or, with mine, what is shared with them',
@@ -74,6 +75,7 @@ export class FileInvitationsService {
 
   @Action({
     name: 'file_invitation_create',
+    route: 'POST /api/file-invitations',
     on: 'workspace_id',
     summary: 'Invite somebody to one file or folder by their e-mail address',
     effect: 'expose',
@@ -114,6 +116,7 @@ export class FileInvitationsService {
 
   @Action({
     name: 'file_invitation_accept',
+    route: 'POST /api/file-invitations/:token/accept',
     summary: 'Accept a file invitation with the account of the invited address',
     effect: 'write',
     permission: null,
@@ -160,6 +163,7 @@ export class FileInvitationsService {
 
   @Action({
     name: 'file_invitation_revoke',
+    route: 'DELETE /api/file-invitations/:id',
     on: { id: 'file_invitation' },
     summary: 'Withdraw a file invitation; access by it ends at once. The invited may give theirs up',
     effect: 'destructive',

@@ -31,6 +31,7 @@ export class InvitedFilesService {
 
   @Action({
     name: 'invited_file_list',
+    route: 'GET /api/file-invitations/:id/files',
     on: { id: 'invited_file' },
     summary: 'List a folder that was shared with the caller; what was shared as a file is the one entry',
     effect: 'read',

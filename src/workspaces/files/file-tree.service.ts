@@ -29,6 +29,7 @@ export class FileTreeService {
 
   @Action({
     name: 'file_move',
+    route: 'POST /api/workspaces/:workspaceId/files/move',
     on: 'workspace_id',
     summary: 'Move or rename a file or folder',
     effect: 'write',
@@ -58,6 +59,7 @@ export class FileTreeService {
 
   @Action({
     name: 'file_copy',
+    route: 'POST /api/workspaces/:workspaceId/files/copy',
     on: 'workspace_id',
     summary: 'Copy a file or folder',
     effect: 'write',
@@ -90,6 +92,7 @@ export class FileTreeService {
 
   @Action({
     name: 'folder_create',
+    route: 'POST /api/workspaces/:workspaceId/files/mkdir',
     on: 'workspace_id',
     summary: 'Make a folder and those above it; one that is there is fine',
     effect: 'write',
@@ -113,6 +116,7 @@ export class FileTreeService {
 
   @Action({
     name: 'file_delete',
+    route: 'DELETE /api/workspaces/:workspaceId/files',
     on: 'workspace_id',
     summary: 'Delete a file or folder',
     effect: 'destructive',

@@ -1,24 +1,12 @@
-import { Controller, Delete, Get, Post, Put, Req, Res } from '@nestjs/common';
+import { Controller, Get, Post, Put, Req, Res } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Actor, Caller } from '../../platform/access/index.js';
 import { RAW_BODY } from '../../platform/bodies/index.js';
 import { Input, InputBesideBody } from '../../platform/dto/index.js';
 import { Serves } from '../../platform/openapi/index.js';
-import { FileTreeService } from './file-tree.service.js';
 import { FileWritesService } from './file-writes.service.js';
-import {
-  DeleteFile,
-  DownloadFile,
-  EditFile,
-  FilePath,
-  ListFiles,
-  MakeFolder,
-  MoveFile,
-  ReadContent,
-  StatFile,
-  WriteContent,
-} from './files.dto.js';
+import { DownloadFile, EditFile, FilePath, WriteContent } from './files.dto.js';
 import { FilesService } from './files.service.js';
 import { preconditionsOf } from './preconditions.js';
 import { receiveBody } from './receive-body.js';
@@ -32,26 +20,7 @@ export class FilesController {
   constructor(
     private readonly files: FilesService,
     private readonly writes: FileWritesService,
-    private readonly tree: FileTreeService,
   ) {}
-
-  @Serves(FilesService, 'list')
-  @Get(FILES)
-  list(@Caller() actor: Actor, @Input() input: ListFiles) {
-    return this.files.list(actor, input);
-  }
-
-  @Serves(FilesService, 'stat')
-  @Get(`${FILES}/stat`)
-  stat(@Caller() actor: Actor, @Input() input: StatFile) {
-    return this.files.stat(actor, input);
-  }
-
-  @Serves(FilesService, 'read')
-  @Get(`${FILES}/content`)
-  read(@Caller() actor: Actor, @Input() input: ReadContent) {
-    return this.files.read(actor, input);
-  }
 
   @Serves(FileWritesService, 'write')
   @Put(`${FILES}/content`)
@@ -83,29 +52,5 @@ export class FilesController {
   @Post(`${FILES}/edit`)
   edit(@Caller() actor: Actor, @Input() input: EditFile, @Req() request: FastifyRequest) {
     return this.writes.edit(actor, input, preconditionsOf(request.headers));
-  }
-
-  @Serves(FileTreeService, 'move')
-  @Post(`${FILES}/move`)
-  move(@Caller() actor: Actor, @Input() input: MoveFile) {
-    return this.tree.move(actor, input);
-  }
-
-  @Serves(FileTreeService, 'copy')
-  @Post(`${FILES}/copy`)
-  copy(@Caller() actor: Actor, @Input() input: MoveFile) {
-    return this.tree.copy(actor, input);
-  }
-
-  @Serves(FileTreeService, 'mkdir')
-  @Post(`${FILES}/mkdir`)
-  mkdir(@Caller() actor: Actor, @Input() input: MakeFolder) {
-    return this.tree.mkdir(actor, input);
-  }
-
-  @Serves(FileTreeService, 'remove')
-  @Delete(FILES)
-  remove(@Caller() actor: Actor, @Input() input: DeleteFile) {
-    return this.tree.remove(actor, input);
   }
 }

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { RoutesOf } from '../../platform/openapi/index.js';
 import { ArchivesModule } from '../archives/index.js';
 import { ChangesModule } from '../changes/index.js';
 import { CoreModule } from '../core/index.js';
@@ -11,7 +12,7 @@ import { FilesService } from './files.service.js';
 /** Files and folders of a workspace. */
 @Module({
   imports: [CoreModule, ChangesModule, ArchivesModule],
-  controllers: [FilesController],
+  controllers: [FilesController, RoutesOf(FilesService), RoutesOf(FileTreeService)],
   providers: [FileTreeService, FileWritesService, FileWriting, FilesService],
   exports: [FilesService, FileWritesService],
 })

@@ -36,6 +36,7 @@ export class FilesService {
 
   @Action({
     name: 'file_list',
+    route: 'GET /api/workspaces/:workspaceId/files',
     on: 'workspace_id',
     summary: 'List a folder',
     effect: 'read',
@@ -60,6 +61,7 @@ export class FilesService {
 
   @Action({
     name: 'file_stat',
+    route: 'GET /api/workspaces/:workspaceId/files/stat',
     on: 'workspace_id',
     summary: 'Describe a file or folder',
     effect: 'read',
@@ -74,6 +76,7 @@ export class FilesService {
 
   @Action({
     name: 'file_read',
+    route: 'GET /api/workspaces/:workspaceId/files/content',
     on: 'workspace_id',
     summary: 'Read a text file, or some lines of it',
     effect: 'read',

@@ -4,7 +4,7 @@ import { type Actor, Caller } from '../../platform/access/index.js';
 import { Input } from '../../platform/dto/index.js';
 import { Serves } from '../../platform/openapi/index.js';
 import { contentDisposition, preconditionsOf } from '../files/index.js';
-import { DiffVersions, ListHistory, RestoreFile, VersionId } from './history.dto.js';
+import { RestoreFile, VersionId } from './history.dto.js';
 import { HistoryService } from './history.service.js';
 
 const FILES = '/api/workspaces/:workspaceId/files';
@@ -12,24 +12,6 @@ const FILES = '/api/workspaces/:workspaceId/files';
 @Controller()
 export class HistoryController {
   constructor(private readonly history: HistoryService) {}
-
-  @Serves(HistoryService, 'list')
-  @Get(`${FILES}/history`)
-  list(@Caller() actor: Actor, @Input() input: ListHistory) {
-    return this.history.list(actor, input);
-  }
-
-  @Serves(HistoryService, 'read')
-  @Get(`${FILES}/history/:version`)
-  read(@Caller() actor: Actor, @Input() input: VersionId) {
-    return this.history.read(actor, input);
-  }
-
-  @Serves(HistoryService, 'diff')
-  @Get(`${FILES}/history/:version/diff`)
-  diff(@Caller() actor: Actor, @Input() input: DiffVersions) {
-    return this.history.diff(actor, input);
-  }
 
   @Serves(HistoryService, 'download', { produces: ['application/octet-stream'] })
   @Get(`${FILES}/history/:version/download`)

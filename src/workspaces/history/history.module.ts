@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { RoutesOf } from '../../platform/openapi/index.js';
 import { ChangesModule } from '../changes/index.js';
 import { CoreModule } from '../core/index.js';
 import { SandboxesModule } from '../sandboxes/index.js';
@@ -18,7 +19,7 @@ import { VersionsStore } from './versions.store.js';
 /** Versions of a workspace: kept, compared, restored. */
 @Module({
   imports: [CoreModule, ChangesModule, SandboxesModule],
-  controllers: [HistoryController],
+  controllers: [HistoryController, RoutesOf(HistoryService)],
   providers: [
     GitStore,
     HistoryCapture,

@@ -50,6 +50,7 @@ export class HistoryService {
 
   @Action({
     name: 'file_version_list',
+    route: 'GET /api/workspaces/:workspaceId/files/history',
     on: 'workspace_id',
     summary: 'List the versions of a file, of what a folder holds, or of the whole workspace, newest first',
     effect: 'read',
@@ -70,6 +71,7 @@ export class HistoryService {
 
   @Action({
     name: 'file_version_read',
+    route: 'GET /api/workspaces/:workspaceId/files/history/:version',
     on: 'workspace_id',
     summary: 'Read a version of a file: who made it, and its text',
     effect: 'read',
@@ -111,6 +113,7 @@ export class HistoryService {
 
   @Action({
     name: 'file_version_diff',
+    route: 'GET /api/workspaces/:workspaceId/files/history/:version/diff',
     on: 'workspace_id',
     summary: 'Compare a version of a file with the one before it, or with another',
     effect: 'read',

@@ -37,6 +37,7 @@ export class WorkspaceMembersService implements OnModuleInit {
 
   @Action({
     name: 'workspace_member_list',
+    route: 'GET /api/workspaces/:workspaceId/members',
     on: 'workspace_id',
     summary: 'List who was added to a workspace by name',
     effect: 'read',
@@ -54,6 +55,7 @@ export class WorkspaceMembersService implements OnModuleInit {
 
   @Action({
     name: 'workspace_member_set',
+    route: 'PUT /api/workspaces/:workspaceId/members/:userId',
     on: 'workspace_id',
     summary: 'Add a member of the organization to a workspace, or change their role in it',
     effect: 'expose',
@@ -76,6 +78,7 @@ export class WorkspaceMembersService implements OnModuleInit {
 
   @Action({
     name: 'workspace_member_remove',
+    route: 'DELETE /api/workspaces/:workspaceId/members/:userId',
     on: 'workspace_id',
     summary: 'Take somebody out of a workspace; their access by name ends at once',
     effect: 'destructive',

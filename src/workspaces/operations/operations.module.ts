@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { RoutesOf } from '../../platform/openapi/index.js';
 import { CoreModule } from '../core/index.js';
 import { OperationRunner } from './operation-runner.js';
 import { OperationsController } from './operations.controller.js';
@@ -8,7 +9,7 @@ import { OperationsStore } from './operations.store.js';
 /** Work that goes on after its request was answered. */
 @Module({
   imports: [CoreModule],
-  controllers: [OperationsController],
+  controllers: [OperationsController, RoutesOf(OperationsService)],
   providers: [OperationRunner, OperationsService, OperationsStore],
   exports: [OperationRunner, OperationsStore],
 })

@@ -21,6 +21,7 @@ export class OperationsService {
 
   @Action({
     name: 'operation_get',
+    route: 'GET /api/operations/:id',
     on: { id: 'operation' },
     summary: 'Tell how a long operation stands',
     effect: 'read',
@@ -51,6 +52,7 @@ export class OperationsService {
 
   @Action({
     name: 'operation_cancel',
+    route: 'POST /api/operations/:id/cancel',
     on: { id: 'operation' },
     summary: 'Cancel a long operation; what it made so far is removed',
     effect: 'write',

@@ -26,6 +26,7 @@ export class SandboxControlService implements OnModuleInit {
 
   @Action({
     name: 'sandbox_list',
+    route: 'GET /api/workspaces/:workspaceId/sandboxes',
     on: 'workspace_id',
     summary: 'List what runs in the sandboxes of a workspace now',
     effect: 'read',
@@ -43,6 +44,7 @@ export class SandboxControlService implements OnModuleInit {
 
   @Action({
     name: 'sandbox_stop',
+    route: 'DELETE /api/workspaces/:workspaceId/sandboxes/:sandboxId',
     on: 'workspace_id',
     summary: 'End what runs in a sandbox, with all its processes',
     effect: 'destructive',

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { RoutesOf } from '../../platform/openapi/index.js';
 import { CoreModule } from '../core/index.js';
 import { EgressModule } from '../egress/index.js';
 import { ActionSockets } from './actions/action-sockets.js';
@@ -7,13 +8,12 @@ import { RunningSandboxes } from './running-sandboxes.js';
 import { RunningSandboxesStore } from './running-sandboxes.store.js';
 import { SandboxControlService } from './sandbox-control.service.js';
 import { SandboxPlaces } from './sandbox-places.js';
-import { SandboxesController } from './sandboxes.controller.js';
 import { SandboxesService } from './sandboxes.service.js';
 
 /** Sandboxes: where commands of a workspace run. */
 @Module({
   imports: [CoreModule, EgressModule],
-  controllers: [SandboxesController],
+  controllers: [RoutesOf(SandboxControlService)],
   providers: [
     ActionSockets,
     NamedShells,

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { AuthModule } from '../../identity/auth/index.js';
+import { RoutesOf } from '../../platform/openapi/index.js';
 import { ArchivesModule } from '../archives/index.js';
 import { CoreModule } from '../core/index.js';
 import { ExposureModule } from '../exposure/index.js';
@@ -7,7 +8,6 @@ import { ExposedLinks } from './links/exposed-links.js';
 import { LinkViews } from './links/link-views.js';
 import { ShareLinksService } from './links/share-links.service.js';
 import { ShareLinksStore } from './links/share-links.store.js';
-import { ShareController } from './share.controller.js';
 import { Browsing } from './visits/browsing.js';
 import { Dropping } from './visits/dropping.js';
 import { Renderings } from './visits/renderings.js';
@@ -17,7 +17,7 @@ import { VisitsService } from './visits/visits.service.js';
 /** Links that open a file or folder to whoever holds them. */
 @Module({
   imports: [AuthModule, CoreModule, ArchivesModule, ExposureModule],
-  controllers: [ShareController, VisitorsController],
+  controllers: [RoutesOf(ShareLinksService), VisitorsController],
   providers: [
     ExposedLinks,
     LinkViews,

@@ -45,6 +45,7 @@ export class ShareLinksService {
 
   @Action({
     name: 'share_list',
+    route: 'GET /api/share',
     on: 'workspace_id',
     summary: 'List share links in the workspaces that the caller sees, or in one of them',
     effect: 'read',
@@ -69,6 +70,7 @@ export class ShareLinksService {
 
   @Action({
     name: 'workspace_share_list',
+    route: 'GET /api/workspaces/:workspaceId/shares',
     on: 'workspace_id',
     summary: 'List the share links of a workspace',
     effect: 'read',
@@ -83,6 +85,7 @@ export class ShareLinksService {
 
   @Action({
     name: 'share_create',
+    route: 'POST /api/share',
     on: 'workspace_id',
     summary: 'Share a file or folder by a link, with whoever holds it',
     effect: 'expose',
@@ -126,6 +129,7 @@ export class ShareLinksService {
 
   @Action({
     name: 'share_get',
+    route: 'GET /api/share/:id',
     on: { id: 'share' },
     summary: 'Read a share link',
     effect: 'read',
@@ -141,6 +145,7 @@ export class ShareLinksService {
 
   @Action({
     name: 'share_update',
+    route: 'PATCH /api/share/:id',
     on: { id: 'share' },
     summary: 'Change what a share link allows, its password or its end; the link stays the same',
     effect: 'expose',
@@ -171,6 +176,7 @@ export class ShareLinksService {
 
   @Action({
     name: 'share_revoke',
+    route: 'DELETE /api/share/:id',
     on: { id: 'share' },
     summary: 'Revoke a share link; it answers nobody from then on. Organization admins may revoke any',
     effect: 'destructive',
