@@ -113,7 +113,7 @@ export class RunIntake {
     ];
     if (place)
       events.push(['run.started', { call_id: callId, attempt: 1, model }], ['step.started', { step: 1 }]);
-    // A run that comes in while the agents of its workspace are turned off waits for that, and is marked.
+    // A run that comes in while the agents of its workspace are turned off waits for that, and is refused when it begins.
     return sql`held as (
         select 'agents' = any(features_off) as agents_off from workspace where id = ${chat.workspaceId}::uuid for key share
       ), accepted as (

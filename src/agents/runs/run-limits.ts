@@ -1,8 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import { Credentials } from '../../platform/access/index.js';
+import {
+  accessTopic,
+  Credentials,
+  credentialTopic,
+  workspaceAccessTopic,
+} from '../../platform/access/index.js';
 import { problemOf } from '../../platform/errors/index.js';
 import type { Topics } from '../../platform/topics/index.js';
-import { ChatsStore } from '../chats/index.js';
+import { type ChatStanding, ChatsStore } from '../chats/index.js';
 import { holdTopic, RunLost, type RunRow } from './run-state.js';
 import type { RunsStore } from './runs.store.js';
 
@@ -134,15 +139,18 @@ function expiry({ budget, ran_ms, waited_ms }: Timed): AbortSignal {
   return AbortSignal.timeout(Math.max(0, Math.ceil(budget.max_seconds * 1000 + Number(waited_ms) - ran_ms)));
 }
 
+/** What a run is to be allowed by. */
+type Authorized = Pick<RunRow, 'actor' | 'chat_id'>;
+
 /** Whoever started the run may not have it run any more. */
 export class AuthorityLost extends Error {}
 
 const AGENTS_OFF = 'The feature agents is turned off in this workspace';
 
 /**
- * Whether a run still has the authority that it was started with. The database marks runs for which that may have
- * changed, when a key is revoked or a member is removed or gets another role, and wakes whoever carries them. A lower role
- * alone ends nothing: each call is refused what it lacks.
+ * Whether a run still has the authority that it was started with. Asked when an attempt begins, and while it goes on when a
+ * key is revoked or a member is removed or gets another role. A lower role alone ends nothing: each call is refused what it
+ * lacks.
  */
 @Injectable()
 export class RunAuthority {
@@ -151,21 +159,22 @@ export class RunAuthority {
     private readonly credentials: Credentials,
   ) {}
 
-  /** Throws AuthorityLost, saying why; nothing has to be asked for a run that is not marked. */
-  async require({
-    actor,
-    chat_id,
-    authority_changed,
-  }: Pick<RunRow, 'actor' | 'chat_id' | 'authority_changed'>): Promise<void> {
-    if (!authority_changed) return;
-    // A session is renewed, so what it started outlives it.
-    if (actor.credential.type !== 'session' && !(await this.credentials.stands(actor.credential)))
-      throw new AuthorityLost(
-        'The key or the grant with which this run was started has been revoked or has run out',
-      );
+  /** Throws AuthorityLost, saying why, before an attempt begins. */
+  async require(run: Authorized): Promise<void> {
+    const { features_off } = await this.requireAccess(run);
+    if (features_off.includes('agents')) throw new AuthorityLost(AGENTS_OFF);
+  }
+
+  /** The same for one under way: those are stopped when the agents of their workspace are turned off. */
+  async requireAccess({ actor, chat_id }: Authorized): Promise<Pick<ChatStanding, 'features_off'>> {
+    // A session is renewed and a key replaced, so what they started outlives them.
+    const { credential } = actor;
+    if (credential.type !== 'session' && !(await this.credentials.stands(credential, { evenExpired: true })))
+      throw new AuthorityLost('The key or the grant with which this run was started has been revoked');
     try {
-      const { features_off } = await this.chats.require(actor, 'chat.read', chat_id);
-      if (features_off.includes('agents')) throw new AuthorityLost(AGENTS_OFF);
+      // Whether its credential may read chats does not matter.
+      const onlooker = { ...actor, credential: { ...credential, scopes: null } };
+      return await this.chats.require(onlooker, 'chat.read', chat_id);
     } catch (error) {
       const problem = problemOf(error);
       if (!problem) throw error;
@@ -209,20 +218,27 @@ export class Steering {
 
 /**
  * An attempt's hold on its run. It is lost when the run is gone or another worker has taken it up; then what is still
- * under way for it, such as a command in a sandbox, is of no use and ends. It also hears of messages that are to enter.
+ * under way for it, such as a command in a sandbox, is of no use and ends. So it does when the run loses its authority. It
+ * also hears of messages that are to enter.
  */
 export class RunHold {
   private readonly lost = new AbortController();
-  private readonly unsubscribe: () => void;
+  private readonly unsubscribe: (() => void)[];
 
   constructor(
     private readonly runs: RunsStore,
     topics: Topics,
-    private readonly run: Pick<RunRow, 'id' | 'attempt'>,
+    private readonly run: Authorized & Pick<RunRow, 'id' | 'attempt' | 'workspace_id'>,
     private readonly steering: Steering,
     private readonly authority: RunAuthority,
   ) {
-    this.unsubscribe = topics.subscribe(holdTopic(run.id), () => void this.look());
+    const { id, workspace_id, actor } = run;
+    const ofAccess = [accessTopic(actor.id), credentialTopic(actor.credential.id)];
+    if (workspace_id) ofAccess.push(workspaceAccessTopic(workspace_id));
+    this.unsubscribe = [
+      topics.subscribe(holdTopic(id), () => void this.look()),
+      ...ofAccess.map(topic => topics.subscribe(topic, () => void this.lookAtAccess())),
+    ];
   }
 
   /** Aborted, with the reason, when the hold is lost. */
@@ -231,19 +247,26 @@ export class RunHold {
   }
 
   release(): void {
-    this.unsubscribe();
+    for (const end of this.unsubscribe) end();
   }
 
   private async look(): Promise<void> {
     try {
       const now = await this.runs.find(this.run.id);
       if (now?.attempt !== this.run.attempt || now.status !== 'pending') this.lost.abort(new RunLost());
-      else {
-        this.steering.note(now.steers);
-        await this.authority.require(now);
-      }
+      else this.steering.note(now.steers);
     } catch (error) {
-      // It lacks the authority; or whether it is still ours cannot be told, and we do not go on as if it were.
+      // Whether it is still ours cannot be told, and we do not go on as if it were.
+      this.lost.abort(error);
+    }
+  }
+
+  private async lookAtAccess(): Promise<void> {
+    await this.look();
+    if (this.lost.signal.aborted) return;
+    try {
+      await this.authority.requireAccess(this.run);
+    } catch (error) {
       this.lost.abort(error);
     }
   }

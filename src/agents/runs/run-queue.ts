@@ -31,7 +31,6 @@ const CARRIED = [
   'attempt',
   'lost',
   'steers',
-  'authority_changed',
   'step_count',
   'cost_usd',
   'waited_ms',

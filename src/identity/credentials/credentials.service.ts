@@ -45,10 +45,11 @@ export class CredentialsService extends Credentials {
     return row && userActor(row, { type: 'session', id: sid, expires_at, ...unlimited });
   }
 
-  async stands({ type, id }: Credential): Promise<boolean> {
+  async stands({ type, id }: Credential, { evenExpired = false } = {}): Promise<boolean> {
     if (type === 'exec') return true;
     const { rows } = await sql`
-      select 1 from api_key where id = ${id}::uuid and ${type} <> 'session' and revoked_at is null and (expires_at is null or expires_at > now())
+      select 1 from api_key where id = ${id}::uuid and ${type} <> 'session' and revoked_at is null
+        and (${evenExpired} or expires_at is null or expires_at > now())
       union all select 1 from oauth_grant where id = ${id}::uuid and ${type} = 'oauth'
       union all select 1 from session where id = ${id}::uuid and ${type} = 'session' and revoked_at is null`.execute(
       this.database.tables(),

@@ -26,7 +26,7 @@ export class SharedCredentials extends Credentials {
     return this.lookups.get(`session ${sub} ${sid} ${exp}`, () => this.credentials.ofAccessToken(claims));
   }
 
-  stands(credential: Credential): Promise<boolean> {
-    return this.credentials.stands(credential);
+  stands(credential: Credential, options?: { evenExpired?: boolean }): Promise<boolean> {
+    return this.credentials.stands(credential, options);
   }
 }

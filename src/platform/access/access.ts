@@ -154,8 +154,8 @@ export const OptionalCaller = createParamDecorator(
 export abstract class Credentials {
   abstract ofApiKey(key: string): Promise<Actor | undefined>;
   abstract ofAccessToken(claims: AccessClaims): Promise<Actor | undefined>;
-  /** Whether a credential, once checked, has not been revoked since, and has not run out where it is a key. */
-  abstract stands(credential: Credential): Promise<boolean>;
+  /** Whether a credential, once checked, has not been revoked since; nor has run out, where it is a key and that counts. */
+  abstract stands(credential: Credential, options?: { evenExpired?: boolean }): Promise<boolean>;
 }
 
 /** What an access token says (RFC 7519): the user, and the session it belongs to. */
