@@ -6,7 +6,6 @@ import { BillingModule } from './billing/index.js';
 import { CredentialsModule } from './credentials/index.js';
 import { Invitation, InvitationsModule } from './invitations/index.js';
 import { ApiKey, KeysModule } from './keys/index.js';
-import { MembersModule } from './members/index.js';
 import { OAuthModule } from './oauth/index.js';
 import { Organization, OrganizationMember, OrganizationsModule } from './organizations/index.js';
 import { PageSessionsModule } from './page-sessions/index.js';
@@ -36,7 +35,6 @@ export const identityEntities = [
     CredentialsModule,
     AuthModule,
     PageSessionsModule,
-    MembersModule,
     ServiceAccountsModule,
     OAuthModule,
     InvitationsModule,

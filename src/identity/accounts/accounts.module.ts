@@ -1,8 +1,7 @@
 import { Module } from '@nestjs/common';
 import { RoutesOf } from '../../platform/openapi/index.js';
 import { OrganizationsModule } from '../organizations/index.js';
-import { AccountsService } from './accounts.service.js';
-import { InvitedAccounts } from './invited-accounts.js';
+import { AccountsService, InvitedAccounts } from './accounts.service.js';
 
 /** The accounts of people. */
 @Module({

@@ -1,18 +1,41 @@
-import { Controller, Post, Req } from '@nestjs/common';
+import { Controller, Ip, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { type Actor, OptionalCaller, Public } from '../../platform/access/index.js';
+import { type Actor, Caller, OptionalCaller, Public } from '../../platform/access/index.js';
 import { Input } from '../../platform/dto/index.js';
 import { Documents } from '../../platform/openapi/index.js';
 import { userView } from '../accounts/index.js';
 import { IssuedTokens, SessionsService, type SignInSource } from '../sessions/index.js';
-import { Login, Logout, RefreshTokenInput, Register, SignedOutView, TokensView } from './auth.dto.js';
+import {
+  ChangedView,
+  ChangeEmail,
+  ChangePassword,
+  ConfirmEmailChange,
+  ConfirmPasswordReset,
+  Login,
+  Logout,
+  MailSentView,
+  RefreshTokenInput,
+  Register,
+  RequestedView,
+  RequestPasswordReset,
+  SignedOutView,
+  TokensView,
+  VerifiedView,
+  VerifyEmail,
+} from './auth.dto.js';
 import { AuthService } from './auth.service.js';
+import { EmailChangeService, EmailVerificationService } from './email.service.js';
+import { PasswordResetService, PasswordsService } from './passwords.service.js';
 
 @Controller()
 export class AuthController {
   constructor(
     private readonly auth: AuthService,
     private readonly sessions: SessionsService,
+    private readonly passwords: PasswordsService,
+    private readonly resets: PasswordResetService,
+    private readonly verification: EmailVerificationService,
+    private readonly changes: EmailChangeService,
   ) {}
 
   @Documents({
@@ -77,6 +100,130 @@ export class AuthController {
     if (refresh_token !== undefined) await this.sessions.end(refresh_token);
     else await this.sessions.endOf(actor);
     return { signed_out: true };
+  }
+
+  @Documents({
+    name: 'password_change',
+    summary: 'Change your password, and sign out everywhere else',
+    input: ChangePassword,
+    output: ChangedView,
+    commitsAnswer: true,
+    sessionOnly: true,
+    refuses: { 403: 'The current password is wrong', 429: 'Too many wrong passwords from this address' },
+  })
+  @Post('/api/auth/password')
+  changePassword(
+    @Caller() actor: Actor,
+    @Input() { current_password, new_password }: ChangePassword,
+    @Ip() address: string,
+  ): Promise<ChangedView> {
+    return this.passwords.change(actor, current_password, new_password, address);
+  }
+
+  @Documents({
+    name: 'password_reset_request',
+    summary: 'Send a link for a new password to the address, if it has an account',
+    input: RequestPasswordReset,
+    output: RequestedView,
+    refuses: { 429: 'Too many requests from this address', 503: 'The installation sends no mail' },
+  })
+  @Public()
+  @Post('/api/auth/password/reset')
+  async requestReset(
+    @Input() { email }: RequestPasswordReset,
+    @Ip() address: string,
+  ): Promise<RequestedView> {
+    await this.resets.request(email, address);
+    return { requested: true };
+  }
+
+  @Documents({
+    name: 'password_reset_confirm',
+    summary: 'Choose a new password with a link that was sent; ends all sessions',
+    input: ConfirmPasswordReset,
+    output: ChangedView,
+    refuses: { 410: 'The link was used, has expired or is unknown', 429: 'Too many tries from this address' },
+  })
+  @Public()
+  @Post('/api/auth/password/reset/confirm')
+  async confirmReset(
+    @Input() { token, new_password }: ConfirmPasswordReset,
+    @Ip() address: string,
+  ): Promise<ChangedView> {
+    await this.resets.confirm(token, new_password, address);
+    return { changed: true };
+  }
+
+  @Documents({
+    name: 'email_verify',
+    summary: 'Confirm an e-mail address with a link that was sent',
+    input: VerifyEmail,
+    output: VerifiedView,
+    refuses: { 410: 'The link was used, has expired or is unknown', 429: 'Too many tries from this address' },
+  })
+  @Public()
+  @Post('/api/auth/email/verify')
+  async verify(@Input() { token }: VerifyEmail, @Ip() address: string): Promise<VerifiedView> {
+    await this.verification.verify(token, address);
+    return { verified: true };
+  }
+
+  @Documents({
+    name: 'email_change',
+    summary: 'Move your account to another e-mail address: sends a link there, by which it changes',
+    input: ChangeEmail,
+    output: MailSentView,
+    commitsAnswer: true,
+    sessionOnly: true,
+    refuses: {
+      403: 'The password is wrong',
+      429: 'Too many mails in this hour, or too many wrong passwords from this address',
+      503: 'The installation sends no mail',
+    },
+  })
+  @Post('/api/auth/email')
+  changeEmail(
+    @Caller() actor: Actor,
+    @Input() input: ChangeEmail,
+    @Ip() address: string,
+  ): Promise<MailSentView> {
+    return this.changes.request(actor, input, address);
+  }
+
+  @Documents({
+    name: 'email_change_confirm',
+    summary: 'Confirm your new e-mail address with a link that was sent; sessions stay',
+    input: ConfirmEmailChange,
+    output: ChangedView,
+    refuses: {
+      409: 'The address has another account',
+      410: 'The link was used, has expired or is unknown',
+      429: 'Too many tries from this address',
+    },
+  })
+  @Public()
+  @Post('/api/auth/email/confirm')
+  async confirmChange(@Input() { token }: ConfirmEmailChange, @Ip() address: string): Promise<ChangedView> {
+    await this.changes.confirm(token, address);
+    return { changed: true };
+  }
+
+  @Documents({
+    name: 'email_verification_send',
+    summary: 'Send the link that confirms your e-mail address again',
+    input: null,
+    output: MailSentView,
+    commitsAnswer: true,
+    sessionOnly: true,
+    refuses: {
+      409: 'The address is verified already',
+      429: 'Too many mails in this hour',
+      503: 'The installation sends no mail',
+    },
+  })
+  @Post('/api/auth/email/verification')
+  async sendAgain(@Caller() actor: Actor): Promise<MailSentView> {
+    return this.verification.sendAgain(actor);
   }
 }
 

@@ -67,3 +67,64 @@ export class SignedOutView {
   @Field.boolean('Always true')
   signed_out: boolean;
 }
+
+const LINK_TOKEN = { min: 1, max: 200, example: 'b4Xy…' };
+
+export class ChangedView {
+  @Field.boolean('Always true')
+  changed: true;
+}
+
+export class ChangePassword {
+  @Field.text('The password as it is', { ...PASSWORD, min: 0 })
+  current_password: string;
+
+  @Field.text('The password as it shall be', { ...PASSWORD, example: 'staple battery horse' })
+  new_password: string;
+}
+
+export class RequestPasswordReset {
+  @Field.text('E-mail address of the account', EMAIL)
+  email: string;
+}
+
+export class ConfirmPasswordReset {
+  @Field.text('The token in the link that was sent', LINK_TOKEN)
+  token: string;
+
+  @Field.text('The new password', { ...PASSWORD, example: 'staple battery horse' })
+  new_password: string;
+}
+
+export class RequestedView {
+  @Field.boolean('Always true: the answer does not tell whether there is such an account')
+  requested: true;
+}
+
+export class VerifyEmail {
+  @Field.text('The token in the link that was sent', LINK_TOKEN)
+  token: string;
+}
+
+export class ChangeEmail {
+  @Field.text('The new address; a link is sent there', { ...EMAIL, example: 'ada@lovelace.example' })
+  email: string;
+
+  @Field.text('Your password', { ...PASSWORD, min: 0 })
+  password: string;
+}
+
+export class ConfirmEmailChange {
+  @Field.text('The token in the link that was sent', LINK_TOKEN)
+  token: string;
+}
+
+export class VerifiedView {
+  @Field.boolean('Always true')
+  verified: true;
+}
+
+export class MailSentView {
+  @Field.boolean('Always true')
+  sent: true;
+}

@@ -1,9 +1,7 @@
 export { Login } from './auth.dto.js';
 export { AuthModule } from './auth.module.js';
-export { AuthService } from './auth.service.js';
-export { EmailChangeService } from './email/email-change.service.js';
-export { EmailToken } from './mail/email-token.entity.js';
-export { PasswordsService } from './passwords/passwords.service.js';
-export { LoginProtection } from './protection/login-protection.js';
-export { Quotas } from './protection/quotas.js';
-export { SetupToken } from './setup-token.js';
+export { AuthService, SetupToken } from './auth.service.js';
+export { EmailToken } from './auth.store.js';
+export { EmailChangeService } from './email.service.js';
+export { LoginProtection, Quotas } from './login-protection.js';
+export { PasswordsService } from './passwords.service.js';

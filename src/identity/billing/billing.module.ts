@@ -5,7 +5,7 @@ import { AlertMails } from './alert-mails.js';
 import { BillingService } from './billing.service.js';
 import { Budgets } from './budgets.js';
 import { DefaultBudgets } from './default-budgets.js';
-import { UsageStore } from './usage.store.js';
+import { UsageStore } from './ledger.store.js';
 
 /** What organizations use, spend, and may spend. */
 @Module({

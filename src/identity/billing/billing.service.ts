@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../platform/access/index.js';
+import { type Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Database, iso } from '../../platform/database/index.js';
+import { Invalid } from '../../platform/errors/index.js';
 import { OrganizationsStore } from '../organizations/index.js';
 import {
   BillingView,
@@ -14,8 +15,39 @@ import {
 } from './billing.dto.js';
 import { Budgets } from './budgets.js';
 import { DefaultBudgets } from './default-budgets.js';
-import { monthOf, type Period, periodOf } from './period.js';
-import { NOTHING_USED, UsageStore } from './usage.store.js';
+import { NOTHING_USED, UsageStore } from './ledger.store.js';
+
+/** A stretch of time; its end is not part of it. */
+interface Period {
+  readonly from: Date;
+  readonly to: Date;
+}
+
+/** The calendar month (UTC) that `now` is in. */
+function monthOf(now: Date): Period {
+  const month = (offset: number) => new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + offset));
+  return { from: month(0), to: month(1) };
+}
+
+/** The period that a request names; what it leaves out is the beginning of this month, and now. */
+function periodOf({ from, to }: { from?: string; to?: string }, now: Date): Period {
+  const period = {
+    from: from === undefined ? monthOf(now).from : utc('from', from),
+    to: to === undefined ? now : utc('to', to),
+  };
+  if (period.from > period.to) throw new Invalid('from must not be later than to');
+  return period;
+}
+
+/** A time without a zone is UTC, also where the service runs in another. */
+function utc(field: string, text: string): Date {
+  const hasZone = /(Z|[+-]\d\d(:?\d\d)?)$/i.test(text) && text.includes('T');
+  const time = new Date(hasZone || !text.includes('T') ? text : `${text}Z`);
+  const year = time.getUTCFullYear();
+  if (Number.isNaN(time.getTime()) || year < 1970 || year > 9999)
+    throw new Invalid(`${field} must be an ISO 8601 time, e.g. 2026-11-01T00:00:00Z`);
+  return time;
+}
 
 /** What an organization uses and spends. */
 @Injectable()

@@ -7,7 +7,7 @@ import { Chore } from '../../platform/jobs/index.js';
 import { defineTopic, Subscription, Topics } from '../../platform/topics/index.js';
 import { type BudgetFields, BudgetView, DEFAULT_ALERTS } from './billing.dto.js';
 import { BudgetReached } from './budget-reached.js';
-import { alertOnChange, rearmAlerts } from './ledger.js';
+import { alertOnChange, rearmAlerts } from './ledger.store.js';
 
 /** Whose budget: an organization's, or that of one of its workspaces. */
 export interface Scope {

@@ -7,7 +7,7 @@ import { Forbidden } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
 import { OrganizationsStore, organizationFounded } from '../organizations/index.js';
 import { type BudgetFields, DEFAULT_ALERTS } from './billing.dto.js';
-import { rearmAlerts } from './ledger.js';
+import { rearmAlerts } from './ledger.store.js';
 
 /**
  * The budget that the installation gives each organization. It is a row like any other, so that a hard stop is found in

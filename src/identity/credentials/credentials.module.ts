@@ -10,17 +10,15 @@ import {
   OAuthTokenGuard,
 } from '../../platform/credentials/index.js';
 import { SessionsModule } from '../sessions/index.js';
-import { CredentialsService } from './credentials.service.js';
+import { CredentialsStore } from './credentials.store.js';
 import { JwtStrategy } from './jwt.strategy.js';
-import { SharedCredentials } from './shared-credentials.js';
 
 /** Who stands behind a key or an access token, for the platform to ask. Its guard closes every route of the service. */
 @Global()
 @Module({
   imports: [PassportModule, SessionsModule],
   providers: [
-    CredentialsService,
-    { provide: Credentials, useClass: SharedCredentials },
+    { provide: Credentials, useClass: CredentialsStore },
     ApiKeyStrategy,
     JwtStrategy,
     ApiKeyGuard,

@@ -1,11 +1,30 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../platform/access/index.js';
+import { type Actor, hashSecret } from '../../platform/access/index.js';
 import { Config } from '../../platform/config/index.js';
-import type { UnitOfWork } from '../../platform/database/index.js';
+import { type UnitOfWork } from '../../platform/database/index.js';
 import { Mailer, writeLetter } from '../../platform/mail/index.js';
 import { shortName } from '../../platform/text/index.js';
-import type { Invitation } from './invitation.entity.js';
-import { MailAllowance } from './mail-allowance.js';
+import { Quotas } from '../auth/index.js';
+import { type Invitation } from './invitation.entity.js';
+
+const MOST_SENT_AN_HOUR = 100;
+const MOST_RECEIVED_AN_HOUR = 10;
+
+/** How many invitations leave by mail: they go to people who did not ask for them, with words that others chose. */
+@Injectable()
+export class MailAllowance {
+  constructor(
+    private readonly mailer: Mailer,
+    private readonly quotas: Quotas,
+  ) {}
+
+  /** Counts one mail of the caller's to an address; 429 where that is more than either may have in an hour. */
+  async spend(actor: Actor, email: string): Promise<void> {
+    if (!this.mailer.isConfigured) return;
+    await this.quotas.spendOfAccount('invitations-by', actor.id, MOST_SENT_AN_HOUR);
+    await this.quotas.spendOfAccount('invitations-to', hashSecret(email), MOST_RECEIVED_AN_HOUR);
+  }
+}
 
 /** What somebody who is invited into an organization reads. */
 @Injectable()

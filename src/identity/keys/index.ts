@@ -1,5 +1,4 @@
-export { ApiKey } from './api-key.entity.js';
-export { isWellFormedKey } from './key-format.js';
+export { ApiKey, isWellFormedKey } from './api-key.entity.js';
 export { Keyring, readExpiry } from './keyring.js';
 export { CreatedKeyView, KeyPage, KeyRestrictions, KeyView } from './keys.dto.js';
 export { KeysModule } from './keys.module.js';

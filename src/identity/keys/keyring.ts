@@ -6,8 +6,7 @@ import { Audit } from '../../platform/audit/index.js';
 import { Database, iso, isoOrNull, type Row, type UnitOfWork } from '../../platform/database/index.js';
 import { decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
 import { Forbidden, Invalid, NotFound } from '../../platform/errors/index.js';
-import { ApiKey, type KeyLimits, type KeyOwner } from './api-key.entity.js';
-import { makeKey } from './key-format.js';
+import { ApiKey, type KeyLimits, type KeyOwner, makeKey } from './api-key.entity.js';
 import type { CreatedKeyView, KeyChanges, KeyView } from './keys.dto.js';
 
 /** What a new key is asked to be. */

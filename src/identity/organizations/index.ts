@@ -1,8 +1,6 @@
-export type { MembershipView } from './membership.js';
-export { Organization } from './organization.entity.js';
-export { OrganizationMember } from './organization-member.entity.js';
 export { OrganizationId } from './organizations.dto.js';
-export { organizationDeleting, organizationFounded } from './organizations.events.js';
+export { Organization, OrganizationMember } from './organizations.entity.js';
+export { memberRemoved, organizationDeleting, organizationFounded } from './organizations.events.js';
 export { OrganizationsModule } from './organizations.module.js';
 export { OrganizationsService } from './organizations.service.js';
-export { OrganizationsStore } from './organizations.store.js';
+export { type MembershipView, OrganizationsStore } from './organizations.store.js';

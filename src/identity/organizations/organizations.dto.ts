@@ -1,4 +1,4 @@
-import { ORGANIZATION_ROLES, type OrganizationRole } from '../../platform/access/index.js';
+import { ORGANIZATION_ROLES, type OrganizationRole, WORKSPACE_ROLES } from '../../platform/access/index.js';
 import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
 
 const name = {
@@ -44,3 +44,84 @@ export class OrganizationView {
 }
 
 export const OrganizationPage = PageOf(OrganizationView, 'OrganizationPage');
+
+export class ListMembers extends PageInput {
+  @Field.id('The organization')
+  organization_id: string;
+}
+
+export class MemberId {
+  @Field.id('The organization')
+  organization_id: string;
+
+  @Field.id('The person')
+  user_id: string;
+}
+
+export class SetMemberRole extends MemberId {
+  @Field.choice('The new role, not above yours', ORGANIZATION_ROLES, { example: 'member' })
+  role: OrganizationRole;
+}
+
+export class TransferOwnership {
+  @Field.id('The organization')
+  organization_id: string;
+
+  @Field.id('The member who becomes its owner; the caller becomes an admin')
+  user_id: string;
+}
+
+export class MemberView {
+  @Field.id('The person')
+  user_id: string;
+
+  @Field.text('Name', { example: 'Ada Lovelace' })
+  name: string;
+
+  @Field.text('E-mail address', { example: 'ada@example.com' })
+  email: string;
+
+  @Field.choice('Role in the organization', ORGANIZATION_ROLES)
+  role: OrganizationRole;
+
+  @Field.time('When they joined')
+  joined_at: string;
+}
+
+export const MemberPage = PageOf(MemberView, 'MemberPage');
+
+export class RemovedView {
+  @Field.id('The person')
+  user_id: string;
+
+  @Field.boolean('Always true')
+  removed: boolean;
+}
+
+export class RuleView {
+  @Field.text('The permission', { example: 'workspace.create' })
+  permission: string;
+
+  @Field.text('The scope that a limited key needs', { example: 'workspaces:write' })
+  scope: string;
+
+  @Field.choice('Roles that have it', [...ORGANIZATION_ROLES, ...WORKSPACE_ROLES], {
+    list: true,
+    example: ['owner', 'admin', 'member'],
+  })
+  roles: string[];
+}
+
+export class RolesView {
+  @Field.choice('Roles of an organization, highest first', ORGANIZATION_ROLES, { list: true })
+  organization_roles: string[];
+
+  @Field.choice('Roles in a workspace, highest first', WORKSPACE_ROLES, { list: true })
+  workspace_roles: string[];
+
+  @Field.object('Who may do what to the organization', () => RuleView, { list: true })
+  organization: RuleView[];
+
+  @Field.object('Who may do what in a workspace', () => RuleView, { list: true })
+  workspace: RuleView[];
+}

@@ -7,8 +7,6 @@ import { Database, iso, UnitOfWork } from '../../platform/database/index.js';
 import { DEFAULT_LIMIT, DeletedView, decodeCursor, Page, pageOf } from '../../platform/dto/index.js';
 import { Forbidden } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
-import { Organization } from './organization.entity.js';
-import { OrganizationMember } from './organization-member.entity.js';
 import {
   CreateOrganization,
   ListOrganizations,
@@ -17,6 +15,7 @@ import {
   OrganizationView,
   UpdateOrganization,
 } from './organizations.dto.js';
+import { Organization, OrganizationMember } from './organizations.entity.js';
 import { organizationDeleting, organizationFounded } from './organizations.events.js';
 import { OrganizationsStore, organizationView } from './organizations.store.js';
 

@@ -13,9 +13,16 @@ import {
 import { Subject } from '../../platform/actions/index.js';
 import { Database, iso, Row, UnitOfWork } from '../../platform/database/index.js';
 import { NotFound } from '../../platform/errors/index.js';
-import type { MembershipView } from './membership.js';
-import { Organization } from './organization.entity.js';
-import type { OrganizationView } from './organizations.dto.js';
+import { type OrganizationView } from './organizations.dto.js';
+import { Organization } from './organizations.entity.js';
+
+/**
+ * A row of the view `membership`: a person or a service account in an organization, with the role they have right now (a
+ * service account never more than its sponsor).
+ */
+export type MembershipView = {
+  membership: { organization_id: string; principal_id: string; role: OrganizationRole };
+};
 
 type OrganizationRow = Row<'organization'> & { role: OrganizationRole };
 type Queries = Pick<Database, 'tables'>;

@@ -6,8 +6,7 @@ import { Database, type UnitOfWork } from '../../platform/database/index.js';
 import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
 import { Forbidden } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
-import { memberRemoved } from '../members/index.js';
-import { OrganizationsStore } from '../organizations/index.js';
+import { memberRemoved, OrganizationsStore } from '../organizations/index.js';
 import { ServiceAccount } from './service-account.entity.js';
 import {
   CreateServiceAccount,

@@ -1,6 +1,28 @@
 import { Entity, PrimaryKey, Property } from '@mikro-orm/decorators/legacy';
 import { newId } from '../../platform/database/index.js';
 
+/** A refresh token, usable once. A second use of one is taken for theft and ends its session. */
+@Entity({ tableName: 'refresh_token' })
+export class RefreshToken {
+  /** SHA-256 of the token. */
+  @PrimaryKey({ type: 'text' })
+  hash: string;
+
+  @Property({ type: 'uuid' })
+  sessionId: string;
+
+  @Property({ type: 'timestamptz' })
+  createdAt: Date = new Date();
+
+  @Property({ type: 'timestamptz', nullable: true })
+  usedAt: Date | null = null;
+
+  constructor(hash: string, sessionId: string) {
+    this.hash = hash;
+    this.sessionId = sessionId;
+  }
+}
+
 /** One sign-in of a person; lives as long as it is refreshed. */
 @Entity({ tableName: 'session' })
 export class Session {

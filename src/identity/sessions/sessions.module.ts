@@ -1,9 +1,8 @@
 import { Module } from '@nestjs/common';
 import { JwtModule } from '@nestjs/jwt';
-import { AccessTokenKeys } from './access-token-keys.js';
 import { OwnSessionsService } from './own-sessions.service.js';
 import { SessionsController } from './sessions.controller.js';
-import { SessionsService } from './sessions.service.js';
+import { AccessTokenKeys, SessionsService } from './sessions.service.js';
 
 /** Sign-ins: access tokens, rotating refresh tokens, and the list of a person's sessions. */
 @Module({

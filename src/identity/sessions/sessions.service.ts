@@ -1,3 +1,4 @@
+import { createSecretKey, type KeyObject } from 'node:crypto';
 import { LockMode } from '@mikro-orm/core';
 import { Injectable } from '@nestjs/common';
 import { JwtService } from '@nestjs/jwt';
@@ -6,10 +7,41 @@ import { Config } from '../../platform/config/index.js';
 import { Database, UnitOfWork } from '../../platform/database/index.js';
 import { Forbidden, Unauthorized } from '../../platform/errors/index.js';
 import { Chore } from '../../platform/jobs/index.js';
+import { type RootKey, Vault } from '../../platform/vault/index.js';
 import { User } from '../accounts/index.js';
-import { AccessTokenKeys, ISSUER } from './access-token-keys.js';
-import { RefreshToken } from './refresh-token.entity.js';
-import { Session, SignInSource } from './session.entity.js';
+import { RefreshToken, Session, SignInSource } from './session.entity.js';
+
+/** `iss` of our access tokens. */
+export const ISSUER = 'atelier';
+
+/** The keys that sign access tokens: the operator's JWT_SECRET, else keys of the vault, which tokens name. */
+@Injectable()
+export class AccessTokenKeys {
+  private readonly operators: KeyObject | undefined;
+
+  constructor(
+    { jwtSecret }: Config,
+    private readonly vault: Vault,
+  ) {
+    this.operators = jwtSecret === undefined ? undefined : createSecretKey(Buffer.from(jwtSecret));
+  }
+
+  get signing(): { key: KeyObject; id: string } {
+    if (this.operators) return { key: this.operators, id: '' };
+    const { current } = this.vault.roots;
+    return { key: keyOf(current), id: current.id };
+  }
+
+  /** The key of tokens that name `id`; undefined where they do not count any more. */
+  verifying(id: string): KeyObject | undefined {
+    if (this.operators) return id === '' ? this.operators : undefined;
+    const root = this.vault.roots.verifying(id);
+    return root && keyOf(root);
+  }
+}
+
+/** Tokens of versions before the vault name no key. */
+const keyOf = (root: RootKey): KeyObject => (root.id === '' ? root.raw : root.derive('access token'));
 
 const SWEEP_MS = 86_400_000;
 /** How long a session that has ended is kept: a refresh token of it that turns up is still known for what it is. */

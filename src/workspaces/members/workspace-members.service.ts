@@ -1,5 +1,5 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { memberRemoved } from '../../identity/members/index.js';
+import { memberRemoved } from '../../identity/organizations/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';

@@ -1,16 +1,57 @@
 import { Controller, Get, Post, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Public } from '../../../platform/access/index.js';
-import { problemOf } from '../../../platform/errors/index.js';
-import { readForm } from '../../../platform/pages/index.js';
-import { isMailAddress } from '../../../platform/text/index.js';
-import { PASSWORD } from '../../accounts/index.js';
-import { EmailChangeService } from '../email/email-change.service.js';
-import { EmailVerificationService } from '../email/email-verification.service.js';
-import { EMAIL_PAGE, FORGOT_PAGE, RESET_PAGE, VERIFY_PAGE } from '../mail/account-mail.js';
-import { PasswordResetService } from '../passwords/password-reset.service.js';
-import { AuthPage, sendAuthPage } from './page.js';
+import { type FastifyReply, type FastifyRequest } from 'fastify';
+import { Public } from '../../platform/access/index.js';
+import { problemOf } from '../../platform/errors/index.js';
+import { escapeHtml, newPasswordField, problemHtml, readForm, sendPage } from '../../platform/pages/index.js';
+import { isMailAddress } from '../../platform/text/index.js';
+import { PASSWORD } from '../accounts/index.js';
+import { EMAIL_PAGE, FORGOT_PAGE, RESET_PAGE, VERIFY_PAGE } from './account-mail.js';
+import { EmailChangeService, EmailVerificationService } from './email.service.js';
+import { PasswordResetService } from './passwords.service.js';
+
+/** A page of one heading, some text and at most one form. */
+interface AuthPage {
+  readonly title: string;
+  readonly text?: string;
+  /** What went wrong with the form that was sent. */
+  readonly problem?: string;
+  readonly form?: {
+    readonly action: string;
+    readonly token?: string;
+    readonly button: string;
+    readonly asks?: 'email' | 'new_password';
+  };
+}
+
+function sendAuthPage(
+  reply: FastifyReply,
+  page: AuthPage,
+  status = 200,
+  headers: Readonly<Record<string, string>> = {},
+): FastifyReply {
+  return sendPage(reply, { title: page.title, body: bodyOf(page) }, status, headers);
+}
+
+function bodyOf({ text, problem, form }: AuthPage): string {
+  return `${problemHtml(problem)}
+${text ? `<p>${escapeHtml(text)}</p>` : ''}
+${form ? renderForm(form) : ''}`;
+}
+
+function renderForm({ action, token = '', button, asks }: NonNullable<AuthPage['form']>): string {
+  return `<form method="post" action="${action}">
+<input type="hidden" name="token" value="${escapeHtml(token)}">
+${asks ? FIELDS[asks] : ''}
+<button type="submit">${escapeHtml(button)}</button>
+</form>`;
+}
+
+const FIELDS = {
+  email: `<label for="email">E-mail address</label>
+<input id="email" name="email" type="email" autocomplete="username" maxlength="254" required autofocus>`,
+  new_password: newPasswordField('new_password', 'New password'),
+};
 
 /**
  * Where the links in mails lead a person. Opening one changes nothing, as programs that look through mail open them too;

@@ -6,6 +6,7 @@ import {
   type Credential,
   Credentials,
   hashSecret,
+  SharedLookups,
 } from '../../platform/access/index.js';
 import { Database, isoOrNull, Row } from '../../platform/database/index.js';
 import { isWellFormedKey } from '../keys/index.js';
@@ -13,36 +14,25 @@ import { isWellFormedKey } from '../keys/index.js';
 /** How old `last_used_at` may grow before a use writes it again: a write a request would cost more than the request. */
 const LAST_USED_PRECISION_MS = 60_000;
 
-/** Who stands behind an API key or an access token: one query each, which no request is without, so as plain as can be. */
+/**
+ * The owner of an API key or an access token, by one query. Requests that come with the same credential at once, as an
+ * agent's do, share it.
+ */
 @Injectable()
-export class CredentialsService extends Credentials {
+export class CredentialsStore extends Credentials {
+  private readonly lookups = new SharedLookups<Actor | undefined>();
+
   constructor(private readonly database: Database) {
     super();
   }
 
-  async ofApiKey(secret: string): Promise<Actor | undefined> {
-    if (!isWellFormedKey(secret)) return undefined;
-    const { rows } = await sql<KeyRow>`
-      select k.id, k.organization_id, k.scopes, k.workspace_ids, k.expires_at, k.last_used_at, u.id as user_id,
-        u.name as user_name, u.email, s.id as service_account_id, s.name as service_account_name
-      from api_key k left join "user" u on u.id = k.user_id left join service_account s on s.id = k.service_account_id
-      where k.hash = ${hashSecret(secret)} and k.revoked_at is null`.execute(this.database.tables());
-    const [row] = rows;
-    if (!row || (row.expires_at && new Date(row.expires_at) <= new Date())) return undefined;
-    await this.noteUse(row);
-    const { id, scopes, organization_id, workspace_ids } = row;
-    const expires_at = isoOrNull(row.expires_at);
-    return ownerOf(row, { type: 'api_key', id, scopes, expires_at, organization_id, workspace_ids });
+  ofApiKey(secret: string): Promise<Actor | undefined> {
+    return this.lookups.get(`key ${secret}`, () => this.findKeyOwner(secret));
   }
 
-  async ofAccessToken({ sub, sid, exp }: AccessClaims): Promise<Actor | undefined> {
-    const { rows } = await sql<{ user_id: string; name: string; email: string }>`
-      select u.id as user_id, u.name, u.email from session s join "user" u on u.id = s.user_id
-      where s.id = ${sid} and s.user_id = ${sub} and s.revoked_at is null`.execute(this.database.tables());
-    const [row] = rows;
-    const expires_at = new Date(exp * 1000).toISOString();
-    const unlimited = { scopes: null, organization_id: null, workspace_ids: null };
-    return row && userActor(row, { type: 'session', id: sid, expires_at, ...unlimited });
+  ofAccessToken(claims: AccessClaims): Promise<Actor | undefined> {
+    const { sub, sid, exp } = claims;
+    return this.lookups.get(`session ${sub} ${sid} ${exp}`, () => this.findSessionOwner(claims));
   }
 
   async stands({ type, id }: Credential, { evenExpired = false } = {}): Promise<boolean> {
@@ -57,6 +47,39 @@ export class CredentialsService extends Credentials {
     return rows.length > 0;
   }
 
+  private async findKeyOwner(secret: string): Promise<Actor | undefined> {
+    if (!isWellFormedKey(secret)) return undefined;
+    const { rows } = await sql<KeyRow>`
+      select k.id, k.organization_id, k.scopes, k.workspace_ids, k.expires_at, k.last_used_at, u.id as user_id,
+        u.name as user_name, u.email, s.id as service_account_id, s.name as service_account_name
+      from api_key k left join "user" u on u.id = k.user_id left join service_account s on s.id = k.service_account_id
+      where k.hash = ${hashSecret(secret)} and k.revoked_at is null`.execute(this.database.tables());
+    const [row] = rows;
+    if (!row || (row.expires_at && new Date(row.expires_at) <= new Date())) return undefined;
+    await this.noteUse(row);
+    const { id, scopes, organization_id, workspace_ids } = row;
+    const expires_at = isoOrNull(row.expires_at);
+    return ownerOf(row, { type: 'api_key', id, scopes, expires_at, organization_id, workspace_ids });
+  }
+
+  private async findSessionOwner({ sub, sid, exp }: AccessClaims): Promise<Actor | undefined> {
+    const { rows } = await sql<{ user_id: string; name: string; email: string }>`
+      select u.id as user_id, u.name, u.email from session s join "user" u on u.id = s.user_id
+      where s.id = ${sid} and s.user_id = ${sub} and s.revoked_at is null`.execute(this.database.tables());
+    const [row] = rows;
+    const expires_at = new Date(exp * 1000).toISOString();
+    const unlimited = { scopes: null, organization_id: null, workspace_ids: null };
+    return (
+      row && {
+        type: 'user',
+        id: row.user_id,
+        name: row.name,
+        email: row.email,
+        credential: { type: 'session', id: sid, expires_at, ...unlimited },
+      }
+    );
+  }
+
   private async noteUse({ id, last_used_at }: Pick<Row<'api_key'>, 'id' | 'last_used_at'>): Promise<void> {
     if (last_used_at && Date.now() - Date.parse(last_used_at) < LAST_USED_PRECISION_MS) return;
     await this.database
@@ -66,13 +89,6 @@ export class CredentialsService extends Credentials {
       .where('id', '=', id)
       .execute();
   }
-}
-
-function userActor(
-  row: { user_id: string; name: string; email: string },
-  credential: Actor['credential'],
-): Actor {
-  return { type: 'user', id: row.user_id, name: row.name, email: row.email, credential };
 }
 
 interface KeyOwnerRow {

@@ -3,8 +3,8 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database, iso, type Row, type UnitOfWork } from '../../platform/database/index.js';
 import { Conflict, NotFound } from '../../platform/errors/index.js';
-import { OrganizationMember } from '../organizations/index.js';
-import type { MemberView } from './members.dto.js';
+import type { MemberView } from './organizations.dto.js';
+import { OrganizationMember } from './organizations.entity.js';
 
 type Queries = Pick<Database, 'tables'>;
 type MemberRow = Row<'organization_member'> & Pick<Row<'user'>, 'name' | 'email'>;
@@ -51,6 +51,15 @@ export class MembersStore {
       role: 'owner',
     });
     if (owners < 2) throw new Conflict('An organization needs an owner; make somebody else owner first');
+  }
+
+  /** Revokes the member's own keys that are bound to the organization. */
+  async revokeKeys(unit: UnitOfWork, { organizationId, userId }: OrganizationMember): Promise<void> {
+    await sql`
+      update api_key set revoked_at = now()
+      where user_id = ${userId} and organization_id = ${organizationId} and revoked_at is null`.execute(
+      unit.tables(),
+    );
   }
 
   private members(within: Queries) {

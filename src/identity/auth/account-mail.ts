@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { Config } from '../../../platform/config/index.js';
-import type { UnitOfWork } from '../../../platform/database/index.js';
-import { Letter, Mailer, writeLetter } from '../../../platform/mail/index.js';
-import type { User } from '../../accounts/index.js';
+import { Config } from '../../platform/config/index.js';
+import { type UnitOfWork } from '../../platform/database/index.js';
+import { Letter, Mailer, writeLetter } from '../../platform/mail/index.js';
+import { type User } from '../accounts/index.js';
 
 /** Where the links in mails lead; served by the auth pages. */
 export const RESET_PAGE = '/auth/reset';

@@ -1,26 +1,56 @@
 import { Injectable } from '@nestjs/common';
-import { type Actor, requireNotAbove } from '../../platform/access/index.js';
+import {
+  type Actor,
+  ORGANIZATION_ROLES,
+  type OrganizationPermission,
+  POLICY,
+  permissionsOn,
+  requireNotAbove,
+  WORKSPACE_ROLES,
+  type WorkspacePermission,
+} from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, type UnitOfWork } from '../../platform/database/index.js';
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
 import { Forbidden, Invalid } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
-import { ApiKey } from '../keys/index.js';
-import { OrganizationId, type OrganizationMember, OrganizationsStore } from '../organizations/index.js';
+import { MembersStore, memberView } from './members.store.js';
 import {
   ListMembers,
   MemberId,
   MemberPage,
   MemberView,
+  OrganizationId,
   RemovedView,
   RolesView,
+  type RuleView,
   SetMemberRole,
   TransferOwnership,
-} from './members.dto.js';
-import { memberRemoved } from './members.events.js';
-import { MembersStore, memberView } from './members.store.js';
-import { roleMatrix } from './role-matrix.js';
+} from './organizations.dto.js';
+import type { OrganizationMember } from './organizations.entity.js';
+import { memberRemoved } from './organizations.events.js';
+import { OrganizationsStore } from './organizations.store.js';
+
+/** The policy table as people read it: each permission with the roles that have it. */
+function roleMatrix(): RolesView {
+  return {
+    organization_roles: [...ORGANIZATION_ROLES],
+    workspace_roles: [...WORKSPACE_ROLES],
+    organization: rules(permissionsOn('organization'), ORGANIZATION_ROLES),
+    workspace: rules(permissionsOn('workspace'), WORKSPACE_ROLES),
+  };
+}
+
+function rules(
+  permissions: readonly (OrganizationPermission | WorkspacePermission)[],
+  ranking: readonly string[],
+): RuleView[] {
+  return permissions.map(permission => {
+    const { scope, least } = POLICY[permission];
+    return { permission, scope, roles: ranking.slice(0, ranking.indexOf(least) + 1) };
+  });
+}
 
 const LAST_OWNER = { 409: 'The organization would be left without an owner' };
 
@@ -189,11 +219,7 @@ export class MembersService {
   ): Promise<void> {
     await this.members.requireAnotherOwner(unit, member);
     const { organizationId, userId } = member;
-    await unit.entities.nativeUpdate(
-      ApiKey,
-      { userId, organizationId, revokedAt: null },
-      { revokedAt: new Date() },
-    );
+    await this.members.revokeKeys(unit, member);
     await this.events.publish(unit, memberRemoved, { organization_id: organizationId, principal_id: userId });
     await this.record(unit, actor, action, member, { role: member.role });
     unit.entities.remove(member);

@@ -1,20 +1,76 @@
 import { LockMode, UniqueConstraintViolationException } from '@mikro-orm/core';
 import { Injectable } from '@nestjs/common';
-import { type Actor, hashSecret } from '../../../platform/access/index.js';
-import { Audit } from '../../../platform/audit/index.js';
-import { Database, type UnitOfWork } from '../../../platform/database/index.js';
-import { Conflict, Forbidden, Invalid, NotFound, Unavailable } from '../../../platform/errors/index.js';
-import { User } from '../../accounts/index.js';
-import { AccountMail } from '../mail/account-mail.js';
-import { EmailTokens } from '../mail/email-tokens.js';
-import { PasswordsService } from '../passwords/passwords.service.js';
-import { Quotas } from '../protection/quotas.js';
+import { type Actor, hashSecret } from '../../platform/access/index.js';
+import { Audit } from '../../platform/audit/index.js';
+import { Database, UnitOfWork } from '../../platform/database/index.js';
+import { Conflict, Forbidden, Invalid, NotFound, Unavailable } from '../../platform/errors/index.js';
+import { User } from '../accounts/index.js';
+import { AccountMail } from './account-mail.js';
+import { EmailTokens } from './auth.store.js';
+import { Quotas } from './login-protection.js';
+import { PasswordsService } from './passwords.service.js';
 
 const MAX_SENT_PER_HOUR = 5;
-/** By all accounts together: the address is that of somebody who did not ask. */
-const MAX_RECEIVED_PER_HOUR = 5;
+/** By all accounts that have or had the address. */
+const MAX_RECEIVED_BY_ADDRESS = 10;
 const MAX_TRIED_PER_HOUR = 60;
 
+/** Proof that the address of an account is its person's. */
+@Injectable()
+export class EmailVerificationService {
+  constructor(
+    private readonly database: Database,
+    private readonly tokens: EmailTokens,
+    private readonly mail: AccountMail,
+    private readonly quotas: Quotas,
+    private readonly audit: Audit,
+  ) {}
+
+  /** Counts one link to an address, where mail can be sent; 429 beyond what it may get. Before the transaction that sends it. */
+  async allow(email: string): Promise<void> {
+    if (!this.mail.isConfigured) return;
+    const to = hashSecret(User.normalizeEmail(email));
+    await this.quotas.spendOfAccount('verification-to', to, MAX_RECEIVED_BY_ADDRESS);
+  }
+
+  /** Sends the link to a new account, where mail can be sent. */
+  async begin(unit: UnitOfWork, user: User): Promise<void> {
+    if (!this.mail.isConfigured) return;
+    await this.mail.sendVerification(unit, user, this.tokens.issue(unit, user, 'verify'));
+  }
+
+  /** Sends another link to the caller. */
+  async sendAgain(actor: Actor): Promise<{ sent: true }> {
+    if (!this.mail.isConfigured) throw new Unavailable('This installation sends no mail');
+    await this.quotas.spendOfAccount('verification', actor.id, MAX_SENT_PER_HOUR);
+    await this.allow(actor.email ?? '');
+    return this.database.transaction(async unit => {
+      const lock = { lockMode: LockMode.PESSIMISTIC_WRITE };
+      const user = await unit.entities.findOneOrFail(User, { id: actor.id }, lock);
+      if (user.emailVerifiedAt) throw new Conflict('Your e-mail address is verified already');
+      await this.begin(unit, user);
+      return unit.answers({ sent: true as const });
+    });
+  }
+
+  /** Uses a link; 410 for one that is not good any more. */
+  async verify(token: string, address: string): Promise<void> {
+    await this.quotas.spendOfAddress('verify', address, MAX_TRIED_PER_HOUR);
+    await this.database.transaction(async unit => {
+      const user = await this.tokens.redeem(unit, 'verify', token);
+      user.verifyEmail();
+      await this.audit.record(unit, null, {
+        action: 'account_verify_email',
+        target_type: 'user',
+        target_id: user.id,
+        organization_id: null,
+      });
+    });
+  }
+}
+
+/** By all accounts together: the address is that of somebody who did not ask. */
+const MAX_RECEIVED_BY_NEW_ADDRESS = 5;
 const wrongPassword = () => new Forbidden('The password is wrong');
 const taken = () =>
   new Conflict('This address has an account; sign in with it, or move this account to another');
@@ -49,7 +105,7 @@ export class EmailChangeService {
     await this.quotas.spendOfAccount('email-change', actor.id, MAX_SENT_PER_HOUR);
     const checked = await this.passwords.check(actor.email ?? '', input.password, address);
     if (!checked) throw wrongPassword();
-    await this.quotas.spendOfAccount('email-change-to', hashSecret(email), MAX_RECEIVED_PER_HOUR);
+    await this.quotas.spendOfAccount('email-change-to', hashSecret(email), MAX_RECEIVED_BY_NEW_ADDRESS);
     return this.database.transaction(async unit => {
       const user = await this.passwords.stillHolds(unit, checked, LockMode.PESSIMISTIC_WRITE);
       if (!user) throw wrongPassword();

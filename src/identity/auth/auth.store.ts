@@ -1,11 +1,47 @@
 import { LockMode } from '@mikro-orm/core';
+import { Entity, PrimaryKey, Property } from '@mikro-orm/decorators/legacy';
 import { Injectable } from '@nestjs/common';
-import { hashSecret, randomSecret } from '../../../platform/access/index.js';
-import { Database, UnitOfWork } from '../../../platform/database/index.js';
-import { Gone } from '../../../platform/errors/index.js';
-import { Chore } from '../../../platform/jobs/index.js';
-import { User } from '../../accounts/index.js';
-import { EmailToken, type EmailTokenPurpose } from './email-token.entity.js';
+import { sql } from 'kysely';
+import { hashSecret, randomSecret } from '../../platform/access/index.js';
+import { ExecTokens } from '../../platform/actions/index.js';
+import { Database, UnitOfWork } from '../../platform/database/index.js';
+import { Gone } from '../../platform/errors/index.js';
+import { Chore } from '../../platform/jobs/index.js';
+import { User } from '../accounts/index.js';
+
+/** What a link sent by mail is good for. */
+type EmailTokenPurpose = 'reset' | 'verify' | 'email';
+
+/** A link that was sent to a person. It is deleted by its use. */
+@Entity({ tableName: 'email_token' })
+export class EmailToken {
+  /** SHA-256 of the token. */
+  @PrimaryKey({ type: 'text' })
+  hash: string;
+
+  @Property({ type: 'uuid' })
+  userId: string;
+
+  @Property({ type: 'text' })
+  purpose: EmailTokenPurpose;
+
+  /** The address that an account moves to by it. */
+  @Property({ type: 'text', nullable: true })
+  email: string | null = null;
+
+  @Property({ type: 'timestamptz' })
+  createdAt: Date = new Date();
+
+  @Property({ type: 'timestamptz' })
+  expiresAt: Date;
+
+  constructor(hash: string, userId: string, purpose: EmailTokenPurpose, lifeSeconds: number) {
+    this.hash = hash;
+    this.userId = userId;
+    this.purpose = purpose;
+    this.expiresAt = new Date(Date.now() + lifeSeconds * 1000);
+  }
+}
 
 const LIFE_SECONDS: Record<EmailTokenPurpose, number> = { reset: 3600, verify: 3 * 86_400, email: 86_400 };
 
@@ -83,5 +119,22 @@ export class EmailTokens {
     await this.database.transaction(unit =>
       unit.entities.nativeDelete(EmailToken, { expiresAt: { $lt: new Date() } }),
     );
+  }
+}
+
+/** What a person gave out that goes on without their password: API keys, and applications that they let in. */
+@Injectable()
+export class StandingCredentials {
+  constructor(private readonly execTokens: ExecTokens) {}
+
+  /** Ends all of them; tells how many. */
+  async endAll(unit: UnitOfWork, userId: string): Promise<{ ended_keys: number; ended_grants: number }> {
+    const keys = await sql<{ id: string }>`
+      update api_key set revoked_at = now() where user_id = ${userId} and revoked_at is null
+      returning id`.execute(unit.tables());
+    const grants = await sql<{ id: string }>`
+      delete from oauth_grant where user_id = ${userId} returning id`.execute(unit.tables());
+    for (const { id } of [...keys.rows, ...grants.rows]) await this.execTokens.revokeFrom(unit, id);
+    return { ended_keys: keys.rows.length, ended_grants: grants.rows.length };
   }
 }

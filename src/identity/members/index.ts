@@ -1,2 +1,0 @@
-export { memberRemoved } from './members.events.js';
-export { MembersModule } from './members.module.js';
