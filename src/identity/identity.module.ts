@@ -7,23 +7,12 @@ import { CredentialsModule } from './credentials/index.js';
 import { Invitation, InvitationsModule } from './invitations/index.js';
 import { ApiKey, KeysModule } from './keys/index.js';
 import { OAuthModule } from './oauth/index.js';
-import { Organization, OrganizationMember, OrganizationsModule } from './organizations/index.js';
+import { OrganizationsModule } from './organizations/index.js';
 import { PageSessionsModule } from './page-sessions/index.js';
-import { ServiceAccount, ServiceAccountsModule } from './service-accounts/index.js';
+import { ServiceAccountsModule } from './service-accounts/index.js';
 import { RefreshToken, Session, SessionsModule } from './sessions/index.js';
 
-export const identityEntities = [
-  Installation,
-  User,
-  Session,
-  RefreshToken,
-  EmailToken,
-  ApiKey,
-  Organization,
-  OrganizationMember,
-  ServiceAccount,
-  Invitation,
-];
+export const identityEntities = [Installation, User, Session, RefreshToken, EmailToken, ApiKey, Invitation];
 
 /** Who people and programs are, and what organizations they belong to. */
 @Module({

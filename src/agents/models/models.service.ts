@@ -97,7 +97,7 @@ export class ModelsService {
       throw new Invalid(`fallback names models that are not among enabled: ${outside.join(', ')}`);
     const disabled = known.filter(model => !enabled.includes(model));
     await this.database.transaction(async unit => {
-      await this.organizations.requireEntity(unit, actor, 'model.configure', id);
+      await this.organizations.requireLocked(unit, actor, 'model.configure', id);
       await this.settings.save(unit, id, { enabled, disabled, defaultModel, fallback, newModels });
       await this.audit.record(unit, actor, {
         action: 'model_settings_update',

@@ -119,7 +119,7 @@ export class BillingService {
     await this.organizations.require(actor, 'billing.update', organization_id);
     await this.defaults.requireWithin(actor, fields);
     const scope = await this.database.transaction(async unit => {
-      const { id } = await this.organizations.requireEntity(unit, actor, 'billing.update', organization_id);
+      const { id } = await this.organizations.requireLocked(unit, actor, 'billing.update', organization_id);
       const scope = { organizationId: id, workspaceId: null };
       await this.budgets.set(unit, actor, scope, fields);
       return scope;

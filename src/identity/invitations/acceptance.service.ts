@@ -4,7 +4,7 @@ import { Audit } from '../../platform/audit/index.js';
 import { Database, type UnitOfWork } from '../../platform/database/index.js';
 import { Conflict, Forbidden } from '../../platform/errors/index.js';
 import { InvitedAccounts, User } from '../accounts/index.js';
-import { OrganizationMember, OrganizationsStore } from '../organizations/index.js';
+import { OrganizationsStore } from '../organizations/index.js';
 import type { Invitation } from './invitation.entity.js';
 import type {
   AcceptedView,
@@ -43,9 +43,9 @@ export class AcceptanceService {
         : await this.accounts.make(unit, invitation.email, newcomer);
       await this.requireInviterStanding(unit, invitation);
       const { organizationId, role } = invitation;
-      if (await unit.entities.findOne(OrganizationMember, { organizationId, userId: user.id }))
+      if (await this.organizations.roleOf(organizationId, user.id, unit))
         throw new Conflict('You are a member already');
-      unit.add(new OrganizationMember(organizationId, user.id, role));
+      await this.organizations.addMember(unit, organizationId, user.id, role);
       invitation.accept(user.id);
       await this.record(unit, actor ?? null, 'invitation.accept', invitation, user.id);
       return {

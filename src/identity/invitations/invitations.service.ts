@@ -7,7 +7,7 @@ import { Database, type UnitOfWork } from '../../platform/database/index.js';
 import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
 import { Conflict } from '../../platform/errors/index.js';
 import { User } from '../accounts/index.js';
-import { OrganizationMember, OrganizationsStore } from '../organizations/index.js';
+import { OrganizationsStore } from '../organizations/index.js';
 import { Invitation } from './invitation.entity.js';
 import { InvitationLetter } from './invitation-letter.js';
 import {
@@ -135,7 +135,7 @@ export class InvitationsService {
 
   private async refuseMember(unit: UnitOfWork, { organizationId, email }: Invitation): Promise<void> {
     const user = await unit.entities.findOne(User, { email });
-    if (user && (await unit.entities.findOne(OrganizationMember, { organizationId, userId: user.id })))
+    if (user && (await this.organizations.roleOf(organizationId, user.id, unit)))
       throw new Conflict('They are a member already');
   }
 

@@ -1,5 +1,4 @@
 export { OrganizationId } from './organizations.dto.js';
-export { Organization, OrganizationMember } from './organizations.entity.js';
 export { memberRemoved, organizationDeleting, organizationFounded } from './organizations.events.js';
 export { OrganizationsModule } from './organizations.module.js';
 export { OrganizationsService } from './organizations.service.js';

@@ -15,7 +15,7 @@ import { Database, type UnitOfWork } from '../../platform/database/index.js';
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
 import { Forbidden, Invalid } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
-import { MembersStore, memberView } from './members.store.js';
+import { type Membership, MembersStore, memberView } from './members.store.js';
 import {
   ListMembers,
   MemberId,
@@ -28,7 +28,6 @@ import {
   SetMemberRole,
   TransferOwnership,
 } from './organizations.dto.js';
-import type { OrganizationMember } from './organizations.entity.js';
 import { memberRemoved } from './organizations.events.js';
 import { OrganizationsStore } from './organizations.store.js';
 
@@ -119,7 +118,7 @@ export class MembersService {
       requireNotAbove(await this.ownRole(unit, actor, organization_id), role);
       if (role !== 'owner') await this.members.requireAnotherOwner(unit, member);
       await this.record(unit, actor, 'member.set_role', member, { from: member.role, to: role });
-      member.role = role;
+      await this.members.setRole(unit, member, role);
     });
     return memberView(await this.members.read(organization_id, user_id));
   }
@@ -164,7 +163,7 @@ export class MembersService {
     await this.organizations.require(actor, 'organization.leave', organization_id);
     if (actor.type !== 'user') throw new Forbidden('A service account cannot leave; delete it instead');
     return this.database.transaction(async unit => {
-      const member = await this.members.hold(unit, organization_id, actor.id);
+      const member = await this.members.lock(unit, organization_id, actor.id);
       await this.dismiss(unit, actor, 'member.leave', member);
       return unit.answers({ user_id: actor.id, removed: true });
     });
@@ -187,21 +186,20 @@ export class MembersService {
     if (actor.type !== 'user') throw new Forbidden('Only a person can hand an organization over');
     if (user_id === actor.id) throw new Invalid('user_id must be another member');
     return this.database.transaction(async unit => {
-      const self = await this.members.hold(unit, organization_id, actor.id);
+      const self = await this.members.lock(unit, organization_id, actor.id);
       // The role may have changed before the membership was held.
       if (self.role !== 'owner') throw new Forbidden('Only an owner can hand an organization over');
-      const successor = await this.members.hold(unit, organization_id, user_id);
-      successor.role = 'owner';
-      self.role = 'admin';
+      const successor = await this.members.lock(unit, organization_id, user_id);
+      await this.members.setRole(unit, successor, 'owner');
+      await this.members.setRole(unit, self, 'admin');
       await this.record(unit, actor, 'organization.transfer', successor, { from: actor.id });
-      await unit.flush();
       return unit.answers(memberView(await this.members.read(organization_id, user_id, unit)));
     });
   }
 
   /** The member, if they do not stand above the caller. */
   private async holdBelow(unit: UnitOfWork, actor: Actor, organizationId: string, userId: string) {
-    const member = await this.members.hold(unit, organizationId, userId);
+    const member = await this.members.lock(unit, organizationId, userId);
     requireNotAbove(await this.ownRole(unit, actor, organizationId), member.role);
     return member;
   }
@@ -211,32 +209,26 @@ export class MembersService {
     return (await this.organizations.require(actor, 'member.manage', organizationId, unit)).role;
   }
 
-  private async dismiss(
-    unit: UnitOfWork,
-    actor: Actor,
-    action: string,
-    member: OrganizationMember,
-  ): Promise<void> {
+  private async dismiss(unit: UnitOfWork, actor: Actor, action: string, member: Membership): Promise<void> {
     await this.members.requireAnotherOwner(unit, member);
-    const { organizationId, userId } = member;
-    await this.members.revokeKeys(unit, member);
-    await this.events.publish(unit, memberRemoved, { organization_id: organizationId, principal_id: userId });
-    await this.record(unit, actor, action, member, { role: member.role });
-    unit.entities.remove(member);
+    const { organization_id, user_id, role } = member;
+    await this.members.remove(unit, member);
+    await this.events.publish(unit, memberRemoved, { organization_id, principal_id: user_id });
+    await this.record(unit, actor, action, member, { role });
   }
 
   private record(
     unit: UnitOfWork,
     actor: Actor,
     action: string,
-    member: OrganizationMember,
+    member: Membership,
     details: object,
   ): Promise<void> {
     return this.audit.record(unit, actor, {
       action,
       target_type: 'user',
-      target_id: member.userId,
-      organization_id: member.organizationId,
+      target_id: member.user_id,
+      organization_id: member.organization_id,
       details: { ...details },
     });
   }

@@ -1,13 +1,13 @@
-import { LockMode } from '@mikro-orm/core';
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
+import type { OrganizationRole } from '../../platform/access/index.js';
 import { Database, iso, type Row, type UnitOfWork } from '../../platform/database/index.js';
 import { Conflict, NotFound } from '../../platform/errors/index.js';
 import type { MemberView } from './organizations.dto.js';
-import { OrganizationMember } from './organizations.entity.js';
 
 type Queries = Pick<Database, 'tables'>;
-type MemberRow = Row<'organization_member'> & Pick<Row<'user'>, 'name' | 'email'>;
+export type Membership = Row<'organization_member'>;
+type MemberRow = Membership & Pick<Row<'user'>, 'name' | 'email'>;
 
 /** Who is in an organization, and the rule that it always has an owner. */
 @Injectable()
@@ -31,33 +31,48 @@ export class MembersStore {
     return row;
   }
 
-  /** The member, with the organization's whole membership held still until the transaction ends. */
-  async hold(unit: UnitOfWork, organizationId: string, userId: string): Promise<OrganizationMember> {
+  /** Locks the organization's whole membership until the transaction ends, and answers the member. */
+  async lock(unit: UnitOfWork, organizationId: string, userId: string): Promise<Membership> {
     await sql`select 1 from organization where id = ${organizationId} for update`.execute(unit.tables());
-    const member = await unit.entities.findOne(
-      OrganizationMember,
-      { organizationId, userId },
-      { lockMode: LockMode.PESSIMISTIC_WRITE },
-    );
+    const query = unit
+      .tables()
+      .selectFrom('organization_member')
+      .selectAll()
+      .where('organization_id', '=', organizationId);
+    const member = await query.where('user_id', '=', userId).forUpdate().executeTakeFirst();
     if (!member) throw new NotFound('No such member');
     return member;
   }
 
-  /** Refuses a change that would leave the organization without an owner; asked while the membership is held still. */
-  async requireAnotherOwner(unit: UnitOfWork, member: OrganizationMember): Promise<void> {
+  /** Refuses a change that would leave the organization without an owner; asked while its membership is locked. */
+  async requireAnotherOwner(unit: UnitOfWork, member: Membership): Promise<void> {
     if (member.role !== 'owner') return;
-    const owners = await unit.entities.count(OrganizationMember, {
-      organizationId: member.organizationId,
-      role: 'owner',
-    });
-    if (owners < 2) throw new Conflict('An organization needs an owner; make somebody else owner first');
+    const { rows } = await sql`
+      select from organization_member where organization_id = ${member.organization_id} and role = 'owner' limit 2`.execute(
+      unit.tables(),
+    );
+    if (rows.length < 2) throw new Conflict('An organization needs an owner; make somebody else owner first');
   }
 
-  /** Revokes the member's own keys that are bound to the organization. */
-  async revokeKeys(unit: UnitOfWork, { organizationId, userId }: OrganizationMember): Promise<void> {
+  async setRole(
+    unit: UnitOfWork,
+    { organization_id, user_id }: Membership,
+    role: OrganizationRole,
+  ): Promise<void> {
+    await sql`
+      update organization_member set role = ${role}
+      where organization_id = ${organization_id} and user_id = ${user_id}`.execute(unit.tables());
+  }
+
+  /** Ends a membership, and revokes the member's own keys that are bound to the organization. */
+  async remove(unit: UnitOfWork, { organization_id, user_id }: Membership): Promise<void> {
     await sql`
       update api_key set revoked_at = now()
-      where user_id = ${userId} and organization_id = ${organizationId} and revoked_at is null`.execute(
+      where user_id = ${user_id} and organization_id = ${organization_id} and revoked_at is null`.execute(
+      unit.tables(),
+    );
+    await sql`
+      delete from organization_member where organization_id = ${organization_id} and user_id = ${user_id}`.execute(
       unit.tables(),
     );
   }

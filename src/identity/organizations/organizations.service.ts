@@ -3,7 +3,7 @@ import { type Actor, requireScope } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Config } from '../../platform/config/index.js';
-import { Database, iso, UnitOfWork } from '../../platform/database/index.js';
+import { Database, UnitOfWork } from '../../platform/database/index.js';
 import { DEFAULT_LIMIT, DeletedView, decodeCursor, Page, pageOf } from '../../platform/dto/index.js';
 import { Forbidden } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
@@ -15,9 +15,8 @@ import {
   OrganizationView,
   UpdateOrganization,
 } from './organizations.dto.js';
-import { Organization, OrganizationMember } from './organizations.entity.js';
 import { organizationDeleting, organizationFounded } from './organizations.events.js';
-import { OrganizationsStore, organizationView } from './organizations.store.js';
+import { type OrganizationRow, OrganizationsStore, organizationView } from './organizations.store.js';
 
 @Injectable()
 export class OrganizationsService {
@@ -72,15 +71,13 @@ export class OrganizationsService {
     return this.database.transaction(async unit => {
       const organization = await this.found(unit, name, actor.id);
       await this.record(unit, actor, 'organization.create', organization, { name: organization.name });
-      return unit.answers(ownedView(organization));
+      return unit.answers(organizationView(organization));
     });
   }
 
   /** Adds an organization and its owner in the caller's transaction. */
-  async found(unit: UnitOfWork, name: string, ownerId: string): Promise<Organization> {
-    const organization = unit.add(new Organization(name.trim(), ownerId));
-    unit.add(new OrganizationMember(organization.id, ownerId, 'owner'));
-    await unit.flush();
+  async found(unit: UnitOfWork, name: string, ownerId: string): Promise<OrganizationRow> {
+    const organization = await this.organizations.insert(unit, name.trim(), ownerId);
     await this.events.publish(unit, organizationFounded, { organization_id: organization.id });
     return organization;
   }
@@ -111,16 +108,15 @@ export class OrganizationsService {
   })
   async update(actor: Actor, { organization_id, name }: UpdateOrganization): Promise<OrganizationView> {
     await this.database.transaction(async unit => {
-      const organization = await this.organizations.requireEntity(
+      const found = await this.organizations.requireLocked(
         unit,
         actor,
         'organization.update',
         organization_id,
       );
-      const from = organization.name;
-      organization.name = name.trim();
-      const details = { name: { from, to: organization.name } };
-      await this.record(unit, actor, 'organization.update', organization, details);
+      const details = { name: { from: found.name, to: name.trim() } };
+      await this.organizations.rename(unit, organization_id, name.trim());
+      await this.record(unit, actor, 'organization.update', found, details);
     });
     return this.read(actor, { organization_id });
   }
@@ -138,7 +134,7 @@ export class OrganizationsService {
   })
   async delete(actor: Actor, { organization_id }: OrganizationId): Promise<DeletedView> {
     await this.database.deletion(async unit => {
-      const organization = await this.organizations.requireEntity(
+      const organization = await this.organizations.requireLocked(
         unit,
         actor,
         'organization.delete',
@@ -146,7 +142,7 @@ export class OrganizationsService {
       );
       await this.events.publish(unit, organizationDeleting, { organization_id });
       await this.record(unit, actor, 'organization.delete', organization, { name: organization.name });
-      unit.entities.remove(organization);
+      await this.organizations.delete(unit, organization_id);
     });
     return DeletedView.of(organization_id);
   }
@@ -155,7 +151,7 @@ export class OrganizationsService {
     unit: UnitOfWork,
     actor: Actor,
     action: string,
-    { id }: Organization,
+    { id }: OrganizationRow,
     details: Record<string, unknown>,
   ): Promise<void> {
     return this.audit.record(unit, actor, {
@@ -166,8 +162,4 @@ export class OrganizationsService {
       details,
     });
   }
-}
-
-function ownedView({ id, name, createdAt, updatedAt }: Organization): OrganizationView {
-  return { id, name, role: 'owner', created_at: iso(createdAt), updated_at: iso(updatedAt) };
 }

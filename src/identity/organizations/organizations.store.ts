@@ -1,4 +1,3 @@
-import { LockMode } from '@mikro-orm/core';
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import {
@@ -11,10 +10,9 @@ import {
   requireScope,
 } from '../../platform/access/index.js';
 import { Subject } from '../../platform/actions/index.js';
-import { Database, iso, Row, UnitOfWork } from '../../platform/database/index.js';
+import { Database, iso, newId, Row, UnitOfWork } from '../../platform/database/index.js';
 import { NotFound } from '../../platform/errors/index.js';
 import { type OrganizationView } from './organizations.dto.js';
-import { Organization } from './organizations.entity.js';
 
 /**
  * A row of the view `membership`: a person or a service account in an organization, with the role they have right now (a
@@ -24,7 +22,7 @@ export type MembershipView = {
   membership: { organization_id: string; principal_id: string; role: OrganizationRole };
 };
 
-type OrganizationRow = Row<'organization'> & { role: OrganizationRole };
+export type OrganizationRow = Row<'organization'> & { role: OrganizationRole };
 type Queries = Pick<Database, 'tables'>;
 
 const noSuchOrganization = () => new NotFound('No such organization');
@@ -59,21 +57,46 @@ export class OrganizationsStore {
     return row;
   }
 
-  /** As {@link require}, for a change: nobody else changes or deletes it before the unit of work ends. */
-  async requireEntity(
+  /** As {@link require}, and locks the row: nobody else changes or deletes it before the unit of work ends. */
+  async requireLocked(
     unit: UnitOfWork,
     actor: Actor,
     permission: OrganizationPermission,
     id: string,
-  ): Promise<Organization> {
-    await this.require(actor, permission, id, unit);
-    const organization = await unit.entities.findOne(
-      Organization,
-      { id },
-      { lockMode: LockMode.PESSIMISTIC_WRITE },
-    );
-    if (!organization) throw noSuchOrganization();
-    return organization;
+  ): Promise<OrganizationRow> {
+    const { role } = await this.require(actor, permission, id, unit);
+    const query = unit.tables().selectFrom('organization').selectAll().where('id', '=', id);
+    const row = await query.forUpdate().executeTakeFirst();
+    if (!row) throw noSuchOrganization();
+    return { ...row, role };
+  }
+
+  /** Adds an organization and its owner. */
+  async insert(unit: UnitOfWork, name: string, ownerId: string): Promise<OrganizationRow> {
+    const now = new Date().toISOString();
+    const row = { id: newId(), name, created_by: ownerId, created_at: now, updated_at: now };
+    await unit.tables().insertInto('organization').values(row).execute();
+    await this.addMember(unit, row.id, ownerId, 'owner');
+    return { ...row, role: 'owner' };
+  }
+
+  async rename(unit: UnitOfWork, id: string, name: string): Promise<void> {
+    const updated_at = new Date().toISOString();
+    await unit.tables().updateTable('organization').set({ name, updated_at }).where('id', '=', id).execute();
+  }
+
+  async delete(unit: UnitOfWork, id: string): Promise<void> {
+    await unit.tables().deleteFrom('organization').where('id', '=', id).execute();
+  }
+
+  async addMember(
+    unit: UnitOfWork,
+    organization_id: string,
+    user_id: string,
+    role: OrganizationRole,
+  ): Promise<void> {
+    const row = { organization_id, user_id, role, created_at: new Date().toISOString() };
+    await unit.tables().insertInto('organization_member').values(row).execute();
   }
 
   /** Keeps an organization from being deleted before the unit of work ends; 404 where it is gone already. */

@@ -1,2 +1,1 @@
-export { ServiceAccount } from './service-account.entity.js';
 export { ServiceAccountsModule } from './service-accounts.module.js';

@@ -7,7 +7,6 @@ import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../
 import { Forbidden } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
 import { memberRemoved, OrganizationsStore } from '../organizations/index.js';
-import { ServiceAccount } from './service-account.entity.js';
 import {
   CreateServiceAccount,
   ListServiceAccounts,
@@ -60,21 +59,15 @@ export class ServiceAccountsService {
     commitsAnswer: true,
   })
   async create(actor: Actor, input: CreateServiceAccount): Promise<ServiceAccountView> {
-    const { organization_id: organizationId, name, role = 'member' } = input;
-    const own = await this.organizations.require(actor, 'service_account.manage', organizationId);
+    const { organization_id, name, role = 'member' } = input;
+    const own = await this.organizations.require(actor, 'service_account.manage', organization_id);
     requireNotAbove(own.role, role);
-    const sponsorId = await this.sponsorFor(actor);
-    const account = new ServiceAccount({
-      organizationId,
-      name: name.trim(),
-      role,
-      sponsorId,
-      createdBy: actor.id,
-    });
+    const sponsor_id = await this.sponsorFor(actor);
+    const account = { organization_id, name: name.trim(), role, sponsor_id, created_by: actor.id };
     return this.database.transaction(async unit => {
-      unit.add(account);
-      await this.record(unit, actor, 'service_account.create', account, { name, role });
-      return this.answer(unit, actor, account.id);
+      const id = await this.accounts.insert(unit, account);
+      await this.record(unit, actor, 'service_account.create', { id, organization_id }, { name, role });
+      return this.answer(unit, actor, id);
     });
   }
 
@@ -105,11 +98,11 @@ export class ServiceAccountsService {
     output: ServiceAccountView,
   })
   async update(actor: Actor, { id, name, role }: UpdateServiceAccount): Promise<ServiceAccountView> {
-    const { ownRole } = await this.requireManageable(actor, id);
+    const { account, ownRole } = await this.requireManageable(actor, id);
     if (role) requireNotAbove(ownRole, role);
-    await this.change(actor, id, 'service_account.update', { name, role }, account => {
-      account.name = name?.trim() ?? account.name;
-      account.role = role ?? account.role;
+    await this.database.transaction(async unit => {
+      await this.accounts.update(unit, id, { name: name?.trim(), role });
+      await this.record(unit, actor, 'service_account.update', account, { name, role });
     });
     return this.read(actor, { id });
   }
@@ -127,10 +120,11 @@ export class ServiceAccountsService {
     commitsAnswer: true,
   })
   async adopt(actor: Actor, { id }: ServiceAccountId): Promise<ServiceAccountView> {
-    await this.requireManageable(actor, id);
+    const { account } = await this.requireManageable(actor, id);
     if (actor.type !== 'user') throw new Forbidden('Only a person can answer for a service account');
-    return this.change(actor, id, 'service_account.adopt', {}, (account, unit) => {
-      account.sponsorId = actor.id;
+    return this.database.transaction(async unit => {
+      await this.accounts.update(unit, id, { sponsor_id: actor.id });
+      await this.record(unit, actor, 'service_account.adopt', account, {});
       return this.answer(unit, actor, id);
     });
   }
@@ -147,11 +141,14 @@ export class ServiceAccountsService {
     output: DeletedView,
   })
   async delete(actor: Actor, { id }: ServiceAccountId): Promise<DeletedView> {
-    await this.requireManageable(actor, id);
-    await this.change(actor, id, 'service_account.delete', {}, async (account, unit) => {
-      const left = { organization_id: account.organizationId, principal_id: account.id };
-      await this.events.publish(unit, memberRemoved, left);
-      unit.entities.remove(account);
+    const { account } = await this.requireManageable(actor, id);
+    await this.database.transaction(async unit => {
+      await this.events.publish(unit, memberRemoved, {
+        organization_id: account.organization_id,
+        principal_id: id,
+      });
+      await this.accounts.delete(unit, id);
+      await this.record(unit, actor, 'service_account.delete', account, {});
     });
     return DeletedView.of(id);
   }
@@ -163,23 +160,7 @@ export class ServiceAccountsService {
     return found;
   }
 
-  private async change<T>(
-    actor: Actor,
-    id: string,
-    action: string,
-    details: object,
-    apply: (account: ServiceAccount, unit: UnitOfWork) => Promise<T> | T,
-  ): Promise<T> {
-    return this.database.transaction(async unit => {
-      const account = await unit.entities.findOneOrFail(ServiceAccount, { id });
-      const result = await apply(account, unit);
-      await this.record(unit, actor, action, account, details);
-      return result;
-    });
-  }
-
   private async answer(unit: UnitOfWork, actor: Actor, id: string): Promise<ServiceAccountView> {
-    await unit.flush();
     const { account } = await this.accounts.require(actor, 'service_account.read', id, unit);
     return unit.answers(serviceAccountView(account));
   }
@@ -195,10 +176,10 @@ export class ServiceAccountsService {
     unit: UnitOfWork,
     actor: Actor,
     action: string,
-    account: ServiceAccount,
+    account: { id: string; organization_id: string },
     details: object,
   ): Promise<void> {
-    const { id: target_id, organizationId: organization_id } = account;
+    const { id: target_id, organization_id } = account;
     return this.audit.record(unit, actor, {
       action,
       target_type: 'service_account',

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor, OrganizationPermission, OrganizationRole } from '../../platform/access/index.js';
 import { Subject } from '../../platform/actions/index.js';
-import { Database, iso, type Row } from '../../platform/database/index.js';
+import { Database, iso, newId, type Row, type UnitOfWork } from '../../platform/database/index.js';
 import { NotFound } from '../../platform/errors/index.js';
 import { type MembershipView, OrganizationsStore } from '../organizations/index.js';
 import type { ServiceAccountView } from './service-accounts.dto.js';
@@ -47,6 +47,34 @@ export class ServiceAccountsStore {
       .orderBy('s.id')
       .limit(limit);
     return (after ? query.where('s.id', '>', after) : query).execute();
+  }
+
+  async insert(
+    unit: UnitOfWork,
+    fields: Pick<Row<'service_account'>, 'organization_id' | 'name' | 'role' | 'sponsor_id' | 'created_by'>,
+  ): Promise<string> {
+    const now = new Date().toISOString();
+    const row = { id: newId(), ...fields, created_at: now, updated_at: now };
+    await unit.tables().insertInto('service_account').values(row).execute();
+    return row.id;
+  }
+
+  async update(
+    unit: UnitOfWork,
+    id: string,
+    changes: Partial<Pick<Row<'service_account'>, 'name' | 'role' | 'sponsor_id'>>,
+  ): Promise<void> {
+    const updated_at = new Date().toISOString();
+    await unit
+      .tables()
+      .updateTable('service_account')
+      .set({ ...changes, updated_at })
+      .where('id', '=', id)
+      .execute();
+  }
+
+  async delete(unit: UnitOfWork, id: string): Promise<void> {
+    await unit.tables().deleteFrom('service_account').where('id', '=', id).execute();
   }
 
   private accounts(within: Queries) {
