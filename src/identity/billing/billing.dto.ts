@@ -3,13 +3,13 @@ import { Field } from '../../platform/dto/index.js';
 export const DEFAULT_ALERTS = [80, 90, 100];
 const GROUPINGS = ['workspace', 'model', 'user', 'automation', 'day'] as const;
 const BUDGET_STATES = ['none', 'ok', 'alert', 'reached'] as const;
-const MOST_USD = 1_000_000_000;
+const MAX_USD = 1_000_000_000;
 
-/** What a budget is set to, whosever it is. */
+/** What a budget is set to. */
 export class BudgetFields {
   @Field.number('Most to spend in a calendar month (UTC), in USD; null: no budget', {
     min: 0,
-    max: MOST_USD,
+    max: MAX_USD,
     nullable: true,
     example: 50,
   })

@@ -3,15 +3,15 @@ import { RoutesOf } from '../../platform/openapi/index.js';
 import { OrganizationsModule } from '../organizations/index.js';
 import { AlertMails } from './alert-mails.js';
 import { BillingService } from './billing.service.js';
-import { Budgets } from './budgets.js';
-import { DefaultBudgets } from './default-budgets.js';
+import { Budgets, DefaultBudgets } from './budgets.js';
+import { BudgetsStore } from './budgets.store.js';
 import { UsageStore } from './ledger.store.js';
 
 /** What organizations use, spend, and may spend. */
 @Module({
   imports: [OrganizationsModule],
   controllers: [RoutesOf(BillingService)],
-  providers: [AlertMails, BillingService, Budgets, DefaultBudgets, UsageStore],
+  providers: [AlertMails, BillingService, Budgets, BudgetsStore, DefaultBudgets, UsageStore],
   exports: [Budgets],
 })
 export class BillingModule {}

@@ -13,8 +13,7 @@ import {
   SetBudget,
   UsageReportView,
 } from './billing.dto.js';
-import { Budgets } from './budgets.js';
-import { DefaultBudgets } from './default-budgets.js';
+import { Budgets, DefaultBudgets } from './budgets.js';
 import { NOTHING_USED, UsageStore } from './ledger.store.js';
 
 /** A stretch of time; its end is not part of it. */

@@ -1,52 +1,32 @@
-import { Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { Injectable, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
 import { type Actor, SharedLookups } from '../../platform/access/index.js';
 import { Audit } from '../../platform/audit/index.js';
-import { Database, iso, type UnitOfWork } from '../../platform/database/index.js';
-import { Chore } from '../../platform/jobs/index.js';
+import { Config } from '../../platform/config/index.js';
+import { Database, type UnitOfWork } from '../../platform/database/index.js';
+import { Forbidden, PaymentRequired } from '../../platform/errors/index.js';
+import { Events } from '../../platform/events/index.js';
 import { defineTopic, Subscription, Topics } from '../../platform/topics/index.js';
-import { type BudgetFields, BudgetView, DEFAULT_ALERTS } from './billing.dto.js';
-import { BudgetReached } from './budget-reached.js';
-import { alertOnChange, rearmAlerts } from './ledger.store.js';
-
-/** Whose budget: an organization's, or that of one of its workspaces. */
-export interface Scope {
-  readonly organizationId: string;
-  readonly workspaceId: string | null;
-}
-
-/** A model call that is about to be made. */
-export interface PlannedSpend extends Scope {
-  readonly runId: string;
-  readonly attempt: number;
-  readonly step: number;
-  /** What it may cost; null where the model's price is not known. */
-  readonly estimateUsd: number | null;
-}
-
-/** A backstop: what is held for a call is freed with its end, or replaced by its run's next attempt. */
-const HELD_FOR = '1 hour';
-const TIDY_MS = 3_600_000;
-
-interface RefusalRow {
-  scope_id: string;
-  monthly_usd: string;
-  spent_usd: string;
-  is_full: boolean;
-  held_until: string | null;
-}
-
-interface BudgetRow {
-  monthly_usd: string | null;
-  hard_stop: boolean;
-  alerts: number[];
-  spent_usd: string;
-  held_usd: string;
-  fired: { percent: number; at: string }[];
-}
+import { OrganizationsStore, organizationFounded } from '../organizations/index.js';
+import { type BudgetFields, type BudgetView, DEFAULT_ALERTS } from './billing.dto.js';
+import { BudgetsStore, idOf, type PlannedSpend, type RefusalRow, type Scope } from './budgets.store.js';
+import { rearmAlerts } from './ledger.store.js';
 
 /** What an organization may spend has changed; a trigger publishes it. */
 const budgetTopic = defineTopic('budget');
+
+/** A budget with a hard stop has no room for a model call (402). */
+export class BudgetReached extends PaymentRequired {
+  constructor({ organizationId }: Scope, refusal: RefusalRow, estimateUsd: number | null) {
+    const [monthly, spent] = [Number(refusal.monthly_usd), Number(refusal.spent_usd)];
+    const kind = refusal.scope_id === organizationId ? 'organization' : 'workspace';
+    const budget = `The monthly budget of the ${kind}, ${usd(monthly)},`;
+    const what =
+      spent >= monthly || estimateUsd === null
+        ? `${budget} is reached`
+        : `${budget} leaves ${usd(monthly - spent)}, and the next model call may cost ${usd(estimateUsd)}`;
+    super(`${what}; an admin can raise it, and it starts anew with the next month (UTC)`);
+  }
+}
 
 /** What organizations and workspaces may spend in a calendar month (UTC), and the hard stops that hold them to it. */
 @Injectable()
@@ -54,19 +34,14 @@ export class Budgets {
   private readonly limited = new SharedLookups<boolean>();
 
   constructor(
-    private readonly database: Database,
+    private readonly store: BudgetsStore,
     private readonly topics: Topics,
     private readonly audit: Audit,
   ) {}
 
-  @Chore('budget_reservations', { everyMs: TIDY_MS })
-  async removeExpiredReservations(): Promise<void> {
-    await sql`delete from budget_reservation where expires_at < now()`.execute(this.database.tables());
-  }
-
   /**
-   * Holds what a model call may cost, so that calls that are made at the same time cannot pass a hard stop together.
-   * Where only calls in flight are in the way, waits until one of them is paid or freed. Throws BudgetReached.
+   * Reserves what a model call may cost, so that calls that are made at the same time cannot pass a hard stop together.
+   * Where only calls in flight are in the way, waits until one of them is paid or released. Throws BudgetReached.
    */
   async admit(planned: PlannedSpend, signal: AbortSignal): Promise<void> {
     if (!(await this.reserve(planned))) return;
@@ -75,9 +50,9 @@ export class Budgets {
       for (;;) {
         const refusal = await this.reserve(planned);
         if (!refusal) return;
-        if (!refusal.is_full) throw reached(planned, refusal);
-        const patience = Math.max(0, Date.parse(refusal.held_until ?? '') - Date.now()) || 0;
-        await room.wait(AbortSignal.any([signal, AbortSignal.timeout(patience)]));
+        if (!refusal.is_full) throw new BudgetReached(planned, refusal, planned.estimateUsd);
+        const timeout = Math.max(0, Date.parse(refusal.held_until ?? '') - Date.now()) || 0;
+        await room.wait(AbortSignal.any([signal, AbortSignal.timeout(timeout)]));
         signal.throwIfAborted();
       }
     } finally {
@@ -85,130 +60,95 @@ export class Budgets {
     }
   }
 
-  /** Frees what was held for a call that failed. */
-  async release({ runId, attempt, step }: Omit<PlannedSpend, 'estimateUsd'>): Promise<void> {
-    await sql`delete from budget_reservation where run_id = ${runId} and attempt = ${attempt} and step = ${step}`.execute(
-      this.database.tables(),
-    );
+  /** Releases what was reserved for a call that failed. */
+  release(planned: Omit<PlannedSpend, 'estimateUsd'>): Promise<void> {
+    return this.store.release(planned);
   }
 
   /** Throws BudgetReached where a hard stop has no room for one more call, were all calls in flight free of charge. */
-  async requireRoom({ organizationId, workspaceId }: Scope, estimateUsd: number | null): Promise<void> {
-    if (!(await this.areLimited(organizationId, workspaceId))) return;
-    const { rows } = await sql<RefusalRow>`
-      select scope_id, monthly_usd, spent_usd, false as is_full, null as held_until
-      from hard_stops(${organizationId}, ${workspaceId}, null)
-      where spent_usd >= monthly_usd or spent_usd + ${estimateUsd}::numeric > monthly_usd limit 1`.execute(
-      this.database.tables(),
-    );
-    if (rows[0]) throw reached({ organizationId, estimateUsd }, rows[0]);
+  async requireRoom(scope: Scope, estimateUsd: number | null): Promise<void> {
+    if (!(await this.isLimited(scope))) return;
+    const refusal = await this.store.findReached(scope, estimateUsd);
+    if (refusal) throw new BudgetReached(scope, refusal, estimateUsd);
   }
 
   /** Sets the budget of a scope; the caller has checked that `actor` may. */
   async set(unit: UnitOfWork, actor: Actor, scope: Scope, fields: BudgetFields): Promise<void> {
-    const scopeId = idOf(scope);
-    const { monthly_usd, hard_stop = true, alerts = DEFAULT_ALERTS } = fields;
-    const percents = [...new Set(alerts)].sort((a, b) => a - b);
-    await sql`
-      insert into budget (scope_id, organization_id, workspace_id, monthly_usd, hard_stop, alerts, updated_at)
-      values (${scopeId}, ${scope.organizationId}, ${scope.workspaceId}, ${monthly_usd}::numeric, ${hard_stop}, ${percents}::int[], now())
-      on conflict (scope_id) do update set monthly_usd = excluded.monthly_usd, hard_stop = excluded.hard_stop,
-        alerts = excluded.alerts, updated_at = excluded.updated_at, is_default = false`.execute(
-      unit.tables(),
-    );
-    await rearmAlerts(unit, scopeId);
-    await alertOnChange(unit, scopeId);
+    const { monthly_usd, hard_stop = true } = fields;
+    const alerts = [...new Set(fields.alerts ?? DEFAULT_ALERTS)].sort((a, b) => a - b);
+    await this.store.set(unit, scope, { monthly_usd, hard_stop, alerts });
     await this.audit.record(unit, actor, {
       action: scope.workspaceId ? 'workspace_budget_set' : 'billing_budget_set',
       target_type: scope.workspaceId ? 'workspace' : 'organization',
-      target_id: scopeId,
+      target_id: idOf(scope),
       organization_id: scope.organizationId,
       workspace_id: scope.workspaceId ?? undefined,
-      details: { monthly_usd, hard_stop, alerts: percents },
+      details: { monthly_usd, hard_stop, alerts },
     });
   }
 
   /** Gives a new scope the budget that another has, if it has one; nothing is spent of it. */
-  async copy(unit: UnitOfWork, fromScopeId: string, { organizationId, workspaceId }: Scope): Promise<void> {
-    await sql`
-      insert into budget (scope_id, organization_id, workspace_id, monthly_usd, hard_stop, alerts, updated_at)
-      select ${idOf({ organizationId, workspaceId })}, ${organizationId}, ${workspaceId}, monthly_usd, hard_stop, alerts, now()
-      from budget where scope_id = ${fromScopeId}`.execute(unit.tables());
+  copy(unit: UnitOfWork, fromScopeId: string, scope: Scope): Promise<void> {
+    return this.store.copy(unit, fromScopeId, scope);
   }
 
   /** The budget of a scope and how it stands this month. */
-  async view(scope: Scope): Promise<BudgetView> {
-    const scopeId = idOf(scope);
-    const column = sql.ref(scope.workspaceId ? 'workspace_id' : 'organization_id');
-    const { rows } = await sql<BudgetRow>`
-      select b.monthly_usd, coalesce(b.hard_stop, true) as hard_stop, coalesce(b.alerts, ${DEFAULT_ALERTS}::int[]) as alerts,
-        coalesce(s.spent_usd, 0) as spent_usd,
-        (select coalesce(sum(amount_usd), 0) from budget_reservation
-          where ${column} = ${scopeId} and expires_at > now()) as held_usd,
-        (select coalesce(jsonb_agg(jsonb_build_object('percent', percent, 'at', created_at) order by percent), '[]')
-          from budget_alert where scope_id = ${scopeId} and period = this_month()) as fired
-      from (select ${scopeId}::uuid as scope_id) x
-      left join budget b on b.scope_id = x.scope_id
-      left join spend s on s.scope_id = x.scope_id and s.period = this_month()`.execute(
-      this.database.tables(),
-    );
-    const [row] = rows;
-    if (!row) throw new Error('The state of a budget is always one row');
-    return budgetView(row);
+  view(scope: Scope): Promise<BudgetView> {
+    return this.store.view(scope);
   }
 
-  /** Whether any hard stop stands over a place: mostly there is none, and those who ask at the same time are told together. */
-  private areLimited(organizationId: string, workspaceId: string | null): Promise<boolean> {
-    return this.limited.get(`${organizationId} ${workspaceId}`, async () => {
-      const { rows } = await sql<{ limited: boolean }>`
-        select exists (select from budget where scope_id in (${organizationId}, ${workspaceId}) and hard_stop
-          and monthly_usd is not null) as limited`.execute(this.database.tables());
-      return rows[0]?.limited === true;
-    });
+  /** Mostly there is no hard stop, and calls that ask at the same time share one lookup. */
+  private isLimited(scope: Scope): Promise<boolean> {
+    const key = `${scope.organizationId} ${scope.workspaceId}`;
+    return this.limited.get(key, () => this.store.hasHardStop(scope));
   }
 
   private async reserve(planned: PlannedSpend): Promise<RefusalRow | undefined> {
-    const { runId, attempt, step, organizationId, workspaceId, estimateUsd } = planned;
-    if (!(await this.areLimited(organizationId, workspaceId))) return undefined;
-    const { rows } = await sql<RefusalRow>`
-      select * from reserve_spend(${runId}, ${attempt}, ${step}, ${organizationId}, ${workspaceId}, ${estimateUsd}::numeric,
-        ${HELD_FOR}::interval)`.execute(this.database.tables());
-    return rows[0];
+    return (await this.isLimited(planned)) ? this.store.reserve(planned) : undefined;
   }
 }
 
-const idOf = ({ organizationId, workspaceId }: Scope) => workspaceId ?? organizationId;
+/**
+ * The budget that the installation gives each organization. It is a row like any other, so that a hard stop is found in
+ * one place; it follows the setting until a budget is set for the organization.
+ */
+@Injectable()
+export class DefaultBudgets implements OnModuleInit, OnApplicationBootstrap {
+  constructor(
+    private readonly config: Config,
+    private readonly database: Database,
+    private readonly events: Events,
+    private readonly organizations: OrganizationsStore,
+    private readonly store: BudgetsStore,
+  ) {}
 
-function reached(
-  { organizationId, estimateUsd }: Pick<PlannedSpend, 'organizationId' | 'estimateUsd'>,
-  { scope_id, monthly_usd, spent_usd }: RefusalRow,
-): BudgetReached {
-  const kind = scope_id === organizationId ? 'organization' : 'workspace';
-  return new BudgetReached(
-    { kind, monthlyUsd: Number(monthly_usd), spentUsd: Number(spent_usd) },
-    estimateUsd,
-  );
+  onModuleInit(): void {
+    this.events.on(organizationFounded, async (unit, { organization_id }) => {
+      const { organizationBudgetUsd: usd } = this.config;
+      if (usd !== undefined) await this.store.setDefault(unit, usd, organization_id);
+    });
+  }
+
+  /** Those that are there already follow the setting as it is now. */
+  async onApplicationBootstrap(): Promise<void> {
+    const { organizationBudgetUsd: usd } = this.config;
+    await this.database.transaction(async unit => {
+      if (usd === undefined) await this.store.removeDefaults(unit);
+      else await this.store.setDefault(unit, usd, null);
+      await rearmAlerts(unit, null);
+    });
+  }
+
+  /** Throws Forbidden where the caller sets more than the installation gives and does not own it. */
+  async requireWithin(actor: Actor, { monthly_usd, hard_stop = true }: BudgetFields): Promise<void> {
+    const { organizationBudgetUsd: max } = this.config;
+    if (max === undefined || (monthly_usd !== null && monthly_usd <= max && hard_stop)) return;
+    if (!(await this.organizations.isInstallationOwner(actor)))
+      throw new Forbidden(
+        `Only an owner of this installation may set a budget of more than $${max}, or one without a hard stop`,
+      );
+  }
 }
 
-function budgetView(row: BudgetRow): BudgetView {
-  const { hard_stop, alerts, fired } = row;
-  const monthly_usd = row.monthly_usd === null ? null : Number(row.monthly_usd);
-  const spent_usd = Number(row.spent_usd);
-  const remaining_usd = monthly_usd === null ? null : Math.max(0, monthly_usd - spent_usd);
-  return {
-    monthly_usd,
-    hard_stop,
-    alerts,
-    spent_usd,
-    held_usd: Number(row.held_usd),
-    remaining_usd,
-    state: stateOf(monthly_usd, spent_usd, alerts),
-    alerts_fired: fired.map(({ percent, at }) => ({ percent, at: iso(at) })),
-  };
-}
-
-function stateOf(monthlyUsd: number | null, spentUsd: number, alerts: number[]): BudgetView['state'] {
-  if (monthlyUsd === null) return 'none';
-  if (spentUsd >= monthlyUsd) return 'reached';
-  return alerts.some(percent => spentUsd > 0 && spentUsd >= (monthlyUsd * percent) / 100) ? 'alert' : 'ok';
-}
+const usd = (amount: number): string =>
+  `$${amount >= 0.01 || amount === 0 ? amount.toFixed(2) : amount.toPrecision(2)}`;

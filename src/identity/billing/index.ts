@@ -1,7 +1,7 @@
 export { BudgetFields, BudgetView } from './billing.dto.js';
 export { BillingModule } from './billing.module.js';
-export { BudgetReached } from './budget-reached.js';
-export { Budgets, type PlannedSpend } from './budgets.js';
+export { BudgetReached, Budgets } from './budgets.js';
+export type { PlannedSpend } from './budgets.store.js';
 export {
   enterModelCall,
   enterStorage,
