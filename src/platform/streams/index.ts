@@ -2,4 +2,4 @@ export { EventStream, type ServerEvent } from './event-stream.js';
 export { EventStreams } from './event-streams.js';
 export { Streams } from './streams.decorator.js';
 export { StreamsModule } from './streams.module.js';
-export { atExpiry, type EventLog, type LogPage, type Watched, Watches } from './watches.js';
+export { type EventLog, type LogPage, type Watched, Watches } from './watches.js';

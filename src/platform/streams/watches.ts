@@ -91,7 +91,7 @@ export class AccessWatch {
 }
 
 /** Asks when the credential runs out: a key does by itself; a session and a grant are renewed. */
-export function atExpiry({ credential }: Actor, ask: () => void): NodeJS.Timeout | undefined {
+function atExpiry({ credential }: Actor, ask: () => void): NodeJS.Timeout | undefined {
   if (credential.type !== 'api_key' || !credential.expires_at) return undefined;
   const left = Date.parse(credential.expires_at) - Date.now();
   return left > MAX_TIMER_MS ? undefined : setTimeout(ask, Math.max(0, left) + 1).unref();

@@ -4,13 +4,13 @@ import { RoutesOf } from '../../platform/openapi/index.js';
 import { CoreModule } from '../../workspaces/core/index.js';
 import { ActionRunsService } from './action-runs.service.js';
 import { ActionRunsStore } from './action-runs.store.js';
+import { ActionsController, ActionsExecController } from './actions.controller.js';
 import { ActionsService } from './actions.service.js';
-import { ActionsExecController } from './actions-exec.controller.js';
 
 /** The catalog of actions, their running and their ledger, over HTTP. */
 @Module({
   imports: [CredentialsModule, CoreModule],
-  controllers: [RoutesOf(ActionsService), ActionsExecController, RoutesOf(ActionRunsService)],
+  controllers: [RoutesOf(ActionsService), ActionsController, ActionsExecController, RoutesOf(ActionRunsService)],
   providers: [ActionsService, ActionRunsService, ActionRunsStore],
 })
 export class ActionSurfaceModule {}

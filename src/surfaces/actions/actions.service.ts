@@ -77,7 +77,6 @@ export class ActionsService {
 
   @Action({
     name: 'action_run',
-    route: 'POST /api/actions/:name/run',
     summary: 'Run an action, or only check whether it could be run',
     effect: 'write',
     permission: 'action.run',

@@ -1,2 +1,2 @@
-export type { McpExtension } from './call/mcp-extension.js';
+export type { McpExtension } from './call/mcp-tool.js';
 export { McpModule } from './mcp.module.js';

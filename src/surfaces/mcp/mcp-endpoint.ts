@@ -6,9 +6,7 @@ import { Log } from '../../platform/log/index.js';
 import { EventStreams } from '../../platform/streams/index.js';
 import type { McpCall } from './call/mcp-call.js';
 import { McpServers } from './server/mcp-servers.js';
-import { McpCancellations } from './sessions/cancellations.js';
-import { McpQuestionsStore } from './sessions/questions.store.js';
-import { McpSessionsStore } from './sessions/sessions.store.js';
+import { McpCancellations, McpQuestionsStore, McpSessionsStore } from './sessions/sessions.store.js';
 import { VisibleChanges } from './watch/visible-changes.js';
 
 translateErrors(McpHttpError, ({ status, message, headers }) => new Problem(status, message, headers));

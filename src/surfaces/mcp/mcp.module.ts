@@ -12,22 +12,16 @@ import { CoreModule } from '../../workspaces/core/index.js';
 import { FilesModule } from '../../workspaces/files/index.js';
 import { Approvals } from './approvals/approvals.js';
 import { ClientNames } from './approvals/client-names.store.js';
-import { MCP_EXTENSION, type McpExtension, NO_EXTENSION } from './call/mcp-extension.js';
+import { MCP_EXTENSION, type McpExtension, NO_EXTENSION } from './call/mcp-tool.js';
 import { McpController } from './mcp.controller.js';
-import { McpGuard } from './mcp.guard.js';
+import { McpGuard, McpOrigins } from './mcp.guard.js';
 import { McpEndpoint } from './mcp-endpoint.js';
-import { McpOrigins } from './mcp-origins.js';
-import { McpCompletions } from './resources/mcp-completions.js';
-import { McpResources } from './resources/mcp-resources.js';
+import { McpCompletions, McpResources } from './resources/mcp-resources.js';
 import { McpPrompts } from './server/mcp-prompts.js';
-import { McpServers } from './server/mcp-servers.js';
-import { RequestMemory } from './server/request-memory.js';
-import { McpCancellations } from './sessions/cancellations.js';
-import { McpQuestionsStore } from './sessions/questions.store.js';
-import { McpSessionsStore } from './sessions/sessions.store.js';
+import { McpServers, RequestMemory } from './server/mcp-servers.js';
+import { McpCancellations, McpQuestionsStore, McpSessionsStore } from './sessions/sessions.store.js';
 import { McpTools } from './tools/mcp-tools.js';
 import { ScopeChallenges } from './tools/scope-challenges.js';
-import { CredentialWatch } from './watch/credential-watch.js';
 import { ListsWatch } from './watch/lists-watch.js';
 import { ResourceWatch } from './watch/resource-watch.js';
 import { VisibleChanges } from './watch/visible-changes.js';
@@ -71,7 +65,6 @@ export class McpModule {
         ResourceWatch,
         VisibleChanges,
         ListsWatch,
-        CredentialWatch,
         { provide: MCP_EXTENSION, useValue: extension },
         AccessTokenGuard,
       ],

@@ -1,9 +1,18 @@
-import type { ClientCapabilities, LoggingLevel, Notification } from '@modelcontextprotocol/server';
-import type { Actor } from '../../../platform/access/index.js';
-import { BadRequest } from '../../../platform/errors/index.js';
+import {
+  type ClientCapabilities,
+  type LoggingLevel,
+  type Notification,
+  ProtocolError,
+  ProtocolErrorCode,
+} from '@modelcontextprotocol/server';
+import { type FastifyReply } from 'fastify';
+import { type Actor } from '../../../platform/access/index.js';
+import { BadRequest, problemOf } from '../../../platform/errors/index.js';
+import { clientGone } from '../../../platform/http/index.js';
+import { type Log } from '../../../platform/log/index.js';
 
 /** Groups of tools that `?toolsets=` chooses from. */
-export const TOOLSETS = ['actions', 'agents', 'code', 'files', 'workspaces'] as const;
+const TOOLSETS = ['actions', 'agents', 'code', 'files', 'workspaces'] as const;
 export type Toolset = (typeof TOOLSETS)[number];
 
 /** Which tools a client asked to see, by the query of the address that it was given. */
@@ -67,4 +76,33 @@ export function toolViewOf(query: Record<string, unknown>): ToolView {
     );
   const toolsets = names.length === 0 ? TOOLSETS : TOOLSETS.filter(toolset => names.includes(toolset));
   return { toolsets, readonly };
+}
+
+/** A call by HTTP. Most are answered before anybody asks whether their client is still there. */
+export class HttpCall implements McpCall {
+  private gone: AbortSignal | undefined;
+
+  constructor(
+    readonly actor: Actor,
+    readonly view: ToolView,
+    private readonly reply: FastifyReply,
+  ) {}
+
+  get signal(): AbortSignal {
+    this.gone ??= clientGone(this.reply);
+    return this.gone;
+  }
+}
+
+/** Runs a handler of the protocol. A refusal keeps its sentence; a fault of ours is logged, and the client sees nothing of it. */
+export async function answering<T>(log: Log, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof ProtocolError) throw error;
+    const problem = problemOf(error);
+    if (problem) throw new ProtocolError(ProtocolErrorCode.InvalidParams, problem.detail);
+    log.error({ err: error }, 'MCP request failed');
+    throw new ProtocolError(ProtocolErrorCode.InternalError, 'Internal server error');
+  }
 }

@@ -1,12 +1,19 @@
-import type {
-  CallToolResult,
-  InputRequiredResult,
-  Tool,
-  ToolAnnotations,
+import {
+  type CallToolResult,
+  type GetPromptResult,
+  type InputRequiredResult,
+  type Prompt,
+  type ReadResourceResult,
+  type Resource,
+  type ResourceTemplateType,
+  type ServerCapabilities,
+  type ServerEvent,
+  type Tool,
+  type ToolAnnotations,
 } from '@modelcontextprotocol/server';
-import type { Permission } from '../../../platform/access/index.js';
-import type { ActionCall } from '../../../platform/actions/index.js';
-import type { Dialogue, McpCall, Toolset } from './mcp-call.js';
+import { type Permission } from '../../../platform/access/index.js';
+import { type ActionCall } from '../../../platform/actions/index.js';
+import { type Dialogue, type McpCall, type Toolset } from './mcp-call.js';
 
 /** What a tool answers: its result, or what the client is asked before there is one. */
 export type ToolAnswer = CallToolResult | InputRequiredResult;
@@ -42,3 +49,38 @@ export const refused = (text: string): CallToolResult => ({
   content: [{ type: 'text', text }],
   isError: true,
 });
+
+/**
+ * What the endpoint offers besides what the service can do, on the same way in: nothing, unless whoever builds the server
+ * in the same process passes it one. The conformance suite needs tools, resources and prompts of its own.
+ */
+export interface McpExtension {
+  readonly capabilities: ServerCapabilities;
+  readonly tools: readonly McpTool[];
+  readonly resources: readonly Resource[];
+  readonly templates: readonly ResourceTemplateType[];
+  readonly prompts: readonly Prompt[];
+  /** Undefined for an address that is not one of these. */
+  readResource(uri: string): ReadResourceResult | undefined;
+  /** Undefined for a name that is not one of these. */
+  getPrompt(
+    name: string,
+    input: Record<string, string>,
+    dialogue: Dialogue,
+  ): GetPromptResult | InputRequiredResult | undefined;
+  /** Calls `listener` when something of these changes; returns what ends it. */
+  watch(listener: (event: ServerEvent) => void): () => void;
+}
+
+export const MCP_EXTENSION = Symbol('MCP extension');
+
+export const NO_EXTENSION: McpExtension = {
+  capabilities: {},
+  tools: [],
+  resources: [],
+  templates: [],
+  prompts: [],
+  readResource: () => undefined,
+  getPrompt: () => undefined,
+  watch: () => () => undefined,
+};

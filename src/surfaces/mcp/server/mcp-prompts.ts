@@ -6,7 +6,7 @@ import type { Actor } from '../../../platform/access/index.js';
 import { NotFound, problemOf } from '../../../platform/errors/index.js';
 import { WorkspacesService } from '../../../workspaces/core/index.js';
 import type { Dialogue } from '../call/mcp-call.js';
-import { MCP_EXTENSION, type McpExtension } from '../call/mcp-extension.js';
+import { MCP_EXTENSION, type McpExtension } from '../call/mcp-tool.js';
 
 const WORKSPACES_AT_ONCE = 20;
 const TASK = { name: 'task', description: 'What it is to do', required: false };

@@ -1,23 +1,64 @@
 import {
   type CallToolResult,
+  createRequestStateCodec,
   ProtocolError,
   ProtocolErrorCode,
+  type RequestStateCodec,
   ResourceNotFoundError,
   Server,
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { Inject, Injectable } from '@nestjs/common';
-import type { McpHost } from '#libs/mcp-http/index.js';
+import { callOf, type McpHost } from '#libs/mcp-http/index.js';
 import { problemOf } from '../../../platform/errors/index.js';
 import { Log } from '../../../platform/log/index.js';
-import { answering } from '../call/answering.js';
-import type { Dialogue, McpCall } from '../call/mcp-call.js';
-import { MCP_EXTENSION, type McpExtension } from '../call/mcp-extension.js';
-import { McpCompletions } from '../resources/mcp-completions.js';
-import { McpResources } from '../resources/mcp-resources.js';
+import { type Seal, Vault } from '../../../platform/vault/index.js';
+import { answering, type Dialogue, type McpCall } from '../call/mcp-call.js';
+import { MCP_EXTENSION, type McpExtension } from '../call/mcp-tool.js';
+import { McpCompletions, McpResources } from '../resources/mcp-resources.js';
 import { McpTools } from '../tools/mcp-tools.js';
 import { McpPrompts } from './mcp-prompts.js';
-import { RequestMemory } from './request-memory.js';
+
+/** As long as a person may take to answer. */
+const LIFE_SECONDS = 15 * 60;
+
+/**
+ * What a client is given to bring back with the answers to what it was asked (`requestState`, 2026-07-28): signed, and good
+ * for the same person and the same method only.
+ */
+@Injectable()
+export class RequestMemory {
+  private readonly seal: Seal;
+
+  constructor(vault: Vault) {
+    this.seal = vault.seal('mcp request state');
+  }
+
+  close(value: unknown, context: ServerContext): Promise<string> {
+    const [current] = this.codecs();
+    if (!current) throw new Error('There is no key');
+    return current.mint(value, context);
+  }
+
+  /** Rejects what was not closed here for this caller, or is too old. */
+  async open(closed: string, context: ServerContext): Promise<unknown> {
+    const attempts = await Promise.allSettled(this.codecs().map(codec => codec.verify(closed, context)));
+    const opened = attempts.find(({ status }) => status === 'fulfilled') ?? attempts[0];
+    if (opened?.status === 'fulfilled') return opened.value;
+    throw opened?.reason;
+  }
+
+  /** One for each key that may have signed, the current one first. */
+  private codecs(): RequestStateCodec[] {
+    return this.seal.keys().map(key =>
+      createRequestStateCodec({
+        key: new Uint8Array(key),
+        ttlSeconds: LIFE_SECONDS,
+        bind: ({ mcpReq, http }) => `${mcpReq.method} ${callOf<McpCall>(http?.authInfo)?.actor.id ?? ''}`,
+      }),
+    );
+  }
+}
 
 const SERVER = { name: 'atelier', title: 'Atelier', version: '0.1.0' };
 const INSTRUCTIONS =

@@ -2,10 +2,80 @@ import { randomUUID } from 'node:crypto';
 import { Injectable, OnApplicationBootstrap } from '@nestjs/common';
 import { sql } from 'kysely';
 import { validate as isUuid } from 'uuid';
-import type { McpSession, SessionClient, SessionState, SessionStore } from '#libs/mcp-http/index.js';
+import {
+  type Answer,
+  type Cancellations,
+  type McpSession,
+  type QuestionStore,
+  type SessionClient,
+  type SessionState,
+  type SessionStore,
+} from '#libs/mcp-http/index.js';
 import { Database } from '../../../platform/database/index.js';
 import { Chore } from '../../../platform/jobs/index.js';
 import { defineTopic, notifyTopic, Subscription, Topics } from '../../../platform/topics/index.js';
+
+const cancelTopic = defineTopic('mcp-cancel');
+
+/** Tells whichever process works on a request that its client has taken it back. */
+@Injectable()
+export class McpCancellations implements Cancellations {
+  constructor(
+    private readonly database: Database,
+    private readonly topics: Topics,
+  ) {}
+
+  async cancel(name: string): Promise<void> {
+    await this.database.transaction(unit => this.topics.publishOnCommit(unit, cancelTopic(name)));
+  }
+
+  onCancel(name: string, listener: () => void): () => void {
+    return this.topics.subscribe(cancelTopic(name), listener);
+  }
+}
+
+const questionTopic = defineTopic('mcp-question');
+
+/** What the clients of sessions are asked. */
+@Injectable()
+export class McpQuestionsStore implements QuestionStore {
+  constructor(
+    private readonly database: Database,
+    private readonly topics: Topics,
+  ) {}
+
+  async ask(id: string, sessionId: string): Promise<void> {
+    await sql`insert into mcp_question (id, session_id, asked_at) values (${id}, ${sessionId}, now())`.execute(
+      this.tables,
+    );
+  }
+
+  async answer(sessionId: string, id: unknown, answer: Answer): Promise<void> {
+    if (!isUuid(id)) return;
+    await sql`
+      update mcp_question set answer = ${JSON.stringify(answer)}::jsonb
+      where id = ${String(id)} and session_id = ${sessionId} and answer is null
+      returning ${notifyTopic(questionTopic(String(id)))}`.execute(this.tables);
+  }
+
+  async answerTo(id: string): Promise<Answer | null | undefined> {
+    const { rows } = await sql<{ answer: Answer | null }>`
+      select answer from mcp_question where id = ${id}`.execute(this.tables);
+    return rows[0]?.answer;
+  }
+
+  async forget(id: string): Promise<void> {
+    await sql`delete from mcp_question where id = ${id}`.execute(this.tables);
+  }
+
+  wakeUp(id: string): Subscription {
+    return new Subscription(this.topics, questionTopic(id));
+  }
+
+  private get tables() {
+    return this.database.tables();
+  }
+}
 
 interface SessionRow {
   id: string;

@@ -1,4 +1,4 @@
-import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
+import { type CallToolResult, type Tool } from '@modelcontextprotocol/server';
 import { structured } from '#libs/mcp-http/index.js';
 import {
   type ActionCall,
@@ -7,17 +7,24 @@ import {
   type CatalogAction,
   type ToolDeclaration,
 } from '../../../platform/actions/index.js';
-import type { McpCall, Toolset } from '../call/mcp-call.js';
+import { type McpCall, type Toolset } from '../call/mcp-call.js';
 import { HINTS, type Hint, type McpTool } from '../call/mcp-tool.js';
-import { undescribed } from './output-schema.js';
-import { fitted, MAX_CHARACTERS } from './result-limit.js';
-import { withWaitLimit } from './wait-limit.js';
+import { fileUri, runUri } from '../resources/resource-uri.js';
+import {
+  firstLines,
+  fits,
+  fitted,
+  lengthOf,
+  MAX_CHARACTERS,
+  undescribed,
+  withWaitLimit,
+} from './result-limit.js';
 
-export type Output = Record<string, unknown>;
+type Output = Record<string, unknown>;
 type Input = Record<string, unknown>;
 
 /** An output that fits, and where the rest of it is. */
-export interface Shown {
+interface Shown {
   readonly output: Output;
   /** For a client that reads text; absent: the output as JSON. */
   readonly text?: string;
@@ -25,10 +32,10 @@ export interface Shown {
 }
 
 /** How a tool deals with an output that is too long. */
-export type Show = (output: Output, input: Input, again: (input: Input) => Promise<Output>) => Promise<Shown>;
+type Show = (output: Output, input: Input, again: (input: Input) => Promise<Output>) => Promise<Shown>;
 
 /** How MCP clients see an action that is a tool by itself. */
-export interface ActionToolView {
+interface ActionToolView {
   readonly toolset: Toolset;
   readonly hint: Hint;
   readonly show?: Show;
@@ -96,3 +103,43 @@ export class ActionTool implements McpTool {
 
 /** As it goes over the wire: times as text, nothing undefined. */
 const wireOf = (output: Output): Output => JSON.parse(JSON.stringify(output));
+
+/** A page that is too long is asked for again with fewer items, so that its cursor stays right. */
+const fewerItems: Show = async (output, input, again) => {
+  let page = output;
+  while (!fits(page) && itemsOf(page) > 1)
+    page = await again({ ...input, limit: Math.floor(itemsOf(page) / 2) });
+  return { output: page };
+};
+
+const itemsOf = ({ items }: Output): number => (Array.isArray(items) ? items.length : 0);
+
+/** The lines that fit, with a link to the file. */
+const fewerLines: Show = async (output, { workspace_id }) => {
+  const content = String(output.content);
+  const { text, lines } = firstLines(content, MAX_CHARACTERS - lengthOf({ ...output, content: '' }));
+  const end_line = Number(output.start_line) - 1 + lines;
+  const path = String(output.path);
+  return {
+    output: { ...output, content: text, end_line, truncated: true },
+    text: `${text}\n… up to line ${end_line}${output.total_lines === null ? '' : ` of ${output.total_lines}`}; ask for the lines after it with start_line`,
+    rest: { uri: fileUri(String(workspace_id), path), name: path },
+  };
+};
+
+const shorterTexts: Show = async output => ({
+  output: fitted(output),
+  rest: { uri: runUri(String(output.call_id)), name: 'The whole result' },
+});
+
+/** How MCP clients see the actions that are tools by themselves. */
+export const TOOL_VIEWS: Readonly<Record<string, ActionToolView>> = {
+  list_workspaces: { toolset: 'workspaces', hint: 'read', show: fewerItems },
+  list_files: { toolset: 'files', hint: 'read', show: fewerItems },
+  read_file: { toolset: 'files', hint: 'read', show: fewerLines, isPlain: true },
+  search_files: { toolset: 'files', hint: 'read', show: fewerItems, isPlain: true },
+  write_file: { toolset: 'files', hint: 'replace' },
+  edit_file: { toolset: 'files', hint: 'change' },
+  send_message: { toolset: 'agents', hint: 'delegate' },
+  run_status: { toolset: 'agents', hint: 'read', show: shorterTexts },
+};

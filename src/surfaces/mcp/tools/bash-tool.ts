@@ -12,8 +12,7 @@ import { Invalid } from '../../../platform/errors/index.js';
 import type { WorkspacesStore } from '../../../workspaces/core/index.js';
 import type { Dialogue, McpCall } from '../call/mcp-call.js';
 import { HINTS, type McpTool } from '../call/mcp-tool.js';
-import { undescribed } from './output-schema.js';
-import { cutText, MAX_CHARACTERS } from './result-limit.js';
+import { cutText, MAX_CHARACTERS, undescribed } from './result-limit.js';
 
 const MAX_MESSAGE = 1_000;
 

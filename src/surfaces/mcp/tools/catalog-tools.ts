@@ -30,9 +30,7 @@ import {
   RunAction,
   SearchActions,
 } from './catalog-tools.dto.js';
-import { undescribed } from './output-schema.js';
-import { cutText, lengthOf, MAX_CHARACTERS } from './result-limit.js';
-import { withWaitLimit } from './wait-limit.js';
+import { cutText, lengthOf, MAX_CHARACTERS, undescribed, withWaitLimit } from './result-limit.js';
 
 const DEFAULT_FOUND = 10;
 const CHANGING = EFFECTS.filter(effect => effect !== 'read');

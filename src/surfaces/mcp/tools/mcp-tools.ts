@@ -8,12 +8,16 @@ import { problemOf } from '../../../platform/errors/index.js';
 import { WorkspacesStore } from '../../../workspaces/core/index.js';
 import { Approvals } from '../approvals/approvals.js';
 import { type Dialogue, type McpCall, SILENCE, type ToolView } from '../call/mcp-call.js';
-import { MCP_EXTENSION, type McpExtension } from '../call/mcp-extension.js';
-import { type McpTool, refused, type ToolAnswer } from '../call/mcp-tool.js';
-import { ActionTool } from './action-tool.js';
+import {
+  MCP_EXTENSION,
+  type McpExtension,
+  type McpTool,
+  refused,
+  type ToolAnswer,
+} from '../call/mcp-tool.js';
+import { ActionTool, TOOL_VIEWS } from './action-tool.js';
 import { BashTool } from './bash-tool.js';
 import { CatalogTools } from './catalog-tools.js';
-import { TOOL_VIEWS } from './tool-views.js';
 
 /** The tools of the endpoint: few, sorted, and the same for every caller who asks for the same view. */
 @Injectable()

@@ -41,3 +41,28 @@ export function firstLines(text: string, most: number): { text: string; lines: n
   const whole = lastBreak < 0 ? part : part.slice(0, lastBreak + 1);
   return { text: whole, lines: whole.split('\n').length - (whole.endsWith('\n') ? 1 : 0) };
 }
+
+type Schema = Record<string, unknown>;
+
+const isSchema = (value: unknown): value is Schema =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The schema without its descriptions: the names of an output say enough, and every client pays for each word. */
+export function undescribed({ description: _, ...schema }: Schema): Schema {
+  const { properties, items, anyOf } = schema;
+  return {
+    ...schema,
+    ...(isSchema(properties) ? { properties: eachOf(properties) } : {}),
+    ...(isSchema(items) ? { items: undescribed(items) } : {}),
+    ...(Array.isArray(anyOf) ? { anyOf: anyOf.map(undescribed) } : {}),
+  };
+}
+
+const eachOf = (properties: Schema): Schema =>
+  Object.fromEntries(Object.entries(properties).map(([name, inner]) => [name, undescribed(inner as Schema)]));
+
+/** The input of an action, with a `wait` of no more than `seconds`: clients give up on a call that takes long. */
+export function withWaitLimit<Input>(input: Input, seconds: number): Input {
+  const { wait } = (input ?? {}) as { wait?: unknown };
+  return typeof wait === 'number' && wait > seconds ? { ...input, wait: seconds } : input;
+}

@@ -5,8 +5,7 @@ import { Watches } from '../../../platform/streams/index.js';
 import { Subscription, Topics } from '../../../platform/topics/index.js';
 import { ChangesService, changesTopic, type WorkspaceHead } from '../../../workspaces/changes/index.js';
 import { workspacesTopic } from '../../../workspaces/core/index.js';
-import { changesLists, changesOf } from './changed.js';
-import { quietly } from './resource-watch.js';
+import { changesLists, changesOf, quietly } from './resource-watch.js';
 
 /** One stream follows no more workspaces than these, the oldest. */
 const MAX_WORKSPACES = 1000;

@@ -2,10 +2,9 @@ import type { ServerEvent } from '@modelcontextprotocol/server';
 import { Inject, Injectable } from '@nestjs/common';
 import type { ChangeSource, ListName, Watch } from '#libs/mcp-http/index.js';
 import { Log } from '../../../platform/log/index.js';
-import { answering } from '../call/answering.js';
-import type { McpCall } from '../call/mcp-call.js';
-import { MCP_EXTENSION, type McpExtension } from '../call/mcp-extension.js';
-import { CredentialWatch } from './credential-watch.js';
+import { Watches } from '../../../platform/streams/index.js';
+import { answering, type McpCall } from '../call/mcp-call.js';
+import { MCP_EXTENSION, type McpExtension } from '../call/mcp-tool.js';
 import { ListsWatch } from './lists-watch.js';
 import { ResourceWatch } from './resource-watch.js';
 
@@ -15,7 +14,7 @@ export class VisibleChanges implements ChangeSource<McpCall> {
   constructor(
     private readonly resources: ResourceWatch,
     private readonly lists: ListsWatch,
-    private readonly credentials: CredentialWatch,
+    private readonly watches: Watches,
     @Inject(MCP_EXTENSION) private readonly extension: McpExtension,
     private readonly log: Log,
   ) {}
@@ -44,7 +43,11 @@ export class VisibleChanges implements ChangeSource<McpCall> {
     return this.extension.watch(listener);
   }
 
+  /** Calls `lost` once the credential is revoked or has expired, at once where it is already; returns what ends that. */
   untilLost({ actor }: McpCall, lost: () => void): () => void {
-    return this.credentials.begin(actor, lost);
+    const access = this.watches.accessOf({ actor, workspaceId: null, require: () => Promise.resolve() });
+    access.signal.addEventListener('abort', lost, { once: true });
+    void access.ask();
+    return () => access.close();
   }
 }

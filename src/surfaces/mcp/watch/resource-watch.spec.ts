@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { changesLists, changesOf, isChangedBy } from './changed.js';
+import { changesLists, changesOf, isChangedBy } from './resource-watch.js';
 
 const change = (kind: string, path: string, from: string | null = null) => ({ kind, path, from });
 
