@@ -5,14 +5,14 @@ import { AuthModule, EmailToken } from './auth/index.js';
 import { BillingModule } from './billing/index.js';
 import { CredentialsModule } from './credentials/index.js';
 import { Invitation, InvitationsModule } from './invitations/index.js';
-import { ApiKey, KeysModule } from './keys/index.js';
+import { KeysModule } from './keys/index.js';
 import { OAuthModule } from './oauth/index.js';
 import { OrganizationsModule } from './organizations/index.js';
 import { PageSessionsModule } from './page-sessions/index.js';
 import { ServiceAccountsModule } from './service-accounts/index.js';
 import { RefreshToken, Session, SessionsModule } from './sessions/index.js';
 
-export const identityEntities = [Installation, User, Session, RefreshToken, EmailToken, ApiKey, Invitation];
+export const identityEntities = [Installation, User, Session, RefreshToken, EmailToken, Invitation];
 
 /** Who people and programs are, and what organizations they belong to. */
 @Module({

@@ -3,7 +3,6 @@ import { type Actor, requireScope } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { DEFAULT_LIMIT, DeletedView, type Page } from '../../platform/dto/index.js';
 import { OrganizationsStore } from '../organizations/index.js';
-import type { KeyOwner } from './api-key.entity.js';
 import { Keyring, readExpiry } from './keyring.js';
 import {
   CreatedKeyView,
@@ -15,9 +14,10 @@ import {
   RotateKey,
   UpdateKey,
 } from './keys.dto.js';
+import type { KeyOwner } from './keys.store.js';
 
 const own = (actor: Actor): KeyOwner =>
-  actor.type === 'user' ? { userId: actor.id } : { serviceAccountId: actor.id };
+  actor.type === 'user' ? { user_id: actor.id } : { service_account_id: actor.id };
 
 /** The caller's own API keys. */
 @Injectable()
@@ -54,15 +54,15 @@ export class KeysService {
     commitsAnswer: true,
   })
   async create(actor: Actor, input: CreateKey): Promise<CreatedKeyView> {
-    const { name, organization_id = null, scopes = null, workspace_ids = null, expires_at } = input;
+    const { name, organization_id = null, scopes = null, workspace_ids = null } = input;
     if (organization_id) await this.organizations.require(actor, 'organization.read', organization_id);
-    const limits = {
-      organizationId: organization_id,
+    const expires_at = readExpiry(input.expires_at);
+    return this.keyring.issue(actor, own(actor), name, {
+      organization_id,
       scopes,
-      workspaceIds: workspace_ids,
-      expiresAt: readExpiry(expires_at),
-    };
-    return this.keyring.issue(actor, own(actor), { name, limits });
+      workspace_ids,
+      expires_at,
+    });
   }
 
   @Action({

@@ -34,7 +34,7 @@ export class ServiceAccountKeysService {
     { id, limit = DEFAULT_LIMIT, cursor }: ListServiceAccountKeys,
   ): Promise<Page<KeyView>> {
     await this.accounts.read(actor, { id });
-    return this.keyring.list({ serviceAccountId: id }, limit, cursor);
+    return this.keyring.list({ service_account_id: id }, limit, cursor);
   }
 
   @Action({
@@ -50,15 +50,10 @@ export class ServiceAccountKeysService {
     commitsAnswer: true,
   })
   async create(actor: Actor, input: CreateServiceAccountKey): Promise<CreatedKeyView> {
-    const { id, name, scopes = null, workspace_ids: workspaceIds = null, expires_at } = input;
-    const { account } = await this.accounts.requireManageable(actor, id);
-    const limits = {
-      organizationId: account.organization_id,
-      scopes,
-      workspaceIds,
-      expiresAt: readExpiry(expires_at),
-    };
-    return this.keyring.issue(actor, { serviceAccountId: id }, { name, limits });
+    const { id, name, scopes = null, workspace_ids = null } = input;
+    const { organization_id } = (await this.accounts.requireManageable(actor, id)).account;
+    const limits = { organization_id, scopes, workspace_ids, expires_at: readExpiry(input.expires_at) };
+    return this.keyring.issue(actor, { service_account_id: id }, name, limits);
   }
 
   @Action({
@@ -79,7 +74,7 @@ export class ServiceAccountKeysService {
     { id, key_id, overlap_seconds = 0 }: RotateServiceAccountKey,
   ): Promise<CreatedKeyView> {
     await this.accounts.requireManageable(actor, id);
-    return this.keyring.rotate(actor, { serviceAccountId: id }, key_id, overlap_seconds);
+    return this.keyring.rotate(actor, { service_account_id: id }, key_id, overlap_seconds);
   }
 
   @Action({
@@ -95,7 +90,7 @@ export class ServiceAccountKeysService {
   })
   async revoke(actor: Actor, { id, key_id }: ServiceAccountKeyId): Promise<DeletedView> {
     await this.accounts.requireManageable(actor, id);
-    await this.keyring.revoke(actor, { serviceAccountId: id }, key_id);
+    await this.keyring.revoke(actor, { service_account_id: id }, key_id);
     return DeletedView.of(key_id);
   }
 }
