@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AccountsModule, Installation, User } from './accounts/index.js';
 import { AuditLogModule } from './audit-log/index.js';
-import { AuthModule, EmailToken } from './auth/index.js';
+import { AuthModule } from './auth/index.js';
 import { BillingModule } from './billing/index.js';
 import { CredentialsModule } from './credentials/index.js';
 import { Invitation, InvitationsModule } from './invitations/index.js';
@@ -12,7 +12,7 @@ import { PageSessionsModule } from './page-sessions/index.js';
 import { ServiceAccountsModule } from './service-accounts/index.js';
 import { RefreshToken, Session, SessionsModule } from './sessions/index.js';
 
-export const identityEntities = [Installation, User, Session, RefreshToken, EmailToken, Invitation];
+export const identityEntities = [Installation, User, Session, RefreshToken, Invitation];
 
 /** Who people and programs are, and what organizations they belong to. */
 @Module({

@@ -41,7 +41,7 @@ export class ModelsService {
   })
   async list(actor: Actor, { organization_id }: ListModels): Promise<ModelsView> {
     requireScope(actor, 'model.list');
-    const id = organization_id ?? (await this.organizations.list(actor, 1, undefined))[0]?.id;
+    const id = organization_id ?? (await this.organizations.list(actor, { limit: 1 })).items[0]?.id;
     if (organization_id) await this.organizations.requireMember(actor, organization_id);
     const settings = id ? await this.settings.of(id) : ModelSettings.undecided([]);
     return { items: this.viewsFor(settings), next_cursor: null };

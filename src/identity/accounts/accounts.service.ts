@@ -134,7 +134,7 @@ export class AccountsService {
   async principal(actor: Actor): Promise<PrincipalView> {
     const { type, id, name, email, credential } = actor;
     const { organization_id, scopes, expires_at } = credential;
-    const [bound] = organization_id ? await this.organizations.list(actor, 1, undefined) : [];
+    const bound = organization_id ? (await this.organizations.list(actor, { limit: 1 })).items[0] : undefined;
     return {
       type,
       id,

@@ -1,5 +1,4 @@
 import { LockMode } from '@mikro-orm/core';
-import { Entity, PrimaryKey, Property } from '@mikro-orm/decorators/legacy';
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { hashSecret, randomSecret } from '../../platform/access/index.js';
@@ -12,37 +11,6 @@ import { User } from '../accounts/index.js';
 /** What a link sent by mail is good for. */
 type EmailTokenPurpose = 'reset' | 'verify' | 'email';
 
-/** A link that was sent to a person. It is deleted by its use. */
-@Entity({ tableName: 'email_token' })
-export class EmailToken {
-  /** SHA-256 of the token. */
-  @PrimaryKey({ type: 'text' })
-  hash: string;
-
-  @Property({ type: 'uuid' })
-  userId: string;
-
-  @Property({ type: 'text' })
-  purpose: EmailTokenPurpose;
-
-  /** The address that an account moves to by it. */
-  @Property({ type: 'text', nullable: true })
-  email: string | null = null;
-
-  @Property({ type: 'timestamptz' })
-  createdAt: Date = new Date();
-
-  @Property({ type: 'timestamptz' })
-  expiresAt: Date;
-
-  constructor(hash: string, userId: string, purpose: EmailTokenPurpose, lifeSeconds: number) {
-    this.hash = hash;
-    this.userId = userId;
-    this.purpose = purpose;
-    this.expiresAt = new Date(Date.now() + lifeSeconds * 1000);
-  }
-}
-
 const LIFE_SECONDS: Record<EmailTokenPurpose, number> = { reset: 3600, verify: 3 * 86_400, email: 86_400 };
 
 const SWEEP_MS = 3_600_000;
@@ -54,11 +22,13 @@ const spent = () => new Gone('This link was used, has expired or is not one of o
 export class EmailTokens {
   constructor(private readonly database: Database) {}
 
-  /** Makes a token for `user`. */
-  issue(unit: UnitOfWork, user: User, purpose: EmailTokenPurpose, email?: string): string {
+  /** Makes a token for `user`; of one that moves the account, with the new address. */
+  async issue(unit: UnitOfWork, user: User, purpose: EmailTokenPurpose, email?: string): Promise<string> {
     const token = randomSecret();
-    const row = unit.add(new EmailToken(hashSecret(token), user.id, purpose, LIFE_SECONDS[purpose]));
-    row.email = email ?? null;
+    await sql`
+      insert into email_token (hash, user_id, purpose, email, created_at, expires_at)
+      values (${hashSecret(token)}, ${user.id}, ${purpose}, ${email ?? null}, now(),
+        now() + make_interval(secs => ${LIFE_SECONDS[purpose]}))`.execute(unit.tables());
     return token;
   }
 
@@ -94,31 +64,37 @@ export class EmailTokens {
     purpose: EmailTokenPurpose,
     token: string,
   ): Promise<{ user: User; email: string | null }> {
-    const live = { hash: hashSecret(token), purpose, expiresAt: { $gt: new Date() } };
-    const found = await unit.entities.findOne(EmailToken, live);
-    if (!found) throw spent();
-    const lock = { lockMode: LockMode.PESSIMISTIC_WRITE };
-    const user = await unit.entities.findOneOrFail(User, { id: found.userId }, lock);
-    if ((await unit.entities.nativeDelete(EmailToken, live)) === 0) throw spent();
+    const live = sql`hash = ${hashSecret(token)} and purpose = ${purpose} and expires_at > now()`;
+    const { rows: found } = await sql<{ user_id: string; email: string | null }>`
+      select user_id, email from email_token where ${live}`.execute(unit.tables());
+    if (!found[0]) throw spent();
+    const { user_id: id, email } = found[0];
+    const user = await unit.entities.findOneOrFail(User, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+    const { rows } = await sql`delete from email_token where ${live} returning hash`.execute(unit.tables());
+    if (rows.length === 0) throw spent();
     await this.revoke(unit, user, purpose);
-    return { user, email: found.email };
+    return { user, email };
   }
 
   /** Ends what a person was sent. */
   async revoke(unit: UnitOfWork, user: User, purpose: EmailTokenPurpose): Promise<void> {
-    await unit.entities.nativeDelete(EmailToken, { userId: user.id, purpose });
+    await sql`delete from email_token where user_id = ${user.id} and purpose = ${purpose}`.execute(
+      unit.tables(),
+    );
   }
 
   /** How many links of a kind a person was sent that are still good. */
-  countLive(unit: UnitOfWork, user: User, purpose: EmailTokenPurpose): Promise<number> {
-    return unit.entities.count(EmailToken, { userId: user.id, purpose, expiresAt: { $gt: new Date() } });
+  async countLive(unit: UnitOfWork, user: User, purpose: EmailTokenPurpose): Promise<number> {
+    const { rows } = await sql`
+      select from email_token where user_id = ${user.id} and purpose = ${purpose} and expires_at > now()`.execute(
+      unit.tables(),
+    );
+    return rows.length;
   }
 
   @Chore('remove_email_tokens', { everyMs: SWEEP_MS })
   async removeExpired(): Promise<void> {
-    await this.database.transaction(unit =>
-      unit.entities.nativeDelete(EmailToken, { expiresAt: { $lt: new Date() } }),
-    );
+    await sql`delete from email_token where expires_at < now()`.execute(this.database.tables());
   }
 }
 

@@ -36,7 +36,7 @@ export class EmailVerificationService {
   /** Sends the link to a new account, where mail can be sent. */
   async begin(unit: UnitOfWork, user: User): Promise<void> {
     if (!this.mail.isConfigured) return;
-    await this.mail.sendVerification(unit, user, this.tokens.issue(unit, user, 'verify'));
+    await this.mail.sendVerification(unit, user, await this.tokens.issue(unit, user, 'verify'));
   }
 
   /** Sends another link to the caller. */
@@ -110,7 +110,7 @@ export class EmailChangeService {
       const user = await this.passwords.stillHolds(unit, checked, LockMode.PESSIMISTIC_WRITE);
       if (!user) throw wrongPassword();
       await this.tokens.revoke(unit, user, 'email');
-      await this.mail.sendEmailChange(unit, user, email, this.tokens.issue(unit, user, 'email', email));
+      await this.mail.sendEmailChange(unit, user, email, await this.tokens.issue(unit, user, 'email', email));
       return unit.answers({ sent: true as const });
     });
   }

@@ -159,7 +159,7 @@ export class PasswordResetService {
     await this.database.transaction(async unit => {
       const user = await unit.entities.findOne(User, { email });
       if (!user || (await this.tokens.countLive(unit, user, 'reset')) >= MAX_LIVE_LINKS) return;
-      await this.mail.sendReset(unit, user, this.tokens.issue(unit, user, 'reset'));
+      await this.mail.sendReset(unit, user, await this.tokens.issue(unit, user, 'reset'));
     });
   }
 

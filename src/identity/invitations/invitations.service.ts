@@ -4,7 +4,7 @@ import { type Actor, requireNotAbove } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, type UnitOfWork } from '../../platform/database/index.js';
-import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import { DeletedView, type Page } from '../../platform/dto/index.js';
 import { Conflict } from '../../platform/errors/index.js';
 import { User } from '../accounts/index.js';
 import { OrganizationsStore } from '../organizations/index.js';
@@ -18,7 +18,7 @@ import {
   ListInvitations,
   SentInvitationView,
 } from './invitations.dto.js';
-import { entityView, InvitationsStore, invitationView } from './invitations.store.js';
+import { entityView, InvitationsStore } from './invitations.store.js';
 
 /** Inviting people into an organization. */
 @Injectable()
@@ -41,14 +41,9 @@ export class InvitationsService {
     input: ListInvitations,
     output: InvitationPage,
   })
-  async list(
-    actor: Actor,
-    { organization_id, limit = DEFAULT_LIMIT, cursor }: ListInvitations,
-  ): Promise<Page<InvitationView>> {
+  async list(actor: Actor, { organization_id, ...page }: ListInvitations): Promise<Page<InvitationView>> {
     await this.organizations.require(actor, 'invitation.manage', organization_id);
-    const [after] = decodeCursor(cursor, 'id');
-    const rows = await this.invitations.list(organization_id, limit + 1, after);
-    return pageOf(rows, limit, invitationView, row => [row.id]);
+    return this.invitations.list(organization_id, page);
   }
 
   @Action({

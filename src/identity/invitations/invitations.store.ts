@@ -2,6 +2,7 @@ import { LockMode } from '@mikro-orm/core';
 import { Injectable } from '@nestjs/common';
 import { hashSecret } from '../../platform/access/index.js';
 import { Database, iso, type Row, type UnitOfWork } from '../../platform/database/index.js';
+import { type Page, type PageInput, pageById } from '../../platform/dto/index.js';
 import { NotFound } from '../../platform/errors/index.js';
 import { Invitation } from './invitation.entity.js';
 import type { InvitationPreview, InvitationView } from './invitations.dto.js';
@@ -11,15 +12,9 @@ import type { InvitationPreview, InvitationView } from './invitations.dto.js';
 export class InvitationsStore {
   constructor(private readonly database: Database) {}
 
-  list(organizationId: string, limit: number, after: string | undefined): Promise<Row<'invitation'>[]> {
-    const query = this.database
-      .tables()
-      .selectFrom('invitation')
-      .selectAll()
-      .where('organization_id', '=', organizationId)
-      .orderBy('id')
-      .limit(limit);
-    return (after ? query.where('id', '>', after) : query).execute();
+  list(organizationId: string, input: PageInput): Promise<Page<InvitationView>> {
+    const invitations = this.database.tables().selectFrom('invitation').selectAll();
+    return pageById(invitations.where('organization_id', '=', organizationId), input, invitationView);
   }
 
   /** The address that an invitation of an organization is for. */
@@ -99,7 +94,7 @@ function required<T>(found: T | null | undefined): T {
   return found;
 }
 
-export function invitationView(row: Row<'invitation'>): InvitationView {
+function invitationView(row: Row<'invitation'>): InvitationView {
   const { id, organization_id, email, role, status, invited_by } = row;
   const times = { created_at: iso(row.created_at), expires_at: iso(row.expires_at) };
   return { id, organization_id, email, role, status, invited_by, ...times };

@@ -2,11 +2,11 @@ import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/index.js';
 import { ExecTokens } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
-import { Database, iso, isoOrNull, type UnitOfWork } from '../../platform/database/index.js';
-import { decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import { Database, iso, type UnitOfWork } from '../../platform/database/index.js';
+import type { Page, PageInput } from '../../platform/dto/index.js';
 import { Conflict, Forbidden, Invalid } from '../../platform/errors/index.js';
 import type { CreatedKeyView, KeyChanges, KeyView } from './keys.dto.js';
-import { type KeyLimits, type KeyOwner, type KeyRow, KeysStore, makeKey } from './keys.store.js';
+import { type KeyLimits, type KeyOwner, type KeyRow, KeysStore, keyView, makeKey } from './keys.store.js';
 
 /** The keys of one owner; the caller has checked who may ask. */
 @Injectable()
@@ -18,10 +18,8 @@ export class Keyring {
     private readonly execTokens: ExecTokens,
   ) {}
 
-  async list(owner: KeyOwner, limit: number, cursor: string | undefined): Promise<Page<KeyView>> {
-    const [after] = decodeCursor(cursor, 'id');
-    const rows = await this.keys.list(owner, limit + 1, after);
-    return pageOf(rows, limit, keyView, row => [row.id]);
+  list(owner: KeyOwner, input: PageInput): Promise<Page<KeyView>> {
+    return this.keys.list(owner, input);
   }
 
   async read(owner: KeyOwner, id: string): Promise<KeyView> {
@@ -125,20 +123,4 @@ function refuseBroader({ credential }: Actor, limits: Pick<KeyLimits, 'scopes' |
     throw new Forbidden('A key cannot have scopes that yours has not');
   if (!within(credential.workspace_ids, limits.workspace_ids))
     throw new Forbidden('A key cannot see workspaces that yours does not');
-}
-
-function keyView(row: KeyRow): KeyView {
-  const { id, name, hint, organization_id, scopes, workspace_ids, replaced_by } = row;
-  return {
-    id,
-    name,
-    hint,
-    organization_id,
-    scopes,
-    workspace_ids,
-    replaced_by,
-    expires_at: isoOrNull(row.expires_at),
-    last_used_at: isoOrNull(row.last_used_at),
-    created_at: iso(row.created_at),
-  };
 }

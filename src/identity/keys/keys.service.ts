@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type Actor, requireScope } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
-import { DEFAULT_LIMIT, DeletedView, type Page } from '../../platform/dto/index.js';
+import { DeletedView, type Page } from '../../platform/dto/index.js';
 import { OrganizationsStore } from '../organizations/index.js';
 import { Keyring, readExpiry } from './keyring.js';
 import {
@@ -36,9 +36,9 @@ export class KeysService {
     input: ListKeys,
     output: KeyPage,
   })
-  async list(actor: Actor, { limit = DEFAULT_LIMIT, cursor }: ListKeys): Promise<Page<KeyView>> {
+  async list(actor: Actor, input: ListKeys): Promise<Page<KeyView>> {
     requireScope(actor, 'key.read');
-    return this.keyring.list(own(actor), limit, cursor);
+    return this.keyring.list(own(actor), input);
   }
 
   @Action({

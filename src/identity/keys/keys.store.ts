@@ -2,8 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { Injectable } from '@nestjs/common';
 import { hashSecret } from '../../platform/access/index.js';
-import { Database, newId, type Row, type UnitOfWork } from '../../platform/database/index.js';
+import { Database, iso, isoOrNull, newId, type Row, type UnitOfWork } from '../../platform/database/index.js';
+import { type Page, type PageInput, pageById } from '../../platform/dto/index.js';
 import { NotFound } from '../../platform/errors/index.js';
+import type { KeyView } from './keys.dto.js';
 
 const PREFIX = 'atl_';
 const KEY = /^atl_([A-Za-z0-9_-]{43})_([0-9a-f]{8})$/;
@@ -51,9 +53,8 @@ export type KeyRow = Row<'api_key'>;
 export class KeysStore {
   constructor(private readonly database: Database) {}
 
-  list(owner: KeyOwner, limit: number, after: string | undefined): Promise<KeyRow[]> {
-    const query = this.keysOf(this.database, owner).orderBy('id').limit(limit);
-    return (after ? query.where('id', '>', after) : query).execute();
+  list(owner: KeyOwner, input: PageInput): Promise<Page<KeyView>> {
+    return pageById(this.keysOf(this.database, owner), input, keyView);
   }
 
   async read(owner: KeyOwner, id: string): Promise<KeyRow> {
@@ -94,4 +95,20 @@ export class KeysStore {
 function required(key: KeyRow | undefined): KeyRow {
   if (!key) throw new NotFound('No such key');
   return key;
+}
+
+export function keyView(row: KeyRow): KeyView {
+  const { id, name, hint, organization_id, scopes, workspace_ids, replaced_by } = row;
+  return {
+    id,
+    name,
+    hint,
+    organization_id,
+    scopes,
+    workspace_ids,
+    replaced_by,
+    expires_at: isoOrNull(row.expires_at),
+    last_used_at: isoOrNull(row.last_used_at),
+    created_at: iso(row.created_at),
+  };
 }

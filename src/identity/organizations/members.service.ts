@@ -12,7 +12,7 @@ import {
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, type UnitOfWork } from '../../platform/database/index.js';
-import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import type { Page } from '../../platform/dto/index.js';
 import { Forbidden, Invalid } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
 import { type Membership, MembersStore, memberView } from './members.store.js';
@@ -74,14 +74,9 @@ export class MembersService {
     input: ListMembers,
     output: MemberPage,
   })
-  async list(
-    actor: Actor,
-    { organization_id, limit = DEFAULT_LIMIT, cursor }: ListMembers,
-  ): Promise<Page<MemberView>> {
+  async list(actor: Actor, { organization_id, ...page }: ListMembers): Promise<Page<MemberView>> {
     await this.organizations.require(actor, 'member.list', organization_id);
-    const [after] = decodeCursor(cursor, 'id');
-    const rows = await this.members.list(organization_id, limit + 1, after);
-    return pageOf(rows, limit, memberView, row => [row.user_id]);
+    return this.members.list(organization_id, page);
   }
 
   @Action({

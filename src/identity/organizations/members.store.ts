@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { OrganizationRole } from '../../platform/access/index.js';
 import { Database, iso, type Row, type UnitOfWork } from '../../platform/database/index.js';
+import { type Page, type PageInput, pageById } from '../../platform/dto/index.js';
 import { Conflict, NotFound } from '../../platform/errors/index.js';
 import type { MemberView } from './organizations.dto.js';
 
@@ -14,12 +15,9 @@ type MemberRow = Membership & Pick<Row<'user'>, 'name' | 'email'>;
 export class MembersStore {
   constructor(private readonly database: Database) {}
 
-  list(organizationId: string, limit: number, after: string | undefined): Promise<MemberRow[]> {
-    const query = this.members(this.database)
-      .where('m.organization_id', '=', organizationId)
-      .orderBy('m.user_id')
-      .limit(limit);
-    return (after ? query.where('m.user_id', '>', after) : query).execute();
+  list(organizationId: string, input: PageInput): Promise<Page<MemberView>> {
+    const query = this.members(this.database).where('m.organization_id', '=', organizationId);
+    return pageById(query, input, memberView, { by: 'm.user_id' });
   }
 
   async read(organizationId: string, userId: string, within: Queries = this.database): Promise<MemberRow> {

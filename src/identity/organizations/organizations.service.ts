@@ -4,7 +4,7 @@ import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Database, UnitOfWork } from '../../platform/database/index.js';
-import { DEFAULT_LIMIT, DeletedView, decodeCursor, Page, pageOf } from '../../platform/dto/index.js';
+import { DeletedView, Page } from '../../platform/dto/index.js';
 import { Forbidden } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
 import {
@@ -37,14 +37,9 @@ export class OrganizationsService {
     input: ListOrganizations,
     output: OrganizationPage,
   })
-  async list(
-    actor: Actor,
-    { limit = DEFAULT_LIMIT, cursor }: ListOrganizations,
-  ): Promise<Page<OrganizationView>> {
+  async list(actor: Actor, page: ListOrganizations): Promise<Page<OrganizationView>> {
     requireScope(actor, 'organization.list');
-    const [after] = decodeCursor(cursor, 'id');
-    const rows = await this.organizations.list(actor, limit + 1, after);
-    return pageOf(rows, limit, organizationView, row => [row.id]);
+    return this.organizations.list(actor, page);
   }
 
   @Action({

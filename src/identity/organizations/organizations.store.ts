@@ -11,6 +11,7 @@ import {
 } from '../../platform/access/index.js';
 import { Subject } from '../../platform/actions/index.js';
 import { Database, iso, newId, Row, UnitOfWork } from '../../platform/database/index.js';
+import { type Page, type PageInput, pageById } from '../../platform/dto/index.js';
 import { NotFound } from '../../platform/errors/index.js';
 import { type OrganizationView } from './organizations.dto.js';
 
@@ -135,15 +136,14 @@ export class OrganizationsStore {
     return row?.role;
   }
 
-  /** The caller's organizations, oldest first, from after `after`. */
-  list(actor: Actor, limit: number, after: string | undefined): Promise<OrganizationRow[]> {
-    const query = this.visibleTo(actor, this.database).orderBy('o.id').limit(limit);
-    return (after ? query.where('o.id', '>', after) : query).execute();
+  /** The caller's organizations, oldest first. */
+  list(actor: Actor, input: PageInput): Promise<Page<OrganizationView>> {
+    return pageById(this.visibleTo(actor, this.database), input, organizationView, { by: 'o.id' });
   }
 
   /** The organization that a request means when it names none: the credential's, else the caller's oldest. */
   async defaultFor(actor: Actor): Promise<string> {
-    const [first] = await this.list(actor, 1, undefined);
+    const [first] = (await this.list(actor, { limit: 1 })).items;
     if (!first) throw new NotFound('You are in no organization; create one, or accept an invitation');
     return first.id;
   }

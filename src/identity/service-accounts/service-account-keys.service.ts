@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
-import { DEFAULT_LIMIT, DeletedView, type Page } from '../../platform/dto/index.js';
+import { DeletedView, type Page } from '../../platform/dto/index.js';
 import { CreatedKeyView, KeyPage, Keyring, KeyView, readExpiry } from '../keys/index.js';
 import {
   CreateServiceAccountKey,
@@ -29,12 +29,9 @@ export class ServiceAccountKeysService {
     input: ListServiceAccountKeys,
     output: KeyPage,
   })
-  async list(
-    actor: Actor,
-    { id, limit = DEFAULT_LIMIT, cursor }: ListServiceAccountKeys,
-  ): Promise<Page<KeyView>> {
+  async list(actor: Actor, { id, ...page }: ListServiceAccountKeys): Promise<Page<KeyView>> {
     await this.accounts.read(actor, { id });
-    return this.keyring.list({ service_account_id: id }, limit, cursor);
+    return this.keyring.list({ service_account_id: id }, page);
   }
 
   @Action({

@@ -3,7 +3,7 @@ import { type Actor, requireNotAbove } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, type UnitOfWork } from '../../platform/database/index.js';
-import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import { DeletedView, type Page } from '../../platform/dto/index.js';
 import { Forbidden } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
 import { memberRemoved, OrganizationsStore } from '../organizations/index.js';
@@ -39,11 +39,9 @@ export class ServiceAccountsService {
     output: ServiceAccountPage,
   })
   async list(actor: Actor, input: ListServiceAccounts): Promise<Page<ServiceAccountView>> {
-    const { organization_id = await this.organizations.defaultFor(actor), limit = DEFAULT_LIMIT } = input;
+    const { organization_id = await this.organizations.defaultFor(actor), ...page } = input;
     await this.organizations.require(actor, 'service_account.read', organization_id);
-    const [after] = decodeCursor(input.cursor, 'id');
-    const rows = await this.accounts.list(organization_id, limit + 1, after);
-    return pageOf(rows, limit, serviceAccountView, row => [row.id]);
+    return this.accounts.list(organization_id, page);
   }
 
   @Action({

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Actor, OrganizationPermission, OrganizationRole } from '../../platform/access/index.js';
 import { Subject } from '../../platform/actions/index.js';
 import { Database, iso, newId, type Row, type UnitOfWork } from '../../platform/database/index.js';
+import { type Page, type PageInput, pageById } from '../../platform/dto/index.js';
 import { NotFound } from '../../platform/errors/index.js';
 import { type MembershipView, OrganizationsStore } from '../organizations/index.js';
 import type { ServiceAccountView } from './service-accounts.dto.js';
@@ -41,12 +42,9 @@ export class ServiceAccountsStore {
     return { account, ownRole };
   }
 
-  list(organizationId: string, limit: number, after: string | undefined): Promise<ServiceAccountRow[]> {
-    const query = this.accounts(this.database)
-      .where('s.organization_id', '=', organizationId)
-      .orderBy('s.id')
-      .limit(limit);
-    return (after ? query.where('s.id', '>', after) : query).execute();
+  list(organizationId: string, input: PageInput): Promise<Page<ServiceAccountView>> {
+    const query = this.accounts(this.database).where('s.organization_id', '=', organizationId);
+    return pageById(query, input, serviceAccountView, { by: 's.id' });
   }
 
   async insert(

@@ -2,13 +2,13 @@ import { Controller, Delete, Get } from '@nestjs/common';
 import { type Actor, Caller } from '../../platform/access/index.js';
 import { DeletedView, Input } from '../../platform/dto/index.js';
 import { Documents } from '../../platform/openapi/index.js';
-import { OwnSessionsService } from './own-sessions.service.js';
 import { EndedSessionsView, EndSessions, ListSessions, SessionId, SessionPage } from './sessions.dto.js';
+import { SessionsService } from './sessions.service.js';
 
 /** No capabilities of agents or programs: sign-ins are for the person alone. */
 @Controller()
 export class SessionsController {
-  constructor(private readonly sessions: OwnSessionsService) {}
+  constructor(private readonly sessions: SessionsService) {}
 
   @Documents({
     name: 'session_list',
@@ -31,7 +31,7 @@ export class SessionsController {
   })
   @Delete('/api/auth/sessions')
   endAll(@Caller() actor: Actor, @Input() input: EndSessions) {
-    return this.sessions.endAll(actor, input);
+    return this.sessions.endOthers(actor, input);
   }
 
   @Documents({
@@ -43,6 +43,6 @@ export class SessionsController {
   })
   @Delete('/api/auth/sessions/:id')
   end(@Caller() actor: Actor, @Input() input: SessionId) {
-    return this.sessions.end(actor, input);
+    return this.sessions.endOne(actor, input);
   }
 }

@@ -1,6 +1,5 @@
 import { Module } from '@nestjs/common';
 import { JwtModule } from '@nestjs/jwt';
-import { OwnSessionsService } from './own-sessions.service.js';
 import { SessionsController } from './sessions.controller.js';
 import { AccessTokenKeys, SessionsService } from './sessions.service.js';
 
@@ -8,7 +7,7 @@ import { AccessTokenKeys, SessionsService } from './sessions.service.js';
 @Module({
   imports: [JwtModule.register({})],
   controllers: [SessionsController],
-  providers: [SessionsService, OwnSessionsService, AccessTokenKeys],
+  providers: [SessionsService, AccessTokenKeys],
   exports: [SessionsService, AccessTokenKeys],
 })
 export class SessionsModule {}

@@ -3,13 +3,16 @@ import { LockMode } from '@mikro-orm/core';
 import { Injectable } from '@nestjs/common';
 import { JwtService } from '@nestjs/jwt';
 import { type Actor, hashSecret, randomSecret } from '../../platform/access/index.js';
+import { Audit } from '../../platform/audit/index.js';
 import { Config } from '../../platform/config/index.js';
-import { Database, UnitOfWork } from '../../platform/database/index.js';
-import { Forbidden, Unauthorized } from '../../platform/errors/index.js';
+import { Database, iso, type Row, UnitOfWork } from '../../platform/database/index.js';
+import { DeletedView, type Page, pageById } from '../../platform/dto/index.js';
+import { Forbidden, NotFound, Unauthorized } from '../../platform/errors/index.js';
 import { Chore } from '../../platform/jobs/index.js';
 import { type RootKey, Vault } from '../../platform/vault/index.js';
 import { User } from '../accounts/index.js';
 import { RefreshToken, Session, SignInSource } from './session.entity.js';
+import type { EndedSessionsView, EndSessions, ListSessions, SessionId, SessionView } from './sessions.dto.js';
 
 /** `iss` of our access tokens. */
 export const ISSUER = 'atelier';
@@ -63,6 +66,7 @@ export class SessionsService {
     private readonly jwt: JwtService,
     private readonly keys: AccessTokenKeys,
     private readonly config: Config,
+    private readonly audit: Audit,
   ) {}
 
   /** Opens a session for `user` in the caller's transaction. */
@@ -111,6 +115,46 @@ export class SessionsService {
     );
   }
 
+  /** The live sessions of the caller, newest first. */
+  list(actor: Actor, input: ListSessions): Promise<Page<SessionView>> {
+    const sessions = this.database.tables().selectFrom('session').selectAll().where('user_id', '=', actor.id);
+    const live = sessions.where('revoked_at', 'is', null).where('expires_at', '>', new Date().toISOString());
+    return pageById(live, input, row => sessionView(row, actor), { newestFirst: true });
+  }
+
+  /** Ends one of the caller's, at once; 404 for one that is not theirs or has ended. */
+  async endOne(actor: Actor, { id }: SessionId): Promise<DeletedView> {
+    await this.database.transaction(async unit => {
+      const lock = { lockMode: LockMode.PESSIMISTIC_WRITE };
+      const session = await unit.entities.findOne(Session, { id, userId: actor.id }, lock);
+      if (!session?.isLive) throw new NotFound('No such session');
+      session.revoke();
+      const entry = {
+        action: 'session_revoke',
+        target_type: 'session',
+        target_id: id,
+        organization_id: null,
+      };
+      await this.audit.record(unit, actor, entry);
+    });
+    return DeletedView.of(id);
+  }
+
+  /** Ends all of the caller's but the one that asks, or that one too. */
+  async endOthers(actor: Actor, { current = false }: EndSessions): Promise<EndedSessionsView> {
+    return this.database.transaction(async unit => {
+      const ended = await this.endAll(unit, actor.id, current ? undefined : actor.credential.id);
+      const entry = {
+        action: 'session_revoke_all',
+        target_type: 'user',
+        target_id: actor.id,
+        organization_id: null,
+      };
+      if (ended > 0) await this.audit.record(unit, actor, { ...entry, details: { ended, current } });
+      return { ended };
+    });
+  }
+
   @Chore('remove_ended_sessions', { everyMs: SWEEP_MS })
   async removeEnded(): Promise<void> {
     const before = { $lt: new Date(Date.now() - KEPT_MS) };
@@ -152,4 +196,17 @@ export class SessionsService {
     );
     return { accessToken, refreshToken, expiresIn, user };
   }
+}
+
+function sessionView(row: Row<'session'>, actor: Actor): SessionView {
+  const { id, user_agent, address } = row;
+  return {
+    id,
+    current: id === actor.credential.id,
+    user_agent,
+    address,
+    created_at: iso(row.created_at),
+    last_used_at: iso(row.last_used_at),
+    expires_at: iso(row.expires_at),
+  };
 }

@@ -8,5 +8,6 @@ export {
   type Page,
   PageInput,
   PageOf,
+  pageById,
   pageOf,
 } from './page.js';

@@ -1,3 +1,4 @@
+import { type SelectQueryBuilder, sql } from 'kysely';
 import { Invalid } from '../errors/index.js';
 import { Field, type Shape } from './field.js';
 
@@ -93,3 +94,18 @@ export function pageOf<Row, Item>(
 }
 
 export const DEFAULT_LIMIT = 50;
+
+/** Executes a query as a page of a list in the order of the id `by`, the newest first where `newestFirst` says so. */
+export async function pageById<DB, TB extends keyof DB, Row extends object, Item>(
+  query: SelectQueryBuilder<DB, TB, Row>,
+  { limit = DEFAULT_LIMIT, cursor }: PageInput,
+  view: (row: Row) => Item,
+  { by = 'id', newestFirst = false } = {},
+): Promise<Page<Item>> {
+  const [after] = decodeCursor(cursor, 'id');
+  const id = sql<string>`${sql.ref(by)}`;
+  const ordered = query.orderBy(id, newestFirst ? 'desc' : 'asc').limit(limit + 1);
+  const rows = await (after ? ordered.where(id, newestFirst ? '<' : '>', after) : ordered).execute();
+  const name = by.slice(by.indexOf('.') + 1) as keyof Row;
+  return pageOf(rows, limit, view, row => [String(row[name])]);
+}

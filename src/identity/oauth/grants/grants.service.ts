@@ -2,11 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { type Actor, requireScope } from '../../../platform/access/index.js';
 import { Action } from '../../../platform/actions/index.js';
 import { Audit } from '../../../platform/audit/index.js';
-import { Database, iso, isoOrNull } from '../../../platform/database/index.js';
-import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../../platform/dto/index.js';
+import { Database } from '../../../platform/database/index.js';
+import { DeletedView, type Page } from '../../../platform/dto/index.js';
 import { NotFound } from '../../../platform/errors/index.js';
 import { GrantId, GrantPage, GrantView, ListGrants } from './grants.dto.js';
-import { type GrantRow, GrantsStore } from './grants.store.js';
+import { GrantsStore } from './grants.store.js';
 
 /** The applications that the caller let in. */
 @Injectable()
@@ -26,11 +26,9 @@ export class GrantsService {
     input: ListGrants,
     output: GrantPage,
   })
-  async list(actor: Actor, { limit = DEFAULT_LIMIT, cursor }: ListGrants): Promise<Page<GrantView>> {
+  async list(actor: Actor, page: ListGrants): Promise<Page<GrantView>> {
     requireScope(actor, 'grant.read');
-    const [after] = decodeCursor(cursor, 'id');
-    const rows = await this.grants.listOf(actor.id, limit + 1, after);
-    return pageOf(rows, limit, grantView, row => [row.id]);
+    return this.grants.listOf(actor.id, page);
   }
 
   @Action({
@@ -59,14 +57,4 @@ export class GrantsService {
     });
     return DeletedView.of(id);
   }
-}
-
-function grantView(row: GrantRow): GrantView {
-  const { id, client_id, client_name, redirect_host, scopes, resources, workspace_ids } = row;
-  const times = {
-    created_at: iso(row.created_at),
-    last_used_at: isoOrNull(row.last_used_at),
-    expires_at: iso(row.expires_at),
-  };
-  return { id, client_id, client_name, redirect_host, scopes, resources, workspace_ids, ...times };
 }

@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type AdapterPayload } from 'oidc-provider';
-import { Database, type Row, type UnitOfWork } from '../../../platform/database/index.js';
+import { Database, iso, isoOrNull, type Row, type UnitOfWork } from '../../../platform/database/index.js';
+import { type Page, type PageInput, pageById } from '../../../platform/dto/index.js';
 import { Chore } from '../../../platform/jobs/index.js';
+import type { GrantView } from './grants.dto.js';
 
 /**
  * What a person allowed a client: scopes as granted, bundles included; no `workspace_ids`: every workspace that the person
@@ -83,16 +85,10 @@ export class GrantsStore {
     await this.tables.deleteFrom('oauth_grant').where('id', '=', id).execute();
   }
 
-  /** Those of a person, oldest first, from after `after`. */
-  listOf(userId: string, limit: number, after: string | undefined): Promise<GrantRow[]> {
-    const query = this.tables
-      .selectFrom('oauth_grant')
-      .selectAll()
-      .where('user_id', '=', userId)
-      .where('expires_at', '>', sql<string>`now()`)
-      .orderBy('id')
-      .limit(limit);
-    return (after ? query.where('id', '>', after) : query).execute();
+  /** Those of a person, oldest first. */
+  listOf(userId: string, input: PageInput): Promise<Page<GrantView>> {
+    const grants = this.tables.selectFrom('oauth_grant').selectAll().where('user_id', '=', userId);
+    return pageById(grants.where('expires_at', '>', sql<string>`now()`), input, grantView);
   }
 
   /** Deletes one of a person's; undefined where they have no such grant. */
@@ -109,4 +105,14 @@ export class GrantsStore {
   private get tables() {
     return this.database.tables();
   }
+}
+
+function grantView(row: GrantRow): GrantView {
+  const { id, client_id, client_name, redirect_host, scopes, resources, workspace_ids } = row;
+  const times = {
+    created_at: iso(row.created_at),
+    last_used_at: isoOrNull(row.last_used_at),
+    expires_at: iso(row.expires_at),
+  };
+  return { id, client_id, client_name, redirect_host, scopes, resources, workspace_ids, ...times };
 }

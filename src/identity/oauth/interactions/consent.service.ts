@@ -35,8 +35,8 @@ export class WorkspaceChoices {
   }
 }
 
-const MOST_WORKSPACES = 200;
-const MOST_ORGANIZATIONS = 200;
+const MAX_WORKSPACES = 200;
+const MAX_ORGANIZATIONS = 200;
 
 /** The choice cannot be what the person means; the message says what is missing. */
 export class IncompleteChoice extends Error {}
@@ -63,9 +63,9 @@ export class ConsentService {
 
   /** The workspaces that the person can choose from, by organization. */
   async choicesOf(person: Actor): Promise<WorkspaceGroup[]> {
-    const workspaces = await this.workspaces.of(person, MOST_WORKSPACES);
-    const organizations = await this.organizations.list(person, MOST_ORGANIZATIONS, undefined);
-    return organizations
+    const workspaces = await this.workspaces.of(person, MAX_WORKSPACES);
+    const { items } = await this.organizations.list(person, { limit: MAX_ORGANIZATIONS });
+    return items
       .map(({ id, name }) => ({ organization: name, workspaces: ofOrganization(workspaces, id) }))
       .filter(group => group.workspaces.length > 0);
   }
@@ -117,7 +117,7 @@ export class ConsentService {
   private async reachOf(person: Actor, { reach, workspaceIds }: ConsentChoice): Promise<string[] | null> {
     if (reach === 'all') return null;
     if (reach !== 'chosen') throw new IncompleteChoice('Choose where it may do so.');
-    const visible = await this.workspaces.of(person, MOST_WORKSPACES);
+    const visible = await this.workspaces.of(person, MAX_WORKSPACES);
     const chosen = visible.map(({ id }) => id).filter(id => workspaceIds.includes(id));
     if (chosen.length === 0) throw new IncompleteChoice('Choose at least one workspace, or all of them.');
     return chosen;
