@@ -11,7 +11,7 @@ import { hashPassword, User } from './user.entity.js';
 
 const HAS_ACCOUNT = 'This address has an account; sign in with it to accept';
 
-/** Somebody without an account, as they introduce themselves. */
+/** A person without an account, as they introduce themselves. */
 interface Newcomer {
   readonly name: string;
   readonly passwordHash: string;

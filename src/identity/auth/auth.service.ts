@@ -82,12 +82,12 @@ export class AuthService {
     });
   }
 
-  /** Signs in; 401 for a wrong password and an unknown address alike, 429 after too many of those from one place. */
+  /** Signs in; 401 for a wrong password and an unknown address alike, 429 after too many failures from one network. */
   async login({ email, password }: Login, from: SignInSource): Promise<IssuedTokens> {
     const checked = await this.passwords.check(email, password, from.address);
     if (!checked) throw wrongCredentials();
     return this.database.transaction(async unit => {
-      const user = await this.passwords.stillHolds(unit, checked, LockMode.PESSIMISTIC_READ);
+      const user = await this.passwords.findUnchanged(unit, checked, LockMode.PESSIMISTIC_READ);
       if (!user) throw wrongCredentials();
       return this.sessions.open(unit, user, from);
     });

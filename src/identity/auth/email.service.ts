@@ -69,7 +69,7 @@ export class EmailVerificationService {
   }
 }
 
-/** By all accounts together: the address is that of somebody who did not ask. */
+/** By all accounts together: the person at the address did not ask for it. */
 const MAX_RECEIVED_BY_NEW_ADDRESS = 5;
 const wrongPassword = () => new Forbidden('The password is wrong');
 const taken = () =>
@@ -77,7 +77,7 @@ const taken = () =>
 
 /**
  * Moving an account to another address. The link goes to the new one, which proves it; that it belongs to another account
- * is told only to who opens the link, so nobody learns of accounts by asking. Sessions stay.
+ * is told only to the person who opens the link, so that asking reveals no accounts. Sessions stay.
  */
 @Injectable()
 export class EmailChangeService {
@@ -107,7 +107,7 @@ export class EmailChangeService {
     if (!checked) throw wrongPassword();
     await this.quotas.spendOfAccount('email-change-to', hashSecret(email), MAX_RECEIVED_BY_NEW_ADDRESS);
     return this.database.transaction(async unit => {
-      const user = await this.passwords.stillHolds(unit, checked, LockMode.PESSIMISTIC_WRITE);
+      const user = await this.passwords.findUnchanged(unit, checked, LockMode.PESSIMISTIC_WRITE);
       if (!user) throw wrongPassword();
       await this.tokens.revoke(unit, user, 'email');
       await this.mail.sendEmailChange(unit, user, email, await this.tokens.issue(unit, user, 'email', email));

@@ -7,7 +7,7 @@ import { Counters, networkOf } from '../../platform/limits/index.js';
 const MAX_WAIT_SECONDS = 900;
 
 /** Counts failures; after some that are free, each further one doubles the wait, from a second on. */
-class Patience {
+class FailureBackoff {
   private readonly failures: RateLimiterPostgres;
   private readonly waits: RateLimiterPostgres;
 
@@ -30,7 +30,7 @@ class Patience {
     return failures;
   }
 
-  async noteFailure(key: string): Promise<void> {
+  async recordFailure(key: string): Promise<void> {
     const { consumedPoints } = await this.failures.penalty(key);
     if (consumedPoints < this.free) return;
     await this.waits.set(key, 1, Math.min(2 ** (consumedPoints - this.free), MAX_WAIT_SECONDS));
@@ -51,12 +51,12 @@ function tooManyRequests(what: string, milliseconds: number): TooManyRequests {
  * At most so many at once for each key in this process; the others wait in line. What is counted after the fact is then
  * overrun by no more than that by those who come all at once.
  */
-class Turns {
+class KeyedConcurrency {
   private readonly lines = new Map<string, { working: number; waiting: (() => void)[] }>();
 
   constructor(private readonly atOnce: number) {}
 
-  async take<T>(key: string, work: () => Promise<T>): Promise<T> {
+  async run<T>(key: string, work: () => Promise<T>): Promise<T> {
     const line = this.lines.get(key) ?? { working: 0, waiting: [] };
     this.lines.set(key, line);
     if (line.working < this.atOnce) line.working++;
@@ -65,7 +65,7 @@ class Turns {
       return await work();
     } finally {
       const next = line.waiting.shift();
-      // The turn is handed over, so that nobody slips in between.
+      // The turn passes to the next in line directly, so that no other call overtakes it.
       if (next) next();
       else if (--line.working === 0) this.lines.delete(key);
     }
@@ -74,7 +74,7 @@ class Turns {
 
 const HOUR_SECONDS = 3600;
 
-/** How often one place, or one account, may ask for something costly in an hour. */
+/** How often one network, or one account, may ask for something costly in an hour. */
 @Injectable()
 export class Quotas {
   private readonly counts: RateLimiterPostgres;
@@ -100,24 +100,24 @@ export class Quotas {
 }
 
 const DAY_SECONDS = 86_400;
-/** Hashing a password is work: one place may have this much of it done at once. */
+/** Hashing a password is work: one network may have so many hashed at once. */
 const AT_ONCE = 4;
 
 /**
- * Slows the guessing of passwords down without locking anyone out: failures count against the place they come from, never
+ * Slows the guessing of passwords down without locking anyone out: failures count against the network they come from, never
  * against the account alone, so the right password from elsewhere works at any time.
  */
 @Injectable()
 export class LoginProtection {
-  private readonly turns = new Turns(AT_ONCE);
-  /** With one account, from one place. */
-  private readonly pairs: Patience;
-  /** With all accounts, from one place, behind which there may be a whole office. */
-  private readonly places: Patience;
+  private readonly turns = new KeyedConcurrency(AT_ONCE);
+  /** With one account, from one network. */
+  private readonly pairs: FailureBackoff;
+  /** With all accounts, from one network, which may be a whole office. */
+  private readonly networks: FailureBackoff;
 
   constructor(counters: Counters) {
-    this.pairs = new Patience(counters, 'login', 5, DAY_SECONDS);
-    this.places = new Patience(counters, 'login-from', 50, HOUR_SECONDS);
+    this.pairs = new FailureBackoff(counters, 'login', 5, DAY_SECONDS);
+    this.networks = new FailureBackoff(counters, 'login-from', 50, HOUR_SECONDS);
   }
 
   /**
@@ -129,25 +129,25 @@ export class LoginProtection {
     address: string,
     check: () => Promise<T | undefined>,
   ): Promise<T | undefined> {
-    const place = networkOf(address);
-    const pair = pairOf(email, place);
-    return this.turns.take(place, async () => {
+    const network = networkOf(address);
+    const pair = pairOf(email, network);
+    return this.turns.run(network, async () => {
       const failures = await this.pairs.admit(pair);
-      await this.places.admit(place);
+      await this.networks.admit(network);
       const found = await check();
       if (found === undefined) {
-        await this.pairs.noteFailure(pair);
-        await this.places.noteFailure(place);
+        await this.pairs.recordFailure(pair);
+        await this.networks.recordFailure(network);
       } else if (failures > 0) await this.pairs.forget(pair);
       return found;
     });
   }
 
-  /** Forgets the failures of an account from a place, once its owner has shown by other means who they are. */
+  /** Forgets the failures of an account from a network, once its owner has proved their identity by other means. */
   async forgive(email: string, address: string): Promise<void> {
     await this.pairs.forget(pairOf(email, networkOf(address)));
   }
 }
 
 /** What was typed for an address may be anything, even a password, so it is not kept as it is. */
-const pairOf = (email: string, place: string) => hashSecret(`${place} ${email}`);
+const pairOf = (email: string, network: string) => hashSecret(`${network} ${email}`);

@@ -38,8 +38,8 @@ export class PasswordsService {
     });
   }
 
-  /** The account again, as long as its password is the one that was checked; nobody changes it before the unit ends. */
-  async stillHolds(
+  /** Locks the account and returns it, if its password is still the one that was checked. */
+  async findUnchanged(
     unit: UnitOfWork,
     { id, passwordHash }: User,
     lockMode: LockMode,
@@ -53,7 +53,7 @@ export class PasswordsService {
     if (!checked) throw wrongPassword();
     const passwordHash = await hashPassword(next);
     return this.database.transaction(async unit => {
-      const user = await this.stillHolds(unit, checked, LockMode.PESSIMISTIC_WRITE);
+      const user = await this.findUnchanged(unit, checked, LockMode.PESSIMISTIC_WRITE);
       if (!user) throw wrongPassword();
       const ended_sessions = await this.replace(unit, user, passwordHash, actor.credential.id);
       await this.note(unit, actor, user, 'account_change_password', { ended_sessions });
@@ -62,7 +62,7 @@ export class PasswordsService {
   }
 
   /**
-   * Sets the password of whoever was sent the link, and ends all of their sessions. Until then anybody could have made an
+   * Sets the password of the person who was sent the link, and ends all of their sessions. Until then anybody could have made an
    * account for an address that was never verified, so its keys and applications end as well.
    */
   async reset(token: string, password: string, address: string): Promise<void> {
@@ -79,7 +79,7 @@ export class PasswordsService {
     await this.protection.forgive(email, address);
   }
 
-  /** Sets the password of an account as whoever runs the installation decides, and ends all of its sessions. */
+  /** Sets the password of an account for the operator of the installation, and ends all of its sessions. */
   async setByOperator(email: string, password: string): Promise<number> {
     const passwordHash = await hashPassword(password);
     return this.database.transaction(async unit => {
@@ -94,7 +94,7 @@ export class PasswordsService {
 
   private async replace(unit: UnitOfWork, user: User, hash: string, keptSession?: string): Promise<number> {
     user.passwordHash = hash;
-    // Whoever knew the old password may have asked to move the account to an address of their own.
+    // Someone who knew the old password may have asked to move the account to another address.
     for (const purpose of ['reset', 'email'] as const) await this.tokens.revoke(unit, user, purpose);
     if (this.mail.isConfigured) await this.mail.sendPasswordChanged(unit, user);
     return this.sessions.endAll(unit, user.id, keptSession);
@@ -119,12 +119,12 @@ export class PasswordsService {
 
 const MAX_ASKED_PER_HOUR = 30;
 const MAX_TRIED_PER_HOUR = 60;
-/** More would only fill somebody's mailbox. */
+/** More would only fill a mailbox. */
 const MAX_LIVE_LINKS = 5;
 
 /**
- * Mail a link to whoever has this address, if anyone. It has the address and not an id, as whether there is an account is
- * only looked up where nobody can measure how long that takes.
+ * Mails a link to the account with this address, if there is one. The payload has the address and not an id: the lookup
+ * happens in the job, so that response times do not tell whether there is an account.
  */
 const mailPasswordReset = defineJob('mail_password_reset', {
   queue: { name: 'accounts', concurrency: 2 },

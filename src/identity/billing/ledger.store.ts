@@ -77,7 +77,7 @@ function spentOn(run: RawBuilder<unknown>, costUsd: number): RawBuilder<unknown>
     returning scope_id, period, spent_usd)`;
 }
 
-/** The thresholds that the spending in `spent` has passed: each is noted once a period, whoever passes it. */
+/** The thresholds that the spending in `spent` has passed: each is recorded once a period. */
 const ALERTED = sql`alerted as (
   insert into budget_alert (scope_id, period, percent, organization_id, workspace_id, spent_usd, monthly_usd, created_at)
   select b.scope_id, spent.period, percent, b.organization_id, b.workspace_id, spent.spent_usd, b.monthly_usd, now()
@@ -85,7 +85,7 @@ const ALERTED = sql`alerted as (
   where spent.spent_usd > 0 and spent.spent_usd >= b.monthly_usd * percent / 100
   on conflict do nothing)`;
 
-/** Forgets the thresholds that a changed budget finds not passed any more, so that they are noted when they are passed again; null: of every budget. */
+/** Deletes alerts whose threshold a changed budget has not passed, so that they are raised again; null: of every budget. */
 export async function rearmAlerts(unit: UnitOfWork, scopeId: string | null): Promise<void> {
   await sql`
     delete from budget_alert a using budget b
@@ -95,7 +95,7 @@ export async function rearmAlerts(unit: UnitOfWork, scopeId: string | null): Pro
           and s.spent_usd >= b.monthly_usd * a.percent / 100))`.execute(unit.tables());
 }
 
-/** Notes the thresholds that a changed budget finds passed already. */
+/** Raises alerts for the thresholds that a changed budget has passed already. */
 export async function alertOnChange(unit: UnitOfWork, scopeId: string): Promise<void> {
   await sql`
     with spent as (select scope_id, period, spent_usd from spend where scope_id = ${scopeId} and period = this_month()), ${ALERTED}

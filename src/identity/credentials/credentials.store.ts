@@ -56,7 +56,7 @@ export class CredentialsStore extends Credentials {
       where k.hash = ${hashSecret(secret)} and k.revoked_at is null`.execute(this.database.tables());
     const [row] = rows;
     if (!row || (row.expires_at && new Date(row.expires_at) <= new Date())) return undefined;
-    await this.noteUse(row);
+    await this.recordUse(row);
     const { id, scopes, organization_id, workspace_ids } = row;
     const expires_at = isoOrNull(row.expires_at);
     return ownerOf(row, { type: 'api_key', id, scopes, expires_at, organization_id, workspace_ids });
@@ -80,7 +80,7 @@ export class CredentialsStore extends Credentials {
     );
   }
 
-  private async noteUse({ id, last_used_at }: Pick<Row<'api_key'>, 'id' | 'last_used_at'>): Promise<void> {
+  private async recordUse({ id, last_used_at }: Pick<Row<'api_key'>, 'id' | 'last_used_at'>): Promise<void> {
     if (last_used_at && Date.now() - Date.parse(last_used_at) < LAST_USED_PRECISION_MS) return;
     await this.database
       .tables()

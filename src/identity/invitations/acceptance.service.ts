@@ -15,7 +15,7 @@ import type {
 } from './invitations.dto.js';
 import { InvitationsStore } from './invitations.store.js';
 
-/** What the holder of an invitation's link can do with it, with an account or without one. */
+/** What a person with the link of an invitation can do with it, with an account or without one. */
 @Injectable()
 export class AcceptanceService {
   constructor(
@@ -36,7 +36,7 @@ export class AcceptanceService {
       ? undefined
       : await this.accounts.prepare(name, password, (await this.preview({ token })).email);
     return this.database.transaction(async unit => {
-      const invitation = await this.invitations.holdByToken(unit, token);
+      const invitation = await this.invitations.lockByToken(unit, token);
       invitation.requireOpen();
       const user = actor
         ? await this.invitee(unit, actor, invitation)
@@ -59,14 +59,14 @@ export class AcceptanceService {
 
   async decline({ token }: InvitationToken): Promise<DeclinedView> {
     await this.database.transaction(async unit => {
-      const invitation = await this.invitations.holdByToken(unit, token);
+      const invitation = await this.invitations.lockByToken(unit, token);
       invitation.decline();
       await this.record(unit, null, 'invitation.decline', invitation, null);
     });
     return { declined: true };
   }
 
-  /** A link that was passed on is of no use to somebody else. */
+  /** A link that was passed on is of no use to another person. */
   private async invitee(unit: UnitOfWork, actor: Actor, { email }: Invitation): Promise<User> {
     if (actor.credential.type !== 'session')
       throw new Forbidden('Accept an invitation with your own sign-in, not with a key');

@@ -7,8 +7,8 @@ import { shortName } from '../../platform/text/index.js';
 import { Quotas } from '../auth/index.js';
 import { type Invitation } from './invitation.entity.js';
 
-const MOST_SENT_AN_HOUR = 100;
-const MOST_RECEIVED_AN_HOUR = 10;
+const MAX_SENT_PER_HOUR = 100;
+const MAX_RECEIVED_PER_HOUR = 10;
 
 /** How many invitations leave by mail: they go to people who did not ask for them, with words that others chose. */
 @Injectable()
@@ -21,12 +21,12 @@ export class MailAllowance {
   /** Counts one mail of the caller's to an address; 429 where that is more than either may have in an hour. */
   async spend(actor: Actor, email: string): Promise<void> {
     if (!this.mailer.isConfigured) return;
-    await this.quotas.spendOfAccount('invitations-by', actor.id, MOST_SENT_AN_HOUR);
-    await this.quotas.spendOfAccount('invitations-to', hashSecret(email), MOST_RECEIVED_AN_HOUR);
+    await this.quotas.spendOfAccount('invitations-by', actor.id, MAX_SENT_PER_HOUR);
+    await this.quotas.spendOfAccount('invitations-to', hashSecret(email), MAX_RECEIVED_PER_HOUR);
   }
 }
 
-/** What somebody who is invited into an organization reads. */
+/** The mail that invites a person into an organization. */
 @Injectable()
 export class InvitationLetter {
   constructor(

@@ -9,7 +9,7 @@ export type InvitationStatus = (typeof INVITATION_STATUSES)[number];
 
 const LIFE_MS = 7 * 86_400_000;
 
-/** An offer to join an organization, made to an e-mail address. Whoever holds its link can read and decline it. */
+/** An offer to join an organization, made to an e-mail address. Everyone with its link can read and decline it. */
 @Entity({ tableName: 'invitation' })
 export class Invitation {
   @PrimaryKey({ type: 'uuid' })

@@ -99,7 +99,7 @@ export class InvitationsService {
     const { role: own, name } = await this.organizations.require(actor, 'invitation.manage', organization_id);
     await this.letter.allow(actor, await this.invitations.addressOf(organization_id, id));
     return this.database.transaction(async unit => {
-      const invitation = await this.invitations.hold(unit, organization_id, id);
+      const invitation = await this.invitations.lock(unit, organization_id, id);
       requireNotAbove(own, invitation.role);
       const token = invitation.renewLink();
       return this.send(unit, actor, invitation, { action: 'invitation.resend', token, organization: name });
@@ -121,7 +121,7 @@ export class InvitationsService {
   async revoke(actor: Actor, { organization_id, id }: InvitationId): Promise<DeletedView> {
     await this.organizations.require(actor, 'invitation.manage', organization_id);
     await this.database.transaction(async unit => {
-      const invitation = await this.invitations.hold(unit, organization_id, id);
+      const invitation = await this.invitations.lock(unit, organization_id, id);
       invitation.revoke();
       await this.record(unit, actor, 'invitation.revoke', invitation);
     });

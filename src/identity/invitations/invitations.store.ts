@@ -7,7 +7,7 @@ import { NotFound } from '../../platform/errors/index.js';
 import { Invitation } from './invitation.entity.js';
 import type { InvitationPreview, InvitationView } from './invitations.dto.js';
 
-/** Questions about invitations. */
+/** Invitations into organizations. */
 @Injectable()
 export class InvitationsStore {
   constructor(private readonly database: Database) {}
@@ -29,8 +29,8 @@ export class InvitationsStore {
     return required(row).email;
   }
 
-  /** An invitation of an organization, held until the transaction ends. */
-  async hold(unit: UnitOfWork, organizationId: string, id: string): Promise<Invitation> {
+  /** An invitation of an organization, locked until the transaction ends. */
+  async lock(unit: UnitOfWork, organizationId: string, id: string): Promise<Invitation> {
     return required(
       await unit.entities.findOne(
         Invitation,
@@ -40,8 +40,8 @@ export class InvitationsStore {
     );
   }
 
-  /** The invitation that a link belongs to, held until the transaction ends. */
-  async holdByToken(unit: UnitOfWork, token: string): Promise<Invitation> {
+  /** The invitation that a link belongs to, locked until the transaction ends. */
+  async lockByToken(unit: UnitOfWork, token: string): Promise<Invitation> {
     const tokenHash = hashSecret(token);
     return required(
       await unit.entities.findOne(Invitation, { tokenHash }, { lockMode: LockMode.PESSIMISTIC_WRITE }),

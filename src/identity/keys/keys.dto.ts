@@ -3,7 +3,7 @@ import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
 
 const NAME = { min: 1, max: 120, pattern: /\S/, patternHint: 'must not be blank', example: 'CI' };
 const EXPIRY = { optional: true, example: '2027-11-21T00:00:00.000Z' };
-const MOST_OVERLAP_SECONDS = 7 * 86_400;
+const MAX_OVERLAP_SECONDS = 7 * 86_400;
 
 export class ListKeys extends PageInput {}
 
@@ -66,7 +66,7 @@ export class UpdateKey extends KeyChanges {
 export class RotateKey extends KeyId {
   @Field.integer('How long the old key works on, in seconds', {
     min: 0,
-    max: MOST_OVERLAP_SECONDS,
+    max: MAX_OVERLAP_SECONDS,
     optional: true,
     default: 0,
     example: 3600,

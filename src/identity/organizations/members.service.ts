@@ -53,7 +53,7 @@ function rules(
 
 const LAST_OWNER = { 409: 'The organization would be left without an owner' };
 
-/** Members of an organization. Nobody gives a role above their own, or acts on somebody who stands above them. */
+/** Members of an organization. A member cannot give a role above their own, or change a member with a higher one. */
 @Injectable()
 export class MembersService {
   constructor(
@@ -109,7 +109,7 @@ export class MembersService {
   async setRole(actor: Actor, { organization_id, user_id, role }: SetMemberRole): Promise<MemberView> {
     await this.organizations.require(actor, 'member.manage', organization_id);
     await this.database.transaction(async unit => {
-      const member = await this.holdBelow(unit, actor, organization_id, user_id);
+      const member = await this.lockBelow(unit, actor, organization_id, user_id);
       requireNotAbove(await this.ownRole(unit, actor, organization_id), role);
       if (role !== 'owner') await this.members.requireAnotherOwner(unit, member);
       await this.record(unit, actor, 'member.set_role', member, { from: member.role, to: role });
@@ -134,7 +134,7 @@ export class MembersService {
   async remove(actor: Actor, { organization_id, user_id }: MemberId): Promise<RemovedView> {
     await this.organizations.require(actor, 'member.manage', organization_id);
     await this.database.transaction(async unit => {
-      const member = await this.holdBelow(unit, actor, organization_id, user_id);
+      const member = await this.lockBelow(unit, actor, organization_id, user_id);
       await this.dismiss(unit, actor, 'member.remove', member);
     });
     return { user_id, removed: true };
@@ -182,7 +182,7 @@ export class MembersService {
     if (user_id === actor.id) throw new Invalid('user_id must be another member');
     return this.database.transaction(async unit => {
       const self = await this.members.lock(unit, organization_id, actor.id);
-      // The role may have changed before the membership was held.
+      // The role may have changed before the membership was locked.
       if (self.role !== 'owner') throw new Forbidden('Only an owner can hand an organization over');
       const successor = await this.members.lock(unit, organization_id, user_id);
       await this.members.setRole(unit, successor, 'owner');
@@ -192,14 +192,14 @@ export class MembersService {
     });
   }
 
-  /** The member, if they do not stand above the caller. */
-  private async holdBelow(unit: UnitOfWork, actor: Actor, organizationId: string, userId: string) {
+  /** The member, if their role is not above that of the caller; locked. */
+  private async lockBelow(unit: UnitOfWork, actor: Actor, organizationId: string, userId: string) {
     const member = await this.members.lock(unit, organizationId, userId);
     requireNotAbove(await this.ownRole(unit, actor, organizationId), member.role);
     return member;
   }
 
-  /** Asked again while the membership is held: two admins who demote each other do not both succeed. */
+  /** Read again while the membership is locked: two admins who demote each other do not both succeed. */
   private async ownRole(unit: UnitOfWork, actor: Actor, organizationId: string) {
     return (await this.organizations.require(actor, 'member.manage', organizationId, unit)).role;
   }

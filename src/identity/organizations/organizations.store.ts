@@ -28,7 +28,7 @@ type Queries = Pick<Database, 'tables'>;
 
 const noSuchOrganization = () => new NotFound('No such organization');
 
-/** Questions about organizations, each asked together with who asks. */
+/** Organizations, as far as the caller may see them. */
 @Injectable()
 export class OrganizationsStore {
   constructor(private readonly database: Database) {}
@@ -58,7 +58,7 @@ export class OrganizationsStore {
     return row;
   }
 
-  /** As {@link require}, and locks the row: nobody else changes or deletes it before the unit of work ends. */
+  /** As {@link require}, and locks the row until the unit of work ends. */
   async requireLocked(
     unit: UnitOfWork,
     actor: Actor,

@@ -26,7 +26,7 @@ interface Kept extends PageVisit {
 
 /**
  * Sign-ins at pages that stand alone, besides those of the authorization server: a signed cookie that names an ordinary
- * session of the person, and ends with it. Forms carry a token that only this browser was shown.
+ * session of the person, and ends with it. Forms have a token that only this browser was shown.
  */
 @Injectable()
 export class PageVisits {
@@ -51,7 +51,7 @@ export class PageVisits {
     return isSignedIn ? { id, accountId, signIn } : { id };
   }
 
-  /** Who is signed in; nobody where the account is gone. */
+  /** Who is signed in; undefined where the account is gone. */
   async personOf({ accountId, signIn }: PageVisit): Promise<Actor | undefined> {
     return accountId && signIn ? this.signIns.personOf(accountId, signIn) : undefined;
   }
@@ -68,15 +68,15 @@ export class PageVisits {
     this.begin(reply, {});
   }
 
-  /** What a form of the page at `place` carries for this browser. */
-  csrf({ id }: PageVisit, place: string): string {
-    return this.forms.sign(`${id} ${place}`);
+  /** The CSRF token of forms at `address`, for this browser. */
+  csrf({ id }: PageVisit, address: string): string {
+    return this.forms.sign(`${id} ${address}`);
   }
 
   /** Refuses a form that is not from the page that this browser was shown. */
-  requireOwnForm(request: FastifyRequest, visit: PageVisit, place: string, sent: string | null): void {
+  requireOwnForm(request: FastifyRequest, visit: PageVisit, address: string, sent: string | null): void {
     const crossSite = request.headers['sec-fetch-site'] === 'cross-site';
-    if (crossSite || !this.forms.verify(`${visit.id} ${place}`, sent ?? ''))
+    if (crossSite || !this.forms.verify(`${visit.id} ${address}`, sent ?? ''))
       throw new Forbidden('This form does not come from the page that you were shown');
   }
 

@@ -17,7 +17,7 @@ import {
 } from './service-accounts.dto.js';
 import { ServiceAccountsStore, serviceAccountView } from './service-accounts.store.js';
 
-/** Service accounts of an organization. Nobody makes or changes one that stands above them. */
+/** Service accounts of an organization. A caller cannot create or change one with a role above their own. */
 @Injectable()
 export class ServiceAccountsService {
   constructor(

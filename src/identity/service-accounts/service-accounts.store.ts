@@ -10,7 +10,7 @@ import type { ServiceAccountView } from './service-accounts.dto.js';
 type Queries = Pick<Database, 'tables'>;
 type ServiceAccountRow = Row<'service_account'> & { effective_role: OrganizationRole | null };
 
-/** Questions about service accounts, each asked together with who asks. */
+/** Service accounts, as far as the caller may see them. */
 @Injectable()
 export class ServiceAccountsStore {
   constructor(

@@ -58,7 +58,7 @@ export interface IssuedTokens {
   user: User;
 }
 
-/** Sign-ins: opened, carried on by rotating refresh tokens (RFC 9700 section 4.14), ended. */
+/** Sign-ins: opened, continued by rotating refresh tokens (RFC 9700 section 4.14), ended. */
 @Injectable()
 export class SessionsService {
   constructor(
@@ -77,7 +77,7 @@ export class SessionsService {
 
   /**
    * Trades a refresh token for new tokens. Of two uses of the same one the second is refused and the session ends: one
-   * of the two holders is not the person it was given to.
+   * of the two users of the token is not the person it was issued to.
    */
   async refresh(token: string): Promise<IssuedTokens> {
     const tokens = await this.database.transaction(unit => this.rotate(unit, hashSecret(token)));

@@ -28,7 +28,7 @@ export class McpOrigins {
     this.own = new URL(config.baseUrl);
   }
 
-  /** Throws Forbidden for a request that a page of somebody else may have made. */
+  /** Throws Forbidden for a request that a page of another origin may have made. */
   requireOurs({ host, origin }: Headers): void {
     if (!this.isOurHost(host))
       throw new Forbidden(

@@ -150,7 +150,7 @@ class GrantAdapter extends PartialAdapter {
   }
 }
 
-/** Access tokens are JWTs that nobody keeps; oidc-provider finds them by the handle that stands for one. */
+/** Access tokens are JWTs and not stored; oidc-provider finds them by a handle. */
 class StructuredTokenAdapter extends PartialAdapter {
   constructor(
     private readonly model: string,

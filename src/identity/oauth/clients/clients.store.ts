@@ -32,7 +32,7 @@ export class ClientsStore {
     return (await query.executeTakeFirst())?.metadata;
   }
 
-  async noteUse(id: string): Promise<void> {
+  async recordUse(id: string): Promise<void> {
     const last_used_at = sql<string>`now()`;
     await this.tables.updateTable('oauth_client').set({ last_used_at }).where('id', '=', id).execute();
   }
@@ -41,7 +41,7 @@ export class ClientsStore {
     await this.tables.deleteFrom('oauth_client').where('id', '=', id).execute();
   }
 
-  /** Forgets those that nobody let in within a day, and those that nobody lets in any more for a quarter of a year. */
+  /** Deletes clients that got no grant within a day, and those without one that were last used 90 days ago. */
   @Chore('oauth-unused-clients', { everyMs: DAY_MS / 24 })
   async deleteUnused(): Promise<void> {
     await sql`

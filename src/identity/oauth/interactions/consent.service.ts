@@ -99,7 +99,7 @@ export class ConsentService {
     { client, clientId, resources }: ConsentRequest,
     { workspace_ids, scopes }: { workspace_ids: string[] | null; scopes: readonly string[] },
   ): Promise<void> {
-    await this.clients.noteUse(clientId);
+    await this.clients.recordUse(clientId);
     await this.database.transaction(async unit => {
       const names = { client_name: client.name, redirect_host: client.redirectHost };
       await this.grants.describe(unit, id, { ...names, workspace_ids, scopes: [...scopes] });

@@ -90,7 +90,7 @@ export class ConsentPages {
   }
 }
 
-const MOST_CHARACTERS = 256;
+const MAX_CHARACTERS = 256;
 
 /** The step in which a person signs in. */
 @Injectable()
@@ -102,8 +102,8 @@ export class LoginPages {
   }
 
   async submit(interaction: Interaction, fields: URLSearchParams): Promise<Step> {
-    const email = (fields.get('email') ?? '').slice(0, MOST_CHARACTERS);
-    const password = (fields.get('password') ?? '').slice(0, MOST_CHARACTERS + 1);
+    const email = (fields.get('email') ?? '').slice(0, MAX_CHARACTERS);
+    const password = (fields.get('password') ?? '').slice(0, MAX_CHARACTERS + 1);
     try {
       const { accountId, acr } = await this.signIns.open({ email, password }, interaction.from);
       return { location: await interaction.settle({ login: { accountId, acr, remember: true } }) };

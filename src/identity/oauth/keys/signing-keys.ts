@@ -54,9 +54,10 @@ const DAY_MS = 86_400_000;
 const LIFE_MS = 30 * DAY_MS;
 /** How long a key is still shown after its successor began to sign: longer than any token lives. */
 const AFTERLIFE_MS = DAY_MS;
-const RELOAD_AT_MOST_EVERY_MS = 10_000;
+const MIN_RELOAD_MS = 10_000;
 
-const PLACE = 'oauth_signing_key';
+/** Where the vault keeps them. */
+const VAULT_PLACE = 'oauth_signing_key';
 
 /** The keys that sign tokens: in the vault, the same for all processes, replaced one by one. */
 @Injectable()
@@ -97,7 +98,7 @@ export class SigningKeys implements OnModuleInit {
   /** The key with this id, also one that was made a moment ago. */
   async find(id: string | undefined): Promise<SigningKey | undefined> {
     const known = (await this.current()).find(id);
-    if (known || Date.now() - this.loadedAt < RELOAD_AT_MOST_EVERY_MS) return known;
+    if (known || Date.now() - this.loadedAt < MIN_RELOAD_MS) return known;
     this.forget();
     return (await this.current()).find(id);
   }
@@ -128,20 +129,20 @@ export class SigningKeys implements OnModuleInit {
   }
 
   private async read(): Promise<KeyRing> {
-    const secrets = await this.vault.list(PLACE);
+    const secrets = await this.vault.list(VAULT_PLACE);
     return new KeyRing(await Promise.all(secrets.map(signingKeyOf)));
   }
 
   /** Makes a key unless another process made one since `unlessSince`. */
   private async make(unit: UnitOfWork, unlessSince: Date): Promise<void> {
     await this.store.lock(unit);
-    const [newest] = await this.vault.list(PLACE, unit);
+    const [newest] = await this.vault.list(VAULT_PLACE, unit);
     if (newest && newest.createdAt > unlessSince) return;
     const { privateKey } = await generateKeyPair(SIGNING_ALGORITHM, { extractable: true });
     const bare = await exportJWK(privateKey);
     const id = await calculateJwkThumbprint(bare);
     const jwk: JWK = { ...bare, kid: id, alg: SIGNING_ALGORITHM, use: 'sig' };
-    await this.vault.put(unit, { place: PLACE, organization_id: null }, JSON.stringify(jwk));
+    await this.vault.put(unit, { place: VAULT_PLACE, organization_id: null }, JSON.stringify(jwk));
   }
 
   /** Processes of the version before may go on making keys until they end. */
@@ -152,7 +153,12 @@ export class SigningKeys implements OnModuleInit {
       for (const { id, sealed, created_at } of await this.store.takeOldKeys(unit)) {
         const jwk = this.vault.seal('oauth seal').open(sealed, `oauth_signing_key ${id}`)?.toString();
         if (jwk)
-          await this.vault.put(unit, { place: PLACE, organization_id: null }, jwk, new Date(created_at));
+          await this.vault.put(
+            unit,
+            { place: VAULT_PLACE, organization_id: null },
+            jwk,
+            new Date(created_at),
+          );
         else this.log.warn({ key: id }, 'a signing key was sealed with another JWT_SECRET, and is not used');
       }
     });

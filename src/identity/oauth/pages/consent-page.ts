@@ -4,7 +4,7 @@ import { plainLine } from '../../../platform/text/index.js';
 import { type AccessGroup, type AccessWords } from '../scopes/access-words.js';
 
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
-const MOST_NAME = 80;
+const MAX_NAME = 80;
 
 /** Who asks, in words that the person can check. */
 export interface ClientIntroduction {
@@ -34,7 +34,7 @@ function nameOf({ clientName, clientId }: Client): string {
     ?.toWellFormed()
     .replace(/[\p{C}\s]+/gu, ' ')
     .trim();
-  return (given || clientId).slice(0, MOST_NAME);
+  return (given || clientId).slice(0, MAX_NAME);
 }
 
 function returnOf(
@@ -121,7 +121,7 @@ function levelsOf({ levels, choice }: ConsentPage): string {
   return `<fieldset><legend>What it may do</legend>${radios.join('\n')}</fieldset>`;
 }
 
-/** Nothing of it is folded away: whoever allows it has seen it. */
+/** Nothing of it is folded away: who allows it has seen it. */
 function levelOf({ value, title, hint, groups }: ShownLevel, checked: boolean): string {
   return `${radio('level', value, checked, title, hint)}
 ${groups.map(groupOf).join('\n')}`;

@@ -4,8 +4,8 @@ import { OAUTH_ROUTES } from '../pages/pages.js';
 import { DEFAULT_SCOPES, OFFERED_SCOPES } from '../scopes/scopes.js';
 
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
-const MOST_REDIRECTS = 20;
-const MOST_TEXT = 2048;
+const MAX_REDIRECTS = 20;
+const MAX_TEXT = 2048;
 
 type Metadata = Record<string, unknown> & { client_id?: unknown };
 type Rule = (value: unknown, metadata: Metadata) => void;
@@ -27,7 +27,7 @@ const RULES: Record<string, Rule> = {
   },
   redirect_uris: uris => {
     if (!Array.isArray(uris)) return;
-    if (uris.length > MOST_REDIRECTS) refuse(`redirect_uris must have at most ${MOST_REDIRECTS} members`);
+    if (uris.length > MAX_REDIRECTS) refuse(`redirect_uris must have at most ${MAX_REDIRECTS} members`);
     if (uris.some(isPlainHttpElsewhere))
       refuse('redirect_uris must use https, but for loopback addresses (OAuth 2.1 section 2.3.1)');
   },
@@ -37,7 +37,7 @@ const RULES: Record<string, Rule> = {
       refuse('grant_types must not hold client_credentials; that is for service accounts');
   },
   client_name: name => {
-    if (typeof name === 'string' && name.length > MOST_TEXT) refuse('client_name is too long');
+    if (typeof name === 'string' && name.length > MAX_TEXT) refuse('client_name is too long');
   },
 };
 

@@ -91,7 +91,7 @@ export class OAuthProvider {
         keyOfRequest: request => this.serviceAccounts.keyOf(request),
       }),
     );
-    // Each request comes with the scheme of the public address, see `handOver`.
+    // Each request comes with the scheme of the public address, see `forward`.
     provider.proxy = true;
     this.compareSecrets(provider);
     answerAsWeDo(provider);

@@ -17,7 +17,7 @@ import { TokenHandles } from '../tokens/token-handles.js';
 import { repairParameters } from './client-rules.js';
 import { OAuthProvider } from './oauth-provider.js';
 
-const MOST_BYTES = 56 * 1024;
+const MAX_BYTES = 56 * 1024;
 
 /** A request as the authorization server is to see it. */
 interface ProviderRequest {
@@ -30,14 +30,14 @@ const isLoopback = (host = ''): boolean => /^(localhost|127(\.\d{1,3}){3}|\[::1\
 
 /** The body of a request, read whole. */
 async function bodyOf({ body }: FastifyRequest): Promise<Buffer> {
-  return body instanceof IncomingMessage ? wholeBody(body, MOST_BYTES) : Buffer.alloc(0);
+  return body instanceof IncomingMessage ? wholeBody(body, MAX_BYTES) : Buffer.alloc(0);
 }
 
 /**
  * Lets the authorization server answer. Its addresses and cookies follow from the public address of the service, not from
  * what the headers of a request claim.
  */
-async function handOver(
+async function forward(
   provider: Provider,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -50,7 +50,7 @@ async function handOver(
   const { host, protocol } = new URL(provider.issuer);
   message.headers = {
     ...raw.headers,
-    // A machine has several names for itself; any other comes from whoever sent the request.
+    // A machine has several names for itself; any other name comes from the client.
     host: isLoopback(host) && isLoopback(raw.headers.host) ? raw.headers.host : host,
     'x-forwarded-proto': protocol.slice(0, -1),
   };
@@ -96,7 +96,7 @@ export class OAuthController {
     if (path === OAUTH_ROUTES.authorization) repairParameters(path, query);
     if (path === OAUTH_ROUTES.code_verification) prefill(query);
     const body = await this.repairBody(path, request, await bodyOf(request));
-    await handOver(await this.provider.current(), request, reply, { path, query, body });
+    await forward(await this.provider.current(), request, reply, { path, query, body });
   }
 
   private async repairBody(path: string, { headers }: FastifyRequest, body: Buffer): Promise<Buffer> {

@@ -25,13 +25,13 @@ interface ProvenRequest {
   readonly url: string;
 }
 
-/** Checks that whoever sends a token holds the key that it is bound to (RFC 9449 section 4.3). */
+/** Checks that the sender of a token has the key that it is bound to (RFC 9449 section 4.3). */
 @Injectable()
 export class DpopProofs {
   constructor(private readonly artifacts: ArtifactsStore) {}
 
   /** Each proof counts once, in whatever process. */
-  async holds(token: string, thumbprint: string, request: ProvenRequest): Promise<boolean> {
+  async verify(token: string, thumbprint: string, request: ProvenRequest): Promise<boolean> {
     const proof = await verified(request.proof);
     if (!proof?.protectedHeader.jwk) return false;
     const { htm, htu, ath, iat, jti } = proof.payload;
@@ -84,7 +84,7 @@ export class VerifiedTokens {
   }
 }
 
-/** The tokens themselves are nobody's to find in our memory. */
+/** Hashed, so that memory holds no tokens. */
 const nameOf = (token: string, audience = '') => `${audience} ${hash('sha256', token, 'base64')}`;
 
 const AUTHORIZATION = /^(Bearer|DPoP) +([\w.~+/-]+=*)$/i;
@@ -110,7 +110,7 @@ export class OAuthTokens {
     if (!claims) return undefined;
     const thumbprint = claims.cnf?.jkt;
     if ((thumbprint === undefined) !== (request === undefined)) return undefined;
-    if (thumbprint && request && !(await this.proofs.holds(token, thumbprint, request))) return undefined;
+    if (thumbprint && request && !(await this.proofs.verify(token, thumbprint, request))) return undefined;
     return this.owners.find(claims);
   }
 

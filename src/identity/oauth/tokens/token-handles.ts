@@ -24,7 +24,7 @@ export interface AccessTokenClaims extends JWTPayload {
   readonly key_id?: string;
 }
 
-const PLACE = 'access token handle';
+const SEALED_FOR = 'access token handle';
 /** Marks of access tokens that were revoked before their time. */
 export const REVOKED = 'RevokedToken';
 
@@ -49,11 +49,11 @@ export class TokenHandles {
     const payload = grantId
       ? { ...common, kind: 'AccessToken', accountId: claims.sub, grantId }
       : { ...common, kind: 'ClientCredentials' };
-    return this.seal.close(JSON.stringify(payload), PLACE).toString('base64url');
+    return this.seal.close(JSON.stringify(payload), SEALED_FOR).toString('base64url');
   }
 
   async open(handle: string): Promise<AdapterPayload | undefined> {
-    const opened = this.seal.open(Buffer.from(handle, 'base64url'), PLACE);
+    const opened = this.seal.open(Buffer.from(handle, 'base64url'), SEALED_FOR);
     const payload = opened && (JSON.parse(opened.toString()) as AdapterPayload);
     return payload?.jti && !(await this.isRevoked(payload.jti)) ? payload : undefined;
   }

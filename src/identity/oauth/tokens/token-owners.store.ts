@@ -48,7 +48,7 @@ export class TokenOwners {
         and g.expires_at > now()`.execute(this.database.tables());
     const [row] = rows;
     if (!row) return undefined;
-    await this.noteUse(grantId, row.last_used_at);
+    await this.recordUse(grantId, row.last_used_at);
     const { name, email, workspace_ids } = row;
     const limits = { scopes: expandScopes(scopesOf(claims)), organization_id: null, workspace_ids };
     return {
@@ -86,7 +86,7 @@ export class TokenOwners {
     };
   }
 
-  private async noteUse(grantId: string, lastUsedAt: string | null): Promise<void> {
+  private async recordUse(grantId: string, lastUsedAt: string | null): Promise<void> {
     if (lastUsedAt && Date.now() - Date.parse(lastUsedAt) < LAST_USED_PRECISION_MS) return;
     await sql`update oauth_grant set last_used_at = now() where id = ${grantId}`.execute(
       this.database.tables(),

@@ -35,11 +35,11 @@ export interface Dialogue {
   readonly clientName: string | undefined;
   /** What the client says that it can do: nothing where it was not asked. */
   readonly capabilities: ClientCapabilities;
-  /** What it answered when it was asked before, by the name of the question; nobody checked it. */
+  /** What it answered when it was asked before, by the name of the question; not checked. */
   readonly answers: Readonly<Record<string, unknown>>;
   /** By this it wants to be told of progress. */
   readonly progressToken: string | number | undefined;
-  /** What it was given to bring back with its answers; what was tampered with, or given to somebody else, is refused. */
+  /** What it was given to bring back with its answers; what was tampered with, or given to another person, is refused. */
   memory<T>(): T | undefined;
   /** Closes something up for the client to bring back. */
   remember(value: unknown): Promise<string>;
@@ -54,7 +54,7 @@ export const SILENCE: Dialogue = {
   answers: {},
   progressToken: undefined,
   memory: () => undefined,
-  remember: () => Promise.reject(new Error('There is nobody to remember it')),
+  remember: () => Promise.reject(new Error('This tool has no dialogue')),
   notify: () => Promise.resolve(),
   log: () => Promise.resolve(),
 };

@@ -51,7 +51,7 @@ export const refused = (text: string): CallToolResult => ({
 });
 
 /**
- * What the endpoint offers besides what the service can do, on the same way in: nothing, unless whoever builds the server
+ * What the endpoint offers besides what the service can do, on the same way in: nothing, unless the code that builds the server
  * in the same process passes it one. The conformance suite needs tools, resources and prompts of its own.
  */
 export interface McpExtension {

@@ -78,7 +78,7 @@ const suggestions = (values: string[]): CompleteResult => ({
 const WORKSPACES_AT_ONCE = 20;
 const FILES_OF_EACH = 50;
 const FOLDER_ENTRIES = 200;
-/** Largest file that is handed over as a whole. */
+/** Largest file that is sent as a whole. */
 const MAX_BYTES = 4 * 1024 * 1024;
 const UNKNOWN_TYPE = 'application/octet-stream';
 

@@ -86,7 +86,7 @@ interface SessionRow {
 }
 
 const UNUSED_DAYS = 7;
-/** Somebody's sessions beyond this many end, those unused longest first. */
+/** Sessions of one principal beyond this many end, those unused longest first. */
 const MAX_OF_ONE = 200;
 /** How long a process uses what it read of a session. */
 const KNOWN_MS = 60_000;

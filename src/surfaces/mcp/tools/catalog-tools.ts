@@ -52,7 +52,7 @@ interface Definition<Input extends object> {
   ) => Promise<Record<string, unknown> | Instead>;
 }
 
-/** What is answered in the place of an output. */
+/** An answer instead of an output. */
 class Instead {
   constructor(readonly answer: ToolAnswer) {}
 }

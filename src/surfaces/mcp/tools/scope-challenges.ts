@@ -10,7 +10,7 @@ type Fields = Record<string, unknown>;
 
 /**
  * Sends a client that was let in for less than it wants to do back to its person, with the scopes to ask for (RFC 6750
- * section 3.1; 2025-11-25, authorization, scope challenge). A key has nobody to go back to: its call is refused as a tool.
+ * section 3.1; 2025-11-25, authorization, scope challenge). A key has no person to ask: its call is refused as a tool.
  */
 @Injectable()
 export class ScopeChallenges {

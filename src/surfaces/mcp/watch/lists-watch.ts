@@ -80,7 +80,7 @@ class WatchedLists {
     const { actor, lists, notice } = this.watch;
     for (let isNew = true; isNew; ) {
       let heads: WorkspaceHead[] = [];
-      // Whoever may see nothing any more sees no workspaces.
+      // A caller who has lost all access sees no workspaces.
       await quietly(async () => {
         heads = await this.sources.changes.heads(actor, MAX_WORKSPACES);
       });
@@ -175,7 +175,7 @@ class WorkspaceWatch {
     this.following = this.follow()
       .catch(this.parts.fail)
       .finally(() => {
-        // Whoever lost sight of the workspace may be let in again.
+        // A caller who lost access to the workspace may get it again.
         this.following = undefined;
       });
   }

@@ -33,7 +33,7 @@ export function changesLists(list: ListName, change: Change): boolean {
 const pathsOf = ({ path, from }: Change): string[] => (from === null ? [path] : [path, from]);
 const parentOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')));
 
-/** Tells of changes to what somebody may read, whoever made them and in whichever process, for as long as they may. */
+/** Reports changes to resources that the caller may read, from any process, for as long as they may. */
 @Injectable()
 export class ResourceWatch {
   constructor(
