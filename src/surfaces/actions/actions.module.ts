@@ -10,7 +10,12 @@ import { ActionsService } from './actions.service.js';
 /** The catalog of actions, their running and their ledger, over HTTP. */
 @Module({
   imports: [CredentialsModule, CoreModule],
-  controllers: [RoutesOf(ActionsService), ActionsController, ActionsExecController, RoutesOf(ActionRunsService)],
+  controllers: [
+    RoutesOf(ActionsService),
+    ActionsController,
+    ActionsExecController,
+    RoutesOf(ActionRunsService),
+  ],
   providers: [ActionsService, ActionRunsService, ActionRunsStore],
 })
 export class ActionSurfaceModule {}
