@@ -1,6 +1,5 @@
 import { ApiProperty, ApiPropertyOptions } from '@nestjs/swagger';
 import * as check from 'class-validator';
-import { ValidateBy, type ValidationOptions } from 'class-validator';
 import { isMailAddress } from '../text/index.js';
 
 /** What the examples of the API description use as the id of anything that has no sample of its own below. */
@@ -14,55 +13,7 @@ export const SAMPLE_IDS: Readonly<Record<string, string>> = {
   call_id: '0192f3a1-7c1e-7d4a-9b7e-000000000004',
 };
 
-export const sampleIdOf = (field: string): string => SAMPLE_IDS[field] ?? SAMPLE_ID;
-
-export const IsMailAddress = (options: ValidationOptions): PropertyDecorator =>
-  ValidateBy(
-    { name: 'isMailAddress', validator: { validate: isMailAddress } },
-    { ...options, message: '$property must be an e-mail address' },
-  );
-
-/** Refuses what PostgreSQL's text type cannot hold and no encoder can write: NUL and lone surrogates. */
-export const IsStorableText = (options: ValidationOptions): PropertyDecorator =>
-  ValidateBy(
-    {
-      name: 'isStorableText',
-      validator: {
-        validate: value => typeof value !== 'string' || (value.isWellFormed() && !value.includes('\0')),
-        defaultMessage: () => '$property must be well-formed text without NUL characters',
-      },
-    },
-    options,
-  );
-
-/**
- * Whether a text has `min` to `max` characters (code points). Looks at no more of it than it takes: it may have millions,
- * whether that is allowed or not.
- */
-function hasCharacters(text: string, min: number, max: number): boolean {
-  if (text.length < min || text.length > 2 * max) return false;
-  if (text.length >= 2 * min && text.length <= max) return true;
-  let characters = text.length;
-  for (let at = 1; at < text.length; at++) {
-    const isLow = (text.charCodeAt(at) & 0xfc00) === 0xdc00;
-    if (isLow && (text.charCodeAt(at - 1) & 0xfc00) === 0xd800) characters--;
-  }
-  return characters >= min && characters <= max;
-}
-
-export function HasCharacters(min: number, max: number, options: ValidationOptions): PropertyDecorator {
-  const bounds = min > 0 ? `${min} to ${max}` : `at most ${max}`;
-  return ValidateBy(
-    {
-      name: 'hasCharacters',
-      validator: {
-        validate: value => typeof value === 'string' && hasCharacters(value, min, max),
-        defaultMessage: () => `$property must have ${bounds} characters`,
-      },
-    },
-    options,
-  );
-}
+const SAMPLE_TIME = '2026-11-21T09:30:00.000Z';
 
 /** What a field holds. */
 export type Kind =
@@ -109,7 +60,7 @@ export function fieldsOf(shape: Shape): ReadonlyMap<string, FieldSpec> {
   return Reflect.getMetadata(SPECS, shape) ?? new Map();
 }
 
-export function register(target: object, name: string, spec: FieldSpec): void {
+function register(target: object, name: string, spec: FieldSpec): void {
   const inherited = Reflect.getMetadata(SPECS, target.constructor) as Map<string, FieldSpec> | undefined;
   Reflect.defineMetadata(SPECS, new Map(inherited).set(name, spec), target.constructor);
 }
@@ -142,12 +93,29 @@ interface NumberOptions extends Common {
   max?: number;
 }
 
-/** What is particular to a kind of field. */
-interface Rules {
-  checks: PropertyDecorator[];
-  schema: object;
-  values?: readonly string[];
-  shape?: () => Shape;
+const each = (options: Common) => ({ each: options.list === true });
+const message = (text: string, options: Common) => ({ ...each(options), message: `$property ${text}` });
+
+const rule = (name: string, text: string, validate: (value: unknown) => boolean, options: Common) =>
+  check.ValidateBy({ name, validator: { validate } }, message(text, options));
+
+/** What PostgreSQL's text type can hold and every encoder can write: no NUL, no lone surrogates. */
+const isStorable = (value: unknown): boolean =>
+  typeof value !== 'string' || (value.isWellFormed() && !value.includes('\0'));
+
+/**
+ * Whether a text has `min` to `max` characters (code points). Looks at no more of it than it takes: it may have millions,
+ * whether that is allowed or not.
+ */
+function hasCharacters(text: string, min: number, max: number): boolean {
+  if (text.length < min || text.length > 2 * max) return false;
+  if (text.length >= 2 * min && text.length <= max) return true;
+  let characters = text.length;
+  for (let at = 1; at < text.length; at++) {
+    const isLow = (text.charCodeAt(at) & 0xfc00) === 0xdc00;
+    if (isLow && (text.charCodeAt(at - 1) & 0xfc00) === 0xd800) characters--;
+  }
+  return characters >= min && characters <= max;
 }
 
 /** One decorator a field: registers it, validates it (class-validator) and documents it (OpenAPI). */
@@ -155,50 +123,36 @@ function field(
   kind: Kind,
   description: string,
   options: Common,
-  { checks, schema, values, shape }: Rules,
+  schema: { type?: unknown; enum?: string[]; format?: string; [keyword: string]: unknown },
+  checks: PropertyDecorator[],
+  shape?: () => Shape,
 ): PropertyDecorator {
   const { optional = false, nullable = false, list = false, maxItems = 100 } = options;
-  const required: ApiPropertyOptions = { description, required: !optional, nullable } as ApiPropertyOptions;
-  const extras = (example: unknown) =>
-    Object.fromEntries(
-      Object.entries({ example, default: options.default, isArray: list || undefined }).filter(
-        ([, value]) => value !== undefined,
-      ),
-    );
+  const { type: _class, enum: values, ...bounds } = schema;
   const decorators = [
     ...checks,
     ...(list ? [check.IsArray({ message: '$property must be a list' }), check.ArrayMaxSize(maxItems)] : []),
-    ...(optional
-      ? [check.ValidateIf((_, value) => value !== undefined && !(nullable && value === null))]
+    ...(optional || nullable
+      ? [check.ValidateIf((_, value) => !(optional && value === undefined) && !(nullable && value === null))]
       : []),
-    ...(nullable && !optional ? [check.ValidateIf((_, value) => value !== null)] : []),
   ];
-  return (target, name) => {
-    const { type: _class, enum: _values, ...bounds } = schema as Record<string, unknown>;
-    const sampleId = list ? [sampleIdOf(String(name))] : sampleIdOf(String(name));
-    const example = options.example ?? (kind === 'id' ? sampleId : undefined);
-    register(target, String(name), {
-      kind,
-      description,
-      optional,
-      nullable,
-      list,
-      maxItems,
-      secret: options.secret ?? bounds.format === 'password',
-      values,
-      shape,
-      schema: bounds,
-      example,
-      shown: options.shown ?? !optional,
-    });
-    ApiProperty({ ...required, ...schema, ...extras(example) } as ApiPropertyOptions)(target, name);
-    for (const decorate of decorators) decorate(target, name);
+  return (target, key) => {
+    const name = String(key);
+    const sampleId = SAMPLE_IDS[name] ?? SAMPLE_ID;
+    const example = options.example ?? (kind === 'id' ? (list ? [sampleId] : sampleId) : undefined);
+    const secret = options.secret ?? bounds.format === 'password';
+    const shown = options.shown ?? !optional;
+    const spec = { kind, description, optional, nullable, list, maxItems, secret, shown };
+    register(target, name, { ...spec, values, shape, schema: bounds, example });
+    const extras = Object.entries({ example, default: options.default, isArray: list || undefined });
+    const documented = { description, required: !optional, nullable, ...schema };
+    ApiProperty({
+      ...documented,
+      ...Object.fromEntries(extras.filter(([, value]) => value !== undefined)),
+    } as ApiPropertyOptions)(target, key);
+    for (const decorate of decorators) decorate(target, key);
   };
 }
-
-const SAMPLE_TIME = '2026-11-21T09:30:00.000Z';
-const each = (options: Common) => ({ each: options.list === true });
-const message = (text: string, options: Common) => ({ ...each(options), message: `$property ${text}` });
 
 const bounded = (options: NumberOptions, lowest: number, highest: number): PropertyDecorator[] => {
   const { min = lowest, max = highest } = options;
@@ -208,118 +162,79 @@ const bounded = (options: NumberOptions, lowest: number, highest: number): Prope
   ];
 };
 
+const ANY_OBJECT = { type: Object, additionalProperties: true };
+
 /** The fields that shapes are made of. Each names what it means; the rest is in its options. */
 export const Field = {
   id: (description: string, options: Common = {}) =>
-    field('id', description, options, {
-      checks: [check.IsUUID('all', message('must be a UUID', options))],
-      schema: { type: String, format: 'uuid' },
-    }),
+    field('id', description, options, { type: String, format: 'uuid' }, [
+      check.IsUUID('all', message('must be a UUID', options)),
+    ]),
 
   text: (description: string, options: TextOptions = {}) => {
     const { min = 0, max = 10_000, pattern, patternHint, format } = options;
     const checks = [
       check.IsString(message('must be text', options)),
-      IsStorableText(each(options)),
-      HasCharacters(min, max, each(options)),
+      rule('isStorableText', 'must be well-formed text without NUL characters', isStorable, options),
+      rule(
+        'hasCharacters',
+        `must have ${min > 0 ? `${min} to ${max}` : `at most ${max}`} characters`,
+        value => typeof value === 'string' && hasCharacters(value, min, max),
+        options,
+      ),
     ];
     if (pattern)
       checks.push(check.Matches(pattern, message(patternHint ?? `must match ${pattern}`, options)));
-    if (format === 'email') checks.push(IsMailAddress(each(options)));
-    const schema = {
-      type: String,
-      minLength: min || undefined,
-      maxLength: max,
-      pattern: pattern?.source,
-      format,
-    };
-    return field('text', description, options, { checks, schema });
+    if (format === 'email')
+      checks.push(rule('isMailAddress', 'must be an e-mail address', isMailAddress, options));
+    const bounds = { minLength: min || undefined, maxLength: max, pattern: pattern?.source, format };
+    return field('text', description, options, { type: String, ...bounds }, checks);
   },
 
-  integer: (description: string, options: NumberOptions = {}) => {
-    const checks = [
+  integer: (description: string, options: NumberOptions = {}) =>
+    field('integer', description, options, { type: 'integer', minimum: options.min, maximum: options.max }, [
       check.IsInt(message('must be a whole number', options)),
       ...bounded(options, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
-    ];
-    return field('integer', description, options, {
-      checks,
-      schema: { type: 'integer', minimum: options.min, maximum: options.max },
-    });
-  },
+    ]),
 
-  number: (description: string, options: NumberOptions = {}) => {
-    const checks = [
+  number: (description: string, options: NumberOptions = {}) =>
+    field('number', description, options, { type: Number, minimum: options.min, maximum: options.max }, [
       check.IsNumber({ allowInfinity: false, allowNaN: false }, message('must be a number', options)),
       ...bounded(options, -Number.MAX_VALUE, Number.MAX_VALUE),
-    ];
-    return field('number', description, options, {
-      checks,
-      schema: { type: Number, minimum: options.min, maximum: options.max },
-    });
-  },
+    ]),
 
   boolean: (description: string, options: Common = {}) =>
-    field(
-      'boolean',
-      description,
-      { example: true, ...options },
-      {
-        checks: [check.IsBoolean(message('must be true or false', options))],
-        schema: { type: Boolean },
-      },
-    ),
+    field('boolean', description, { example: true, ...options }, { type: Boolean }, [
+      check.IsBoolean(message('must be true or false', options)),
+    ]),
 
   time: (description: string, options: Common = {}) =>
-    field(
-      'time',
-      description,
-      { example: SAMPLE_TIME, ...options },
-      {
-        checks: [check.IsISO8601({ strict: true }, message('must be an ISO 8601 time', options))],
-        schema: { type: String, format: 'date-time' },
-      },
-    ),
+    field('time', description, { example: SAMPLE_TIME, ...options }, { type: String, format: 'date-time' }, [
+      check.IsISO8601({ strict: true }, message('must be an ISO 8601 time', options)),
+    ]),
 
-  choice: (description: string, values: readonly string[], options: Common = {}) =>
-    field(
-      'choice',
-      description,
-      { example: options.list ? [values[0]] : values[0], ...options },
-      {
-        checks: [check.IsIn([...values], message(`must be one of ${values.join(', ')}`, options))],
-        schema: { enum: [...values], type: String },
-        values,
-      },
-    ),
+  choice: (description: string, values: readonly string[], options: Common = {}) => {
+    const example = options.list ? [values[0]] : values[0];
+    return field('choice', description, { example, ...options }, { enum: [...values], type: String }, [
+      check.IsIn([...values], message(`must be one of ${values.join(', ')}`, options)),
+    ]);
+  },
 
   /** Any JSON value, kept as it came. */
   json: (description: string, options: Common = {}) =>
-    field(
-      'json',
-      description,
-      { example: {}, ...options },
-      {
-        checks: [check.Allow()],
-        schema: { type: Object, additionalProperties: true },
-      },
-    ),
+    field('json', description, { example: {}, ...options }, ANY_OBJECT, [check.Allow()]),
 
   /** Any JSON object, kept as it came. */
   record: (description: string, options: Common = {}) =>
-    field(
-      'record',
-      description,
-      { example: {}, ...options },
-      {
-        checks: [check.IsObject(each(options))],
-        schema: { type: Object, additionalProperties: true },
-      },
-    ),
+    field('record', description, { example: {}, ...options }, ANY_OBJECT, [check.IsObject(each(options))]),
 
   object: (description: string, shape: () => Shape, options: Common = {}) =>
-    field('object', description, options, {
-      checks: [check.ValidateNested(each(options))],
-      schema: { type: () => shape() as new () => object },
+    field(
+      'object',
+      description,
+      options,
+      { type: () => shape() as new () => object },
+      [check.ValidateNested(each(options))],
       shape,
-    }),
+    ),
 };

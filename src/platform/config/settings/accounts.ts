@@ -6,6 +6,7 @@ import {
   asText,
   asUsd,
   InvalidSetting,
+  optional,
   setting,
 } from './setting.js';
 
@@ -29,11 +30,10 @@ export const accountsSettings = {
     asChoice(['owners', 'anyone']),
     'owners',
   ),
-  organizationBudgetUsd: setting<number | undefined>(
+  organizationBudgetUsd: optional(
     'ORGANIZATION_MONTHLY_BUDGET_USD',
     'Monthly budget, with a hard stop, of each organization that has none of its own; only owners of the installation may set more. Unset: none.',
     asUsd,
-    undefined,
   ),
   organizationModels: setting(
     'ORGANIZATION_MODELS',
@@ -66,7 +66,7 @@ export const accountsSettings = {
     asInteger(60, 31536000),
     2592000,
   ),
-  smtpUrl: setting<string | undefined>(
+  smtpUrl: optional(
     'SMTP_URL',
     'Server for outgoing mail, e.g. smtps://user:password@mail.example.com. Unset: no mail is sent.',
     (raw, name) => {
@@ -74,13 +74,10 @@ export const accountsSettings = {
         throw new InvalidSetting(`${name} must be an address that begins with smtp:// or smtps://.`);
       return raw;
     },
-    undefined,
-    true,
   ),
-  mailFrom: setting<string | undefined>(
+  mailFrom: optional(
     'MAIL_FROM',
     'Sender of outgoing mail, e.g. Atelier <atelier@example.com>. Unset: no-reply at the host of PUBLIC_URL.',
     asText,
-    undefined,
   ),
 } as const;

@@ -1,4 +1,13 @@
-import { asInteger, asJsonFile, asLimits, asNames, asText, asWebAddress, setting } from './setting.js';
+import {
+  asInteger,
+  asJsonFile,
+  asLimits,
+  asNames,
+  asText,
+  asWebAddress,
+  optional,
+  setting,
+} from './setting.js';
 
 /** Runs of agents. */
 export const runsSettings = {
@@ -42,70 +51,46 @@ export const runsSettings = {
 
 /** Models and who provides them. */
 export const modelsSettings = {
-  openaiApiKey: setting<string | undefined>('OPENAI_API_KEY', 'Key for OpenAI.', asText, undefined, true),
-  openaiBaseUrl: setting<string | undefined>(
+  openaiApiKey: optional('OPENAI_API_KEY', 'Key for OpenAI.', asText),
+  openaiBaseUrl: optional(
     'OPENAI_BASE_URL',
     'Another address of the OpenAI API.',
     asWebAddress('https://api.openai.com/v1'),
-    undefined,
   ),
-  anthropicApiKey: setting<string | undefined>(
-    'ANTHROPIC_API_KEY',
-    'Key for Anthropic.',
-    asText,
-    undefined,
-    true,
-  ),
-  anthropicBaseUrl: setting<string | undefined>(
+  anthropicApiKey: optional('ANTHROPIC_API_KEY', 'Key for Anthropic.', asText),
+  anthropicBaseUrl: optional(
     'ANTHROPIC_BASE_URL',
     'Another address of the Anthropic API.',
     asWebAddress('https://api.anthropic.com/v1'),
-    undefined,
   ),
-  googleApiKey: setting<string | undefined>(
-    'GOOGLE_GENERATIVE_AI_API_KEY',
-    'Key for Google Gemini.',
-    asText,
-    undefined,
-    true,
-  ),
-  googleBaseUrl: setting<string | undefined>(
+  googleApiKey: optional('GOOGLE_GENERATIVE_AI_API_KEY', 'Key for Google Gemini.', asText),
+  googleBaseUrl: optional(
     'GOOGLE_BASE_URL',
     'Another address of the Gemini API.',
     asWebAddress('https://generativelanguage.googleapis.com/v1beta'),
-    undefined,
   ),
-  compatibleBaseUrl: setting<string | undefined>(
+  compatibleBaseUrl: optional(
     'OPENAI_COMPATIBLE_BASE_URL',
     'An OpenAI-compatible server (Ollama, vLLM …), e.g. http://127.0.0.1:11434/v1.',
     asWebAddress('http://127.0.0.1:11434/v1'),
-    undefined,
   ),
   compatibleName: setting('OPENAI_COMPATIBLE_NAME', 'Provider part of its model ids.', asText, 'local'),
-  compatibleApiKey: setting<string | undefined>(
-    'OPENAI_COMPATIBLE_API_KEY',
-    'Key for it, where it wants one.',
-    asText,
-    undefined,
-    true,
-  ),
+  compatibleApiKey: optional('OPENAI_COMPATIBLE_API_KEY', 'Key for it, where it wants one.', asText),
   compatibleModels: setting(
     'OPENAI_COMPATIBLE_MODELS',
     'Its models, separated by commas, e.g. llama4,qwen3.',
     asNames,
     [] as string[],
   ),
-  defaultModel: setting<string | undefined>(
+  defaultModel: optional(
     'DEFAULT_MODEL',
     'Model used when none is named, e.g. anthropic/claude-sonnet-4-5. Unset: the first configured one.',
     asText,
-    undefined,
   ),
-  modelPrices: setting(
+  modelPrices: optional(
     'MODEL_PRICES',
     'Path of a JSON file with your own prices (USD per million tokens) and context windows, e.g. {"local/llama4": {"price": {"input": 0.2, "output": 0.6}, "context_window": 131072}}.',
     asJsonFile,
-    undefined as unknown,
   ),
   modelTimeoutSeconds: setting(
     'MODEL_TIMEOUT_SECONDS',

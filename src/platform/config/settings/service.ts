@@ -1,4 +1,3 @@
-import type { PrivateHosts } from '#libs/guarded-fetch/index.js';
 import {
   asAddress,
   asChoice,
@@ -10,19 +9,18 @@ import {
   asText,
   asVaultKeys,
   InvalidSetting,
+  optional,
   setting,
-  type VaultKey,
 } from './setting.js';
 
 /** What a process is and where it keeps things. */
 export const serviceSettings = {
   port: setting('PORT', 'Port the service listens on.', asInteger(0, 65535), 3000),
   host: setting('HOST', 'Address the service listens on.', asHost, '0.0.0.0'),
-  publicUrl: setting<string | undefined>(
+  publicUrl: optional(
     'PUBLIC_URL',
     'Address under which people reach the service, e.g. https://atelier.example.com.',
     asPublicUrl,
-    undefined,
   ),
   trustedProxies: setting(
     'TRUSTED_PROXIES',
@@ -37,12 +35,10 @@ export const serviceSettings = {
     'all',
   ),
   dataDir: setting('DATA_DIR', 'Folder for workspaces and the embedded database.', asText, '.atelier'),
-  databaseUrl: setting<string | undefined>(
+  databaseUrl: optional(
     'DATABASE_URL',
     'PostgreSQL 14 or newer, e.g. postgresql://user:password@host/atelier. Unset: the embedded PostgreSQL.',
     asAddress(['postgres:', 'postgresql:'], 'postgresql://user:password@host:5432/atelier'),
-    undefined,
-    true,
   ),
   databasePool: setting(
     'DATABASE_POOL',
@@ -50,35 +46,28 @@ export const serviceSettings = {
     asInteger(2, 1000),
     16,
   ),
-  redisUrl: setting<string | undefined>(
+  redisUrl: optional(
     'REDIS_URL',
     'Redis for the queue, e.g. redis://host:6379. Unset: the queue lives in PostgreSQL.',
     asAddress(['redis:', 'rediss:'], 'redis://host:6379'),
-    undefined,
-    true,
   ),
-  jwtSecret: setting<string | undefined>(
+  jwtSecret: optional(
     'JWT_SECRET',
     'Key that signs access tokens, 32 characters or more. Unset: made by the vault.',
     (raw, name) => {
       if (raw.length < 32) throw new InvalidSetting(`${name} must have at least 32 characters.`);
       return raw;
     },
-    undefined,
-    true,
   ),
-  vaultKeys: setting<VaultKey[] | undefined>(
+  vaultKeys: optional(
     'VAULT_KEYS',
     'Keys that wrap every stored secret, as id:base64 (32 bytes) separated by commas: the first wraps, all of them open. Unset: the file vault.keys in DATA_DIR, made at the first start. Losing them loses the secrets.',
     asVaultKeys,
-    undefined,
-    true,
   ),
-  sandboxUidBase: setting(
+  sandboxUidBase: optional(
     'SANDBOX_UID_BASE',
     'Where the host user ids of sandboxes begin, for a service that is root; kept from the first start on. Unset: a range chosen by chance.',
     asInteger(200_000, 2_146_483_647),
-    undefined,
   ),
 } as const;
 
@@ -126,13 +115,12 @@ export const trafficSettings = {
     asInteger(1, 3600),
     30,
   ),
-  outgoingPrivateHosts: setting<PrivateHosts | undefined>(
+  outgoingPrivateHosts: optional(
     'OUTGOING_PRIVATE_HOSTS',
     'Private places that requests to addresses of users may reach, as chat.corp:443 or 10.1.2.0/24, separated by commas; http will do there. Metadata services never. Unset: public addresses alone.',
     asPrivateHosts,
-    undefined,
   ),
-  metricsToken: setting<string | undefined>(
+  metricsToken: optional(
     'METRICS_TOKEN',
     'What GET /metrics must be shown as Authorization: Bearer, 16 characters or more. Unset: it answers programs on this machine alone.',
     (raw, name) => {
@@ -140,14 +128,11 @@ export const trafficSettings = {
         throw new InvalidSetting(`${name} must have at least 16 characters, none of them a space.`);
       return raw;
     },
-    undefined,
-    true,
   ),
-  metricsPort: setting<number | undefined>(
+  metricsPort: optional(
     'METRICS_PORT',
     'Port on which a process with ROLE=worker serves GET /metrics, at HOST where METRICS_TOKEN is set, else at 127.0.0.1. Unset: none.',
     asInteger(0, 65535),
-    undefined,
   ),
   logLevel: setting(
     'LOG_LEVEL',

@@ -7,7 +7,6 @@ import { InvalidPrivateHosts, PrivateHosts } from '#libs/guarded-fetch/index.js'
 export interface Setting<T> {
   readonly name: string;
   readonly description: string;
-  readonly secret: boolean;
   /** What `.env.example` shows; undefined for a setting that is unset by default. */
   readonly shown: string | undefined;
   read(raw: string | undefined): T;
@@ -18,21 +17,18 @@ export type Parse<T> = (raw: string, name: string) => T;
 /** A setting that an operator got wrong; the message says which, and what it takes. */
 export class InvalidSetting extends Error {}
 
-export function setting<T>(
-  name: string,
-  description: string,
-  parse: Parse<T>,
-  fallback: T,
-  secret = false,
-): Setting<T> {
+export function setting<T>(name: string, description: string, parse: Parse<T>, fallback: T): Setting<T> {
   return {
     name,
     description,
-    secret,
     shown: fallback === undefined || fallback instanceof Map ? undefined : String(fallback),
     read: raw => (raw === undefined || raw === '' ? fallback : parse(raw, name)),
   };
 }
+
+/** A setting without a default. */
+export const optional = <T>(name: string, description: string, parse: Parse<T>): Setting<T | undefined> =>
+  setting<T | undefined>(name, description, parse, undefined);
 
 export const asText: Parse<string> = raw => raw;
 

@@ -1,4 +1,4 @@
-import { asChoice, asInteger, asText, MEBIBYTE, setting } from './setting.js';
+import { asChoice, asInteger, asText, MEBIBYTE, optional, setting } from './setting.js';
 
 /** Files of workspaces and their history. */
 export const filesSettings = {
@@ -72,17 +72,15 @@ export const sandboxesSettings = {
     asText,
     '/var/run/docker.sock',
   ),
-  sandboxDockerRuntime: setting<string | undefined>(
+  sandboxDockerRuntime: optional(
     'SANDBOX_DOCKER_RUNTIME',
     "OCI runtime of the containers, e.g. runsc (gVisor). Unset: the engine's own.",
     asText,
-    undefined,
   ),
-  sandboxDockerVolume: setting<string | undefined>(
+  sandboxDockerVolume: optional(
     'SANDBOX_DOCKER_VOLUME',
     'Docker volume that holds DATA_DIR, where the service runs in a container itself (Docker 26 or later).',
     asText,
-    undefined,
   ),
   sandboxEgress: setting(
     'SANDBOX_EGRESS',
