@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Actor, holdsAuthorityOf, type WorkspacePermission } from '../../platform/access/index.js';
-import { Action, type Place, Subject } from '../../platform/actions/index.js';
+import { Action, Subject, type Tenant } from '../../platform/actions/index.js';
 import { Database, iso, type UnitOfWork } from '../../platform/database/index.js';
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
 import { Conflict, Forbidden, Invalid, NotFound, unseenAs } from '../../platform/errors/index.js';
@@ -198,7 +198,7 @@ export class QueueService {
 }
 
 /** A message, and the place of its chat. */
-type AskedMessage = StoredMessage & Place;
+type AskedMessage = StoredMessage & Tenant;
 
 function viewOf(row: QueuedRow, chat_id: string): QueuedMessageView {
   const { message_id, call_id, text: message, delivery, position, created_at } = row;

@@ -26,8 +26,8 @@ interface Lookup<T> {
 }
 
 /**
- * Looks something up once for all who ask at the same time. Nobody is given what was looked up before they asked: who comes
- * while a look-up is under way gets the result of the next one, together with all others who come meanwhile.
+ * Shares look-ups between concurrent callers. No caller gets a result that is older than its call: those who call while a
+ * look-up runs share the next one.
  */
 export class SharedLookups<T> {
   private readonly lookups = new Map<string, Lookup<T>>();
@@ -70,7 +70,7 @@ export interface Credential {
   readonly run?: ActingRun;
 }
 
-/** An agent run that uses the service on the authority of whoever started it. */
+/** An agent run that uses the service on the authority of who started it. */
 export interface ActingRun {
   readonly id: string;
   /** The lists of tools that limit it; null where they are not known here, and are to be looked up. */
@@ -107,7 +107,7 @@ export function holdsAuthorityOf(actor: Actor, other: Actor): boolean {
 const holds = (held: readonly string[] | null, asked: readonly string[] | null): boolean =>
   held === null || asked?.every(one => held.includes(one)) === true;
 
-/** Whether it is an application that a person let in: what it does, nobody may have asked it for. */
+/** Whether it is an application that a person authorized: what it does may be unasked. */
 export const isApplication = ({ type, credential }: Actor): boolean =>
   type === 'user' && credential.type === 'oauth';
 

@@ -49,7 +49,7 @@ export function visibleTo<Columns = unknown>(actor: Actor): RawBuilder<Columns &
   return workspaces(actor, sql`${ROLE} is not null and ${isReachableBy(actor)}`);
 }
 
-/** The role of somebody else in the workspace `w` of a query; null where they do not see it. */
+/** The role of another principal in the workspace `w` of a query; null where they do not see it. */
 export function roleOf(principal: RawBuilder<unknown>): RawBuilder<WorkspaceRole | null> {
   return sql`(select ${ROLE} from membership m
     left join workspace_member wm on wm.workspace_id = w.id and wm.principal_id = m.principal_id

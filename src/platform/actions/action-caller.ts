@@ -84,10 +84,10 @@ export class ActionAllowlist {
 export const SURFACES = ['rest', 'mcp', 'agent', 'sandbox', 'exec'] as const;
 export type ActionSurface = (typeof SURFACES)[number];
 
-/** The programs that act in one workspace, for whoever started them. */
+/** The programs that act in one workspace, on the authority of who started them. */
 export const PROGRAMS = ['run', 'site', 'server', 'automation'] as const;
 
-/** What calls: one of the programs, or somebody's credential. */
+/** A program that calls. */
 export interface CallingProgram {
   readonly kind: (typeof PROGRAMS)[number];
   readonly id: string;
@@ -132,7 +132,7 @@ export class ActionCaller {
     this.allowed = parts.allowed;
   }
 
-  /** Somebody who calls with a credential of their own; `allowed` names the action that their person was asked about. */
+  /** A caller with their own credential; `allowed` names the action that their person was asked about. */
   static direct(actor: Actor, surface: ActionSurface, allowed?: string): ActionCaller {
     const { type: kind, id } = actor.credential;
     return new ActionCaller({ actor, surface, kind, id, workspaceId: null, allowlist: null, allowed });

@@ -109,7 +109,7 @@ export class CatalogAction {
     };
   }
 
-  /** Its input, of what somebody gave to the tool. */
+  /** Its input, from the arguments of the tool. */
   ofTool(input: unknown): unknown {
     const { renamed } = this.declaration.tool ?? {};
     if (!renamed || typeof input !== 'object' || input === null || Array.isArray(input)) return input;

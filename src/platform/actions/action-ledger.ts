@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Effect } from '../access/index.js';
-import { Database, newId } from '../database/index.js';
+import { Database, newId, storableText } from '../database/index.js';
 import { FieldSpec, fieldsOf, Shape } from '../dto/index.js';
 import { type Problem, problemOf } from '../errors/index.js';
 import { requestOrigin } from '../http/index.js';
 import { Chore } from '../jobs/index.js';
 import { Log } from '../log/index.js';
 import type { ActionCaller } from './action-caller.js';
-import type { Place } from './subject.js';
+import type { Tenant } from './subject.js';
 
 const HIDDEN = '[hidden]';
 const SECRET_NAME =
@@ -33,7 +33,7 @@ export function redact(shape: Shape | null, value: unknown): unknown {
 
 /** A value as a person may read it who decides about it: all of it but what its shape marks as secret or what is named like one. */
 export const withoutSecrets = (shape: Shape | null, value: unknown): unknown =>
-  new Redaction(storable, Number.POSITIVE_INFINITY).of(shape, value, 0);
+  new Redaction(storableText, Number.POSITIVE_INFINITY).of(shape, value, 0);
 
 /** Of one value; looks at no more of it than can be shown. */
 class Redaction {
@@ -41,11 +41,11 @@ class Redaction {
 
   constructor(
     private readonly text: (text: string) => string = cutText,
-    private readonly most: number = MAX_VALUES,
+    private readonly maxValues: number = MAX_VALUES,
   ) {}
 
   get isTooLarge(): boolean {
-    return this.values > this.most;
+    return this.values > this.maxValues;
   }
 
   of(shape: Shape | null, value: unknown, depth: number): unknown {
@@ -67,8 +67,8 @@ class Redaction {
 
   /** Those of a list or an object that are looked at: none where there are too many to show any. */
   private few<T>(items: readonly T[]): readonly T[] {
-    if (this.values + items.length <= this.most) return items;
-    this.values = this.most + 1;
+    if (this.values + items.length <= this.maxValues) return items;
+    this.values = this.maxValues + 1;
     return [];
   }
 }
@@ -83,12 +83,9 @@ function isSecret(name: string, spec: FieldSpec | undefined, value: unknown): bo
 
 /** A text as a record of it may show it: not too long, and as jsonb can hold it. */
 export function cutText(text: string): string {
-  if (text.length <= MAX_TEXT) return storable(text);
-  return `${storable(text.slice(0, MAX_TEXT))}… (${text.length - MAX_TEXT} characters more)`;
+  if (text.length <= MAX_TEXT) return storableText(text);
+  return `${storableText(text.slice(0, MAX_TEXT))}… (${text.length - MAX_TEXT} characters more)`;
 }
-
-/** A text as jsonb can hold it: without NUL characters and lone surrogates. */
-export const storable = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd');
 
 /** refused: it was not done, for the reason given with it; error: it failed. */
 export const ACTION_RUN_STATUSES = ['running', 'completed', 'refused', 'error', 'validated'] as const;
@@ -126,7 +123,7 @@ export interface BegunRun {
   readonly action: Recorded;
   readonly caller: ActionCaller;
   readonly dryRun: boolean;
-  readonly place: Place;
+  readonly tenant: Tenant;
   readonly input: unknown;
 }
 
@@ -135,7 +132,7 @@ type Ending =
   | { status: 'validated' }
   | { status: 'error'; error: unknown };
 
-/** The record of every action that was run through the catalog, whoever called: added to, and closed once. */
+/** The record of every action that was run through the catalog. A row is added once and closed once. */
 @Injectable()
 export class ActionLedger {
   constructor(
@@ -159,7 +156,7 @@ export class ActionLedger {
           finished_at = now(), duration_ms = extract(epoch from now() - started_at) * 1000
         where id = ${id}`.execute(this.database.tables());
     } catch (failure) {
-      this.log.error({ err: failure, action_run: id }, 'the end of an action could not be written down');
+      this.log.error({ err: failure, action_run: id }, 'the end of an action could not be recorded');
     }
   }
 
@@ -195,11 +192,11 @@ export class ActionLedger {
   }
 }
 
-function rowOf({ action, caller, dryRun, place, input }: BegunRun, id: string): Record<string, unknown> {
+function rowOf({ action, caller, dryRun, tenant, input }: BegunRun, id: string): Record<string, unknown> {
   const { actor, surface, kind, isProgram } = caller;
   return {
     id,
-    action: storable(action.name.slice(0, MAX_NAME)),
+    action: storableText(action.name.slice(0, MAX_NAME)),
     effect: action.declaration.effect,
     dry_run: dryRun,
     surface,
@@ -211,8 +208,8 @@ function rowOf({ action, caller, dryRun, place, input }: BegunRun, id: string): 
     on_behalf_of_id: isProgram ? actor.id : null,
     credential_type: actor.credential.type,
     credential_id: actor.credential.id,
-    organization_id: place.organization_id,
-    workspace_id: place.workspace_id,
+    organization_id: tenant.organization_id,
+    workspace_id: tenant.workspace_id,
     request_id: requestOrigin()?.request_id ?? null,
     input: json(redact(action.declaration.input, input)),
   };

@@ -4,7 +4,7 @@ import { NotFound, Problem, problemOf } from '../errors/index.js';
 import type { ActionCaller } from './action-caller.js';
 import { ActionCatalog, type CatalogAction } from './action-catalog.js';
 import { ActionLedger, type BegunRun, type Recorded } from './action-ledger.js';
-import { type Place, Subjects } from './subject.js';
+import { NO_TENANT, Subjects, type Tenant } from './subject.js';
 
 /** Names the run in the ledger, with a refusal. */
 const ACTION_RUN_HEADER = 'action-run-id';
@@ -32,15 +32,13 @@ export interface CheckedCall {
   readonly action: CatalogAction;
   /** As the action takes it. */
   readonly input: object;
-  readonly place: Place;
+  readonly tenant: Tenant;
 }
 
 class Nothing {}
 
 /** What is known of a name that no action has. */
 const NO_ACTION = { effect: null, input: null, output: Nothing };
-
-const NOWHERE: Place = { organization_id: null, workspace_id: null };
 
 /** Runs actions: the one way for every surface but a plain route, with the same checks and one record. */
 @Injectable()
@@ -56,40 +54,40 @@ export class ActionRunner {
   async run(caller: ActionCaller, call: ActionCall): Promise<ActionResult> {
     const action = await this.require(caller, call);
     const { dryRun = false } = call;
-    const begun = { action, caller, dryRun, place: NOWHERE, input: call.input };
-    const { input, place } = await this.prepare(begun, call, 'place');
-    if (dryRun) return this.tryOut({ ...begun, place, input }, input, call.signal);
-    return this.perform({ ...begun, place, input }, input, call.signal);
+    const begun = { action, caller, dryRun, tenant: NO_TENANT, input: call.input };
+    const { input, tenant } = await this.prepare(begun, call, 'tenant');
+    if (dryRun) return this.tryOut({ ...begun, tenant, input }, input, call.signal);
+    return this.perform({ ...begun, tenant, input }, input, call.signal);
   }
 
   /** Checks everything that {@link run} would, and does nothing; only a refusal is written down. */
   async check(caller: ActionCaller, call: ActionCall): Promise<CheckedCall> {
     const action = await this.require(caller, call);
-    const begun = { action, caller, dryRun: true, place: NOWHERE, input: call.input };
+    const begun = { action, caller, dryRun: true, tenant: NO_TENANT, input: call.input };
     return { action, ...(await this.prepare(begun, call, 'check')) };
   }
 
   /** Does something that is no action of the catalog, like a tool, and writes it down as if it were one. */
   async recorded<Output>(
     caller: ActionCaller,
-    what: { action: Recorded; input: unknown; workspaceId: string; placeOf: () => Promise<Place> },
+    what: { action: Recorded; input: unknown; workspaceId: string; tenantOf: () => Promise<Tenant> },
     work: () => Promise<Output>,
   ): Promise<Output> {
-    const { action, input, workspaceId, placeOf } = what;
-    const begun = { action, caller, dryRun: false, place: NOWHERE, input };
-    let place: Place;
+    const { action, input, workspaceId, tenantOf } = what;
+    const begun = { action, caller, dryRun: false, tenant: NO_TENANT, input };
+    let tenant: Tenant;
     try {
-      place = await placeOf();
+      tenant = await tenantOf();
     } catch (error) {
-      const seenAt = await this.subjects.placeIn(caller.actor, workspaceId);
-      throw named(error, await this.ledger.note({ ...begun, place: seenAt }, { status: 'error', error }));
+      const seenAt = await this.subjects.tenantOfWorkspace(caller.actor, workspaceId);
+      throw named(error, await this.ledger.note({ ...begun, tenant: seenAt }, { status: 'error', error }));
     }
-    return (await this.noted({ ...begun, place }, work)).output;
+    return (await this.noted({ ...begun, tenant }, work)).output;
   }
 
   /**
-   * Writes down that a call was not made, by whoever did not let it through, with what it names and the reason; returns
-   * the error, with the run's name on it. One that has such a name is written down already.
+   * Records a refused call, with what it names and the reason; returns the error, with the id of the record. An error that
+   * has such an id is recorded already.
    */
   async refuse(caller: ActionCaller, call: ActionCall, error: unknown): Promise<unknown> {
     if (problemOf(error)?.headers[ACTION_RUN_HEADER] !== undefined) return error;
@@ -101,14 +99,15 @@ export class ActionRunner {
   private async known(
     { actor, workspaceId: its }: ActionCaller,
     { name, input, workspaceId = its ?? undefined }: ActionCall,
-  ): Promise<Pick<BegunRun, 'action' | 'place' | 'input'>> {
+  ): Promise<Pick<BegunRun, 'action' | 'tenant' | 'input'>> {
     const action = this.catalog.get(name);
     if (!action) {
-      const place = workspaceId === undefined ? NOWHERE : await this.subjects.placeIn(actor, workspaceId);
-      return { action: { name, declaration: NO_ACTION }, place, input: undefined };
+      const tenant =
+        workspaceId === undefined ? NO_TENANT : await this.subjects.tenantOfWorkspace(actor, workspaceId);
+      return { action: { name, declaration: NO_ACTION }, tenant, input: undefined };
     }
     const names = action.namesIn(input, workspaceId ?? null);
-    return { action, place: await this.subjects.place(actor, action.declaration, names), input };
+    return { action, tenant: await this.subjects.tenant(actor, action.declaration, names), input };
   }
 
   /** The action; that there is none is written down. */
@@ -121,13 +120,13 @@ export class ActionRunner {
   private async prepare(
     begun: BegunRun & { action: CatalogAction },
     call: ActionCall,
-    look: 'check' | 'place',
-  ): Promise<{ input: object; place: Place }> {
+    look: 'check' | 'tenant',
+  ): Promise<{ input: object; tenant: Tenant }> {
     const { action, caller } = begun;
     try {
       caller.requireMayRun(action.declaration);
       const input = action.readInput(call.input, call.workspaceId ?? caller.workspaceId);
-      return { input, place: await this.subjects[look](caller.actor, action.declaration, input) };
+      return { input, tenant: await this.subjects[look](caller.actor, action.declaration, input) };
     } catch (error) {
       throw await this.refuse(caller, call, error);
     }

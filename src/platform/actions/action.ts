@@ -61,7 +61,7 @@ export interface ActionDeclaration {
   readonly restOnly?: true;
   /** For a person's own sign-in alone: no key, service account, run or token can do it. */
   readonly sessionOnly?: true;
-  /** For a person, signed in or by a key: no run, exec token or application can do it, whoever was asked. */
+  /** For a person, signed in or by a key: no run, exec token or application can do it, also with an approval. */
   readonly personOnly?: true;
   /** The field that names what it makes, by an id of the caller's choice: nothing has that id yet. */
   readonly makes?: string;
@@ -81,7 +81,7 @@ export const permissionToRun = (effect: Effect): 'action.read' | 'action.run' =>
 
 /** What a person should know before they allow it. */
 export const consequenceOf = ({ name, consequence }: ActionDeclaration): string => {
-  if (consequence === undefined) throw new Error(`Nobody is asked about ${name}`);
+  if (consequence === undefined) throw new Error(`The action ${name} has no consequence`);
   return consequence;
 };
 

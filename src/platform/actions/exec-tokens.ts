@@ -1,8 +1,7 @@
-import { createHash, randomBytes } from 'node:crypto';
 import { CanActivate, createParamDecorator, ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { type RawBuilder, sql } from 'kysely';
-import type { Actor } from '../access/index.js';
+import { type Actor, hashSecret, randomSecret } from '../access/index.js';
 import { Database, newId, type UnitOfWork } from '../database/index.js';
 import { BadRequest, Unauthorized } from '../errors/index.js';
 import { Chore } from '../jobs/index.js';
@@ -50,11 +49,11 @@ export class ExecTokens {
 
   /** A new token; it is given out this once, and stored as a hash. It works once the transaction is committed. */
   async mint(unit: UnitOfWork, grant: ExecGrant): Promise<string> {
-    const token = EXEC_TOKEN_PREFIX + randomBytes(32).toString('base64url');
+    const token = EXEC_TOKEN_PREFIX + randomSecret();
     const { actor, workspaceId, caller, actions } = grant;
     await sql`
       insert into exec_token (id, hash, actor, workspace_id, caller_kind, caller_id, actions, created_at, expires_at)
-      values (${newId()}, ${hashOf(token)}, ${JSON.stringify(actor)}::jsonb, ${workspaceId}, ${caller.kind}, ${caller.id},
+      values (${newId()}, ${hashSecret(token)}, ${JSON.stringify(actor)}::jsonb, ${workspaceId}, ${caller.kind}, ${caller.id},
         ${[...actions]}::text[], now(), ${endOf(grant).toISOString()})`.execute(unit.tables());
     return token;
   }
@@ -78,7 +77,7 @@ export class ExecTokens {
     if (!TOKEN.test(token)) return undefined;
     const { rows } = await sql<GrantRow>`
       select id, actor, workspace_id, caller_kind, caller_id, actions, expires_at from exec_token
-      where hash = ${hashOf(token)} and revoked_at is null and expires_at > now()`.execute(
+      where hash = ${hashSecret(token)} and revoked_at is null and expires_at > now()`.execute(
       this.database.tables(),
     );
     return rows[0] && callerOf(rows[0]);
@@ -107,8 +106,6 @@ function endOf({ actor: { credential }, expiresAt }: ExecGrant): Date {
   const ofKey = credential.type === 'api_key' && credential.expires_at;
   return ofKey && new Date(ofKey) < expiresAt ? new Date(ofKey) : expiresAt;
 }
-
-const hashOf = (token: string) => createHash('sha256').update(token).digest('base64url');
 
 type ExecRequest = FastifyRequest & { user: Actor; execCaller: ActionCaller };
 

@@ -34,4 +34,4 @@ export {
   execCallerOf,
   revokeTokensOf,
 } from './exec-tokens.js';
-export { type Place, Subject } from './subject.js';
+export { Subject, type Tenant } from './subject.js';

@@ -78,12 +78,12 @@ it('an action takes place where what it is on is: what is named first comes firs
   const actor = { credential: { scopes: null } } as Actor;
   const both = { id: 'drawer', workspace_id: 'workspace' };
   const { subjects, declaration } = await boot({ on: both });
-  const place = (input: object) => subjects.check(actor, declaration, input);
-  expect(await place({ id: ID, title: 'x' })).toEqual({
+  const tenant = (input: object) => subjects.check(actor, declaration, input);
+  expect(await tenant({ id: ID, title: 'x' })).toEqual({
     organization_id: null,
     workspace_id: 'where the drawer is',
   });
-  expect(await place({ id: ID, workspace_id: ID })).toEqual({
+  expect(await tenant({ id: ID, workspace_id: ID })).toEqual({
     organization_id: 'its organization',
     workspace_id: 'where the drawer is',
   });

@@ -7,8 +7,8 @@ import { fieldsOf } from '../dto/index.js';
 import { problemOf } from '../errors/index.js';
 import { type ActionDeclaration, declarationOf, subjectsOf } from './action.js';
 
-/** Where an action takes place, as far as it is known. */
-export interface Place {
+/** The organization and workspace that an action is about, as far as they are known. */
+export interface Tenant {
   readonly organization_id: string | null;
   readonly workspace_id: string | null;
 }
@@ -19,7 +19,7 @@ type Require<Found> = (actor: Actor, permission: never, id: string, ...rest: nev
 interface SubjectMark {
   readonly noun: string;
   readonly policy: Policy;
-  readonly placeOf: (found: never) => Place;
+  readonly tenantOf: (found: never) => Tenant;
 }
 
 const SUBJECT = Symbol('subject');
@@ -28,9 +28,9 @@ const SUBJECT = Symbol('subject');
  * Marks the store method that answers "may this caller do that to this thing", `(actor, permission, id)`, as the one to
  * ask about inputs that name such a thing, see `on` of an action. `policy` says which permissions there are on it.
  */
-export function Subject<Found>(noun: string, policy: Policy, placeOf: (found: Found) => Place) {
+export function Subject<Found>(noun: string, policy: Policy, tenantOf: (found: Found) => Tenant) {
   return (_target: object, _key: string, descriptor: { value?: Require<Found> }): void => {
-    const mark: SubjectMark = { noun, policy, placeOf };
+    const mark: SubjectMark = { noun, policy, tenantOf };
     if (descriptor.value) Reflect.defineMetadata(SUBJECT, mark, descriptor.value);
   };
 }
@@ -49,8 +49,8 @@ interface Named {
   readonly id: string;
 }
 
-const NOWHERE: Place = { organization_id: null, workspace_id: null };
-/** What shows that somebody sees a thing, whatever else they may. */
+export const NO_TENANT: Tenant = { organization_id: null, workspace_id: null };
+/** The permission of everyone who sees a thing. */
 const SIGHT = { workspace: 'workspace.read', organization: 'organization.read' } as const;
 
 /** Finds out what an input is about, and whether the caller may, without doing anything. */
@@ -74,36 +74,36 @@ export class Subjects implements OnModuleInit {
     for (const declaration of declarations) this.requireSound(declaration);
   }
 
-  /** Where it would take place: 404 and 403 as the action itself would answer, for each thing that the input names. */
-  async check(actor: Actor, declaration: ActionDeclaration, input: object): Promise<Place> {
+  /** The tenant of the input; 404 and 403 as the action itself would answer, for each thing that the input names. */
+  async check(actor: Actor, declaration: ActionDeclaration, input: object): Promise<Tenant> {
     const { permission, makes } = declaration;
-    if (!permission) return NOWHERE;
-    let place = NOWHERE;
+    if (!permission) return NO_TENANT;
+    let tenant = NO_TENANT;
     for (const { subject, field, id } of this.namedBy(declaration, input)) {
       const mayBeNew = field === makes;
-      place = joined(
-        place,
+      tenant = joined(
+        tenant,
         await find(subject, actor, permission, id, error => mayBeNew && isNotFound(error)),
       );
     }
     requireScope(actor, permission);
-    return place;
+    return tenant;
   }
 
-  /** Where it takes place, or would where it is refused, as far as the caller sees it: also what they may not touch. */
-  async place(actor: Actor, declaration: ActionDeclaration, input: object): Promise<Place> {
+  /** The tenant of the input, as far as the caller sees it, also where the action would be refused. */
+  async tenant(actor: Actor, declaration: ActionDeclaration, input: object): Promise<Tenant> {
     const { permission } = declaration;
-    if (!permission) return NOWHERE;
-    let place = NOWHERE;
+    if (!permission) return NO_TENANT;
+    let tenant = NO_TENANT;
     for (const { subject, id } of this.namedBy(declaration, input))
-      place = joined(place, await seenPlace(subject, actor, id));
-    return place;
+      tenant = joined(tenant, await visibleTenant(subject, actor, id));
+    return tenant;
   }
 
-  /** A workspace as a place, as far as the caller sees it. */
-  async placeIn(actor: Actor, workspaceId: string): Promise<Place> {
+  /** The tenant of a workspace, as far as the caller sees it. */
+  async tenantOfWorkspace(actor: Actor, workspaceId: string): Promise<Tenant> {
     const workspace = this.subjects.get('workspace');
-    return workspace ? seenPlace(workspace, actor, workspaceId) : NOWHERE;
+    return workspace ? visibleTenant(workspace, actor, workspaceId) : NO_TENANT;
   }
 
   /** The things that the input names. */
@@ -133,32 +133,32 @@ export class Subjects implements OnModuleInit {
   }
 }
 
-/** Where the thing is, for who sees it, whatever their role and the scopes of their credential. */
-async function seenPlace(subject: Asked, actor: Actor, id: string): Promise<Place> {
-  if (!isUuid(id)) return NOWHERE;
+/** The tenant of what the caller sees, whatever their role and the scopes of their credential. */
+async function visibleTenant(subject: Asked, actor: Actor, id: string): Promise<Tenant> {
+  if (!isUuid(id)) return NO_TENANT;
   const onlooker = { ...actor, credential: { ...actor.credential, scopes: null } };
   return find(subject, onlooker, SIGHT[subject.policy], id, error => problemOf(error) !== undefined);
 }
 
-/** Where the thing is; nowhere where the answer is an error that may be. */
+/** NO_TENANT where `isExpected` says so of the error. */
 async function find(
-  { require, placeOf }: Asked,
+  { require, tenantOf }: Asked,
   actor: Actor,
   permission: Permission,
   id: string,
-  mayBe: (error: unknown) => boolean,
-): Promise<Place> {
+  isExpected: (error: unknown) => boolean,
+): Promise<Tenant> {
   try {
-    return placeOf(await require(actor, permission, id));
+    return tenantOf(await require(actor, permission, id));
   } catch (error) {
-    if (mayBe(error)) return NOWHERE;
+    if (isExpected(error)) return NO_TENANT;
     throw error;
   }
 }
 
 const isNotFound = (error: unknown) => problemOf(error)?.status === 404;
 
-const joined = (a: Place, b: Place): Place => ({
+const joined = (a: Tenant, b: Tenant): Tenant => ({
   organization_id: a.organization_id ?? b.organization_id,
   workspace_id: a.workspace_id ?? b.workspace_id,
 });

@@ -1,7 +1,7 @@
 import { TooManyRequests } from '../errors/index.js';
 
 /** How long a caller waits before it is refused. */
-const PATIENCE_MS = 10_000;
+const MAX_WAIT_MS = 10_000;
 
 /** For whom work is done: turns go round among organizations, and in each among its people. */
 export interface TurnOf {
@@ -32,7 +32,7 @@ export class ConcurrencyLimit {
   constructor(
     private readonly max: number,
     private readonly what?: string,
-    private readonly patienceMs = PATIENCE_MS,
+    private readonly maxWaitMs = MAX_WAIT_MS,
   ) {}
 
   /** Resolves when its turn has come, with what ends it; calling that twice is harmless. */
@@ -74,7 +74,7 @@ export class ConcurrencyLimit {
       };
       const onAbort = () => leave(signal?.reason);
       const timer =
-        this.what === undefined ? undefined : setTimeout(() => leave(this.refusal()), this.patienceMs);
+        this.what === undefined ? undefined : setTimeout(() => leave(this.refusal()), this.maxWaitMs);
       const waiting: Waiting = { groups, go: () => settle(resolve) };
       signal?.addEventListener('abort', onAbort, { once: true });
       line.join(waiting);

@@ -17,9 +17,8 @@ interface Wire {
 }
 
 /**
- * A connection whose loss ends no process, whatever it is lost by. Errors are listened for from the beginning, and by
- * whoever removes all listeners; a stream that makes no sense counts as a lost connection; and so does a query that was not
- * answered in time, since it may never be, and the next one would wait behind it.
+ * A connection whose loss does not end the process. It always has an error listener, also after `removeAllListeners`. A
+ * malformed stream counts as a lost connection, and so does a query that timed out: the next one would wait behind it.
  */
 export class DatabaseClient extends pg.Client {
   constructor(settings?: pg.ClientConfig) {

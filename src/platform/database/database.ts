@@ -236,6 +236,6 @@ export class UnitOfWork {
 /** Another process executes the request, as this one was taken for dead; this one rolls back. */
 export class RequestLost extends Error {
   constructor() {
-    super('Another process carries this request out');
+    super('Another process executes this request');
   }
 }

@@ -6,16 +6,16 @@ import type { ClientBase, Pool, QueryResult } from 'pg';
 
 /** How long a query of background work may take. */
 export const QUERY_MS = 60_000;
-/** How long one of a request may take: its caller gets 503 before they give up. */
+/** How long a query of a request may take: its caller gets 503 before a usual client times out. */
 export const REQUEST_QUERY_MS = 8_000;
-/** How long one of a chore may take, which goes through much at once. */
+/** How long a query of a chore may take, which goes through much at once. */
 export const CHORE_QUERY_MS = 15 * 60_000;
 
 const deadlines = new AsyncLocalStorage<number>();
 
 /**
  * Runs `work`, each of whose queries fails after so many milliseconds. The connection of a query that failed so is closed:
- * nobody knows whether it still works. 0: however long they take.
+ * it may not work any more. 0: no deadline.
  */
 export function withQueryDeadline<T>(milliseconds: number, work: () => T): T {
   return deadlines.run(milliseconds, work);
@@ -48,19 +48,18 @@ export interface PoolCounts {
   readonly options: { readonly max?: number };
 }
 
-/** Whether the pool still gives connections out. A database that is away is no reason: who waits gets an error in time. */
+/** Whether the pool still hands out connections. While the database is unreachable it does: callers get an error in time. */
 @Injectable()
 export class PoolWatch {
   /** The pool, once it was opened. */
   pool: PoolCounts | undefined;
   private waitingSince: number | undefined;
 
-  /** Somebody asks for a connection. */
   asked(): void {
     this.waitingSince ??= performance.now();
   }
 
-  /** A connection was given out, or given back, or could not be made. */
+  /** A connection was acquired, released, or could not be made. */
   moved(): void {
     this.waitingSince = undefined;
   }
@@ -101,8 +100,8 @@ export function isInTransaction(): boolean {
   return scopes.getStore()?.isOpen === true;
 }
 
-/** Statements that one connection keeps prepared at most; ours are far fewer, but those with lists have many lengths. */
-const MOST = 500;
+/** Prepared statements of one connection; ours are far fewer, but those with lists have many lengths. */
+const MAX_STATEMENTS = 500;
 /** SQLSTATE of a prepared statement whose tables were changed by a newer version of the service. */
 const PLAN_CHANGED = '0A000';
 
@@ -146,7 +145,7 @@ export class PreparedStatements {
   }
 
   private nameOf(text: string): string | undefined {
-    if (this.names.has(text) || this.names.size >= MOST) return this.names.get(text);
+    if (this.names.has(text) || this.names.size >= MAX_STATEMENTS) return this.names.get(text);
     const name = `s${this.names.size}`;
     this.names.set(text, name);
     return name;
@@ -163,13 +162,12 @@ export interface PoolRules {
   readonly onPool?: (pool: Pool) => void;
 }
 
-/** What the pool says when all connections were taken for as long as it lets anybody wait. */
+/** The error of the pool when no connection became free in time. */
 const ALL_TAKEN = 'timeout exceeded when trying to connect';
 
 /**
- * Kysely never gives a connection back to the pool whose `begin` or `rollback` failed, as they do when it was lost. With
- * each such loss the pool would have one place less, until every request waited for ever. Here it is given back, and the
- * pool discards what is dead.
+ * Kysely never releases a connection whose `begin` or `rollback` failed, as they do when it was lost: with each loss the pool
+ * would have one connection less. Here it is released, and the pool discards it.
  */
 function releasing(driver: Driver): Driver {
   const begin = driver.beginTransaction.bind(driver);
@@ -190,7 +188,7 @@ function releasing(driver: Driver): Driver {
   });
 }
 
-/** Waits for a connection as long as the caller may: requests for one turn of the pool's patience, other work for longer. */
+/** Waits for a connection until the deadline of the caller; the pool's own timeout is shorter than that of background work. */
 function guarded(driver: Driver, { onSecondConnection, watch: watchOf }: PoolRules): Driver {
   const watch = watchOf?.();
   const give = driver.acquireConnection.bind(driver);

@@ -25,7 +25,7 @@ const MALFORMED: [number, string] = [400, 'The request is not valid HTTP'];
 
 /** Answers what Node refuses before it is a request, as everything else is refused. */
 export function refuseOnSocket(error: ClientError, socket: Socket): void {
-  // In the midst of an answer there is no place for another.
+  // An answer that has begun cannot be replaced.
   const { _httpMessage: answer } = socket as Socket & { _httpMessage?: ServerResponse };
   if (error.code === 'ECONNRESET' || !socket.writable || answer?.headersSent) {
     socket.destroy();

@@ -71,7 +71,7 @@ export class Chores implements OnModuleInit, OnApplicationBootstrap, BeforeAppli
     this.timer = this.timers.start({
       take: () => this.start(),
       next: () => this.untilNext(),
-      failure: 'cannot look for due chores; trying again',
+      failure: 'looking for due chores failed; trying again',
     });
     this.leases.recover('chore', async () => this.timer?.wake());
   }
@@ -123,7 +123,7 @@ export class Chores implements OnModuleInit, OnApplicationBootstrap, BeforeAppli
     try {
       await this.run(name);
     } catch (error) {
-      this.log.error({ err: error, chore: name }, 'a chore failed; it runs again when its time comes');
+      this.log.error({ err: error, chore: name }, 'a chore failed; it runs again when it is due');
     }
     try {
       await sql`
@@ -132,7 +132,7 @@ export class Chores implements OnModuleInit, OnApplicationBootstrap, BeforeAppli
         this.database.tables(),
       );
     } catch (error) {
-      this.log.warn({ err: error, chore: name }, 'a chore runs again sooner: its end could not be saved');
+      this.log.warn({ err: error, chore: name }, 'saving the end of a chore failed; it runs again sooner');
     }
     this.running.delete(name);
     this.timer?.wake();

@@ -26,7 +26,7 @@ export class JobRunner {
     if (!job) return undefined;
     const handled = this.handlers.find(job.name);
     try {
-      if (job.lost > MAX_LOST) throw new Hopeless(`${job.lost} processes were lost over it`);
+      if (job.lost > MAX_LOST) throw new PermanentFailure(`${job.lost} processes were lost over it`);
       if (!handled) throw new Error(`This version has no handler for ${job.name}`);
       const again = (await handled.execute(payloadOf(handled, job), job)) ?? undefined;
       if (again) await this.store.putBack(job, again);
@@ -51,9 +51,9 @@ export class JobRunner {
     const reason = error.message.slice(0, MAX_REASON);
     const failures = job.failures + 1;
     const facts = { err: error, job: job.name, job_id: job.id, failures };
-    const isOver = handled && (failures >= handled.job.attempts || error instanceof Hopeless);
-    if (isOver && (await this.hasToldOfFailure(handled, job))) {
-      await this.store.giveUp(job, reason);
+    const isOver = handled && (failures >= handled.job.attempts || error instanceof PermanentFailure);
+    if (isOver && (await this.hasHandledFailure(handled, job))) {
+      await this.store.failForGood(job, reason);
       this.log.error(facts, 'a job failed for good');
       return undefined;
     }
@@ -64,7 +64,7 @@ export class JobRunner {
   }
 
   /** False where the database is away, so that it has to be tried again. */
-  private async hasToldOfFailure({ failed }: HandledJob, { id, payload }: ClaimedJob): Promise<boolean> {
+  private async hasHandledFailure({ failed }: HandledJob, { id, payload }: ClaimedJob): Promise<boolean> {
     try {
       await failed?.(payload);
     } catch (error) {
@@ -76,10 +76,10 @@ export class JobRunner {
 }
 
 /** No further attempt can succeed. */
-class Hopeless extends Error {}
+class PermanentFailure extends Error {}
 
 function payloadOf({ job }: HandledJob, { payload }: ClaimedJob): Record<string, string> {
   const missing = job.payload.filter(field => typeof payload[field] !== 'string');
-  if (missing.length > 0) throw new Hopeless(`Its payload lacks ${missing.join(', ')}`);
+  if (missing.length > 0) throw new PermanentFailure(`Its payload lacks ${missing.join(', ')}`);
   return payload;
 }

@@ -22,7 +22,7 @@ export interface EnqueuedJob {
   readonly payload: object;
 }
 
-/** A job that this process executes, and nobody else meanwhile. */
+/** A job that this process has claimed. */
 export interface ClaimedJob extends Attempt {
   readonly name: string;
   readonly payload: Record<string, string>;
@@ -127,7 +127,7 @@ export class JobStore implements BeforeApplicationShutdown {
   }
 
   /** The job failed for good. */
-  async giveUp(attempt: Attempt, reason: string): Promise<void> {
+  async failForGood(attempt: Attempt, reason: string): Promise<void> {
     const given = sql`failures = failures + 1, reason = ${reason}, failed_at = now()`;
     await this.end(attempt.id, this.release(attempt, 0, given));
   }
@@ -154,7 +154,7 @@ export class JobStore implements BeforeApplicationShutdown {
     try {
       await this.saveEnd(id, statement);
     } catch (error) {
-      this.log.warn({ err: error, job_id: id }, 'the end of a job is saved when the database is back');
+      this.log.warn({ err: error, job_id: id }, 'saving the end of a job failed; trying again');
     }
   }
 

@@ -65,7 +65,7 @@ export class JobDispatcher implements OnApplicationBootstrap {
       topic: JOBS_TOPIC,
       take: () => this.dispatch(),
       next: () => this.store.untilNext(),
-      failure: 'cannot give jobs to their queues; trying again',
+      failure: 'dispatching jobs failed; trying again',
     });
     this.leases.recover('job', async () => timer.wake());
   }

@@ -36,7 +36,7 @@ export const queueOptions = (id: string) => ({
 export const rowIdOf = (jobId: string | undefined): string | undefined =>
   jobId?.startsWith(PREFIX) ? jobId.slice(PREFIX.length) : undefined;
 
-/** Each of the workers keeps one connection to hear of new jobs; the others are for what all of them ask. */
+/** Each worker keeps one connection to listen for jobs; the others are for queries. */
 const MAX_CONNECTIONS = 16;
 
 /** The connections of the queue to its schema in the database, for all queues and workers together. */
@@ -188,7 +188,7 @@ export class Queues implements OnApplicationBootstrap, OnApplicationShutdown {
   /** BullMQ mends a lost connection itself; without a listener the error would go to stderr, or end the process. */
   private watched<Part extends BullQueue | Worker>(part: Part): Part {
     (part as BullQueue).on('error', error =>
-      this.log.warn({ err: error, queue: part.name }, 'a queue has a fault; it goes on'),
+      this.log.warn({ err: error, queue: part.name }, 'queue error; the queue goes on'),
     );
     return part;
   }

@@ -46,7 +46,7 @@ export class LeasedRows {
 const HEARTBEAT_MS = 2_000;
 /** A process whose last heartbeat is older has lost its leases. */
 const LOST_SECONDS = 15;
-/** After so long without a heartbeat a process ends what it holds: well before others take that over. */
+/** After so long without a heartbeat a process gives up its leases: well before others take them over. */
 const EXPIRY_MS = 10_000;
 /** How long a heartbeat may take, so that the next may succeed where this one is swallowed. */
 const MAX_HEARTBEAT_MS = 4_000;
@@ -54,7 +54,7 @@ const MAX_HEARTBEAT_MS = 4_000;
 const FRESH_MS = 5_000;
 /**
  * Heartbeats in a row after which a process judges others, and between two times it does: after the database was away,
- * all have given one by then.
+ * all have had one by then.
  */
 const ROUND = 3;
 /** Published when a process is lost, as is everything then. */
@@ -94,7 +94,7 @@ export class Leases implements OnApplicationBootstrap, OnApplicationShutdown {
   ) {}
 
   async onApplicationBootstrap(): Promise<void> {
-    await this.give();
+    await this.heartbeat();
     await this.recoverAll();
     this.topics.subscribe(PROCESS_LOST, () => {
       if (this.inARow >= ROUND) void this.recoverAll();
@@ -139,9 +139,9 @@ export class Leases implements OnApplicationBootstrap, OnApplicationShutdown {
     return gone;
   }
 
-  /** Gives a heartbeat unless the last one is new: before something is claimed, which a lost process may not hold. */
+  /** Sends a heartbeat unless the last one is recent: before a claim, which an expired process may not make. */
   async requireFresh(): Promise<void> {
-    if (!this.isFresh) await this.give();
+    if (!this.isFresh) await this.heartbeat();
   }
 
   get isFresh(): boolean {
@@ -149,8 +149,8 @@ export class Leases implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   /**
-   * Aborted when this process gave no heartbeat for so long that others may soon take over what it holds. What it does for
-   * runs and in sandboxes ends with that. Another one is there when it is back.
+   * Aborted when this process had no heartbeat for so long that others may soon take over its leases: its runs and sandboxes
+   * end. A new signal replaces it with the next heartbeat.
    */
   get signal(): AbortSignal {
     return this.held.signal;
@@ -159,7 +159,7 @@ export class Leases implements OnApplicationBootstrap, OnApplicationShutdown {
   private async beat(): Promise<void> {
     const isLate = !this.isFresh;
     try {
-      await this.give();
+      await this.heartbeat();
       this.inARow = isLate ? 1 : this.inARow + 1;
       if (this.inARow % ROUND === 0) await this.round();
     } catch (error) {
@@ -169,7 +169,7 @@ export class Leases implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   /** Waits for no disk: what is lost with the database server is given again at once. */
-  private async give(): Promise<void> {
+  private async heartbeat(): Promise<void> {
     const asked = performance.now();
     const found = this.topics.expectPeers();
     const { machine, pid, started } = this.local;
@@ -203,7 +203,7 @@ export class Leases implements OnApplicationBootstrap, OnApplicationShutdown {
   private expire(): void {
     this.log.error(
       {},
-      'no heartbeat reached the database: what this process holds ends, others may take it over',
+      'no heartbeat reached the database: the leases of this process expire, others may take them over',
     );
     const reason = new Error('This process is out of touch with the database');
     this.held.abort(Object.assign(reason, { code: 'ECONNABORTED' }));

@@ -6,7 +6,7 @@ import { defineTopic, Subscription, Topics } from '../topics/index.js';
 import { type LeasedRows, Leases } from './leases.js';
 
 /** How long somebody waits for a lease that another holds. */
-const PATIENCE_MS = 60_000;
+const MAX_WAIT_MS = 60_000;
 
 const topicOf = defineTopic('lease');
 
@@ -109,7 +109,7 @@ export class NamedLeases implements OnModuleInit {
 
   private async waitFor(name: string): Promise<NamedLease> {
     const wakeUp = new Subscription(this.topics, topicOf(name));
-    const late = AbortSignal.timeout(PATIENCE_MS);
+    const late = AbortSignal.timeout(MAX_WAIT_MS);
     try {
       for (;;) {
         const lease = await this.claim(name);

@@ -107,7 +107,8 @@ export class CountExchange implements OnApplicationShutdown {
       for (const [counter, callers] of waiting) for (const caller of callers) await counter.share(caller);
       this.failing = false;
     } catch (error) {
-      if (!this.failing) this.log.warn({ err: error }, 'rate limits count in this process alone for now');
+      if (!this.failing)
+        this.log.warn({ err: error }, 'exchanging rate counts failed; this process counts alone for now');
       this.failing = true;
     }
   }

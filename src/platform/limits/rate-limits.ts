@@ -74,7 +74,7 @@ const SHARED = /^\/s\//;
  * Requests a minute, for each credential, and for each address without one. Which limit counts is decided by the route
  * that was matched: an address can be spelt in many ways. A credential that this process has not seen yet is checked, as
  * often as an address may send credentials that prove invalid: guessing is limited before it costs a query, and an address
- * whose requests without a credential are spent still lets in whoever has a valid one.
+ * whose requests without a credential are spent still lets in valid credentials.
  *
  * Each process lets a caller through up to the limit; what all do together goes beyond it by at most, for every process
  * but one, a tenth of the limit and what comes to that process before the counts are exchanged.
@@ -144,7 +144,7 @@ export class RateLimits {
     const key = sent && hash('sha256', sent, 'base64');
     const id = key && this.recognised.get(key);
     if (id) return this.count(this.perCredential, id, reply);
-    // Where there is no route nobody checks a credential.
+    // Without a route, no guard checks a credential.
     if (!key || route === '') return this.count(this.perAddress, networkOf(request.ip), reply);
     this.unproven.set(request, key);
     return this.count(this.perInvalid, networkOf(request.ip), reply);
@@ -164,7 +164,7 @@ export class RateLimits {
   }
 }
 
-/** What a request sends to prove who it comes from. `Basic` is for OAuth clients, which act for nobody by it. */
+/** What a request sends to prove who it comes from. `Basic` is for OAuth clients, which do not act for a person by it. */
 function sentCredential({ headers }: FastifyRequest): string | undefined {
   const { 'x-api-key': key, authorization } = headers;
   if (typeof key === 'string') return key;

@@ -110,7 +110,7 @@ export class MailJobs {
       await this.outbox.settle(attempt, 'failed', reason);
       return undefined;
     }
-    this.log.warn({ mail_id: id, attempts, reason }, 'a mail was not taken; trying again');
+    this.log.warn({ mail_id: id, attempts, reason }, 'sending a mail failed; trying again');
     await this.outbox.note(attempt, reason);
     return new Date(Date.now() + backOffMs(attempts));
   }

@@ -63,7 +63,7 @@ function isLocalHost(host: string): boolean {
   return name.toLowerCase() === 'localhost' || isLoopback(name);
 }
 
-/** Serves the metrics of this process to a Prometheus, and to nobody else. */
+/** Serves the metrics of this process to Prometheus. */
 @ApiExcludeController()
 @Controller()
 export class MetricsController {
@@ -93,11 +93,11 @@ export class MetricsListener implements OnApplicationBootstrap, OnApplicationShu
     private readonly log: Log,
   ) {}
 
-  /** A port that is taken, as by another worker of this machine, is logged, and keeps nobody from working. */
+  /** A port that is taken, as by another worker of this machine, is logged; the worker works on. */
   async onApplicationBootstrap(): Promise<void> {
     const { servesHttp, metricsPort: port, metricsToken, host: publicHost } = this.config;
     if (servesHttp || port === undefined) return;
-    // Without a token nobody else may read them anyway.
+    // Without a token they answer loopback alone.
     const host = metricsToken === undefined ? '127.0.0.1' : publicHost;
     const server = createServer((request, response) => void this.answer(request, response));
     server.listen(port, host);

@@ -35,7 +35,7 @@ type Given = Credentials & { authorized?: Credentials };
 type Wrap = (original: (given: Given) => unknown, system: SwaggerSystem) => (given: Given) => unknown;
 
 /**
- * A plugin of Swagger UI, which runs in the browser and so may use nothing from outside of itself. As soon as somebody
+ * A plugin of Swagger UI, which runs in the browser and so may use nothing from outside of itself. As soon as a person
  * authorizes, the sample ids of the examples become those of a workspace (Welcome, where there is one), an organization, a
  * chat and a run of theirs, so that "Execute" works without an id to look up.
  */

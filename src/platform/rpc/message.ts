@@ -13,7 +13,7 @@ export const callTopic = defineTopic('rpc-call');
 export interface RpcHooks {
   /** Aborted when the caller does not want it any more: it is to come to its end soon. */
   readonly signal: AbortSignal;
-  /** Gets text while the call runs; absent: nobody reads it. */
+  /** Gets text while the call runs; absent: it is not read. */
   readonly onOutput?: (text: string) => void;
 }
 
@@ -51,8 +51,8 @@ export function unwrap(message: Buffer): unknown {
   throw new Problem(status, detail, headers);
 }
 
-/** Does it again while the database is away. */
-export async function patiently<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+/** Retries while the database is unreachable. */
+export async function retryOutages<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   for (;;)
     try {
       return await work();

@@ -9,8 +9,8 @@ import {
   callTopic,
   messageOf,
   NotHere,
-  patiently,
   type RpcHooks,
+  retryOutages,
   serverTopic,
   unwrap,
 } from './message.js';
@@ -78,14 +78,14 @@ export class RpcClient implements OnModuleInit {
     let last = 0;
     let isGone = false;
     for (;;) {
-      const now = await patiently(() => this.store.look(id, last));
+      const now = await retryOutages(() => this.store.look(id, last));
       if (!now) throw new CallLost();
       if (now.last > last) onOutput?.(now.output.toString());
       if (now.state === 'refused') throw new NotHere();
       if (now.result) return unwrap(now.result);
       if (isGone) throw (await this.store.remove(id)) === 'waiting' ? new NotHere() : new CallLost();
       // What it wrote before it was gone is looked at once more.
-      if (now.last === last) isGone = (await patiently(() => this.leases.gone([processId]))).size > 0;
+      if (now.last === last) isGone = (await retryOutages(() => this.leases.gone([processId]))).size > 0;
       last = now.last;
       if (!isGone) await subscription.wait(NEVER);
     }
@@ -105,7 +105,7 @@ export class RpcClient implements OnModuleInit {
     try {
       await this.store.remove(id);
     } catch (error) {
-      this.log.warn({ err: error }, 'a call to another process is removed later');
+      this.log.warn({ err: error }, 'removing a call failed; trying again later');
     }
   }
 }

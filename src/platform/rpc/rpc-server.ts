@@ -9,10 +9,10 @@ import {
   messageOf,
   NotHere,
   type Outcome,
-  patiently,
   type RpcHooks,
   RpcOutput,
   requestOf,
+  retryOutages,
   serverTopic,
 } from './message.js';
 import { type CallRow, RpcStore } from './rpc.store.js';
@@ -38,7 +38,10 @@ export class RpcServer implements OnModuleInit, BeforeApplicationShutdown {
   ) {}
 
   onModuleInit(): void {
-    const look = () => this.look().catch(error => this.log.warn({ err: error }, 'calls are answered later'));
+    const look = () =>
+      this.look().catch(error =>
+        this.log.warn({ err: error }, 'looking for calls failed; trying again later'),
+      );
     this.topics.subscribe(serverTopic(this.leases.processId), () => void look());
     this.leases.recover('rpc-answer', look);
   }
@@ -57,13 +60,13 @@ export class RpcServer implements OnModuleInit, BeforeApplicationShutdown {
 
   private async look(): Promise<void> {
     if (this.running.size > 0)
-      for (const id of await this.store.unwanted([...this.running.keys()]))
+      for (const id of await this.store.cancelled([...this.running.keys()]))
         this.running.get(id)?.stop.abort();
     for (const call of await this.store.take()) {
       const stop = new AbortController();
       setMaxListeners(0, stop.signal);
       const done = this.answer(call, stop.signal)
-        .catch(error => this.log.warn({ err: error }, 'the answer to another process is lost'))
+        .catch(error => this.log.warn({ err: error }, 'the answer of a call could not be saved'))
         .finally(() => this.running.delete(call.id));
       this.running.set(call.id, { stop, done });
     }
@@ -71,14 +74,14 @@ export class RpcServer implements OnModuleInit, BeforeApplicationShutdown {
 
   private async answer({ id, method, input }: CallRow, signal: AbortSignal): Promise<void> {
     const output = new RpcOutput(async (number, text) => {
-      await this.patiently(() => this.store.write(id, number, text));
+      await this.retryOutages(() => this.store.write(id, number, text));
       this.topics.publish(callTopic(id));
     });
     const request = requestOf(input);
     const onOutput = request.streams ? (text: string) => output.write(text) : undefined;
     const outcome = await this.outcomeOf(method, request.input, { signal, onOutput });
     await output.end();
-    await this.patiently(() => this.store.end(id, outcome && messageOf(outcome)));
+    await this.retryOutages(() => this.store.end(id, outcome && messageOf(outcome)));
     this.topics.publish(callTopic(id));
   }
 
@@ -98,7 +101,7 @@ export class RpcServer implements OnModuleInit, BeforeApplicationShutdown {
     }
   }
 
-  private patiently<T>(work: () => Promise<T>): Promise<T> {
-    return patiently(work, this.closing.signal);
+  private retryOutages<T>(work: () => Promise<T>): Promise<T> {
+    return retryOutages(work, this.closing.signal);
   }
 }

@@ -77,8 +77,8 @@ export class RpcStore {
     await sql`update rpc_call set is_cancelled = true where id = ${id}`.execute(this.database.tables());
   }
 
-  /** Which of these nobody wants any more. */
-  async unwanted(ids: readonly string[]): Promise<string[]> {
+  /** Which of these were cancelled. */
+  async cancelled(ids: readonly string[]): Promise<string[]> {
     const { rows } = await sql<{ id: string }>`
       select id from unnest(${ids}::uuid[]) as running (id)
       where not exists (select from rpc_call c where c.id = running.id and not c.is_cancelled)`.execute(

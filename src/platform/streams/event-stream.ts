@@ -76,10 +76,10 @@ export class EventStream {
     private readonly reply: FastifyReply,
     private readonly rules: StreamRules,
   ) {
-    // A client that does not read what it was sent needs no sign of life on top of it.
+    // A client that does not read what it was sent needs no heartbeat.
     const beat = () => reply.raw.writableNeedDrain || reply.raw.write(':\n\n');
     this.heartbeat = setInterval(beat, HEARTBEAT_MS).unref();
-    // Who left before the stream began tells nobody again.
+    // Its close event was emitted before.
     if (reply.raw.destroyed) this.close();
     else reply.raw.once('close', () => this.close());
   }
@@ -180,9 +180,9 @@ export class EventStream {
     const { raw } = this.reply;
     this.stalled = Date.now();
     return new Promise(resolve => {
-      const patience = setTimeout(() => this.endAsTooSlow(), this.rules.slowReaderMs).unref();
+      const timeout = setTimeout(() => this.endAsTooSlow(), this.rules.slowReaderMs).unref();
       const settle = () => {
-        clearTimeout(patience);
+        clearTimeout(timeout);
         raw.off('drain', settle);
         this.signal.removeEventListener('abort', settle);
         this.stalled = undefined;

@@ -11,7 +11,7 @@ const RETRY_SECONDS = '30';
 const MAX_PENDING_BYTES = 64 * 1024 * 1024;
 
 type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply };
-type Holder = Pick<Actor, 'id' | 'credential'>;
+type Owner = Pick<Actor, 'id' | 'credential'>;
 
 /** The streams of events open in this process, no more than the settings allow, so that one caller cannot take all. */
 @Injectable()
@@ -43,8 +43,8 @@ export class EventStreams implements BeforeApplicationShutdown {
     return this.total;
   }
 
-  /** Takes a place for one more stream; gives back what releases it. Throws TooManyRequests where there is none. */
-  reserve({ id, credential }: Holder): () => void {
+  /** Acquires a slot for one stream; returns its release. Throws TooManyRequests beyond a limit. */
+  reserve({ id, credential }: Owner): () => void {
     const { streamsPerCredential, streamsPerOwner, streamsPerProcess } = this.config;
     const held: [name: string, limit: number, sentence: string][] = [
       [`credential ${credential.id}`, streamsPerCredential, 'This credential has'],
@@ -66,7 +66,7 @@ export class EventStreams implements BeforeApplicationShutdown {
     };
   }
 
-  /** Takes the answer over from the framework and sends its head. Throws TooManyRequests where there is no place. */
+  /** Takes the answer over from the framework and sends its head. Throws TooManyRequests beyond a limit. */
   start({ request, reply }: Exchange): EventStream {
     const release = this.reserve((request as FastifyRequest & { user: Actor }).user);
     const stream = EventStream.start(reply, {

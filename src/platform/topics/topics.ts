@@ -31,8 +31,8 @@ const BATCH_PAUSE_MS = 3;
  * looks at the database, which is the truth. After a lost connection every subscriber is woken once, and so they are after a
  * process was lost, which may have committed something without publishing it.
  *
- * A process that is alone publishes to nobody else. One that begins to listen says hello, once others can see that it
- * lives: who receives that is not alone any more, and wakes everyone there, who may have missed something before.
+ * A process without peers publishes to itself alone. One that begins to listen says hello, once others can see that it
+ * lives: a process that receives that has a peer, and wakes all its subscribers, which may have missed something before.
  */
 @Injectable()
 export class Topics implements OnApplicationBootstrap, OnApplicationShutdown {

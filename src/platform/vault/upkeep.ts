@@ -76,7 +76,8 @@ export class Rewrapping implements OnModuleInit, OnApplicationShutdown {
   async onModuleInit(): Promise<void> {
     this.timer = setInterval(() => void this.reload(), RELOAD_MS).unref();
     const missing = await this.vault.missingKey();
-    if (missing) this.log.error({ key: missing }, 'a stored secret needs a vault key that is not here');
+    if (missing)
+      this.log.error({ key: missing }, 'a stored secret needs a vault key that this process lacks');
   }
 
   onApplicationShutdown(): void {
@@ -95,7 +96,7 @@ export class Rewrapping implements OnModuleInit, OnApplicationShutdown {
     try {
       await this.roots.reload();
     } catch (error) {
-      this.log.warn({ err: error }, 'vault: the keys could not be read again');
+      this.log.warn({ err: error }, 'vault: reloading the keys failed');
     }
   }
 }

@@ -9,7 +9,7 @@ translateErrors(PoolBusy, () => new Unavailable('There is too much to do at the 
 
 /** Threads for all that is too heavy for the event loop, of all callers together. */
 const THREADS = 2;
-const PATIENCE_MS = 10 * 60_000;
+const MAX_WAIT_MS = 10 * 60_000;
 
 /** Runs work whose time its input decides in other threads, each call within a deadline, so that requests never wait for it. */
 @Injectable()
@@ -23,7 +23,7 @@ export class Workers implements OnApplicationShutdown {
 
   /** As {@link run}, for work whose failure would end something long: it waits for minutes rather than not to begin. */
   patiently<T>(task: Task, input: unknown, ms: number): Promise<T> {
-    return this.pool.run<T>(task, input, ms, PATIENCE_MS);
+    return this.pool.run<T>(task, input, ms, MAX_WAIT_MS);
   }
 
   /** As {@link run}; undefined where that cannot be had in time, for those who can do without. */

@@ -39,12 +39,12 @@ export class Approvals {
   /** Undefined once the person has allowed exactly this, for this one time; else what the client is answered. */
   async ask(
     call: McpCall,
-    { action, input, place }: CheckedCall,
+    { action, input, tenant }: CheckedCall,
     dialogue: Dialogue,
   ): Promise<ToolAnswer | undefined> {
     const asked: CallToApprove = {
       actor: call.actor,
-      organizationId: place.organization_id,
+      organizationId: tenant.organization_id,
       // Not for the editors of the workspace to decide: it is done on the authority of one person.
       workspaceId: null,
       tool: action.name,

@@ -76,7 +76,7 @@ export class BashTool implements McpTool {
       action: { name, declaration: { effect, input: null, output: ToolOutput } },
       input: given,
       workspaceId,
-      placeOf: async () => {
+      tenantOf: async () => {
         if (!isUuid(workspace_id)) throw new Invalid('workspace_id must be a UUID');
         this.tool.check(input, workspaceId);
         const { id, organization_id } = await workspaces.require(actor, permission, workspaceId);
