@@ -5,7 +5,6 @@ import { Credentials } from '../../platform/access/index.js';
 import {
   AccessTokenGuard,
   ApiKeyGuard,
-  ApiKeyStrategy,
   CredentialGuard,
   OAuthTokenGuard,
 } from '../../platform/credentials/index.js';
@@ -19,7 +18,6 @@ import { JwtStrategy } from './jwt.strategy.js';
   imports: [PassportModule, SessionsModule],
   providers: [
     { provide: Credentials, useClass: CredentialsStore },
-    ApiKeyStrategy,
     JwtStrategy,
     ApiKeyGuard,
     AccessTokenGuard,

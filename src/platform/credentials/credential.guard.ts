@@ -1,8 +1,7 @@
 import { type CanActivate, ExecutionContext, Inject, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import { AuthGuard, PassportStrategy } from '@nestjs/passport';
+import { AuthGuard } from '@nestjs/passport';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Strategy } from 'passport';
 import {
   type Actor,
   Credentials,
@@ -29,38 +28,19 @@ export function isOAuthToken(authorization: string): boolean {
   );
 }
 
-/** A passport strategy that reads one header. */
-class HeaderStrategy extends Strategy {
-  override readonly name = 'api-key';
-
-  constructor(
-    private readonly verify: (key: string, done: (error: unknown, user?: object | false) => void) => void,
-  ) {
-    super();
-  }
-
-  override authenticate(request: unknown): void {
-    const key = (request as FastifyRequest).headers['x-api-key'];
-    if (typeof key === 'string') this.verify(key, (error, user) => this.settle(error, user));
-    else this.fail(401);
-  }
-
-  private settle(error: unknown, user?: object | false): void {
-    if (error) this.error(error);
-    else if (user) this.success(user);
-    else this.fail(401);
-  }
-}
+type ActorRequest = FastifyRequest & { user: Actor };
 
 /** `X-API-Key`. */
 @Injectable()
-export class ApiKeyStrategy extends PassportStrategy(HeaderStrategy, 'api-key') {
-  constructor(private readonly credentials: Credentials) {
-    super();
-  }
+export class ApiKeyGuard implements CanActivate {
+  constructor(private readonly credentials: Credentials) {}
 
-  async validate(key: string): Promise<object | false> {
-    return (await this.credentials.ofApiKey(key)) ?? false;
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const request = context.switchToHttp().getRequest<ActorRequest>();
+    const actor = await this.credentials.ofApiKey(String(request.headers['x-api-key']));
+    if (!actor) throw new Unauthorized('This API key is not valid: unknown, revoked or expired');
+    request.user = actor;
+    return true;
   }
 }
 
@@ -76,12 +56,6 @@ function guardFor(strategy: string, refusal: string) {
   }
   return StrategyGuard;
 }
-
-@Injectable()
-export class ApiKeyGuard extends guardFor(
-  'api-key',
-  'This API key is not valid: unknown, revoked or expired',
-) {}
 
 @Injectable()
 export class AccessTokenGuard extends guardFor('jwt', 'This access token is not valid or has expired') {}
@@ -106,7 +80,7 @@ export class CredentialGuard implements CanActivate {
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const route = [context.getHandler(), context.getClass()];
-    const request = context.switchToHttp().getRequest<FastifyRequest & { user: Actor }>();
+    const request = context.switchToHttp().getRequest<ActorRequest>();
     const open = this.reflector.getAllAndOverride<'always' | 'or-signed-in' | undefined>(PUBLIC, route);
     if (open === 'always' || (open && !hasCredential(request))) return true;
     const takesExecToken = this.reflector.getAllAndOverride<boolean>(EXEC_TOKEN_ONLY, route);

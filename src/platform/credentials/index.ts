@@ -1,7 +1,6 @@
 export {
   AccessTokenGuard,
   ApiKeyGuard,
-  ApiKeyStrategy,
   CredentialGuard,
   isOAuthToken,
   OAuthTokenGuard,

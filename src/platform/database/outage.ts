@@ -22,28 +22,23 @@ export function isOutage(error: unknown): boolean {
     : cause !== undefined && isOutage(cause);
 }
 
-/** Whether the database could not write because its disk is full. */
-export function isDatabaseFull(error: unknown): boolean {
+/** Whether an error, or what caused it, has this SQLSTATE and suits. */
+function hasState(error: unknown, state: string, suits = (_message: string) => true): boolean {
   if (!(error instanceof Error)) return false;
-  const { code, cause } = error as Error & { code?: unknown };
-  return code === '53100' || (cause !== undefined && isDatabaseFull(cause));
+  const { code, message, cause } = error as Error & { code?: unknown };
+  return code === state ? suits(message) : hasState(cause, state, suits);
 }
+
+/** Whether the database could not write because its disk is full. */
+export const isDatabaseFull = (error: unknown): boolean => hasState(error, '53100');
 
 /**
  * Whether a row could not be added because the one that it belongs to is gone: looked up before, and deleted by another
  * transaction until the commit, which is when foreign keys are checked.
  */
-export function isOrphan(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const { code, message, cause } = error as Error & { code?: unknown };
+export const isOrphan = (error: unknown): boolean =>
   // A row that others keep from being deleted has the same code and other words.
-  if (code === '23503') return message.includes('insert or update on table');
-  return cause !== undefined && isOrphan(cause);
-}
+  hasState(error, '23503', message => message.includes('insert or update on table'));
 
-/** Whether a transaction was undone so that others could go on which waited for it, as it did for them. */
-export function isDeadlock(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const { code, cause } = error as Error & { code?: unknown };
-  return code === '40P01' || (cause !== undefined && isDeadlock(cause));
-}
+/** Whether a transaction was undone to end a deadlock. */
+export const isDeadlock = (error: unknown): boolean => hasState(error, '40P01');
