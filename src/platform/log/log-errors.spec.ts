@@ -12,7 +12,7 @@ describe('an error in the log', () => {
     });
     const fields = errorFields(error);
     expect(fields).toMatchObject({ type: 'Error', message: 'duplicate key', code: '23505' });
-    expect(fields).toHaveProperty('stack', expect.stringContaining('error-fields.spec'));
+    expect(fields).toHaveProperty('stack', expect.stringContaining('log-errors.spec'));
     expect(JSON.stringify(fields)).not.toMatch(/argon2id|hunter2|atl_secret/);
   });
 
