@@ -7,9 +7,48 @@ import { OrganizationsStore } from './identity/organizations/index.js';
 import { type Actor, randomSecret } from './platform/access/index.js';
 import type { Config } from './platform/config/index.js';
 import { newId } from './platform/database/index.js';
-import { WELCOME_FILES } from './welcome-files.js';
 import { WorkspacesService } from './workspaces/core/index.js';
 import { FileWritesService } from './workspaces/files/index.js';
+
+/** What the first workspace of an installation holds. */
+export const WELCOME_FILES: Readonly<Record<string, string>> = {
+  'README.md': `# Welcome
+
+This is a workspace: a folder that people and agents share. Send a message to an agent and it works on these files, with
+the same tools that you have over the API.
+
+- \`notes/plan.md\`: something to read and mend
+- \`data/cities.csv\`: something to count and sort
+- \`scripts/largest.sh\`: something to run
+- \`.agents/reviewer.md\`: a subagent that may read and search, and change nothing
+`,
+  'notes/plan.md': `# Plan
+
+1. Read teh README.
+2. Ask an agent to mend the typo above.
+3. Look at what it changed: GET /api/workspaces/{id}/files/history?path=notes/plan.md
+`,
+  'data/cities.csv': `city,country,population
+Tokyo,Japan,37115000
+Delhi,India,33807000
+Shanghai,China,29868000
+Dhaka,Bangladesh,23936000
+São Paulo,Brazil,22807000
+`,
+  'scripts/largest.sh': `#!/bin/bash
+# The three largest cities.
+tail -n +2 data/cities.csv | sort -t, -k3 -nr | head -3 | cut -d, -f1
+`,
+  '.agents/reviewer.md': `---
+name: reviewer
+description: Reads what it is pointed at and says what could be better. Changes nothing.
+tools: [read_file, list_files, search_files]
+max_steps: 20
+---
+You review text and code in this workspace. Read what you are asked about, look for errors, unclear passages and missing
+cases, and answer with a short list, most important first. Quote the line you mean. Do not change any file.
+`,
+};
 
 /** What `.atelier/credentials.json` holds. */
 export interface BootCredentials {
@@ -93,4 +132,33 @@ export class FirstBoot {
     renameSync(temporary, this.file);
     return current;
   }
+}
+
+/** What a person reads when the service is up: where it is, and a first run to paste. */
+export function welcome(config: Config, credentials: BootCredentials | undefined): string {
+  const url = config.baseUrl;
+  if (!credentials) return `\nAtelier is ready at ${url} (API description: ${url}/docs)\n\n`;
+  const file = path.join(config.dataDir, 'credentials.json');
+  return `
+Atelier is ready at ${url}
+
+  API description   ${url}/docs
+  Your credentials  ${file} (readable by you alone)
+
+Send a first message to an agent; paste this into another terminal in this folder:
+
+  field() { sed -n "s/.*\\"$1\\": \\"\\(.*\\)\\".*/\\1/p" ${file}; }
+  KEY=$(field api_key) WORKSPACE=$(field workspace_id)
+
+  CALL=$(curl -s ${url}/api/agent/message -H "X-API-Key: $KEY" -H 'Content-Type: application/json' \\
+    -d "{\\"workspace_id\\": \\"$WORKSPACE\\", \\"message\\": \\"list\\nwrite hello.txt: Hello from an agent\\nrun cat hello.txt && date\\"}" \\
+    | sed 's/.*"call_id":"\\([^"]*\\)".*/\\1/')
+
+  # watch it work
+  curl -sN "${url}/api/agent/runs/$CALL/events" -H "X-API-Key: $KEY"
+
+  # fetch the file it made
+  curl -s "${url}/api/workspaces/$WORKSPACE/files/download?path=hello.txt" -H "X-API-Key: $KEY"
+
+`;
 }

@@ -1,8 +1,8 @@
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { findRunningPostgres, startPostgres } from '#libs/embedded-postgres/index.js';
-import { FirstBoot } from './first-boot.js';
+import { FirstBoot, welcome } from './first-boot.js';
 import { SetupToken } from './identity/auth/index.js';
-import { leave } from './leave.js';
 import { migrations } from './migrations.js';
 import { isOperatorCommand, operate, operatorEnvironment, USAGE } from './operator.js';
 import { Config, mistypedSettings } from './platform/config/index.js';
@@ -11,7 +11,18 @@ import { requireRedis } from './platform/jobs/index.js';
 import { createLog, type Log } from './platform/log/index.js';
 import { createServer, createWorker } from './server.js';
 import { CannotStart, listenFailure, requireDataDir, sentenceFor } from './start-failure.js';
-import { welcome } from './welcome.js';
+
+const SHELL = '/bin/sh';
+
+/**
+ * process.exit() may hang: it joins V8's compiler threads, which may wait for a garbage collection that never comes
+ * (https://github.com/nodejs/node/issues/54918). Replacing the process by a program that only exits joins nothing and keeps
+ * the exit code. No `exit` listeners run.
+ */
+function leave(code: 0 | 1): void {
+  if (process.execve && existsSync(SHELL)) process.execve(SHELL, ['sh', '-c', `exit ${code}`], {});
+  process.exit(code);
+}
 
 /** How long after DRAIN_SECONDS everything must have ended. */
 const STOP_SECONDS = 5;
@@ -22,7 +33,7 @@ let ending: Promise<void> | undefined;
 let config: Config | undefined;
 let log: ReturnType<typeof createLog> | undefined;
 
-/** Whatever hangs, the process ends; what it held is found and taken over as after a crash. */
+/** If something hangs, the process still ends; others take over its leases as after a crash. */
 function leaveByDeadline(): void {
   const seconds = (config?.drainSeconds ?? 0) + STOP_SECONDS;
   setTimeout(() => {
@@ -37,7 +48,7 @@ function end(): Promise<void> {
   return ending;
 }
 
-/** What cannot be ended keeps nothing else from ending. */
+/** A step that fails does not stop the others. */
 async function endOne(stop: () => Promise<unknown>): Promise<void> {
   try {
     await stop();
@@ -101,14 +112,14 @@ async function start(config: Config, log: Log): Promise<void> {
 function stopWith(log: Log | undefined, error: unknown): void {
   const sentence = sentenceFor(error);
   if (!sentence) log?.error({ err: error }, 'cannot start');
-  // The log may be off, or read by nobody.
+  // The log may be off.
   process.stderr.write(`\nAtelier cannot run: ${sentence ?? String(error)}\n`);
   void end().finally(() => leave(1));
 }
 
 /**
- * A fault that nobody expected, also in a promise that nobody waits for: the process ends, as what it holds may be wrong.
- * Others take that over as after a crash.
+ * An unexpected error, also in a promise without a handler: the process ends, as its state may be wrong. Others take over its
+ * leases as after a crash.
  */
 function endByFault(error: unknown): void {
   log?.error({ err: error }, 'an unexpected fault ends this process');

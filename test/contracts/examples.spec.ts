@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { FirstBoot } from '../../src/first-boot.js';
+import { FirstBoot, WELCOME_FILES } from '../../src/first-boot.js';
 import { Config } from '../../src/platform/config/index.js';
 import { SAMPLE_IDS } from '../../src/platform/dto/index.js';
-import { WELCOME_FILES } from '../../src/welcome-files.js';
 import { apiDocument } from '../harness/api-document.js';
 import { Client, type Json } from '../harness/client.js';
 import { TestService } from '../harness/service.js';
