@@ -27,6 +27,8 @@ const INPUTS: Ids = {
   title: 'Another',
   email: 'somebody@example.com',
   message: 'list',
+  url: 'https://example.com/',
+  since: new Date().toISOString(),
 };
 /** They take away what the others are about. */
 const LAST = ['workspace_delete', 'organization_leave', 'organization_delete'];

@@ -16,15 +16,15 @@ const REVIEWED = {
     invitation_resend key_create key_rotate key_update member_update model_settings_update organization_transfer
     service_account_adopt service_account_create service_account_key_create service_account_key_rotate
     service_account_update share_create share_update workspace_budget_set workspace_duplicate workspace_member_set
-    workspace_visibility_set`,
+    workspace_visibility_set webhook_create webhook_enable webhook_rotate webhook_update`,
   destructive: `
     chat_delete file_delete file_invitation_revoke grant_revoke invitation_revoke key_revoke member_remove
     organization_delete organization_leave queue_withdraw run_rollback sandbox_stop service_account_delete
-    service_account_key_revoke share_revoke workspace_delete workspace_member_remove`,
+    service_account_key_revoke share_revoke workspace_delete workspace_member_remove webhook_delete`,
   write: `
     account_update action_exec_run action_run agent_send chat_create chat_update file_copy file_edit file_extract
     file_invitation_accept notification_archive notification_inbox_read notification_read notification_unread folder_create file_move file_restore file_upload file_write invited_file_upload operation_cancel
-    organization_create organization_update queue_update queue_steer run_stop tool_run workspace_create workspace_update`,
+    webhook_attempt_resend webhook_recover webhook_test organization_create organization_update queue_update queue_steer run_stop tool_run workspace_create workspace_update`,
 };
 const reviewed = new Map(
   Object.entries(REVIEWED).flatMap(([effect, names]) =>

@@ -109,6 +109,20 @@ const CALLS: Record<string, () => Promise<Call>> = {
     const { id } = await made('/api/keys', { name: 'Rotated' });
     return { path: `/api/keys/${id}/rotate`, body: {} };
   },
+  '/api/notifications/webhooks': async () => ({
+    path: '/api/notifications/webhooks',
+    body: { url: 'https://localhost:8443/' },
+  }),
+  '/api/notifications/webhooks/attempts/{id}/resend': async () => ({
+    path: `/api/notifications/webhooks/attempts/${await webhookAttempt()}/resend`,
+  }),
+  '/api/notifications/webhooks/{id}/enable': async () => ({ path: `${await webhook()}/enable` }),
+  '/api/notifications/webhooks/{id}/recover': async () => ({
+    path: `${await webhook()}/recover`,
+    body: { since: new Date().toISOString() },
+  }),
+  '/api/notifications/webhooks/{id}/rotate': async () => ({ path: `${await webhook()}/rotate` }),
+  '/api/notifications/webhooks/{id}/test': async () => ({ path: `${await webhook()}/test` }),
   '/api/operations/{id}/cancel': async () => {
     const { operation_id } = await made(`/api/workspaces/${workspace}/duplicate`, { name: 'Cancelled' });
     return { path: `/api/operations/${operation_id}/cancel` };
@@ -405,6 +419,25 @@ async function made(path: string, body: Json): Promise<Json> {
   if (answer.status !== 200)
     throw new Error(`${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
   return answer.body;
+}
+
+/** Where the one webhook is that is sent nothing. */
+let quiet: Promise<string> | undefined;
+function webhook(): Promise<string> {
+  quiet ??= made('/api/notifications/webhooks', { url: 'https://localhost:8443/' }).then(
+    ({ id }) => `/api/notifications/webhooks/${id}`,
+  );
+  return quiet;
+}
+
+/** An attempt to send to it. */
+async function webhookAttempt(): Promise<string> {
+  const path = await webhook();
+  await ada.client.post(`${path}/test`);
+  for (;;) {
+    const [attempt] = (await ada.client.get(`${path}/attempts`)).body.items;
+    if (attempt) return attempt.id;
+  }
 }
 
 async function written(): Promise<string> {

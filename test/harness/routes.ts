@@ -72,6 +72,18 @@ export async function makeThings(service: TestService, owner: Person, other: Per
   const ran = await owner.client.post('/api/actions/file_list/run', { workspace_id: workspace });
   const versions = await owner.client.get(`/api/workspaces/${workspace}/files/history`);
   const duplicate = await owner.client.post(`/api/workspaces/${workspace}/duplicate`, { name: 'Copy' });
+  const webhook = await owner.client.post('/api/notifications/webhooks', {
+    organization_id,
+    url: 'https://localhost:8443/',
+  });
+  const [attempt] = await service.database.query<{ id: string }>(
+    `with message as (
+       insert into webhook_message (id, endpoint_id, event_key, type, body, state, attempts, created_at, settled_at)
+       values (gen_random_uuid(), $1, 'sample', 'webhook.test', '{}', 'failed', 8, now(), now()) returning id)
+     insert into webhook_attempt (id, endpoint_id, message_id, status, duration_ms, created_at)
+     select gen_random_uuid(), $1, id, 500, 1, now() from message returning id`,
+    [webhook.body.id],
+  );
   const [approval] = await service.database.query<{ id: string }>(
     `insert into approval (id, subject_kind, organization_id, workspace_id, tool, effect, requested_by, status, expires_at, created_at)
      values (gen_random_uuid(), 'mcp_call', $1, $2, 'file_delete', 'destructive', $3, 'pending', now() + interval '1 day', now())
@@ -97,6 +109,8 @@ export async function makeThings(service: TestService, owner: Person, other: Per
     message_id: sent.body.message_id,
     approval_id: approval?.id ?? '',
     action_run_id: ran.body.run_id,
+    webhook_id: webhook.body.id,
+    webhook_attempt_id: attempt?.id ?? '',
     version: versions.body.items[0].id,
     against: versions.body.items[0].id,
     operation_id: duplicate.body.operation_id,

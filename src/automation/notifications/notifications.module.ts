@@ -1,5 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ApprovalsModule } from '../../agents/approvals/index.js';
+import { OrganizationsModule } from '../../identity/organizations/index.js';
+import { RoutesOf } from '../../platform/openapi/index.js';
 import { NotificationChannels } from './channels/index.js';
 import {
   DeliveriesStore,
@@ -15,16 +17,18 @@ import { InboxController, InboxService, InboxStore } from './inbox/index.js';
 import { MailChannel, UnsubscribePageController, Unsubscribing } from './mail/index.js';
 import { PreferencesStore } from './preferences/index.js';
 import { sources } from './sources/index.js';
+import { webhookProviders, webhookServices } from './webhooks/index.js';
 
 /** What people are told, in the product and outside of it. */
 @Module({
-  imports: [ApprovalsModule],
-  controllers: [InboxController, UnsubscribePageController],
+  imports: [ApprovalsModule, OrganizationsModule],
+  controllers: [...webhookServices.map(RoutesOf), InboxController, UnsubscribePageController],
   providers: [
     ...[InboxService, InboxStore, PreferencesStore],
     ...[Notifier, NotificationsStore, RecipientsStore, Routing],
     ...[Dispatcher, DeliveriesStore, DeliveryJobs, DueDeliveries],
     ...[NotificationChannels, MailChannel, Unsubscribing],
+    ...webhookProviders,
     ...sources,
   ],
 })

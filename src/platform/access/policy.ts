@@ -58,6 +58,8 @@ export const POLICY = {
   'model.configure': organization('admin', 'models:write', 'expose'),
   'billing.read': organization('admin', 'billing:read', 'read'),
   'billing.update': organization('admin', 'billing:write', 'expose'),
+  'webhook.read': organization('admin', 'notifications:read', 'read'),
+  'webhook.manage': organization('admin', 'notifications:write', 'expose'),
   'workspace.create': organization('member', 'workspaces:write', 'write'),
   'exposure.list': organization('guest', 'shares:read', 'read'),
   'exposure.manage': organization('admin', 'shares:write', 'destructive'),

@@ -308,6 +308,21 @@ export interface Schema {
     id: string; email: string; name: string; password_hash: string; installation_owner: boolean;
     created_at: Time; updated_at: Time; email_verified_at: Time | null;
   };
+  webhook_attempt: {
+    id: string; endpoint_id: string; message_id: string; status: number | null; reason: string | null;
+    duration_ms: number; created_at: Time;
+  };
+  webhook_endpoint: {
+    id: string; user_id: string | null; organization_id: string | null; created_by: string; url: string;
+    description: string; types: Told<'webhook_endpoint.types', string[]>; state: 'enabled' | 'disabled';
+    disabled_reason: 'gone' | 'failing' | null; failing_since: Time | null; secret: Buffer;
+    previous_secret: Buffer | null; previous_until: Time | null; created_at: Time; updated_at: Time;
+  };
+  webhook_message: {
+    id: string; endpoint_id: string; event_key: string; type: string; workspace_id: string | null;
+    body: string; state: 'pending' | 'sent' | 'failed'; attempts: number; next_at: Time | null;
+    holder: string | null; created_at: Time; settled_at: Time | null;
+  };
   workspace: {
     id: string; organization_id: string; name: string; visibility: 'org' | 'restricted' | 'private';
     number: Generated<number>; created_by: string; created_at: Time; updated_at: Time;

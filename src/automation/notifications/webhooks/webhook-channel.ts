@@ -1,0 +1,66 @@
+import { Injectable, OnModuleInit } from '@nestjs/common';
+import { Config } from '../../../platform/config/index.js';
+import type { UnitOfWork } from '../../../platform/database/index.js';
+import {
+  type Delivery,
+  type HandOver,
+  NotificationChannel,
+  NotificationChannels,
+  type Targets,
+} from '../channels/index.js';
+import { type Notification, typeOf } from '../types/index.js';
+import { EndpointsStore } from './endpoints.store.js';
+import { MessagesStore } from './messages.store.js';
+import { messageBody } from './standard-webhooks.js';
+
+/** Hands notifications over to the messages of webhooks, which have attempts of their own. */
+@Injectable()
+export class WebhookChannel extends NotificationChannel implements OnModuleInit {
+  readonly name = 'webhook';
+  readonly retryDelays = [];
+  readonly disturbs = false;
+
+  constructor(
+    private readonly config: Config,
+    private readonly channels: NotificationChannels,
+    private readonly endpoints: EndpointsStore,
+    private readonly messages: MessagesStore,
+  ) {
+    super();
+  }
+
+  onModuleInit(): void {
+    this.channels.register(this);
+  }
+
+  async targets(unit: UnitOfWork, notification: Notification): Promise<Targets> {
+    const isPersonal = (typeOf(notification.type)?.needs ?? null) === null;
+    return { targets: await this.endpoints.toldOf(unit, notification, isPersonal) };
+  }
+
+  async send({ target, notifications }: Delivery): Promise<HandOver> {
+    return async unit => {
+      for (const notification of notifications) {
+        const { type, workspace_id, dedupe_key: event_key } = notification;
+        const body = this.bodyOf(notification);
+        await this.messages.add(unit, { endpoint_id: target, event_key, type, workspace_id, body });
+      }
+    };
+  }
+
+  private bodyOf({
+    type,
+    created_at,
+    severity,
+    organization_id,
+    workspace_id,
+    link,
+    data,
+  }: Notification): string {
+    return messageBody(type, new Date(created_at), {
+      ...data,
+      ...{ severity, organization_id, workspace_id },
+      link: link && new URL(link, this.config.baseUrl).href,
+    });
+  }
+}

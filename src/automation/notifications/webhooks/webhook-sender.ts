@@ -1,0 +1,147 @@
+import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap } from '@nestjs/common';
+import { GuardedFetch, GuardedFetchError } from '#libs/guarded-fetch/index.js';
+import { Config } from '../../../platform/config/index.js';
+import { Database, type UnitOfWork } from '../../../platform/database/index.js';
+import { Leases } from '../../../platform/leases/index.js';
+import { Log } from '../../../platform/log/index.js';
+import { Mailer, writeLetter } from '../../../platform/mail/index.js';
+import { type DueTimer, DueTimers } from '../../../platform/schedule/index.js';
+import { type EndpointRow, EndpointsStore } from './endpoints.store.js';
+import { type ClaimedMessage, MessagesStore, type Outcome, WEBHOOKS_TOPIC } from './messages.store.js';
+import { retryDelay, signedHeaders, webhookIdOf } from './standard-webhooks.js';
+
+const TIMEOUT_MS = 15_000;
+/** Attempts of this process; those that wait for a receiver that does not answer cost little. */
+const MAX_AT_ONCE = 200;
+const GONE = 410;
+
+/** Makes the attempts that are due. */
+@Injectable()
+export class WebhookSender implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly underWay = new Set<Promise<void>>();
+  private readonly stopping = new AbortController();
+  private timer: DueTimer | undefined;
+
+  constructor(
+    private readonly config: Config,
+    private readonly database: Database,
+    private readonly leases: Leases,
+    private readonly timers: DueTimers,
+    private readonly endpoints: EndpointsStore,
+    private readonly messages: MessagesStore,
+    private readonly outgoing: GuardedFetch,
+    private readonly mailer: Mailer,
+    private readonly log: Log,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    if (!this.config.runsJobs) return;
+    this.timer = this.timers.start({
+      topic: WEBHOOKS_TOPIC,
+      take: () => this.start(),
+      next: () => this.messages.untilNext(),
+      failure: 'cannot look for webhook messages that are due; trying again',
+    });
+    this.leases.recover('webhook', async () => this.timer?.wake());
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.timer?.close();
+    this.stopping.abort();
+    await Promise.all(this.underWay);
+  }
+
+  /** Starts attempts that are due, as many as there is room for; returns how many. */
+  private async start(): Promise<number> {
+    const claimed = await this.messages.claim(MAX_AT_ONCE - this.underWay.size);
+    for (const message of claimed) {
+      const attempt = this.attempt(message).finally(() => {
+        this.underWay.delete(attempt);
+        this.timer?.wake();
+      });
+      this.underWay.add(attempt);
+    }
+    return claimed.length;
+  }
+
+  private async attempt(message: ClaimedMessage): Promise<void> {
+    try {
+      if (!message.may_know) return await this.messages.drop(message);
+      const outcome = await this.send(message);
+      if (!outcome) return await this.messages.putBack(message);
+      await this.database.transaction(unit => this.settle(unit, message, outcome));
+    } catch (error) {
+      this.log.error(
+        { err: error, message_id: message.id },
+        'the end of a webhook attempt could not be saved',
+      );
+    }
+  }
+
+  /** undefined where this process ends before there is an answer. */
+  private async send(message: ClaimedMessage): Promise<Outcome | undefined> {
+    const begun = performance.now();
+    const outcome = (status: number | null, reason: string | null): Outcome => ({
+      status,
+      reason,
+      durationMs: Math.round(performance.now() - begun),
+    });
+    const signal = AbortSignal.any([this.stopping.signal, this.leases.signal]);
+    try {
+      const { id, body } = message;
+      const url = new URL(message.url);
+      refuseInsecure(this.outgoing, url);
+      const secrets = this.endpoints.secretsOf({ ...message, id: message.endpoint_id });
+      const response = await this.outgoing.fetch(url, {
+        ...{ method: 'POST', body, redirect: 'manual', signal, timeoutMs: TIMEOUT_MS },
+        headers: { 'content-type': 'application/json', ...signedHeaders(webhookIdOf(id), body, secrets) },
+      });
+      await response.body?.cancel();
+      return outcome(response.status, response.ok ? null : reasonOf(response.status));
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      return outcome(null, whyUnanswered(error as FetchFailure));
+    }
+  }
+
+  private async settle(unit: UnitOfWork, message: ClaimedMessage, outcome: Outcome): Promise<void> {
+    const isGone = outcome.status === GONE;
+    await this.messages.finish(unit, message, outcome, isGone ? undefined : retryDelay(message.attempts));
+    if (outcome.reason === null) return;
+    const disabled = await this.messages.noteFailure(unit, message.endpoint_id, isGone);
+    if (disabled && !isGone) await this.tell(unit, disabled);
+  }
+
+  private async tell(unit: UnitOfWork, endpoint: EndpointRow): Promise<void> {
+    const { host } = new URL(endpoint.url);
+    const letter = writeLetter({
+      heading: 'A webhook was disabled',
+      paragraphs: [
+        `Everything that was sent to ${host} in the last five days failed, so nothing more is sent there.`,
+        'Mend what receives it, then enable the webhook again. What it missed can be sent again for 30 days.',
+      ],
+      footer: `It is the webhook ${endpoint.id}.`,
+    });
+    for (const to of await this.endpoints.mailAddresses(unit, endpoint))
+      await this.mailer.send(unit, { to, subject: `A webhook to ${host} was disabled`, ...letter });
+  }
+}
+
+/** Only https, except to private places that the operator listed. Throws GuardedFetchError. */
+export function refuseInsecure(outgoing: GuardedFetch, url: URL): void {
+  if (url.protocol === 'https:' || (url.protocol === 'http:' && outgoing.listsPrivate(url))) return;
+  throw new GuardedFetchError('scheme', 'must begin with https://');
+}
+
+const reasonOf = (status: number): string =>
+  status >= 300 && status < 400
+    ? `It answered ${status}; redirects are not followed`
+    : `It answered ${status}`;
+
+type FetchFailure = GuardedFetchError | { code?: string; cause?: { code?: string } };
+
+/** Of an error that is not ours to show, only what kind it is. */
+function whyUnanswered(error: FetchFailure): string {
+  if (error instanceof GuardedFetchError) return error.message;
+  return `It could not be reached (${error.cause?.code ?? error.code ?? 'no answer'})`;
+}
