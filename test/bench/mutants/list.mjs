@@ -2,7 +2,7 @@
 /** Each mutant: a file, what stands there, what is put instead, and the specs and, by their names, tests that must notice. */
 const access = { specs: ['src/platform/access/policy'], tests: '' };
 const policy = 'src/platform/access/policy.ts';
-const visible = 'src/workspaces/core/visible.ts';
+const visible = 'src/platform/access/visible-to.ts';
 const stores = 'src/workspaces/core/workspaces.store.ts';
 const quota = 'src/workspaces/changes/workspace-quota.ts';
 const ledger = 'src/platform/idempotency/idempotency-ledger.ts';
@@ -14,10 +14,18 @@ const once = {
 };
 const billing = { specs: ['test/e2e/billing'], tests: 'a budget|alerts|reservations' };
 const budgets = 'src/identity/billing/budgets.ts';
+const budgetRows = 'src/identity/billing/budgets.store.ts';
+const standing = 'src/workspaces/exposure/standing.ts';
+const rehearsing = { specs: ['test/contracts/dry-run'], tests: 'does nothing' };
+const doubting = { specs: ['test/e2e/delivery'], tests: 'a run whose sender' };
+const links = 'src/workspaces/share/links/share-links.store.ts';
+const polls = 'src/identity/oauth/artifacts/artifacts.store.ts';
 const spending = 'src/identity/billing/ledger.store.ts';
 const queue = 'src/agents/runs/run-queue.ts';
 const guard = 'src/platform/credentials/credential.guard.ts';
 const seen = { specs: ['test/contracts/guards'], tests: 'who sees a workspace' };
+const matrix = { specs: ['test/e2e/workspaces'], tests: 'for every combination' };
+const sharing = tests => ({ specs: ['test/e2e/share'], tests });
 const held = { specs: ['test/contracts/guards'], tests: 'what a workspace may hold' };
 const routes = tests => ({ specs: ['test/contracts/routes'], tests });
 const lost = tests => ({ specs: ['test/faults/worker-death'], tests: `PostgreSQL ${tests}` });
@@ -48,24 +56,6 @@ const pace = { specs: ['test/e2e/oauth-device-pace'], tests: '' };
 
 export const MUTANTS = [
   // The policy.
-  [policy, "if (created_by === actorId) return 'admin';", '', access],
-  [policy, "if (visibility === 'private') return null;", '', access],
-  [
-    policy,
-    "organization_role, 'admin')) return 'admin';",
-    "organization_role, 'owner')) return 'admin';",
-    access,
-  ],
-  [
-    policy,
-    "organization_role, 'admin')) return 'admin';",
-    "organization_role, 'member')) return 'admin';",
-    access,
-  ],
-  [policy, 'if (workspace_role) return workspace_role;', '', access],
-  [policy, " && organization_role !== 'guest' ? 'editor'", " ? 'editor'", access],
-  [policy, "visibility === 'org' && organization_role", 'organization_role', access],
-  [policy, "? 'editor' : null;", "? 'viewer' : null;", access],
   [
     policy,
     'ranking.indexOf(role) <= ranking.indexOf(least)',
@@ -80,63 +70,91 @@ export const MUTANTS = [
   ],
   [policy, 'if (scopes && !scopes.includes(scope))', 'if (false)', access],
   [policy, 'if (!atLeast(ORGANIZATION_ROLES, own, role))', 'if (false)', access],
-  [policy, 'if (!atLeast(ORGANIZATION_ROLES, role, least))', 'if (false)', access],
+  [policy, 'if (!organizationRoleAllows(role, permission))', 'if (false)', access],
   [policy, 'if (!roleAllows(role, permission))', 'if (false)', access],
-  [policy, "'file.write': { least: 'editor'", "'file.write': { least: 'viewer'", access],
-  [policy, "'workspace.delete': { least: 'admin'", "'workspace.delete': { least: 'editor'", access],
-  [policy, "'member.manage': { least: 'admin'", "'member.manage': { least: 'member'", access],
   [
     policy,
-    "'code.run': { least: 'editor', scope: 'code:run'",
-    "'code.run': { least: 'editor', scope: 'files:read'",
+    "'file.write': { on: 'workspace', least: 'editor'",
+    "'file.write': { on: 'workspace', least: 'viewer'",
     access,
   ],
-  // Who sees a workspace, in SQL.
-  [visible, " and m.role <> 'guest'", '', seen],
-  [visible, "w.visibility <> 'private' and ", '', seen],
-  [visible, 'w.created_by = ${id}\n    or ', '', seen],
-  [visible, "m.role in ('owner', 'admin') or ", '', seen],
-  [visible, 'wm.role is not null or ', '', seen],
-  [visible, "w.visibility = 'org' and ", '', seen],
-  [stores, '.where(isVisibleTo(actor)).execute()', '.execute()', seen],
-  [stores, 'if (!row || !role) throw noSuchWorkspace();', 'if (!row) throw noSuchWorkspace();', seen],
+  [
+    policy,
+    "'workspace.delete': { on: 'workspace', least: 'admin'",
+    "'workspace.delete': { on: 'workspace', least: 'editor'",
+    access,
+  ],
+  [
+    policy,
+    "'member.manage': { on: 'organization', least: 'admin'",
+    "'member.manage': { on: 'organization', least: 'member'",
+    access,
+  ],
+  [
+    policy,
+    "'code.run': { on: 'workspace', least: 'editor', scope: 'code:run'",
+    "'code.run': { on: 'workspace', least: 'editor', scope: 'files:read'",
+    access,
+  ],
+  // Who sees a workspace, and in which role, in SQL.
+  [visible, "when w.created_by = m.principal_id then 'admin'", '', matrix],
+  [visible, "when w.visibility = 'private' then null", '', matrix],
+  [visible, "when m.role in ('owner', 'admin') then", "when m.role = 'owner' then", matrix],
+  [
+    visible,
+    "when m.role in ('owner', 'admin') then",
+    "when m.role in ('owner', 'admin', 'member') then",
+    matrix,
+  ],
+  [visible, 'when wm.role is not null then wm.role', '', matrix],
+  [visible, " and m.role <> 'guest' then", ' then', matrix],
+  [visible, "w.visibility = 'org' and m.role", 'm.role', matrix],
+  [visible, "then 'editor'\nend", "then 'viewer'\nend", matrix],
+  [visible, " and m.role <> 'guest' then", ' then', seen],
+  [visible, 'sql`${ROLE} is not null and ${isReachableBy(actor)}`', 'sql`${isReachableBy(actor)}`', seen],
+  [stores, 'if (!row?.role) throw noSuchWorkspace();', 'if (!row) throw noSuchWorkspace();', seen],
   [stores, '    requireInWorkspace(actor, permission, workspace);', '', routes('is forbidden to a viewer')],
   [policy, '  requireWorkspaceRole(role, permission);', '', routes('is forbidden to a viewer')],
   [policy, '  requireScope(actor, permission);', '', routes('needs the scope')],
   [policy, 'if (featuresOff.includes(feature))', 'if (false)', access],
   [policy, 'if (surface) requireFeature(featuresOff, surface);', '', access],
-  [visible, ' and ${isReachableBy({ surface })}', '', { specs: ['test/e2e/features'], tests: 'over MCP' }],
   [
-    'src/workspaces/exposure/standing.ts',
-    "if (row.features_off.includes('sharing')) return false;",
-    '',
-    { specs: ['test/e2e/features'], tests: 'links' },
+    visible,
+    'sql`${ROLE} is not null and ${isReachableBy(actor)}`',
+    'sql`${ROLE} is not null`',
+    { specs: ['test/e2e/features'], tests: 'over MCP' },
   ],
+  [standing, "!features_off.includes('sharing') && ", '', { specs: ['test/e2e/features'], tests: 'links' }],
   [guard, "if (open === 'always' ||", 'if (true ||', routes('closed to callers without')],
   [guard, "if (actor.credential.type !== 'session')", 'if (false)', routes('is refused to a key')],
+  [standing, 'giver_role !== null && roleAllows(giver_role, permission)', 'true', sharing('maker’s access')],
+  [links, "rolesWith('share.manage')", "rolesWith('share.read')", sharing('is one list')],
+  [links, 'const query = filter.all', 'const query = true', sharing('is one list')],
+  // What a dry run leaves undone, and what a run loses.
   [
-    'src/workspaces/exposure/standing.ts',
-    'if (!row.giver_organization_role) return false;',
-    '',
-    { specs: ['test/e2e/share'], tests: 'maker’s access' },
+    'src/workspaces/core/workspace-folders.ts',
+    'maxFileBytes, beforeChange: beforeSideEffect }',
+    'maxFileBytes }',
+    rehearsing,
   ],
   [
-    'src/workspaces/share/links/share-links.store.ts',
-    "(w.created_by = ${actorId} or wm.role is distinct from 'viewer')",
-    "(wm.role is distinct from 'viewer')",
-    seen,
+    'src/agents/runs/run-intake.ts',
+    'dryRun() ? undefined : this.queue.reserve()',
+    'this.queue.reserve()',
+    rehearsing,
+  ],
+  ['src/agents/turns/run-loop.ts', 'await this.authority.require(run);', '', doubting],
+  [
+    'src/agents/runs/run-limits.ts',
+    'const ofAccess = [accessTopic(actor.id), credential',
+    'const ofAccess = [credential',
+    doubting,
   ],
   [
-    'src/workspaces/share/links/share-links.store.ts',
-    "(w.created_by = ${actorId} or wm.role is distinct from 'viewer')",
-    '(w.created_by = ${actorId})',
-    seen,
-  ],
-  [
-    'src/workspaces/share/links/share-links.store.ts',
-    "(w.created_by = ${actorId} or wm.role is distinct from 'viewer')",
-    'true',
-    seen,
+    'src/agents/runs/run-limits.ts',
+    'accessTopic(actor.id), credentialTopic(actor.credential.id)]',
+    'accessTopic(actor.id)]',
+    doubting,
   ],
   // What a workspace may hold.
   [
@@ -181,18 +199,23 @@ export const MUTANTS = [
     'files: 0',
     held,
   ],
-  ['src/workspaces/changes/entries.ts', 'return missing;', 'return 1;', held],
+  ['src/workspaces/changes/intent.ts', 'return missing;', 'return 1;', held],
   [quota, 'files: kept.files };', 'files: Math.max(0, kept.files) };', held],
   [quota, 'bytes + more.bytes <= this.config.maxWorkspaceBytes &&', '', held],
   [quota, 'files + more.files <= this.config.maxWorkspaceFiles;', 'true;', held],
   [quota, 'if (!fits(usage)) this.refuse(usage, more);', '', held],
   [quota, 'files: files + folders + hidden.files + soon.files', 'files: soon.files', held],
   // What a credential may spend.
-  [budgets, 'if (rows[0]) throw reached({ organizationId, estimateUsd }, rows[0]);', '', billing],
-  [budgets, 'if (!refusal.is_full) throw reached(planned, refusal);', 'return;', billing],
-  [budgets, 'where spent_usd >= monthly_usd or spent_usd', 'where spent_usd', billing],
+  [budgets, 'if (refusal) throw new BudgetReached(scope, refusal, estimateUsd);', '', billing],
   [
     budgets,
+    'if (!refusal.is_full) throw new BudgetReached(planned, refusal, planned.estimateUsd);',
+    'return;',
+    billing,
+  ],
+  [budgetRows, 'where spent_usd >= monthly_usd or spent_usd', 'where spent_usd', billing],
+  [
+    budgetRows,
     'in (${organizationId}, ${workspaceId}) and hard_stop',
     'in (${organizationId}) and hard_stop',
     billing,
@@ -330,15 +353,10 @@ export const MUTANTS = [
   // Who decides about the calls of a run, and how often a device asks.
   [deciding, 'if (found?.mayDecide && standingOf', 'if (found && standingOf', approving],
   [deciding, "if (status === 403) return 'looks';", "if (status !== 500) return 'looks';", approving],
-  [
-    'src/identity/oauth/artifacts/device-polls.store.ts',
-    'coalesce(poll_seconds, ${POLL_SECONDS}) + ${SLOWER_BY_SECONDS}',
-    '${POLL_SECONDS}',
-    pace,
-  ],
-  ['src/identity/oauth/artifacts/device-polls.store.ts', 'polled_at is null or\n', 'true or\n', pace],
+  [polls, 'coalesce(poll_seconds, ${POLL_SECONDS}) + ${SLOWER_BY_SECONDS}', '${POLL_SECONDS}', pace],
+  [polls, 'polled_at is null or\n', 'true or\n', pace],
   // Who may ask a model.
-  [slots, 'where not exists (select from process p where p.id = s.holder)\n        or', 'where', asking],
+  [slots, 'where ${this.rows.isOrphaned} or', 'where', asking],
   [slots, 'or (${this.rows.isOurs} and id <> all', 'or (id <> all', asking],
   [slots, 'limit greatest(0, ${limit}::int - (', 'limit greatest(1, ${limit}::int - (', asking],
   [slots, 'max(round) filter (where organization_id = ${organizationId}) + 1, ', '', asking],
@@ -363,8 +381,8 @@ export const MUTANTS = [
   [passwords, 'user.emailVerifiedAt ? undefined :', 'true ? undefined :', mailing('never verified')],
   [
     emailChange,
-    'const MAX_RECEIVED_PER_HOUR = 5;',
-    'const MAX_RECEIVED_PER_HOUR = 500;',
+    'const MAX_RECEIVED_BY_NEW_ADDRESS = 5;',
+    'const MAX_RECEIVED_BY_NEW_ADDRESS = 500;',
     mailing('more than five'),
   ],
 ];
