@@ -18,9 +18,9 @@ import { InvitedFilesPages } from './invited-files-pages.js';
 @Module({
   imports: [AccountsModule, InvitationsModule, PageSessionsModule, CoreModule, ExposureModule],
   controllers: [
-    FileInvitationsController,
     RoutesOf(FileInvitationsService),
     RoutesOf(InvitedFilesService),
+    FileInvitationsController,
     FileInvitationPagesController,
   ],
   providers: [

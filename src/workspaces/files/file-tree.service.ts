@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { type Entry, normalizePath, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
-import './file-problems.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import {
@@ -14,6 +13,7 @@ import {
   parentOf,
   WorkspaceQuota,
 } from '../changes/index.js';
+import './file-problems.js';
 import { FileWriting, written } from './file-writing.js';
 import { CopiedView, DeletedPathView, DeleteFile, EntryView, MakeFolder, MoveFile } from './files.dto.js';
 

@@ -12,7 +12,7 @@ import { FilesService } from './files.service.js';
 /** Files and folders of a workspace. */
 @Module({
   imports: [CoreModule, ChangesModule, ArchivesModule],
-  controllers: [FilesController, RoutesOf(FilesService), RoutesOf(FileTreeService)],
+  controllers: [RoutesOf(FileTreeService), RoutesOf(FilesService), FilesController],
   providers: [FileTreeService, FileWritesService, FileWriting, FilesService],
   exports: [FilesService, FileWritesService],
 })

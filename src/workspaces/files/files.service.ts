@@ -5,7 +5,6 @@ import {
   type WorkspaceFs,
   WorkspaceFsError,
 } from '#libs/workspace-fs/index.js';
-import './file-problems.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { DEFAULT_LIMIT, Page } from '../../platform/dto/index.js';
@@ -22,6 +21,8 @@ import {
   ReadContent,
   StatFile,
 } from './files.dto.js';
+
+import './file-problems.js';
 
 const ABSENT = { 404: 'No such workspace or path' };
 

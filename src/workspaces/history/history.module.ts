@@ -19,7 +19,7 @@ import { VersionsStore } from './versions.store.js';
 /** Versions of a workspace: kept, compared, restored. */
 @Module({
   imports: [CoreModule, ChangesModule, SandboxesModule],
-  controllers: [HistoryController, RoutesOf(HistoryService)],
+  controllers: [RoutesOf(HistoryService), HistoryController],
   providers: [
     GitStore,
     HistoryCapture,

@@ -9,7 +9,7 @@ import { OperationsStore } from './operations.store.js';
 /** Work that goes on after its request was answered. */
 @Module({
   imports: [CoreModule],
-  controllers: [OperationsController, RoutesOf(OperationsService)],
+  controllers: [RoutesOf(OperationsService), OperationsController],
   providers: [OperationRunner, OperationsService, OperationsStore],
   exports: [OperationRunner, OperationsStore],
 })
