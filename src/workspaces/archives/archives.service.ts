@@ -4,10 +4,38 @@ import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { ConcurrencyLimit } from '../../platform/concurrency/index.js';
 import { Config } from '../../platform/config/index.js';
+import { Field } from '../../platform/dto/index.js';
 import { RecordedWrites, WorkspaceQuota, writerFor } from '../changes/index.js';
-import { WorkspaceFolders, WorkspacesStore } from '../core/index.js';
-import { ExtractArchive, ExtractedView } from './archives.dto.js';
+import { WorkspaceFolders, WorkspaceId, WorkspacesStore } from '../core/index.js';
 import { Extraction } from './extraction.js';
+
+export class ExtractArchive extends WorkspaceId {
+  @Field.text('The archive: zip, tar or tar.gz', { min: 1, max: 4096, example: 'downloads/archive.zip' })
+  path: string;
+
+  @Field.text('The folder to unpack into; empty: the whole workspace', { max: 4096, example: 'unpacked' })
+  to: string;
+}
+
+export class ExtractedView {
+  @Field.text('The folder', { max: 4096, example: 'unpacked' })
+  path: string;
+
+  @Field.integer('Files that were written', { example: 12 })
+  files: number;
+
+  @Field.integer('Their bytes', { example: 34567 })
+  bytes: number;
+
+  @Field.integer('Files that were there already, as the archive has them', { example: 0 })
+  unchanged: number;
+
+  @Field.text('Entries that were left out: links and special files; the first 1000 of them', {
+    list: true,
+    example: [],
+  })
+  skipped: string[];
+}
 
 const MAX_AT_ONCE = 4;
 

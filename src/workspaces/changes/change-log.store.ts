@@ -56,7 +56,7 @@ export const changesTopic = defineTopic('changes');
 /** Saves what is about to be overwritten. */
 export interface Keeper {
   /** A condition on the database: whether `writer`, at these paths (none: anywhere), could overwrite what is not saved yet. */
-  risk(workspaceId: string, writer: Writer, paths: readonly string[]): Promise<RawBuilder<boolean>>;
+  risk(workspaceId: string, writer: Writer, paths: readonly string[]): Promise<RawBuilder<boolean> | boolean>;
   keep(workspaceId: string): Promise<void>;
 }
 
@@ -106,7 +106,7 @@ export class ChangeLog {
   /** A condition on the database: whether {@link keep} has to precede a write. */
   async risk(workspaceId: string, writer: Writer, paths: readonly string[]): Promise<RawBuilder<boolean>> {
     const risks = await Promise.all(this.keepers.map(keeper => keeper.risk(workspaceId, writer, paths)));
-    return sql<boolean>`(${sql.join([sql`false`, ...risks], sql` or `)})`;
+    return sql<boolean>`(${sql.join([sql`false`, ...risks.map(risk => (typeof risk === 'boolean' ? sql.lit(risk) : risk))], sql` or `)})`;
   }
 
   async keep(workspaceId: string): Promise<void> {

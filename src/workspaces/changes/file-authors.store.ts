@@ -3,8 +3,7 @@ import { sql } from 'kysely';
 import { WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Database, type Row } from '../../platform/database/index.js';
 import { WorkspaceFolders } from '../core/index.js';
-import type { Writer } from './writer.js';
-import { PEOPLE } from './writer.js';
+import { PEOPLE, type Writer } from './writer.js';
 
 /** Without a revision: it was saved before these were noted. */
 type LastChange = Pick<Row<'workspace_change'>, 'etag' | 'revision'> & { writer_type: Writer['type'] | null };

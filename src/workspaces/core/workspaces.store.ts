@@ -121,6 +121,15 @@ export class WorkspacesStore {
     return rows.map(({ id }) => id);
   }
 
+  async organizationOf(id: string): Promise<string | undefined> {
+    const query = this.database
+      .tables()
+      .selectFrom('workspace')
+      .select('organization_id')
+      .where('id', '=', id);
+    return (await query.executeTakeFirst())?.organization_id;
+  }
+
   async allIds(): Promise<string[]> {
     const rows = await this.database.tables().selectFrom('workspace').select('id').orderBy('id').execute();
     return rows.map(({ id }) => id);
@@ -132,6 +141,12 @@ export class WorkspacesStore {
       this.database.tables(),
     );
     return rows.length > 0;
+  }
+
+  async copyFeatures(unit: UnitOfWork, from: string, to: string): Promise<void> {
+    await sql`
+      update workspace set features_off = source.features_off from workspace source
+      where workspace.id = ${to} and source.id = ${from}`.execute(unit.tables());
   }
 
   /** Those after `after` without an entry for the storage of this hour. */

@@ -4,11 +4,30 @@ import type { Actor, Visibility } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, newId, type UnitOfWork } from '../../platform/database/index.js';
+import { Field } from '../../platform/dto/index.js';
 import { TooManyRequests } from '../../platform/errors/index.js';
 import { defineJob, Jobs } from '../../platform/jobs/index.js';
-import { Workspace, WorkspaceFolders, WorkspacesStore } from '../core/index.js';
+import { Workspace, WorkspaceFolders, WorkspaceId, WorkspacesStore } from '../core/index.js';
 import { defineOperation, OperationsStore } from '../operations/index.js';
-import { DuplicateWorkspace, StartedOperationView } from './duplicate.dto.js';
+
+export class DuplicateWorkspace extends WorkspaceId {
+  @Field.text('Name of the new workspace', {
+    min: 1,
+    max: 120,
+    pattern: /\S/,
+    patternHint: 'must not be blank',
+    example: 'Research (copy)',
+  })
+  name: string;
+
+  @Field.id('The organization it is to belong to; absent: the same', { optional: true })
+  organization_id?: string;
+}
+
+export class StartedOperationView {
+  @Field.id('The operation, to be watched below /api/operations')
+  operation_id: string;
+}
 
 export interface DuplicateInput {
   readonly target_id: string;

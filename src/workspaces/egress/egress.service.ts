@@ -1,15 +1,59 @@
 import { Injectable } from '@nestjs/common';
-import { EgressRefusal, normalizeEntry } from '#libs/egress-proxy/index.js';
+import { EgressRefusal, normalizeEntry, presets } from '#libs/egress-proxy/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Database } from '../../platform/database/index.js';
+import { Field } from '../../platform/dto/index.js';
 import { Conflict, Invalid, translateErrors } from '../../platform/errors/index.js';
 import { Topics } from '../../platform/topics/index.js';
 import { WorkspacesStore } from '../core/index.js';
-import { EgressView, ReadEgress, UpdateEgress } from './egress.dto.js';
-import { type EgressRule, EgressStore, egressTopic } from './egress.store.js';
+import { EGRESS_MODES, type EgressRule, EgressStore, egressTopic } from './egress.store.js';
+
+export const EGRESS_PRESETS = Object.keys(presets) as (keyof typeof presets)[];
+
+const HOSTS = { list: true, max: 255, example: ['api.example.com', '*.pythonhosted.org'] };
+
+export class ReadEgress {
+  @Field.id('The workspace')
+  workspace_id: string;
+}
+
+export class UpdateEgress extends ReadEgress {
+  @Field.choice(
+    'none: sandboxes reach no network; allow: they reach the hosts below, over HTTP and HTTPS',
+    EGRESS_MODES,
+    { optional: true, shown: true, example: 'none' },
+  )
+  mode?: (typeof EGRESS_MODES)[number];
+
+  @Field.text('Hosts, or *.domain for every name below a domain; they take the place of those before', {
+    ...HOSTS,
+    optional: true,
+  })
+  hosts?: string[];
+
+  @Field.choice('Lists of hosts by name', EGRESS_PRESETS, { list: true, optional: true })
+  presets?: (keyof typeof presets)[];
+}
+
+export class EgressView {
+  @Field.choice('Whether sandboxes of the workspace reach listed hosts, or nothing', EGRESS_MODES)
+  mode: string;
+
+  @Field.text('Hosts that are listed one by one', HOSTS)
+  hosts: string[];
+
+  @Field.choice('Lists of hosts by name', EGRESS_PRESETS, { list: true })
+  presets: string[];
+
+  @Field.text('All hosts that can be reached now: none, where the mode or the installation says so', HOSTS)
+  reachable: string[];
+
+  @Field.choice('What the operator of the installation allows at most', ['none', 'allowlist'])
+  installation: string;
+}
 
 translateErrors(EgressRefusal, error => new Invalid(error.message));
 

@@ -4,7 +4,8 @@ import { presets } from '#libs/egress-proxy/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Database, type UnitOfWork } from '../../platform/database/index.js';
 import { defineTopic } from '../../platform/topics/index.js';
-import type { EGRESS_MODES } from './egress.dto.js';
+
+export const EGRESS_MODES = ['none', 'allow'] as const;
 
 export interface EgressRule {
   mode: (typeof EGRESS_MODES)[number];

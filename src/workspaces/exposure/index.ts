@@ -1,13 +1,20 @@
-export { isHidden, pathBelow } from './below.js';
-export { ExposedView } from './exposure.dto.js';
 export { ExposureModule } from './exposure.module.js';
-export { type ExposureQuery, type ExposureSource, Exposures } from './exposures.js';
-export { OutsideWrites } from './outside-writes.js';
-export { type IconName, icon, SAVE_ICON } from './pages/icons.js';
-export { type SharePage, sendSharePage } from './pages/layout.js';
-export { sendNotice, sendWords } from './pages/notice-page.js';
-export { passwordPage, problemHtml } from './pages/password-page.js';
-export { countInWords, sizeInWords, timeInWords } from './pages/words.js';
+export { ExposedView, type ExposureQuery, type ExposureSource, Exposures } from './exposure.service.js';
+export { isHidden, OutsideWrites, pathBelow } from './outside-writes.js';
+export {
+  countInWords,
+  type IconName,
+  icon,
+  passwordPage,
+  problemHtml,
+  SAVE_ICON,
+  type SharePage,
+  sendNotice,
+  sendSharePage,
+  sendWords,
+  sizeInWords,
+  timeInWords,
+} from './pages/page.js';
 export { ShareOrigin } from './share-origin.js';
 export { type GiverStanding, mayStill } from './standing.js';
 export { VisitorPass } from './visitor-pass.js';

@@ -5,7 +5,7 @@ import { Config } from '../../platform/config/index.js';
 import { Conflict } from '../../platform/errors/index.js';
 import { targetOf } from '../../platform/http/index.js';
 import { Ingress, type PublicHosts } from '../../platform/ingress/index.js';
-import { sendNotice } from './pages/notice-page.js';
+import { sendNotice } from './pages/page.js';
 
 /** A PDF is shown by the browser's viewer, which a sandbox would keep out; it is no document of ours all the same. */
 const PDF_POLICY = "default-src 'none'; object-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'self'";

@@ -1,13 +1,47 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
-import { sql } from 'kysely';
 import { type Actor, FEATURES, type Feature } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, newId, type UnitOfWork } from '../../platform/database/index.js';
+import { Field } from '../../platform/dto/index.js';
 import { Jobs } from '../../platform/jobs/index.js';
 import { endFeature, type Workspace, WorkspaceId, WorkspacesStore } from '../core/index.js';
 import { DuplicateService } from '../duplicate/index.js';
-import { FeaturesView, UpdateFeatures } from './features.dto.js';
+
+const MEANING = {
+  agents: 'Messages to agents, and their runs',
+  mcp: 'The workspace over MCP: its files, tools, chats and actions at /mcp',
+  sandbox: 'Commands in the sandbox, of people and of agents',
+  sharing: 'Share links and file invitations: making them, and what they open',
+};
+
+export class UpdateFeatures extends WorkspaceId {
+  @Field.boolean(MEANING.agents, { optional: true })
+  agents?: boolean;
+
+  @Field.boolean(MEANING.mcp, { optional: true })
+  mcp?: boolean;
+
+  @Field.boolean(MEANING.sandbox, { optional: true })
+  sandbox?: boolean;
+
+  @Field.boolean(MEANING.sharing, { optional: true, shown: true })
+  sharing?: boolean;
+}
+
+export class FeaturesView {
+  @Field.boolean(MEANING.agents)
+  agents: boolean;
+
+  @Field.boolean(MEANING.mcp)
+  mcp: boolean;
+
+  @Field.boolean(MEANING.sandbox)
+  sandbox: boolean;
+
+  @Field.boolean(MEANING.sharing)
+  sharing: boolean;
+}
 
 /** What of a workspace its admins have turned off. The access policy refuses it, by whatever way somebody comes. */
 @Injectable()
@@ -21,11 +55,7 @@ export class FeaturesService implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    this.duplicates.inheritWith(async (unit, from, { id }) => {
-      await sql`
-        update workspace set features_off = source.features_off from workspace source
-        where workspace.id = ${id} and source.id = ${from}`.execute(unit.tables());
-    });
+    this.duplicates.inheritWith((unit, from, { id }) => this.workspaces.copyFeatures(unit, from, id));
   }
 
   @Action({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { parseRange, rangeOf } from './byte-range.js';
+import { parseRange, rangeOf } from './send-file.js';
 
 describe('a range', () => {
   it.each([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { contentDisposition, isHarmless } from './content-disposition.js';
+import { contentDisposition, isHarmless } from './send-file.js';
 
 describe('Content-Disposition', () => {
   it('is a header that carries any name there and back', () => {

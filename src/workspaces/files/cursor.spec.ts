@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { cursorAfter, pathOfCursor } from './cursor.js';
+import { cursorAfter, pathOfCursor } from './files.service.js';
 
 it('comes back as the path it was made of', () => {
   const paths = fc.string({ unit: 'grapheme' }).filter(path => path.isWellFormed() && !path.includes('\0'));

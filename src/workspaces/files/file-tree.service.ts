@@ -13,8 +13,7 @@ import {
   parentOf,
   WorkspaceQuota,
 } from '../changes/index.js';
-import './file-problems.js';
-import { FileWriting, written } from './file-writing.js';
+import { FileWriting, written } from './file-writes.service.js';
 import { CopiedView, DeletedPathView, DeleteFile, EntryView, MakeFolder, MoveFile } from './files.dto.js';
 
 const ABSENT = { 404: 'No such workspace or path' };

@@ -1,15 +1,44 @@
 import { Injectable } from '@nestjs/common';
-import type { Written } from '#libs/workspace-fs/index.js';
-import './file-problems.js';
+import type { Entry, WorkspaceFs, Written } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Invalid } from '../../platform/errors/index.js';
-import { countMissing, type Done, WorkspaceQuota } from '../changes/index.js';
+import {
+  type Beginning,
+  type Change,
+  countMissing,
+  type Done,
+  RecordedWrites,
+  WorkspaceQuota,
+  writerFor,
+} from '../changes/index.js';
+import { WorkspaceFolders, WorkspacesStore } from '../core/index.js';
 import { fileTexts } from './file-texts.js';
-import { FileWriting, written } from './file-writing.js';
 import { EditedView, EditFile, FilePath, WriteContent, WrittenView } from './files.dto.js';
-import type { Preconditions } from './preconditions.js';
-import type { ReceivedBody } from './receive-body.js';
+import type { Preconditions, ReceivedBody } from './write-request.js';
+
+/** What every write by somebody who may has in common: it is asked for, and written down. */
+@Injectable()
+export class FileWriting {
+  constructor(
+    private readonly workspaces: WorkspacesStore,
+    private readonly folders: WorkspaceFolders,
+    private readonly writes: RecordedWrites,
+  ) {}
+
+  async open(actor: Actor, id: string): Promise<WorkspaceFs> {
+    return this.folders.open(await this.workspaces.require(actor, 'file.write', id));
+  }
+
+  /** As {@link RecordedWrites.run}, in the actor's name. */
+  run<T>(actor: Actor, workspaceId: string, write: (beginning: Beginning) => Promise<Done<T>>): Promise<T> {
+    return this.writes.run(workspaceId, writerFor(actor), write);
+  }
+}
+
+export function written({ path, type, size, etag }: Entry, created: boolean): Change {
+  return { path, kind: created ? 'created' : 'modified', size: type === 'file' ? size : null, etag };
+}
 
 const WRITES = {
   404: 'No such workspace or path',

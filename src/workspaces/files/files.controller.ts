@@ -8,10 +8,8 @@ import { Serves } from '../../platform/openapi/index.js';
 import { FileWritesService } from './file-writes.service.js';
 import { DownloadFile, EditFile, FilePath, WriteContent } from './files.dto.js';
 import { FilesService } from './files.service.js';
-import { preconditionsOf } from './preconditions.js';
-import { receiveBody } from './receive-body.js';
-import { sendFile } from './send-file.js';
-import { sendFolder } from './send-folder.js';
+import { sendFile, sendFolder } from './send-file.js';
+import { preconditionsOf, receiveBody } from './write-request.js';
 
 const FILES = '/api/workspaces/:workspaceId/files';
 

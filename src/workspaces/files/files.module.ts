@@ -4,8 +4,7 @@ import { ArchivesModule } from '../archives/index.js';
 import { ChangesModule } from '../changes/index.js';
 import { CoreModule } from '../core/index.js';
 import { FileTreeService } from './file-tree.service.js';
-import { FileWritesService } from './file-writes.service.js';
-import { FileWriting } from './file-writing.js';
+import { FileWritesService, FileWriting } from './file-writes.service.js';
 import { FilesController } from './files.controller.js';
 import { FilesService } from './files.service.js';
 

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { Injectable } from '@nestjs/common';
 import {
   normalizePath,
@@ -8,9 +9,20 @@ import {
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { DEFAULT_LIMIT, Page } from '../../platform/dto/index.js';
+import {
+  BadRequest,
+  Conflict,
+  InsufficientStorage,
+  Invalid,
+  NotFound,
+  PreconditionFailed,
+  Problem,
+  TooLarge,
+  translateErrors,
+  Unavailable,
+} from '../../platform/errors/index.js';
 import { FolderZips, type ZippedFolder } from '../archives/index.js';
 import { WorkspaceFolders, WorkspacesStore } from '../core/index.js';
-import { cursorAfter, pathOfCursor } from './cursor.js';
 import { fileTexts } from './file-texts.js';
 import {
   ContentView,
@@ -22,7 +34,56 @@ import {
   StatFile,
 } from './files.dto.js';
 
-import './file-problems.js';
+/** Stands before the path in a cursor, so that not every text is one. */
+const MARK = '/';
+
+/** Where a listing goes on: after a path. As plain bytes, because the longest paths leave no room in a URL for more. */
+export function cursorAfter(path: string): string {
+  return Buffer.from(MARK + path).toString('base64url');
+}
+
+/** Reads a cursor back. Throws Invalid for one that {@link cursorAfter} did not make. */
+export function pathOfCursor(cursor: string | undefined): string | undefined {
+  if (cursor === undefined) return undefined;
+  const bytes = Buffer.from(cursor, 'base64url');
+  const text = bytes.toString();
+  if (
+    !isUtf8(bytes) ||
+    !text.startsWith(MARK) ||
+    text.includes('\0') ||
+    cursorAfter(text.slice(1)) !== cursor
+  )
+    throw new Invalid('cursor is not one that this list gave out');
+  return text.slice(MARK.length);
+}
+
+const ANSWERS: Record<WorkspaceFsError['code'], new (detail: string) => Problem> = {
+  not_found: NotFound,
+  exists: Conflict,
+  not_directory: Conflict,
+  is_directory: Conflict,
+  not_empty: Conflict,
+  not_regular: Conflict,
+  symlink: Conflict,
+  invalid_path: Invalid,
+  too_large: TooLarge,
+  precondition_failed: PreconditionFailed,
+  not_text: Conflict,
+  no_match: Conflict,
+  ambiguous: Conflict,
+  no_space: InsufficientStorage,
+  denied: Conflict,
+  busy: Unavailable,
+  aborted: BadRequest,
+};
+
+const DISK_FULL = 'The disk of the workspaces is full, and nothing was written; free some space there';
+
+translateErrors(WorkspaceFsError, error =>
+  error.code === 'no_space'
+    ? new InsufficientStorage(DISK_FULL)
+    : new (ANSWERS[error.code] ?? Conflict)(error.message),
+);
 
 const ABSENT = { 404: 'No such workspace or path' };
 

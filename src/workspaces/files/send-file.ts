@@ -1,9 +1,57 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import mime from 'mime';
 import type { OpenFile } from '#libs/workspace-fs/index.js';
-import { type ByteRange, rangeOf } from './byte-range.js';
-import { contentDisposition, isHarmless, isShownAsText } from './content-disposition.js';
+import { RangeNotSatisfiable } from '../../platform/errors/index.js';
+import { clientGone } from '../../platform/http/index.js';
+import type { ZippedFolder } from '../archives/index.js';
+
+/** What a browser may show from our own origin: nothing that can run script. */
+const HARMLESS = /^(image\/(png|jpeg|gif|webp|avif|bmp)|application\/pdf|text\/plain|audio\/.+|video\/.+)$/;
+
+/** Whether a file of this media type may be shown instead of saved. */
+export const isHarmless = (mediaType: string): boolean => HARMLESS.test(mediaType);
+
+/** Written for people and programs to read, and nothing in a browser: shown as it is written. */
+const SHOWN_AS_TEXT = /^(text\/(markdown|csv|tab-separated-values|yaml)|application\/(json|toml))$/;
+
+/** Whether a file of this media type is shown as plain text where it is to be shown. */
+export const isShownAsText = (mediaType: string): boolean => SHOWN_AS_TEXT.test(mediaType);
+
+/** `Content-Disposition` for any name (RFC 6266): plain ASCII, and the true name in UTF-8. */
+export function contentDisposition(kind: 'inline' | 'attachment', name: string): string {
+  const ascii = name.replace(/[^\x20-\x7e]|["\\%]/g, '_');
+  const encoded = encodeURIComponent(name.toWellFormed()).replace(
+    /['()*]/g,
+    c => `%${c.charCodeAt(0).toString(16)}`,
+  );
+  return `${kind}; filename="${ascii}"; filename*=UTF-8''${encoded}`;
+}
+
+/** An inclusive range of bytes. */
+export interface ByteRange {
+  start: number;
+  end: number;
+}
+
+/** A `Range` of one part (RFC 9110 section 14.2); undefined where the whole file is the answer. */
+export function parseRange(header: string | undefined, size: number): ByteRange | undefined {
+  const [, first = '', last = ''] = /^bytes=(\d*)-(\d*)$/i.exec(header ?? '') ?? [];
+  if (first === '' && last === '') return undefined;
+  if (first !== '' && last !== '' && Number(last) < Number(first)) return undefined;
+  const start = first === '' ? Math.max(0, size - Number(last)) : Number(first);
+  if (start >= size)
+    throw new RangeNotSatisfiable(`The file has ${size} bytes`, { 'content-range': `bytes */${size}` });
+  const end = first === '' || last === '' ? size - 1 : Math.min(Number(last), size - 1);
+  return { start, end };
+}
+
+/** The range that a request asks for. `If-Range` with another ETag asks for the whole file (RFC 9110 section 13.1.5). */
+export function rangeOf(headers: IncomingHttpHeaders, etag: string, size: number): ByteRange | undefined {
+  const ifRange = headers['if-range'];
+  return ifRange === undefined || ifRange === etag ? parseRange(headers.range, size) : undefined;
+}
 
 /** What is read at once: a stream costs more than the bytes do. */
 const SMALL_BYTES = 256 * 1024;
@@ -61,4 +109,20 @@ async function sendNothing(reply: FastifyReply, file: OpenFile): Promise<void> {
 function isUnchanged(header: string | undefined, etag: string): boolean {
   if (header === '*') return true;
   return (header ?? '').split(',').some(candidate => candidate.trim().replace(/^W\//, '') === etag);
+}
+
+/** Answers with a folder as a zip, whose length nobody knows beforehand. */
+export async function sendFolder(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  folder: ZippedFolder,
+): Promise<void> {
+  const zip = request.method === 'HEAD' ? Readable.from([]) : await folder.zip(clientGone(reply));
+  void reply.headers({
+    'content-type': 'application/zip',
+    'content-disposition': contentDisposition('attachment', `${folder.name}.zip`),
+    'cache-control': 'private, no-store',
+    'x-content-type-options': 'nosniff',
+  });
+  void reply.send(zip);
 }

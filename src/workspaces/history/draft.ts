@@ -1,6 +1,26 @@
 import type { LoggedChange } from '../changes/index.js';
-import type { TreeChange } from './commit-stream.js';
-import { isSkipped } from './skipped.js';
+import type { TreeChange } from './intake.js';
+
+/**
+ * Folders that have no history, wherever they are: what other programs keep or make again by themselves. Files that
+ * `.gitignore` names do have one: a `.env` or a build is what one may want back.
+ */
+const SKIPPED = new Set([
+  '.git',
+  '.hg',
+  '.svn',
+  'node_modules',
+  '__pycache__',
+  '.venv',
+  '.mypy_cache',
+  '.pytest_cache',
+  '.ruff_cache',
+]);
+
+/** Whether a path lies in a folder that has no history, or is one. */
+export function isSkipped(path: string): boolean {
+  return path.split('/').some(name => SKIPPED.has(name));
+}
 
 export const VERSION_KINDS = ['found', 'created', 'modified', 'deleted', 'moved'] as const;
 export const UNKEPT = ['deleted', 'too_large', 'overwritten', 'full'] as const;

@@ -12,11 +12,9 @@ import {
 import { Log } from '../../platform/log/index.js';
 import { type LoggedChange, RecordedWrites } from '../changes/index.js';
 import { WorkspaceFolders } from '../core/index.js';
-import { commitCommand } from './commit-stream.js';
-import { type Draft, draftsOf, treeChanges } from './draft.js';
+import { type Draft, draftsOf, isSkipped, treeChanges } from './draft.js';
 import { GitStore, type RepositoryOf } from './git-store.js';
-import { Intake } from './intake.js';
-import { isSkipped } from './skipped.js';
+import { commitCommand, Intake } from './intake.js';
 import { type Progress, VersionsStore } from './versions.store.js';
 
 /** Changes, and bytes, that go into one commit. */

@@ -1,5 +1,4 @@
 import { BeforeApplicationShutdown, Injectable, OnModuleInit } from '@nestjs/common';
-import { type RawBuilder, sql } from 'kysely';
 import { Database, isOutage, newId } from '../../platform/database/index.js';
 import { defineJob, Jobs } from '../../platform/jobs/index.js';
 import { Log } from '../../platform/log/index.js';
@@ -13,8 +12,8 @@ export const captureHistory = defineJob('capture_history', {
   payload: ['workspace_id'],
 });
 
-/** A little longer than writes melt into one change, so that they become one version. */
-const PATIENCE_MS = COALESCE_MS + 200;
+/** A little longer than writes coalesce, so that they become one version. */
+const DELAY_MS = COALESCE_MS + 200;
 
 /**
  * Has changes brought into the history: soon after they were made, in the background; and before something else is
@@ -39,29 +38,31 @@ export class HistoryKeeper implements Keeper, OnModuleInit, BeforeApplicationShu
     this.changes.keepWith(this);
   }
 
-  /** What was not asked for yet is found by a chore. */
+  /** A chore finds what is not enqueued yet. */
   beforeApplicationShutdown(): void {
     for (const timer of this.timers.values()) clearTimeout(timer);
   }
 
-  async risk(workspaceId: string, writer: Writer, paths: readonly string[]): Promise<RawBuilder<boolean>> {
-    // Where that cannot be told, keep() finds out, and says so.
+  async risk(workspaceId: string, writer: Writer, paths: readonly string[]): ReturnType<Keeper['risk']> {
+    // If that fails, keep() logs why.
     const fault = await this.git.fault().catch(() => undefined);
-    if (fault === undefined) return sql<boolean>`true`;
-    if (fault !== null) return sql<boolean>`false`;
+    if (fault === undefined) return true;
+    if (fault !== null) return false;
     return this.versions.isAtRisk(workspaceId, writer, paths);
   }
 
   /**
-   * A history that cannot be had must not keep anybody from writing; but while the database is away, nothing is overwritten:
-   * it will be back.
+   * A machine without history still accepts writes; but while the database is away, nothing is overwritten: it will be back.
    */
   async keep(workspaceId: string): Promise<void> {
     try {
       if ((await this.git.fault()) === null) await this.capture.upToDate(workspaceId);
     } catch (error) {
       if (isOutage(error)) throw error;
-      this.log.error({ err: error, workspace_id: workspaceId }, 'what is overwritten is not in the history');
+      this.log.error(
+        { err: error, workspace_id: workspaceId },
+        'an overwritten version is not in the history',
+      );
     }
   }
 
@@ -70,9 +71,12 @@ export class HistoryKeeper implements Keeper, OnModuleInit, BeforeApplicationShu
     const timer = setTimeout(() => {
       this.timers.delete(workspaceId);
       this.enqueue(workspaceId).catch((error: unknown) =>
-        this.log.warn({ err: error, workspace_id: workspaceId }, 'the history is behind until a chore looks'),
+        this.log.warn(
+          { err: error, workspace_id: workspaceId },
+          'the history is behind until the next chore',
+        ),
       );
-    }, PATIENCE_MS);
+    }, DELAY_MS);
     this.timers.set(workspaceId, timer.unref());
   }
 

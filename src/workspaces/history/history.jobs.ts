@@ -1,13 +1,68 @@
 import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap } from '@nestjs/common';
 import { Config } from '../../platform/config/index.js';
+import { Database, type UnitOfWork } from '../../platform/database/index.js';
 import { Chore, OnJob } from '../../platform/jobs/index.js';
 import { Log } from '../../platform/log/index.js';
-import { GitStore } from './git-store.js';
+import { GitStore, type RepositoryOf } from './git-store.js';
 import { HistoryCapture } from './history-capture.js';
 import { captureHistory, HistoryKeeper } from './history-keeper.js';
-import { HistoryTrim } from './history-trim.js';
+import { type Commit, HistoryTrimStore } from './history-trim.store.js';
+import { VersionsStore } from './versions.store.js';
 
 const CATCH_UP_MS = 60_000;
+const HOUR_MS = 3_600_000;
+const NEARLY_FULL = 0.8;
+/** How often a repository that is too large is halved before what is left of it stays. */
+const MAX_HALVINGS = 6;
+
+/** Forgets versions: those replaced longer ago than HISTORY_DAYS, and more where a history has grown too large. */
+@Injectable()
+export class HistoryTrim {
+  constructor(
+    private readonly config: Config,
+    private readonly database: Database,
+    private readonly versions: VersionsStore,
+    private readonly store: HistoryTrimStore,
+    private readonly git: GitStore,
+    private readonly log: Log,
+  ) {}
+
+  @Chore('trim_histories', { everyMs: HOUR_MS })
+  async due(): Promise<void> {
+    if ((await this.git.fault()) !== null) return;
+    const nearlyFull = Math.floor(this.config.historyWorkspaceBytes * NEARLY_FULL);
+    for (const workspace of await this.store.due(nearlyFull)) {
+      try {
+        await this.trim(workspace);
+      } catch (error) {
+        this.log.error({ err: error, workspace_id: workspace.id }, 'a history was not trimmed');
+      }
+    }
+  }
+
+  /** Of one workspace, now. */
+  async trim(workspace: RepositoryOf): Promise<void> {
+    await this.database.transaction(async unit => {
+      if (!(await this.versions.lock(unit, workspace.id))) return;
+      const { historyDays, historyWorkspaceBytes } = this.config;
+      let oldest = await this.store.commitBefore(unit, workspace.id, historyDays);
+      let bytes = await this.forgetBefore(unit, workspace, oldest);
+      for (let n = 0; n < MAX_HALVINGS && bytes > historyWorkspaceBytes; n++) {
+        const middle = await this.store.middleCommit(unit, workspace.id);
+        if (!middle || middle.id === oldest?.id) break;
+        oldest = middle;
+        bytes = await this.forgetBefore(unit, workspace, oldest);
+      }
+      await this.store.setTrimmed(unit, workspace.id, bytes, oldest);
+    });
+  }
+
+  /** What this commit has stays; what was replaced before does not. Returns the bytes that are left. */
+  private async forgetBefore(unit: UnitOfWork, workspace: RepositoryOf, commit?: Commit): Promise<number> {
+    if (commit) await this.store.deleteBefore(unit, workspace.id, commit);
+    return this.git.forget(workspace, commit?.sha ?? null);
+  }
+}
 
 /** Brings histories up to date in the background, and keeps them from growing for ever. */
 @Injectable()
@@ -19,15 +74,15 @@ export class HistoryJobs implements OnApplicationBootstrap, BeforeApplicationShu
     private readonly git: GitStore,
     private readonly capture: HistoryCapture,
     private readonly keeper: HistoryKeeper,
-    private readonly trim: HistoryTrim,
+    private readonly store: HistoryTrimStore,
     private readonly log: Log,
   ) {}
 
-  /** What an earlier process left behind is not waited for. */
+  /** Startup does not wait for what an earlier process left. */
   onApplicationBootstrap(): void {
     if (!this.config.runsJobs) return;
     this.starting = this.begin().catch((error: unknown) =>
-      this.log.warn({ err: error }, 'histories are behind until a chore looks'),
+      this.log.warn({ err: error }, 'histories are behind until the next chore'),
     );
   }
 
@@ -48,6 +103,6 @@ export class HistoryJobs implements OnApplicationBootstrap, BeforeApplicationShu
 
   @Chore('catch_up_histories', { everyMs: CATCH_UP_MS })
   async catchUp(): Promise<void> {
-    for (const id of await this.trim.behind()) await this.keeper.enqueue(id);
+    for (const id of await this.store.behind()) await this.keeper.enqueue(id);
   }
 }

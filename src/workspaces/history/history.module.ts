@@ -5,15 +5,15 @@ import { CoreModule } from '../core/index.js';
 import { SandboxesModule } from '../sandboxes/index.js';
 import { GitStore } from './git-store.js';
 import { HistoryController } from './history.controller.js';
-import { HistoryJobs } from './history.jobs.js';
+import { HistoryJobs, HistoryTrim } from './history.jobs.js';
 import { HistoryService } from './history.service.js';
 import { HistoryCapture } from './history-capture.js';
 import { HistoryKeeper } from './history-keeper.js';
-import { HistoryTrim } from './history-trim.js';
+import { HistoryTrimStore } from './history-trim.store.js';
 import { Restoring } from './restoring.js';
 import { RunFiles } from './run-files.js';
 import { RunRollback } from './run-rollback.js';
-import { VersionReads } from './version-reads.js';
+import { VersionReads } from './version-reads.store.js';
 import { VersionsStore } from './versions.store.js';
 
 /** Versions of a workspace: kept, compared, restored. */
@@ -25,6 +25,7 @@ import { VersionsStore } from './versions.store.js';
     HistoryCapture,
     HistoryKeeper,
     HistoryTrim,
+    HistoryTrimStore,
     HistoryJobs,
     HistoryService,
     Restoring,

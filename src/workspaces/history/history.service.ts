@@ -22,7 +22,7 @@ import {
 import { HistoryCapture } from './history-capture.js';
 import { Restoring } from './restoring.js';
 import { isText, unifiedDiff } from './unified-diff.js';
-import { VersionReads } from './version-reads.js';
+import { VersionReads } from './version-reads.store.js';
 
 const MOST_SHOWN = 1024 * 1024;
 const NO_HISTORY = { 503: 'This machine has no git, or no sandbox to run it in' };

@@ -1,9 +1,9 @@
 import type { WorkspaceFs } from '#libs/workspace-fs/index.js';
 import { Conflict } from '../../platform/errors/index.js';
 import { find } from '../changes/index.js';
-import type { RunFile } from './run-files.js';
+import type { RunFile } from './version-reads.store.js';
 
-const MOST_NAMED = 20;
+const MAX_NAMED = 20;
 
 /** A file whose earlier content is kept. */
 export type Restorable = Omit<RunFile, 'before'> & {
@@ -60,7 +60,7 @@ export function changedSince(paths: readonly string[]): Conflict {
 }
 
 function named(paths: readonly string[]): string {
-  const shown = paths.slice(0, MOST_NAMED).map(path => JSON.stringify(path));
+  const shown = paths.slice(0, MAX_NAMED).map(path => JSON.stringify(path));
   const more = paths.length - shown.length;
   return shown.join(', ') + (more > 0 ? ` and ${more} more` : '');
 }

@@ -1,18 +1,16 @@
 import { Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
 import { type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/index.js';
-import { Database } from '../../platform/database/index.js';
 import { Conflict } from '../../platform/errors/index.js';
 import { NamedLeases } from '../../platform/leases/index.js';
 import { find } from '../changes/index.js';
 import { type VisibleWorkspace, WorkspaceFolders } from '../core/index.js';
 import { GitStore } from './git-store.js';
+import type { RevertedFileView, RevertedView } from './history.dto.js';
 import { HistoryCapture } from './history-capture.js';
 import { Restoring } from './restoring.js';
 import { changedSince, isAbsent, planFor, type Restorable, refusal } from './rollback-plan.js';
-import type { RevertedFileView, RevertedView } from './run-files.dto.js';
-import { RunFiles } from './run-files.js';
+import { VersionReads } from './version-reads.store.js';
 
 const MOST_BYTES = 64 * 1024 * 1024;
 
@@ -26,12 +24,11 @@ interface RunsToUndo {
 @Injectable()
 export class RunRollback {
   constructor(
-    private readonly database: Database,
     private readonly leases: NamedLeases,
     private readonly folders: WorkspaceFolders,
     private readonly capture: HistoryCapture,
     private readonly git: GitStore,
-    private readonly runFiles: RunFiles,
+    private readonly versions: VersionReads,
     private readonly restoring: Restoring,
   ) {}
 
@@ -61,7 +58,7 @@ export class RunRollback {
     skipChanged: boolean,
   ): Promise<RevertedView> {
     const files = this.folders.open(workspace);
-    const plan = await planFor(files, await this.runFiles.of(workspace.id, runIds));
+    const plan = await planFor(files, await this.versions.ofRuns(workspace.id, runIds));
     const skipped = [...plan.changedSince, ...plan.notKept];
     if (skipped.length > 0 && !skipChanged) throw refusal(plan);
     const reverted: RevertedFileView[] = [];
@@ -126,11 +123,7 @@ export class RunRollback {
     files: WorkspaceFs,
     runIds: readonly string[],
   ): Promise<void> {
-    const { rows } = await sql<{ path: string }>`
-      select distinct path, length(path) from workspace_change
-      where run_id = any(${runIds}::uuid[]) and workspace_id = ${workspaceId} and etag is null and kind in ('created', 'moved')
-      order by length(path) desc`.execute(this.database.tables());
-    for (const { path } of rows) {
+    for (const path of await this.versions.madeByRuns(workspaceId, runIds)) {
       const now = await find(files, path);
       if (now?.type !== 'directory' && now?.type !== 'symlink') continue;
       try {
@@ -145,10 +138,7 @@ export class RunRollback {
 
   /** Half a rollback would be worse than none: refuses where the history does not go back to the run's start. */
   private async requireWhole(workspaceId: string, startedAt: string): Promise<void> {
-    const { rows } = await sql<{ lost: boolean }>`
-      select kept_since > ${startedAt}::timestamptz as lost from workspace_history
-      where workspace_id = ${workspaceId}`.execute(this.database.tables());
-    if (rows[0]?.lost === true)
+    if (await this.versions.isTrimmedSince(workspaceId, startedAt))
       throw new Conflict('The run is too long ago: what its files were before is not kept any more');
   }
 }

@@ -2,8 +2,15 @@ import { Injectable } from '@nestjs/common';
 import { WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Database, type UnitOfWork } from '../../platform/database/index.js';
 import type { Attempt } from '../../platform/jobs/index.js';
-import { isOver, type Operation, type OperationKind, type Progress, type Result } from './operation.js';
-import { type End, OperationsStore } from './operations.store.js';
+import {
+  type End,
+  isOver,
+  type Operation,
+  type OperationKind,
+  OperationsStore,
+  type Progress,
+  type Result,
+} from './operations.store.js';
 
 const MAX_ATTEMPTS = 5;
 

@@ -1,5 +1,5 @@
 import { Field } from '../../platform/dto/index.js';
-import { OPERATION_STATES, type Operation } from './operation.js';
+import { OPERATION_STATES, type Operation } from './operations.store.js';
 
 export class OperationId {
   @Field.id('The operation')

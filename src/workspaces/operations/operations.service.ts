@@ -3,12 +3,32 @@ import { type Actor, requireScope, type WorkspacePermission } from '../../platfo
 import { Action, Subject } from '../../platform/actions/index.js';
 import { Database } from '../../platform/database/index.js';
 import { Forbidden, NotFound, unseenAs } from '../../platform/errors/index.js';
-import type { Watched } from '../../platform/streams/index.js';
+import type { EventLog, LogPage, Watched } from '../../platform/streams/index.js';
+import type { Topic } from '../../platform/topics/index.js';
 import { type VisibleWorkspace, WorkspacesStore } from '../core/index.js';
-import type { Operation } from './operation.js';
-import { OperationEvents } from './operation-events.js';
 import { OperationId, OperationView, operationView, WatchOperation } from './operations.dto.js';
-import { OperationsStore } from './operations.store.js';
+import { isOver, type Operation, OperationsStore, operationTopic } from './operations.store.js';
+
+/** How an operation stands, whenever that changes: the last change is the one that is seen. */
+export class OperationEvents implements EventLog {
+  readonly topic: Topic;
+
+  constructor(
+    private readonly operations: OperationsStore,
+    private readonly id: string,
+  ) {
+    this.topic = operationTopic(id);
+  }
+
+  async read(after: number): Promise<LogPage> {
+    const row = await this.operations.find(this.id);
+    if (!row) return { events: [], isLast: true };
+    const isLast = isOver(row);
+    if (row.version <= after && !isLast) return { events: [] };
+    const event = isLast ? `operation.${row.state}` : 'operation.progress';
+    return { events: [{ id: row.version, event, data: operationView(row) }], isLast };
+  }
+}
 
 /** Watching and ending long operations. Who sees the workspace that one works on sees it. */
 @Injectable()

@@ -1,11 +1,14 @@
 import { BeforeApplicationShutdown, Injectable, OnModuleInit } from '@nestjs/common';
 import type { SandboxUsage } from '#libs/sandbox/index.js';
+import { ConcurrencyLimit } from '../../platform/concurrency/index.js';
+import { Config } from '../../platform/config/index.js';
 import { newId } from '../../platform/database/index.js';
 import { Leases } from '../../platform/leases/index.js';
 import { Log } from '../../platform/log/index.js';
 import { Metrics } from '../../platform/metrics/index.js';
 import { NotHere } from '../../platform/rpc/index.js';
 import { Topics } from '../../platform/topics/index.js';
+import { WorkspacesStore } from '../core/index.js';
 import {
   type NewSandbox,
   RunningSandboxesStore,
@@ -190,5 +193,52 @@ export class RunningSandboxes implements OnModuleInit, BeforeApplicationShutdown
       .finally(() => this.writes.delete(settled));
     this.writes.add(settled);
     return settled;
+  }
+}
+
+/** How many sandboxes this process runs at once, so that one workspace or organization cannot take all of the machine. */
+@Injectable()
+export class SandboxSlots {
+  private readonly ofWorkspace: ConcurrencyLimit;
+  private readonly ofOrganization: ConcurrencyLimit;
+  /** A workspace stays in its organization. */
+  private readonly organizations = new Map<string, string>();
+
+  constructor(
+    config: Config,
+    private readonly workspaces: WorkspacesStore,
+  ) {
+    this.ofWorkspace = new ConcurrencyLimit(config.sandboxesPerWorkspace, 'commands run in this workspace');
+    this.ofOrganization = new ConcurrencyLimit(
+      config.sandboxesPerOrganization,
+      'commands run in the workspaces of this organization',
+    );
+  }
+
+  /** A slot for a command or a session; resolves with what releases it. 429 where none is free in time. */
+  async acquire(workspaceId: string, signal?: AbortSignal): Promise<() => void> {
+    const organizationId = await this.organizationOf(workspaceId);
+    const releaseWorkspace = await this.ofWorkspace.acquire({ key: workspaceId, signal });
+    try {
+      const releaseOrganization = await this.ofOrganization.acquire({ key: organizationId, signal });
+      return () => {
+        releaseOrganization();
+        releaseWorkspace();
+      };
+    } catch (error) {
+      releaseWorkspace();
+      throw error;
+    }
+  }
+
+  private async organizationOf(workspaceId: string): Promise<string> {
+    const known = this.organizations.get(workspaceId);
+    if (known) return known;
+    const id = await this.workspaces.organizationOf(workspaceId);
+    // Deleted meanwhile: the insert of its row finds out.
+    if (!id) return workspaceId;
+    if (this.organizations.size > 10_000) this.organizations.clear();
+    this.organizations.set(workspaceId, id);
+    return id;
   }
 }

@@ -4,10 +4,10 @@ import { CoreModule } from '../core/index.js';
 import { EgressModule } from '../egress/index.js';
 import { ActionSockets } from './actions/action-sockets.js';
 import { NamedShells } from './named-shells.js';
-import { RunningSandboxes } from './running-sandboxes.js';
+import { RunningSandboxes, SandboxSlots } from './running-sandboxes.js';
 import { RunningSandboxesStore } from './running-sandboxes.store.js';
 import { SandboxControlService } from './sandbox-control.service.js';
-import { SandboxPlaces } from './sandbox-places.js';
+import { SandboxEnvironments } from './sandbox-environments.js';
 import { SandboxesService } from './sandboxes.service.js';
 
 /** Sandboxes: where commands of a workspace run. */
@@ -20,7 +20,8 @@ import { SandboxesService } from './sandboxes.service.js';
     RunningSandboxes,
     RunningSandboxesStore,
     SandboxControlService,
-    SandboxPlaces,
+    SandboxEnvironments,
+    SandboxSlots,
     SandboxesService,
   ],
   exports: [NamedShells, RunningSandboxes, SandboxesService],

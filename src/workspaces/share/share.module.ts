@@ -4,13 +4,11 @@ import { RoutesOf } from '../../platform/openapi/index.js';
 import { ArchivesModule } from '../archives/index.js';
 import { CoreModule } from '../core/index.js';
 import { ExposureModule } from '../exposure/index.js';
-import { ExposedLinks } from './links/exposed-links.js';
-import { LinkViews } from './links/link-views.js';
+import { ExposedLinks, LinkViews } from './links/link-views.js';
 import { ShareLinksService } from './links/share-links.service.js';
 import { ShareLinksStore } from './links/share-links.store.js';
-import { Browsing } from './visits/browsing.js';
+import { Browsing, Renderings } from './visits/browsing.js';
 import { Dropping } from './visits/dropping.js';
-import { Renderings } from './visits/renderings.js';
 import { VisitorsController } from './visits/visitors.controller.js';
 import { VisitsService } from './visits/visits.service.js';
 

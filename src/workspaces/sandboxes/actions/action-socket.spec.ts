@@ -1,4 +1,3 @@
-import 'reflect-metadata';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -16,7 +15,9 @@ import {
 } from '../../../platform/actions/index.js';
 import { Conflict, NotFound } from '../../../platform/errors/index.js';
 import type { Log } from '../../../platform/log/index.js';
-import { ActionSocket } from './action-socket.js';
+import { ActionSocket } from './action-sockets.js';
+
+import 'reflect-metadata';
 
 class Nothing {}
 const declaration: ActionDeclaration = {

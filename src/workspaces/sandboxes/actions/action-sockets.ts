@@ -1,16 +1,172 @@
+import { once } from 'node:events';
 import { chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { findPackageJSON } from 'node:module';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
+import { EFFECTS } from '../../../platform/access/index.js';
 import {
+  type ActionCall,
   type ActionCaller,
   ActionCatalog,
   ActionListing,
   ActionRunner,
 } from '../../../platform/actions/index.js';
 import { Config } from '../../../platform/config/index.js';
+import { assertValid, decodeCursor, Field, hydrate, pageOf } from '../../../platform/dto/index.js';
+import {
+  BadRequest,
+  NotFound,
+  problemOf,
+  TooLarge,
+  TooManyRequests,
+} from '../../../platform/errors/index.js';
 import { Log } from '../../../platform/log/index.js';
-import { ActionSocket } from './action-socket.js';
+
+const MOST_CONNECTIONS = 32;
+/** Calls that one command may have under way: it shares the service with everybody else. */
+const MOST_AT_ONCE = 8;
+const MOST_LISTED = 200;
+/** Calls of one command that make no sense and are written down: a script that goes on is no longer heard. */
+const MAX_SENSELESS = 100;
+const PATH = /^\/api\/actions-exec(?:\/([^/]+))?$/;
+
+class RunBody {
+  @Field.json('The input', { optional: true })
+  input?: unknown;
+
+  @Field.boolean('Only check', { optional: true })
+  dry_run?: boolean;
+}
+
+interface Parts {
+  readonly catalog: ActionCatalog;
+  readonly listing: ActionListing;
+  readonly runner: ActionRunner;
+  readonly log: Log;
+  /** Largest body. */
+  readonly mostBytes: number;
+}
+
+/** HTTP on a unix socket, as `/api/actions-exec` speaks it, for one caller that needs no credential. */
+export class ActionSocket {
+  private readonly server: Server;
+  private underWay = 0;
+  private senseless = 0;
+
+  constructor(
+    private readonly caller: ActionCaller,
+    private readonly parts: Parts,
+  ) {
+    this.server = createServer((request, response) => void this.serve(request, response));
+    this.server.maxConnections = MOST_CONNECTIONS;
+  }
+
+  async listen(address: string): Promise<void> {
+    this.server.listen(address);
+    await once(this.server, 'listening');
+  }
+
+  /** Takes no more calls. An action that is under way ends by itself, and is in the ledger. */
+  async close(): Promise<void> {
+    if (!this.server.listening) return;
+    const closed = once(this.server, 'close');
+    this.server.close();
+    this.server.closeAllConnections();
+    await closed;
+  }
+
+  /** Never rejects. */
+  private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.underWay++;
+    try {
+      if (this.underWay > MOST_AT_ONCE)
+        throw new TooManyRequests(`At most ${MOST_AT_ONCE} actions run at once for one command`);
+      answer(response, 200, await this.call(request));
+    } catch (error) {
+      const problem = problemOf(error);
+      if (!problem) this.parts.log.error({ err: error }, 'an action called from a sandbox failed');
+      answer(response, problem?.status ?? 500, { detail: problem?.detail ?? 'Internal server error' });
+    } finally {
+      this.underWay--;
+    }
+  }
+
+  private async call(request: IncomingMessage): Promise<unknown> {
+    const { pathname = '', searchParams } = URL.parse(request.url ?? '/', 'http://localhost') ?? {};
+    const [matched, encoded] = PATH.exec(pathname) ?? [];
+    const name = encoded === undefined ? undefined : decoded(encoded);
+    if (matched !== undefined && request.method === 'GET')
+      return name === undefined ? this.list(searchParams ?? new URLSearchParams()) : this.describe(name);
+    if (name === undefined || request.method !== 'POST') throw new NotFound('Nothing is here');
+    return this.parts.runner.run(this.caller, await this.callOf(name, request));
+  }
+
+  /** The call that a request makes. One that makes no sense is written down, as one that is refused. */
+  private async callOf(name: string, request: IncomingMessage): Promise<ActionCall> {
+    try {
+      const given = await this.read(request);
+      this.parts.catalog.require(name);
+      const body = hydrate(RunBody, given) as RunBody;
+      assertValid(body);
+      return { name, input: body.input, dryRun: body.dry_run };
+    } catch (error) {
+      if (!problemOf(error)) throw error;
+      if (++this.senseless > MAX_SENSELESS)
+        throw new TooManyRequests(
+          `This command has made ${MAX_SENSELESS} calls that make no sense; no more of them are looked at`,
+        );
+      throw await this.parts.runner.refuse(this.caller, { name }, error);
+    }
+  }
+
+  private async list(query: URLSearchParams): Promise<unknown> {
+    const [from = '0'] = decodeCursor(query.get('cursor') ?? undefined, 'number');
+    const found = await this.parts.listing.of(this.caller, {
+      q: query.get('q') ?? undefined,
+      effect: EFFECTS.find(effect => effect === query.get('effect')),
+    });
+    const rows = found.map((action, position) => ({ action, position })).slice(Number(from));
+    const view = ({ action }: (typeof rows)[number]) => action.describe();
+    return pageOf(rows, MOST_LISTED, view, ({ position }) => [position + 1]);
+  }
+
+  private describe(name: string): unknown {
+    const action = this.parts.catalog.require(name);
+    this.caller.requireMayRun(action.declaration);
+    return action.describe();
+  }
+
+  private async read(request: IncomingMessage): Promise<unknown> {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > this.parts.mostBytes)
+        throw new TooLarge(`The body may have at most ${this.parts.mostBytes} bytes`);
+      chunks.push(chunk);
+    }
+    try {
+      return JSON.parse(Buffer.concat(chunks).toString() || '{}');
+    } catch {
+      throw new BadRequest('The body is not JSON');
+    }
+  }
+}
+
+/** A part of an address as it was meant; as it is, where it is not encoded as it should be. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+function answer(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' });
+  response.end(JSON.stringify(body));
+}
 
 /** Where the compiled command is, below the folder of the service's package. */
 const COMMAND = 'dist/src/workspaces/sandboxes/actions/actions-command.js';

@@ -1,10 +1,22 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { type Actor, roleAllows, scopeOf, type WorkspacePermission } from '../../../platform/access/index.js';
 import { iso, isoOrNull } from '../../../platform/database/index.js';
 import { type Seal, Vault } from '../../../platform/vault/index.js';
-import { ShareOrigin } from '../../exposure/index.js';
+import {
+  type ExposedView,
+  type ExposureQuery,
+  type ExposureSource,
+  Exposures,
+  ShareOrigin,
+} from '../../exposure/index.js';
 import type { ShareLinkView } from './share-links.dto.js';
-import { type AskedLinkRow, isStanding, type LinkRow, reachOf } from './share-links.store.js';
+import {
+  type AskedLinkRow,
+  isStanding,
+  type LinkRow,
+  reachOf,
+  ShareLinksStore,
+} from './share-links.store.js';
 
 /** Share links as their callers may see them. */
 @Injectable()
@@ -57,3 +69,40 @@ export function stateOf(row: LinkRow): string {
 
 const hasScope = ({ credential: { scopes } }: Actor, permission: WorkspacePermission): boolean =>
   scopes === null || scopes.includes(scopeOf(permission));
+
+/** Share links, among all that is reachable from outside. */
+@Injectable()
+export class ExposedLinks implements ExposureSource, OnModuleInit {
+  constructor(
+    private readonly links: ShareLinksStore,
+    private readonly views: LinkViews,
+    private readonly exposures: Exposures,
+  ) {}
+
+  onModuleInit(): void {
+    this.exposures.add(this);
+  }
+
+  async listExposed(actor: Actor, query: ExposureQuery): Promise<ExposedView[]> {
+    const rows = await this.links.listOfOrganization(actor, query);
+    return rows.map(row => this.exposed(actor, row));
+  }
+
+  private exposed(actor: Actor, row: AskedLinkRow): ExposedView {
+    const { id, path, workspace_id, url, has_password, ...view } = this.views.of(actor, row);
+    return {
+      id,
+      kind: 'share',
+      name: path,
+      workspace_id,
+      workspace_name: row.workspace_name,
+      url,
+      protection: has_password ? 'password' : 'link',
+      allow: view.allow,
+      expires_at: view.expires_at,
+      created_by: view.created_by,
+      created_at: view.created_at,
+      revoke_path: `/api/share/${id}`,
+    };
+  }
+}

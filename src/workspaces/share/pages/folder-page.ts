@@ -9,8 +9,8 @@ import {
   sizeInWords,
   timeInWords,
 } from '../../exposure/index.js';
-import { addressOf, crumbs, nameOf, type Place } from './crumbs.js';
-import { iconFor } from './media.js';
+import { iconFor } from './file-page.js';
+import { addressOf, crumbs, nameOf, type Place } from './location.js';
 
 export interface FolderView {
   readonly place: Place;

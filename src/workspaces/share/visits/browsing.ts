@@ -4,17 +4,35 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Entry, normalizePath, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { clientGone } from '../../../platform/http/index.js';
 import { Html } from '../../../platform/pages/index.js';
+import { task, Workers } from '../../../platform/workers/index.js';
 import { FolderZips } from '../../archives/index.js';
 import { isHidden, sendNotice, sendSharePage } from '../../exposure/index.js';
 import { contentDisposition, sendFile } from '../../files/index.js';
-import { nameOf } from '../pages/crumbs.js';
-import { type FileView, filePage } from '../pages/file-page.js';
+import { type FileView, filePage, isShownByBytes, showingOf } from '../pages/file-page.js';
 import { folderPage, sortOf } from '../pages/folder-page.js';
-import { isShownByBytes } from '../pages/media.js';
-import { Renderings } from './renderings.js';
-import { isAbsent } from './told-to-visitors.js';
-import type { Visit } from './visit.js';
-import { VisitsService } from './visits.service.js';
+import { type Beside, nameOf } from '../pages/location.js';
+import type { Rendered } from '../pages/render-task.js';
+import { isAbsent, type Visit, VisitsService } from './visits.service.js';
+
+/** Far more than a text of the length that is shown takes, unless it was written to take long. */
+const RENDER_MS = 500;
+
+const PAGES = 'src/workspaces/share/pages/render-task';
+const MARKDOWN = task(PAGES, 'markdown');
+const SHEET = task(PAGES, 'sheet');
+
+/** Texts as what they mean, made away from the event loop. Undefined for what is shown as it is written. */
+@Injectable()
+export class Renderings {
+  constructor(private readonly workers: Workers) {}
+
+  async of(text: string, name: string, beside: Beside): Promise<Rendered | undefined> {
+    const showing = showingOf(name);
+    if (showing === 'markdown') return this.workers.attempt(MARKDOWN, { text, beside }, RENDER_MS);
+    if (showing === 'csv') return this.workers.attempt(SHEET, { text, name }, RENDER_MS);
+    return undefined;
+  }
+}
 
 const MOST_ENTRIES = 2000;
 const MOST_TEXT_FILE = 4_000_000;

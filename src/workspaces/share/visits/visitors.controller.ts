@@ -7,8 +7,7 @@ import { readForm } from '../../../platform/pages/index.js';
 import { passwordPage, sendNotice, sendSharePage, sendWords, VisitorPass } from '../../exposure/index.js';
 import { Browsing } from './browsing.js';
 import { Dropping } from './dropping.js';
-import { isAbsent, toldToVisitors } from './told-to-visitors.js';
-import { Locked, VisitsService } from './visits.service.js';
+import { isAbsent, Locked, toldToVisitors, VisitsService } from './visits.service.js';
 
 const WRONG = 'That is not the password of this link.';
 

@@ -1,14 +1,82 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
+import {
+  type Entry,
+  type WorkspaceFs,
+  WorkspaceFsError,
+  type WorkspaceFsErrorCode,
+} from '#libs/workspace-fs/index.js';
 import { passwordMatches } from '../../../identity/accounts/index.js';
 import { LoginProtection } from '../../../identity/auth/index.js';
 import { hashSecret } from '../../../platform/access/index.js';
-import { Gone, NotFound } from '../../../platform/errors/index.js';
+import { Gone, NotFound, type Problem, problemOf } from '../../../platform/errors/index.js';
 import { WorkspaceFolders } from '../../core/index.js';
-import { VisitorPass } from '../../exposure/index.js';
+import { pathBelow, VisitorPass } from '../../exposure/index.js';
 import { stateOf } from '../links/link-views.js';
+import type { Allowance } from '../links/share-link.entity.js';
 import { type Counter, isStanding, type LinkRow, ShareLinksStore } from '../links/share-links.store.js';
-import { Visit } from './visit.js';
+import type { Place } from '../pages/location.js';
+
+/** A link that was opened by somebody who may. Paths are taken below what it shares, and lead nowhere else. */
+export class Visit {
+  constructor(
+    readonly link: LinkRow,
+    readonly token: string,
+    readonly files: WorkspaceFs,
+  ) {}
+
+  get allow(): Allowance {
+    return this.link.allow;
+  }
+
+  get savable(): boolean {
+    return this.allow === 'download';
+  }
+
+  get home(): string {
+    return `/s/${this.token}`;
+  }
+
+  /** The name of what is shared. */
+  get name(): string {
+    return this.link.path.split('/').at(-1) || this.link.workspace_name;
+  }
+
+  place(within: string): Place {
+    return { home: this.home, name: this.name, within };
+  }
+
+  pathOf(within: string): string {
+    return pathBelow(this.link.path, within);
+  }
+
+  stat(within: string): Promise<Entry> {
+    return this.files.stat(this.pathOf(within));
+  }
+}
+
+/** Whatever of these it is, the visitor finds nothing. */
+const ABSENT: readonly WorkspaceFsErrorCode[] = [
+  'not_found',
+  'symlink',
+  'not_directory',
+  'is_directory',
+  'not_regular',
+  'invalid_path',
+  'denied',
+];
+
+export const isAbsent = (error: unknown): boolean =>
+  error instanceof WorkspaceFsError && ABSENT.includes(error.code);
+
+/**
+ * What visitors read of a failure; undefined for a bug of ours. Of a file they hear its own name: the folders above what
+ * is shared are nothing to them.
+ */
+export function toldToVisitors(error: unknown): Problem | undefined {
+  if (!(error instanceof WorkspaceFsError)) return problemOf(error);
+  return problemOf(new WorkspaceFsError(error.code, error.path.slice(error.path.lastIndexOf('/') + 1)));
+}
 
 /** The visitor has to show that they know the password. */
 export class Locked extends Error {}

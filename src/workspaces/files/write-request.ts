@@ -1,4 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { Readable } from 'node:stream';
+import type { FastifyRequest } from 'fastify';
+import { bytesOf } from '../../platform/bodies/index.js';
 import { BadRequest } from '../../platform/errors/index.js';
 
 /** Conditions of a write (RFC 9110 section 13): the ETag it replaces, or that there is nothing yet. */
@@ -20,4 +23,19 @@ export function preconditionsOf(headers: IncomingHttpHeaders): Preconditions {
   if (ifNoneMatch !== undefined && ifNoneMatch !== '*')
     throw new BadRequest('If-None-Match takes only * on a write');
   return { ifMatch, ifNoneMatch };
+}
+
+/** The raw bytes of a request, and what is known of them. */
+export interface ReceivedBody {
+  bytes: AsyncIterable<Uint8Array>;
+  /** Their number, where the sender says so. */
+  expectedBytes?: number;
+}
+
+export function receiveBody({ headers, body }: FastifyRequest): ReceivedBody {
+  const length = Number(headers['content-length']);
+  return {
+    bytes: bytesOf(body instanceof Readable ? body : Readable.from([])),
+    expectedBytes: Number.isSafeInteger(length) ? length : undefined,
+  };
 }

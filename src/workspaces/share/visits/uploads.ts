@@ -2,8 +2,89 @@ import type { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { Busboy, type BusboyHeaders } from '@fastify/busboy';
 import type { FastifyRequest } from 'fastify';
+import { WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { bytesOf } from '../../../platform/bodies/index.js';
 import { BadRequest, TooLarge, UnsupportedMediaType } from '../../../platform/errors/index.js';
+import type { Visit } from './visits.service.js';
+
+const MOST_NAME_BYTES = 200;
+const MOST_NUMBERED = 1000;
+/** Of a longer name, this many characters of its beginning and of its end are looked at. */
+const MAX_LOOKED_AT = 250;
+
+/** Names of files that visitors hand in. Those that are being written are taken, too. */
+export class UploadNames {
+  private readonly taken = new Set<string>();
+
+  /** Runs `write` with a path that is free, numbered where the name is not; answers the name it got. */
+  async use(visit: Visit, given: string, write: (path: string) => Promise<unknown>): Promise<string> {
+    const wanted = sanitised(given);
+    for (let number = 0; number < MOST_NUMBERED; number++) {
+      const name = number === 0 ? wanted : numbered(wanted, number);
+      const path = visit.pathOf(name);
+      const key = `${visit.link.workspace_id} ${path}`;
+      if (this.taken.has(key)) continue;
+      this.taken.add(key);
+      try {
+        if (!(await isFree(visit, path))) continue;
+        await write(path);
+        return name;
+      } finally {
+        this.taken.delete(key);
+      }
+    }
+    throw new WorkspaceFsError('exists', wanted);
+  }
+}
+
+/** One plain name of whatever a browser, or anybody, calls a file: no folders, no signs that are not seen, no dot in front. */
+export function sanitised(given: string): string {
+  const base = shortened(given.slice(lastSeparator(given) + 1))
+    .toWellFormed()
+    .normalize('NFC');
+  const plain = base.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}<>:"|?*]/gu, '_').replace(/^[.\s]+|[.\s]+$/gu, '');
+  const { stem, ending } = split(plain === '' ? 'file' : plain);
+  return `${cutTo(stem, MOST_NAME_BYTES - Buffer.byteLength(ending))}${ending}`;
+}
+
+const lastSeparator = (path: string) => Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\'));
+
+/** A name can be as long as the head of a form's part; what it costs is bounded before anything is done with it. */
+const shortened = (name: string) =>
+  name.length > 2 * MAX_LOOKED_AT ? name.slice(0, MAX_LOOKED_AT) + name.slice(-MAX_LOOKED_AT) : name;
+
+function numbered(name: string, number: number): string {
+  const { stem, ending } = split(name);
+  return `${stem} (${number})${ending}`;
+}
+
+/** What is not short is no ending. */
+function split(name: string): { stem: string; ending: string } {
+  const [ending = ''] = /(?<=.)\.[^.\s]{1,12}$/u.exec(name) ?? [];
+  return { stem: name.slice(0, name.length - ending.length), ending };
+}
+
+/** The longest beginning of whole characters that has no more bytes. */
+function cutTo(text: string, bytes: number): string {
+  let size = 0;
+  let length = 0;
+  for (const character of text) {
+    size += Buffer.byteLength(character);
+    if (size > bytes) break;
+    length += character.length;
+  }
+  return text.slice(0, length);
+}
+
+async function isFree({ files }: Visit, path: string): Promise<boolean> {
+  try {
+    await files.stat(path);
+    return false;
+  } catch (error) {
+    if (error instanceof WorkspaceFsError && error.code === 'not_found') return true;
+    throw error;
+  }
+}
 
 type Store = (name: string, bytes: AsyncIterable<Uint8Array>) => Promise<void>;
 

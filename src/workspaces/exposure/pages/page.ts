@@ -1,0 +1,153 @@
+import { createHash } from 'node:crypto';
+import type { FastifyReply } from 'fastify';
+import { documentHtml, Html, html } from '../../../platform/pages/index.js';
+import { STYLE } from './style.js';
+
+const DOC = '<path d="M6 3h8l5 5v12a1 1 0 0 1-1 1H6a1 1 0 0 1-1-1V4a1 1 0 0 1 1-1z"/><path d="M14 3v5h5"/>';
+const SHAPES = {
+  folder:
+    '<path d="M3 6.5A1.5 1.5 0 0 1 4.5 5h4.7l2 2.3h8.3A1.5 1.5 0 0 1 21 8.8v9.2a1.5 1.5 0 0 1-1.5 1.5h-15A1.5 1.5 0 0 1 3 18z"/>',
+  file: DOC,
+  text: `${DOC}<path d="M8.5 12.5h7M8.5 16h5"/>`,
+  table:
+    '<rect x="3.5" y="4.5" width="17" height="15" rx="1.5"/><path d="M3.5 9.5h17M3.5 14.5h17M9.5 4.5v15"/>',
+  image:
+    '<rect x="3.5" y="4.5" width="17" height="15" rx="1.5"/><circle cx="9" cy="10" r="1.6"/><path d="m4 18 5-4.5 3.5 3 3-3 5 4.5"/>',
+  pdf: `${DOC}<path d="M8.5 17v-4.5h1.6a1.4 1.4 0 0 1 0 2.8H8.5M13.5 12.5v4.5M13.5 12.5h2.3M13.5 14.7h1.8"/>`,
+  audio: '<path d="M9 18V6l10-2v12"/><circle cx="6.5" cy="18" r="2.5"/><circle cx="16.5" cy="16" r="2.5"/>',
+  video: '<rect x="3.5" y="5" width="17" height="14" rx="1.5"/><path d="m10.5 9.5 4.5 2.5-4.5 2.5z"/>',
+  lock: '<rect x="5" y="11" width="14" height="9.5" rx="2"/><path d="M8 11V8a4 4 0 0 1 8 0v3"/>',
+  inbox:
+    '<path d="M12 4v10m0 0 4-4m-4 4-4-4"/><path d="M4 15v3.5A1.5 1.5 0 0 0 5.5 20h13a1.5 1.5 0 0 0 1.5-1.5V15"/>',
+} as const;
+
+export type IconName = keyof typeof SHAPES;
+
+export const icon = (name: IconName): Html =>
+  new Html(
+    `<svg class="icon ${name}" viewBox="0 0 24 24" aria-hidden="true" focusable="false">${SHAPES[name]}</svg>`,
+  );
+
+export const SAVE_ICON = new Html(
+  '<svg width="18" height="18" viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d="M12 4v11m0 0 4.5-4.5M12 15l-4.5-4.5M5 20h14"/></svg>',
+);
+
+const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'];
+const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
+
+/** A size as people say it, in powers of ten: `1.4 MB`. */
+export function sizeInWords(bytes: number): string {
+  let value = bytes;
+  let unit = 0;
+  while (value >= 999.5 && unit < UNITS.length - 1) {
+    value /= 1000;
+    unit++;
+  }
+  return `${unit === 0 || value >= 99.5 ? Math.round(value) : value.toFixed(1)} ${UNITS[unit]}`;
+}
+
+export const timeInWords = (iso: string): Html =>
+  html`<time datetime="${iso}" title="${iso}">${DAY.format(new Date(iso))}</time>`;
+
+export const countInWords = (count: number, one: string, many: string): string =>
+  `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+
+const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
+
+export interface SharePage {
+  readonly title: string;
+  readonly body: Html;
+  /** One thing in the middle instead of the width of the window. */
+  readonly narrow?: boolean;
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Whether it shows a PDF, which browsers refuse to show within a sandbox. */
+  readonly showsPdf?: boolean;
+}
+
+/** What a page may load: what lies beside it, to look at. No script, of ours or anybody's. */
+const POLICY = [
+  "default-src 'none'",
+  `style-src 'sha256-${STYLE_HASH}'`,
+  "img-src 'self'",
+  "media-src 'self'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+].join('; ');
+const SANDBOX = 'sandbox allow-same-origin allow-forms allow-downloads';
+
+export function sendSharePage(reply: FastifyReply, page: SharePage): void {
+  const policy = page.showsPdf ? `${POLICY}; object-src 'self'; frame-src 'self'` : `${POLICY}; ${SANDBOX}`;
+  void reply
+    .status(page.status ?? 200)
+    .headers({
+      ...page.headers,
+      'content-security-policy': policy,
+      'x-frame-options': 'DENY',
+      'cache-control': 'no-store',
+      'content-type': 'text/html; charset=utf-8',
+    })
+    .send(documentOf(page));
+}
+
+function documentOf({ title, body, narrow }: SharePage): string {
+  const content = html`<a class="skip" href="#content">Skip to the content</a>
+<main class="${narrow ? 'page narrow' : 'page'}" id="content">
+${body}
+</main>
+<footer>Shared with Atelier</footer>`;
+  return documentHtml({ title, style: STYLE, body: content.text });
+}
+
+const NOTICES = {
+  nowhere: {
+    status: 404,
+    title: 'There is nothing here',
+    text: 'The link may be mistyped or withdrawn, or what it led to was moved. Whoever gave it to you can make a new one.',
+  },
+  expired: {
+    status: 410,
+    title: 'This link has expired',
+    text: 'It was made for a while, and that time is over. Ask whoever gave it to you for a new one.',
+  },
+  not_for_saving: {
+    status: 403,
+    title: 'This link is for looking only',
+    text: 'Nothing can be downloaded through it. Ask whoever gave it to you for one that allows it.',
+  },
+} as const;
+
+/** A page of a few words, instead of what was asked for. */
+export function sendNotice(reply: FastifyReply, notice: keyof typeof NOTICES): void {
+  const { status, title, text } = NOTICES[notice];
+  sendWords(reply, status, title, text);
+}
+
+export function sendWords(
+  reply: FastifyReply,
+  status: number,
+  title: string,
+  text: string,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  const body = html`<div class="card empty">${icon('file')}<h1>${title}</h1><p class="meta">${text}</p></div>`;
+  sendSharePage(reply, { status, title, body, headers, narrow: true });
+}
+
+export const problemHtml = (problem: string | undefined): Html =>
+  problem ? html`<p class="problem" role="alert">${problem}</p>` : html``;
+
+/** Asks for the password of a link, and says nothing of what is behind it. */
+export function passwordPage(home: string, next: string, problem?: string): SharePage {
+  const body = html`<div class="card inside">${icon('lock')}<h1>This link has a password</h1>
+<p class="lead">Enter it to see what was shared with you.</p>
+${problemHtml(problem)}
+<form method="post" action="${home}/unlock">
+<input type="hidden" name="next" value="${next}">
+<label for="password">Password</label>
+<input id="password" name="password" type="password" autocomplete="current-password" maxlength="256" required autofocus>
+<button type="submit">Open</button>
+</form></div>`;
+  return { title: 'Password', body, narrow: true };
+}

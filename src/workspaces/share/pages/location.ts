@@ -1,0 +1,59 @@
+import { normalizePath, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { type Html, html } from '../../../platform/pages/index.js';
+import { plainName } from '../../../platform/text/index.js';
+
+/** Where a page of a share stands: the share's own address, its name, and the way down from there. */
+export interface Place {
+  /** `/s/{token}` */
+  readonly home: string;
+  /** The name of what is shared. */
+  readonly name: string;
+  /** Below what is shared; empty for itself. */
+  readonly within: string;
+}
+
+export function addressOf(home: string, within: string): string {
+  return within === '' ? home : `${home}/path/${within.split('/').map(encodeURIComponent).join('/')}`;
+}
+
+/** As it is shown. */
+export const nameOf = ({ name, within }: Place): string => plainName(within) || plainName(name);
+
+export function crumbs({ home, name, within }: Place): Html {
+  const steps = within === '' ? [] : within.split('/');
+  if (steps.length === 0) return html``;
+  const above = [name, ...steps.slice(0, -1)].map(
+    (step, depth) =>
+      html`<li><a href="${addressOf(home, steps.slice(0, depth).join('/'))}">${plainName(step)}</a></li>`,
+  );
+  return html`<nav aria-label="Breadcrumb"><ol class="crumbs">${above}<li aria-current="page">${plainName(within)}</li></ol></nav>`;
+}
+
+/** Where a text lies that has relative links. */
+export interface Beside {
+  /** The address of the share. */
+  readonly home: string;
+  /** The text's folder, below what is shared. */
+  readonly folder: string;
+  /** A file that is shared alone has nothing beside it. */
+  readonly hasNeighbours: boolean;
+}
+
+/** Where relative links and pictures of a text lead: an address, or undefined for nowhere. */
+export type Resolve = (path: string) => string | undefined;
+
+/** Relative addresses in a text lead to what is shared beside it. */
+export function resolveFrom({ home, folder, hasNeighbours }: Beside): Resolve {
+  return address => {
+    if (!hasNeighbours || address === '') return undefined;
+    const base = `http://share/${folder === '' ? '' : `${folder.split('/').map(encodeURIComponent).join('/')}/`}`;
+    if (!URL.canParse(address, base)) return undefined;
+    const path = new URL(address, base).pathname.slice(1);
+    try {
+      return addressOf(home, normalizePath(decodeURIComponent(path)));
+    } catch (error) {
+      if (error instanceof URIError || error instanceof WorkspaceFsError) return undefined;
+      throw error;
+    }
+  };
+}
