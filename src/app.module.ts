@@ -6,9 +6,9 @@ import { HealthModule } from './platform/health/index.js';
 import { PlatformModule, PlatformParts } from './platform/platform.module.js';
 import type { McpExtension } from './surfaces/mcp/index.js';
 import { SurfacesModule } from './surfaces/surfaces.module.js';
-import { WorkspacesModule, workspaceEntities } from './workspaces/workspaces.module.js';
+import { WorkspacesModule } from './workspaces/workspaces.module.js';
 
-export const entities = [...identityEntities, ...workspaceEntities, ...agentEntities];
+export const entities = [...identityEntities, ...agentEntities];
 
 /** What the service is built with. */
 export interface ServiceParts extends Omit<PlatformParts, 'entities'> {

@@ -1,12 +1,12 @@
 import { Module } from '@nestjs/common';
 import { ArchivesModule } from './archives/index.js';
 import { ChangesModule } from './changes/index.js';
-import { CoreModule, Workspace } from './core/index.js';
+import { CoreModule } from './core/index.js';
 import { DuplicateModule } from './duplicate/index.js';
 import { EgressModule } from './egress/index.js';
 import { ExposureModule } from './exposure/index.js';
 import { FeaturesModule } from './features/index.js';
-import { FileInvitation, FileInvitationsModule } from './file-invitations/index.js';
+import { FileInvitationsModule } from './file-invitations/index.js';
 import { FilesModule } from './files/index.js';
 import { HistoryModule } from './history/index.js';
 import { WorkspaceMembersModule } from './members/index.js';
@@ -14,9 +14,7 @@ import { MeteringModule } from './metering/index.js';
 import { OperationsModule } from './operations/index.js';
 import { SandboxesModule } from './sandboxes/index.js';
 import { SearchModule } from './search/index.js';
-import { ShareLink, ShareModule } from './share/index.js';
-
-export const workspaceEntities = [Workspace, ShareLink, FileInvitation];
+import { ShareModule } from './share/index.js';
 
 /** Workspaces and all that is done in them. */
 @Module({

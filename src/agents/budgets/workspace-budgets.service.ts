@@ -18,7 +18,7 @@ export class WorkspaceBudgetsService implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    this.duplicates.inheritWith((unit, from, { id: workspaceId, organizationId }) =>
+    this.duplicates.inheritWith((unit, from, { id: workspaceId, organization_id: organizationId }) =>
       this.budgets.copy(unit, from, { organizationId, workspaceId }),
     );
   }
@@ -51,7 +51,7 @@ export class WorkspaceBudgetsService implements OnModuleInit {
   })
   async set(actor: Actor, { workspace_id, ...fields }: SetWorkspaceBudget): Promise<BudgetView> {
     const scope = await this.database.transaction(async unit => {
-      const { id, organizationId } = await this.workspaces.requireEntity(
+      const { id, organization_id: organizationId } = await this.workspaces.requireLocked(
         unit,
         actor,
         'budget.update',

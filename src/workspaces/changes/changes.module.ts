@@ -5,6 +5,7 @@ import { ChangeLog } from './change-log.store.js';
 import { ChangesController } from './changes.controller.js';
 import { ChangesService } from './changes.service.js';
 import { FileAuthors } from './file-authors.store.js';
+import { FileWriter } from './file-writer.js';
 import { NumberedChanges } from './numbered-changes.store.js';
 import { RecordedWrites } from './recorded-writes.js';
 import { SandboxWatch } from './sandbox-watch.js';
@@ -20,6 +21,7 @@ import { WorkspaceQuota } from './workspace-quota.js';
     ChangeLog,
     ChangesService,
     FileAuthors,
+    FileWriter,
     NumberedChanges,
     RecordedWrites,
     SandboxWatch,
@@ -28,6 +30,6 @@ import { WorkspaceQuota } from './workspace-quota.js';
     WorkspaceQuota,
     WriteIntents,
   ],
-  exports: [ChangeLog, ChangesService, FileAuthors, RecordedWrites, SandboxWatch, WorkspaceQuota],
+  exports: [ChangeLog, ChangesService, FileAuthors, FileWriter, RecordedWrites, SandboxWatch, WorkspaceQuota],
 })
 export class ChangesModule {}

@@ -11,6 +11,7 @@ export { ChangeView, WriterView } from './changes.dto.js';
 export { ChangesModule } from './changes.module.js';
 export { ChangesService, type WorkspaceHead } from './changes.service.js';
 export { FileAuthors } from './file-authors.store.js';
+export { changeOf, type Destination, FileWriter } from './file-writer.js';
 export {
   changesTo,
   countMissing,

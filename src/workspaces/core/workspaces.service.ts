@@ -3,12 +3,11 @@ import { OrganizationsStore, organizationDeleting } from '../../identity/organiz
 import { type Actor, requireScope } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
-import { Database, newId, UnitOfWork } from '../../platform/database/index.js';
+import { Database, newId, type Row, UnitOfWork } from '../../platform/database/index.js';
 import { DEFAULT_LIMIT, DeletedView, decodeCursor, Page, pageOf } from '../../platform/dto/index.js';
 import { Forbidden } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
 import { Jobs } from '../../platform/jobs/index.js';
-import { Workspace } from './workspace.entity.js';
 import { WorkspaceFolders } from './workspace-folders.js';
 import {
   CreateWorkspace,
@@ -74,18 +73,16 @@ export class WorkspacesService implements OnModuleInit {
     commitsAnswer: true,
   })
   async create(actor: Actor, input: CreateWorkspace): Promise<WorkspaceView> {
-    const organizationId = input.organization_id ?? (await this.organizations.defaultFor(actor));
-    await this.organizations.require(actor, 'workspace.create', organizationId);
-    const { name, visibility = 'org' } = input;
-    const workspace = new Workspace({ organizationId, name: name.trim(), visibility, createdBy: actor.id });
+    const organization_id = input.organization_id ?? (await this.organizations.defaultFor(actor));
+    await this.organizations.require(actor, 'workspace.create', organization_id);
+    const { visibility = 'org' } = input;
+    const name = input.name.trim();
     return this.database.transaction(async unit => {
-      await this.organizations.keep(unit, organizationId);
-      unit.add(workspace);
-      await unit.flush();
-      await this.audit.record(unit, actor, {
-        ...entryOf('workspace.create', workspace),
-        details: { name: workspace.name, visibility },
-      });
+      await this.organizations.keep(unit, organization_id);
+      const fields = { organization_id, name, visibility, created_by: actor.id };
+      const workspace = await this.workspaces.add(unit, fields);
+      const details = { name, visibility };
+      await this.audit.record(unit, actor, { ...entryOf('workspace.create', workspace), details });
       await this.folders.create(workspace);
       const row = await this.workspaces.require(actor, 'workspace.read', workspace.id, unit);
       return unit.answers(workspaceView(row));
@@ -117,11 +114,7 @@ export class WorkspacesService implements OnModuleInit {
     output: WorkspaceView,
   })
   async update(actor: Actor, { workspace_id, name }: UpdateWorkspace): Promise<WorkspaceView> {
-    await this.change(actor, workspace_id, 'workspace.update', workspace => {
-      const from = workspace.name;
-      workspace.name = name.trim();
-      return { name: { from, to: workspace.name } };
-    });
+    await this.change(actor, workspace_id, 'workspace.update', 'name', name.trim());
     return this.read(actor, { workspace_id });
   }
 
@@ -137,13 +130,17 @@ export class WorkspacesService implements OnModuleInit {
     output: WorkspaceView,
   })
   async setVisibility(actor: Actor, { workspace_id, visibility }: SetVisibility): Promise<WorkspaceView> {
-    await this.change(actor, workspace_id, 'workspace.set_visibility', workspace => {
-      if (visibility === 'private' && workspace.createdBy !== actor.id)
-        throw new Forbidden('Only its creator can make a workspace private');
-      const from = workspace.visibility;
-      workspace.visibility = visibility;
-      return { visibility: { from, to: visibility } };
-    });
+    await this.change(
+      actor,
+      workspace_id,
+      'workspace.set_visibility',
+      'visibility',
+      visibility,
+      workspace => {
+        if (visibility === 'private' && workspace.created_by !== actor.id)
+          throw new Forbidden('Only its creator can make a workspace private');
+      },
+    );
     return this.read(actor, { workspace_id });
   }
 
@@ -160,25 +157,29 @@ export class WorkspacesService implements OnModuleInit {
   })
   async delete(actor: Actor, { workspace_id }: WorkspaceId): Promise<DeletedView> {
     await this.database.deletion(async unit => {
-      const workspace = await this.workspaces.requireEntity(unit, actor, 'workspace.delete', workspace_id);
+      const workspace = await this.workspaces.requireLocked(unit, actor, 'workspace.delete', workspace_id);
       await this.retire(unit, workspace_id);
-      unit.entities.remove(workspace);
       const details = { name: workspace.name };
       await this.audit.record(unit, actor, { ...entryOf('workspace.delete', workspace), details });
+      await this.workspaces.remove(unit, workspace_id);
     });
     return DeletedView.of(workspace_id);
   }
 
-  /** Applies a change and records it; `apply` says what changed. */
-  private async change(
+  private async change<K extends 'name' | 'visibility'>(
     actor: Actor,
     id: string,
     action: string,
-    apply: (workspace: Workspace) => Record<string, unknown>,
+    field: K,
+    to: Row<'workspace'>[K],
+    check: (workspace: Row<'workspace'>) => void = () => undefined,
   ): Promise<void> {
     await this.database.transaction(async unit => {
-      const workspace = await this.workspaces.requireEntity(unit, actor, 'workspace.update', id);
-      await this.audit.record(unit, actor, { ...entryOf(action, workspace), details: apply(workspace) });
+      const workspace = await this.workspaces.requireLocked(unit, actor, 'workspace.update', id);
+      check(workspace);
+      await this.workspaces.update(unit, id, { [field]: to });
+      const details = { [field]: { from: workspace[field], to } };
+      await this.audit.record(unit, actor, { ...entryOf(action, workspace), details });
     });
   }
 
@@ -187,13 +188,6 @@ export class WorkspacesService implements OnModuleInit {
   }
 }
 
-/** What the audit log says of any change to a workspace. */
-function entryOf(action: string, { id, organizationId }: Pick<Workspace, 'id' | 'organizationId'>) {
-  return {
-    action,
-    target_type: 'workspace',
-    target_id: id,
-    organization_id: organizationId,
-    workspace_id: id,
-  };
+function entryOf(action: string, { id, organization_id }: Row<'workspace'>) {
+  return { action, target_type: 'workspace', target_id: id, organization_id, workspace_id: id };
 }

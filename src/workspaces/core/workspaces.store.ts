@@ -1,4 +1,3 @@
-import { LockMode } from '@mikro-orm/core';
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import {
@@ -15,11 +14,10 @@ import {
   workspacesOf,
 } from '../../platform/access/index.js';
 import { type Roles, Subject } from '../../platform/actions/index.js';
-import { Database, iso, type Row, type UnitOfWork } from '../../platform/database/index.js';
+import { Database, iso, newId, type Row, type UnitOfWork } from '../../platform/database/index.js';
 import { NotFound } from '../../platform/errors/index.js';
 import { addLogContext } from '../../platform/log/index.js';
 import { defineTopic } from '../../platform/topics/index.js';
-import { Workspace } from './workspace.entity.js';
 import type { WorkspaceView } from './workspaces.dto.js';
 
 /**
@@ -27,6 +25,12 @@ import type { WorkspaceView } from './workspaces.dto.js';
  * (on workspace, workspace_member and membership), so that no way in forgets it.
  */
 export const workspacesTopic = defineTopic('workspaces');
+
+declare global {
+  interface ColumnTypes {
+    'workspace.features_off': Feature[];
+  }
+}
 
 /** A workspace of the caller's organizations; without a role they do not see it. */
 type FoundWorkspace = Row<'workspace'> & { role: WorkspaceRole | null };
@@ -68,20 +72,37 @@ export class WorkspacesStore {
   }
 
   /** As {@link require}, for a change: nobody else changes or deletes it before the unit of work ends. */
-  async requireEntity(
+  async requireLocked(
     unit: UnitOfWork,
     actor: Actor,
     permission: WorkspacePermission,
     id: string,
-  ): Promise<Workspace> {
+  ): Promise<Row<'workspace'>> {
     await this.require(actor, permission, id, unit);
-    const workspace = await unit.entities.findOne(
-      Workspace,
-      { id },
-      { lockMode: LockMode.PESSIMISTIC_WRITE },
-    );
-    if (!workspace) throw noSuchWorkspace();
-    return workspace;
+    const query = unit.tables().selectFrom('workspace').selectAll().where('id', '=', id).forUpdate();
+    return query.executeTakeFirstOrThrow(noSuchWorkspace);
+  }
+
+  add(
+    unit: UnitOfWork,
+    fields: Pick<Row<'workspace'>, 'organization_id' | 'name' | 'visibility' | 'created_by'>,
+  ): Promise<Row<'workspace'>> {
+    const now = new Date();
+    const row = { id: newId(), ...fields, created_at: now, updated_at: now };
+    return unit.tables().insertInto('workspace').values(row).returningAll().executeTakeFirstOrThrow();
+  }
+
+  async update(
+    unit: UnitOfWork,
+    id: string,
+    changes: Partial<Pick<Row<'workspace'>, 'name' | 'visibility' | 'features_off'>>,
+  ): Promise<void> {
+    const values = { ...changes, updated_at: new Date().toISOString() };
+    await unit.tables().updateTable('workspace').set(values).where('id', '=', id).execute();
+  }
+
+  async remove(unit: UnitOfWork, id: string): Promise<void> {
+    await unit.tables().deleteFrom('workspace').where('id', '=', id).execute();
   }
 
   /** The workspaces that the caller sees, oldest first, from after `after`. */
@@ -101,7 +122,7 @@ export class WorkspacesStore {
   }
 
   /** What its folder is known by, for work that nobody asks for. */
-  async folderOf(id: string): Promise<Pick<Workspace, 'id' | 'number'> | undefined> {
+  async folderOf(id: string): Promise<Pick<Row<'workspace'>, 'id' | 'number'> | undefined> {
     return this.database
       .tables()
       .selectFrom('workspace')

@@ -3,7 +3,6 @@ import { OrganizationsModule } from '../../identity/organizations/index.js';
 import { RoutesOf } from '../../platform/openapi/index.js';
 import { CoreModule } from '../core/index.js';
 import { OperationsModule } from '../operations/index.js';
-import { DuplicateJobs } from './duplicate.jobs.js';
 import { DuplicateService } from './duplicate.service.js';
 import { WorkspaceCopy } from './workspace-copy.js';
 
@@ -11,7 +10,7 @@ import { WorkspaceCopy } from './workspace-copy.js';
 @Module({
   imports: [OrganizationsModule, CoreModule, OperationsModule],
   controllers: [RoutesOf(DuplicateService)],
-  providers: [WorkspaceCopy, DuplicateJobs, DuplicateService],
+  providers: [WorkspaceCopy, DuplicateService],
   exports: [DuplicateService],
 })
 export class DuplicateModule {}

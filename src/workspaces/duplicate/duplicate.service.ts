@@ -3,11 +3,11 @@ import { OrganizationsStore } from '../../identity/organizations/index.js';
 import type { Actor, Visibility } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
-import { Database, newId, type UnitOfWork } from '../../platform/database/index.js';
+import { Database, newId, type Row, type UnitOfWork } from '../../platform/database/index.js';
 import { Field } from '../../platform/dto/index.js';
 import { TooManyRequests } from '../../platform/errors/index.js';
 import { defineJob, Jobs } from '../../platform/jobs/index.js';
-import { Workspace, WorkspaceFolders, WorkspaceId, WorkspacesStore } from '../core/index.js';
+import { WorkspaceFolders, WorkspaceId, WorkspacesStore } from '../core/index.js';
 import { defineOperation, OperationsStore } from '../operations/index.js';
 
 export class DuplicateWorkspace extends WorkspaceId {
@@ -55,7 +55,7 @@ export const duplicateFiles = defineJob('duplicate_files', {
 });
 
 /** Gives a new workspace something of the one that it is made like. */
-type Inherit = (unit: UnitOfWork, from: string, to: Workspace) => Promise<void>;
+type Inherit = (unit: UnitOfWork, from: string, to: Row<'workspace'>) => Promise<void>;
 
 /** Making a workspace like another. */
 @Injectable()
@@ -103,13 +103,16 @@ export class DuplicateService {
     await this.organizations.require(actor, 'workspace.create', organizationId);
     const id = newId();
     const name = input.name.trim();
-    // Nobody else sees it before it is complete.
-    const target = new Workspace({ organizationId, name, visibility: 'private', createdBy: actor.id });
     await this.requireFewWaiting(organizationId);
     return this.database.transaction(async unit => {
       await this.organizations.keep(unit, organizationId);
-      unit.add(target);
-      await unit.flush();
+      // Only the caller sees it before it is complete.
+      const target = await this.workspaces.add(unit, {
+        organization_id: organizationId,
+        name,
+        visibility: 'private',
+        created_by: actor.id,
+      });
       for (const inherit of this.inheritances) await inherit(unit, source.id, target);
       await this.operations.add(unit, workspaceDuplicate, {
         id,

@@ -2,11 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { batchesOf, type Entry, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { ConcurrencyLimit } from '../../platform/concurrency/index.js';
 import { newId, type UnitOfWork } from '../../platform/database/index.js';
-import { Jobs } from '../../platform/jobs/index.js';
-import { removeFolder, Workspace, WorkspaceFolders, WorkspacesStore } from '../core/index.js';
+import { type Attempt, Jobs, OnFailedJob, OnJob } from '../../platform/jobs/index.js';
+import { removeFolder, WorkspaceFolders, WorkspacesStore } from '../core/index.js';
 import { captureHistory } from '../history/index.js';
-import type { Operation, OperationWork, Report } from '../operations/index.js';
-import { type DuplicateInput, workspaceDuplicate } from './duplicate.service.js';
+import { type Operation, OperationRunner, type OperationWork, type Report } from '../operations/index.js';
+import { type DuplicateInput, duplicateFiles, workspaceDuplicate } from './duplicate.service.js';
 
 /** What never comes along, whether the workspace has it or not. */
 const LEFT_BEHIND = [
@@ -41,7 +41,18 @@ export class WorkspaceCopy implements OperationWork<DuplicateInput> {
     private readonly workspaces: WorkspacesStore,
     private readonly folders: WorkspaceFolders,
     private readonly jobs: Jobs,
+    private readonly runner: OperationRunner,
   ) {}
+
+  @OnJob(duplicateFiles)
+  async run({ operation_id }: { operation_id: string }, attempt: Attempt): Promise<void> {
+    await this.runner.run(operation_id, this, attempt);
+  }
+
+  @OnFailedJob(duplicateFiles)
+  abandon({ operation_id }: { operation_id: string }): Promise<void> {
+    return this.runner.abandon(operation_id, this);
+  }
 
   async perform(operation: Duplicate, report: Report, signal: AbortSignal) {
     const whose = { organizationId: operation.organization_id, personId: operation.actor_id };
@@ -50,16 +61,14 @@ export class WorkspaceCopy implements OperationWork<DuplicateInput> {
   }
 
   async complete(unit: UnitOfWork, { input: { target_id, visibility } }: Duplicate): Promise<void> {
-    const target = await unit.entities.findOne(Workspace, { id: target_id });
-    if (target) target.visibility = visibility;
+    await this.workspaces.update(unit, target_id, { visibility });
     // What was copied is the beginning of its history.
     await this.jobs.enqueue(unit, captureHistory, newId(), { workspace_id: target_id });
   }
 
   async undo(unit: UnitOfWork, { input: { target_id } }: Duplicate): Promise<void> {
     await this.jobs.enqueue(unit, removeFolder, newId(), { workspace_id: target_id });
-    const target = await unit.entities.findOne(Workspace, { id: target_id });
-    if (target) unit.entities.remove(target);
+    await this.workspaces.remove(unit, target_id);
   }
 
   private async copyAll(

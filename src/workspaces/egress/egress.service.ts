@@ -99,7 +99,7 @@ export class EgressService {
   async update(actor: Actor, { workspace_id, ...changes }: UpdateEgress): Promise<EgressView> {
     const hosts = changes.hosts && [...new Set(changes.hosts.map(normalizeEntry))].toSorted();
     const rule = await this.database.transaction(async unit => {
-      const workspace = await this.workspaces.requireEntity(unit, actor, 'workspace.update', workspace_id);
+      const workspace = await this.workspaces.requireLocked(unit, actor, 'workspace.update', workspace_id);
       const before = await this.egress.rule(workspace_id, unit);
       const { mode = before.mode, presets = before.presets } = changes;
       if (mode !== 'none' && this.config.sandboxEgress === 'none')
@@ -109,7 +109,7 @@ export class EgressService {
       await this.topics.publishOnCommit(unit, egressTopic(workspace_id));
       await this.audit.record(unit, actor, {
         ...{ action: 'workspace.set_egress', target_type: 'workspace', target_id: workspace_id },
-        ...{ organization_id: workspace.organizationId, workspace_id, details: { from: before, to: after } },
+        ...{ organization_id: workspace.organization_id, workspace_id, details: { from: before, to: after } },
       });
       return after;
     });

@@ -2,10 +2,10 @@ import { Injectable, OnModuleInit } from '@nestjs/common';
 import { type Actor, FEATURES, type Feature } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
-import { Database, newId, type UnitOfWork } from '../../platform/database/index.js';
+import { Database, newId } from '../../platform/database/index.js';
 import { Field } from '../../platform/dto/index.js';
 import { Jobs } from '../../platform/jobs/index.js';
-import { endFeature, type Workspace, WorkspaceId, WorkspacesStore } from '../core/index.js';
+import { endFeature, WorkspaceId, WorkspacesStore } from '../core/index.js';
 import { DuplicateService } from '../duplicate/index.js';
 
 const MEANING = {
@@ -87,30 +87,22 @@ export class FeaturesService implements OnModuleInit {
   })
   async update(actor: Actor, { workspace_id, ...wanted }: UpdateFeatures): Promise<FeaturesView> {
     return this.database.transaction(async unit => {
-      const workspace = await this.workspaces.requireEntity(unit, actor, 'workspace.update', workspace_id);
-      const before = viewOf(workspace.featuresOff);
+      const workspace = await this.workspaces.requireLocked(unit, actor, 'workspace.update', workspace_id);
+      const before = viewOf(workspace.features_off);
       const named = FEATURES.filter(name => wanted[name] !== undefined);
       const isOn = (name: Feature) => wanted[name] ?? before[name];
-      workspace.featuresOff = FEATURES.filter(name => !isOn(name));
-      const after = viewOf(workspace.featuresOff);
-      await this.record(unit, actor, workspace, { before, after, named });
+      const features_off = FEATURES.filter(name => !isOn(name));
+      await this.workspaces.update(unit, workspace_id, { features_off });
+      const after = viewOf(features_off);
+      const pick = (view: FeaturesView) => Object.fromEntries(named.map(name => [name, view[name]]));
+      await this.audit.record(unit, actor, {
+        ...{ action: 'workspace.set_features', target_type: 'workspace', target_id: workspace_id },
+        ...{ organization_id: workspace.organization_id, workspace_id },
+        details: { from: pick(before), to: pick(after) },
+      });
       for (const feature of named)
         if (!after[feature]) await this.jobs.enqueue(unit, endFeature, newId(), { workspace_id, feature });
       return after;
-    });
-  }
-
-  private record(
-    unit: UnitOfWork,
-    actor: Actor,
-    { id, organizationId }: Workspace,
-    { before, after, named }: { before: FeaturesView; after: FeaturesView; named: Feature[] },
-  ): Promise<void> {
-    const pick = (view: FeaturesView) => Object.fromEntries(named.map(name => [name, view[name]]));
-    return this.audit.record(unit, actor, {
-      ...{ action: 'workspace.set_features', target_type: 'workspace', target_id: id },
-      ...{ organization_id: organizationId, workspace_id: id },
-      details: { from: pick(before), to: pick(after) },
     });
   }
 }

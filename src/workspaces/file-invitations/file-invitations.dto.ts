@@ -1,5 +1,5 @@
 import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
-import { INVITED_ROLES, type InvitedRole } from './file-invitation.entity.js';
+import { INVITED_ROLES, type InvitedRole } from './file-invitations.store.js';
 
 const PATH = { max: 4096, example: 'notes/plan.md' };
 const BELOW = { max: 4096, optional: true, example: '' };

@@ -1,4 +1,3 @@
-import { LockMode } from '@mikro-orm/core';
 import { Injectable } from '@nestjs/common';
 import { normalizePath } from '#libs/workspace-fs/index.js';
 import { InvitedAccounts, User } from '../../identity/accounts/index.js';
@@ -12,11 +11,10 @@ import {
 } from '../../platform/access/index.js';
 import { Action, Subject } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
-import { Database, type UnitOfWork } from '../../platform/database/index.js';
+import { Database, newId, type UnitOfWork } from '../../platform/database/index.js';
 import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
 import { Conflict, Forbidden } from '../../platform/errors/index.js';
 import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../core/index.js';
-import { FileInvitation } from './file-invitation.entity.js';
 import {
   CreateFileInvitation,
   DeclinedFilesView,
@@ -32,8 +30,10 @@ import {
 import {
   FileInvitationsStore,
   fileInvitationView,
+  type LockedInvitation,
   noSuchInvitation,
   reachOf,
+  requireOpen,
 } from './file-invitations.store.js';
 import { InvitationMail } from './invitation-mail.js';
 
@@ -100,17 +100,17 @@ export class FileInvitationsService {
     const email = User.normalizeEmail(input.email);
     await this.mail.allow(actor, email);
     const token = randomSecret();
-    const tokenHash = hashSecret(token);
-    const invitation = new FileInvitation({ workspaceId, path, email, role, tokenHash, invitedBy: actor.id });
+    const invitation = {
+      ...{ id: newId(), workspace_id: workspaceId, path, email, role },
+      ...{ token_hash: hashSecret(token), invited_by: actor.id },
+    };
     return this.database.transaction(async unit => {
-      await this.workspaces.requireEntity(unit, actor, 'share.manage', workspaceId);
-      unit.add(invitation);
-      await unit.flush();
-      const { organization_id } = workspace;
-      await this.record(unit, actor, 'file_invitation.create', { ...invitation, organization_id });
+      await this.workspaces.requireLocked(unit, actor, 'share.manage', workspaceId);
+      await this.invitations.add(unit, invitation);
+      const row = await this.invitations.require(actor, invitation.id, unit);
+      await this.record(unit, actor, 'file_invitation.create', row);
       const link = await this.mail.send(unit, actor, invitation, token);
-      const view = fileInvitationView(await this.invitations.require(actor, invitation.id, unit));
-      return unit.answers({ ...view, token, link, mailed: this.mail.isConfigured });
+      return unit.answers({ ...fileInvitationView(row), token, link, mailed: this.mail.isConfigured });
     });
   }
 
@@ -128,7 +128,7 @@ export class FileInvitationsService {
   })
   async accept(actor: Actor, { token }: FileInvitationToken): Promise<FileInvitationView> {
     return this.database.transaction(async unit => {
-      const invitation = await this.hold(unit, token);
+      const invitation = await this.invitations.lockByToken(unit, token);
       if (invitation.email !== actor.email)
         throw new Forbidden('This invitation is for another e-mail address than that of your account');
       await this.settle(unit, actor, invitation, actor.id);
@@ -142,8 +142,8 @@ export class FileInvitationsService {
     if (!held) throw noSuchInvitation();
     const newcomer = await this.accounts.prepare(name, password, held.email);
     return this.database.transaction(async unit => {
-      const invitation = await this.hold(unit, token);
-      invitation.requireOpen();
+      const invitation = await this.invitations.lockByToken(unit, token);
+      requireOpen(invitation);
       const user = await this.accounts.make(unit, invitation.email, newcomer);
       await this.settle(unit, null, invitation, user.id);
       return { user_id: user.id, file_invitation_id: invitation.id };
@@ -153,10 +153,10 @@ export class FileInvitationsService {
   /** Who holds the link may decline, without an account: the invitation is gone. */
   async decline({ token }: FileInvitationToken): Promise<DeclinedFilesView> {
     await this.database.transaction(async unit => {
-      const invitation = await this.hold(unit, token);
-      invitation.requireOpen();
-      await unit.entities.nativeDelete(FileInvitation, { id: invitation.id });
-      await this.recordOf(unit, null, 'file_invitation.decline', invitation);
+      const invitation = await this.invitations.lockByToken(unit, token);
+      requireOpen(invitation);
+      await this.invitations.remove(unit, invitation.id);
+      await this.record(unit, null, 'file_invitation.decline', invitation);
     });
     return { declined: true };
   }
@@ -179,10 +179,8 @@ export class FileInvitationsService {
     if (role && row.accepted_by !== actor.id)
       requireInWorkspace(actor, 'share.revoke', { role, features_off });
     await this.database.transaction(async unit => {
-      const { workspace_id: workspaceId, organization_id, path, email, role } = row;
-      if ((await unit.entities.nativeDelete(FileInvitation, { id })) === 0) throw noSuchInvitation();
-      const what = { id, workspaceId, organization_id, path, email, role };
-      await this.record(unit, actor, 'file_invitation.revoke', what);
+      await this.invitations.remove(unit, id);
+      await this.record(unit, actor, 'file_invitation.revoke', row);
     });
     return DeletedView.of(id);
   }
@@ -201,53 +199,23 @@ export class FileInvitationsService {
     return this.workspaces.require(actor, permission, workspace_id);
   }
 
-  private async hold(unit: UnitOfWork, token: string): Promise<FileInvitation> {
-    const which = { tokenHash: hashSecret(token) };
-    const lock = { lockMode: LockMode.PESSIMISTIC_WRITE };
-    const invitation = await unit.entities.findOne(FileInvitation, which, lock);
-    if (!invitation) throw noSuchInvitation();
-    const { features_off } = await this.invitations.placeOf(unit, invitation);
-    if (features_off.includes('sharing')) throw noSuchInvitation();
-    return invitation;
-  }
-
   private async settle(
     unit: UnitOfWork,
     actor: Actor | null,
-    invitation: FileInvitation,
+    invitation: LockedInvitation,
     userId: string,
   ): Promise<void> {
-    invitation.accept(userId);
-    await unit.flush();
-    await this.recordOf(unit, actor, 'file_invitation.accept', invitation);
-  }
-
-  private async recordOf(
-    unit: UnitOfWork,
-    actor: Actor | null,
-    action: string,
-    invitation: FileInvitation,
-  ): Promise<void> {
-    const { organization_id } = await this.invitations.placeOf(unit, invitation);
-    await this.record(unit, actor, action, { ...invitation, organization_id });
+    await this.invitations.accept(unit, invitation, userId);
+    await this.record(unit, actor, 'file_invitation.accept', invitation);
   }
 
   private record(
     unit: UnitOfWork,
     actor: Actor | null,
     action: string,
-    what: Pick<FileInvitation, 'id' | 'workspaceId' | 'path' | 'email' | 'role'> & {
-      organization_id: string;
-    },
+    { id, workspace_id, organization_id, path, email, role }: LockedInvitation,
   ): Promise<void> {
-    const { id, workspaceId: workspace_id, organization_id, path, email, role } = what;
-    return this.audit.record(unit, actor, {
-      action,
-      target_type: 'file_invitation',
-      target_id: id,
-      organization_id,
-      workspace_id,
-      details: { path, email, role },
-    });
+    const target = { target_type: 'file_invitation', target_id: id, organization_id, workspace_id };
+    return this.audit.record(unit, actor, { action, ...target, details: { path, email, role } });
   }
 }

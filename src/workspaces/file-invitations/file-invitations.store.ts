@@ -12,10 +12,14 @@ import {
   workspacesOf,
 } from '../../platform/access/index.js';
 import { Database, iso, isoOrNull, type Row, type UnitOfWork } from '../../platform/database/index.js';
-import { NotFound } from '../../platform/errors/index.js';
+import { Conflict, Gone, NotFound } from '../../platform/errors/index.js';
 import { type GiverStanding, mayStill } from '../exposure/index.js';
-import type { FileInvitation, InvitedRole } from './file-invitation.entity.js';
 import type { FileInvitationView } from './file-invitations.dto.js';
+
+export const INVITED_ROLES = ['viewer', 'editor'] as const;
+export type InvitedRole = (typeof INVITED_ROLES)[number];
+
+const LIFE_MS = 14 * 86_400_000;
 
 type Queries = Pick<Database, 'tables'>;
 type AskedWorkspace = Row<'workspace'> & { role: WorkspaceRole | null };
@@ -28,6 +32,10 @@ export interface InvitationRow extends Row<'file_invitation'>, GiverStanding {
   role_there: WorkspaceRole | null;
 }
 
+/** An invitation that nobody else changes until the unit of work ends. */
+export type LockedInvitation = Row<'file_invitation'> &
+  Pick<InvitationRow, 'organization_id' | 'features_off'>;
+
 export type HeldInvitation = Pick<
   InvitationRow,
   'id' | 'path' | 'email' | 'role' | 'accepted_by' | 'expires_at' | 'invited_by_name'
@@ -37,7 +45,10 @@ export const reachOf = (role: InvitedRole) => (role === 'editor' ? 'file.write' 
 
 export const noSuchInvitation = () => new NotFound('No such file invitation');
 
-/** Questions about file invitations. */
+/**
+ * Ways to one path of a workspace, each for one person. They become no member of anything: whoever accepts has that path, and
+ * only for as long as whoever invited them could use it that way themselves.
+ */
 @Injectable()
 export class FileInvitationsStore {
   constructor(private readonly database: Database) {}
@@ -73,17 +84,54 @@ export class FileInvitationsStore {
       .executeTakeFirst();
   }
 
-  /** What is to be known of its workspace. */
-  placeOf(
-    unit: UnitOfWork,
-    { workspaceId }: Pick<FileInvitation, 'workspaceId'>,
-  ): Promise<Pick<Row<'workspace'>, 'organization_id' | 'features_off'>> {
-    return unit
+  /** 404 for an unknown token, and while sharing is turned off. */
+  async lockByToken(unit: UnitOfWork, token: string): Promise<LockedInvitation> {
+    const row = await unit
       .tables()
-      .selectFrom('workspace')
-      .select(['organization_id', 'features_off'])
-      .where('id', '=', workspaceId)
+      .selectFrom('file_invitation as i')
+      .innerJoin('workspace as w', 'w.id', 'i.workspace_id')
+      .selectAll('i')
+      .select(['w.organization_id', 'w.features_off'])
+      .where('i.token_hash', '=', hashSecret(token))
+      .forUpdate('i')
+      .executeTakeFirst();
+    if (!row || row.features_off.includes('sharing')) throw noSuchInvitation();
+    return row;
+  }
+
+  async add(
+    unit: UnitOfWork,
+    row: Pick<
+      Row<'file_invitation'>,
+      'id' | 'workspace_id' | 'path' | 'email' | 'role' | 'token_hash' | 'invited_by'
+    >,
+  ): Promise<void> {
+    const times = { created_at: new Date(), expires_at: new Date(Date.now() + LIFE_MS) };
+    await unit
+      .tables()
+      .insertInto('file_invitation')
+      .values({ ...row, ...times })
+      .execute();
+  }
+
+  async accept(unit: UnitOfWork, invitation: LockedInvitation, userId: string): Promise<void> {
+    requireOpen(invitation);
+    const accepted = { accepted_by: userId, accepted_at: new Date().toISOString() };
+    await unit
+      .tables()
+      .updateTable('file_invitation')
+      .set(accepted)
+      .where('id', '=', invitation.id)
+      .execute();
+  }
+
+  async remove(unit: UnitOfWork, id: string): Promise<void> {
+    const { numDeletedRows } = await unit
+      .tables()
+      .deleteFrom('file_invitation')
+      .where('id', '=', id)
       .executeTakeFirstOrThrow();
+    if (numDeletedRows === 0n) throw noSuchInvitation();
   }
 
   /** With the caller's role in its workspace; 404 unless they see that, or accepted it. */
@@ -121,6 +169,11 @@ export class FileInvitationsStore {
       .select([roleOf(sql.ref('i.invited_by')).as('giver_role'), 'u.name as invited_by_name'])
       .$castTo<InvitationRow>();
   }
+}
+
+export function requireOpen({ accepted_by, expires_at }: LockedInvitation): void {
+  if (accepted_by) throw new Conflict('This invitation was accepted already');
+  if (new Date(expires_at) <= new Date()) throw new Gone('This invitation has expired; ask for a new one');
 }
 
 const isStanding = (row: InvitationRow) => mayStill(row, reachOf(row.role));

@@ -5,7 +5,7 @@ import { Config } from '../../platform/config/index.js';
 import type { UnitOfWork } from '../../platform/database/index.js';
 import { Mailer, writeLetter } from '../../platform/mail/index.js';
 import { plainName, shortName } from '../../platform/text/index.js';
-import type { FileInvitation } from './file-invitation.entity.js';
+import type { InvitedRole } from './file-invitations.store.js';
 
 /** What somebody who is invited to a file reads. */
 @Injectable()
@@ -26,7 +26,12 @@ export class InvitationMail {
   }
 
   /** Answers the link. */
-  async send(unit: UnitOfWork, actor: Actor, invitation: FileInvitation, token: string): Promise<string> {
+  async send(
+    unit: UnitOfWork,
+    actor: Actor,
+    invitation: { path: string; email: string; role: InvitedRole },
+    token: string,
+  ): Promise<string> {
     const name = shortName(actor.name);
     const link = `${this.config.baseUrl}/file-invitations/${token}`;
     const what = plainName(invitation.path) || 'a workspace';

@@ -3,6 +3,7 @@ import { type Entry, normalizePath, type WorkspaceFs, WorkspaceFsError } from '#
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import {
+  changeOf,
   changesTo,
   countMissing,
   deletionsOf,
@@ -11,9 +12,11 @@ import {
   manifestOf,
   movesOf,
   parentOf,
+  RecordedWrites,
   WorkspaceQuota,
+  writerFor,
 } from '../changes/index.js';
-import { FileWriting, written } from './file-writes.service.js';
+import { WorkspaceFolders, WorkspacesStore } from '../core/index.js';
 import { CopiedView, DeletedPathView, DeleteFile, EntryView, MakeFolder, MoveFile } from './files.dto.js';
 
 const ABSENT = { 404: 'No such workspace or path' };
@@ -22,7 +25,9 @@ const ABSENT = { 404: 'No such workspace or path' };
 @Injectable()
 export class FileTreeService {
   constructor(
-    private readonly writing: FileWriting,
+    private readonly workspaces: WorkspacesStore,
+    private readonly folders: WorkspaceFolders,
+    private readonly writes: RecordedWrites,
     private readonly quota: WorkspaceQuota,
   ) {}
 
@@ -42,10 +47,10 @@ export class FileTreeService {
     },
   })
   async move(actor: Actor, { workspace_id, from, to, overwrite }: MoveFile): Promise<EntryView> {
-    const files = await this.writing.open(actor, workspace_id);
+    const files = await this.open(actor, workspace_id);
     const { etag } = await files.stat(from);
     return this.makingFolders(workspace_id, files, parentOf(to), () =>
-      this.writing.run(actor, workspace_id, async ({ begin }) => {
+      this.writes.run(workspace_id, writerFor(actor), async ({ begin }) => {
         const [origin, path] = [normalizePath(from), normalizePath(to)];
         const before = manifestOf(await everythingAt(files, path));
         await begin([{ path, from: origin, etag: etag ?? undefined, before }]);
@@ -69,7 +74,7 @@ export class FileTreeService {
     refuses: { ...ABSENT, 409: 'Something is at the destination' },
   })
   async copy(actor: Actor, { workspace_id, from, to, overwrite }: MoveFile): Promise<CopiedView> {
-    const files = await this.writing.open(actor, workspace_id);
+    const files = await this.open(actor, workspace_id);
     const originals = await entriesAt(files, await files.stat(from));
     const replaced = overwrite ? await everythingAt(files, to) : [];
     const missing = await countMissing(files, parentOf(to));
@@ -78,7 +83,7 @@ export class FileTreeService {
       files: Math.max(0, missing + originals.filter(isKept).length - replaced.length),
     };
     return this.quota.during(workspace_id, room, () =>
-      this.writing.run(actor, workspace_id, async ({ begin }) => {
+      this.writes.run(workspace_id, writerFor(actor), async ({ begin }) => {
         const path = normalizePath(to);
         const before = manifestOf(await everythingAt(files, path));
         await begin([{ path, before }]);
@@ -102,13 +107,13 @@ export class FileTreeService {
     refuses: { ...ABSENT, 409: 'A file is at the path, or the workspace may not have more folders' },
   })
   async mkdir(actor: Actor, { workspace_id, path }: MakeFolder): Promise<EntryView> {
-    const files = await this.writing.open(actor, workspace_id);
+    const files = await this.open(actor, workspace_id);
     if (await find(files, path)) return files.mkdir(path);
     return this.makingFolders(workspace_id, files, path, () =>
-      this.writing.run(actor, workspace_id, async ({ begin }) => {
+      this.writes.run(workspace_id, writerFor(actor), async ({ begin }) => {
         await begin([{ path: normalizePath(path), before: [] }]);
         const made = await files.mkdir(path);
-        return { result: made, changes: [written(made, true)] };
+        return { result: made, changes: [changeOf(made, true)] };
       }),
     );
   }
@@ -127,15 +132,19 @@ export class FileTreeService {
     refuses: { ...ABSENT, 409: 'The folder is not empty' },
   })
   async remove(actor: Actor, { workspace_id, path, recursive }: DeleteFile): Promise<DeletedPathView> {
-    const files = await this.writing.open(actor, workspace_id);
+    const files = await this.open(actor, workspace_id);
     const entries = await entriesAt(files, await files.stat(path));
-    return this.writing.run(actor, workspace_id, async ({ begin }) => {
+    return this.writes.run(workspace_id, writerFor(actor), async ({ begin }) => {
       const before = manifestOf(entries);
       if (entries.length > 1 && !recursive) throw new WorkspaceFsError('not_empty', normalizePath(path));
       await begin([{ path: normalizePath(path), before }]);
       await files.remove(path, { recursive });
       return { result: { path: normalizePath(path), deleted: true }, changes: deletionsOf(before, []) };
     });
+  }
+
+  private async open(actor: Actor, id: string): Promise<WorkspaceFs> {
+    return this.folders.open(await this.workspaces.require(actor, 'file.write', id));
   }
 
   /** With room kept for a folder and those above it, as far as they are missing; what makes none needs no room. */

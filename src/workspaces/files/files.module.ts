@@ -4,7 +4,7 @@ import { ArchivesModule } from '../archives/index.js';
 import { ChangesModule } from '../changes/index.js';
 import { CoreModule } from '../core/index.js';
 import { FileTreeService } from './file-tree.service.js';
-import { FileWritesService, FileWriting } from './file-writes.service.js';
+import { FileWritesService } from './file-writes.service.js';
 import { FilesController } from './files.controller.js';
 import { FilesService } from './files.service.js';
 
@@ -12,7 +12,7 @@ import { FilesService } from './files.service.js';
 @Module({
   imports: [CoreModule, ChangesModule, ArchivesModule],
   controllers: [RoutesOf(FileTreeService), RoutesOf(FilesService), FilesController],
-  providers: [FileTreeService, FileWritesService, FileWriting, FilesService],
+  providers: [FileTreeService, FileWritesService, FilesService],
   exports: [FilesService, FileWritesService],
 })
 export class FilesModule {}

@@ -23,12 +23,12 @@ import {
 } from '../../platform/errors/index.js';
 import { FolderZips, type ZippedFolder } from '../archives/index.js';
 import { WorkspaceFolders, WorkspacesStore } from '../core/index.js';
-import { fileTexts } from './file-texts.js';
 import {
   ContentView,
   DownloadFile,
   EntryPage,
   EntryView,
+  fileTexts,
   ListFiles,
   ReadContent,
   StatFile,

@@ -10,7 +10,6 @@ import { HistoryService } from './history.service.js';
 import { HistoryCapture } from './history-capture.js';
 import { HistoryKeeper } from './history-keeper.js';
 import { HistoryTrimStore } from './history-trim.store.js';
-import { Restoring } from './restoring.js';
 import { RunFiles } from './run-files.js';
 import { RunRollback } from './run-rollback.js';
 import { VersionReads } from './version-reads.store.js';
@@ -28,7 +27,6 @@ import { VersionsStore } from './versions.store.js';
     HistoryTrimStore,
     HistoryJobs,
     HistoryService,
-    Restoring,
     RunFiles,
     RunRollback,
     VersionReads,

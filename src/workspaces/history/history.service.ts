@@ -5,6 +5,7 @@ import { Action } from '../../platform/actions/index.js';
 import { iso } from '../../platform/database/index.js';
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
 import { Conflict, Gone, Unavailable } from '../../platform/errors/index.js';
+import { FileWriter, writerFor } from '../changes/index.js';
 import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../core/index.js';
 import { type Preconditions, WrittenView } from '../files/index.js';
 import type { VersionRow } from './draft.js';
@@ -20,7 +21,6 @@ import {
   VersionView,
 } from './history.dto.js';
 import { HistoryCapture } from './history-capture.js';
-import { Restoring } from './restoring.js';
 import { isText, unifiedDiff } from './unified-diff.js';
 import { VersionReads } from './version-reads.store.js';
 
@@ -45,7 +45,7 @@ export class HistoryService {
     private readonly capture: HistoryCapture,
     private readonly versions: VersionReads,
     private readonly git: GitStore,
-    private readonly restoring: Restoring,
+    private readonly writer: FileWriter,
   ) {}
 
   @Action({
@@ -160,8 +160,9 @@ export class HistoryService {
     const row = await this.versions.require(workspace.id, version);
     const content = await this.contentOf(workspace, row);
     const files = this.folders.open(workspace);
-    const earlier = { path: normalizePath(path), content, executable: row.executable };
-    const { entry, created } = await this.restoring.write(actor, workspace.id, files, earlier, preconditions);
+    const where = { workspaceId: workspace_id, files, path: normalizePath(path), writer: writerFor(actor) };
+    const options = { ...preconditions, executable: row.executable };
+    const { entry, created } = await this.writer.write(where, content, options);
     return { ...entry, created };
   }
 

@@ -1,18 +1,19 @@
 import { Injectable } from '@nestjs/common';
-import { type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Conflict } from '../../platform/errors/index.js';
 import { NamedLeases } from '../../platform/leases/index.js';
-import { find } from '../changes/index.js';
+import { type Destination, FileWriter, find, writerFor } from '../changes/index.js';
 import { type VisibleWorkspace, WorkspaceFolders } from '../core/index.js';
 import { GitStore } from './git-store.js';
 import type { RevertedFileView, RevertedView } from './history.dto.js';
 import { HistoryCapture } from './history-capture.js';
-import { Restoring } from './restoring.js';
 import { changedSince, isAbsent, planFor, type Restorable, refusal } from './rollback-plan.js';
 import { VersionReads } from './version-reads.store.js';
 
-const MOST_BYTES = 64 * 1024 * 1024;
+const MAX_BYTES = 64 * 1024 * 1024;
+
+type Where = Omit<Destination, 'path'>;
 
 /** A run with those that it handed tasks to. */
 interface RunsToUndo {
@@ -29,7 +30,7 @@ export class RunRollback {
     private readonly capture: HistoryCapture,
     private readonly git: GitStore,
     private readonly versions: VersionReads,
-    private readonly restoring: Restoring,
+    private readonly writer: FileWriter,
   ) {}
 
   /**
@@ -58,78 +59,50 @@ export class RunRollback {
     skipChanged: boolean,
   ): Promise<RevertedView> {
     const files = this.folders.open(workspace);
+    const where = { workspaceId: workspace.id, files, writer: writerFor(actor) };
     const plan = await planFor(files, await this.versions.ofRuns(workspace.id, runIds));
     const skipped = [...plan.changedSince, ...plan.notKept];
     if (skipped.length > 0 && !skipChanged) throw refusal(plan);
     const reverted: RevertedFileView[] = [];
     for (const { path, head } of plan.remove) {
-      await this.remove(actor, workspace.id, files, path, head.etag);
+      const now = await find(files, path);
+      if (now && now.etag !== head.etag) throw changedSince([path]);
+      if (now) await this.writer.remove(where, now);
       reverted.push({ path, action: 'removed' });
     }
-    await this.removeMade(actor, workspace.id, files, runIds);
-    for (const some of portions(plan.restore)) {
-      await this.restore(actor, workspace, files, some);
-      for (const { path } of some) reverted.push({ path, action: 'restored' });
+    await this.removeMade(where, runIds);
+    for (const portion of portions(plan.restore)) {
+      await this.restore(workspace, where, portion);
+      for (const { path } of portion) reverted.push({ path, action: 'restored' });
     }
     return { reverted, skipped };
   }
 
-  private async restore(
-    actor: Actor,
-    workspace: VisibleWorkspace,
-    files: WorkspaceFs,
-    some: Restorable[],
-  ): Promise<void> {
-    const contents = this.git.read(
-      workspace,
-      some.map(({ before }) => before.blob),
-    );
+  private async restore(workspace: VisibleWorkspace, where: Where, portion: Restorable[]): Promise<void> {
+    const blobs = portion.map(({ before }) => before.blob);
     let at = 0;
-    for await (const content of contents) {
-      const file = some[at++];
+    for await (const content of this.git.read(workspace, blobs)) {
+      const file = portion[at++];
       if (!file) return;
       const { path, before, head } = file;
       if (!content) throw new Conflict(`The content that ${path} had before is not kept any more`);
-      const conditions = isAbsent(head) ? { ifNoneMatch: '*' as const } : { ifMatch: head.etag ?? undefined };
+      const condition = isAbsent(head) ? { ifNoneMatch: '*' as const } : { ifMatch: head.etag ?? undefined };
+      const { executable } = before;
       await unlessChanged(path, () =>
-        this.restoring.write(
-          actor,
-          workspace.id,
-          files,
-          { path, content, executable: before.executable },
-          conditions,
-        ),
+        this.writer.write({ ...where, path }, content, { ...condition, executable }),
       );
     }
   }
 
-  private async remove(
-    actor: Actor,
-    workspaceId: string,
-    files: WorkspaceFs,
-    path: string,
-    etag: string | null,
-  ): Promise<void> {
-    const now = await find(files, path);
-    if (!now) return;
-    if (now.etag !== etag) throw changedSince([path]);
-    await this.restoring.remove(actor, workspaceId, files, now);
-  }
-
   /** Removes links that the run made, and folders that are empty now, the innermost first. */
-  private async removeMade(
-    actor: Actor,
-    workspaceId: string,
-    files: WorkspaceFs,
-    runIds: readonly string[],
-  ): Promise<void> {
-    for (const path of await this.versions.madeByRuns(workspaceId, runIds)) {
-      const now = await find(files, path);
+  private async removeMade(where: Where, runIds: readonly string[]): Promise<void> {
+    for (const path of await this.versions.madeByRuns(where.workspaceId, runIds)) {
+      const now = await find(where.files, path);
       if (now?.type !== 'directory' && now?.type !== 'symlink') continue;
       try {
-        await this.restoring.remove(actor, workspaceId, files, now);
+        await this.writer.remove(where, now);
       } catch (error) {
-        // Something of somebody else's is in it.
+        // The folder holds what others made.
         if (!(error instanceof WorkspaceFsError && ['not_empty', 'not_found'].includes(error.code)))
           throw error;
       }
@@ -153,15 +126,15 @@ async function unlessChanged<T>(path: string, write: () => Promise<T>): Promise<
 }
 
 function* portions(files: Restorable[]): Generator<Restorable[]> {
-  let some: Restorable[] = [];
+  let portion: Restorable[] = [];
   let bytes = 0;
   for (const file of files) {
-    some.push(file);
+    portion.push(file);
     bytes += file.before.size ?? 0;
-    if (bytes < MOST_BYTES) continue;
-    yield some;
-    some = [];
+    if (bytes < MAX_BYTES) continue;
+    yield portion;
+    portion = [];
     bytes = 0;
   }
-  if (some.length > 0) yield some;
+  if (portion.length > 0) yield portion;
 }

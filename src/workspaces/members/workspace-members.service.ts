@@ -3,11 +3,11 @@ import { memberRemoved } from '../../identity/organizations/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
-import { Database, type UnitOfWork } from '../../platform/database/index.js';
+import { Database, type Row, type UnitOfWork } from '../../platform/database/index.js';
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
 import { Conflict } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
-import { type Workspace, WorkspacesStore } from '../core/index.js';
+import { WorkspacesStore } from '../core/index.js';
 import {
   ListWorkspaceMembers,
   PutWorkspaceMember,
@@ -67,7 +67,7 @@ export class WorkspaceMembersService implements OnModuleInit {
   })
   async put(actor: Actor, { workspace_id, user_id, role }: PutWorkspaceMember): Promise<WorkspaceMemberView> {
     await this.database.transaction(async unit => {
-      const workspace = await this.workspaces.requireEntity(unit, actor, 'workspace.members', workspace_id);
+      const workspace = await this.workspaces.requireLocked(unit, actor, 'workspace.members', workspace_id);
       if (workspace.visibility === 'private')
         throw new Conflict("A private workspace is its creator's alone; make it restricted to add people");
       await this.members.put(unit, workspace_id, user_id, role);
@@ -92,7 +92,7 @@ export class WorkspaceMembersService implements OnModuleInit {
     { workspace_id, user_id }: WorkspaceMemberId,
   ): Promise<WorkspaceMemberRemovedView> {
     await this.database.transaction(async unit => {
-      const workspace = await this.workspaces.requireEntity(unit, actor, 'workspace.members', workspace_id);
+      const workspace = await this.workspaces.requireLocked(unit, actor, 'workspace.members', workspace_id);
       await this.members.remove(unit, workspace_id, user_id);
       await this.record(unit, actor, 'workspace_member.remove', workspace, user_id, {});
     });
@@ -103,11 +103,11 @@ export class WorkspaceMembersService implements OnModuleInit {
     unit: UnitOfWork,
     actor: Actor,
     action: string,
-    workspace: Workspace,
+    workspace: Row<'workspace'>,
     target_id: string,
     details: object,
   ): Promise<void> {
-    const { id: workspace_id, organizationId: organization_id } = workspace;
+    const { id: workspace_id, organization_id } = workspace;
     return this.audit.record(unit, actor, {
       action,
       target_type: 'principal',

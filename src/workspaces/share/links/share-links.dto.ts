@@ -1,5 +1,5 @@
 import { Field, PageInput, PageOf } from '../../../platform/dto/index.js';
-import { ALLOWANCES, type Allowance } from './share-link.entity.js';
+import { ALLOWANCES, type Allowance } from './share-links.store.js';
 
 const PATH = { max: 4096, example: 'notes/plan.md' };
 const ALLOW =

@@ -12,12 +12,11 @@ import {
 } from '../../../platform/access/index.js';
 import { Action, Subject } from '../../../platform/actions/index.js';
 import { Audit } from '../../../platform/audit/index.js';
-import { Database, type UnitOfWork } from '../../../platform/database/index.js';
+import { Database, newId, type UnitOfWork } from '../../../platform/database/index.js';
 import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../../platform/dto/index.js';
 import { Conflict, Invalid, NotFound } from '../../../platform/errors/index.js';
 import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../../core/index.js';
 import { LinkViews } from './link-views.js';
-import { type Allowance, ShareLink } from './share-link.entity.js';
 import {
   CreateShareLink,
   ListShareLinks,
@@ -27,9 +26,9 @@ import {
   ShareLinkView,
   UpdateShareLink,
 } from './share-links.dto.js';
-import { type AskedLinkRow, reachOf, ShareLinksStore } from './share-links.store.js';
+import { type Allowance, type AskedLinkRow, reachOf, ShareLinksStore } from './share-links.store.js';
 
-const NO_DROP = 'Only a folder can take uploads';
+const NOT_A_FOLDER = 'Only a folder can take uploads';
 
 /** Links to files and folders, for whoever holds them. */
 @Injectable()
@@ -105,25 +104,22 @@ export class ShareLinksService {
     requireScope(actor, reachOf(allow));
     const path = normalizePath(input.path);
     await this.requireShareable(workspace, path, allow);
-    const link = new ShareLink({ workspaceId, path, allow, createdBy: actor.id });
+    const id = newId();
     const token = randomSecret();
-    link.tokenHash = hashSecret(token);
-    link.sealedToken = this.views.seal(link.id, token);
-    link.expiresAt = futureTime(input.expires_at);
-    link.passwordHash = password ? await hashPassword(password) : null;
+    const link = {
+      ...{ id, workspace_id: workspaceId, path, allow, created_by: actor.id },
+      token_hash: hashSecret(token),
+      sealed_token: this.views.seal(id, token),
+      expires_at: futureTime(input.expires_at),
+      password_hash: password ? await hashPassword(password) : null,
+    };
     return this.database.transaction(async unit => {
-      await this.workspaces.requireEntity(unit, actor, 'share.manage', workspaceId);
-      unit.add(link);
-      await unit.flush();
+      await this.workspaces.requireLocked(unit, actor, 'share.manage', workspaceId);
+      await this.links.add(unit, link);
+      const row = await this.links.require(actor, id, unit);
       const details = { path, allow, expires_at: input.expires_at ?? null, has_password: !!password };
-      await this.record(
-        unit,
-        actor,
-        'share.create',
-        { ...link, organization_id: workspace.organization_id },
-        details,
-      );
-      return unit.answers(this.views.of(actor, await this.links.require(actor, link.id, unit)));
+      await this.record(unit, actor, 'share.create', row, details);
+      return unit.answers(this.views.of(actor, row));
     });
   }
 
@@ -163,11 +159,11 @@ export class ShareLinksService {
     if (allow) await this.requireShareable(workspaceOf(row), row.path, allow);
     const passwordHash = password ? await hashPassword(password) : null;
     await this.database.transaction(async unit => {
-      const link = await unit.entities.findOne(ShareLink, { id });
-      if (!link) throw new NotFound('No such share link');
-      if (allow) link.allow = allow;
-      if (expires_at !== undefined) link.expiresAt = futureTime(expires_at);
-      if (password !== undefined) link.passwordHash = passwordHash;
+      await this.links.update(unit, id, {
+        ...(allow && { allow }),
+        ...(expires_at !== undefined && { expires_at: futureTime(expires_at) }),
+        ...(password !== undefined && { password_hash: passwordHash }),
+      });
       const details = { path: row.path, allow, expires_at, password_changed: password !== undefined };
       await this.record(unit, actor, 'share.update', row, details);
     });
@@ -218,24 +214,18 @@ export class ShareLinksService {
   ): Promise<void> {
     const { type } = await this.folders.open(workspace).stat(path);
     if (type !== 'file' && type !== 'directory') throw new Conflict('Only files and folders can be shared');
-    if (allow === 'upload' && type !== 'directory') throw new Conflict(NO_DROP);
+    if (allow === 'upload' && type !== 'directory') throw new Conflict(NOT_A_FOLDER);
   }
 
   private record(
     unit: UnitOfWork,
     actor: Actor,
     action: string,
-    link: { id: string; organization_id: string; workspace_id?: string; workspaceId?: string },
+    { id, organization_id, workspace_id }: AskedLinkRow,
     details: Record<string, unknown>,
   ): Promise<void> {
-    return this.audit.record(unit, actor, {
-      action,
-      target_type: 'share',
-      target_id: link.id,
-      organization_id: link.organization_id,
-      workspace_id: link.workspace_id ?? link.workspaceId,
-      details,
-    });
+    const target = { target_type: 'share', target_id: id };
+    return this.audit.record(unit, actor, { action, ...target, organization_id, workspace_id, details });
   }
 }
 
@@ -248,9 +238,9 @@ function requireRole(actor: Actor, row: AskedLinkRow, permission: WorkspacePermi
 
 const workspaceOf = (row: AskedLinkRow) => ({ id: row.workspace_id, number: row.workspace_number });
 
-function futureTime(time: string | null | undefined): Date | null {
+function futureTime(time: string | null | undefined): string | null {
   if (!time) return null;
   const date = new Date(time);
   if (date <= new Date()) throw new Invalid('expires_at must lie in the future');
-  return date;
+  return date.toISOString();
 }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type RawBuilder, sql } from 'kysely';
+import { type Insertable, type RawBuilder, sql } from 'kysely';
 import {
   type Actor,
   isReachableBy,
@@ -11,10 +11,13 @@ import {
   type WorkspaceRole,
   workspacesOf,
 } from '../../../platform/access/index.js';
-import { Database, type Row, type UnitOfWork } from '../../../platform/database/index.js';
+import { Database, type Row, type Schema, type UnitOfWork } from '../../../platform/database/index.js';
 import { NotFound } from '../../../platform/errors/index.js';
 import { type GiverStanding, mayStill } from '../../exposure/index.js';
-import type { Allowance } from './share-link.entity.js';
+
+/** What a link lets its holder do: look; look and save; or only hand files in, without seeing what is there. */
+export const ALLOWANCES = ['view', 'download', 'upload'] as const;
+export type Allowance = (typeof ALLOWANCES)[number];
 
 type Queries = Pick<Database, 'tables'>;
 export type Counter = 'views' | 'downloads' | 'uploads';
@@ -89,6 +92,28 @@ export class ShareLinksStore {
       update share_link set ${column} = ${column} + ${by}, last_opened_at = now() where id = ${id}`.execute(
       this.database.tables(),
     );
+  }
+
+  async add(
+    unit: UnitOfWork,
+    row: Omit<Insertable<Schema['share_link']>, 'created_at' | 'updated_at'>,
+  ): Promise<void> {
+    const now = new Date();
+    await unit
+      .tables()
+      .insertInto('share_link')
+      .values({ ...row, created_at: now, updated_at: now })
+      .execute();
+  }
+
+  async update(
+    unit: UnitOfWork,
+    id: string,
+    changes: Partial<Pick<Row<'share_link'>, 'allow' | 'expires_at' | 'password_hash'>>,
+  ): Promise<void> {
+    const values = { ...changes, updated_at: new Date().toISOString() };
+    const query = unit.tables().updateTable('share_link').set(values).where('id', '=', id);
+    if ((await query.executeTakeFirst()).numUpdatedRows === 0n) throw new NotFound('No such share link');
   }
 
   async remove(unit: UnitOfWork, id: string): Promise<void> {

@@ -13,8 +13,13 @@ import { Gone, NotFound, type Problem, problemOf } from '../../../platform/error
 import { WorkspaceFolders } from '../../core/index.js';
 import { pathBelow, VisitorPass } from '../../exposure/index.js';
 import { stateOf } from '../links/link-views.js';
-import type { Allowance } from '../links/share-link.entity.js';
-import { type Counter, isStanding, type LinkRow, ShareLinksStore } from '../links/share-links.store.js';
+import {
+  type Allowance,
+  type Counter,
+  isStanding,
+  type LinkRow,
+  ShareLinksStore,
+} from '../links/share-links.store.js';
 import type { Place } from '../pages/location.js';
 
 /** A link that was opened by somebody who may. Paths are taken below what it shares, and lead nowhere else. */
