@@ -24,7 +24,7 @@ export {
 } from './intent.js';
 export { NumberedChanges } from './numbered-changes.store.js';
 export { QuotaGuard } from './quota-guard.js';
-export { type Beginning, type Done, RecordedWrites } from './recorded-writes.js';
+export { RecordedWrites } from './recorded-writes.js';
 export { type LastingSandbox, SandboxWatch } from './sandbox-watch.js';
 export { Scans } from './scans.js';
 export { NoRoom, WorkspaceQuota } from './workspace-quota.js';

@@ -1,2 +1,2 @@
 export { EgressModule } from './egress.module.js';
-export { EgressSockets, type OpenEgress } from './egress-sockets.js';
+export { EgressSockets } from './egress-sockets.js';
