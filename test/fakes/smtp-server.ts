@@ -55,10 +55,10 @@ export class FakeSmtpServer {
     return `smtp://${user}127.0.0.1:${port}`;
   }
 
-  /** The mails to one address, once there are as many. */
-  async mailsTo(address: string, count = 1): Promise<ReceivedMail[]> {
+  /** The mails to one address that hold a text, once there are as many. */
+  async mailsTo(address: string, count = 1, holding = ''): Promise<ReceivedMail[]> {
     for (;;) {
-      const mails = this.mails.filter(({ to }) => to.includes(address));
+      const mails = this.mails.filter(({ to, text }) => to.includes(address) && text.includes(holding));
       if (mails.length >= count) return mails;
       await once(this.changes, 'mail');
     }

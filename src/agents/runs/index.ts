@@ -50,6 +50,6 @@ export { RunStopper } from './run-stopper.js';
 export { RunExecutor } from './run-worker.js';
 export { RunsModule } from './runs.module.js';
 export { RunsService } from './runs.service.js';
-export { type PendingRun, RunsStore } from './runs.store.js';
+export { type PendingRun, RunsStore, runFailed, runFinished } from './runs.store.js';
 export { SteersStore } from './steers.store.js';
 export { holdRunsAbove, type NewTask, TasksStore, taskRows } from './tasks.store.js';

@@ -179,7 +179,7 @@ export class RunJournal {
   }
 
   /** People are asked about calls, none of which has been made: the run waits, and nobody carries it meanwhile. */
-  async wait(asked: AskedCall[], events: NewEvent[]): Promise<void> {
+  async wait(asked: AskedCall[], events: NewEvent[], unit: UnitOfWork): Promise<void> {
     const rows = asked.map(({ approvalId, call, name, effect, expiresAt }) => {
       const { step, position, callId, input } = call;
       return {
@@ -202,8 +202,8 @@ export class RunJournal {
       from fenced, jsonb_to_recordset(${storable(rows)}::jsonb) as a(id uuid, step int, position int, call_id text, tool text,
         effect text, input jsonb, expires_at timestamptz)
       on conflict (run_id, step, position) where run_id is not null do nothing)`;
-    await this.record(events, { change, also: [questions] });
-    this.topics.publish(approvalAsked);
+    await this.record(events, { change, also: [questions], unit });
+    unit.afterCommit(() => this.topics.publish(approvalAsked));
   }
 
   /**

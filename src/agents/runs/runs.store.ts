@@ -4,9 +4,11 @@ import type { Actor, WorkspacePermission } from '../../platform/access/index.js'
 import { ExecTokens } from '../../platform/actions/index.js';
 import { Database, type UnitOfWork } from '../../platform/database/index.js';
 import { NotFound } from '../../platform/errors/index.js';
-import type { ApprovalRow } from '../approvals/index.js';
+import { defineEvent, Events } from '../../platform/events/index.js';
+import { type ApprovalRow, approvalOpened } from '../approvals/index.js';
 import { type ChatStanding, chatsOf, requireInChat, type ToolCallRow } from '../chats/index.js';
-import type { RunEnd, RunJournal } from './run-journal.js';
+import type { AskedCall } from './run-event.js';
+import type { NewEvent, RunEnd, RunJournal } from './run-journal.js';
 import { RunQueue } from './run-queue.js';
 import type { RunRow } from './run-state.js';
 
@@ -71,6 +73,12 @@ const STATUS_COLUMNS = sql`${COLUMNS}, ${CALLS}, ${WAITING_FOR}`;
 /** A run that has not ended, and whose message has not entered another. */
 export type PendingRun = Pick<RunRow, 'id' | 'state' | 'attempt' | 'steers_run_id' | 'actor'>;
 
+/** A run has ended in error, other than by who stopped it. */
+export const runFailed = defineEvent<{ run_id: string }>('run.failed');
+
+/** A run that took long has completed while nobody watched. */
+export const runFinished = defineEvent<{ run_id: string }>('run.finished');
+
 type WithUnit = (unit: UnitOfWork) => Promise<void>;
 
 /** Questions about runs, and their way through the queue. */
@@ -80,6 +88,7 @@ export class RunsStore {
     private readonly database: Database,
     private readonly queue: RunQueue,
     private readonly tokens: ExecTokens,
+    private readonly events: Events,
   ) {}
 
   find(id: string, unit?: UnitOfWork): Promise<RunRow | undefined> {
@@ -249,8 +258,23 @@ export class RunsStore {
   /** As {@link end}, in a transaction that holds the chat. */
   async endIn(unit: UnitOfWork, journal: RunJournal, end: RunEnd): Promise<void> {
     await journal.end(unit, end);
+    if (end.status === 'error') await this.events.publish(unit, runFailed, { run_id: journal.run.id });
     await this.revokeTokens(unit, journal.run.id);
     await this.enqueueNext(unit, journal.run.chatId);
+  }
+
+  /** A run that took long has ended, and its answer may wait for somebody who is away. */
+  async publishFinished(unit: UnitOfWork, runId: string): Promise<void> {
+    await this.events.publish(unit, runFinished, { run_id: runId });
+  }
+
+  /** People are asked about calls of a run, which waits for them. */
+  async wait(journal: RunJournal, asked: AskedCall[], events: NewEvent[]): Promise<void> {
+    await this.database.transaction(async unit => {
+      await journal.wait(asked, events, unit);
+      for (const { approvalId: approval_id } of asked)
+        await this.events.publish(unit, approvalOpened, { approval_id });
+    });
   }
 
   private tables() {

@@ -85,6 +85,9 @@ export interface Surroundings {
   readonly carryTask: (taskId: string, above: Above, pause: TaskPause) => ReturnType<CarryTask>;
 }
 
+/** Whoever waits so long for a run may have gone away. */
+const LONG_MS = 5 * 60_000;
+
 /** One worker's attempt at a run: model call, tools, model call … until the model asks for no more tools. */
 export class RunAttempt {
   private readonly fault = new AbortController();
@@ -93,6 +96,7 @@ export class RunAttempt {
   private readonly round: ToolRound;
   private readonly limits: RunLimits;
   private readonly check: ResponseCheck | null;
+  private readonly takenAt = Date.now();
   private mayRepeatStep = false;
   /** How often the model was told that its answer is not what was asked for. */
   private repairs = 0;
@@ -112,7 +116,13 @@ export class RunAttempt {
       error => this.fault.abort(error),
       () => journal.isWatched(),
     );
-    this.round = new ToolRound(journal, this.deltas, this.signal, reason => this.fault.abort(reason));
+    this.round = new ToolRound(
+      journal,
+      this.deltas,
+      this.signal,
+      reason => this.fault.abort(reason),
+      parts.runs,
+    );
     this.check = parts.schemas.checkOf(run.response_schema);
   }
 
@@ -251,11 +261,15 @@ export class RunAttempt {
       ? { status: 'error', fault: schemaFailed(faults), response }
       : { status: 'completed', stopReason, response, json };
     const events = [...rest, stepFinished(step)];
-    const isAlone = !faults && !journal.steering.waits;
+    const isLong = this.run.ran_ms + Date.now() - this.takenAt > LONG_MS && !journal.isWatched();
+    const isAlone = !faults && !journal.steering.waits && !isLong;
     if (isAlone && (await journal.finishAlone(step, events, end))) return 'ended';
     return database.transaction(async unit => {
       await runs.lockChat(unit, this.run.chat_id);
-      if (!faults && (await journal.finish(unit, step, events, end))) return 'ended';
+      if (!faults && (await journal.finish(unit, step, events, end))) {
+        if (isLong) await runs.publishFinished(unit, this.run.id);
+        return 'ended';
+      }
       await journal.finishStep(step, events, unit);
       const mayGoOn = journal.steering.waits && !limits.reached(tools.mostSteps);
       if (mayGoOn && (await steers.takeIn(unit, journal, step.number + 1)) > 0) {
@@ -268,6 +282,7 @@ export class RunAttempt {
         return [];
       }
       await runs.endIn(unit, journal, end);
+      if (isLong && !faults) await runs.publishFinished(unit, this.run.id);
       await stopper.stopTasks(unit, this.run.id);
       return 'ended';
     });

@@ -6,6 +6,7 @@ import {
   type NewEvent,
   type PlannedCall,
   type RunJournal,
+  type RunsStore,
   toolFinished,
   toolStarted,
 } from '../runs/index.js';
@@ -56,6 +57,7 @@ export class ToolRound {
     private readonly signal: AbortSignal,
     /** Ends what else is under way in the run, where one call cannot go on. */
     private readonly giveUp: (reason: unknown) => void,
+    private readonly runs: Pick<RunsStore, 'wait'>,
   ) {}
 
   /** Of the calls of a new step, those that may begin with it: what may have to wait does not. */
@@ -214,7 +216,7 @@ export class ToolRound {
       const names = asked.map(({ name }) => name).join(', ');
       throw new ApprovalRequired(`${names} needs an approval, and this run was not to wait for one`);
     }
-    await this.journal.wait(asked, asked.map(approvalRequested));
+    await this.runs.wait(this.journal, asked, asked.map(approvalRequested));
     throw new RunWaits();
   }
 

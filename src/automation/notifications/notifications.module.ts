@@ -15,16 +15,19 @@ import {
 } from './delivery/index.js';
 import { InboxController, InboxService, InboxStore } from './inbox/index.js';
 import { MailChannel, UnsubscribePageController, Unsubscribing } from './mail/index.js';
-import { PreferencesStore } from './preferences/index.js';
+import { PreferencesService, PreferencesStore } from './preferences/index.js';
 import { sources } from './sources/index.js';
 import { webhookProviders, webhookServices } from './webhooks/index.js';
 
 /** What people are told, in the product and outside of it. */
 @Module({
-  imports: [ApprovalsModule, OrganizationsModule],
-  controllers: [...webhookServices.map(RoutesOf), InboxController, UnsubscribePageController],
+  imports: [OrganizationsModule, ApprovalsModule],
+  controllers: [
+    ...[InboxService, PreferencesService, ...webhookServices].map(service => RoutesOf(service)),
+    ...[InboxController, UnsubscribePageController],
+  ],
   providers: [
-    ...[InboxService, InboxStore, PreferencesStore],
+    ...[InboxService, InboxStore, PreferencesService, PreferencesStore],
     ...[Notifier, NotificationsStore, RecipientsStore, Routing],
     ...[Dispatcher, DeliveriesStore, DeliveryJobs, DueDeliveries],
     ...[NotificationChannels, MailChannel, Unsubscribing],

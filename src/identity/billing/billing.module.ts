@@ -1,8 +1,8 @@
 import { Module } from '@nestjs/common';
 import { RoutesOf } from '../../platform/openapi/index.js';
 import { OrganizationsModule } from '../organizations/index.js';
-import { AlertMails } from './alert-mails.js';
 import { BillingService } from './billing.service.js';
+import { BudgetAlerts } from './budget-alerts.js';
 import { Budgets, DefaultBudgets } from './budgets.js';
 import { BudgetsStore } from './budgets.store.js';
 import { UsageStore } from './ledger.store.js';
@@ -11,7 +11,7 @@ import { UsageStore } from './ledger.store.js';
 @Module({
   imports: [OrganizationsModule],
   controllers: [RoutesOf(BillingService)],
-  providers: [AlertMails, BillingService, Budgets, BudgetsStore, DefaultBudgets, UsageStore],
+  providers: [BudgetAlerts, BillingService, Budgets, BudgetsStore, DefaultBudgets, UsageStore],
   exports: [Budgets],
 })
 export class BillingModule {}

@@ -31,14 +31,16 @@ export interface RefusalRow {
 }
 
 /** An alert, with the names that its mail mentions. */
-export interface AlertRow {
+interface AlertRow {
+  organization_id: string;
+  workspace_id: string | null;
   period: string;
   percent: number;
   organization: string;
   workspace: string | null;
   spent_usd: string;
   monthly_usd: string;
-  owners: string[];
+  created_at: string;
 }
 
 interface BudgetRow {
@@ -170,10 +172,8 @@ export class BudgetsStore {
         ) due
         where (a.scope_id, a.period, a.percent) = (due.scope_id, due.period, due.percent) returning a.*
       )
-      select to_char(t.period, 'YYYY-MM') as period, t.percent, t.spent_usd, t.monthly_usd,
-        o.name as organization, w.name as workspace,
-        array(select u.email from organization_member m join "user" u on u.id = m.user_id
-          where m.organization_id = t.organization_id and m.role = 'owner' order by u.email) as owners
+      select t.organization_id, t.workspace_id, to_char(t.period, 'YYYY-MM') as period, t.percent, t.spent_usd,
+        t.monthly_usd, t.created_at, o.name as organization, w.name as workspace
       from taken t join organization o on o.id = t.organization_id left join workspace w on w.id = t.workspace_id
       order by t.created_at, t.percent`.execute(unit.tables());
     return rows;

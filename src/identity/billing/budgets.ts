@@ -8,6 +8,7 @@ import { Events } from '../../platform/events/index.js';
 import { defineTopic, Subscription, Topics } from '../../platform/topics/index.js';
 import { OrganizationsStore, organizationFounded } from '../organizations/index.js';
 import { type BudgetFields, type BudgetView, DEFAULT_ALERTS } from './billing.dto.js';
+import { budgetStopped } from './billing.events.js';
 import { BudgetsStore, idOf, type PlannedSpend, type RefusalRow, type Scope } from './budgets.store.js';
 import { rearmAlerts } from './ledger.store.js';
 
@@ -31,12 +32,16 @@ export class BudgetReached extends PaymentRequired {
 /** What organizations and workspaces may spend in a calendar month (UTC), and the hard stops that hold them to it. */
 @Injectable()
 export class Budgets {
+  /** In which month a stop was last published, by scope. */
+  private readonly stopped = new Map<string, string>();
   private readonly limited = new SharedLookups<boolean>();
 
   constructor(
     private readonly store: BudgetsStore,
     private readonly topics: Topics,
     private readonly audit: Audit,
+    private readonly database: Database,
+    private readonly events: Events,
   ) {}
 
   /**
@@ -50,7 +55,7 @@ export class Budgets {
       for (;;) {
         const refusal = await this.reserve(planned);
         if (!refusal) return;
-        if (!refusal.is_full) throw new BudgetReached(planned, refusal, planned.estimateUsd);
+        if (!refusal.is_full) throw await this.refused(planned, refusal, planned.estimateUsd);
         const timeout = Math.max(0, Date.parse(refusal.held_until ?? '') - Date.now()) || 0;
         await room.wait(AbortSignal.any([signal, AbortSignal.timeout(timeout)]));
         signal.throwIfAborted();
@@ -69,7 +74,7 @@ export class Budgets {
   async requireRoom(scope: Scope, estimateUsd: number | null): Promise<void> {
     if (!(await this.isLimited(scope))) return;
     const refusal = await this.store.findReached(scope, estimateUsd);
-    if (refusal) throw new BudgetReached(scope, refusal, estimateUsd);
+    if (refusal) throw await this.refused(scope, refusal, estimateUsd);
   }
 
   /** Sets the budget of a scope; the caller has checked that `actor` may. */
@@ -101,6 +106,25 @@ export class Budgets {
   private isLimited(scope: Scope): Promise<boolean> {
     const key = `${scope.organizationId} ${scope.workspaceId}`;
     return this.limited.get(key, () => this.store.hasHardStop(scope));
+  }
+
+  /** What to throw. It may be thrown often, and is published once a month by this process. */
+  private async refused(
+    scope: Scope,
+    refusal: RefusalRow,
+    estimateUsd: number | null,
+  ): Promise<BudgetReached> {
+    const { scope_id, monthly_usd } = refusal;
+    const { organizationId: organization_id } = scope;
+    const period = new Date().toISOString().slice(0, 7);
+    if (this.stopped.get(scope_id) !== period) {
+      const workspace_id = scope_id === organization_id ? null : scope_id;
+      await this.database.transaction(unit =>
+        this.events.publish(unit, budgetStopped, { organization_id, workspace_id, period, monthly_usd }),
+      );
+      this.stopped.set(scope_id, period);
+    }
+    return new BudgetReached(scope, refusal, estimateUsd);
   }
 
   private async reserve(planned: PlannedSpend): Promise<RefusalRow | undefined> {

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../access/index.js';
 import { newId, UnitOfWork } from '../database/index.js';
+import { defineEvent, Events } from '../events/index.js';
 import { requestOrigin } from '../http/index.js';
 
 /** What a change to access says of itself, besides who made it and where from. */
@@ -22,6 +23,15 @@ declare global {
   }
 }
 
+/** Somebody has changed what people and programs may do; with what its entry says. */
+export const audited = defineEvent<AuditFacts>('audit.recorded');
+
+export interface AuditFacts extends AuditEntry {
+  readonly id: string;
+  /** Null: nobody who was signed in. */
+  readonly actor_id: string | null;
+}
+
 const MAX_USER_AGENT = 500;
 
 /**
@@ -30,15 +40,19 @@ const MAX_USER_AGENT = 500;
  */
 @Injectable()
 export class Audit {
+  constructor(private readonly events: Events) {}
+
   /** Adds one row in the caller's transaction: it stands exactly if the change does. `actor` is null for the service itself. */
   async record(unit: UnitOfWork, actor: Actor | null, entry: AuditEntry): Promise<void> {
     const { action, target_type, target_id, organization_id, workspace_id = null, details = {} } = entry;
     const what = { action, target_type, target_id, organization_id, workspace_id, details };
+    const id = newId();
     await unit
       .tables()
       .insertInto('audit_entry')
-      .values({ id: newId(), time: new Date().toISOString(), ...who(actor), ...what, ...whereFrom() })
+      .values({ id, time: new Date().toISOString(), ...who(actor), ...what, ...whereFrom() })
       .execute();
+    await this.events.publish(unit, audited, { ...entry, id, actor_id: actor?.id ?? null });
   }
 }
 

@@ -9,6 +9,15 @@ export interface LocalTime {
   readonly time: string;
 }
 
+/** Whether it is a time zone of the IANA database, in any of its spellings. */
+export function isTimeZone(zone: string): boolean {
+  try {
+    return /^[A-Za-z]/.test(zone) && formatOf(zone) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
 export function localTimeOf(instant: Date, zone: string): LocalTime {
   const text = new Date(instant.getTime() + offsetAt(instant.getTime(), zone)).toISOString();
   return { date: text.slice(0, 10), time: text.slice(11, 16) };

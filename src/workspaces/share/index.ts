@@ -1,2 +1,3 @@
 export { folderPage, sortOf } from './pages/folder-page.js';
 export { ShareModule } from './share.module.js';
+export { shareUploaded } from './visits/visits.service.js';

@@ -81,13 +81,13 @@ export class DeliveriesStore {
     );
   }
 
-  async hold(
-    unit: UnitOfWork,
-    id: string,
-    until: { next_at: string } | { digest_id: string },
-  ): Promise<void> {
-    const set = { state: 'held' as const, ...until };
-    await unit.tables().updateTable('notification_delivery').set(set).where('id', '=', id).execute();
+  /** Instead of an attempt, which does not count. */
+  async hold(unit: UnitOfWork, id: string, until: Partial<DeliveryRow>): Promise<void> {
+    const { next_at = null, digest_id = null } = until;
+    await sql`
+      update notification_delivery
+      set state = 'held', attempts = attempts - 1, next_at = ${next_at}::timestamptz, digest_id = ${digest_id}::uuid
+      where id = ${id}`.execute(unit.tables());
   }
 
   /** The digest that is open until then: whoever comes first opens it. undefined where it is closed already. */

@@ -8,6 +8,8 @@ import type { Notice } from './notice.js';
 const KEPT_DAYS = 180;
 const SWEEP_MS = 86_400_000;
 
+const dedupeKey = (type: TypeName, about: string): string => `${type}:${about}`;
+
 /** Adds notifications; the inbox reads them (`inbox/`). */
 @Injectable()
 export class NotificationsStore {
@@ -34,7 +36,7 @@ export class NotificationsStore {
       expires_at = null,
     } = notice;
     const told = people.map(({ id, isListed }) => ({ id: newId(), user_id: id, in_app: isListed }));
-    const key = `${type}:${about}`;
+    const key = dedupeKey(type, about);
     const { rows } = await sql<Notification>`
       with told as (
         select t.* from jsonb_to_recordset(${JSON.stringify(told)}::jsonb) as t (id uuid, user_id uuid, in_app boolean)
@@ -52,6 +54,23 @@ export class NotificationsStore {
       on conflict (user_id, dedupe_key) do nothing
       returning *`.execute(unit.tables());
     return rows;
+  }
+
+  /** Marks as read what everybody was told of one thing; returns who had not read it. */
+  async read(unit: UnitOfWork, type: TypeName, about: string): Promise<string[]> {
+    const key = dedupeKey(type, about);
+    const { rows } = await sql<{ user_id: string }>`
+      with people as (
+        select user_id from notification where dedupe_key = ${key} and read_at is null order by user_id
+      ), numbered as (
+        update notification_inbox i set last_number = last_number + 1 from people where i.user_id = people.user_id
+        returning i.user_id
+      )
+      update notification n set read_at = now() from numbered
+      where n.user_id = numbered.user_id and n.dedupe_key = ${key} returning n.user_id`.execute(
+      unit.tables(),
+    );
+    return rows.map(({ user_id }) => user_id);
   }
 
   @Chore('remove_old_notifications', { everyMs: SWEEP_MS })

@@ -1,5 +1,5 @@
 import { Injectable, OnApplicationBootstrap } from '@nestjs/common';
-import { Database, newId, type UnitOfWork } from '../../../platform/database/index.js';
+import { Database, newId } from '../../../platform/database/index.js';
 import { type EventKind, Events } from '../../../platform/events/index.js';
 import { Jobs, OnJob } from '../../../platform/jobs/index.js';
 import { Topics } from '../../../platform/topics/index.js';
@@ -37,19 +37,31 @@ export class Notifier implements OnApplicationBootstrap {
     private readonly dispatcher: Dispatcher,
   ) {}
 
-  /** Tells of each such event, as a type; `compose` is given the payload of the event, which is ids. */
-  on<Facts extends object>(event: EventKind<Facts>, type: TypeName, compose: Compose<Facts>): void {
-    this.compose(type, compose);
-    this.events.on(event, (unit, facts) => this.notify(unit, type, facts));
-  }
-
-  private compose<Facts extends object>(type: TypeName, compose: Compose<Facts>): void {
+  /** Tells of such events, all or those that `isMeant`, as a type; `compose` is given what the event was published with. */
+  on<Facts extends object>(
+    event: EventKind<Facts>,
+    type: TypeName,
+    compose: Compose<Facts>,
+    isMeant: (facts: Facts) => boolean = () => true,
+  ): void {
     if (this.sources.has(type)) throw new Error(`Two sources compose ${type}`);
     this.sources.set(type, compose as Compose<never>);
+    this.events.on(event, async (unit, facts) => {
+      if (isMeant(facts))
+        await this.jobs.enqueue(unit, notify, newId(), { type, facts: JSON.stringify(facts) });
+    });
   }
 
-  private async notify(unit: UnitOfWork, type: TypeName, facts: object): Promise<void> {
-    await this.jobs.enqueue(unit, notify, newId(), { type, facts: JSON.stringify(facts) });
+  /** With such an event nothing is left to do about what people were told as that type: it counts as read. */
+  settledBy<Facts extends object>(
+    event: EventKind<Facts>,
+    type: TypeName,
+    aboutOf: (facts: Facts) => string,
+  ): void {
+    this.events.on(event, async (unit, facts) => {
+      const people = await this.notifications.read(unit, type, aboutOf(facts));
+      if (people.length > 0) unit.afterCommit(() => this.topics.publish(...people.map(id => inboxTopic(id))));
+    });
   }
 
   onApplicationBootstrap(): void {

@@ -41,6 +41,7 @@ export class InboxService {
 
   @Action({
     name: 'notification_list',
+    route: 'GET /api/notifications',
     summary: 'List your notifications, newest first, and how many are unread',
     effect: 'read',
     permission: 'notification.read',
@@ -58,23 +59,39 @@ export class InboxService {
     return { ...pageOf(rows, limit, notificationView, ({ number }) => [number]), unread_count };
   }
 
-  @Action({ name: 'notification_read', summary: 'Mark a notification as read', ...ABOUT_ONE })
+  @Action({
+    name: 'notification_read',
+    route: 'POST /api/notifications/:id/read',
+    summary: 'Mark a notification as read',
+    ...ABOUT_ONE,
+  })
   read(actor: Actor, { id }: NotificationId): Promise<NotificationView> {
     return this.mark(actor, id, 'read');
   }
 
-  @Action({ name: 'notification_unread', summary: 'Mark a notification as unread', ...ABOUT_ONE })
+  @Action({
+    name: 'notification_unread',
+    route: 'POST /api/notifications/:id/unread',
+    summary: 'Mark a notification as unread',
+    ...ABOUT_ONE,
+  })
   unread(actor: Actor, { id }: NotificationId): Promise<NotificationView> {
     return this.mark(actor, id, 'unread');
   }
 
-  @Action({ name: 'notification_archive', summary: 'Put a notification away', ...ABOUT_ONE })
+  @Action({
+    name: 'notification_archive',
+    route: 'POST /api/notifications/:id/archive',
+    summary: 'Put a notification away',
+    ...ABOUT_ONE,
+  })
   archive(actor: Actor, { id }: NotificationId): Promise<NotificationView> {
     return this.mark(actor, id, 'archive');
   }
 
   @Action({
     name: 'notification_inbox_read',
+    route: 'POST /api/notifications/read-all',
     summary: 'Mark all notifications as read, or those of a category or from before a time',
     effect: 'write',
     permission: 'notification.write',

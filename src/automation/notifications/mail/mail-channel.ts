@@ -14,7 +14,10 @@ import { Unsubscribing } from './unsubscribing.service.js';
 /** Of a digest; the rest is in the inbox. */
 const MAX_LISTED = 50;
 
-/** To the address of the account. The outbox of `platform/mail` does the sending, and tries again. */
+/**
+ * To the address of the account, once its owner has confirmed it: what is sent holds names that others chose. The outbox of `platform/mail` does the
+ * sending, and tries again.
+ */
 @Injectable()
 export class MailChannel extends NotificationChannel implements OnModuleInit {
   readonly name = 'mail';
@@ -39,10 +42,11 @@ export class MailChannel extends NotificationChannel implements OnModuleInit {
     const user = await unit
       .tables()
       .selectFrom('user')
-      .select('email')
+      .select(['email', 'email_verified_at'])
       .where('id', '=', user_id)
       .executeTakeFirst();
-    return { targets: user ? [user.email] : [] };
+    if (!user?.email_verified_at) return { targets: [], reason: 'The e-mail address is not confirmed' };
+    return { targets: [user.email] };
   }
 
   async send({ target, userId, notifications }: Delivery): Promise<HandOver | undefined> {

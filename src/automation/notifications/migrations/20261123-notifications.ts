@@ -33,7 +33,7 @@ export class Notifications extends Migration {
         read_at timestamptz,
         archived_at timestamptz,
         created_at timestamptz not null,
-        unique (user_id, dedupe_key)
+        unique (dedupe_key, user_id)
       );
       create unique index notification_number on notification (user_id, number);
       create index notification_unread on notification (user_id)

@@ -5,6 +5,7 @@ import {
   ApprovalWording,
   approvalExpired,
   approvalOpened,
+  approvalResolved,
 } from '../../../agents/approvals/index.js';
 import { iso } from '../../../platform/database/index.js';
 import { type Notice, Notifier } from '../delivery/index.js';
@@ -30,6 +31,7 @@ export class ApprovalsSource implements OnModuleInit {
         expires_at,
       };
     });
+    this.notifier.settledBy(approvalResolved, 'approval.requested', ({ approval_id }) => approval_id);
     this.notifier.on(approvalExpired, 'approval.expired', async ({ approval_id }) => {
       const row = await this.approvals.find(approval_id);
       return (

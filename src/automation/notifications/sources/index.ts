@@ -1,4 +1,18 @@
+import { AccountsSource } from './accounts.source.js';
 import { ApprovalsSource } from './approvals.source.js';
+import { BudgetsSource } from './budgets.source.js';
+import { InvitationsSource } from './invitations.source.js';
+import { RunsSource } from './runs.source.js';
+import { SharesSource } from './shares.source.js';
+import { SourcesStore } from './sources.store.js';
 
 /** What people are told of. */
-export const sources = [ApprovalsSource];
+export const sources = [
+  AccountsSource,
+  ApprovalsSource,
+  BudgetsSource,
+  InvitationsSource,
+  RunsSource,
+  SharesSource,
+  SourcesStore,
+];

@@ -17,6 +17,7 @@ export const PREFERRED_CHANNELS = {
   push: { modes: ['on', 'off'], default: 'off' },
 } as const satisfies Record<string, { modes: readonly Mode[]; default: Mode }>;
 export type PreferredChannel = keyof typeof PREFERRED_CHANNELS;
+export const PREFERRED_CHANNEL_NAMES = Object.keys(PREFERRED_CHANNELS) as PreferredChannel[];
 
 /** One kind of notification. Its name is `category.what`. */
 export interface NotificationType {
@@ -54,8 +55,55 @@ export const TYPES = {
     summary: 'Nobody decided about an approval in time',
     needs: 'approval.read',
   },
+  'run.failed': { severity: 'warning', summary: 'A run of yours failed', needs: 'chat.read' },
+  'run.finished': {
+    severity: 'info',
+    summary: 'A long run of yours finished while you were away',
+    needs: 'chat.read',
+  },
+  'budget.alert': {
+    severity: 'warning',
+    summary: 'A part of a budget is spent',
+    needs: 'billing.read',
+    mail: 'on',
+  },
+  'budget.stopped': {
+    severity: 'critical',
+    summary: 'A budget is spent, and model calls are refused',
+    needs: 'billing.read',
+    mail: 'on',
+  },
+  'share.uploaded': {
+    severity: 'info',
+    summary: 'Somebody uploaded files by a link of yours',
+    needs: 'file.read',
+  },
+  'invitation.received': {
+    severity: 'info',
+    // By mail they get the invitation itself.
+    summary: 'You are invited to an organization',
+    needs: null,
+  },
+  'invitation.accepted': {
+    severity: 'info',
+    summary: 'Somebody accepted an invitation of yours',
+    needs: 'member.list',
+  },
+  'security.signed_in': { ...SECURITY, summary: 'Somebody signed in to your account in a new way' },
+  'security.key_created': { ...SECURITY, summary: 'An API key for your account was made' },
+  'security.access_granted': { ...SECURITY, summary: 'An application was let in to your account' },
+  // Letters about these two are the account's own (`identity/auth`): they reach the old address, too.
+  'security.password_changed': {
+    severity: 'warning',
+    summary: 'The password of your account was changed',
+    needs: null,
+  },
+  'security.email_changed': {
+    severity: 'warning',
+    summary: 'The e-mail address of your account was changed',
+    needs: null,
+  },
 } as const satisfies Record<string, NotificationType>;
-void SECURITY;
 
 export type TypeName = keyof typeof TYPES;
 export const TYPE_NAMES = Object.keys(TYPES) as TypeName[];

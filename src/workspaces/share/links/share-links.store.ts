@@ -86,11 +86,11 @@ export class ShareLinksStore {
   }
 
   /** Counts a use; a link that is revoked meanwhile is counted no more. */
-  async count(id: string, counter: Counter, by: number): Promise<void> {
+  async count(id: string, counter: Counter, by: number, within: Queries = this.database): Promise<void> {
     const column = sql.ref(counter);
     await sql`
       update share_link set ${column} = ${column} + ${by}, last_opened_at = now() where id = ${id}`.execute(
-      this.database.tables(),
+      within.tables(),
     );
   }
 

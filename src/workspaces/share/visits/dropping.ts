@@ -84,7 +84,7 @@ export class Dropping {
     try {
       return await this.store(visit, request, received);
     } finally {
-      if (received.length > 0) await this.visits.count(visit, 'uploads', received.length);
+      if (received.length > 0) await this.visits.uploaded(visit, received.length);
     }
   }
 

@@ -9,17 +9,13 @@ import {
 import { passwordMatches } from '../../../identity/accounts/index.js';
 import { LoginProtection } from '../../../identity/auth/index.js';
 import { hashSecret } from '../../../platform/access/index.js';
+import { Database, newId } from '../../../platform/database/index.js';
 import { Gone, NotFound, type Problem, problemOf } from '../../../platform/errors/index.js';
+import { defineEvent, Events } from '../../../platform/events/index.js';
 import { WorkspaceFolders } from '../../core/index.js';
 import { pathBelow, VisitorPass } from '../../exposure/index.js';
 import { stateOf } from '../links/link-views.js';
-import {
-  type Allowance,
-  type Counter,
-  isStanding,
-  type LinkRow,
-  ShareLinksStore,
-} from '../links/share-links.store.js';
+import { type Allowance, isStanding, type LinkRow, ShareLinksStore } from '../links/share-links.store.js';
 import type { Place } from '../pages/location.js';
 
 /** A link that was opened by somebody who may. Paths are taken below what it shares, and lead nowhere else. */
@@ -86,10 +82,23 @@ export function toldToVisitors(error: unknown): Problem | undefined {
 /** The visitor has to show that they know the password. */
 export class Locked extends Error {}
 
+/** Visitors have put files into the folder of a link. */
+export const shareUploaded = defineEvent<{
+  id: string;
+  share_id: string;
+  organization_id: string;
+  workspace_id: string;
+  path: string;
+  created_by: string;
+  files: number;
+}>('share.uploaded');
+
 /** Opening links: what anybody on the internet can ask of a share. */
 @Injectable()
 export class VisitsService {
   constructor(
+    private readonly database: Database,
+    private readonly events: Events,
     private readonly links: ShareLinksStore,
     private readonly folders: WorkspaceFolders,
     private readonly pass: VisitorPass,
@@ -117,8 +126,18 @@ export class VisitsService {
     );
   }
 
-  count({ link }: Visit, counter: Counter, by = 1): Promise<void> {
-    return this.links.count(link.id, counter, by);
+  count({ link }: Visit, counter: 'views' | 'downloads'): Promise<void> {
+    return this.links.count(link.id, counter, 1);
+  }
+
+  /** Files were put into the folder of the link. */
+  uploaded({ link }: Visit, files: number): Promise<void> {
+    const { id: share_id, organization_id, workspace_id, path, created_by } = link;
+    const facts = { id: newId(), share_id, organization_id, workspace_id, path, created_by, files };
+    return this.database.transaction(async unit => {
+      await this.links.count(share_id, 'uploads', files, unit);
+      await this.events.publish(unit, shareUploaded, facts);
+    });
   }
 
   /** A link whose maker lost their access is as good as none, and so is any while sharing is turned off. */

@@ -1,0 +1,35 @@
+import { Injectable, OnModuleInit } from '@nestjs/common';
+import { runFailed, runFinished } from '../../../agents/runs/index.js';
+import { shortName } from '../../../platform/text/index.js';
+import { type Notice, Notifier } from '../delivery/index.js';
+import { SourcesStore } from './sources.store.js';
+
+const MAX_REASON = 500;
+
+/** Runs that ended while nobody looked. Whoever started one is told; of a task, the run above it is. */
+@Injectable()
+export class RunsSource implements OnModuleInit {
+  constructor(
+    private readonly notifier: Notifier,
+    private readonly store: SourcesStore,
+  ) {}
+
+  onModuleInit(): void {
+    this.notifier.on(runFailed, 'run.failed', ({ run_id }) => this.about(run_id, 'failed'));
+    this.notifier.on(runFinished, 'run.finished', ({ run_id }) => this.about(run_id, 'finished'));
+  }
+
+  private async about(runId: string, how: 'failed' | 'finished'): Promise<Notice | undefined> {
+    const run = await this.store.run(runId);
+    if (!run || run.parent_id) return undefined;
+    const { organization_id, workspace_id, chat_id } = run;
+    const reason = run.error ? shortName(run.error.message, MAX_REASON) : 'Its answer is in the chat.';
+    return {
+      audience: { people: [run.created_by] },
+      ...{ organization_id, workspace_id, about: runId },
+      title: `A run ${how} in “${shortName(run.title)}”`,
+      body: how === 'failed' ? reason : 'Its answer is in the chat.',
+      data: { call_id: runId, chat_id },
+    };
+  }
+}

@@ -1,0 +1,23 @@
+import { Injectable, OnModuleInit } from '@nestjs/common';
+import { shortName } from '../../../platform/text/index.js';
+import { shareUploaded } from '../../../workspaces/share/index.js';
+import { Notifier } from '../delivery/index.js';
+
+/** What visitors put into shared folders. Whoever made the link is told. */
+@Injectable()
+export class SharesSource implements OnModuleInit {
+  constructor(private readonly notifier: Notifier) {}
+
+  onModuleInit(): void {
+    this.notifier.on(shareUploaded, 'share.uploaded', async facts => {
+      const { id, share_id, organization_id, workspace_id, path, created_by, files } = facts;
+      return {
+        audience: { people: [created_by] },
+        ...{ organization_id, workspace_id, about: id },
+        title: `${files === 1 ? 'A file was' : `${files} files were`} uploaded by a link of yours`,
+        body: `They are in ${shortName(path, 200) || 'the workspace'}. Whoever has the link can upload: take care before you open them.`,
+        data: { share_id },
+      };
+    });
+  }
+}

@@ -1,0 +1,64 @@
+import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Database } from '../../../platform/database/index.js';
+
+/** What sources look up to put things into words. */
+@Injectable()
+export class SourcesStore {
+  constructor(private readonly database: Database) {}
+
+  async organizationName(id: string): Promise<string | undefined> {
+    return (await this.find('organization', id))?.name;
+  }
+
+  async workspaceName(id: string): Promise<string | undefined> {
+    return (await this.find('workspace', id))?.name;
+  }
+
+  /** Whose account has the address, if there is one. */
+  async personWith(email: string): Promise<string | undefined> {
+    const query = this.database.tables().selectFrom('user').select('id').where('email', '=', email);
+    return (await query.executeTakeFirst())?.id;
+  }
+
+  async inviterOf(invitationId: string): Promise<string | undefined> {
+    const query = this.database
+      .tables()
+      .selectFrom('invitation')
+      .select('invited_by')
+      .where('id', '=', invitationId);
+    return (await query.executeTakeFirst())?.invited_by;
+  }
+
+  /** Whether a person who had signed in before never did so with this program. */
+  async isNewProgram(userId: string, userAgent: string | null): Promise<boolean> {
+    const { rows } = await sql<{ is_new: boolean }>`
+      select count(*) > 1 and count(*) filter (where user_agent is not distinct from ${userAgent}) < 2 as is_new
+      from session where user_id = ${userId}`.execute(this.database.tables());
+    return rows[0]?.is_new === true;
+  }
+
+  /** A run, and what its chat is called. */
+  async run(id: string) {
+    return this.database
+      .tables()
+      .selectFrom('run as r')
+      .innerJoin('chat as c', 'c.id', 'r.chat_id')
+      .select([
+        'r.id',
+        'r.chat_id',
+        'r.organization_id',
+        'r.workspace_id',
+        'r.parent_id',
+        'r.created_by',
+        'r.error',
+        'c.title',
+      ])
+      .where('r.id', '=', id)
+      .executeTakeFirst();
+  }
+
+  private find(table: 'organization' | 'workspace', id: string): Promise<{ name: string } | undefined> {
+    return this.database.tables().selectFrom(table).select('name').where('id', '=', id).executeTakeFirst();
+  }
+}
