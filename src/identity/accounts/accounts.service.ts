@@ -37,8 +37,7 @@ export class InvitedAccounts {
   }
 
   private async exists(email: string): Promise<boolean> {
-    const query = this.database.tables().selectFrom('user').select('id');
-    return (await query.where('email', '=', email).executeTakeFirst()) !== undefined;
+    return this.database.transaction(async unit => (await unit.entities.count(User, { email })) > 0);
   }
 
   /** Hashes the password, which takes a while: before the transaction that makes the account. */

@@ -1,19 +1,16 @@
 import { Injectable } from '@nestjs/common';
-import { type Actor, isAmong } from '../../platform/access/index.js';
+import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
-import { Database, iso, Row } from '../../platform/database/index.js';
-import { DEFAULT_LIMIT, decodeCursor, Page, pageOf } from '../../platform/dto/index.js';
-import { Invalid } from '../../platform/errors/index.js';
+import type { Page } from '../../platform/dto/index.js';
 import { OrganizationsStore } from '../organizations/index.js';
 import { AuditEntryView, AuditPage, ListAudit } from './audit-log.dto.js';
-
-const FILTERS = ['action', 'actor_id', 'target_type', 'target_id'] as const;
+import { AuditLogStore } from './audit-log.store.js';
 
 /** What was done in an organization, for those who answer for it. */
 @Injectable()
 export class AuditLogService {
   constructor(
-    private readonly database: Database,
+    private readonly log: AuditLogStore,
     private readonly organizations: OrganizationsStore,
   ) {}
 
@@ -28,64 +25,7 @@ export class AuditLogService {
     output: AuditPage,
   })
   async list(actor: Actor, input: ListAudit): Promise<Page<AuditEntryView>> {
-    const { limit = DEFAULT_LIMIT, cursor, organization_id } = input;
-    await this.organizations.require(actor, 'audit.read', organization_id);
-    const [time, id] = decodeCursor(cursor, 'time', 'id');
-    const query = this.matching(actor, input)
-      .orderBy('time', 'desc')
-      .orderBy('id', 'desc')
-      .limit(limit + 1);
-    const page =
-      time && id
-        ? query.where(({ eb, refTuple, tuple }) => eb(refTuple('time', 'id'), '<', tuple(time, id)))
-        : query;
-    return pageOf(await page.execute(), limit, entryView, row => [iso(row.time), row.id]);
-  }
-
-  /** A credential that is limited to workspaces is told of these alone, and of nothing that belongs to none. */
-  private matching({ credential }: Actor, input: ListAudit) {
-    const { organization_id, from, to } = input;
-    let query = this.database
-      .tables()
-      .selectFrom('audit_entry')
-      .selectAll()
-      .where('organization_id', '=', organization_id)
-      .where(isAmong('workspace_id', credential.workspace_ids));
-    for (const name of FILTERS) {
-      const value = input[name];
-      if (value !== undefined) query = query.where(name, '=', value);
-    }
-    if (from) query = query.where('time', '>=', instant('from', from));
-    if (to) query = query.where('time', '<', instant('to', to));
-    return query;
+    await this.organizations.require(actor, 'audit.read', input.organization_id);
+    return this.log.list(actor, input);
   }
 }
-
-/** ISO 8601 knows forms, such as weeks, that name no instant by themselves. */
-function instant(field: string, time: string): string {
-  const date = new Date(time);
-  if (Number.isNaN(date.getTime())) throw new Invalid(`${field} must be a time, e.g. 2026-11-21T09:30:00Z`);
-  return date.toISOString();
-}
-
-function entryView(row: Row<'audit_entry'>): AuditEntryView {
-  const { id, on_behalf_of_id, action, workspace_id, details, address, user_agent, request_id } = row;
-  return {
-    id,
-    time: iso(row.time),
-    actor: row.actor_type && row.actor_id ? actorView(row.actor_type, row.actor_id, row.actor_name) : null,
-    on_behalf_of_id,
-    credential:
-      row.credential_type === null ? null : { type: row.credential_type, id: row.credential_id ?? '' },
-    action,
-    target: { type: row.target_type, id: row.target_id },
-    organization_id: row.organization_id ?? '',
-    workspace_id,
-    details,
-    address,
-    user_agent,
-    request_id,
-  };
-}
-
-const actorView = (type: string, id: string, name: string | null) => ({ type, id, name: name ?? '' });

@@ -1,4 +1,5 @@
 import { Field } from '../../platform/dto/index.js';
+import { OrganizationId } from '../organizations/index.js';
 
 export const DEFAULT_ALERTS = [80, 90, 100];
 const GROUPINGS = ['workspace', 'model', 'user', 'automation', 'day'] as const;
@@ -38,12 +39,7 @@ export class SetBudget extends BudgetFields {
   organization_id: string;
 }
 
-export class ReadBilling {
-  @Field.id('The organization')
-  organization_id: string;
-}
-
-export class ReadUsage extends ReadBilling {
+export class ReadUsage extends OrganizationId {
   @Field.time('From when on; absent: the beginning of this month (UTC)', { optional: true })
   from?: string;
 

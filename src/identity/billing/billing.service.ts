@@ -4,15 +4,8 @@ import { Action } from '../../platform/actions/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Database, iso } from '../../platform/database/index.js';
 import { Invalid } from '../../platform/errors/index.js';
-import { OrganizationsStore } from '../organizations/index.js';
-import {
-  BillingView,
-  BudgetView,
-  ReadBilling,
-  ReadUsage,
-  SetBudget,
-  UsageReportView,
-} from './billing.dto.js';
+import { OrganizationId, OrganizationsStore } from '../organizations/index.js';
+import { BillingView, BudgetView, ReadUsage, SetBudget, UsageReportView } from './billing.dto.js';
 import { Budgets, DefaultBudgets } from './budgets.js';
 import { NOTHING_USED, UsageStore } from './ledger.store.js';
 
@@ -67,10 +60,10 @@ export class BillingService {
     summary: "Tell an organization's plan, limits, usage and spending of this month, and its budget",
     effect: 'read',
     permission: 'billing.read',
-    input: ReadBilling,
+    input: OrganizationId,
     output: BillingView,
   })
-  async read(actor: Actor, { organization_id }: ReadBilling): Promise<BillingView> {
+  async read(actor: Actor, { organization_id }: OrganizationId): Promise<BillingView> {
     const { id } = await this.organizations.require(actor, 'billing.read', organization_id);
     const month = monthOf(new Date());
     const [{ total: usage }, budget] = await Promise.all([

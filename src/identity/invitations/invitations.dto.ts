@@ -1,6 +1,7 @@
 import { ORGANIZATION_ROLES, type OrganizationRole } from '../../platform/access/index.js';
 import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
 import { EMAIL, PASSWORD, PERSON_NAME } from '../accounts/index.js';
+import { OrganizationId } from '../organizations/index.js';
 import { INVITATION_STATUSES } from './invitation.entity.js';
 
 export class ListInvitations extends PageInput {
@@ -8,10 +9,7 @@ export class ListInvitations extends PageInput {
   organization_id: string;
 }
 
-export class CreateInvitation {
-  @Field.id('The organization')
-  organization_id: string;
-
+export class CreateInvitation extends OrganizationId {
   @Field.text('Who is invited', EMAIL)
   email: string;
 
@@ -23,10 +21,7 @@ export class CreateInvitation {
   role?: OrganizationRole;
 }
 
-export class InvitationId {
-  @Field.id('The organization')
-  organization_id: string;
-
+export class InvitationId extends OrganizationId {
   @Field.id('The invitation')
   id: string;
 }

@@ -50,10 +50,7 @@ export class ListMembers extends PageInput {
   organization_id: string;
 }
 
-export class MemberId {
-  @Field.id('The organization')
-  organization_id: string;
-
+export class MemberId extends OrganizationId {
   @Field.id('The person')
   user_id: string;
 }
@@ -63,10 +60,7 @@ export class SetMemberRole extends MemberId {
   role: OrganizationRole;
 }
 
-export class TransferOwnership {
-  @Field.id('The organization')
-  organization_id: string;
-
+export class TransferOwnership extends OrganizationId {
   @Field.id('The member who becomes its owner; the caller becomes an admin')
   user_id: string;
 }

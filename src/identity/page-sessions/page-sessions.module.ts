@@ -3,7 +3,7 @@ import { AuthModule } from '../auth/index.js';
 import { SessionsModule } from '../sessions/index.js';
 import { Fronts } from './front.js';
 import { PageVisits } from './page-visits.js';
-import { SignIns } from './sign-ins.js';
+import { SignIns } from './sign-ins.store.js';
 
 /** Signing in at the service's own HTML pages. */
 @Module({

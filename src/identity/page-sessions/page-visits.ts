@@ -6,7 +6,7 @@ import { Config } from '../../platform/config/index.js';
 import { Forbidden } from '../../platform/errors/index.js';
 import { type Seal, Vault } from '../../platform/vault/index.js';
 import type { Login } from '../auth/index.js';
-import { SignIns } from './sign-ins.js';
+import { SignIns } from './sign-ins.store.js';
 
 const LIFE_SECONDS = 8 * 3600;
 

@@ -4,11 +4,15 @@ import { DeletedView, Input } from '../../platform/dto/index.js';
 import { Documents } from '../../platform/openapi/index.js';
 import { EndedSessionsView, EndSessions, ListSessions, SessionId, SessionPage } from './sessions.dto.js';
 import { SessionsService } from './sessions.service.js';
+import { SessionsStore } from './sessions.store.js';
 
 /** No capabilities of agents or programs: sign-ins are for the person alone. */
 @Controller()
 export class SessionsController {
-  constructor(private readonly sessions: SessionsService) {}
+  constructor(
+    private readonly sessions: SessionsService,
+    private readonly store: SessionsStore,
+  ) {}
 
   @Documents({
     name: 'session_list',
@@ -19,7 +23,7 @@ export class SessionsController {
   })
   @Get('/api/auth/sessions')
   list(@Caller() actor: Actor, @Input() input: ListSessions) {
-    return this.sessions.list(actor, input);
+    return this.store.list(actor, input);
   }
 
   @Documents({

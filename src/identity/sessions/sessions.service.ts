@@ -5,14 +5,14 @@ import { JwtService } from '@nestjs/jwt';
 import { type Actor, hashSecret, randomSecret } from '../../platform/access/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Config } from '../../platform/config/index.js';
-import { Database, iso, type Row, UnitOfWork } from '../../platform/database/index.js';
-import { DeletedView, type Page, pageById } from '../../platform/dto/index.js';
+import { Database, UnitOfWork } from '../../platform/database/index.js';
+import { DeletedView } from '../../platform/dto/index.js';
 import { Forbidden, NotFound, Unauthorized } from '../../platform/errors/index.js';
 import { Chore } from '../../platform/jobs/index.js';
 import { type RootKey, Vault } from '../../platform/vault/index.js';
 import { User } from '../accounts/index.js';
 import { RefreshToken, Session, SignInSource } from './session.entity.js';
-import type { EndedSessionsView, EndSessions, ListSessions, SessionId, SessionView } from './sessions.dto.js';
+import type { EndedSessionsView, EndSessions, SessionId } from './sessions.dto.js';
 
 /** `iss` of our access tokens. */
 export const ISSUER = 'atelier';
@@ -115,13 +115,6 @@ export class SessionsService {
     );
   }
 
-  /** The live sessions of the caller, newest first. */
-  list(actor: Actor, input: ListSessions): Promise<Page<SessionView>> {
-    const sessions = this.database.tables().selectFrom('session').selectAll().where('user_id', '=', actor.id);
-    const live = sessions.where('revoked_at', 'is', null).where('expires_at', '>', new Date().toISOString());
-    return pageById(live, input, row => sessionView(row, actor), { newestFirst: true });
-  }
-
   /** Ends one of the caller's, at once; 404 for one that is not theirs or has ended. */
   async endOne(actor: Actor, { id }: SessionId): Promise<DeletedView> {
     await this.database.transaction(async unit => {
@@ -196,17 +189,4 @@ export class SessionsService {
     );
     return { accessToken, refreshToken, expiresIn, user };
   }
-}
-
-function sessionView(row: Row<'session'>, actor: Actor): SessionView {
-  const { id, user_agent, address } = row;
-  return {
-    id,
-    current: id === actor.credential.id,
-    user_agent,
-    address,
-    created_at: iso(row.created_at),
-    last_used_at: iso(row.last_used_at),
-    expires_at: iso(row.expires_at),
-  };
 }

@@ -10,4 +10,5 @@ export {
   PageOf,
   pageById,
   pageOf,
+  readInstant,
 } from './page.js';

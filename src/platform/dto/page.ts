@@ -109,3 +109,10 @@ export async function pageById<DB, TB extends keyof DB, Row extends object, Item
   const name = by.slice(by.indexOf('.') + 1) as keyof Row;
   return pageOf(rows, limit, view, row => [String(row[name])]);
 }
+
+/** A time from a request as an instant: ISO 8601 knows forms, such as weeks, that name none by themselves. */
+export function readInstant(field: string, time: string): string {
+  const date = new Date(time);
+  if (Number.isNaN(date.getTime())) throw new Invalid(`${field} must be a time, e.g. 2026-11-21T09:30:00Z`);
+  return date.toISOString();
+}

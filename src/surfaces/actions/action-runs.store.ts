@@ -1,22 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Actor, isAmong, namesReachable, organizationsOf } from '../../platform/access/index.js';
-import { Database, type Row } from '../../platform/database/index.js';
-import type { ListActionRuns } from './action-runs.dto.js';
+import { Database, iso, isoOrNull, type Row } from '../../platform/database/index.js';
+import { type Page, pageById, readInstant } from '../../platform/dto/index.js';
+import type { ActionRunSummary, ListActionRuns } from './action-runs.dto.js';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** What a page of the ledger is narrowed to; times as instants. */
-export interface LedgerFilter
-  extends Pick<ListActionRuns, 'workspace_id' | 'organization_id' | 'action' | 'caller' | 'status'> {
-  from?: string;
-  to?: string;
-  /** Only runs before this one. */
-  before?: string;
-  limit: number;
-}
-
-/** Questions about the ledger, each asked together with who asks. */
+/** The ledger, as far as the caller may see it. */
 @Injectable()
 export class ActionRunsStore {
   constructor(private readonly database: Database) {}
@@ -26,9 +17,9 @@ export class ActionRunsStore {
   }
 
   /** Newest first. */
-  async list(actor: Actor, filter: LedgerFilter): Promise<Row<'action_run'>[]> {
-    const { caller, from, to, before } = filter;
-    let query = (await this.visibleTo(actor)).orderBy('id', 'desc').limit(filter.limit);
+  async list(actor: Actor, filter: ListActionRuns): Promise<Page<ActionRunSummary>> {
+    const { caller, from, to } = filter;
+    let query = await this.visibleTo(actor);
     for (const name of ['workspace_id', 'organization_id', 'action', 'status'] as const) {
       const value = filter[name];
       if (value !== undefined) query = query.where(name, '=', value as never);
@@ -37,10 +28,9 @@ export class ActionRunsStore {
       query = UUID.test(caller)
         ? query.where('caller_id', '=', caller.toLowerCase())
         : query.where('caller_kind', '=', caller);
-    if (from) query = query.where('started_at', '>=', from);
-    if (to) query = query.where('started_at', '<', to);
-    if (before) query = query.where('id', '<', before);
-    return query.execute();
+    if (from) query = query.where('started_at', '>=', readInstant('from', from));
+    if (to) query = query.where('started_at', '<', readInstant('to', to));
+    return pageById(query, filter, summaryOf, { newestFirst: true });
   }
 
   /** What the caller did, and all of the organizations that they administer, as far as their credential reaches. */
@@ -68,4 +58,29 @@ export class ActionRunsStore {
       .execute();
     return rows.map(({ organization_id }) => organization_id);
   }
+}
+
+export function summaryOf(row: Row<'action_run'>): ActionRunSummary {
+  const { id, action, effect, status, dry_run, surface, on_behalf_of_id, organization_id, workspace_id } =
+    row;
+  const { request_id, duration_ms, error } = row;
+  return {
+    id,
+    action,
+    effect,
+    status,
+    dry_run,
+    surface,
+    caller: { kind: row.caller_kind, id: row.caller_id },
+    actor: { type: row.actor_type, id: row.actor_id, name: row.actor_name },
+    on_behalf_of_id,
+    credential: { type: row.credential_type, id: row.credential_id },
+    organization_id,
+    workspace_id,
+    request_id,
+    started_at: iso(row.started_at),
+    finished_at: isoOrNull(row.finished_at),
+    duration_ms,
+    error,
+  };
 }
