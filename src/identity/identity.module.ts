@@ -10,9 +10,9 @@ import { OAuthModule } from './oauth/index.js';
 import { OrganizationsModule } from './organizations/index.js';
 import { PageSessionsModule } from './page-sessions/index.js';
 import { ServiceAccountsModule } from './service-accounts/index.js';
-import { RefreshToken, Session, SessionsModule } from './sessions/index.js';
+import { SessionsModule } from './sessions/index.js';
 
-export const identityEntities = [Installation, User, Session, RefreshToken, Invitation];
+export const identityEntities = [Installation, User, Invitation];
 
 /** Who people and programs are, and what organizations they belong to. */
 @Module({

@@ -1,5 +1,4 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
-import { LockMode } from '@mikro-orm/core';
 import { Injectable } from '@nestjs/common';
 import { JwtService } from '@nestjs/jwt';
 import { type Actor, hashSecret, randomSecret } from '../../platform/access/index.js';
@@ -11,8 +10,8 @@ import { Forbidden, NotFound, Unauthorized } from '../../platform/errors/index.j
 import { Chore } from '../../platform/jobs/index.js';
 import { type RootKey, Vault } from '../../platform/vault/index.js';
 import { User } from '../accounts/index.js';
-import { RefreshToken, Session, SignInSource } from './session.entity.js';
 import type { EndedSessionsView, EndSessions, SessionId } from './sessions.dto.js';
+import { SessionsStore, type SignInSource } from './sessions.store.js';
 
 /** `iss` of our access tokens. */
 export const ISSUER = 'atelier';
@@ -46,9 +45,7 @@ export class AccessTokenKeys {
 /** Tokens of versions before the vault name no key. */
 const keyOf = (root: RootKey): KeyObject => (root.id === '' ? root.raw : root.derive('access token'));
 
-const SWEEP_MS = 86_400_000;
-/** How long a session that has ended is kept: a refresh token of it that turns up is still known for what it is. */
-const KEPT_MS = 30 * 86_400_000;
+const DAY_MS = 86_400_000;
 
 /** Signed proof of a sign-in, and the user it is of. */
 export interface IssuedTokens {
@@ -63,6 +60,7 @@ export interface IssuedTokens {
 export class SessionsService {
   constructor(
     private readonly database: Database,
+    private readonly store: SessionsStore,
     private readonly jwt: JwtService,
     private readonly keys: AccessTokenKeys,
     private readonly config: Config,
@@ -70,9 +68,9 @@ export class SessionsService {
   ) {}
 
   /** Opens a session for `user` in the caller's transaction. */
-  open(unit: UnitOfWork, user: User, from: SignInSource): IssuedTokens {
-    const session = unit.add(new Session(user.id, from, this.config.refreshTokenSeconds));
-    return this.issue(unit, session, user);
+  async open(unit: UnitOfWork, user: User, from: SignInSource): Promise<IssuedTokens> {
+    const id = await this.store.insert(unit, user.id, from, this.config.refreshTokenSeconds);
+    return this.issue(unit, id, user);
   }
 
   /**
@@ -87,11 +85,7 @@ export class SessionsService {
 
   /** Ends the session that the refresh token belongs to; an unknown token has none. */
   async end(token: string): Promise<void> {
-    await this.database.transaction(async unit => {
-      const used = await unit.entities.findOne(RefreshToken, { hash: hashSecret(token) });
-      const session = used && (await unit.entities.findOne(Session, { id: used.sessionId }));
-      session?.revoke();
-    });
+    await this.database.transaction(unit => this.store.revokeByToken(unit, hashSecret(token)));
   }
 
   /** Ends the session that asks. */
@@ -99,29 +93,18 @@ export class SessionsService {
     if (!actor) throw new Unauthorized('Send the access token of the session to end, or its refresh_token');
     const { type, id } = actor.credential;
     if (type !== 'session') throw new Forbidden('Only a sign-in can sign out; revoke a key or grant instead');
-    await this.database.transaction(async unit => {
-      const session = await unit.entities.findOne(Session, { id, userId: actor.id });
-      session?.revoke();
-    });
+    await this.database.transaction(unit => this.store.revoke(unit, actor.id, id));
   }
 
   /** Ends all sessions of a user, but the one to keep; tells how many that were. Their access tokens stop at once. */
-  async endAll(unit: UnitOfWork, userId: string, kept?: string): Promise<number> {
-    const others = kept ? { id: { $ne: kept } } : {};
-    return unit.entities.nativeUpdate(
-      Session,
-      { userId, revokedAt: null, expiresAt: { $gt: new Date() }, ...others },
-      { revokedAt: new Date() },
-    );
+  endAll(unit: UnitOfWork, userId: string, kept?: string): Promise<number> {
+    return this.store.revokeAll(unit, userId, kept);
   }
 
   /** Ends one of the caller's, at once; 404 for one that is not theirs or has ended. */
   async endOne(actor: Actor, { id }: SessionId): Promise<DeletedView> {
     await this.database.transaction(async unit => {
-      const lock = { lockMode: LockMode.PESSIMISTIC_WRITE };
-      const session = await unit.entities.findOne(Session, { id, userId: actor.id }, lock);
-      if (!session?.isLive) throw new NotFound('No such session');
-      session.revoke();
+      if (!(await this.store.revoke(unit, actor.id, id))) throw new NotFound('No such session');
       const entry = {
         action: 'session_revoke',
         target_type: 'session',
@@ -148,38 +131,30 @@ export class SessionsService {
     });
   }
 
-  @Chore('remove_ended_sessions', { everyMs: SWEEP_MS })
-  async removeEnded(): Promise<void> {
-    const before = { $lt: new Date(Date.now() - KEPT_MS) };
-    await this.database.transaction(unit =>
-      unit.entities.nativeDelete(Session, { $or: [{ expiresAt: before }, { revokedAt: before }] }),
-    );
+  @Chore('remove_ended_sessions', { everyMs: DAY_MS })
+  removeEnded(): Promise<void> {
+    return this.store.deleteEnded();
   }
 
   private async rotate(unit: UnitOfWork, hash: string): Promise<IssuedTokens | undefined> {
-    const used = await unit.entities.findOne(
-      RefreshToken,
-      { hash },
-      { lockMode: LockMode.PESSIMISTIC_WRITE },
-    );
-    const session = used && (await unit.entities.findOne(Session, { id: used.sessionId }));
-    if (!used || !session?.isLive) return undefined;
-    if (used.usedAt) {
-      session.revoke();
+    const token = await this.store.lockToken(unit, hash);
+    const userId = token && (await this.store.userOf(unit, token.session_id));
+    if (!token || !userId) return undefined;
+    if (token.used_at) {
+      await this.store.revoke(unit, userId, token.session_id);
       return undefined;
     }
-    used.usedAt = new Date();
-    session.extend(this.config.refreshTokenSeconds);
-    return this.issue(unit, session, await unit.entities.findOneOrFail(User, { id: session.userId }));
+    await this.store.useToken(unit, token, this.config.refreshTokenSeconds);
+    return this.issue(unit, token.session_id, await unit.entities.findOneOrFail(User, { id: userId }));
   }
 
-  private issue(unit: UnitOfWork, session: Session, user: User): IssuedTokens {
+  private async issue(unit: UnitOfWork, sessionId: string, user: User): Promise<IssuedTokens> {
     const refreshToken = randomSecret();
-    unit.add(new RefreshToken(hashSecret(refreshToken), session.id));
+    await this.store.addToken(unit, sessionId, hashSecret(refreshToken));
     const expiresIn = this.config.accessTokenSeconds;
     const { key, id } = this.keys.signing;
     const accessToken = this.jwt.sign(
-      { sid: session.id },
+      { sid: sessionId },
       {
         ...{ subject: user.id, issuer: ISSUER, algorithm: 'HS256', expiresIn },
         ...(id ? { keyid: id } : {}),
