@@ -96,46 +96,31 @@ export interface CallingProgram {
 /** Says why something may not be done after all, in a sentence; undefined where it may. It is asked at each call. */
 export type Limit = (action: Pick<ActionDeclaration, 'name' | 'effect'>) => string | undefined;
 
-interface Parts {
-  actor: Actor;
-  surface: ActionSurface;
-  kind: CallingProgram['kind'] | Credential['type'];
-  id: string;
-  workspaceId: string | null;
-  allowlist: ActionAllowlist | null;
-  limit?: Limit;
-  allowed?: string;
+/** What a caller may not do, whatever its actor may. */
+interface CallerLimits {
+  readonly allowlist?: ActionAllowlist;
+  readonly limit?: Limit;
+  /** The action that its person has just allowed. */
+  readonly allowed?: string;
 }
 
-/** Who calls an action, by which way, and within which limits besides what the actor may. */
+/** Who calls an action, by which way, and within which limits. */
 export class ActionCaller {
-  /** On whose authority it is done. */
-  readonly actor: Actor;
-  readonly surface: ActionSurface;
-  readonly kind: Parts['kind'];
-  readonly id: string;
-  /** The one workspace that it acts in; null for wherever the actor may. */
-  readonly workspaceId: string | null;
-  private readonly allowlist: ActionAllowlist | null;
-  private readonly limit: Limit;
-  /** The action that its person has just allowed. */
-  private readonly allowed: string | undefined;
-
-  private constructor(parts: Parts) {
-    this.actor = parts.actor;
-    this.surface = parts.surface;
-    this.kind = parts.kind;
-    this.id = parts.id;
-    this.workspaceId = parts.workspaceId;
-    this.allowlist = parts.allowlist;
-    this.limit = parts.limit ?? (() => undefined);
-    this.allowed = parts.allowed;
-  }
+  private constructor(
+    /** On whose authority it is done. */
+    readonly actor: Actor,
+    readonly surface: ActionSurface,
+    readonly kind: CallingProgram['kind'] | Credential['type'],
+    readonly id: string,
+    /** The one workspace that it acts in; null for wherever the actor may. */
+    readonly workspaceId: string | null,
+    private readonly limits: CallerLimits,
+  ) {}
 
   /** A caller with their own credential; `allowed` names the action that their person was asked about. */
   static direct(actor: Actor, surface: ActionSurface, allowed?: string): ActionCaller {
     const { type: kind, id } = actor.credential;
-    return new ActionCaller({ actor, surface, kind, id, workspaceId: null, allowlist: null, allowed });
+    return new ActionCaller(actor, surface, kind, id, null, { allowed });
   }
 
   /**
@@ -158,7 +143,7 @@ export class ActionCaller {
     const run = kind === 'run' ? { id, tools: limits.tools ?? null } : undefined;
     const actor = narrowed(limits.actor, limits.workspaceId, limits.tokenId ?? id, run);
     const { workspaceId, allowlist, limit } = limits;
-    return new ActionCaller({ actor, surface, kind, id, workspaceId, allowlist, limit });
+    return new ActionCaller(actor, surface, kind, id, workspaceId, { allowlist, limit });
   }
 
   /** Whether it is a program, not a credential of the actor. */
@@ -173,8 +158,9 @@ export class ActionCaller {
       return `${name} takes your own sign-in; no key, service account, run or token can do it`;
     if (personOnly && ['exec', 'oauth'].includes(this.actor.credential.type))
       return `Only a person, signed in or by an API key, can run ${name}; no run, token or application can`;
-    if (this.allowlist && !this.allowlist.allows({ name, effect })) return this.notNamed(name, effect);
-    const limit = this.limit({ name, effect });
+    const { allowlist } = this.limits;
+    if (allowlist && !allowlist.allows({ name, effect })) return this.notNamed(name, effect);
+    const limit = this.limits.limit?.({ name, effect });
     if (limit !== undefined) return limit;
     if (this.workspaceId !== null && !isWorkspacePermission(permission))
       return `This ${this.kind} acts in its workspace, and ${name} reaches beyond it`;
@@ -183,7 +169,7 @@ export class ActionCaller {
 
   /** Whether its person is asked before it may: always, where an application would expose something. */
   isToAsk({ name, effect }: Pick<ActionDeclaration, 'name' | 'effect'>): boolean {
-    return effect === 'expose' && isApplication(this.actor) && this.allowed !== name;
+    return effect === 'expose' && isApplication(this.actor) && this.limits.allowed !== name;
   }
 
   /** Throws Forbidden with the objection, where there is one. */

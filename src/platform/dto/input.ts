@@ -106,11 +106,9 @@ export function firstMessage([error]: ValidationError[], path = ''): { field: st
   if (!error) return { field: '', text: 'The request is not valid' };
   const [text] = Object.values(error.constraints ?? {});
   if (text) return { field: path + error.property, text: path + text };
-  const inList = Array.isArray(error.value) || /^\d+$/.test(error.property);
-  const here = /^\d+$/.test(error.property)
-    ? `${path.slice(0, -1)}[${error.property}].`
-    : `${path}${error.property}.`;
-  return firstMessage(error.children ?? [], inList ? here : here);
+  const isItem = /^\d+$/.test(error.property);
+  const here = isItem ? `${path.slice(0, -1)}[${error.property}].` : `${path}${error.property}.`;
+  return firstMessage(error.children ?? [], here);
 }
 
 /** Checks a hydrated instance; throws {@link Invalid} with the first finding. */
