@@ -74,9 +74,8 @@ export async function* bytesOf(request: Readable): AsyncGenerator<Buffer> {
 }
 
 /**
- * Lets who sends a body that is refused see the answer. It goes out whole at once, but the connection is closed only
- * when the rest of the body has been read and thrown away, or after a moment: closed while the other side still sends,
- * it would be reset, and the answer lost with it (RFC 9112 section 9.6).
+ * Answers before the body was read. The connection closes once the rest of the body was discarded, or after a timeout:
+ * closed earlier it would be reset, and the client would lose the answer (RFC 9112 section 9.6).
  */
 export function answerUnreadBodies(fastify: FastifyInstance): void {
   const stopping = new AbortController();
@@ -101,10 +100,8 @@ async function* thenLinger(
 }
 
 /**
- * The bytes of a request, all of them. Throws TooLarge as soon as it is known that there are more than `limit`, and leaves
- * the connection open, so that this can still be answered; BadRequest when the sender goes away before the end; and what
- * `inspect` throws, which sees each piece as it arrives. By the events of the stream, since its iterator costs as much as
- * all else that is done about a short body.
+ * All bytes of a request. Throws TooLarge beyond `limit`, and leaves the connection open for the answer; BadRequest when the
+ * body is cut off; and what `inspect` throws of a piece. It uses events: the iterator of a stream is much slower.
  */
 export async function wholeBody(
   request: IncomingMessage,

@@ -149,9 +149,8 @@ export class Database {
   }
 
   /**
-   * Runs `work` in one transaction with an identity map of its own. What it persisted is flushed and committed when it
-   * returns, undone when it throws. Inside, all queries go through the unit: one that takes a second connection is
-   * refused by tests and logged by the service.
+   * Runs `work` in one transaction with its own identity map: committed when it returns, rolled back when it throws. All its
+   * queries go through the unit: a second connection is refused in tests and logged in the service.
    */
   async transaction<T>(work: (unit: UnitOfWork) => Promise<T>): Promise<T> {
     const afterwards: (() => void)[] = [];

@@ -80,9 +80,8 @@ const MIN_BYTES = 1024;
 const PARTING_MS = 1_000;
 
 /**
- * Refuses (408) requests whose body stops coming, or comes a few bytes at a time: they would hold a connection, and what was
- * made ready for them, for ever. In each span of `ms` a kilobyte must come; where the service itself is slow to read, the
- * sender is not to blame.
+ * Refuses (408) requests whose body stalls: they would hold a connection for ever. A kilobyte must arrive every `ms`, unless
+ * the service itself is slow to read.
  */
 export function refuseSlowBodies(http: FastifyInstance, ms: number): void {
   http.addHook('onRequest', ({ raw }, _reply, done) => {
@@ -114,9 +113,8 @@ const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
 /**
- * A stop must not wait for connections that clients merely keep open. Node closes those that are idle between two
- * requests. What it leaves are answers under way, which are made the last on their connections here, and connections
- * that never had a request, such as browsers open in advance.
+ * A shutdown does not wait for connections that clients keep open. Node closes those that are idle between two requests;
+ * this closes those that never had a request, and makes answers in flight the last on their connections.
  */
 export function closeConnectionsAtEnd(http: FastifyInstance): void {
   const unused = new Set<Socket>();
@@ -137,9 +135,8 @@ export function closeConnectionsAtEnd(http: FastifyInstance): void {
 }
 
 /**
- * Closes connections on which nothing moves for `ms` while an answer waits to be read, or while there is nothing to answer:
- * who asks for much and reads none of it would keep it in memory for ever. A request whose answer takes long to make, and
- * one that is still coming in, are left alone.
+ * Closes connections that are idle for `ms` while an answer waits to be read, which would stay in memory for ever, or while
+ * there is no request. A slow handler and a request that still arrives are left alone.
  */
 export function closeUnreadConnections({ server }: FastifyInstance, ms: number): void {
   const answering = new WeakMap<Socket, ServerResponse>();

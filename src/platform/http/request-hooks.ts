@@ -128,9 +128,8 @@ function policyOf(route: string): string {
 const METHODS: HTTPMethod[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /**
- * Says which methods a path takes: 405 with `Allow` for another method (RFC 9110 section 15.5.6), and 204 with it for OPTIONS,
- * where no route answers that itself. Stands before the routes are registered; the framework only knows paths and methods
- * together.
+ * Answers 405 with `Allow` for a method that a path does not take (RFC 9110 section 15.5.6), and 204 with it for OPTIONS. To
+ * be registered before the routes; it has a router of its own, as the framework's finds only path and method together.
  */
 export function answerOtherMethods(fastify: FastifyInstance): void {
   const router = createRouter({ maxParamLength: 1000 });

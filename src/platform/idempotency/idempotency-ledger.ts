@@ -103,10 +103,9 @@ interface Row {
 }
 
 /**
- * Which requests with an `Idempotency-Key` run or have run, across all processes. The process that runs one holds its row;
- * a row without an answer that no process holds was left by one that died. Where answers are committed with the work, that
- * means that nothing was done, and the next such request takes it over. `holder` is the fence: whoever took it over has
- * another.
+ * Which requests with an `Idempotency-Key` run or have run, across all processes. The process that runs one holds its row; a
+ * row without an answer and without a holder is orphaned. Where answers are committed with the work, nothing was done then,
+ * and the next such request takes it over. `holder` is the fence: it changes with each claim.
  */
 @Injectable()
 export class IdempotencyLedger implements OnModuleInit {

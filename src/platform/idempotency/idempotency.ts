@@ -40,9 +40,8 @@ const KEPT_HEADERS = [
 ];
 
 /**
- * `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header): a request that is sent twice runs once. The interceptor
- * brings requests in; their answer is committed with their work, or kept by hooks of the server, which see every answer
- * as it leaves.
+ * `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header): a request that is sent twice runs once. Its answer is
+ * committed with its work, or kept by the hook on responses.
  */
 @Injectable()
 export class Idempotency {

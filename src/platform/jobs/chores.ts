@@ -29,10 +29,8 @@ export const Chore =
   };
 
 /**
- * Runs the chores when they are due.
- *
- * When each is due stands in the database and is compared with the clock of the database alone. A time further away than
- * the chore's interval was written while that clock was wrong: such a chore is due at once.
+ * Runs the chores when they are due, by the clock of the database alone. A due time further away than the interval was
+ * written while that clock was wrong: such a chore is due at once.
  */
 @Injectable()
 export class Chores implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {

@@ -4,14 +4,11 @@ import { Log } from '../log/index.js';
 import { backoffMs, type HandledJob, JobHandlers } from './job.js';
 import { type ClaimedJob, JobStore } from './job.store.js';
 
-/** So many processes may be lost over a job before it is taken for what ends them. */
+/** A job over which more processes were lost fails: it probably ended them. */
 const MAX_LOST = 20;
 const MAX_REASON = 500;
 
-/**
- * Executes jobs. Each is claimed first, so that one that is delivered twice, as the queue was lost or took a worker for
- * dead, is executed once.
- */
+/** Executes jobs. Each is claimed first, so that one that is delivered twice is executed once. */
 @Injectable()
 export class JobRunner {
   constructor(

@@ -29,8 +29,8 @@ export interface ClaimedJob extends Attempt {
 }
 
 /**
- * Every job from the transaction that enqueues it until it is done. BullMQ only says when a job's turn is: what it loses is
- * given to it again, and what it delivers twice is executed by the one who claims the row.
+ * Every job from the transaction that enqueues it until it is done. BullMQ only decides when a job runs: what it loses is
+ * enqueued again, and what it delivers twice is executed by the process that claims the row.
  */
 @Injectable()
 export class JobStore implements BeforeApplicationShutdown {

@@ -48,8 +48,7 @@ export class Jobs {
 }
 
 /**
- * Gives the queues the jobs that they are to have: those that were just committed, where the queues are in Redis, and those
- * that they may have lost.
+ * Adds jobs to the queues: those that were just committed, where the queues are in Redis, and those that a queue may have lost.
  */
 @Injectable()
 export class JobDispatcher implements OnApplicationBootstrap {

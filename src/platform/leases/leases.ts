@@ -16,8 +16,8 @@ export interface LeaseNames {
 }
 
 /**
- * Rows of a table that one process at a time holds: parts of the statements with which a feature claims, releases and
- * recovers them, so that a claim costs no statement of its own.
+ * Rows of a table that one process at a time holds: parts of the statements that claim, release and recover them, so that a
+ * claim costs no statement of its own.
  */
 export class LeasedRows {
   /** For `set`. */
@@ -25,9 +25,8 @@ export class LeasedRows {
   readonly released: RawBuilder<unknown>;
   /** This process holds it, or did at its last heartbeat. */
   readonly isOurs: RawBuilder<boolean>;
-  /** The process that holds it is gone. */
   readonly isOrphaned: RawBuilder<boolean>;
-  /** Nobody holds it, or a process that is gone. */
+  /** Without a holder, or orphaned. */
   readonly isFree: RawBuilder<boolean>;
 
   constructor(processId: string, table: string, { alias = table, holder = 'holder', until }: LeaseNames) {
@@ -70,8 +69,8 @@ interface Heartbeat {
 type Neighbour = Pick<LocalProcess, 'pid' | 'started'> & { readonly id: string };
 
 /**
- * What one process has to itself until it gives it back or is gone. All leases of a process live by its one heartbeat, a
- * row of `process`; who holds something refers to that row. See README.md.
+ * What this process holds until it releases it or is gone. All leases of a process live by one heartbeat, its row in
+ * `process`; leased rows refer to that row. See README.md.
  */
 @Injectable()
 export class Leases implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -106,7 +105,6 @@ export class Leases implements OnApplicationBootstrap, OnApplicationShutdown {
     }, HEARTBEAT_MS).unref();
   }
 
-  /** The row of the process stays until others find it: what it still holds is recovered then. */
   async onApplicationShutdown(): Promise<void> {
     clearInterval(this.timer);
     await this.beating;

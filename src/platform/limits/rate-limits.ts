@@ -71,13 +71,12 @@ const FREE = /^\/(api\/health(\/.*)?|metrics)$/;
 const SHARED = /^\/s\//;
 
 /**
- * Requests a minute, for each credential, and for each address without one. Which limit counts is decided by the route
- * that was matched: an address can be spelt in many ways. A credential that this process has not seen yet is checked, as
- * often as an address may send credentials that prove invalid: guessing is limited before it costs a query, and an address
- * whose requests without a credential are spent still lets in valid credentials.
+ * Requests a minute, for each credential, and for each address without one. The matched route decides which limit applies,
+ * as an address can be spelt in many ways. A credential that is new to this process counts as invalid for its address until
+ * it proves valid: guessing is limited before it costs a query, and does not use up the requests without a credential.
  *
- * Each process lets a caller through up to the limit; what all do together goes beyond it by at most, for every process
- * but one, a tenth of the limit and what comes to that process before the counts are exchanged.
+ * Each process counts up to the limit. Together they exceed it by at most, for each process but one, a tenth of the limit and
+ * what arrives there before the counts are exchanged.
  */
 @Injectable()
 export class RateLimits {

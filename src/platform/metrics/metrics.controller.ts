@@ -27,9 +27,8 @@ LOOPBACK.addAddress('::1', 'ipv6');
 const OF_PROXIES = /^(forwarded|via|x-real-ip|x-client-ip|x-forwarded-.+|cf-connecting-ip|true-client-ip)$/;
 
 /**
- * Why a request may not read the metrics: with METRICS_TOKEN it has to show that, and without it must come from a program
- * on this machine, directly. A proxy on this machine is one, too, and gives itself away by what it adds and by the host
- * that was asked for.
+ * Why a request may not read the metrics: it must show METRICS_TOKEN, or without one come directly from this machine. A proxy
+ * on this machine is recognised by the headers that it adds and by the Host that was asked for.
  */
 export function refusalOf(
   { headers, socket }: Pick<IncomingMessage, 'headers' | 'socket'>,

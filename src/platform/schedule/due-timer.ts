@@ -2,9 +2,9 @@ import { BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { Log } from '../log/index.js';
 import { type Topic, Topics } from '../topics/index.js';
 
-/** The longest sleep: a notification that was lost, or a clock that was set, costs no more than this. */
+/** A lost notification, or a clock that was set, delays a row by no more than this. */
 const MAX_SLEEP_MS = 10_000;
-/** The shortest: rows that are due may be out of reach for the moment, as another process has them locked. */
+/** Rows that are due may be locked by another process for the moment. */
 const MIN_SLEEP_MS = 200;
 const RETRY_MS = 1_000;
 
@@ -20,8 +20,8 @@ export interface DueRows {
 }
 
 /**
- * Takes rows of a table when they are due: at once when the transaction that adds them commits, else when their time comes.
- * It sleeps in between. One round at a time in a process; a wake-up during a round makes it look once more.
+ * Takes rows of a table when they are due: when the transaction that adds them commits, or when their time comes. One round at
+ * a time in a process; a wake-up during a round starts another one.
  */
 export class DueTimer {
   private readonly unsubscribe: () => void;

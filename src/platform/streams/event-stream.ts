@@ -35,13 +35,13 @@ export function resumeAfter({ query, headers }: FastifyRequest): number {
 }
 
 const HEARTBEAT_MS = 15_000;
-/** What a client waits before it comes back, when we end a stream that is not over. */
+/** How long a client waits before it reconnects, when we end a stream that is not over. */
 const RETRY_MS = 1_000;
 /** What is given to the connection at once. */
 const PIECE_BYTES = 64 * 1024;
-/** What may wait in a stream, besides one event, however large. */
+/** Pending bytes of a stream, besides one event of any size. */
 const MAX_PENDING_BYTES = 1024 * 1024;
-/** How long a client that was too slow may take to read that it was. */
+/** How long a slow client has to read the reason. */
 const HINT_MS = 5_000;
 const TOO_SLOW = {
   event: 'stream.closed',
@@ -57,8 +57,8 @@ export interface StreamRules {
 }
 
 /**
- * One client that watches. Writes wait for a client that reads slowly; one that reads nothing for too long, or lets too
- * much pile up, is told to come back, and let go. A client that is gone ends the stream.
+ * One client. Writes wait for a client that reads slowly; one that reads nothing for too long, or has too much pending, is told
+ * to reconnect and closed. A client that disconnects ends the stream.
  */
 export class EventStream {
   private readonly heartbeat: NodeJS.Timeout;
@@ -117,7 +117,6 @@ export class EventStream {
   /** Sends events, which are not changed afterwards; resolves when they have left for the client, or never will. */
   async send(events: readonly SentEvent[]): Promise<void> {
     if (this.signal.aborted) return;
-    // Who sends without waiting for the client must not fill the memory.
     if (this.isFull) return this.endAsTooSlow();
     const bytes = bytesOf(events);
     this.queue.push(bytes);
@@ -126,7 +125,7 @@ export class EventStream {
     await this.pumping;
   }
 
-  /** Ends it with the hint to come back, and with a last event where there is something to say. */
+  /** Ends it with the hint to reconnect, and with a last event, if any. */
   endWithHint(...last: SentEvent[]): void {
     const { raw } = this.reply;
     if (!raw.writableEnded) {

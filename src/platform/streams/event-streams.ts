@@ -7,7 +7,7 @@ import { type Counter, Metrics } from '../metrics/index.js';
 import { EventStream, type ServerEvent } from './event-stream.js';
 
 const RETRY_SECONDS = '30';
-/** What may wait in all streams together for clients that do not read. */
+/** Pending bytes of all streams together. */
 const MAX_PENDING_BYTES = 64 * 1024 * 1024;
 
 type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply };
@@ -100,7 +100,7 @@ export class EventStreams implements BeforeApplicationShutdown {
     }
   }
 
-  /** Ends every open stream with the hint to come back: another process, or the next, takes it up. */
+  /** Ends every open stream with the hint to reconnect, to another process or the next. */
   beforeApplicationShutdown(): void {
     this.isClosing = true;
     for (const stream of this.open) stream.endWithHint();

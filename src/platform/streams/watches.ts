@@ -23,8 +23,8 @@ export interface Reader {
 }
 
 /**
- * Whether somebody may still read what they opened: a stream outlives the credential and the role that it was opened with.
- * Asked when either may have changed, and when the last answer is old.
+ * Whether a reader may still read: a stream outlives the credential and the role that it was opened with. Checked when either
+ * may have changed, and when the last check is old.
  */
 export class AccessWatch {
   private readonly lost = new AbortController();

@@ -28,8 +28,8 @@ export const notifyTopic = (topic: Topic | RawBuilder<Topic>): RawBuilder<unknow
   sql`notify_topic(${topic})`;
 
 /**
- * Waits for a topic without missing it: subscribe first, look at the database, then wait. What is published while the
- * subscriber is looking makes the next wait return at once.
+ * Waits for a topic without missing it: subscribe, read the database, then wait. What is published while the subscriber reads
+ * makes the next wait return at once.
  */
 export class Subscription {
   private isWoken = false;

@@ -27,9 +27,9 @@ const ANSWER_MS = 10_000;
 const BATCH_PAUSE_MS = 3;
 
 /**
- * Publishes topics to the subscribers in all processes, by PostgreSQL's LISTEN/NOTIFY. A topic carries no data: who is woken
- * looks at the database, which is the truth. After a lost connection every subscriber is woken once, and so they are after a
- * process was lost, which may have committed something without publishing it.
+ * Publishes topics to the subscribers in all processes, by PostgreSQL's LISTEN/NOTIFY. A topic has no data: a subscriber that
+ * is woken reads the database. Every subscriber is woken after a lost connection, and after a process was lost, which may have
+ * committed something without publishing it.
  *
  * A process without peers publishes to itself alone. One that begins to listen says hello, once others can see that it
  * lives: a process that receives that has a peer, and wakes all its subscribers, which may have missed something before.
