@@ -6,12 +6,9 @@ import { AppModule, type ServiceParts } from './app.module.js';
 import { registerBodyParsers } from './platform/bodies/index.js';
 import {
   answerOtherMethods,
-  closeConnectionsAtEnd,
-  closeUnreadConnections,
+  guardConnections,
   ProblemFilter,
-  refuseIncompleteRequests,
   refuseOnSocket,
-  refuseSlowBodies,
   registerRequestLog,
   registerSecurityHeaders,
   requestId,
@@ -50,21 +47,19 @@ export async function createServer(parts: ServiceParts): Promise<NestFastifyAppl
     abortOnError: false,
   } as never);
   app.useGlobalFilters(filter);
-  registerBodyParsers(adapter.getInstance(), parts.config.maxBodyBytes);
-  registerRequestLog(adapter.getInstance(), parts.log);
-  registerHttpMetrics(adapter.getInstance(), app.get(Metrics));
-  registerSecurityHeaders(adapter.getInstance(), parts.config.publicUrl);
-  refuseIncompleteRequests(adapter.getInstance());
-  closeConnectionsAtEnd(adapter.getInstance());
-  closeUnreadConnections(adapter.getInstance(), parts.config.slowReaderSeconds * 1000);
-  refuseSlowBodies(adapter.getInstance(), parts.config.slowReaderSeconds * 1000);
-  app.get(RateLimits).register(adapter.getInstance());
-  app.get(Ingress).register(adapter.getInstance());
-  answerOtherMethods(adapter.getInstance());
-  app.get(Idempotency).register(adapter.getInstance());
+  const http = adapter.getInstance();
+  registerBodyParsers(http, parts.config.maxBodyBytes);
+  registerRequestLog(http, parts.log);
+  registerHttpMetrics(http, app.get(Metrics));
+  registerSecurityHeaders(http, parts.config.publicUrl);
+  guardConnections(http, parts.config.slowReaderSeconds * 1000);
+  app.get(RateLimits).register(http);
+  app.get(Ingress).register(http);
+  answerOtherMethods(http);
+  app.get(Idempotency).register(http);
   serveDocs(app, () => describeApi(app));
   await app.init();
-  await adapter.getInstance().ready();
+  await http.ready();
   return app;
 }
 

@@ -45,8 +45,16 @@ export function refuseOnSocket(error: ClientError, socket: Socket): void {
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
 }
 
+/** Ends connections and requests that would be held for ever; `ms` is how long a client may send or read nothing. */
+export function guardConnections(fastify: FastifyInstance, ms: number): void {
+  refuseIncompleteRequests(fastify);
+  closeConnectionsAtEnd(fastify);
+  closeUnreadConnections(fastify, ms);
+  refuseSlowBodies(fastify, ms);
+}
+
 /** Refuses what Node would refuse without a word: a request without `Host`, and expectations that we do not meet; and one with several. */
-export function refuseIncompleteRequests(fastify: FastifyInstance): void {
+function refuseIncompleteRequests(fastify: FastifyInstance): void {
   fastify.addHook('onRequest', ({ raw }, _reply, done) => {
     const lacksHost = raw.httpVersion === '1.1' && raw.headers.host === undefined;
     if (lacksHost) done(new BadRequest('The request has no Host header'));
@@ -83,7 +91,7 @@ const PARTING_MS = 1_000;
  * Refuses (408) requests whose body stalls: they would hold a connection for ever. A kilobyte must arrive every `ms`, unless
  * the service itself is slow to read.
  */
-export function refuseSlowBodies(http: FastifyInstance, ms: number): void {
+function refuseSlowBodies(http: FastifyInstance, ms: number): void {
   http.addHook('onRequest', ({ raw }, _reply, done) => {
     if (hasBody(raw)) watch(raw, ms);
     done();
@@ -116,7 +124,7 @@ const hasBody = ({ headers }: IncomingMessage): boolean =>
  * A shutdown does not wait for connections that clients keep open. Node closes those that are idle between two requests;
  * this closes those that never had a request, and makes answers in flight the last on their connections.
  */
-export function closeConnectionsAtEnd(http: FastifyInstance): void {
+function closeConnectionsAtEnd(http: FastifyInstance): void {
   const unused = new Set<Socket>();
   let isClosing = false;
   http.server.on('connection', (socket: Socket) => {
@@ -138,7 +146,7 @@ export function closeConnectionsAtEnd(http: FastifyInstance): void {
  * Closes connections that are idle for `ms` while an answer waits to be read, which would stay in memory for ever, or while
  * there is no request. A slow handler and a request that still arrives are left alone.
  */
-export function closeUnreadConnections({ server }: FastifyInstance, ms: number): void {
+function closeUnreadConnections({ server }: FastifyInstance, ms: number): void {
   const answering = new WeakMap<Socket, ServerResponse>();
   const served = new WeakSet<Socket>();
   server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {

@@ -1,11 +1,4 @@
-export {
-  clientGone,
-  closeConnectionsAtEnd,
-  closeUnreadConnections,
-  refuseIncompleteRequests,
-  refuseOnSocket,
-  refuseSlowBodies,
-} from './connections.js';
+export { clientGone, guardConnections, refuseOnSocket } from './connections.js';
 export { ProblemFilter } from './problem.filter.js';
 export {
   answerOtherMethods,
