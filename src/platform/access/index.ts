@@ -1,3 +1,3 @@
 export * from './access.js';
+export * from './access.js';
 export * from './policy.js';
-export * from './visible-to.js';
