@@ -92,6 +92,18 @@ export default {
       to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
     },
     {
+      name: 'sql-in-stores',
+      comment:
+        'SQL stands in *.store.ts, in migrations and in the primitives of the platform. Give the store a method that says ' +
+        'what it answers.',
+      severity: 'error',
+      from: {
+        path: '^src/',
+        pathNot: ['^src/(platform|agents)/', '\\.store\\.ts$', '/migrations/', '\\.spec\\.ts$'],
+      },
+      to: { path: '^node_modules/(kysely|pg)/' },
+    },
+    {
       name: 'libs-stand-alone',
       comment:
         'A lib could be published as it is, so it knows nothing of the service or of another lib. Pass in what it needs.',
