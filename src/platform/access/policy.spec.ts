@@ -64,6 +64,8 @@ describe('the least role, the scope and the effect of each permission', () => {
       'model.configure': 'admin models:write expose',
       'billing.read': 'admin billing:read read',
       'billing.update': 'admin billing:write expose',
+      'webhook.manage': 'admin notifications:write expose',
+      'webhook.read': 'admin notifications:read read',
       'workspace.create': 'member workspaces:write write',
       'exposure.list': 'guest shares:read read',
       'exposure.manage': 'admin shares:write destructive',
