@@ -1,5 +1,5 @@
 import { DynamicModule, Module } from '@nestjs/common';
-import { AgentModule, agentEntities } from './agents/agent.module.js';
+import { AgentModule } from './agents/agent.module.js';
 import { AutomationModule } from './automation/automation.module.js';
 import { IdentityModule, identityEntities } from './identity/identity.module.js';
 import { HealthModule } from './platform/health/index.js';
@@ -8,7 +8,7 @@ import type { McpExtension } from './surfaces/mcp/index.js';
 import { SurfacesModule } from './surfaces/surfaces.module.js';
 import { WorkspacesModule } from './workspaces/workspaces.module.js';
 
-export const entities = [...identityEntities, ...agentEntities];
+export const entities = [...identityEntities];
 
 /** What the service is built with. */
 export interface ServiceParts extends Omit<PlatformParts, 'entities'> {

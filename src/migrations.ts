@@ -1,7 +1,7 @@
 import { Approvals } from './agents/approvals/migrations/20261122-approvals.js';
 import { McpApprovals } from './agents/approvals/migrations/20261122-mcp-approvals.js';
 import { AttachmentRoom } from './agents/attachments/migrations/20261122-attachment-room.js';
-import { Context } from './agents/context/migrations/20261122-context.js';
+import { Context } from './agents/chats/migrations/20261122-context.js';
 import { ModelSlots } from './agents/models/migrations/20261122-model-slots.js';
 import { Delivery } from './agents/runs/migrations/20261122-delivery.js';
 import { RequestedTasksOfRuns } from './agents/runs/migrations/20261122-requested-tasks.js';

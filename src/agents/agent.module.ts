@@ -2,8 +2,7 @@ import { Module } from '@nestjs/common';
 import { ApprovalsModule } from './approvals/index.js';
 import { AttachmentsModule } from './attachments/index.js';
 import { BudgetsModule } from './budgets/index.js';
-import { Chat, ChatsModule } from './chats/index.js';
-import { ContextModule } from './context/index.js';
+import { ChatsModule } from './chats/index.js';
 import { MessagesModule } from './messages/index.js';
 import { ModelsModule } from './models/index.js';
 import { RunsModule } from './runs/index.js';
@@ -12,8 +11,6 @@ import { TasksModule } from './tasks/index.js';
 import { ToolsModule } from './tools/index.js';
 import { TurnsModule } from './turns/index.js';
 
-export const agentEntities = [Chat];
-
 /** Agents: models, chats, subagents, and the runs in which they work. */
 @Module({
   imports: [
@@ -21,7 +18,6 @@ export const agentEntities = [Chat];
     SubagentsModule,
     AttachmentsModule,
     ChatsModule,
-    ContextModule,
     ApprovalsModule,
     RunsModule,
     TasksModule,

@@ -250,7 +250,7 @@ describe('attachments', () => {
         .get(AttachmentsService, { strict: false })
         .during(
           actorOf(ada),
-          { id: randomUUID(), workspaceId: roomy },
+          { id: randomUUID(), workspace_id: roomy },
           attached.attachments,
           attached.model,
           () => {

@@ -197,7 +197,7 @@ describe('usage', () => {
     await service.database.query('update run set holder = gen_random_uuid() where id = $1', [sent.call_id]);
     const queue = service.app.get(RunQueue, { strict: false });
     await queue.recover();
-    queue.tellDue();
+    queue.wakeWorkers();
     expect(await team.agent.ended(sent)).toMatchObject({ status: 'completed', cost_usd: 0.5 });
     expect(await team.entries('model_call')).toHaveLength(1);
     expect(await team.reservations()).toEqual([]);

@@ -39,9 +39,9 @@ const standing = async (id: string) =>
 
 it('leaves a run to the process that took it over, and takes its own for a new attempt', async () => {
   const [theirs, ours] = [await carriedBy(other), await carriedBy(own)];
-  expect(await queue.retake(theirs)).toBeUndefined();
+  expect(await queue.reclaim(theirs)).toBeUndefined();
   expect(await standing(theirs)).toEqual({ attempt: 1, lost: 0, state: 'running', holder: other });
-  expect(await queue.retake(ours)).toMatchObject({ id: ours, attempt: 2 });
+  expect(await queue.reclaim(ours)).toMatchObject({ id: ours, attempt: 2 });
   expect(await standing(ours)).toEqual({ attempt: 2, lost: 1, state: 'running', holder: own });
 });
 
@@ -54,9 +54,9 @@ it('leaves a task to the process that took over the run above it', async () => {
       [task, id],
     );
   await put(above);
-  expect(await queue.takeTask(task)).toBeUndefined();
+  expect(await queue.claimTask(task)).toBeUndefined();
   expect(await standing(task)).toEqual({ attempt: 0, lost: 0, state: 'queued', holder: null });
   await put(await carriedBy(own));
-  expect(await queue.takeTask(task)).toMatchObject({ id: task, attempt: 1 });
+  expect(await queue.claimTask(task)).toMatchObject({ id: task, attempt: 1 });
   expect(await standing(task)).toEqual({ attempt: 1, lost: 0, state: 'running', holder: own });
 });

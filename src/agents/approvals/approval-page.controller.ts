@@ -5,7 +5,7 @@ import { type Front, Fronts } from '../../identity/page-sessions/index.js';
 import { type Actor, Public } from '../../platform/access/index.js';
 import { sendOn, sendPage } from '../../platform/pages/index.js';
 import { decisionPage, endPage, signInPage, statusOf, wordsOn } from './approval-page.js';
-import { Deciding } from './approval-page.service.js';
+import { ApprovalPageService } from './approval-page.service.js';
 import { APPROVAL_PAGE } from './approval-wording.js';
 
 const PAGE = `${APPROVAL_PAGE}/:approvalId`;
@@ -20,7 +20,7 @@ const PAGE = `${APPROVAL_PAGE}/:approvalId`;
 export class ApprovalPageController {
   constructor(
     private readonly fronts: Fronts,
-    private readonly deciding: Deciding,
+    private readonly approvals: ApprovalPageService,
   ) {}
 
   @Get(PAGE)
@@ -43,7 +43,7 @@ export class ApprovalPageController {
     return this.fronts.submit(request, reply, addressOf(request), async ({ person, address }, fields) => {
       const decision = fields.get('decision');
       if (person && (decision === 'allow' || decision === 'deny'))
-        await this.deciding.decide(person, idOf(request), decision);
+        await this.approvals.decide(person, idOf(request), decision);
       sendOn(reply, address);
     });
   }
@@ -54,7 +54,7 @@ export class ApprovalPageController {
   }
 
   private async tell(front: Front, person: Actor, id: string): Promise<void> {
-    const looked = await this.deciding.look(person, id);
+    const looked = await this.approvals.look(person, id);
     const email = person.email ?? person.name;
     if (looked.standing === 'open') {
       sendPage(front.reply, decisionPage(front, looked.asked, email));

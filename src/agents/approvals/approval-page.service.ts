@@ -1,46 +1,29 @@
 import { Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
 import { validate as isUuid } from 'uuid';
 import { OrganizationsStore } from '../../identity/organizations/index.js';
 import type { Actor } from '../../platform/access/index.js';
-import { Database } from '../../platform/database/index.js';
 import { problemOf } from '../../platform/errors/index.js';
 import type { ApprovalRow } from './approval.js';
 import { ApprovalAccess } from './approval-access.js';
 import { type Settled, standingOf, type ToDecide } from './approval-page.js';
 import { ApprovalWording } from './approval-wording.js';
 import { ApprovalsService } from './approvals.service.js';
-import { ApprovalsStore } from './approvals.store.js';
+import { type ApprovalNames, ApprovalsStore } from './approvals.store.js';
 
 /** What a person finds who looks at a question. */
 export type Looked = { readonly standing: 'open'; readonly asked: ToDecide } | Settled;
 
-type Question = ApprovalRow;
-
-/** Who has to do with a question, by name. */
-interface Names {
-  workspace: string | null;
-  chat: string | null;
-  agent: string | null;
-  /** On whose authority the call is made. */
-  requester: string | null;
-  decider: string | null;
-  /** Where the call is one of a service account. */
-  account_organization_id: string | null;
-}
-
 const UNKNOWN = { standing: 'unknown' } as const;
 
-/** Looking at what an agent or a client asks, and deciding it. */
+/** The page on which a person looks at an approval and decides it. */
 @Injectable()
-export class Deciding {
+export class ApprovalPageService {
   constructor(
     private readonly store: ApprovalsStore,
     private readonly approvals: ApprovalsService,
     private readonly access: ApprovalAccess,
     private readonly wording: ApprovalWording,
     private readonly organizations: OrganizationsStore,
-    private readonly database: Database,
   ) {}
 
   async look(person: Actor, id: string): Promise<Looked> {
@@ -53,7 +36,7 @@ export class Deciding {
     return { standing, isOfRun: question.subject_kind === 'run_tool_call', decider };
   }
 
-  /** Does nothing where there is nothing for this person to decide, or somebody else has decided. */
+  /** Does nothing where this person has nothing to decide, or another has decided. */
   async decide(person: Actor, id: string, decision: 'allow' | 'deny'): Promise<void> {
     const found = await this.find(person, id);
     if (found?.mayDecide && standingOf(found.question) === 'open')
@@ -63,17 +46,17 @@ export class Deciding {
   /** The question, where the person may look at it. */
   private async find(person: Actor, id: string) {
     const question = isUuid(id) ? await this.store.find(id) : undefined;
-    const names = question && (await this.namesFor(question));
+    const names = question && (await this.store.namesFor(question));
     if (!question || !names) return undefined;
     const role = await this.roleOf(person, question, names);
     return role && { question, names, mayDecide: role === 'decides' };
   }
 
-  /** Also of a service account's client whoever manages service accounts in its organization may decide. */
+  /** For the client of a service account, those who manage service accounts in its organization may decide, too. */
   private async roleOf(
     person: Actor,
-    question: Question,
-    { account_organization_id: organization }: Names,
+    question: ApprovalRow,
+    { account_organization_id: organization }: ApprovalNames,
   ): Promise<'decides' | 'looks' | undefined> {
     const status = await statusOf(this.access.require(person, 'approval.decide', question));
     if (status === undefined) return 'decides';
@@ -83,7 +66,7 @@ export class Deciding {
     return (await statusOf(managing)) === undefined ? 'decides' : undefined;
   }
 
-  private describe(question: Question, names: Names, mayDecide: boolean): ToDecide {
+  private describe(question: ApprovalRow, names: ApprovalNames, mayDecide: boolean): ToDecide {
     const { tool, subject_kind, client_name, expires_at } = question;
     const seconds = (Date.parse(expires_at) - Date.now()) / 1000;
     const input = this.wording.argumentsOf(question);
@@ -106,21 +89,6 @@ export class Deciding {
       mayDecide,
     };
   }
-
-  private async namesFor({ workspace_id, input, requested_by, decided_by, chat_id, run_id }: Question) {
-    const tables = this.database.tables();
-    const name = (id: string | null) => sql`coalesce((select name from "user" where id = ${id}::uuid),
-      (select name from service_account where id = ${id}::uuid))`;
-    const { rows } = await sql<Names>`
-      select (select name from workspace where id = ${workspace_id ?? workspaceIn(input)}::uuid) as workspace,
-        (select title from chat where id = ${chat_id}::uuid) as chat,
-        (select agent_name from run where id = ${run_id}::uuid) as agent,
-        ${name(requested_by)} as requester, ${name(decided_by)} as decider,
-        (select organization_id from service_account where id = ${requested_by}) as account_organization_id`.execute(
-      tables,
-    );
-    return rows[0];
-  }
 }
 
 /** The status by which something is refused; undefined where it is not. */
@@ -133,10 +101,4 @@ async function statusOf(asked: Promise<unknown>): Promise<number | undefined> {
     if (!problem) throw error;
     return problem.status;
   }
-}
-
-/** The workspace that the call is about, where it names one. */
-function workspaceIn(input: unknown): string | null {
-  const { workspace_id } = (input ?? {}) as { workspace_id?: unknown };
-  return isUuid(workspace_id) ? String(workspace_id) : null;
 }

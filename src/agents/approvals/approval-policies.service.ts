@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
-import { WorkspacesStore } from '../../workspaces/core/index.js';
+import { WorkspaceId, WorkspacesStore } from '../../workspaces/core/index.js';
 import { requirePerson } from './approval-access.js';
-import { ApprovalPolicies } from './approval-policies.js';
-import { ApprovalPolicyView, ReadApprovalPolicy, UpdateApprovalPolicy } from './approvals.dto.js';
+import { ApprovalPolicies } from './approval-policies.store.js';
+import { ApprovalPolicyView, UpdateApprovalPolicy } from './approvals.dto.js';
 
 /** What the agents of a workspace must ask for. */
 @Injectable()
@@ -21,10 +21,10 @@ export class ApprovalPoliciesService {
     summary: 'Tell what agents of a workspace may do by themselves, and what people are asked about',
     effect: 'read',
     permission: 'approval.read',
-    input: ReadApprovalPolicy,
+    input: WorkspaceId,
     output: ApprovalPolicyView,
   })
-  async read(actor: Actor, { workspace_id }: ReadApprovalPolicy): Promise<ApprovalPolicyView> {
+  async read(actor: Actor, { workspace_id }: WorkspaceId): Promise<ApprovalPolicyView> {
     const { id } = await this.workspaces.require(actor, 'approval.read', workspace_id);
     return { workspace_id: id, ...(await this.policies.of(id)) };
   }

@@ -52,7 +52,7 @@ export class ApprovalRequests {
     });
   }
 
-  /** A question about a call from outside; whether somebody may see it is theirs to say who show it. */
+  /** A question about a call from outside; callers check who may see it. */
   async find(id: string): Promise<ApprovalRow | undefined> {
     const row = await this.approvals.find(id);
     return row?.subject_kind === 'mcp_call' ? row : undefined;

@@ -21,7 +21,7 @@ export interface CallWords {
   readonly consequence: string | null;
 }
 
-/** What people are told of an approval, wherever they read of it: the same words, the same link, and no secrets. */
+/** How approvals are worded, everywhere alike: the same words, the same link, and no secrets. */
 @Injectable()
 export class ApprovalWording {
   constructor(

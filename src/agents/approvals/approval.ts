@@ -4,7 +4,7 @@ import type { Row } from '../../platform/database/index.js';
 /** What is to be approved: a tool call of a run, or a call that an MCP client made. */
 export const APPROVAL_SUBJECTS = ['run_tool_call', 'mcp_call'] as const;
 
-/** pending until somebody decides, its time is over (expired), or it is of no use any more (cancelled). */
+/** pending until a person decides, its time is over (expired), or it is of no use any more (cancelled). */
 export const APPROVAL_STATUSES = ['pending', 'allowed', 'denied', 'expired', 'cancelled'] as const;
 export type ApprovalStatus = (typeof APPROVAL_STATUSES)[number];
 

@@ -1,10 +1,10 @@
 import { EFFECTS, WORKSPACE_ROLES } from '../../platform/access/index.js';
 import { VERDICTS, type Verdict } from '../../platform/actions/index.js';
 import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
+import { WorkspaceId } from '../../workspaces/core/index.js';
 import { APPROVAL_SCOPES, APPROVAL_STATUSES, APPROVAL_SUBJECTS } from './approval.js';
-import { EXPOSE_VERDICTS, type ExposeVerdict } from './approval-policies.js';
+import { EXPOSE_VERDICTS, type ExposeVerdict } from './approval-policies.store.js';
 
-const SUMMARY = { example: 'Delete a file or folder' };
 const POLICY_TEXT = 'auto: done at once, ask: a person is asked, deny: refused';
 
 export class ListApprovals extends PageInput {
@@ -58,36 +58,38 @@ export class ApprovalDecidersView {
   person_id: string | null;
 }
 
-const LINK = { example: 'https://atelier.example/approvals/0192f3a1-7c1e-7d4a-9b7e-3f2a5c6d7e8f' };
-
-/** A call for which a run waits until somebody has decided about it. */
-export class WaitingForView {
-  @Field.id('The approval')
-  approval_id: string;
-
-  @Field.id('The run that asks: the one that waits, or a task of it')
-  call_id: string;
-
+class AskedView {
   @Field.text('The tool, or the action', { example: 'file_delete' })
   tool: string;
 
   @Field.choice('What it does to the world', EFFECTS, { example: 'destructive' })
   effect: string;
 
-  @Field.text('What is to be done, in words', SUMMARY)
+  @Field.text('What is to be done, in words', { example: 'Delete a file or folder' })
   summary: string;
 
   @Field.object('Who may decide', () => ApprovalDecidersView)
   deciders: ApprovalDecidersView;
 
-  @Field.text('The page on which a person decides', LINK)
+  @Field.text('The page on which a person decides', {
+    example: 'https://atelier.example/approvals/0192f3a1-7c1e-7d4a-9b7e-3f2a5c6d7e8f',
+  })
   link: string;
 
   @Field.time('Until when it can be decided')
   expires_at: string;
 }
 
-export class ApprovalView {
+/** A call for which a run waits until somebody has decided about it. */
+export class WaitingForView extends AskedView {
+  @Field.id('The approval')
+  approval_id: string;
+
+  @Field.id('The run that asks: the one that waits, or a task of it')
+  call_id: string;
+}
+
+export class ApprovalView extends AskedView {
   @Field.id('The approval')
   id: string;
 
@@ -109,26 +111,11 @@ export class ApprovalView {
   @Field.text("The model's id of the call", { nullable: true, example: 'call_1' })
   tool_call_id: string | null;
 
-  @Field.text('The tool, or the action', { example: 'file_delete' })
-  tool: string;
-
-  @Field.choice('What it does to the world', EFFECTS, { example: 'destructive' })
-  effect: string;
-
-  @Field.text('What is to be done, in words', SUMMARY)
-  summary: string;
-
   @Field.text('What a person should know before they allow it; null where it is what the tool says', {
     nullable: true,
     example: 'Whoever has the link can then reach the file or folder, without an account.',
   })
   consequence: string | null;
-
-  @Field.object('Who may decide', () => ApprovalDecidersView)
-  deciders: ApprovalDecidersView;
-
-  @Field.text('The page on which a person decides', LINK)
-  link: string;
 
   @Field.json('What it is called with, without secrets', { example: { path: 'old' } })
   input: unknown;
@@ -148,21 +135,13 @@ export class ApprovalView {
   @Field.time('When it was decided', { nullable: true })
   decided_at: string | null;
 
-  @Field.time('Until when it can be')
-  expires_at: string;
-
   @Field.time('When it was asked for')
   created_at: string;
 }
 
 export const ApprovalPage = PageOf(ApprovalView, 'ApprovalPage');
 
-export class ReadApprovalPolicy {
-  @Field.id('The workspace')
-  workspace_id: string;
-}
-
-export class UpdateApprovalPolicy extends ReadApprovalPolicy {
+export class UpdateApprovalPolicy extends WorkspaceId {
   @Field.choice(`What only reads. ${POLICY_TEXT}`, VERDICTS, { optional: true, example: 'auto' })
   read?: Verdict;
 
@@ -192,10 +171,7 @@ export class UpdateApprovalPolicy extends ReadApprovalPolicy {
   deadline_seconds?: number;
 }
 
-export class ApprovalPolicyView {
-  @Field.id('The workspace')
-  workspace_id: string;
-
+export class ApprovalPolicyView extends WorkspaceId {
   @Field.choice('What only reads', VERDICTS)
   read: string;
 

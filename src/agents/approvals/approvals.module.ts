@@ -8,9 +8,9 @@ import { ChatsModule } from '../chats/index.js';
 import { ToolsModule } from '../tools/index.js';
 import { ApprovalAccess } from './approval-access.js';
 import { ApprovalPageController } from './approval-page.controller.js';
-import { Deciding } from './approval-page.service.js';
-import { ApprovalPolicies } from './approval-policies.js';
+import { ApprovalPageService } from './approval-page.service.js';
 import { ApprovalPoliciesService } from './approval-policies.service.js';
+import { ApprovalPolicies } from './approval-policies.store.js';
 import { ApprovalRequests } from './approval-requests.js';
 import { ApprovalWording } from './approval-wording.js';
 import { ApprovalDeadlines, ApprovalsService } from './approvals.service.js';
@@ -29,7 +29,7 @@ import { ApprovalsStore } from './approvals.store.js';
     ApprovalWording,
     ApprovalsService,
     ApprovalsStore,
-    Deciding,
+    ApprovalPageService,
   ],
   exports: [ApprovalPolicies, ApprovalRequests, ApprovalWording, ApprovalsStore],
 })

@@ -102,7 +102,7 @@ export class ApprovalsService {
     return resolved;
   }
 
-  /** Writes down what somebody decided who may; undefined where it was resolved already, or its time is over. */
+  /** Writes down the decision of a person who may decide; undefined where it was resolved already, or has expired. */
   settle(
     actor: Actor,
     row: ApprovalRow,
@@ -115,7 +115,7 @@ export class ApprovalsService {
     return this.resolve(row, resolution, unit => this.audit.record(unit, actor, auditEntryOf(row, decision)));
   }
 
-  /** Nobody has decided in time. */
+  /** No decision was made in time. */
   async expire(id: string): Promise<void> {
     const row = await this.approvals.find(id);
     if (!row) return;
@@ -142,12 +142,39 @@ export class ApprovalsService {
   }
 
   private view(row: ApprovalRow): ApprovalView {
-    const { summary, consequence } = this.wording.of(row.tool);
-    const [deciders, link] = [this.wording.decidersOf(row), this.wording.linkTo(row.id)];
-    return approvalView(
-      { ...row, input: this.wording.inputOf(row) },
-      { summary, consequence, deciders, link },
-    );
+    const {
+      id,
+      subject_kind: subject,
+      status,
+      workspace_id,
+      chat_id,
+      run_id: call_id,
+      call_id: tool_call_id,
+    } = row;
+    const { tool, effect, requested_by, scope, note, decided_by } = row;
+    const { summary, consequence } = this.wording.of(tool);
+    return {
+      ...{
+        id,
+        subject,
+        status,
+        workspace_id,
+        chat_id,
+        call_id,
+        tool_call_id,
+        tool,
+        effect,
+        summary,
+        consequence,
+      },
+      ...{ requested_by, scope, note, decided_by },
+      input: this.wording.inputOf(row),
+      deciders: this.wording.decidersOf(row),
+      link: this.wording.linkTo(id),
+      decided_at: isoOrNull(row.decided_at),
+      expires_at: iso(row.expires_at),
+      created_at: iso(row.created_at),
+    };
   }
 
   @Subject('approval', 'workspace', ({ organization_id, workspace_id }: ApprovalRow) => ({
@@ -162,45 +189,9 @@ export class ApprovalsService {
   }
 }
 
-function approvalView(
-  row: ApprovalRow,
-  words: Pick<ApprovalView, 'summary' | 'consequence' | 'deciders' | 'link'>,
-): ApprovalView {
-  const {
-    id,
-    subject_kind: subject,
-    status,
-    workspace_id,
-    chat_id,
-    run_id: call_id,
-    call_id: tool_call_id,
-  } = row;
-  const { tool, effect, input, requested_by, scope, note, decided_by } = row;
-  return {
-    id,
-    subject,
-    status,
-    workspace_id,
-    chat_id,
-    call_id,
-    tool_call_id,
-    tool,
-    effect,
-    ...words,
-    input,
-    requested_by,
-    scope,
-    note,
-    decided_by,
-    decided_at: isoOrNull(row.decided_at),
-    expires_at: iso(row.expires_at),
-    created_at: iso(row.created_at),
-  };
-}
-
 const AT_ONCE = 100;
 
-/** Ends the questions that nobody has decided in time. */
+/** Expires the approvals that were not decided in time. */
 @Injectable()
 export class ApprovalDeadlines implements OnApplicationBootstrap {
   constructor(

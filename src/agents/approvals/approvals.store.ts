@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
+import { validate as isUuid } from 'uuid';
 import { type Actor, namesReachable } from '../../platform/access/index.js';
 import { Database, newId, storable, type UnitOfWork } from '../../platform/database/index.js';
 import { notifyTopic } from '../../platform/topics/index.js';
@@ -20,7 +21,7 @@ export interface ApprovalFilter {
   limit: number;
 }
 
-/** How an approval was resolved; `by` is null where nobody did. */
+/** How an approval was resolved; `by` is null where it expired. */
 export interface Resolution {
   status: Exclude<ApprovalStatus, 'pending'>;
   scope?: ApprovalScope;
@@ -40,6 +41,18 @@ export type NewApproval = Pick<
   | 'credential_id'
 > & { seconds: number };
 
+/** Who has to do with an approval, by name. */
+export interface ApprovalNames {
+  workspace: string | null;
+  chat: string | null;
+  agent: string | null;
+  /** On whose authority the call is made. */
+  requester: string | null;
+  decider: string | null;
+  /** Where the call is one of a service account. */
+  account_organization_id: string | null;
+}
+
 /** Keeps what people are asked, and what they decided. */
 @Injectable()
 export class ApprovalsStore {
@@ -54,24 +67,15 @@ export class ApprovalsStore {
       .executeTakeFirst();
   }
 
-  list({
-    actor,
-    before,
-    limit,
-    workspace_ids,
-    organization_id,
-    requested_by,
-    chat_id,
-    workspace_id,
-    status,
-  }: ApprovalFilter): Promise<ApprovalRow[]> {
+  list(filter: ApprovalFilter): Promise<ApprovalRow[]> {
+    const { before, workspace_ids, organization_id, requested_by, chat_id, workspace_id, status } = filter;
     let query = this.database
       .tables()
       .selectFrom('approval')
       .selectAll()
-      .where(namesReachable(actor))
+      .where(namesReachable(filter.actor))
       .orderBy('id', 'desc')
-      .limit(limit);
+      .limit(filter.limit);
     if (before) query = query.where('id', '<', before);
     if (chat_id) query = query.where('chat_id', '=', chat_id);
     if (workspace_id) query = query.where('workspace_id', '=', workspace_id);
@@ -80,6 +84,21 @@ export class ApprovalsStore {
     if (requested_by) query = query.where('requested_by', '=', requested_by);
     if (status) query = query.where('status', '=', status);
     return query.execute();
+  }
+
+  async namesFor(row: ApprovalRow): Promise<ApprovalNames | undefined> {
+    const { workspace_id, input, requested_by, decided_by, chat_id, run_id } = row;
+    const name = (id: string | null) => sql`coalesce((select name from "user" where id = ${id}::uuid),
+      (select name from service_account where id = ${id}::uuid))`;
+    const { rows } = await sql<ApprovalNames>`
+      select (select name from workspace where id = ${workspace_id ?? workspaceIn(input)}::uuid) as workspace,
+        (select title from chat where id = ${chat_id}::uuid) as chat,
+        (select agent_name from run where id = ${run_id}::uuid) as agent,
+        ${name(requested_by)} as requester, ${name(decided_by)} as decider,
+        (select organization_id from service_account where id = ${requested_by}) as account_organization_id`.execute(
+      this.database.tables(),
+    );
+    return rows[0];
   }
 
   /** Those of a run, in the order of its calls. */
@@ -189,4 +208,37 @@ export class ApprovalsStore {
       where run_id = ${run_id} and tool = ${tool} and status = 'pending' returning *`.execute(unit.tables());
     return rows;
   }
+}
+
+/** A call of a run that a person is asked about. */
+export interface AskedCall {
+  readonly id: string;
+  readonly step: number;
+  readonly position: number;
+  readonly call_id: string;
+  /** The tool, or the action. */
+  readonly tool: string;
+  readonly effect: string;
+  readonly input: unknown;
+  readonly expires_at: Date;
+}
+
+/** The part of a statement that asks about calls of the run in `run`. */
+export const approvalRows = (
+  run: RawBuilder<unknown>,
+  asked: readonly AskedCall[],
+): RawBuilder<unknown> => sql`
+  questions as (
+    insert into approval (id, subject_kind, organization_id, workspace_id, chat_id, run_id, step, position, call_id, tool, effect,
+      input, requested_by, status, expires_at, created_at)
+    select a.id, 'run_tool_call', organization_id, workspace_id, chat_id, r.id, a.step, a.position, a.call_id, a.tool,
+      a.effect, a.input, created_by, 'pending', a.expires_at, now()
+    from ${run} r, jsonb_to_recordset(${storable(asked)}::jsonb) as a(id uuid, step int, position int, call_id text, tool text,
+      effect text, input jsonb, expires_at timestamptz)
+    on conflict (run_id, step, position) where run_id is not null do nothing)`;
+
+/** The workspace that a call is about, where it names one. */
+function workspaceIn(input: unknown): string | null {
+  const { workspace_id } = (input ?? {}) as { workspace_id?: unknown };
+  return isUuid(workspace_id) ? String(workspace_id) : null;
 }

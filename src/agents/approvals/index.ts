@@ -1,5 +1,10 @@
 export type { ApprovalRow } from './approval.js';
-export { ApprovalPolicies, type ApprovalPolicy, DEFAULT_POLICY, PolicyWatch } from './approval-policies.js';
+export {
+  ApprovalPolicies,
+  type ApprovalPolicy,
+  DEFAULT_POLICY,
+  PolicyWatch,
+} from './approval-policies.store.js';
 export { ApprovalRequests, type CallToApprove } from './approval-requests.js';
 export { ApprovalWording } from './approval-wording.js';
 export { WaitingForView } from './approvals.dto.js';
@@ -11,4 +16,4 @@ export {
   approvalResolving,
 } from './approvals.events.js';
 export { ApprovalsModule } from './approvals.module.js';
-export { ApprovalsStore } from './approvals.store.js';
+export { ApprovalsStore, type AskedCall, approvalRows } from './approvals.store.js';

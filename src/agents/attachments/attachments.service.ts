@@ -9,8 +9,8 @@ import { type AttachmentPart, kindOf, mediaTypeOf } from './attachment.js';
 import { AttachmentsStore } from './attachments.store.js';
 
 const MEBIBYTE = 1024 * 1024;
-const MOST_BYTES = { image: 5 * MEBIBYTE, pdf: 20 * MEBIBYTE, text: MEBIBYTE / 4 };
-const MOST_TOGETHER = 24 * MEBIBYTE;
+const MAX_BYTES = { image: 5 * MEBIBYTE, pdf: 20 * MEBIBYTE, text: MEBIBYTE / 4 };
+const MAX_TOGETHER = 24 * MEBIBYTE;
 
 /** A file as it is when its message is sent. */
 export interface NewAttachment {
@@ -21,7 +21,7 @@ export interface NewAttachment {
 /** The chat that a message is for. */
 interface AttachedTo {
   readonly id: string;
-  readonly workspaceId: string | null;
+  readonly workspace_id: string | null;
 }
 
 /** Reads the files that go with a message. */
@@ -40,7 +40,7 @@ export class AttachmentsService {
    */
   async during<T>(
     actor: Actor,
-    { id: chatId, workspaceId }: AttachedTo,
+    { id: chatId, workspace_id: workspaceId }: AttachedTo,
     paths: readonly string[],
     model: string,
     store: (attachments: NewAttachment[]) => Promise<T>,
@@ -65,8 +65,8 @@ export class AttachmentsService {
     for (const path of new Set(paths)) {
       const bytes = await this.bytesAt(actor, workspaceId, path);
       together += bytes.byteLength;
-      if (together > MOST_TOGETHER)
-        throw new TooLarge(`attachments: together they may have ${MOST_TOGETHER} bytes, and have more`);
+      if (together > MAX_TOGETHER)
+        throw new TooLarge(`attachments: together they may have ${MAX_TOGETHER} bytes, and have more`);
       attachments.push(this.checked(path, bytes, model));
     }
     return attachments;
@@ -82,9 +82,9 @@ export class AttachmentsService {
   private async bytesAt(actor: Actor, workspace_id: string, path: string): Promise<Buffer> {
     const file = await this.files.download(actor, { workspace_id, path });
     try {
-      if (file.entry.size > MOST_BYTES.pdf)
+      if (file.entry.size > MAX_BYTES.pdf)
         throw new TooLarge(
-          `attachments: ${path} has ${file.entry.size} bytes, and may have ${MOST_BYTES.pdf}; the agent can read it with its tools`,
+          `attachments: ${path} has ${file.entry.size} bytes, and may have ${MAX_BYTES.pdf}; the agent can read it with its tools`,
         );
       return await file.bytes();
     } finally {
@@ -104,10 +104,10 @@ export class AttachmentsService {
         `attachments: ${path} is ${kind === 'pdf' ? 'a PDF' : 'an image'}, which ${model} does not take; it takes ${['text files', ...also].join(' and ')}`,
       );
     }
-    const most = MOST_BYTES[kind ?? 'text'];
-    if (bytes.byteLength > most)
+    const limit = MAX_BYTES[kind ?? 'text'];
+    if (bytes.byteLength > limit)
       throw new TooLarge(
-        `attachments: ${path} has ${bytes.byteLength} bytes, and as ${kind ?? 'text'} may have ${most}; the agent can read it with its tools`,
+        `attachments: ${path} has ${bytes.byteLength} bytes, and as ${kind ?? 'text'} may have ${limit}; the agent can read it with its tools`,
       );
     const hash = createHash('sha256').update(bytes).digest('hex');
     return { part: { type: 'attachment', path, media_type, hash, size: bytes.byteLength }, bytes };

@@ -43,9 +43,9 @@ export class AttachmentsStore implements OnModuleInit {
   }
 }
 
-/** The common table expression that keeps attachments; `place` gives the chat's id, or none where nothing is to be kept. */
+/** The common table expression that keeps attachments; `chat` gives the chat's id, or no row where nothing is to be kept. */
 export function keepAttachments(
-  place: RawBuilder<unknown>,
+  chat: RawBuilder<unknown>,
   workspaceId: string | null,
   attachments: readonly NewAttachment[],
 ): RawBuilder<unknown> {
@@ -53,7 +53,7 @@ export function keepAttachments(
   const bytes = attachments.map(one => one.bytes.toString('base64'));
   return sql`attached as (
     insert into attachment (chat_id, workspace_id, hash, bytes, created_at)
-    select place.id, ${workspaceId}::uuid, f.hash, decode(f.bytes, 'base64'), now() from ${place} place,
+    select chat.id, ${workspaceId}::uuid, f.hash, decode(f.bytes, 'base64'), now() from ${chat} chat,
       unnest(${hashes}::text[], ${bytes}::text[]) as f(hash, bytes)
     on conflict do nothing)`;
 }

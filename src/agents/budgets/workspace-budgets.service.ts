@@ -1,11 +1,16 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
-import { Budgets, BudgetView } from '../../identity/billing/index.js';
+import { BudgetFields, Budgets, BudgetView } from '../../identity/billing/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Database } from '../../platform/database/index.js';
-import { WorkspacesStore } from '../../workspaces/core/index.js';
+import { Field } from '../../platform/dto/index.js';
+import { WorkspaceId, WorkspacesStore } from '../../workspaces/core/index.js';
 import { DuplicateService } from '../../workspaces/duplicate/index.js';
-import { ReadWorkspaceBudget, SetWorkspaceBudget } from './budgets.dto.js';
+
+export class SetWorkspaceBudget extends BudgetFields {
+  @Field.id('The workspace')
+  workspace_id: string;
+}
 
 /** What the agents of a workspace may spend, within what its organization may. */
 @Injectable()
@@ -30,10 +35,10 @@ export class WorkspaceBudgetsService implements OnModuleInit {
     summary: "Tell a workspace's budget and what is spent of it this month",
     effect: 'read',
     permission: 'budget.read',
-    input: ReadWorkspaceBudget,
+    input: WorkspaceId,
     output: BudgetView,
   })
-  async read(actor: Actor, { workspace_id }: ReadWorkspaceBudget): Promise<BudgetView> {
+  async read(actor: Actor, { workspace_id }: WorkspaceId): Promise<BudgetView> {
     const { id, organization_id } = await this.workspaces.require(actor, 'budget.read', workspace_id);
     return this.budgets.view({ organizationId: organization_id, workspaceId: id });
   }

@@ -7,14 +7,13 @@ import {
   type WorkspacePermission,
 } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
-import { Database, iso, UnitOfWork } from '../../platform/database/index.js';
+import { Database, iso, newId } from '../../platform/database/index.js';
 import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
 import { Conflict, Forbidden, Invalid } from '../../platform/errors/index.js';
 import { Topics } from '../../platform/topics/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { ModelsService } from '../models/index.js';
 import { SubagentsService } from '../subagents/index.js';
-import { Chat, chatTopic } from './chat.entity.js';
 import {
   ChatId,
   ChatPage,
@@ -26,8 +25,10 @@ import {
   MessageView,
   UpdateChat,
 } from './chats.dto.js';
-import { ChatsStore, chatView } from './chats.store.js';
+import { ChatsStore, chatTopic, chatView, type NewChat } from './chats.store.js';
 import { MessagesStore, messageView } from './messages.store.js';
+
+const DEFAULT_TITLE = 'New Chat';
 
 /** Chat records. */
 @Injectable()
@@ -59,7 +60,7 @@ export class ChatsService {
   async create(actor: Actor, input: CreateChat): Promise<ChatView> {
     const chat = await this.draft(actor, input);
     return this.database.transaction(async unit => {
-      if (!(await this.insert(unit, chat)))
+      if (!(await this.chats.insert(unit, chat)))
         throw new Conflict('chat_id is taken; leave it out to get a new one');
       const row = await this.chats.require(actor, 'chat.read', chat.id, unit.tables());
       return unit.answers(chatView({ ...row, run_id: null, run_status: null }));
@@ -67,7 +68,7 @@ export class ChatsService {
   }
 
   /** The chat that the input describes, all of it checked, not yet stored; `also` is what else the caller is to do there. */
-  async draft(actor: Actor, input: CreateChat, also?: WorkspacePermission): Promise<Chat> {
+  async draft(actor: Actor, input: CreateChat, also?: WorkspacePermission): Promise<NewChat> {
     const { workspace_id, agent_name, title, chat_id, model } = input;
     if (agent_name !== undefined && !workspace_id)
       throw new Invalid('agent_name needs workspace_id: agents live in workspaces');
@@ -82,46 +83,16 @@ export class ChatsService {
           `agent_name: the model of the agent ${agent_name}`,
         );
     }
-    return new Chat({
-      id: chat_id?.toLowerCase(),
-      title,
-      organizationId,
-      workspaceId: workspace_id ?? null,
-      agentName: agent_name ?? null,
+    return {
+      id: chat_id?.toLowerCase() ?? newId(),
+      title: title?.trim() || DEFAULT_TITLE,
+      organization_id: organizationId,
+      workspace_id: workspace_id ?? null,
+      agent_name: agent_name ?? null,
       model: model ?? null,
-      createdBy: actor.id,
-    });
-  }
-
-  /** Stores the chat unless its id is taken; says whether it did. */
-  async insert(unit: UnitOfWork, chat: Chat): Promise<boolean> {
-    const taken = await unit
-      .tables()
-      .selectFrom('chat')
-      .select('id')
-      .where('id', '=', chat.id)
-      .executeTakeFirst();
-    if (taken) return false;
-    const { numInsertedOrUpdatedRows = 0n } = await unit
-      .tables()
-      .insertInto('chat')
-      .values({
-        id: chat.id,
-        title: chat.title,
-        organization_id: chat.organizationId,
-        workspace_id: chat.workspaceId,
-        agent_name: chat.agentName,
-        model: chat.model,
-        pinned: chat.pinned,
-        archived: chat.archived,
-        created_by: chat.createdBy,
-        created_at: chat.createdAt.toISOString(),
-        updated_at: chat.updatedAt.toISOString(),
-        last_message_at: null,
-      })
-      .onConflict(conflict => conflict.doNothing())
-      .executeTakeFirst();
-    return numInsertedOrUpdatedRows > 0n;
+      created_by: actor.id,
+      task_of: null,
+    };
   }
 
   @Action({
@@ -192,13 +163,7 @@ export class ChatsService {
     const { organization_id } = await this.chats.require(actor, 'chat.write', id);
     if (title !== undefined && title.trim() === '') throw new Invalid('title must not be blank');
     if (model) await this.models.resolve(organization_id, model);
-    await this.database.transaction(async unit => {
-      const chat = await unit.entities.findOneOrFail(Chat, { id });
-      chat.title = title?.trim() ?? chat.title;
-      chat.pinned = pinned ?? chat.pinned;
-      chat.archived = archived ?? chat.archived;
-      chat.model = model === undefined ? chat.model : model;
-    });
+    await this.chats.update(id, { title: title?.trim(), pinned, archived, model });
     return this.read(actor, { id });
   }
 
@@ -216,7 +181,7 @@ export class ChatsService {
   async delete(actor: Actor, { id }: ChatId): Promise<DeletedView> {
     await this.chats.require(actor, 'chat.write', id);
     await this.database.deletion(async unit => {
-      await unit.entities.nativeDelete(Chat, { id });
+      await this.chats.delete(unit, id);
       await this.topics.publishOnCommit(unit, chatTopic(id));
     });
     return DeletedView.of(id);

@@ -12,8 +12,16 @@ import {
   workspacesOf,
 } from '../../platform/access/index.js';
 import { Subject } from '../../platform/actions/index.js';
-import { Database, iso, isoOrNull, type Row, type Schema } from '../../platform/database/index.js';
+import {
+  Database,
+  iso,
+  isoOrNull,
+  type Row,
+  type Schema,
+  type UnitOfWork,
+} from '../../platform/database/index.js';
 import { NotFound } from '../../platform/errors/index.js';
+import { defineTopic } from '../../platform/topics/index.js';
 import type { ChatView } from './chats.dto.js';
 
 /** What a caller has in a chat: without a role they do not see it. */
@@ -32,6 +40,17 @@ export interface ChatFilter {
   after?: { createdAt: string; id: string };
   limit: number;
 }
+
+/** A chat that is not stored yet. */
+export type NewChat = Pick<
+  Row<'chat'>,
+  'id' | 'title' | 'organization_id' | 'workspace_id' | 'agent_name' | 'model' | 'created_by' | 'task_of'
+>;
+
+type ChatChanges = Partial<Pick<Row<'chat'>, 'title' | 'pinned' | 'archived' | 'model'>>;
+
+/** Published when a chat in which nothing was in flight has a run again, or is gone. */
+export const chatTopic = defineTopic('chat');
 
 type NewestRun = { run_id: string | null; run_status: string | null };
 
@@ -100,6 +119,33 @@ export class ChatsStore {
     return query.execute();
   }
 
+  async exists(id: string): Promise<boolean> {
+    const row = await this.database
+      .tables()
+      .selectFrom('chat')
+      .select('id')
+      .where('id', '=', id)
+      .executeTakeFirst();
+    return row !== undefined;
+  }
+
+  /** Stores the chat unless its id is taken; says whether it did. */
+  async insert(unit: UnitOfWork, chat: NewChat): Promise<boolean> {
+    const { rows } = await newChatRow(chat, sql`true`, sql`null`).execute(unit.tables());
+    return rows.length > 0;
+  }
+
+  async update(id: string, changes: ChatChanges): Promise<void> {
+    const set = { ...changes, updated_at: new Date().toISOString() };
+    await this.database.transaction(unit =>
+      unit.tables().updateTable('chat').set(set).where('id', '=', id).execute(),
+    );
+  }
+
+  async delete(unit: UnitOfWork, id: string): Promise<void> {
+    await unit.tables().deleteFrom('chat').where('id', '=', id).execute();
+  }
+
   /** The newest run of a chat. */
   async newestRun(chatId: string): Promise<NewestRun> {
     const run = await this.database
@@ -112,6 +158,23 @@ export class ChatsStore {
       .executeTakeFirst();
     return run ?? { run_id: null, run_status: null };
   }
+}
+
+/** The statement that stores a chat where `condition` holds and its id is free; it gives the id. */
+export function newChatRow(
+  chat: NewChat,
+  condition: RawBuilder<unknown>,
+  lastMessageAt: RawBuilder<unknown> = sql`now()`,
+): RawBuilder<unknown> {
+  const { id, title, organization_id, workspace_id, agent_name, model, created_by, task_of } = chat;
+  // Pages of chats go by milliseconds.
+  const now = sql`date_trunc('milliseconds', now())`;
+  return sql`
+    insert into chat (id, title, organization_id, workspace_id, agent_name, model, pinned, archived, created_by, created_at,
+      updated_at, last_message_at, task_of)
+    select ${id}, ${title}, ${organization_id}, ${workspace_id}, ${agent_name}, ${model}, false, false, ${created_by}, ${now},
+      ${now}, ${lastMessageAt}, ${task_of} where ${condition}
+    on conflict do nothing returning id`;
 }
 
 /**

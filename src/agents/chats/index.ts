@@ -1,13 +1,23 @@
-export { Chat, chatTopic } from './chat.entity.js';
+export { ChatSummariesStore, type ChatSummary, keepSummary } from './chat-summaries.store.js';
 export { ChatView, RUN_STATUSES, TITLE } from './chats.dto.js';
 export { ChatsModule } from './chats.module.js';
 export { ChatsService } from './chats.service.js';
-export { type ChatStanding, ChatsStore, chatsOf, requireInChat } from './chats.store.js';
 export {
-  type ConversationRow,
+  type ChatStanding,
+  ChatsStore,
+  chatsOf,
+  chatTopic,
+  type NewChat,
+  newChatRow,
+  requireInChat,
+} from './chats.store.js';
+export { Compactor } from './compactor.js';
+export { ContextWindow, Conversation, type ModelInput } from './conversation.js';
+export {
   type MessagePart,
   type MessageRow,
   MessagesStore,
+  type QueuedRow,
   type Said,
   type SaidCall,
   type StoredMessage,

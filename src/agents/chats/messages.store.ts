@@ -2,7 +2,7 @@ import type { LanguageModelV4TextPart } from '@ai-sdk/provider';
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { StepContentPart } from '#libs/model-client/index.js';
-import { Database, iso, type Row } from '../../platform/database/index.js';
+import { Database, iso, type Row, type UnitOfWork } from '../../platform/database/index.js';
 import type { AttachmentPart } from '../attachments/index.js';
 import type { MessageView } from './chats.dto.js';
 
@@ -29,16 +29,27 @@ export type ToolCallRow = Row<'tool_call'>;
 /** A message with the tool calls of its step. */
 export type MessageRow = StoredMessage & { calls: ToolCallRow[] };
 
-/** A tool call, as far as a model is told of it. */
+/** A tool call as models see it. */
 export type SaidCall = Pick<ToolCallRow, 'call_id' | 'tool' | 'output' | 'is_error' | 'state'>;
 
-/** One message, as far as a model is told of it. */
+/** One message as models see it. */
 export type Said = Pick<ConversationRow, 'role' | 'run_id' | 'step' | 'model' | 'content'> & {
   calls: SaidCall[];
 };
 
 /** What a model is given of a chat: messages, and first the summary of those before them, where there is one. */
 export type ConversationRow = Omit<MessageRow, 'role'> & { role: MessageRow['role'] | 'summary' };
+
+export interface QueuedRow {
+  message_id: string;
+  call_id: string;
+  run_number: string;
+  delivery: Row<'run'>['delivery'];
+  /** How many runs of the chat come first. */
+  position: number;
+  text: string;
+  created_at: string;
+}
 
 /** Which messages: those after a place in the order, those of runs up to a number. */
 export interface MessageRange {
@@ -87,6 +98,37 @@ export class MessagesStore {
       select id, chat_id, run_id, through_run, through_message, 'summary', null, content, null, created_at, '[]'::json from newest
       order by run_number, number`.execute(this.database.tables());
     return rows;
+  }
+
+  /** The messages whose run has not begun, in order, from after the run with number `after`; or only the one of a message. */
+  async queued(
+    chatId: string,
+    { after = '0', limit = 1, messageId }: { after?: string; limit?: number; messageId?: string },
+    on: Pick<UnitOfWork, 'tables'> = this.database,
+  ): Promise<QueuedRow[]> {
+    const { rows } = await sql<QueuedRow>`
+      with pending as (
+        select *, (row_number() over (order by number) - 1)::int as position from run
+        where chat_id = ${chatId} and status = 'pending' and merged_into is null
+      )
+      select m.id as message_id, r.id as call_id, r.number as run_number, r.delivery, r.position, m.created_at,
+        (select string_agg(part ->> 'text', '') from jsonb_array_elements(m.content) part) as text
+      from pending r join message m on m.run_id = r.id and m.role = 'user'
+      where r.state = 'queued' and r.attempt = 0 and r.number > ${after}::bigint
+        and (${messageId ?? null}::uuid is null or m.id = ${messageId ?? null}::uuid)
+      order by r.number limit ${limit}`.execute(on.tables());
+    return rows;
+  }
+
+  /** A message of a person or program. */
+  find(id: string, on: Pick<UnitOfWork, 'tables'> = this.database): Promise<StoredMessage | undefined> {
+    return on
+      .tables()
+      .selectFrom('message')
+      .selectAll()
+      .where('id', '=', id)
+      .where('role', '=', 'user')
+      .executeTakeFirst();
   }
 
   private async withCalls<M extends Pick<StoredMessage, 'run_id' | 'step'>>(

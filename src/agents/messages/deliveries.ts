@@ -5,16 +5,15 @@ import { Conflict, Forbidden } from '../../platform/errors/index.js';
 import { Topics } from '../../platform/topics/index.js';
 import { chatTopic } from '../chats/index.js';
 import {
-  type Delivery,
-  messageAccepted,
+  type NewEvent,
   type PendingRun,
   RunApprovals,
+  RunQueue,
+  type RunRow,
   RunStopper,
   RunsStore,
-  SteersStore,
-  tellRun,
+  RunWriter,
 } from '../runs/index.js';
-import { QueueStore } from './queue.store.js';
 
 /** A message that was accepted, with the run that is its own. */
 export interface Accepted {
@@ -23,65 +22,65 @@ export interface Accepted {
   readonly chatId: string;
 }
 
-/** A message that somebody brings to its place. */
-type Brought = Accepted & { readonly actor: Actor };
+/** A message with its sender. */
+type Sent = Accepted & { readonly actor: Actor };
 
-/** Where a message came to be: how many runs come first, and which run it is to enter. */
-export interface Placed {
+/** How many runs come before a message, and which run it is to enter. */
+export interface QueuePosition {
   readonly position: number;
   readonly into: string | null;
 }
 
-/** Brings messages to their place among the runs of a chat. All of it happens while the chat is held. */
+/** Queues, steers or interrupts: puts messages among the runs of a chat, which is locked meanwhile. */
 @Injectable()
 export class Deliveries {
   constructor(
     private readonly runs: RunsStore,
-    private readonly queue: QueueStore,
-    private readonly steers: SteersStore,
+    private readonly queue: RunQueue,
+    private readonly writer: RunWriter,
     private readonly stopper: RunStopper,
     private readonly approvals: RunApprovals,
     private readonly topics: Topics,
   ) {}
 
-  /** Holds the chat until the transaction ends; the runs there that are in flight or wait. */
-  async hold(unit: UnitOfWork, chatId: string, delivery: Delivery): Promise<PendingRun[]> {
-    await this.runs.lockChat(unit, chatId);
+  /** Locks the chat; the runs there that are in flight or wait. */
+  async lock(unit: UnitOfWork, chatId: string, delivery: RunRow['delivery']): Promise<PendingRun[]> {
+    await this.writer.lockChat(unit, chatId);
     const pending = await this.runs.pending(chatId, unit);
     if (pending.length > 0 && delivery === 'reject') throw new Conflict('A run is in flight in this chat');
     return pending;
   }
 
-  /** Gives a message its place; `pending` is what was there before it. */
-  async place(
+  /** Queues a message as it asks for; `pending` is what was there before it. */
+  async deliver(
     unit: UnitOfWork,
-    accepted: Brought,
-    delivery: Delivery,
+    accepted: Sent,
+    delivery: RunRow['delivery'],
     [head, ...waiting]: PendingRun[],
-  ): Promise<Placed> {
+  ): Promise<QueuePosition> {
     const { callId, chatId } = accepted;
     if (!head) {
-      await this.runs.enqueue(unit, callId);
+      await this.queue.enqueue(unit, callId);
       unit.afterCommit(() => this.topics.publish(chatTopic(chatId)));
       return { position: 0, into: null };
     }
     if (delivery === 'interrupt') return this.interrupt(unit, accepted, head, waiting);
     if (delivery === 'steer') return this.steer(unit, accepted, head, waiting);
     const position = waiting.length + 1;
-    await tellRun(unit.tables(), head.id, [receipt(accepted, delivery, position)]);
+    await this.writer.append(unit, head.id, [receipt(accepted, delivery, position)]);
     return { position, into: null };
   }
 
   /**
    * Aims a message at the run in flight: should that end first, it is the next one. What enters a run is done on the
-   * authority of whoever started that run, so only they let something in. (403)
+   * authority of who started that run, so only they let something in. (403)
    */
   async steer(
     unit: UnitOfWork,
-    accepted: Brought,
+    accepted: Sent,
     head: PendingRun,
     waiting: readonly PendingRun[],
-  ): Promise<Placed> {
+  ): Promise<QueuePosition> {
     const { callId, actor } = accepted;
     if (!holdsAuthorityOf(actor, head.actor))
       throw new Forbidden(
@@ -89,14 +88,14 @@ export class Deliveries {
       );
     const others = waiting.map(({ id }) => id).filter(id => id !== callId);
     const before = waiting.filter(run => run.steers_run_id === head.id && run.id !== callId).length;
-    await this.steers.aim(unit, callId, head.id);
+    await this.writer.steer(unit, callId, head.id);
     if (before < others.length)
-      await this.queue.arrange(unit, [...others.slice(0, before), callId, ...others.slice(before)]);
-    await this.steers.recount(unit, head.id);
+      await this.writer.arrange(unit, [...others.slice(0, before), callId, ...others.slice(before)]);
+    await this.writer.recountSteers(unit, head.id);
     const position = before + 1;
-    await tellRun(unit.tables(), head.id, [receipt(accepted, 'steer', position)], { wakeHolder: true });
-    await this.approvals.giveWayBelow(unit, head.id);
-    if (head.state === 'waiting') await this.approvals.giveWay(unit, head.id);
+    await this.writer.append(unit, head.id, [receipt(accepted, 'steer', position)], { wakeWorker: true });
+    await this.approvals.cancelFor(unit, head.id, { below: true });
+    if (head.state === 'waiting') await this.approvals.cancelFor(unit, head.id);
     return { position, into: head.id };
   }
 
@@ -105,14 +104,17 @@ export class Deliveries {
     accepted: Accepted,
     head: PendingRun,
     waiting: readonly PendingRun[],
-  ): Promise<Placed> {
-    await tellRun(unit.tables(), head.id, [receipt(accepted, 'interrupt', 0)]);
+  ): Promise<QueuePosition> {
+    await this.writer.append(unit, head.id, [receipt(accepted, 'interrupt', 0)]);
     await this.stopper.end(unit, head.id);
-    if (waiting.length > 0) await this.queue.arrange(unit, [accepted.callId, ...waiting.map(({ id }) => id)]);
-    await this.runs.enqueue(unit, accepted.callId);
+    if (waiting.length > 0)
+      await this.writer.arrange(unit, [accepted.callId, ...waiting.map(({ id }) => id)]);
+    await this.queue.enqueue(unit, accepted.callId);
     return { position: 0, into: null };
   }
 }
 
-const receipt = ({ messageId, callId }: Accepted, delivery: Delivery, position: number) =>
-  messageAccepted({ message_id: messageId, call_id: callId, delivery, queue_position: position });
+function receipt({ messageId, callId }: Accepted, delivery: string, queue_position: number): NewEvent {
+  const data = { message_id: messageId, call_id: callId, delivery, queue_position };
+  return { type: 'message.accepted', data };
+}

@@ -10,7 +10,6 @@ import { TasksModule } from '../tasks/index.js';
 import { Deliveries } from './deliveries.js';
 import { MessagesService } from './messages.service.js';
 import { QueueService } from './queue.service.js';
-import { QueueStore } from './queue.store.js';
 
 /** Messages that people and programs send, and those that wait. */
 @Module({
@@ -24,6 +23,6 @@ import { QueueStore } from './queue.store.js';
     TasksModule,
   ],
   controllers: [RoutesOf(MessagesService), RoutesOf(QueueService)],
-  providers: [Deliveries, MessagesService, QueueService, QueueStore],
+  providers: [Deliveries, MessagesService, QueueService],
 })
 export class MessagesModule {}

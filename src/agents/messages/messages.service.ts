@@ -5,16 +5,16 @@ import { Action } from '../../platform/actions/index.js';
 import { Database, newId, type UnitOfWork } from '../../platform/database/index.js';
 import { Conflict, Invalid } from '../../platform/errors/index.js';
 import { AttachmentsService } from '../attachments/index.js';
-import { type Chat, ChatsService, ChatsStore } from '../chats/index.js';
+import { ChatsService, ChatsStore, type NewChat } from '../chats/index.js';
 import { estimateUsd, ModelCatalog, ModelsService, ResponseSchemas } from '../models/index.js';
-import { type NewRun, RunIntake, type RunModels, type Target } from '../runs/index.js';
+import { type NewRun, type RunChat, RunIntake, type RunModels } from '../runs/index.js';
 import { SubagentsService } from '../subagents/index.js';
 import { TaskIntake } from '../tasks/index.js';
-import { Deliveries, type Placed } from './deliveries.js';
+import { Deliveries, type QueuePosition } from './deliveries.js';
 import { SendMessage, SentView } from './messages.dto.js';
 
-/** The place of a message for which nothing has to wait. */
-const NEXT: Placed = { position: 0, into: null };
+/** Of a message that waits for nothing. */
+const NEXT: QueuePosition = { position: 0, into: null };
 
 /** Accepts messages: each starts a run, or waits in its chat for those before it. */
 @Injectable()
@@ -72,13 +72,13 @@ export class MessagesService {
       return (await this.begin(draft, run, sent)) ? sent : undefined;
     });
     if (begun) return begun;
-    // Somebody else made the chat since we looked: it is one like any other.
+    // Another request made the chat since we looked: it is one like any other.
     const made = await this.existing(actor, input);
     if (!made) throw new Conflict('chat_id is taken; leave it out to get a new one');
     return this.sendTo(actor, made, input);
   }
 
-  private sendTo(actor: Actor, chat: Target, input: SendMessage): Promise<SentView> {
+  private sendTo(actor: Actor, chat: RunChat, input: SendMessage): Promise<SentView> {
     return this.withNewRun(actor, chat, input, async run => {
       await this.requireRoom(chat, run);
       return this.database.transaction(unit => this.accept(unit, chat, run));
@@ -98,58 +98,44 @@ export class MessagesService {
   }
 
   /** With a new chat, in one statement where no hard stop stands over its place; false where the chat is there already. */
-  private async begin(draft: Chat, run: NewRun, sent: SentView): Promise<boolean> {
+  private async begin(draft: NewChat, run: NewRun, sent: SentView): Promise<boolean> {
     if (await this.intake.begin(draft, run, sent, { unlessStopped: true })) return true;
     await this.requireRoom(draft, run);
     return this.intake.begin(draft, run, sent);
   }
 
   /** Throws BudgetReached where a budget has no room for the first model call of the run. */
-  private requireRoom(chat: Target, { models, text }: NewRun): Promise<void> {
-    return this.budgets.requireRoom(chat, estimateUsd(this.priceOf(models.model), Buffer.byteLength(text)));
+  private requireRoom({ organization_id, workspace_id }: RunChat, { models, text }: NewRun): Promise<void> {
+    const scope = { organizationId: organization_id, workspaceId: workspace_id };
+    const { price = null } = this.catalog.describe(models.model) ?? {};
+    return this.budgets.requireRoom(scope, estimateUsd(price, Buffer.byteLength(text)));
   }
 
-  private priceOf(model: string) {
-    return this.catalog.describe(model)?.price ?? null;
-  }
-
-  private async accept(unit: UnitOfWork, chat: Target, run: NewRun): Promise<SentView> {
-    const pending = await this.deliveries.hold(unit, chat.id, run.delivery);
+  private async accept(unit: UnitOfWork, chat: RunChat, run: NewRun): Promise<SentView> {
+    const pending = await this.deliveries.lock(unit, chat.id, run.delivery);
     await this.intake.add(unit, chat, run);
-    const placed = await this.deliveries.place(unit, { ...run, chatId: chat.id }, run.delivery, pending);
+    const placed = await this.deliveries.deliver(unit, { ...run, chatId: chat.id }, run.delivery, pending);
     return unit.answers(sentView(run, chat.id, placed));
   }
 
   /** The chat that the message names, if it is there and the caller may send to it. */
-  private async existing(actor: Actor, input: SendMessage): Promise<Target | undefined> {
+  private async existing(actor: Actor, input: SendMessage): Promise<RunChat | undefined> {
     const id = input.chat_id;
     if (!id) return undefined;
-    const found = await this.database
-      .tables()
-      .selectFrom('chat')
-      .select('id')
-      .where('id', '=', id)
-      .executeTakeFirst();
-    if (!found) return undefined;
+    if (!(await this.chatsStore.exists(id))) return undefined;
     const row = await this.chatsStore.require(actor, 'agent.run', id);
     if (row.task_of)
       throw new Conflict('This chat belongs to a task of another run; send to the chat of that run');
     refuseOther('workspace_id', input.workspace_id?.toLowerCase(), row.workspace_id);
     refuseOther('organization_id', input.organization_id?.toLowerCase(), row.organization_id);
     refuseOther('agent_name', input.agent_name, row.agent_name);
-    return {
-      id: row.id,
-      organizationId: row.organization_id,
-      workspaceId: row.workspace_id,
-      agentName: row.agent_name,
-      model: row.model,
-    };
+    return row;
   }
 
   /** Runs `store` with the run that a message starts, all of it checked, while room for what it brings is kept. */
   private async withNewRun<T>(
     actor: Actor,
-    chat: Target,
+    chat: RunChat,
     input: SendMessage,
     store: (run: NewRun) => Promise<T>,
   ): Promise<T> {
@@ -163,9 +149,9 @@ export class MessagesService {
   }
 
   /** The models of the run: such as may be used, with a price where the run's own budget needs one. */
-  private async allowedModels(actor: Actor, chat: Target, input: SendMessage): Promise<RunModels> {
+  private async allowedModels(actor: Actor, chat: RunChat, input: SendMessage): Promise<RunModels> {
     const models = await this.modelsFor(actor, chat, input);
-    const unpriced = [models.model, ...models.fallback].find(id => !this.priceOf(id));
+    const unpriced = this.catalog.unpriced([models.model, ...models.fallback]);
     if (input.budget?.cost_usd !== undefined && unpriced)
       throw new Invalid(`budget.cost_usd cannot be kept: the price of ${unpriced} is not known here`);
     return models;
@@ -173,7 +159,7 @@ export class MessagesService {
 
   private async modelsFor(
     actor: Actor,
-    { organizationId, workspaceId, agentName, model }: Target,
+    { organization_id: organizationId, workspace_id: workspaceId, agent_name: agentName, model }: RunChat,
     { model: asked, fallback_models: fallback }: SendMessage,
   ): Promise<RunModels> {
     const chosen = asked ?? model;
@@ -185,7 +171,7 @@ export class MessagesService {
   }
 }
 
-function sentView({ callId, messageId, delivery }: NewRun, chat_id: string, placed: Placed): SentView {
+function sentView({ callId, messageId, delivery }: NewRun, chat_id: string, placed: QueuePosition): SentView {
   return {
     call_id: callId,
     chat_id,

@@ -4,8 +4,8 @@ import { Action, Subject, type Tenant } from '../../platform/actions/index.js';
 import { Database, iso, type UnitOfWork } from '../../platform/database/index.js';
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
 import { Conflict, Forbidden, Invalid, NotFound, unseenAs } from '../../platform/errors/index.js';
-import { ChatsStore, type StoredMessage } from '../chats/index.js';
-import { messageWithdrawn, type PendingRun, RunStopper, SteersStore, tellRun } from '../runs/index.js';
+import { ChatsStore, MessagesStore, type QueuedRow, type StoredMessage } from '../chats/index.js';
+import { type PendingRun, RunStopper, RunWriter } from '../runs/index.js';
 import { Deliveries } from './deliveries.js';
 import {
   EditQueuedMessage,
@@ -14,8 +14,7 @@ import {
   QueuedMessagePage,
   QueuedMessageView,
   WithdrawnView,
-} from './queue.dto.js';
-import { type QueuedRow, QueueStore } from './queue.store.js';
+} from './messages.dto.js';
 
 /** A waiting message and its run, the run in flight before it (none where it is itself next), and what else waits. */
 interface Waiting {
@@ -33,8 +32,8 @@ export class QueueService {
   constructor(
     private readonly database: Database,
     private readonly chats: ChatsStore,
-    private readonly queue: QueueStore,
-    private readonly steers: SteersStore,
+    private readonly messages: MessagesStore,
+    private readonly writer: RunWriter,
     private readonly deliveries: Deliveries,
     private readonly stopper: RunStopper,
   ) {}
@@ -55,7 +54,7 @@ export class QueueService {
   ): Promise<Page<QueuedMessageView>> {
     await this.chats.require(actor, 'chat.read', chat_id);
     const [after] = decodeCursor(cursor, 'number');
-    const rows = await this.queue.list(chat_id, { limit: limit + 1, after });
+    const rows = await this.messages.queued(chat_id, { limit: limit + 1, after });
     return pageOf(
       rows,
       limit,
@@ -102,11 +101,11 @@ export class QueueService {
     const asked = await this.requireMessage(actor, 'agent.stop', message_id);
     return this.change(asked, async (unit, { message, head }) => {
       if (!(await this.stopper.withdraw(unit, message.run_id))) throw new Conflict(BEGUN);
-      await this.queue.forget(unit, message_id);
+      await this.writer.deleteMessage(unit, message_id);
       if (!head) return { message_id, withdrawn: true };
-      const receipt = messageWithdrawn({ message_id, call_id: message.run_id });
-      await this.steers.recount(unit, head.id);
-      await tellRun(unit.tables(), head.id, [receipt], { wakeHolder: true });
+      const data = { message_id, call_id: message.run_id };
+      await this.writer.recountSteers(unit, head.id);
+      await this.writer.append(unit, head.id, [{ type: 'message.withdrawn', data }], { wakeWorker: true });
       return { message_id, withdrawn: true };
     });
   }
@@ -140,8 +139,8 @@ export class QueueService {
     work: (unit: UnitOfWork, found: Waiting) => Promise<T>,
   ): Promise<T> {
     return this.database.transaction(async unit => {
-      const [head, ...waiting] = await this.deliveries.hold(unit, chat_id, 'queue');
-      const message = await this.queue.message(id, unit);
+      const [head, ...waiting] = await this.deliveries.lock(unit, chat_id, 'queue');
+      const message = await this.messages.find(id, unit);
       if (!message) throw new NotFound('No such message');
       if (message.run_id === head?.id && head.attempt === 0)
         return work(unit, { message, own: head, head: undefined, waiting });
@@ -151,7 +150,7 @@ export class QueueService {
     });
   }
 
-  /** A message is answered on the authority of whoever sent it, or started the run that it enters: others do not write it. */
+  /** A message is answered on the authority of its sender, or of who started the run that it enters: others do not write it. */
   private async rewrite(
     unit: UnitOfWork,
     actor: Actor,
@@ -163,7 +162,7 @@ export class QueueService {
       throw new Forbidden(
         'Only whoever sent the message can change it, with what they sent it with or a wider credential',
       );
-    if (!(await this.queue.rewrite(unit, message.id, text))) throw new Conflict(BEGUN);
+    if (!(await this.writer.rewriteMessage(unit, message.id, text))) throw new Conflict(BEGUN);
   }
 
   /** The run that is next is on its way to a worker, so it keeps its place. */
@@ -171,11 +170,11 @@ export class QueueService {
     if (!head) throw new Conflict('Its run is about to begin; only those behind it can be moved');
     const order = waiting.map(({ id }) => id).filter(id => id !== message.run_id);
     order.splice(position - 1, 0, message.run_id);
-    await this.queue.arrange(unit, order);
+    await this.writer.arrange(unit, order);
   }
 
   private async view(unit: UnitOfWork, { message }: Waiting): Promise<QueuedMessageView> {
-    const [row] = await this.queue.list(message.chat_id, { messageId: message.id }, unit);
+    const [row] = await this.messages.queued(message.chat_id, { messageId: message.id }, unit);
     if (!row) throw new Conflict(BEGUN);
     return viewOf(row, message.chat_id);
   }
@@ -189,7 +188,7 @@ export class QueueService {
     permission: WorkspacePermission,
     id: string,
   ): Promise<AskedMessage> {
-    const message = await this.queue.message(id);
+    const message = await this.messages.find(id);
     if (!message) throw new NotFound('No such message');
     const chat = this.chats.require(actor, permission, message.chat_id);
     const { organization_id, workspace_id } = await unseenAs('No such message', chat);

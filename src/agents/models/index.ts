@@ -1,6 +1,6 @@
 export { type CallableModel, estimateUsd, ModelCatalog, ModelMetrics } from './model-catalog.js';
-export { ModelSlots } from './model-slots.js';
+export { ModelSlots } from './model-slots.store.js';
 export { MODEL } from './models.dto.js';
 export { ModelsModule } from './models.module.js';
 export { ModelsService, ModelUnusable } from './models.service.js';
-export { MOST_REPAIRS, ResponseCheck, ResponseSchemas, schemaFailed } from './response-check.js';
+export { MAX_REPAIRS, ResponseCheck, ResponseSchemas, schemaFailed } from './response-check.js';

@@ -25,7 +25,7 @@ export interface CallableModel {
   readonly takes: readonly ModelInputKind[];
 }
 
-/** The language models that this installation can call, whoever asks. */
+/** The language models that this installation can call. */
 @Injectable()
 export class ModelCatalog {
   private readonly registry: ModelRegistry;
@@ -50,6 +50,11 @@ export class ModelCatalog {
   /** What is known of a model that can be called, listed or not. */
   describe(id: string): ModelInfo | undefined {
     return this.registry.describe(id);
+  }
+
+  /** The first of these models whose price is not known. */
+  unpriced(ids: readonly string[]): string | undefined {
+    return ids.find(id => !this.describe(id)?.price);
   }
 
   get defaultId(): string {

@@ -6,7 +6,7 @@ import { defineTopic, Topics } from '../../platform/topics/index.js';
 const TOPIC = defineTopic('model-settings')();
 /** A signal may be lost with its connection. */
 const BELIEVED_MS = 5_000;
-const MOST_KNOWN = 10_000;
+const MAX_KNOWN = 10_000;
 
 /** Where organizations' decisions about models are kept. Asked for at every run, so what was read is kept until it changes. */
 @Injectable()
@@ -33,7 +33,7 @@ export class ModelSettingsStore {
     const found = known.get(organizationId);
     if (found && found.until > Date.now()) return found.settings;
     const settings = await this.read(organizationId);
-    if (known.size >= MOST_KNOWN) known.clear();
+    if (known.size >= MAX_KNOWN) known.clear();
     // Into the map of before: if something changed meanwhile, that one is forgotten.
     known.set(organizationId, { settings, until: Date.now() + BELIEVED_MS });
     return settings;

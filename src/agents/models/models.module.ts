@@ -3,7 +3,7 @@ import { OrganizationsModule } from '../../identity/organizations/index.js';
 import { RoutesOf } from '../../platform/openapi/index.js';
 import { ModelCatalog, ModelMetrics } from './model-catalog.js';
 import { ModelSettingsStore } from './model-settings.store.js';
-import { ModelSlots } from './model-slots.js';
+import { ModelSlots } from './model-slots.store.js';
 import { ModelsService } from './models.service.js';
 import { ResponseSchemas } from './response-check.js';
 

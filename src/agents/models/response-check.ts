@@ -4,8 +4,8 @@ import { TookTooLong } from '#libs/worker-pool/index.js';
 import { Invalid } from '../../platform/errors/index.js';
 import { task, Workers } from '../../platform/workers/index.js';
 
-/** How often a model is told what is wrong with its answer before the run is given up. */
-export const MOST_REPAIRS = 2;
+/** How often a model may repair its answer before the run fails. */
+export const MAX_REPAIRS = 2;
 
 /** Why a run ends whose answers did not become valid. */
 export const schemaFailed = (faults: readonly string[]) => ({
@@ -57,7 +57,7 @@ const UNCHECKED = 'The answer could not be checked in time; make it smaller';
 
 /** What a run's answer must be: JSON that is valid against a schema. */
 export class ResponseCheck {
-  /** Answers that were read, for as long as the run is carried. */
+  /** Answers that were read, for as long as the attempt lasts. */
   private readonly known = new Map<string, SchemaReading>();
 
   constructor(
@@ -72,12 +72,12 @@ export class ResponseCheck {
     return known;
   }
 
-  /** What the model is told with its instructions. */
+  /** Part of the model's instructions. */
   get instructions(): string {
     return `When you are done, your last message must be one JSON value and nothing else — no other words, no code fence — that is valid against this JSON Schema:\n\n${JSON.stringify(this.schema)}`;
   }
 
-  /** What the model is told of an answer that does not fit, which was read before. */
+  /** The message that follows an answer that does not fit, which was read before. */
   correction(text: string): string {
     const { faults = [] } = this.known.get(text) ?? {};
     return `Your answer does not fit the JSON Schema:\n${faults.map(fault => `- ${fault}`).join('\n')}\n\nAnswer again with the corrected JSON value alone.`;

@@ -1,55 +1,33 @@
-export { RunApprovals } from './run-approvals.js';
+export { AuthorityLost, RunAuthority } from './run-authority.js';
+export { RunApprovals, RunStopper, runFailed, runFinished } from './run-control.js';
+export { RunIntake } from './run-intake.store.js';
+export { type RunJournal, RunJournals } from './run-journal.store.js';
 export {
-  type AskedCall,
-  approvalRequested,
-  contextCompacted,
-  contextCompacting,
-  fileChanged,
-  messageAccepted,
-  messageWithdrawn,
-  modelFellBack,
-  responseInvalid,
-  stepFinished,
-  stepRestarted,
-  stepStarted,
-  stepWaiting,
-  type ToldOfApproval,
-  toolFinished,
-  toolStarted,
-} from './run-event.js';
-export { type NewRun, RunIntake, type RunModels, type Target } from './run-intake.js';
-export {
-  type FinishedStep,
-  type NewEvent,
-  type PlannedCall,
-  type RunEnd,
-  RunJournal,
-} from './run-journal.js';
-export {
-  AuthorityLost,
   LimitReached,
   type ReachedLimit,
-  RunAuthority,
-  RunHold,
   RunLimits,
   type Spent,
   Steering,
 } from './run-limits.js';
-export { type CarriedRun, RunQueue, type TakenRun } from './run-queue.js';
-export { tellRun } from './run-receipts.js';
+export { type ClaimedRun, type ExecutedRun, RunQueue } from './run-queue.store.js';
+export type { FinishedStep, NewRun, RunChat, RunEnd, RunModels } from './run-rows.store.js';
 export {
-  type Delivery,
+  type NewEvent,
   type OnApproval,
+  type PlannedCall,
   type RunFault,
   RunLost,
   type RunRow,
   runTopic,
+  stepFinished,
+  stepRestarted,
+  stepStarted,
   tasksTopic,
+  toolStarted,
 } from './run-state.js';
-export { RunStopper } from './run-stopper.js';
 export { RunExecutor } from './run-worker.js';
+export { RunWriter } from './run-writer.store.js';
 export { RunsModule } from './runs.module.js';
 export { RunsService } from './runs.service.js';
-export { type PendingRun, RunsStore, runFailed, runFinished } from './runs.store.js';
-export { SteersStore } from './steers.store.js';
-export { holdRunsAbove, type NewTask, TasksStore, taskRows } from './tasks.store.js';
+export { type PendingRun, RunsStore } from './runs.store.js';
+export { TasksStore } from './tasks.store.js';

@@ -5,9 +5,8 @@ import type { TurnOf } from '../../platform/concurrency/index.js';
 import type { EventLog, LogPage, Watched } from '../../platform/streams/index.js';
 import type { Topic } from '../../platform/topics/index.js';
 import { ChatsStore, ChatView, chatTopic } from '../chats/index.js';
-import { LAST_EVENTS } from './run-event.js';
 import { ChatEventsStore, RunEventPages, type StreamedRun } from './run-events.store.js';
-import { runTopic } from './run-state.js';
+import { LAST_EVENTS, runTopic } from './run-state.js';
 import { ChatEventsInput } from './runs.dto.js';
 import { RunsStore } from './runs.store.js';
 

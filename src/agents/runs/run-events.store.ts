@@ -4,10 +4,14 @@ import { SharedLookups } from '../../platform/access/index.js';
 import { ConcurrencyLimit, type TurnOf } from '../../platform/concurrency/index.js';
 import { Database } from '../../platform/database/index.js';
 import type { ServerEvent } from '../../platform/streams/index.js';
-import { MAX_EVENT_BYTES, MAX_FIELD_BYTES, PAGE_BYTES } from './run-event.js';
+import { MAX_FIELD_BYTES } from './run-state.js';
 
+/** What a page of events may take, besides its first one. */
+const PAGE_BYTES = 128 * 1024;
+/** What an event may take that older versions wrote; of a larger one only the small fields are sent. */
+const MAX_EVENT_BYTES = 512 * 1024;
 /** Pages that streams read at the same time: most of the connections to the database stay for requests. */
-const READS_AT_ONCE = 4;
+const MAX_READS = 4;
 /** What is kept of pages that were read, and for how long: those who watch the same run read them one after the other. */
 const KEPT_BYTES = 8 * 1024 * 1024;
 const KEPT_MS = 5_000;
@@ -30,7 +34,7 @@ interface EventPage {
 /** The event log of runs as streams read it: few pages at a time, in fair turns, each once for all who want it. */
 @Injectable()
 export class RunEventPages {
-  private readonly limit = new ConcurrencyLimit(READS_AT_ONCE);
+  private readonly limit = new ConcurrencyLimit(MAX_READS);
   private readonly underWay = new SharedLookups<EventPage>();
   /** By run and event; what was read first is first. */
   private readonly kept = new Map<string, EventPage & { readonly since: number }>();

@@ -1,10 +1,8 @@
 import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
 import { FileChangeView, RevertedView } from '../../workspaces/history/index.js';
 import { RUN_STATUSES, TITLE } from '../chats/index.js';
-import { MODEL } from '../models/index.js';
 import { AGENT_NAME } from '../subagents/index.js';
-import { RUN_STATES } from './run-state.js';
-import { RunStatusView, UsageView } from './runs.dto.js';
+import { RunHeadView, RunId, RunStatusView, UsageView } from './runs.dto.js';
 
 export class ListRuns extends PageInput {
   @Field.id('Only those of this chat', { optional: true })
@@ -20,13 +18,7 @@ export class ListRuns extends PageInput {
   status?: string;
 }
 
-export class RunSummaryView {
-  @Field.id('The run')
-  call_id: string;
-
-  @Field.id('Its chat')
-  chat_id: string;
-
+export class RunSummaryView extends RunHeadView {
   @Field.id('Its workspace', { nullable: true })
   workspace_id: string | null;
 
@@ -36,37 +28,11 @@ export class RunSummaryView {
   @Field.text('The subagent that answers', { nullable: true, example: 'reviewer' })
   agent_name: string | null;
 
-  @Field.choice('Whether it is in flight', RUN_STATUSES)
-  status: string;
-
-  @Field.choice('Where exactly it is', RUN_STATES)
-  state: string;
-
-  @Field.text('Why it ended', { nullable: true, example: 'end_turn' })
-  stop_reason: string | null;
-
-  @Field.text('The model asked for', { example: 'atelier/demo' })
-  model: string;
-
   @Field.id('On whose authority it acts')
   created_by: string;
-
-  @Field.number('Cost in USD; null: a price is not known', { nullable: true, example: 0.0021 })
-  cost_usd: number | null;
-
-  @Field.time('When it was accepted')
-  created_at: string;
-
-  @Field.time('When it ended', { nullable: true })
-  finished_at: string | null;
 }
 
 export const RunPage = PageOf(RunSummaryView, 'RunPage');
-
-export class RunId {
-  @Field.id('The run')
-  call_id: string;
-}
 
 export class RollbackRun extends RunId {
   @Field.boolean('Leave files alone that somebody changed since, instead of refusing', {
@@ -192,19 +158,10 @@ export class RunRecordView extends RunStatusView {
 }
 
 /** A run that another one handed over as a task. */
-export class TaskView {
-  @Field.id('The run of the task')
-  call_id: string;
-
-  @Field.id('The chat that it has to itself')
-  chat_id: string;
-
+export class TaskView extends RunHeadView {
   @Field.text(
     "The model's id of the tool call whose result it is; null: the run started it through an action",
-    {
-      nullable: true,
-      example: 'call_1',
-    },
+    { nullable: true, example: 'call_1' },
   )
   tool_call_id: string | null;
 
@@ -214,30 +171,6 @@ export class TaskView {
   @Field.text('The task in a few words', { ...TITLE, example: 'Check dates' })
   description: string;
 
-  @Field.choice('Whether it is in flight', RUN_STATUSES)
-  status: string;
-
-  @Field.choice('Where exactly it is', RUN_STATES)
-  state: string;
-
-  @Field.text('Why it ended', { nullable: true, example: 'end_turn' })
-  stop_reason: string | null;
-
-  @Field.text('The model asked for', MODEL)
-  model: string;
-
   @Field.integer('Its model calls', { example: 2 })
   step_count: number;
-
-  @Field.number('Its cost in USD, without its own tasks; null: a price is not known', {
-    nullable: true,
-    example: 0.0021,
-  })
-  cost_usd: number | null;
-
-  @Field.time('When it was handed over')
-  created_at: string;
-
-  @Field.time('When it ended', { nullable: true })
-  finished_at: string | null;
 }

@@ -1,39 +1,37 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
-import { iso, isoOrNull } from '../../platform/database/index.js';
+import { iso } from '../../platform/database/index.js';
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
 import { Conflict, Invalid, NotFound } from '../../platform/errors/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { RunFiles, RunRollback } from '../../workspaces/history/index.js';
-import { ChatsStore } from '../chats/index.js';
-import { ChatSummariesStore } from '../context/index.js';
+import { ChatSummariesStore, ChatsStore } from '../chats/index.js';
 import {
   ListRuns,
   RollbackRun,
   RolledBackView,
-  RunId,
   RunPage,
   RunRecordView,
   RunStepView,
   RunSummaryView,
   type TaskView,
 } from './run-records.dto.js';
-import { RunRecordsStore, type StepRow } from './run-records.store.js';
 import type { RunRow } from './run-state.js';
+import { RunId } from './runs.dto.js';
 import { RunsService } from './runs.service.js';
-import { RunsStore } from './runs.store.js';
+import { headOf, RunsStore, type StepRow } from './runs.store.js';
 import { type TaskRow, TasksStore } from './tasks.store.js';
 
 /** Files that a record names. */
-const MOST_FILES = 1000;
+const MAX_FILES = 1000;
 
 /** Looking back at runs. */
 @Injectable()
 export class RunRecordsService {
   constructor(
     private readonly runs: RunsService,
-    private readonly records: RunRecordsStore,
+    private readonly records: RunsStore,
     private readonly summaries: ChatSummariesStore,
     private readonly chats: ChatsStore,
     private readonly workspaces: WorkspacesStore,
@@ -78,15 +76,17 @@ export class RunRecordsService {
   })
   async read(actor: Actor, { call_id }: RunId): Promise<RunRecordView> {
     const status = await this.runs.status(actor, { call_id });
-    const [{ run, steps }, tasks, spent] = await Promise.all([
-      this.records.read(call_id),
+    const [run, steps, tasks, spent] = await Promise.all([
+      this.records.find(call_id),
+      this.records.steps(call_id),
       this.tasks.list(call_id),
       this.tasks.spent(call_id),
     ]);
+    if (!run) throw new NotFound('No such run');
     const below = [...spent.values()];
     const { workspace_id, agent_name, fallback_models, model_used, created_by, attempt: attempts } = run;
     const { ids } = await this.tasks.family(call_id);
-    const files = workspace_id === null ? [] : await this.runFiles.changed(workspace_id, ids, MOST_FILES);
+    const files = workspace_id === null ? [] : await this.runFiles.changed(workspace_id, ids, MAX_FILES);
     return {
       ...status,
       workspace_id,
@@ -110,64 +110,17 @@ export class RunRecordsService {
 }
 
 function summary(run: RunRow): RunSummaryView {
-  const { id: call_id, chat_id, workspace_id, status, state, stop_reason, model, created_by, cost_usd } = run;
-  const { parent_id: parent_call_id, agent_name } = run;
-  const times = { created_at: iso(run.created_at), finished_at: isoOrNull(run.finished_at) };
-  return {
-    call_id,
-    chat_id,
-    workspace_id,
-    parent_call_id,
-    agent_name,
-    status,
-    state,
-    stop_reason,
-    model,
-    created_by,
-    cost_usd,
-    ...times,
-  };
+  const { workspace_id, parent_id: parent_call_id, agent_name, created_by } = run;
+  return { ...headOf(run), workspace_id, parent_call_id, agent_name, created_by };
 }
 
-function taskView({ id, title, agent_name, created_at, finished_at, ...row }: TaskRow): TaskView {
-  const { chat_id, tool_call_id, status, state, stop_reason, model, step_count, cost_usd } = row;
-  return {
-    call_id: id,
-    chat_id,
-    tool_call_id,
-    agent_name: agent_name ?? '',
-    description: title,
-    status,
-    state,
-    stop_reason,
-    model,
-    step_count,
-    cost_usd,
-    created_at: iso(created_at),
-    finished_at: isoOrNull(finished_at),
-  };
+function taskView(task: TaskRow): TaskView {
+  const { tool_call_id, agent_name, title: description, step_count } = task;
+  return { ...headOf(task), tool_call_id, agent_name: agent_name ?? '', description, step_count };
 }
 
-function stepView({
-  number,
-  finish_reason,
-  model,
-  model_used,
-  usage,
-  cost_usd,
-  started_at,
-  finished_at,
-}: StepRow): RunStepView {
-  return {
-    number,
-    finish_reason,
-    model,
-    model_used,
-    usage,
-    cost_usd,
-    started_at: iso(started_at),
-    finished_at: iso(finished_at),
-  };
+function stepView({ run_id: _, started_at, finished_at, ...step }: StepRow): RunStepView {
+  return { ...step, started_at: iso(started_at), finished_at: iso(finished_at) };
 }
 
 /** Taking back what runs did to files. */

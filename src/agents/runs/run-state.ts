@@ -1,8 +1,8 @@
-import { type RawBuilder, sql } from 'kysely';
 import type { Actor } from '../../platform/access/index.js';
 import type { Row } from '../../platform/database/index.js';
 import { defineTopic } from '../../platform/topics/index.js';
 import type { RunBudget } from './run-limits.js';
+import type { FinishedStep } from './run-rows.store.js';
 
 /**
  * queued: no worker has it; running: a worker does; waiting: people are asked about its calls, or about those of its tasks;
@@ -16,57 +16,45 @@ interface Transition {
   readonly to: RunState;
 }
 
-/** All that moves a run from one state to another. Statements write a state by {@link transition} alone. */
-const TRANSITIONS = {
-  /** A worker takes it for a new attempt; of one that is running, the worker before is gone. */
+/** All that moves a run from one state to another. Statements write a state by `transition` of these alone. */
+export const TRANSITIONS = {
+  /** A worker begins a new attempt; of a run that is running, the worker before is gone. */
   claim: { from: ['queued', 'running'], to: 'running' },
-  /** Its worker is told to stop, and gives it back. */
+  /** Its worker shuts down. */
   release: { from: ['running'], to: 'queued' },
-  /** People are asked; no worker has it meanwhile. */
+  /** People are asked. No worker has it meanwhile. */
   wait: { from: ['running'], to: 'waiting' },
   /** Nothing is to be decided any more. */
   resume: { from: ['waiting'], to: 'queued' },
   /** Its message enters another run, with which it ends. */
   merge: { from: ['queued'], to: 'running' },
-  /** Somebody ends it, whether a worker has it or not. */
+  /** It is stopped from outside, whether a worker has it or not. */
   cancel: { from: ['queued', 'running', 'waiting'], to: 'stopping' },
-  /** Its end is written, by its worker or by who cancels it; of one that is queued, that it is withdrawn. */
+  /** Its worker, or what cancels it, writes its end; a queued run is withdrawn. */
   end: { from: ['queued', 'running', 'stopping'], to: 'done' },
 } as const satisfies Record<string, Transition>;
 
-/** A transition as SQL: what it sets, and the states in which it can be made. */
-export function transition(name: keyof typeof TRANSITIONS): {
-  set: RawBuilder<unknown>;
-  from: RawBuilder<unknown>;
-} {
-  const { from, to } = TRANSITIONS[name];
-  return {
-    set: sql`state = ${sql.lit(to)}`,
-    from: sql`state in (${sql.join(from.map(state => sql.lit(state)))})`,
-  };
-}
-
-/** Another worker has taken the run up, or it is gone: whoever gets this stops at once and writes nothing more. */
+/** Another worker has claimed the run, or it is gone: stop at once and write nothing more. */
 export class RunLost extends Error {
   constructor() {
-    super('The run is gone, has ended, or another worker has taken it up');
+    super('The run is gone, has ended, or another worker has claimed it');
   }
 }
 
-/** The topic that is signalled when a run waits for a worker. */
-export const RUNS_DUE = defineTopic('runs-due')();
+/** Published when a run waits for a worker. */
+export const RUNS_RUNNABLE = defineTopic('runs-due')();
 
-/** The topic that is signalled whenever a run has new events, or is gone. */
+/** Published whenever a run has new events, or is gone. */
 export const runTopic = defineTopic('run');
 
-/** The topic that is signalled when a run has ended. */
+/** Published when a run has ended. */
 export const endTopic = defineTopic('end');
 
-/** The topic that is signalled when a run has started a task through an action. */
+/** Published when a run has started a task through an action. */
 export const tasksTopic = defineTopic('run-tasks');
 
-/** The topic that is signalled when whoever carries a run should look whether it is still theirs. */
-export const holdTopic = defineTopic('run-hold');
+/** Published when the worker of a run must check whether its claim still stands. */
+export const claimTopic = defineTopic('run-hold');
 
 /** How a message reaches its chat while a run is in flight there. */
 export type Delivery = 'queue' | 'reject' | 'steer' | 'interrupt';
@@ -115,4 +103,98 @@ declare global {
     /** The allowlists of those above it, each of which must allow what it calls. */
     'run.tools_above': readonly (readonly string[])[];
   }
+}
+
+type RunEventType =
+  | 'run.queued'
+  | 'run.started'
+  | 'run.completed'
+  | 'run.failed'
+  | 'step.started'
+  | 'step.restarted'
+  | 'step.finished'
+  | 'step.waiting'
+  | 'model.fallback'
+  | 'context.compacting'
+  | 'context.compacted'
+  | 'response.invalid'
+  | 'text.delta'
+  | 'reasoning.delta'
+  | 'tool.started'
+  | 'tool.output'
+  | 'tool.finished'
+  | 'file.changed'
+  | 'message.accepted'
+  | 'message.injected'
+  | 'message.withdrawn'
+  | 'approval.requested'
+  | 'approval.resolved';
+
+/** The event types after which nothing follows. */
+export const LAST_EVENTS: readonly string[] = ['run.completed', 'run.failed'] satisfies RunEventType[];
+
+declare global {
+  interface ColumnTypes {
+    'run_event.data': Record<string, unknown>;
+  }
+}
+
+export interface NewEvent {
+  type: RunEventType;
+  data: Record<string, unknown>;
+}
+
+/** A tool call as the model asked for it. */
+export interface PlannedCall {
+  step: number;
+  position: number;
+  callId: string;
+  tool: string;
+  input: unknown;
+  /** Whether it begins right after its step; others begin when one before them has ended. */
+  startsAtOnce: boolean;
+}
+
+export const stepStarted = (step: number): NewEvent => ({ type: 'step.started', data: { step } });
+
+/** What was shown of the step so far is void. */
+export const stepRestarted = (
+  step: number,
+  why: { attempt: number; delay_ms: number; message: string },
+): NewEvent => ({ type: 'step.restarted', data: { step, ...why } });
+
+export const stepFinished = ({ number, result, costUsd }: FinishedStep): NewEvent => ({
+  type: 'step.finished',
+  data: { step: number, finish_reason: result.finish_reason, usage: result.usage, cost_usd: costUsd },
+});
+
+export const toolStarted = ({ callId, tool, input, step }: PlannedCall): NewEvent => ({
+  type: 'tool.started',
+  data: { id: callId, tool, input, step },
+});
+
+export const approvalResolvedEvent = (row: Row<'approval'>): NewEvent => {
+  const { id: approval_id, call_id: id, status, scope, note, decided_by } = row;
+  return { type: 'approval.resolved', data: { approval_id, id, status, scope, note, decided_by } };
+};
+
+/** The most that one field of an event may take. */
+export const MAX_FIELD_BYTES = 256 * 1024;
+
+/**
+ * The event with only the names of fields that are too large, in `omitted`. Many may watch a run; the answer, and the
+ * input and output of a call, are kept with the run, where each is read once.
+ */
+export function bounded({ type, data }: NewEvent): NewEvent {
+  const omitted = Object.keys(data).filter(name => isLarge(data[name]));
+  if (omitted.length === 0) return { type, data };
+  const kept = Object.entries(data).filter(([name]) => !omitted.includes(name));
+  return { type, data: { ...Object.fromEntries(kept), omitted } };
+}
+
+function isLarge(value: unknown): boolean {
+  if (typeof value !== 'string' && (typeof value !== 'object' || value === null)) return false;
+  // Measured as JSON, which is what is stored and sent; no character takes more than six bytes there.
+  if (typeof value === 'string' && value.length * 6 <= MAX_FIELD_BYTES) return false;
+  return Buffer.byteLength(JSON.stringify(value)) > MAX_FIELD_BYTES;
 }

@@ -4,10 +4,12 @@ import { RUN_STATUSES } from '../chats/index.js';
 import { MODEL } from '../models/index.js';
 import { RUN_STATES } from './run-state.js';
 
-export class RunStatusInput {
+export class RunId {
   @Field.id('The run')
   call_id: string;
+}
 
+export class RunStatusInput extends RunId {
   @Field.id('The chat it belongs to', { optional: true })
   chat_id?: string;
 
@@ -15,15 +17,10 @@ export class RunStatusInput {
   wait?: number;
 }
 
-export class RunEventsInput {
-  @Field.id('The run')
-  call_id: string;
+const AFTER = { min: 0, optional: true, example: 0 };
 
-  @Field.integer('Only events after this number; instead of Last-Event-ID', {
-    min: 0,
-    optional: true,
-    example: 0,
-  })
+export class RunEventsInput extends RunId {
+  @Field.integer('Only events after this number; instead of Last-Event-ID', AFTER)
   after?: number;
 }
 
@@ -31,11 +28,7 @@ export class ChatEventsInput {
   @Field.id('The chat')
   id: string;
 
-  @Field.integer('Only events after this number; instead of Last-Event-ID', {
-    min: 0,
-    optional: true,
-    example: 0,
-  })
+  @Field.integer('Only events after this number; instead of Last-Event-ID', AFTER)
   after?: number;
 }
 
@@ -110,11 +103,9 @@ export class InjectedView {
   step: number;
 }
 
-export class RunStatusView {
-  @Field.id('The run')
-  call_id: string;
-
-  @Field.id('The chat')
+/** What is shown of every run. */
+export class RunHeadView extends RunId {
+  @Field.id('Its chat')
   chat_id: string;
 
   @Field.choice('Whether it is in flight', RUN_STATUSES)
@@ -123,15 +114,32 @@ export class RunStatusView {
   @Field.choice('Where exactly it is', RUN_STATES)
   state: string;
 
+  @Field.text('Why it ended', { nullable: true, example: 'end_turn' })
+  stop_reason: string | null;
+
+  @Field.text('The model asked for', MODEL)
+  model: string;
+
+  @Field.number('Cost so far in USD, without its tasks; null: a price is not known', {
+    nullable: true,
+    example: 0.0021,
+  })
+  cost_usd: number | null;
+
+  @Field.time('When it was accepted')
+  created_at: string;
+
+  @Field.time('When it ended', { nullable: true })
+  finished_at: string | null;
+}
+
+export class RunStatusView extends RunHeadView {
   @Field.object(
     'The calls, its own and those of its tasks, that somebody has to decide about before it goes on; null where it waits for none',
     () => WaitingForView,
     { list: true, nullable: true },
   )
   waiting_for: WaitingForView[] | null;
-
-  @Field.text('Why it ended', { nullable: true, example: 'end_turn' })
-  stop_reason: string | null;
 
   @Field.object('What went wrong, when status is error', () => RunFaultView, { nullable: true })
   error: RunFaultView | null;
@@ -150,23 +158,11 @@ export class RunStatusView {
   )
   injected_into: InjectedView | null;
 
-  @Field.text('The model asked for', MODEL)
-  model: string;
-
   @Field.object('Tokens so far', () => UsageView)
   usage: UsageView;
 
-  @Field.number('Cost so far in USD; null: a price is not known', { nullable: true, example: 0.0021 })
-  cost_usd: number | null;
-
-  @Field.time('When it was accepted')
-  created_at: string;
-
-  @Field.time('When a worker took it up', { nullable: true })
+  @Field.time('When a worker first claimed it', { nullable: true })
   started_at: string | null;
-
-  @Field.time('When it ended', { nullable: true })
-  finished_at: string | null;
 }
 
 export class StopRuns {

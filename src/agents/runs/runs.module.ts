@@ -4,27 +4,24 @@ import { CoreModule } from '../../workspaces/core/index.js';
 import { HistoryModule } from '../../workspaces/history/index.js';
 import { ApprovalsModule } from '../approvals/index.js';
 import { ChatsModule } from '../chats/index.js';
-import { ContextModule } from '../context/index.js';
-import { RunApprovals } from './run-approvals.js';
+import { RunAuthority } from './run-authority.js';
+import { RunApprovals, RunStopper } from './run-control.js';
 import { ChatEventsService, RunEvents } from './run-events.service.js';
 import { ChatEventsStore, RunEventPages } from './run-events.store.js';
-import { RunIntake } from './run-intake.js';
-import { RunAuthority } from './run-limits.js';
-import { RunMetrics } from './run-metrics.js';
-import { RunQueue } from './run-queue.js';
+import { RunIntake } from './run-intake.store.js';
+import { RunJournals } from './run-journal.store.js';
+import { RunQueue } from './run-queue.store.js';
 import { RunRecordsService, RunRollbackService } from './run-records.service.js';
-import { RunRecordsStore } from './run-records.store.js';
-import { RunStopper } from './run-stopper.js';
 import { RunExecutor, RunWorker } from './run-worker.js';
+import { RunWriter } from './run-writer.store.js';
 import { RunsController } from './runs.controller.js';
 import { RunsService } from './runs.service.js';
 import { RunsStore } from './runs.store.js';
-import { SteersStore } from './steers.store.js';
 import { TasksStore } from './tasks.store.js';
 
 /** Runs: their rows, their states, their events, and who works on them. */
 @Module({
-  imports: [CoreModule, HistoryModule, ChatsModule, ApprovalsModule, ContextModule],
+  imports: [CoreModule, HistoryModule, ChatsModule, ApprovalsModule],
   controllers: [
     RunsController,
     RoutesOf(RunsService),
@@ -40,16 +37,15 @@ import { TasksStore } from './tasks.store.js';
     RunEvents,
     RunExecutor,
     RunIntake,
-    RunMetrics,
+    RunJournals,
     RunQueue,
     RunRecordsService,
-    RunRecordsStore,
     RunRollbackService,
     RunStopper,
     RunWorker,
+    RunWriter,
     RunsService,
     RunsStore,
-    SteersStore,
     TasksStore,
   ],
   exports: [
@@ -57,11 +53,12 @@ import { TasksStore } from './tasks.store.js';
     RunAuthority,
     RunExecutor,
     RunIntake,
+    RunJournals,
     RunQueue,
     RunStopper,
+    RunWriter,
     RunsService,
     RunsStore,
-    SteersStore,
     TasksStore,
   ],
 })

@@ -7,9 +7,9 @@ import type { Watched } from '../../platform/streams/index.js';
 import { Subscription, Topics } from '../../platform/topics/index.js';
 import { ApprovalWording, type WaitingForView } from '../approvals/index.js';
 import { ChatsStore, type ToolCallRow } from '../chats/index.js';
+import { RunStopper } from './run-control.js';
 import { RunEvents } from './run-events.service.js';
 import { endTopic, type RunRow } from './run-state.js';
-import { RunStopper } from './run-stopper.js';
 import {
   RunEventsInput,
   RunResultView,
@@ -19,7 +19,7 @@ import {
   StopRuns,
   ToolOutputView,
 } from './runs.dto.js';
-import { type PendingApproval, type RunPlace, RunsStore, type RunWithCalls } from './runs.store.js';
+import { headOf, type PendingApproval, type RunSubject, RunsStore, type RunWithCalls } from './runs.store.js';
 
 /** Watching runs, and stopping them. */
 @Injectable()
@@ -73,9 +73,9 @@ export class RunsService implements BeforeApplicationShutdown {
     restOnly: true,
   })
   async events(actor: Actor, { call_id }: RunEventsInput): Promise<Watched> {
-    const place = await this.requirePlace(actor, 'chat.read', call_id);
-    const whose = { organizationId: place.organization_id, personId: actor.id };
-    return { workspaceId: place.workspace_id, log: this.runEvents.of(call_id, whose) };
+    const { organization_id, workspace_id } = await this.requireSubject(actor, 'chat.read', call_id);
+    const whose = { organizationId: organization_id, personId: actor.id };
+    return { workspaceId: workspace_id, log: this.runEvents.of(call_id, whose) };
   }
 
   @Action({
@@ -113,17 +113,17 @@ export class RunsService implements BeforeApplicationShutdown {
     return run;
   }
 
-  /** Whoever waits for an end is told how the run stands now, and asks again elsewhere. */
+  /** Callers that wait for an end get the status as it is now, and ask again elsewhere. */
   beforeApplicationShutdown(): void {
     this.closing.abort();
   }
 
-  @Subject('run', 'workspace', ({ organization_id, workspace_id }: RunPlace) => ({
+  @Subject('run', 'workspace', ({ organization_id, workspace_id }: RunSubject) => ({
     organization_id,
     workspace_id,
   }))
-  private requirePlace(actor: Actor, permission: WorkspacePermission, id: string): Promise<RunPlace> {
-    return this.runs.requirePlace(actor, permission, id);
+  private requireSubject(actor: Actor, permission: WorkspacePermission, id: string): Promise<RunSubject> {
+    return this.runs.requireSubject(actor, permission, id);
   }
 
   /** The run at its end, or as it stands after `seconds`. */
@@ -139,24 +139,15 @@ export class RunsService implements BeforeApplicationShutdown {
   }
 
   private view(run: RunWithCalls): RunStatusView {
-    const { id: call_id, chat_id, status, state, stop_reason, error, model, usage, cost_usd } = run;
-    const { merged_into, merged_step } = run;
+    const { error, usage, merged_into, merged_step } = run;
     return {
-      call_id,
-      chat_id,
-      status,
-      state,
+      ...headOf(run),
       waiting_for: run.waiting_for?.map(approval => this.waitingFor(approval)) ?? null,
-      stop_reason,
       error,
       ...(hasResult(run) ? { result: resultOf(run) } : {}),
       injected_into: merged_into && merged_step ? { call_id: merged_into, step: merged_step } : null,
-      model,
       usage,
-      cost_usd,
-      created_at: iso(run.created_at),
       started_at: isoOrNull(run.started_at),
-      finished_at: isoOrNull(run.finished_at),
     };
   }
 

@@ -1,18 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { Actor, WorkspacePermission } from '../../platform/access/index.js';
-import { ExecTokens } from '../../platform/actions/index.js';
-import { Database, type UnitOfWork } from '../../platform/database/index.js';
+import { Database, iso, isoOrNull, type Row, type UnitOfWork } from '../../platform/database/index.js';
 import { NotFound } from '../../platform/errors/index.js';
-import { defineEvent, Events } from '../../platform/events/index.js';
-import { type ApprovalRow, approvalOpened } from '../approvals/index.js';
+import type { ApprovalRow } from '../approvals/index.js';
 import { type ChatStanding, chatsOf, requireInChat, type ToolCallRow } from '../chats/index.js';
-import type { AskedCall } from './run-event.js';
-import type { NewEvent, RunEnd, RunJournal } from './run-journal.js';
-import { RunQueue } from './run-queue.js';
 import type { RunRow } from './run-state.js';
+import type { RunHeadView } from './runs.dto.js';
 
-/** What is shown of how a run stands. */
+/** What is shown of the status of a run. */
 const SHOWN = [
   'id',
   'chat_id',
@@ -48,10 +44,10 @@ export type PendingApproval = Pick<
 
 const COLUMNS = sql.raw(SHOWN.map(column => `run.${column}`).join(', '));
 
-/** Where a run is. */
-export type RunPlace = Pick<RunRow, 'id' | 'chat_id' | 'organization_id' | 'workspace_id'>;
+/** What a permission is asked about: the run, and where it is. */
+export type RunSubject = Pick<RunRow, 'id' | 'chat_id' | 'organization_id' | 'workspace_id'>;
 
-const PLACE_COLUMNS = sql.raw('run.id, run.chat_id, run.organization_id, run.workspace_id');
+const SUBJECT_COLUMNS = sql.raw('run.id, run.chat_id, run.organization_id, run.workspace_id');
 
 /** The tool calls of a run that has ended, as a column. */
 const CALLS = sql`case when run.status <> 'pending' then (
@@ -73,23 +69,34 @@ const STATUS_COLUMNS = sql`${COLUMNS}, ${CALLS}, ${WAITING_FOR}`;
 /** A run that has not ended, and whose message has not entered another. */
 export type PendingRun = Pick<RunRow, 'id' | 'state' | 'attempt' | 'steers_run_id' | 'actor'>;
 
-/** A run has ended in error, other than by who stopped it. */
-export const runFailed = defineEvent<{ run_id: string }>('run.failed');
+/** What is shown of every run. */
+type HeadRow = Pick<
+  RunRow,
+  'id' | 'chat_id' | 'status' | 'state' | 'stop_reason' | 'model' | 'cost_usd' | 'created_at' | 'finished_at'
+>;
 
-/** A run that took long has completed while nobody watched. */
-export const runFinished = defineEvent<{ run_id: string }>('run.finished');
+export function headOf({ id: call_id, created_at, finished_at, ...run }: HeadRow): RunHeadView {
+  const { chat_id, status, state, stop_reason, model, cost_usd } = run;
+  const times = { created_at: iso(created_at), finished_at: isoOrNull(finished_at) };
+  return { call_id, chat_id, status, state, stop_reason, model, cost_usd, ...times };
+}
 
-type WithUnit = (unit: UnitOfWork) => Promise<void>;
+/** A step, and the id of the model that gave its answer. */
+export type StepRow = Row<'run_step'> & { model: string | null };
 
-/** Questions about runs, and their way through the queue. */
+interface RunFilter {
+  chat_id?: string;
+  workspace_id?: string;
+  parent_call_id?: string;
+  status?: string;
+  before?: string;
+  limit: number;
+}
+
+/** Reads runs. */
 @Injectable()
 export class RunsStore {
-  constructor(
-    private readonly database: Database,
-    private readonly queue: RunQueue,
-    private readonly tokens: ExecTokens,
-    private readonly events: Events,
-  ) {}
+  constructor(private readonly database: Database) {}
 
   find(id: string, unit?: UnitOfWork): Promise<RunRow | undefined> {
     return (unit?.tables() ?? this.tables())
@@ -109,15 +116,15 @@ export class RunsStore {
 
   /**
    * As {@link findWithCalls}, if the caller may: 404 where they do not see its chat, 403 where their role there or their
-   * key is too low. Asked about every run that somebody waits for, so it is one query.
+   * key is too low. Asked about every run that a caller waits for, so it is one query.
    */
   require(actor: Actor, permission: WorkspacePermission, id: string): Promise<RunWithCalls> {
     return this.required<RunWithCalls>(actor, permission, id, STATUS_COLUMNS);
   }
 
   /** As {@link require}, where its answer and its calls, which may be large, are not wanted. */
-  requirePlace(actor: Actor, permission: WorkspacePermission, id: string): Promise<RunPlace> {
-    return this.required<RunPlace>(actor, permission, id, PLACE_COLUMNS);
+  requireSubject(actor: Actor, permission: WorkspacePermission, id: string): Promise<RunSubject> {
+    return this.required<RunSubject>(actor, permission, id, SUBJECT_COLUMNS);
   }
 
   /** Whether a run is there and has not ended. */
@@ -179,25 +186,6 @@ export class RunsStore {
     return Number(rows[0]?.count ?? 0);
   }
 
-  /**
-   * Holds the chat until the transaction ends: only one at a time adds a run to it or ends one. Its workspace before it, as
-   * do those who delete that: else each could wait for the other.
-   */
-  async lockChat(unit: UnitOfWork, chatId: string): Promise<void> {
-    await sql`
-      with place as (
-        select w.id from chat c join workspace w on w.id = c.workspace_id where c.id = ${chatId} for key share of w
-      )
-      select 1 from chat where id = ${chatId} and (select count(*) from place) >= 0 for no key update`.execute(
-      unit.tables(),
-    );
-  }
-
-  /** Lets a run go, which is the first of its chat that has not ended. */
-  enqueue(unit: UnitOfWork, runId: string): Promise<void> {
-    return this.queue.enqueue(unit, runId);
-  }
-
   /** The runs of a chat that are in flight or wait, the one in flight (or next) first. */
   async pending(chatId: string, on: Pick<UnitOfWork, 'tables'> = this.database): Promise<PendingRun[]> {
     return on
@@ -220,61 +208,23 @@ export class RunsStore {
     return rows;
   }
 
-  /** The run of the chat that is in flight, or that is next: the only one of its runs that a worker has or may take. */
-  async headOf(unit: UnitOfWork, chatId: string): Promise<string | undefined> {
-    const head = await unit
-      .tables()
-      .selectFrom('run')
-      .select('id')
-      .where('chat_id', '=', chatId)
-      .where('status', '=', 'pending')
-      .where('merged_into', 'is', null)
-      .orderBy('number')
-      .limit(1)
-      .executeTakeFirst();
-    return head?.id;
+  /** Newest first, from before number `before`. Those of a workspace are of chats that everybody there sees. */
+  list({ chat_id, workspace_id, parent_call_id, status, before, limit }: RunFilter): Promise<RunRow[]> {
+    let query = this.tables().selectFrom('run').selectAll().orderBy('number', 'desc').limit(limit);
+    if (chat_id) query = query.where('chat_id', '=', chat_id);
+    if (workspace_id) query = query.where('workspace_id', '=', workspace_id);
+    if (parent_call_id) query = query.where('parent_id', '=', parent_call_id);
+    if (status) query = query.where('status', '=', status as RunRow['status']);
+    if (before) query = query.where('number', '<', before);
+    return query.execute();
   }
 
-  /** Lets the chat's next waiting run go, if there is one; only when the one before it has ended. */
-  async enqueueNext(unit: UnitOfWork, chatId: string): Promise<void> {
-    const next = await this.headOf(unit, chatId);
-    if (next) await this.enqueue(unit, next);
-  }
-
-  /** What a run was given to act with is void once it has ended. */
-  async revokeTokens(unit: UnitOfWork, runId: string): Promise<void> {
-    await this.tokens.revokeFor(unit, { kind: 'run', id: runId });
-  }
-
-  /** Writes the end of a run and what comes `after` it, and lets the chat's next waiting run go. */
-  async end(chatId: string, journal: RunJournal, end: RunEnd, after?: WithUnit): Promise<void> {
-    await this.database.transaction(async unit => {
-      await this.lockChat(unit, chatId);
-      await this.endIn(unit, journal, end);
-      await after?.(unit);
-    });
-  }
-
-  /** As {@link end}, in a transaction that holds the chat. */
-  async endIn(unit: UnitOfWork, journal: RunJournal, end: RunEnd): Promise<void> {
-    await journal.end(unit, end);
-    if (end.status === 'error') await this.events.publish(unit, runFailed, { run_id: journal.run.id });
-    await this.revokeTokens(unit, journal.run.id);
-    await this.enqueueNext(unit, journal.run.chatId);
-  }
-
-  /** A run that took long has ended, and its answer may wait for somebody who is away. */
-  async publishFinished(unit: UnitOfWork, runId: string): Promise<void> {
-    await this.events.publish(unit, runFinished, { run_id: runId });
-  }
-
-  /** People are asked about calls of a run, which waits for them. */
-  async wait(journal: RunJournal, asked: AskedCall[], events: NewEvent[]): Promise<void> {
-    await this.database.transaction(async unit => {
-      await journal.wait(asked, events, unit);
-      for (const { approvalId: approval_id } of asked)
-        await this.events.publish(unit, approvalOpened, { approval_id });
-    });
+  /** The steps of a run, each with the id of the model that gave its answer. */
+  async steps(id: string): Promise<StepRow[]> {
+    const { rows } = await sql<StepRow>`
+      select s.*, m.model from run_step s left join message m on m.run_id = s.run_id and m.step = s.number and m.role = 'assistant'
+      where s.run_id = ${id} order by s.number`.execute(this.tables());
+    return rows;
   }
 
   private tables() {

@@ -1,20 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { type RawBuilder, sql } from 'kysely';
-import type { Actor } from '../../platform/access/index.js';
-import { Database, storable, type UnitOfWork } from '../../platform/database/index.js';
-import type { RunBudget, Spent } from './run-limits.js';
-import { NO_USAGE, type OnApproval, type RunRow } from './run-state.js';
-
-/** A tool call by its place in its run. */
-export interface CallPlace {
-  readonly step: number;
-  readonly position: number;
-}
-
-/** One that may have begun, with the model's id of it. */
-interface StartedCall extends CallPlace {
-  readonly callId: string;
-}
+import { sql } from 'kysely';
+import { Database, type UnitOfWork } from '../../platform/database/index.js';
+import type { Spent } from './run-limits.js';
+import type { PlannedCall, RunRow } from './run-state.js';
 
 /** A run that was handed over as a task. */
 export type TaskRow = Pick<
@@ -32,13 +20,20 @@ export type TaskRow = Pick<
   | 'finished_at'
 > & { tool_call_id: string | null; title: string };
 
-/** Questions about the tasks of runs. */
+/** How many tasks a run has at work, how many its whole tree has had, and whether a budget over it limits its cost. */
+interface TaskCounts {
+  at_work: number;
+  in_all: number;
+  limits_cost: boolean;
+}
+
+/** Reads the tasks of runs. */
 @Injectable()
 export class TasksStore {
   constructor(private readonly database: Database) {}
 
-  /** The task that a tool call has started, if it has; also one that was deleted since, which the run's events tell. */
-  async find(runId: string, { step, position, callId }: StartedCall): Promise<string | undefined> {
+  /** The task that a tool call has started, if it has; also one that was deleted since, by the run's events. */
+  async find(runId: string, { step, position, callId }: PlannedCall): Promise<string | undefined> {
     const { rows } = await sql<{ id: string }>`
       select id from run where parent_id = ${runId} and parent_step = ${step} and parent_position = ${position}
       union all
@@ -63,12 +58,26 @@ export class TasksStore {
     return rows;
   }
 
-  /** Ids of the tasks that a run started through actions and that have not ended, oldest first. */
-  async requested(runId: string): Promise<string[]> {
+  /** Ids of the tasks of a run that have not ended, oldest first; with `requested`, those that it started through actions. */
+  async pending(
+    runId: string,
+    on: Pick<UnitOfWork, 'tables'> = this.database,
+    { requested = false } = {},
+  ): Promise<string[]> {
+    let query = on.tables().selectFrom('run').select('id').where('parent_id', '=', runId).orderBy('number');
+    if (requested) query = query.where('parent_step', 'is', null);
+    return (await query.where('status', '=', 'pending').execute()).map(({ id }) => id);
+  }
+
+  /** Ids of the runs below one that wait for people. */
+  async waitingBelow(unit: UnitOfWork, runId: string): Promise<string[]> {
     const { rows } = await sql<{ id: string }>`
-      select id from run where parent_id = ${runId} and parent_step is null and status = 'pending' order by number`.execute(
-      this.database.tables(),
-    );
+      with recursive below as (
+        select id, state from run where parent_id = ${runId} and status = 'pending'
+        union all
+        select r.id, r.state from run r join below b on r.parent_id = b.id where r.status = 'pending'
+      )
+      select id from below where state = 'waiting'`.execute(unit.tables());
     return rows.map(({ id }) => id);
   }
 
@@ -97,74 +106,26 @@ export class TasksStore {
       from below group by task`.execute(this.database.tables());
     return new Map(rows.map(({ task, steps, usd }) => [task, { steps: Number(steps), usd }]));
   }
-}
 
-/**
- * Holds the runs above one until the transaction ends, the uppermost first: before it is ended or let go on from outside, and
- * before what it asks is decided. Whoever ends a run holds it before its tasks.
- */
-export async function holdRunsAbove(unit: UnitOfWork, runId: string): Promise<void> {
-  await sql`
-    with recursive above as (
-      select parent_id as id from run where id = ${runId} and parent_id is not null
-      union all
-      select r.parent_id from run r join above a on r.id = a.id where r.parent_id is not null
-    )
-    select from run where id in (select id from above) order by depth for update`.execute(unit.tables());
-}
-
-/** A task that is about to be handed over: a run with a chat of its own. */
-export interface NewTask {
-  readonly id: string;
-  readonly chatId: string;
-  readonly messageId: string;
-  /** The tool call whose result it is; null for one that was started through an action. */
-  readonly place: CallPlace | null;
-  readonly title: string;
-  readonly agentName: string | null;
-  readonly model: string;
-  readonly actor: Actor;
-  readonly onApproval: OnApproval | null;
-  readonly depth: number;
-  readonly toolsAbove: readonly (readonly string[])[];
-  /** Its first message, and its first event, as JSON. */
-  readonly content: string;
-  readonly queued: string;
-  /** What only a message that an action sends can ask for. */
-  readonly more?: TaskRequest;
-}
-
-export interface TaskRequest {
-  readonly budget: RunBudget | undefined;
-  readonly fallback: readonly string[];
-  readonly responseSchema: unknown;
-}
-
-/** The rows of a new task, as parts of one statement; `parent` is the row of the run that hands it over. None where its chat is there. */
-export function taskRows(parent: RawBuilder<unknown>, task: NewTask): RawBuilder<unknown>[] {
-  const { id, chatId, messageId, place, title, agentName, model, actor, depth, toolsAbove } = task;
-  const { budget, fallback = [], responseSchema } = task.more ?? {};
-  return [
-    sql`opened as (
-      insert into chat (id, title, organization_id, workspace_id, agent_name, model, pinned, archived, created_by, created_at,
-        updated_at, last_message_at, task_of)
-      select ${chatId}::uuid, ${title}, organization_id, workspace_id, ${agentName}, null, false, false, created_by, now(), now(), now(), id
-      from ${parent} on conflict (id) do nothing returning id)`,
-    sql`handed as (
-      insert into run (id, chat_id, organization_id, workspace_id, status, state, agent_name, model, created_by, actor, attempt,
-        step_count, last_event, usage, created_at, parent_id, parent_step, parent_position, depth, tools_above, on_approval,
-        budget, fallback_models, response_schema)
-      select ${id}, opened.id, p.organization_id, p.workspace_id, 'pending', 'queued', ${agentName}, ${model}, p.created_by,
-        ${JSON.stringify(actor)}::jsonb, 0, 0, 1, ${JSON.stringify(NO_USAGE)}::jsonb, now(), p.id, ${place?.step ?? null}::int,
-        ${place?.position ?? null}::int, ${depth}::int, ${JSON.stringify(toolsAbove)}::jsonb, ${task.onApproval},
-        ${budget ? JSON.stringify(budget) : null}::jsonb, ${[...fallback]}::text[],
-        ${responseSchema === undefined ? null : storable(responseSchema)}::json
-      from ${parent} p, opened returning id, number, chat_id)`,
-    sql`asked as (
-      insert into message (id, chat_id, run_id, run_number, role, content, created_at)
-      select ${messageId}, chat_id, id, number, 'user', ${task.content}::jsonb, now() from handed)`,
-    sql`announced as (
-      insert into run_event (run_id, id, type, data, created_at)
-      select id, 1, 'run.queued', ${task.queued}::jsonb, now() from handed)`,
-  ];
+  /** Counts tasks, for a transaction that has locked the run and those above it. */
+  async counts(unit: UnitOfWork, runId: string): Promise<TaskCounts> {
+    const { rows } = await sql<TaskCounts>`
+      with recursive above as (
+        select id, parent_id, budget from run where id = ${runId}
+        union all
+        select r.id, r.parent_id, r.budget from run r join above a on r.id = a.parent_id
+      ), below as (
+        select id from run where parent_id = (select id from above where parent_id is null)
+        union all
+        select r.id from run r join below b on r.parent_id = b.id
+      )
+      select (select count(*)::int from run where parent_id = ${runId} and status = 'pending' and state <> 'waiting') as at_work,
+        (select count(*)::int from below) as in_all,
+        (select coalesce(bool_or(budget ? 'cost_usd'), false) from above) as limits_cost`.execute(
+      unit.tables(),
+    );
+    const [counts] = rows;
+    if (!counts) throw new Error('Counting gives one row');
+    return counts;
+  }
 }

@@ -9,15 +9,16 @@ import { ReadingCache } from './reading-cache.js';
 
 const INSTRUCTIONS = 'AGENTS.md';
 /** Where a workspace keeps its agents. */
-const AGENTS = ['.agents', '.agents/agents'];
+const AGENTS = '.agents';
+const MORE_AGENTS = '.agents/agents';
 const SKILLS = '.agents/skills';
 const SKILL_FILE = 'SKILL.md';
 /** Most files of a kind that are read. */
-const MOST_AGENTS = 200;
-const MOST_SKILLS = 100;
-const MOST_FILE_BYTES = 64 * 1024;
+const MAX_AGENTS = 200;
+const MAX_SKILLS = 100;
+const MAX_FILE_BYTES = 64 * 1024;
 /** Of AGENTS.md, which goes into every prompt. */
-const MOST_INSTRUCTION_BYTES = 32 * 1024;
+const MAX_INSTRUCTION_BYTES = 32 * 1024;
 /** What a cached reading weighs besides its text. */
 const OVERHEAD = 500;
 
@@ -31,7 +32,7 @@ export interface WorkspaceInstructions {
   readonly truncated: boolean;
 }
 
-/** What a workspace tells its agents. */
+/** The instructions, agents and skills of a workspace. */
 export interface AgentsFolderContents {
   readonly instructions: WorkspaceInstructions | null;
   readonly agents: readonly Reading<Subagent>[];
@@ -60,103 +61,7 @@ export class AgentsFolder {
 
   private async readNow(workspace: WorkspaceFolder): Promise<AgentsFolderContents> {
     const files = this.folders.open(workspace);
-    const findings = new Findings(AGENTS[0] ?? '');
-    const [instructions, top] = await Promise.all([
-      this.instructions(workspace, files, findings),
-      listed(files, AGENTS[0] ?? ''),
-    ]);
-    if (!top) return { instructions, agents: [], skills: [], findings: findings.all };
-    const nested = top.some(({ path, type }) => path === AGENTS[1] && type === 'directory');
-    const deeper = nested ? await listed(files, AGENTS[1] ?? '') : undefined;
-    const agents = await this.agents(workspace, files, [...top, ...(deeper ?? [])], findings);
-    const hasSkills = top.some(({ path, type }) => path === SKILLS && type === 'directory');
-    const skills = hasSkills ? await this.skills(workspace, files, findings) : [];
-    return {
-      instructions,
-      agents: withoutTwins(agents, 'agent'),
-      skills: withoutTwins(skills, 'skill'),
-      findings: findings.all,
-    };
-  }
-
-  private async instructions(
-    workspace: WorkspaceFolder,
-    files: WorkspaceFs,
-    findings: Findings,
-  ): Promise<WorkspaceInstructions | null> {
-    try {
-      const entry = await files.stat(INSTRUCTIONS);
-      if (entry.type !== 'file') {
-        findings.warn(`${INSTRUCTIONS} is not read: it is no regular file`);
-        return null;
-      }
-      return await this.cache.of(workspace.id, entry, async () => {
-        const { content, size } = await files.readText(INSTRUCTIONS, { max_bytes: MOST_INSTRUCTION_BYTES });
-        const truncated = Buffer.byteLength(content) < size;
-        const value = { path: INSTRUCTIONS, text: content.trim(), bytes: size, truncated };
-        return { value, weight: OVERHEAD + content.length };
-      });
-    } catch (error) {
-      if (!(error instanceof WorkspaceFsError)) throw error;
-      if (error.code !== 'not_found') findings.warn(`${INSTRUCTIONS} is not read: ${error.message}`);
-      return null;
-    }
-  }
-
-  private async agents(
-    workspace: WorkspaceFolder,
-    files: WorkspaceFs,
-    entries: Entry[],
-    findings: Findings,
-  ): Promise<Reading<Subagent>[]> {
-    const found = entries.filter(({ path, type }) => path.endsWith('.md') && type !== 'directory');
-    if (found.length > MOST_AGENTS)
-      findings.error(`There are ${found.length} agents; only the first ${MOST_AGENTS} are read`);
-    return Promise.all(
-      found.slice(0, MOST_AGENTS).map(entry => this.definition(workspace, files, entry, readSubagent)),
-    );
-  }
-
-  private async skills(
-    workspace: WorkspaceFolder,
-    files: WorkspaceFs,
-    findings: Findings,
-  ): Promise<Reading<Skill>[]> {
-    const folders = ((await listed(files, SKILLS)) ?? []).filter(({ type }) => type === 'directory');
-    if (folders.length > MOST_SKILLS)
-      findings.error(`There are ${folders.length} skills; only the first ${MOST_SKILLS} are read`);
-    const readings = folders.slice(0, MOST_SKILLS).map(async ({ path }) => {
-      try {
-        const entry = await files.stat(`${path}/${SKILL_FILE}`);
-        return await this.definition(workspace, files, entry, readSkill);
-      } catch (error) {
-        if (!(error instanceof WorkspaceFsError)) throw error;
-        return refused<Skill>(path, `There is no ${SKILL_FILE} in this folder`);
-      }
-    });
-    return Promise.all(readings);
-  }
-
-  private async definition<T>(
-    workspace: WorkspaceFolder,
-    files: WorkspaceFs,
-    entry: Entry,
-    parse: (path: string, text: string) => Reading<T>,
-  ): Promise<Reading<T>> {
-    const { path, type, size } = entry;
-    if (type !== 'file') return refused(path, 'It is no regular file; links are not followed');
-    if (size > MOST_FILE_BYTES)
-      return refused(path, `It has ${size} bytes; at most ${MOST_FILE_BYTES} are read`);
-    return this.cache.of(workspace.id, entry, async () => {
-      try {
-        const { content } = await files.readText(path, { max_bytes: MOST_FILE_BYTES });
-        const value = await this.inTurn(() => parse(path, content));
-        return { value, weight: OVERHEAD + content.length };
-      } catch (error) {
-        if (!(error instanceof WorkspaceFsError)) throw error;
-        return { value: refused<T>(path, error.message), weight: OVERHEAD };
-      }
-    });
+    return new FolderReading(workspace.id, files, this.cache, parse => this.inTurn(parse)).contents();
   }
 
   /** One file in each turn of the event loop: some take milliseconds, and there may be hundreds. */
@@ -170,13 +75,105 @@ export class AgentsFolder {
   }
 }
 
-/** What is in a folder; undefined where there is none. */
-async function listed(files: WorkspaceFs, path: string): Promise<Entry[] | undefined> {
-  try {
-    return (await files.list(path, { limit: 1000 })).entries;
-  } catch (error) {
-    if (error instanceof WorkspaceFsError) return undefined;
-    throw error;
+/** One reading of a workspace. */
+class FolderReading {
+  private readonly findings = new Findings(AGENTS);
+
+  constructor(
+    private readonly workspaceId: string,
+    private readonly files: WorkspaceFs,
+    private readonly cache: ReadingCache,
+    private readonly inTurn: <T>(parse: () => T) => Promise<T>,
+  ) {}
+
+  async contents(): Promise<AgentsFolderContents> {
+    const [instructions, top] = await Promise.all([this.instructions(), this.listed(AGENTS)]);
+    const { all: findings } = this.findings;
+    if (!top) return { instructions, agents: [], skills: [], findings };
+    const hasFolder = (folder: string) =>
+      top.some(({ path, type }) => path === folder && type === 'directory');
+    const deeper = hasFolder(MORE_AGENTS) ? await this.listed(MORE_AGENTS) : undefined;
+    const agents = await this.agents([...top, ...(deeper ?? [])]);
+    const skills = hasFolder(SKILLS) ? await this.skills() : [];
+    return {
+      instructions,
+      agents: withoutTwins(agents, 'agent'),
+      skills: withoutTwins(skills, 'skill'),
+      findings,
+    };
+  }
+
+  private async instructions(): Promise<WorkspaceInstructions | null> {
+    try {
+      const entry = await this.files.stat(INSTRUCTIONS);
+      if (entry.type !== 'file') {
+        this.findings.warn(`${INSTRUCTIONS} is not read: it is no regular file`);
+        return null;
+      }
+      return await this.cache.of(this.workspaceId, entry, async () => {
+        const options = { max_bytes: MAX_INSTRUCTION_BYTES };
+        const { content, size } = await this.files.readText(INSTRUCTIONS, options);
+        const truncated = Buffer.byteLength(content) < size;
+        const value = { path: INSTRUCTIONS, text: content.trim(), bytes: size, truncated };
+        return { value, weight: OVERHEAD + content.length };
+      });
+    } catch (error) {
+      if (!(error instanceof WorkspaceFsError)) throw error;
+      if (error.code !== 'not_found') this.findings.warn(`${INSTRUCTIONS} is not read: ${error.message}`);
+      return null;
+    }
+  }
+
+  private agents(entries: Entry[]): Promise<Reading<Subagent>[]> {
+    const found = entries.filter(({ path, type }) => path.endsWith('.md') && type !== 'directory');
+    if (found.length > MAX_AGENTS)
+      this.findings.error(`There are ${found.length} agents; only the first ${MAX_AGENTS} are read`);
+    return Promise.all(found.slice(0, MAX_AGENTS).map(entry => this.definition(entry, readSubagent)));
+  }
+
+  private async skills(): Promise<Reading<Skill>[]> {
+    const folders = ((await this.listed(SKILLS)) ?? []).filter(({ type }) => type === 'directory');
+    if (folders.length > MAX_SKILLS)
+      this.findings.error(`There are ${folders.length} skills; only the first ${MAX_SKILLS} are read`);
+    const readings = folders.slice(0, MAX_SKILLS).map(async ({ path }) => {
+      try {
+        return await this.definition(await this.files.stat(`${path}/${SKILL_FILE}`), readSkill);
+      } catch (error) {
+        if (!(error instanceof WorkspaceFsError)) throw error;
+        return refused<Skill>(path, `There is no ${SKILL_FILE} in this folder`);
+      }
+    });
+    return Promise.all(readings);
+  }
+
+  private async definition<T>(
+    entry: Entry,
+    parse: (path: string, text: string) => Reading<T>,
+  ): Promise<Reading<T>> {
+    const { path, type, size } = entry;
+    if (type !== 'file') return refused(path, 'It is no regular file; links are not followed');
+    if (size > MAX_FILE_BYTES)
+      return refused(path, `It has ${size} bytes; at most ${MAX_FILE_BYTES} are read`);
+    return this.cache.of(this.workspaceId, entry, async () => {
+      try {
+        const { content } = await this.files.readText(path, { max_bytes: MAX_FILE_BYTES });
+        const value = await this.inTurn(() => parse(path, content));
+        return { value, weight: OVERHEAD + content.length };
+      } catch (error) {
+        if (!(error instanceof WorkspaceFsError)) throw error;
+        return { value: refused<T>(path, error.message), weight: OVERHEAD };
+      }
+    });
+  }
+
+  /** What is in a folder; undefined where there is none. */
+  private async listed(path: string): Promise<Entry[] | undefined> {
+    try {
+      return (await this.files.list(path, { limit: 1000 })).entries;
+    } catch (error) {
+      if (error instanceof WorkspaceFsError) return undefined;
+      throw error;
+    }
   }
 }
 

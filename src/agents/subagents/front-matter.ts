@@ -15,7 +15,7 @@ export interface Finding {
 /** What was read from one file: what it defines, unless an error keeps it from defining anything. */
 export interface Reading<T> {
   readonly path: string;
-  /** What it defines or would define: its name as far as it can be told. */
+  /** The name of what it defines or would define, as far as that is known. */
   readonly name: string;
   readonly value: T | null;
   readonly findings: readonly Finding[];

@@ -1,5 +1,5 @@
 /** Most characters of text that are kept, over all workspaces. */
-const MOST_CHARACTERS = 16 * 1024 * 1024;
+const MAX_CHARACTERS = 16 * 1024 * 1024;
 /** A file that was changed this short a time before it was read may be changed again within one tick of its clock. */
 const SETTLED_MS = 2_000;
 
@@ -45,7 +45,7 @@ export class ReadingCache {
     this.kept.set(key, entry);
     this.characters += entry.weight;
     for (const oldest of this.kept.keys()) {
-      if (this.characters <= MOST_CHARACTERS) return;
+      if (this.characters <= MAX_CHARACTERS) return;
       this.drop(oldest);
     }
   }

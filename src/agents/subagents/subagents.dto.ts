@@ -6,11 +6,6 @@ export const AGENT_NAME = { max: 64, example: 'reviewer' };
 const PATH = { max: 4096, example: '.agents/reviewer.md' };
 const DESCRIPTION = { max: 65_536, example: 'Reviews texts for mistakes' };
 
-export class ListAgents {
-  @Field.id('The workspace')
-  workspace_id: string;
-}
-
 export class FindingView {
   @Field.text('The file', PATH)
   file: string;

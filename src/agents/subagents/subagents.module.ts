@@ -2,9 +2,8 @@ import { Module } from '@nestjs/common';
 import { RoutesOf } from '../../platform/openapi/index.js';
 import { CoreModule } from '../../workspaces/core/index.js';
 import { ModelsModule } from '../models/index.js';
-import { AgentLint, ToolNames } from './agent-lint.js';
 import { AgentsFolder } from './agents-folder.js';
-import { SubagentsService } from './subagents.service.js';
+import { AgentLint, SubagentsService, ToolNames } from './subagents.service.js';
 
 /** The agents, skills and instructions that a workspace defines in its files. */
 @Module({

@@ -1,15 +1,78 @@
 import { Injectable } from '@nestjs/common';
+import { didYouMean } from '#libs/did-you-mean/index.js';
 import type { Actor } from '../../platform/access/index.js';
-import { Action, allows } from '../../platform/actions/index.js';
+import { Action, ActionCatalog, allows } from '../../platform/actions/index.js';
 import { Invalid, NotFound } from '../../platform/errors/index.js';
-import { type VisibleWorkspace, WorkspacesStore } from '../../workspaces/core/index.js';
-import { AgentLint } from './agent-lint.js';
+import { type VisibleWorkspace, WorkspaceId, WorkspacesStore } from '../../workspaces/core/index.js';
+import { ModelsService, ModelUnusable } from '../models/index.js';
 import { AgentsFolder, type AgentsFolderContents, type WorkspaceInstructions } from './agents-folder.js';
 import { SKILL, type Skill, type Subagent } from './definitions.js';
-import type { Finding, Reading } from './front-matter.js';
-import { AgentListView, ListAgents, type SkillView, type SubagentView } from './subagents.dto.js';
+import { type Finding, Findings, type Reading } from './front-matter.js';
+import { AgentListView, type SkillView, type SubagentView } from './subagents.dto.js';
 
-/** Who works in a run, and what the workspace tells them. */
+const ACTION = 'action:';
+/** The names of all tools that agents can have. Features with tools register theirs. */
+@Injectable()
+export class ToolNames {
+  private readonly sources: (() => readonly string[])[] = [];
+
+  add(source: () => readonly string[]): void {
+    this.sources.push(source);
+  }
+
+  all(): string[] {
+    return this.sources.flatMap(source => source());
+  }
+}
+
+/** Looks at what agents name beyond their file: tools, actions, a model. */
+@Injectable()
+export class AgentLint {
+  constructor(
+    private readonly toolNames: ToolNames,
+    private readonly catalog: ActionCatalog,
+    private readonly models: ModelsService,
+  ) {}
+
+  /** What is wrong with an agent, its file and what it names; `organizationId` decides which models there are. */
+  async check(reading: Reading<Subagent>, organizationId: string): Promise<readonly Finding[]> {
+    const { path, value: agent } = reading;
+    if (!agent) return reading.findings;
+    const findings = new Findings(path);
+    this.checkTools(agent, findings);
+    if (agent.model !== null) await this.checkModel(agent.model, organizationId, findings);
+    return [...reading.findings, ...findings.all];
+  }
+
+  private checkTools({ tools }: Subagent, findings: Findings): void {
+    const known = this.toolNames.all();
+    const actions = this.catalog.list().map(({ name }) => name);
+    for (const pattern of tools) {
+      const isAction = pattern.startsWith(ACTION);
+      const names = isAction ? actions : known;
+      const wanted = isAction ? pattern.slice(ACTION.length) : pattern;
+      if (names.some(name => allows([wanted], name))) continue;
+      const meant = didYouMean(wanted, names);
+      const kind = isAction ? 'action' : 'tool';
+      findings.warn(
+        `tools: no ${kind} is called "${wanted}"`,
+        null,
+        meant && `Did you mean "${isAction ? ACTION : ''}${meant}"?`,
+      );
+    }
+  }
+
+  private async checkModel(model: string, organizationId: string, findings: Findings): Promise<void> {
+    try {
+      await this.models.resolve(organizationId, model);
+    } catch (error) {
+      if (!(error instanceof ModelUnusable)) throw error;
+      findings.error(error.detail, null, 'Name another model, or none for the default');
+    }
+  }
+}
+
+/** The agent of a run, and the instructions of its workspace. */
 export class AgentGuide {
   /** Each of these lists must allow a tool: those of the agents above, and the agent's own. None: every tool may be used. */
   readonly allowlists: readonly (readonly string[])[];
@@ -65,7 +128,7 @@ export function instructionsOf({ agent, isTask, instructions, skills }: AgentGui
   return parts.join('\n\n');
 }
 
-/** Whoever can write files in the workspace wrote this, so it is marked as theirs and cannot end its own frame. */
+/** Anybody who can write files in the workspace may have written this, so it is framed and cannot end its frame. */
 function fromWorkspace({ path, text, truncated }: WorkspaceInstructions): string {
   const framed = text.replaceAll(/<(?=\/?workspace_file)/gi, '&lt;');
   const rest = truncated ? `\n(Only its beginning; the rest is in ${path}.)` : '';
@@ -99,10 +162,10 @@ export class SubagentsService {
     summary: 'List the subagents and skills of a workspace, and what is wrong with their files',
     effect: 'read',
     permission: 'file.read',
-    input: ListAgents,
+    input: WorkspaceId,
     output: AgentListView,
   })
-  async list(actor: Actor, { workspace_id }: ListAgents): Promise<AgentListView> {
+  async list(actor: Actor, { workspace_id }: WorkspaceId): Promise<AgentListView> {
     const workspace = await this.workspaces.require(actor, 'file.read', workspace_id);
     const { agents, skills, instructions, findings } = await this.folder.read(workspace);
     const items = await Promise.all(
@@ -120,7 +183,7 @@ export class SubagentsService {
     };
   }
 
-  /** Everything that a workspace tells its agents. */
+  /** The instructions, agents and skills of a workspace. */
   async read(actor: Actor, workspaceId: string): Promise<AgentsFolderContents> {
     return this.inWorkspace(await this.workspaces.require(actor, 'file.read', workspaceId));
   }

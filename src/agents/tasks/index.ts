@@ -1,4 +1,3 @@
-export { type CarryTask, Places, RequestedTasks, RunTasks, Stillness, type TaskPause } from './run-tasks.js';
-export { TaskIntake, TaskStarter } from './task-starter.js';
-export { TASK } from './task-tool.js';
+export { RoundActivity, type RunTasks, type TaskPause, TaskRunner } from './run-tasks.js';
+export { TASK, TaskIntake } from './task-starter.js';
 export { TasksModule } from './tasks.module.js';

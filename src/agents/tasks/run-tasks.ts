@@ -1,9 +1,19 @@
+import { once } from 'node:events';
+import { Injectable } from '@nestjs/common';
+import { Config } from '../../platform/config/index.js';
 import { problemOf } from '../../platform/errors/index.js';
-import type { Log } from '../../platform/log/index.js';
-import type { Topics } from '../../platform/topics/index.js';
-import { type PlannedCall, type RunRow, type RunsStore, type TasksStore, tasksTopic } from '../runs/index.js';
+import { Log } from '../../platform/log/index.js';
+import { Topics } from '../../platform/topics/index.js';
+import {
+  type PlannedCall,
+  type RunRow,
+  RunsStore,
+  type Spent,
+  TasksStore,
+  tasksTopic,
+} from '../runs/index.js';
 import { failed, type ToolResult } from '../tools/index.js';
-import type { TaskGiver, TaskStarter } from './task-starter.js';
+import { type TaskGiver, TaskStarter } from './task-starter.js';
 
 /** What a task does while it waits for a person. */
 export interface TaskPause {
@@ -14,86 +24,166 @@ export interface TaskPause {
 }
 
 /**
- * Carries the run of a task, or what is left of it, to its end within the attempt above it; or until it waits for a person
- * and nothing else is done in its round.
+ * Executes the run of a task, or what is left of it, to its end within the attempt above it, or until `signal` is aborted; or
+ * until it waits for a person and nothing else is done in its round.
  */
-export type CarryTask = (taskId: string, pause: TaskPause) => Promise<'ended' | 'waits'>;
+type ExecuteTask = (id: string, pause: TaskPause, signal: AbortSignal) => Promise<'ended' | 'waits'>;
 
-interface Parts {
-  readonly starter: TaskStarter;
-  readonly runs: RunsStore;
-  readonly carry: CarryTask;
-  /** For those that are carried at once. */
-  readonly places: Places;
-  /** Those that the run started through actions. */
-  readonly requested: RequestedTasks;
+/** Opens the tasks of runs. */
+@Injectable()
+export class TaskRunner {
+  constructor(
+    readonly starter: TaskStarter,
+    readonly runs: RunsStore,
+    readonly tasks: TasksStore,
+    readonly topics: Topics,
+    readonly config: Config,
+    readonly log: Log,
+  ) {}
+
+  open(giver: TaskGiver, signal: AbortSignal, execute: ExecuteTask): RunTasks {
+    return new RunTasks(this, giver, signal, execute);
+  }
+
+  /** What the tasks of a run used before this attempt. */
+  async spentBefore(run: Pick<RunRow, 'id' | 'attempt'>): Promise<Map<string, Spent> | undefined> {
+    return run.attempt > 1 ? this.tasks.spent(run.id) : undefined;
+  }
 }
 
-/** The tasks that one attempt at a run hands over. They are carried in its place on the queue, so they cannot wait for one. */
+/**
+ * The tasks of one attempt at a run: those that its calls hand over, and those that it starts through actions, from a script
+ * in its sandbox, say. They are executed in the run's own worker slot, so none waits for one.
+ */
 export class RunTasks {
-  /** Ids of the tasks that were handed over, by the places of their calls. */
+  private readonly slots: Semaphore;
+  /** Ids of the tasks that were handed over, by the positions of their calls. */
   private readonly begun = new Map<string, string>();
+  private readonly over = new AbortController();
+  /** Those that were started through actions. */
+  private readonly requested = new Map<string, Promise<void>>();
+  private readonly resting = new EventTarget();
+  private requestedAtWork = 0;
+  private looking: Promise<void> = Promise.resolve();
+  private readonly unsubscribe: () => void;
 
   constructor(
-    private readonly parts: Parts,
+    private readonly runner: TaskRunner,
     private readonly giver: TaskGiver,
-  ) {}
+    private readonly signal: AbortSignal,
+    private readonly execute: ExecuteTask,
+  ) {
+    this.slots = new Semaphore(runner.config.runTasksAtOnce);
+    this.unsubscribe = runner.topics.subscribe(tasksTopic(giver.run.id), () => this.lookForRequested());
+  }
 
   /**
    * The result of a call is the end of its task; a call that had begun before goes on where its task stands. `waits` where
-   * the task waits for a person, and `stillness` says that all others of its round do.
+   * the task waits for a person, and `idle` says that all others of its round do.
    */
-  async run(call: PlannedCall, signal: AbortSignal, stillness: Stillness): Promise<ToolResult | 'waits'> {
-    await this.parts.places.enter();
-    let isIn = true;
-    const pause: TaskPause = {
-      signal: stillness.signal,
-      rest: () => {
-        isIn = false;
-        this.parts.places.leave();
-        stillness.rest();
-      },
-      resume: async () => {
-        stillness.resume();
-        await this.parts.places.enter();
-        isIn = true;
-      },
-    };
+  async run(call: PlannedCall, idle: IdleSignal): Promise<ToolResult | 'waits'> {
+    const { signal } = this;
     try {
-      signal.throwIfAborted();
-      const id = await this.start(call);
-      if ((await this.parts.carry(id, pause)) === 'waits') return 'waits';
-      signal.throwIfAborted();
-      return resultOf(await this.parts.runs.find(id));
+      return await this.inSlot(idle, async pause => {
+        signal.throwIfAborted();
+        const id = await this.start(call);
+        if ((await this.execute(id, pause, signal)) === 'waits') return 'waits';
+        signal.throwIfAborted();
+        return resultOf(await this.runner.runs.find(id));
+      });
     } catch (error) {
       const problem = problemOf(error);
       if (!problem || signal.aborted) throw error;
       return failed(problem.detail);
-    } finally {
-      if (isIn) this.parts.places.leave();
     }
   }
 
-  /** Resolves when no task that was started through an action is at work, or a message waits that the run is to read first. */
-  requestedAtRest(steered: AbortSignal): Promise<void> {
-    return this.parts.requested.atRest(steered);
-  }
-
-  /** Takes up those that an earlier attempt left. */
+  /** Executes requested tasks that are not executed yet: new ones, and those that an earlier attempt left. */
   lookForRequested(): void {
-    this.parts.requested.look();
+    this.looking = this.looking.then(() => this.beginRequested());
   }
 
-  /** What the run started through actions is carried no further. */
-  close(): Promise<void> {
-    return this.parts.requested.close();
+  /** Resolves when no requested task is at work, or a message waits that the run is to read first. */
+  async requestedAtRest(steered: AbortSignal): Promise<void> {
+    await this.looking;
+    const signal = AbortSignal.any([steered, this.over.signal]);
+    while (this.requestedAtWork > 0 && !signal.aborted)
+      await once(this.resting, 'rest', { signal }).catch(() => undefined);
+  }
+
+  /** Executes requested tasks no further; they stay as they are. */
+  async close(): Promise<void> {
+    this.unsubscribe();
+    this.over.abort();
+    await this.looking;
+    await Promise.all(this.requested.values());
   }
 
   private async start(call: PlannedCall): Promise<string> {
-    const place = `${call.step}/${call.position}`;
-    const id = this.begun.get(place) ?? (await this.parts.starter.start(this.giver, call));
-    this.begun.set(place, id);
+    const position = `${call.step}/${call.position}`;
+    const id = this.begun.get(position) ?? (await this.runner.starter.start(this.giver, call));
+    this.begun.set(position, id);
     return id;
+  }
+
+  /** While a task waits for people, others have its slot. */
+  private async inSlot<T>(idle: IdleSignal, work: (pause: TaskPause) => Promise<T>): Promise<T> {
+    const { slots } = this;
+    await slots.acquire();
+    let isIn = true;
+    const rest = () => {
+      isIn = false;
+      slots.release();
+      idle.rest();
+    };
+    const resume = async () => {
+      idle.resume();
+      await slots.acquire();
+      isIn = true;
+    };
+    try {
+      return await work({ signal: idle.signal, rest, resume });
+    } finally {
+      if (isIn) slots.release();
+    }
+  }
+
+  private async beginRequested(): Promise<void> {
+    const { tasks, log } = this.runner;
+    if (this.over.signal.aborted) return;
+    try {
+      for (const id of await tasks.pending(this.giver.run.id, undefined, { requested: true }))
+        if (!this.requested.has(id) && !this.over.signal.aborted)
+          this.requested.set(id, this.runRequested(id));
+    } catch (error) {
+      // Every topic is published again when the connection is back.
+      log.warn({ err: error }, 'run: reading the tasks that it started failed');
+    }
+  }
+
+  private async runRequested(id: string): Promise<void> {
+    const { signal } = this.over;
+    let isAtWork = true;
+    this.requestedAtWork++;
+    const rest = () => {
+      isAtWork = false;
+      this.requestedAtWork--;
+      this.resting.dispatchEvent(new Event('rest'));
+    };
+    const resume = () => {
+      isAtWork = true;
+      this.requestedAtWork++;
+    };
+    try {
+      const until = AbortSignal.any([this.signal, signal]);
+      await this.inSlot({ signal, rest, resume }, async pause => {
+        if (!signal.aborted) await this.execute(id, pause, until);
+      });
+    } catch (error) {
+      this.runner.log.warn({ err: error, task_id: id }, 'run: executing a task that it started failed');
+    } finally {
+      if (isAtWork) rest();
+    }
   }
 }
 
@@ -111,146 +201,49 @@ function resultOf(run: RunRow | undefined): ToolResult {
   return failed(`The agent ${agent_name} did not finish (${stop_reason}). ${response ?? ''}`.trim());
 }
 
-/** So many may be at work at once; others wait their turn, in the order in which they came. */
-export class Places {
-  private busy = 0;
+/** So many may be at work at once; others wait in the order in which they came. */
+class Semaphore {
   private readonly waiting: (() => void)[] = [];
 
-  constructor(private readonly atOnce: number) {}
+  constructor(private free: number) {}
 
-  async enter(): Promise<void> {
-    if (this.busy >= this.atOnce)
-      await new Promise<void>(resolve => {
-        this.waiting.push(resolve);
-      });
-    else this.busy++;
+  async acquire(): Promise<void> {
+    if (this.free > 0) this.free--;
+    else await new Promise<void>(resolve => void this.waiting.push(resolve));
   }
 
-  /** Hands its place to the next that waits. */
-  leave(): void {
+  release(): void {
     const next = this.waiting.shift();
     if (next) next();
-    else this.busy--;
+    else this.free++;
   }
 }
 
-/** Tells when nothing of what belongs together is at work any more, and what is left waits for people. */
-export class Stillness {
-  private readonly still = new AbortController();
+/** Where tasks say that they wait for people, or go on. */
+interface IdleSignal {
+  /** Aborted when nothing of what belongs together is at work. */
+  readonly signal: AbortSignal;
+  rest(): void;
+  resume(): void;
+}
+
+/** Tells when nothing of one round of calls is at work any more, and what is left waits for people. */
+export class RoundActivity implements IdleSignal {
+  private readonly idle = new AbortController();
 
   /** `atWork` is how many begin. */
   constructor(private atWork: number) {}
 
-  /** Aborted when it has become still, from then on. */
   get signal(): AbortSignal {
-    return this.still.signal;
+    return this.idle.signal;
   }
 
-  /** One has come to its end, or waits from now on. */
   rest(): void {
     this.atWork -= 1;
-    if (this.atWork === 0) this.still.abort();
+    if (this.atWork === 0) this.idle.abort();
   }
 
-  /** One that waited goes on. */
   resume(): void {
     this.atWork += 1;
-  }
-}
-
-interface RequestedParts {
-  readonly tasks: TasksStore;
-  readonly topics: Topics;
-  readonly log: Log;
-  readonly places: Places;
-  /** Until `over` is aborted. */
-  readonly carry: (over: AbortSignal) => CarryTask;
-}
-
-/**
- * Tasks that a run started through actions: from a script in its sandbox, say. One attempt at the run carries them beside
- * what its model does, in the run's own place on the queue.
- */
-export class RequestedTasks {
-  private readonly over = new AbortController();
-  private readonly carried = new Map<string, Promise<void>>();
-  private readonly resting = new EventTarget();
-  private atWork = 0;
-  private looking: Promise<void> = Promise.resolve();
-  private readonly unsubscribe: () => void;
-
-  constructor(
-    private readonly runId: string,
-    private readonly parts: RequestedParts,
-  ) {
-    this.unsubscribe = parts.topics.subscribe(tasksTopic(runId), () => this.look());
-  }
-
-  /** Takes up those that are not carried yet. */
-  look(): void {
-    this.looking = this.looking.then(() => this.takeUp());
-  }
-
-  async atRest(steered: AbortSignal): Promise<void> {
-    await this.looking;
-    while (this.atWork > 0 && !steered.aborted && !this.over.signal.aborted)
-      await new Promise<void>(resolve => {
-        const done = () => {
-          for (const signal of [steered, this.over.signal]) signal.removeEventListener('abort', done);
-          this.resting.removeEventListener('rest', done);
-          resolve();
-        };
-        for (const signal of [steered, this.over.signal]) signal.addEventListener('abort', done);
-        this.resting.addEventListener('rest', done);
-      });
-  }
-
-  /** Carries them no further; they stay as they are. */
-  async close(): Promise<void> {
-    this.unsubscribe();
-    this.over.abort();
-    await this.looking;
-    await Promise.all(this.carried.values());
-  }
-
-  private async takeUp(): Promise<void> {
-    if (this.over.signal.aborted) return;
-    try {
-      for (const id of await this.parts.tasks.requested(this.runId))
-        if (!this.carried.has(id) && !this.over.signal.aborted) this.carried.set(id, this.carry(id));
-    } catch (error) {
-      // Looked for again when the connection is back: then every topic is told.
-      this.parts.log.warn({ err: error }, 'run: the tasks that it started cannot be looked for');
-    }
-  }
-
-  private async carry(id: string): Promise<void> {
-    const { places, carry, log } = this.parts;
-    this.atWork++;
-    await places.enter();
-    let isIn = true;
-    const rest = () => {
-      isIn = false;
-      places.leave();
-      this.rest();
-    };
-    const resume = async () => {
-      this.atWork++;
-      await places.enter();
-      isIn = true;
-    };
-    try {
-      const { signal } = this.over;
-      if (!signal.aborted) await carry(signal)(id, { signal, rest, resume });
-    } catch (error) {
-      log.warn({ err: error, task_id: id }, 'run: a task that it started cannot be carried on now');
-    } finally {
-      if (isIn) rest();
-    }
-  }
-
-  private rest(): void {
-    this.atWork--;
-    this.resting.dispatchEvent(new Event('rest'));
   }
 }

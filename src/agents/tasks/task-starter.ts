@@ -1,34 +1,104 @@
-import { Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { Injectable, OnModuleInit } from '@nestjs/common';
 import type { ActingRun } from '../../platform/access/index.js';
-import { Database, newId, storable } from '../../platform/database/index.js';
-import { assertValid, hydrate } from '../../platform/dto/index.js';
-import { Conflict, Invalid } from '../../platform/errors/index.js';
+import { inputSchemaOf } from '../../platform/actions/index.js';
+import { Config } from '../../platform/config/index.js';
+import { Database, newId, type UnitOfWork } from '../../platform/database/index.js';
+import { Field } from '../../platform/dto/index.js';
+import { Conflict, Invalid, TooManyRequests } from '../../platform/errors/index.js';
 import { Topics } from '../../platform/topics/index.js';
-import { keepAttachments } from '../attachments/index.js';
-import type { Chat } from '../chats/index.js';
+import type { NewChat } from '../chats/index.js';
 import { ModelCatalog, ModelsService } from '../models/index.js';
 import {
-  type CarriedRun,
+  type ExecutedRun,
   type NewRun,
-  type NewTask,
   type PlannedCall,
+  RunIntake,
   type RunJournal,
   type RunLimits,
+  type RunRow,
+  RunsStore,
+  RunWriter,
   TasksStore,
-  taskRows,
   tasksTopic,
 } from '../runs/index.js';
-import { type Subagent, SubagentsService } from '../subagents/index.js';
-import { type HeldRun, TaskRoom } from './task-room.js';
-import { TaskInput } from './task-tool.js';
+import { AGENT_NAME, type Subagent, SubagentsService } from '../subagents/index.js';
+import {
+  checked,
+  type ListedTool,
+  type ListScope,
+  type OpenTools,
+  type ToolOffer,
+  type ToolProvider,
+  ToolProviders,
+  type ToolScope,
+} from '../tools/index.js';
+
+/** What the tool takes by which an agent hands work to a subagent. */
+export class TaskInput {
+  @Field.text('Name of the agent', { ...AGENT_NAME, min: 1 })
+  agent: string;
+
+  @Field.text('All that it needs to know: it sees nothing of this conversation', {
+    min: 1,
+    max: 1_000_000,
+    pattern: /\S/,
+    patternHint: 'must not be blank',
+    example: 'Check notes/plan.md for dates that have passed, and list them.',
+  })
+  prompt: string;
+
+  @Field.text('The task in a few words, for people', { max: 200, optional: true, example: 'Check dates' })
+  description?: string;
+}
+
+interface LockedRun {
+  readonly run: RunRow;
+  /** Whether a budget over it limits its cost. */
+  readonly limitsCost: boolean;
+}
+
+/** How many tasks a run may have, and how deep below one that a person started. */
+@Injectable()
+export class TaskQuota {
+  constructor(
+    private readonly config: Config,
+    private readonly writer: RunWriter,
+    private readonly tasks: TasksStore,
+  ) {}
+
+  /** Whether a run so many levels down may hand over tasks. */
+  reaches(depth: number): boolean {
+    return depth < this.config.runTaskDepth;
+  }
+
+  /**
+   * The run, locked with those above it, so that tasks start one by one. Throws Conflict where it has ended, is too deep
+   * down or has had all its tasks; with `atOnce`, TooManyRequests where as many are at work as may be.
+   */
+  async lock(unit: UnitOfWork, runId: string, { atOnce = false } = {}): Promise<LockedRun> {
+    const run = await this.writer.lockRun(unit, runId);
+    if (!run) throw new Conflict('The run has ended, so it can start nothing more');
+    const { runTaskDepth, runTasksAtOnce, runMaxTasks } = this.config;
+    if (!this.reaches(run.depth))
+      throw new Conflict(
+        `Tasks are handed on ${runTaskDepth} levels deep at most; do this one yourself, or leave it to who gave you yours`,
+      );
+    const { at_work, in_all, limits_cost } = await this.tasks.counts(unit, runId);
+    if (in_all >= runMaxTasks)
+      throw new Conflict(`A run may start ${runMaxTasks} tasks in all, and these were; do the rest yourself`);
+    if (atOnce && at_work >= runTasksAtOnce)
+      throw new TooManyRequests(
+        `A run has ${runTasksAtOnce} tasks at work at most; wait for the end of one (run_status_get), then try again`,
+      );
+    return { run, limitsCost: limits_cost };
+  }
+}
 
 /** The run that hands over tasks, in the attempt under way. */
 export interface TaskGiver {
-  readonly run: CarriedRun;
+  readonly run: ExecutedRun;
   readonly journal: RunJournal;
   readonly limits: RunLimits;
-  /** The lists that must allow whatever is called for it. */
   readonly allowlists: readonly (readonly string[])[];
 }
 
@@ -40,7 +110,7 @@ export class TaskStarter {
     private readonly subagents: SubagentsService,
     private readonly models: ModelsService,
     private readonly catalog: ModelCatalog,
-    private readonly room: TaskRoom,
+    private readonly quota: TaskQuota,
     private readonly database: Database,
   ) {}
 
@@ -49,37 +119,24 @@ export class TaskStarter {
     const { run, journal } = giver;
     const earlier = run.attempt > 1 ? await this.tasks.find(run.id, call) : undefined;
     if (earlier) return earlier;
-    const input = hydrate(TaskInput, call.input);
-    assertValid(input);
-    const { agent: name, prompt, description } = input as TaskInput;
-    const agent = await this.agentFor(run, name);
-    const model = await this.modelFor(giver, agent);
-    const [id, chatId, messageId] = [newId(), newId(), newId()];
-    const task: NewTask = {
-      id,
-      chatId,
-      messageId,
-      place: call,
-      title: description?.trim() || `Task for ${agent.name}`,
-      agentName: agent.name,
-      model,
-      actor: run.actor,
-      onApproval: run.on_approval,
-      depth: run.depth + 1,
-      toolsAbove: giver.allowlists,
-      content: storable([{ type: 'text', text: prompt }]),
-      queued: storable({ call_id: id, chat_id: chatId, message_id: messageId, parent_call_id: run.id }),
+    const { agent: name, prompt: text, description } = checked(TaskInput, call.input);
+    const { actor, organization_id, workspace_id } = run;
+    if (workspace_id === null) throw new Invalid('This chat has no workspace, so there are no agents');
+    const agent = await this.subagents.require(actor, workspace_id, name);
+    const models = { model: await this.modelFor(giver, agent), fallback: [] };
+    const title = description?.trim() || `Task for ${agent.name}`;
+    const place = { organization_id, workspace_id, created_by: actor.id, task_of: run.id };
+    const chat = { id: newId(), title, agent_name: agent.name, model: null, ...place };
+    const task: NewRun = {
+      ...{ actor, callId: newId(), messageId: newId(), models, text, attachments: [], delivery: 'queue' },
+      ...{ budget: undefined, onApproval: run.on_approval, responseSchema: undefined },
     };
     await this.database.transaction(async unit => {
-      await this.room.hold(unit, run.id);
-      await journal.startTask(call, task, unit);
+      await this.quota.lock(unit, run.id);
+      const limits = { depth: run.depth + 1, toolsAbove: giver.allowlists };
+      await journal.startTask(call, { chat, run: task, call, ...limits }, unit);
     });
-    return id;
-  }
-
-  private async agentFor({ actor, workspace_id }: CarriedRun, name: string): Promise<Subagent> {
-    if (workspace_id === null) throw new Invalid('This chat has no workspace, so there are no agents');
-    return this.subagents.require(actor, workspace_id, name);
+    return task.callId;
   }
 
   /** The agent's own model, else that of the run that hands the task over. */
@@ -87,10 +144,7 @@ export class TaskStarter {
     const model = own
       ? await this.models.resolve(run.organization_id, own, `the model of the agent ${name}`)
       : run.model;
-    if (limits.limitsCost && !this.catalog.describe(model)?.price)
-      throw new Invalid(
-        `The run has a budget for its cost, which cannot be kept: the price of ${model} is not known here`,
-      );
+    if (limits.limitsCost) requirePrice(this.catalog, [model]);
     return model;
   }
 }
@@ -100,67 +154,97 @@ export class TaskStarter {
 export class TaskIntake {
   constructor(
     private readonly database: Database,
-    private readonly room: TaskRoom,
+    private readonly quota: TaskQuota,
+    private readonly runs: RunsStore,
+    private readonly intake: RunIntake,
     private readonly subagents: SubagentsService,
     private readonly catalog: ModelCatalog,
     private readonly topics: Topics,
   ) {}
 
   /** Throws Conflict or TooManyRequests where the run may start none; it acts on the authority of the run. */
-  async start(by: ActingRun, chat: Chat, run: NewRun): Promise<void> {
-    const toolsOwn = by.tools ?? (await this.toolsOf(by.id));
+  async start(by: ActingRun, chat: NewChat, run: NewRun): Promise<void> {
+    const toolsAbove = by.tools ?? (await this.toolsOf(by.id));
     await this.database.transaction(async unit => {
-      const above = await this.room.hold(unit, by.id, { atOnce: true });
-      this.requirePossible(above, chat, run);
-      const { callId: id, messageId, models, attachments, budget, responseSchema } = run;
-      const content = [{ type: 'text', text: run.text }, ...attachments.map(({ part }) => part)];
-      const parts = taskRows(sql`above`, {
-        id,
-        chatId: chat.id,
-        messageId,
-        place: null,
-        title: chat.title,
-        agentName: chat.agentName,
-        model: models.model,
-        actor: above.actor,
-        onApproval: run.onApproval ?? above.on_approval,
-        depth: above.depth + 1,
-        toolsAbove: toolsOwn,
-        content: storable(content),
-        queued: storable({ call_id: id, chat_id: chat.id, message_id: messageId, parent_call_id: above.id }),
-        more: { budget, fallback: models.fallback, responseSchema },
-      });
-      if (attachments.length > 0) parts.push(keepAttachments(sql`opened`, chat.workspaceId, attachments));
-      const { rows } = await sql`
-        with above as (update run set requested_tasks = requested_tasks + 1 where id = ${above.id} returning *),
-          ${sql.join(parts)}
-        select from opened`.execute(unit.tables());
-      if (rows.length === 0) throw new Conflict('chat_id is taken; leave it out to get a new one');
-      await this.topics.publishOnCommit(unit, tasksTopic(above.id));
-      unit.afterCommit(() => this.topics.publish(tasksTopic(above.id)));
+      const { run: above, limitsCost } = await this.quota.lock(unit, by.id, { atOnce: true });
+      const { id, organization_id, actor, on_approval, depth } = above;
+      if (chat.workspace_id !== above.workspace_id)
+        throw new Invalid('workspace_id: a run starts tasks in its own workspace alone');
+      if (limitsCost) requirePrice(this.catalog, [run.models.model, ...run.models.fallback]);
+      const task = { ...run, actor, delivery: 'queue' as const, onApproval: run.onApproval ?? on_approval };
+      const taskChat = { ...chat, organization_id, model: null, created_by: actor.id, task_of: id };
+      if (
+        !(await this.intake.addTask(unit, {
+          chat: taskChat,
+          run: task,
+          call: null,
+          depth: depth + 1,
+          toolsAbove,
+        }))
+      )
+        throw new Conflict('chat_id is taken; leave it out to get a new one');
+      await this.topics.publishOnCommit(unit, tasksTopic(id));
+      unit.afterCommit(() => this.topics.publish(tasksTopic(id)));
     });
-  }
-
-  private requirePossible({ workspace_id, limits_cost }: HeldRun, chat: Chat, { models }: NewRun): void {
-    if (chat.workspaceId !== workspace_id)
-      throw new Invalid('workspace_id: a run starts tasks in its own workspace alone');
-    const unpriced = [models.model, ...models.fallback].find(model => !this.catalog.describe(model)?.price);
-    if (limits_cost && unpriced)
-      throw new Invalid(
-        `The run has a budget for its cost, which cannot be kept: the price of ${unpriced} is not known here`,
-      );
   }
 
   /** The lists that limit a run, as its agent's file has them by now. */
   private async toolsOf(runId: string): Promise<readonly (readonly string[])[]> {
-    const { rows } = await sql<Pick<HeldRun, 'actor' | 'workspace_id' | 'agent_name' | 'tools_above'>>`
-      select actor, workspace_id, agent_name, tools_above from run where id::text = ${runId}`.execute(
-      this.database.tables(),
-    );
-    const [run] = rows;
+    const run = await this.runs.find(runId);
     if (!run) throw new Conflict('The run has ended, so it can start nothing more');
     const { actor, workspace_id, agent_name, tools_above } = run;
     if (!workspace_id || !agent_name) return tools_above;
     return [...tools_above, (await this.subagents.require(actor, workspace_id, agent_name)).tools];
   }
 }
+
+function requirePrice(catalog: ModelCatalog, models: readonly string[]): void {
+  const unpriced = catalog.unpriced(models);
+  if (unpriced)
+    throw new Invalid(
+      `The run has a budget for its cost, which cannot be kept: the price of ${unpriced} is not known here`,
+    );
+}
+
+/** The tool by which an agent hands work to a subagent. */
+export const TASK = 'task';
+
+/** Longest description of an agent that is shown to those who may hand it work, in characters. */
+const MAX_DESCRIPTION = 500;
+
+/** The tool by which agents hand work to the subagents of their workspace. */
+@Injectable()
+export class TaskTools implements ToolProvider, OnModuleInit {
+  readonly kind = 'task';
+  readonly names = [TASK];
+
+  constructor(
+    private readonly providers: ToolProviders,
+    private readonly quota: TaskQuota,
+  ) {}
+
+  onModuleInit(): void {
+    this.providers.register(this);
+  }
+
+  async list({ guide: { colleagues } }: ListScope): Promise<ListedTool[]> {
+    const reason = colleagues.length > 0 ? null : 'No agent is defined in .agents/ to hand a task to';
+    return [{ ...offerFor(colleagues), effect: 'write', reason, agentsOnly: true }];
+  }
+
+  open({ guide, depth }: ToolScope): OpenTools {
+    const isOffered = this.quota.reaches(depth) && guide.colleagues.length > 0 && guide.allows(TASK);
+    return {
+      offered: isOffered ? [offerFor(guide.colleagues)] : [],
+      call: (_tool, _input, { handOver }) => handOver(),
+    };
+  }
+}
+
+function offerFor(agents: readonly Subagent[]): ToolOffer {
+  const list = agents.map(({ name, description }) => `- ${name}: ${description.slice(0, MAX_DESCRIPTION)}`);
+  const description = `Hand a task to a subagent, which works on it by itself, in the same files, and answers with its result. Calls made together are worked on at the same time. The agents:\n${list.join('\n')}`;
+  return { name: TASK, description, schema: SCHEMA };
+}
+
+const SCHEMA = inputSchemaOf(TaskInput);

@@ -18,7 +18,7 @@ import {
   checked,
   failed,
   type ListedTool,
-  MOST_OUTPUT,
+  MAX_OUTPUT,
   type OpenTools,
   succeeded,
   type ToolOffer,
@@ -28,7 +28,7 @@ import {
   type ToolScope,
 } from './tool-provider.js';
 
-const FEWEST_FOUND = 10;
+const DEFAULT_FOUND = 10;
 
 class SearchActions {
   @Field.text('What is to be done, in a few words; absent: every action', { max: 500, optional: true })
@@ -81,7 +81,7 @@ const OFFERS: readonly ToolOffer[] = [
 /** The run for which an agent works. */
 type AgentRun = Pick<ToolScope, 'runId' | 'actor' | 'workspaceId'>;
 
-/** The catalog as one agent run may use it. What is refused is told to the model; faults of ours are thrown. */
+/** The catalog as one agent run may use it. Refusals are results for the model; internal faults are thrown. */
 class RunActions implements OpenTools {
   /** None where the agent's allowlist names no action. */
   readonly offered: readonly ToolOffer[];
@@ -120,7 +120,7 @@ class RunActions implements OpenTools {
     try {
       const text = JSON.stringify(await this.answer(tool, input), null, 1);
       const output =
-        text.length > MOST_OUTPUT ? `${text.slice(0, MOST_OUTPUT).toWellFormed()}\n… cut off` : text;
+        text.length > MAX_OUTPUT ? `${text.slice(0, MAX_OUTPUT).toWellFormed()}\n… cut off` : text;
       return succeeded(output);
     } catch (error) {
       const problem = problemOf(error);
@@ -143,7 +143,7 @@ class RunActions implements OpenTools {
     return this.runner.run(this.approvedCaller(name), { name, input: given, dryRun: dry_run });
   }
 
-  private async search({ query, effect, limit = FEWEST_FOUND }: SearchActions): Promise<unknown> {
+  private async search({ query, effect, limit = DEFAULT_FOUND }: SearchActions): Promise<unknown> {
     const found = await this.listing.of(this.caller('agent'), { q: query, effect });
     const actions = found
       .slice(0, limit)

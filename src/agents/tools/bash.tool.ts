@@ -25,7 +25,7 @@ import {
 import {
   checked,
   failed,
-  MOST_OUTPUT,
+  MAX_OUTPUT,
   outcomeOf,
   shorten,
   succeeded,
@@ -39,7 +39,7 @@ export const BASH = 'bash';
 
 const LONGEST_SECONDS = 3600;
 /** How many changed paths a result names; the workspace's log has them all. */
-const MOST_NAMED = 100;
+const MAX_NAMED = 100;
 
 class BashInput {
   @Field.text('Script for bash', { min: 1, max: 100_000, example: 'ls -la' })
@@ -103,7 +103,7 @@ export class BashTool implements Tool<BashInput> {
     this.quota.forget(workspace.id);
     return {
       ...report(result, guard.refusal ?? (early.signal.aborted ? YIELDED : undefined)),
-      changed: changes.slice(0, MOST_NAMED).map(({ path }) => path),
+      changed: changes.slice(0, MAX_NAMED).map(({ path }) => path),
       newSession: result.session_new,
     };
   }
@@ -141,7 +141,7 @@ function report(result: ScriptResult, why: string | undefined): ToolResult {
     [...before, text.trimEnd(), ...notesOf(result, why)].filter(Boolean).join('\n');
   const text = told(shorten(output));
   const done = ended_by === 'exit' && exit_code === 0 ? succeeded(text || '(no output)') : failed(text);
-  return output.length > MOST_OUTPUT ? { ...done, whole: told(output) } : done;
+  return output.length > MAX_OUTPUT ? { ...done, whole: told(output) } : done;
 }
 
 /** A command that is asked to make way has that long to end by itself. */

@@ -4,6 +4,7 @@ export { LongOutputs } from './long-outputs.js';
 export {
   type CallHooks,
   type CallSubject,
+  checked,
   failed,
   type ListedTool,
   type ListScope,

@@ -4,13 +4,13 @@ import type { Actor } from '../../platform/access/index.js';
 import { problemOf } from '../../platform/errors/index.js';
 import { countMissing, WorkspaceQuota } from '../../workspaces/changes/index.js';
 import { WorkspaceFolders, WorkspacesStore } from '../../workspaces/core/index.js';
-import { MOST_OUTPUT, shorten, type ToolResult } from './tool-provider.js';
+import { MAX_OUTPUT, shorten, type ToolResult } from './tool-provider.js';
 
 /** Where outputs are kept; search and git pass it over. */
 const FOLDER = '.atelier';
 const OUTPUTS = `${FOLDER}/output`;
 /** Of so many runs they are kept; those of the oldest go first. */
-const MOST_RUNS = 20;
+const MAX_RUNS = 20;
 /** What is shown of an output that is kept whole: so many characters, half of them from its end. */
 const SHOWN = 16_000;
 
@@ -36,7 +36,7 @@ export class LongOutputs {
   /** The result as the model gets it: as it is, or its beginning and end and where the whole of it is. */
   async fit(call: CallPlace, { whole, ...result }: ToolResult): Promise<ToolResult> {
     const output = whole ?? result.output;
-    if (output.length <= MOST_OUTPUT) return result;
+    if (output.length <= MAX_OUTPUT) return result;
     try {
       return { ...result, output: shown(output, await this.keep(call, output)) };
     } catch (error) {
@@ -86,7 +86,7 @@ async function ignore(files: WorkspaceFs): Promise<void> {
 async function prune(files: WorkspaceFs, runId: string): Promise<void> {
   const { entries } = await files.list(OUTPUTS, { limit: 1000 });
   const runs = entries.filter(({ path }) => path !== `${OUTPUTS}/${runId}`);
-  for (const { path } of runs.slice(0, Math.max(0, runs.length - (MOST_RUNS - 1)))) {
+  for (const { path } of runs.slice(0, Math.max(0, runs.length - (MAX_RUNS - 1)))) {
     try {
       await files.remove(path, { recursive: true });
     } catch (error) {

@@ -15,7 +15,7 @@ export interface ToolContext {
   /** The agent's run that calls, where one does: its writes are the run's. */
   readonly runId?: string;
   readonly signal: AbortSignal;
-  /** Aborted when the tool should come to an end soon, and give what it has: somebody waits to be heard. */
+  /** Aborted when the tool should end soon with what it has: a message waits. */
   readonly yieldSignal?: AbortSignal;
   /** Who the command `actions` acts as in a sandbox; absent: there is no such command. */
   readonly actions?: ActionCaller;
@@ -37,7 +37,7 @@ export interface ToolResult {
   readonly newSession?: boolean;
 }
 
-/** A tool as a model is told of it. */
+/** A tool as models see it. */
 export interface ToolOffer {
   readonly name: string;
   /** What it does, when to use it, what to mind. */
@@ -46,14 +46,14 @@ export interface ToolOffer {
   readonly schema: Readonly<Record<string, unknown>>;
 }
 
-/** Something that is done in a workspace, by agents and by whoever calls it as they do. */
+/** Something that agents, people and programs can do in a workspace. */
 export interface Tool<Input extends object = object> extends ToolOffer {
   /** What people call it. */
   readonly title: string;
   readonly effect: Effect;
-  /** What whoever calls it must be allowed in the workspace. */
+  /** The permission that calling it takes in the workspace. */
   readonly permission: WorkspacePermission;
-  /** What it takes, of what somebody gave; throws Invalid (422) where that makes no sense. */
+  /** The input, checked; throws Invalid (422) where it makes no sense. */
   check(input: unknown, workspaceId: string): Input;
   /** Why it cannot be used on this machine; null where it can. Absent: it always can. */
   fault?(): Promise<string | null>;
@@ -86,10 +86,10 @@ export async function outcomeOf(work: Promise<ToolResult>): Promise<ToolResult> 
 }
 
 /** Longest output that a model is given, in characters. */
-export const MOST_OUTPUT = 50_000;
+export const MAX_OUTPUT = 50_000;
 
 /** Keeps the beginning and the end of a long output, and says how much is missing between them. */
-export function shorten(output: string, most = MOST_OUTPUT): string {
+export function shorten(output: string, most = MAX_OUTPUT): string {
   if (output.length <= most) return output;
   const head = output.slice(0, most / 2).toWellFormed();
   const tail = output.slice(-most / 2).toWellFormed();
@@ -133,7 +133,7 @@ export interface CallHooks {
 
 /** What one provider has for one run. */
 export interface OpenTools {
-  /** What the model is told of. */
+  /** What models see. */
   readonly offered: readonly ToolOffer[];
   /** What a call does; undefined where there is nothing that a person could be asked about. */
   subjectOf?(tool: string, input: unknown): CallSubject | undefined;
@@ -160,7 +160,7 @@ export interface ListedTool extends ToolOffer {
   readonly allowedBy?: (pattern: string) => boolean;
 }
 
-/** Models are told of tools in this order, which stays the same as long as the tools do, so that providers can cache it. */
+/** Models see tools in this order, which stays the same as long as the tools do, so that providers can cache it. */
 const KINDS = ['workspace', 'task', 'skill', 'action'] as const;
 
 /** Something that has tools for agents. Each registers itself. */

@@ -100,7 +100,7 @@ export class ActionTool implements Tool {
   }
 }
 
-/** The tools of every workspace: bash, and the actions that are tools by themselves. Whoever calls one calls it here. */
+/** The tools of every workspace: bash, and the actions that are tools by themselves. All calls of them come here. */
 @Injectable()
 export class Toolbox implements ToolProvider, OnModuleInit {
   readonly kind = 'workspace';

@@ -60,10 +60,7 @@ export class ToolRunView {
   new_session: boolean | null;
 }
 
-export class ListAgentTools {
-  @Field.id('The workspace')
-  workspace_id: string;
-
+export class ListAgentTools extends WorkspaceId {
   @Field.text('As this subagent of the workspace may use them; absent: as the default assistant', {
     ...AGENT_NAME,
     optional: true,

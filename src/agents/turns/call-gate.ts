@@ -5,7 +5,7 @@ import type { OnApproval, PlannedCall, RunRow } from '../runs/index.js';
 import type { AgentGuide } from '../subagents/index.js';
 import type { CallSubject } from '../tools/index.js';
 
-/** What becomes of a call: it is made, it is refused with these words, or somebody is asked. */
+/** What becomes of a call: it is made, it is refused with these words, or a person is asked. */
 export type GateVerdict = 'make' | 'ask' | { readonly refusal: string };
 
 /** What the calls of one run need: nothing, an approval, or to be left alone. */
@@ -35,17 +35,17 @@ export class CallGate {
   private get onApproval(): OnApproval {
     const { on_approval, actor, parent_id } = this.run;
     const isProgram = actor.credential.type !== 'session';
-    // A task is carried within the run above it, which holds a worker: it reports back, and that run can ask.
+    // A task is executed within the run above it, which has a worker slot: it reports back, and that run can ask.
     const isUnattended = (this.policy.is_default && isProgram) || parent_id !== null;
     return on_approval ?? (isUnattended ? 'refuse' : 'wait');
   }
 
-  /** Whether the run ends where somebody would have to be asked. */
+  /** Whether the run ends where a person would have to be asked. */
   get fails(): boolean {
     return this.onApproval === 'fail';
   }
 
-  /** Throws nothing and asks nobody: says what is to be done about a call. */
+  /** What is to be done about a call. */
   verdict({ step, position }: PlannedCall, { name, effect, isNamed }: CallSubject): GateVerdict {
     const decision = this.decided.get(`${step}/${position}`);
     if (decision && decision.status !== 'pending') return outcomeOf(decision);
@@ -75,8 +75,8 @@ function outcomeOf({ status, note }: ApprovalRow): GateVerdict {
 }
 
 /**
- * What a script in the sandbox of a run may not do, though its agent may, since nobody can be asked there: a policy that
- * somebody has set binds it, and what destroys or exposes takes more than a file that names it. Files can be written by
+ * What a script in the sandbox of a run may not do, though its agent may, since no person can be asked there: a policy
+ * that was set binds it, and what destroys or exposes takes more than a file that names it. Files can be written by
  * scripts, too, so the file counts as a person saved it. What exposes is done only in a run that they or their own program
  * started, and where all agents above name the action as well.
  */

@@ -2,13 +2,13 @@ import type { NewEvent } from '../runs/index.js';
 
 /** Text that streams is written down in pieces at most this often: one row a token would drown the database. */
 const PAUSE_MS = 40;
-const MOST_CHARACTERS = 16_384;
+const MAX_CHARACTERS = 16_384;
 
 type StreamedType = 'text.delta' | 'reasoning.delta' | 'tool.output';
 
 /**
  * Gathers streamed text into events. The first pieces, those of one turn of the event loop, are written at its end where
- * somebody watches, else after a pause; what follows while a write or a pause is under way goes together. So a reader sees
+ * anybody watches, else after a pause; what follows while a write or a pause is under way goes together. So a reader sees
  * text early and the database few rows. Writes follow one another in order.
  */
 export class DeltaWriter {
@@ -18,7 +18,7 @@ export class DeltaWriter {
   private soon: NodeJS.Immediate | undefined;
   private fault: { error: unknown } | undefined;
 
-  /** `onFault` hears of a write that failed at once; nothing is written after it. */
+  /** `onFault` is called at once with a write's failure; nothing is written after it. */
   constructor(
     private readonly write: (events: NewEvent[]) => Promise<void>,
     private readonly onFault: (error: unknown) => void,
@@ -35,7 +35,7 @@ export class DeltaWriter {
 
   private addPiece(type: StreamedType, text: string, about: Record<string, unknown>): void {
     const last = this.pending.at(-1);
-    if (last?.type === type && isAbout(last.data, about) && lengthOf(last) + text.length <= MOST_CHARACTERS)
+    if (last?.type === type && isAbout(last.data, about) && lengthOf(last) + text.length <= MAX_CHARACTERS)
       last.data.text = `${last.data.text}${text}`;
     else this.pending.push({ type, data: { ...about, text } });
   }
@@ -107,7 +107,7 @@ export class DeltaWriter {
 /** No event is large, however much comes at once; no letter that takes two units is cut apart. */
 function* piecesOf(text: string): Generator<string> {
   for (let at = 0, end = 0; at < text.length || at === 0; at = end) {
-    end = Math.min(text.length, at + MOST_CHARACTERS);
+    end = Math.min(text.length, at + MAX_CHARACTERS);
     if (end < text.length && /[\ud800-\udbff]/.test(text[end - 1] ?? '')) end--;
     yield text.slice(at, end);
     if (end === 0) return;

@@ -11,8 +11,7 @@ import { Budgets, type PlannedSpend } from '../../identity/billing/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Unavailable } from '../../platform/errors/index.js';
 import { placeholderOf } from '../attachments/index.js';
-import type { MessagePart, Said, SaidCall } from '../chats/index.js';
-import type { ModelInput } from '../context/index.js';
+import { type MessagePart, type ModelInput, type Said, type SaidCall } from '../chats/index.js';
 import {
   type CallableModel,
   estimateUsd,
@@ -22,12 +21,12 @@ import {
   ModelsService,
   ModelUnusable,
 } from '../models/index.js';
-import type { CarriedRun, RunRow } from '../runs/index.js';
+import type { ExecutedRun, RunRow } from '../runs/index.js';
 import { type AgentGuide, instructionsOf } from '../subagents/index.js';
 
 const NO_WORKSPACE = 'This chat has no workspace: there are no files and no sandbox.';
 
-/** What a model is told of a call whose result is not known. */
+/** The result of a call of which none is known. */
 export const INTERRUPTED =
   'Interrupted: the service stopped while this call was under way. It may or may not have taken effect; check before you repeat it. The sandbox of commands begins anew.';
 
@@ -50,13 +49,13 @@ export function buildPrompt(system: string, rows: readonly Said[], reader: Reade
 export interface Reader {
   runId: string;
   model: string;
-  /** What a model is told of an answer of this run that was not accepted. */
+  /** The message that follows an answer of this run that was not accepted. */
   correction?: (text: string) => string;
 }
 
 const CORRECTED = 'That was not the JSON that was asked for. Answer again.';
 
-/** An answer after which its run went on without tools, or anything said, was not accepted: the model was told why. */
+/** An answer after which its run went on without tools, or anything said, was not accepted. */
 function correctionOf(
   { role, run_id, calls, content }: Said,
   next: Said | undefined,
@@ -105,7 +104,7 @@ function resultOf({ call_id, tool, output, is_error, state }: SaidCall): Languag
 
 /** One call of a model on behalf of a run. */
 export interface ModelCall extends Pick<StepRequest, 'signal' | 'onDelta' | 'onRestart' | 'responseSchema'> {
-  run: CarriedRun;
+  run: ExecutedRun;
   /** The step that it is for. */
   step: number;
   model: CallableModel;
@@ -114,7 +113,7 @@ export interface ModelCall extends Pick<StepRequest, 'signal' | 'onDelta' | 'onR
   mayBeStopped: boolean;
   /** Size of the input. */
   bytes: number;
-  /** Hears that the call has to wait, as too many are made to its provider. */
+  /** Called when the call has to wait, as too many are made to its provider. */
   onWait: (provider: string) => void;
 }
 
@@ -203,7 +202,7 @@ export class StepCaller {
     return this.slots.enter({ provider, organizationId, limit }, signal, () => onWait(provider));
   }
 
-  /** What is held for a call that succeeds is freed where its cost is written down. */
+  /** The reservation of a call that succeeds is released where its cost is written. */
   private async withinBudget<T>(
     spend: PlannedSpend,
     signal: AbortSignal,
@@ -220,7 +219,7 @@ export class StepCaller {
   }
 }
 
-function spendOf(run: CarriedRun, step: number, estimateUsd: number | null): PlannedSpend {
+function spendOf(run: ExecutedRun, step: number, estimateUsd: number | null): PlannedSpend {
   const { id: runId, attempt, organization_id: organizationId, workspace_id: workspaceId } = run;
   return { runId, attempt, step, organizationId, workspaceId, estimateUsd };
 }

@@ -1,40 +1,27 @@
+import { Injectable } from '@nestjs/common';
 import { ModelError } from '#libs/model-client/index.js';
-import { type AttachmentsStore, attach, hashesIn, weightOf } from '../attachments/index.js';
-import type { MessagesStore, Said } from '../chats/index.js';
-import { type Compactor, ContextWindow, type Conversation, type ModelInput } from '../context/index.js';
-import type { CallableModel, ResponseCheck } from '../models/index.js';
+import { AttachmentsStore, attach, hashesIn, weightOf } from '../attachments/index.js';
 import {
-  type CarriedRun,
-  contextCompacted,
-  contextCompacting,
-  LimitReached,
-  modelFellBack,
-  type RunJournal,
-  type RunLimits,
-  stepRestarted,
-  stepWaiting,
-} from '../runs/index.js';
+  type ChatSummary,
+  Compactor,
+  ContextWindow,
+  MessagesStore,
+  type ModelInput,
+  type Said,
+} from '../chats/index.js';
+import type { CallableModel } from '../models/index.js';
+import { LimitReached, type NewEvent, stepRestarted } from '../runs/index.js';
 import type { DeltaWriter } from './delta-writer.js';
 import {
   buildPrompt,
   type ModelAnswer,
   messagesOf,
-  type StepCaller,
+  StepCaller,
   systemPrompt,
   textOf,
 } from './model-calls.js';
+import type { AttemptContext } from './run-attempt.js';
 import type { RunTools } from './tool-gateway.js';
-
-interface TurnParts {
-  readonly conversation: Conversation;
-  readonly messages: MessagesStore;
-  readonly steps: StepCaller;
-  readonly compactor: Compactor;
-  readonly attachments: AttachmentsStore;
-  readonly journal: RunJournal;
-  readonly deltas: DeltaWriter;
-  readonly limits: RunLimits;
-}
 
 /** What a model is asked in a step. */
 interface Question {
@@ -44,8 +31,29 @@ interface Question {
   bytes: number;
 }
 
-/** The model's turns in one attempt at a run: the conversation so far goes in, made shorter where it is too long. */
+/** The attempt in which models are asked, and where what they say goes. */
+interface Asking extends AttemptContext {
+  readonly deltas: DeltaWriter;
+  readonly tools: RunTools;
+}
+
+/** Asks models on behalf of attempts. */
+@Injectable()
 export class ModelTurns {
+  constructor(
+    readonly messages: MessagesStore,
+    readonly steps: StepCaller,
+    readonly compactor: Compactor,
+    readonly attachments: AttachmentsStore,
+  ) {}
+
+  open(asking: Asking): RunTurns {
+    return new RunTurns(this, asking);
+  }
+}
+
+/** The model's turns in one attempt at a run: the conversation so far goes in, made shorter where it is too long. */
+export class RunTurns {
   private model: CallableModel;
   private window: ContextWindow;
   /** Models that are asked next where this one cannot answer. */
@@ -54,25 +62,23 @@ export class ModelTurns {
   private readonly attached = new Map<string, Buffer>();
 
   constructor(
-    private readonly parts: TurnParts,
-    private readonly run: CarriedRun,
-    private readonly check: ResponseCheck | null,
-    private readonly signal: AbortSignal,
+    private readonly services: ModelTurns,
+    private readonly parts: Asking,
   ) {
-    this.model = parts.steps.open(run.model);
+    this.model = services.steps.open(parts.run.model);
     this.window = new ContextWindow(this.model.contextWindow);
-    this.others = [...run.fallback_models];
+    this.others = [...parts.run.fallback_models];
   }
 
   /**
    * The model's answer in step `step`, or that of another of the run's models where it cannot answer; its cost counts.
    * Throws LimitReached where making room has used up the budget.
    */
-  async take(step: number, tools: RunTools): Promise<ModelAnswer> {
+  async ask(step: number): Promise<ModelAnswer> {
     this.parts.limits.begin();
     for (;;) {
       try {
-        return await this.takeWith(step, tools);
+        return await this.askOne(step);
       } catch (error) {
         if (!isOutOfReach(error) || !(await this.fallBack(step, error))) throw error;
       }
@@ -81,58 +87,66 @@ export class ModelTurns {
 
   /** Goes on to the next model that may be used; false where there is none. What was shown of the step is void. */
   private async fallBack(step: number, { message }: ModelError): Promise<boolean> {
-    const { steps, deltas, journal } = this.parts;
+    const { steps } = this.services;
+    const { run, deltas, journal } = this.parts;
     for (let id = this.others.shift(); id !== undefined; id = this.others.shift()) {
-      if (!(await steps.isUsable(this.run, id))) continue;
+      if (!(await steps.isUsable(run, id))) continue;
       const from = this.model.id;
       this.model = steps.open(id);
       this.window = new ContextWindow(this.model.contextWindow);
       deltas.restart(stepRestarted(step, { attempt: 1, delay_ms: 0, message }));
-      await journal.tell([...(await deltas.handOver()), modelFellBack(step, from, id, message)]);
+      await journal.append([
+        ...(await deltas.handOver()),
+        { type: 'model.fallback', data: { step, from, to: id, message } },
+      ]);
       return true;
     }
     return false;
   }
 
-  private async takeWith(step: number, tools: RunTools): Promise<ModelAnswer> {
-    let question = await this.ask(tools);
-    if (this.window.isFullWith(question.bytes))
-      question = (await this.compact(step, question, tools)) ?? question;
+  private async askOne(step: number): Promise<ModelAnswer> {
+    let question = await this.question();
+    if (this.window.isFullWith(question.bytes)) question = (await this.compact(step, question)) ?? question;
     try {
       return await this.answer(step, question);
     } catch (error) {
-      const shorter = isTooLong(error) ? await this.afterRefusal(step, question, tools, error) : undefined;
+      if (!isTooLong(error)) throw error;
+      // The provider knows its window better than we do.
+      const { message } = error;
+      this.parts.deltas.restart(stepRestarted(step, { attempt: 1, delay_ms: 0, message }));
+      const shorter = await this.compact(step, question);
       if (!shorter) throw error;
       return this.answer(step, shorter);
     }
   }
 
-  private async ask(tools: RunTools): Promise<Question> {
-    const { id: runId, workspace_id } = this.run;
-    const rows = await this.parts.conversation.read();
+  private async question(): Promise<Question> {
+    const { run, journal, check, tools } = this.parts;
+    const { id: runId, workspace_id } = run;
+    const rows = await journal.conversation.read();
     const instructions = systemPrompt(tools.guide, workspace_id !== null);
-    const system = this.check ? `${instructions}\n\n${this.check.instructions}` : instructions;
-    for (const said of this.check ? rows.filter(row => row.role === 'assistant' && row.run_id === runId) : [])
-      await this.check?.read(textOf(said));
-    const correction = (text: string) => this.check?.correction(text) ?? '';
+    const system = check ? `${instructions}\n\n${check.instructions}` : instructions;
+    const own = rows.filter(row => row.role === 'assistant' && row.run_id === runId);
+    for (const said of check ? own : []) await check?.read(textOf(said));
+    const correction = (text: string) => check?.correction(text) ?? '';
     const prompt = buildPrompt(system, rows, { runId, model: this.model.id, correction });
     const input = { prompt, tools: [...tools.offered] };
     return { rows, input, bytes: inputBytes(input) + attachedBytes(rows) };
   }
 
   private async answer(step: number, { input, bytes }: Question): Promise<ModelAnswer> {
-    const answer = await this.parts.steps.call({
-      run: this.run,
+    const answer = await this.services.steps.call({
+      run: this.parts.run,
       step,
       model: this.model,
       mayBeStopped: this.parts.journal.mayBeStopped(),
       input: await this.withAttachments(input),
       bytes,
-      responseSchema: this.check?.schema,
-      signal: this.signal,
+      responseSchema: this.parts.check?.schema,
+      signal: this.parts.signal,
       onDelta: ({ type, text }) => this.parts.deltas.add(`${type}.delta`, text, { step }),
       onRestart: why => this.parts.deltas.restart(stepRestarted(step, why)),
-      onWait: provider => this.parts.deltas.put(stepWaiting(step, provider)),
+      onWait: provider => this.parts.deltas.put({ type: 'step.waiting', data: { step, provider } }),
     });
     this.window.learn(answer.result.usage.input_tokens, bytes);
     this.parts.limits.add(answer.costUsd);
@@ -144,28 +158,18 @@ export class ModelTurns {
     const hashes = hashesIn(input.prompt);
     if (hashes.length === 0) return input;
     const missing = hashes.filter(hash => !this.attached.has(hash));
-    const read = missing.length > 0 ? await this.parts.attachments.bytesOf(this.run.chat_id, missing) : [];
+    const read =
+      missing.length > 0 ? await this.services.attachments.bytesOf(this.parts.run.chat_id, missing) : [];
     for (const [hash, bytes] of read) this.attached.set(hash, bytes);
     return { ...input, prompt: attach(input.prompt, this.attached, this.model.takes) };
   }
 
-  /** The provider knows its window better than we do. */
-  private afterRefusal(
-    step: number,
-    question: Question,
-    tools: RunTools,
-    { message }: ModelError,
-  ): Promise<Question | undefined> {
-    this.parts.deltas.restart(stepRestarted(step, { attempt: 1, delay_ms: 0, message }));
-    return this.compact(step, question, tools);
-  }
-
   /** Replaces older messages by a summary; undefined where there is nothing to summarize. */
-  private async compact(step: number, { bytes }: Question, tools: RunTools): Promise<Question | undefined> {
-    const { id: runId, chat_id: chatId, number } = this.run;
+  private async compact(step: number, { bytes }: Question): Promise<Question | undefined> {
+    const { id: runId, chat_id: chatId, number } = this.parts.run;
     const reader = { runId, model: this.model.id };
-    const rows = await this.parts.messages.conversation(chatId, number);
-    const summary = await this.parts.compactor.summarize({
+    const rows = await this.services.messages.conversation(chatId, number);
+    const summary = await this.services.compactor.summarize({
       chatId,
       runId,
       step,
@@ -176,22 +180,38 @@ export class ModelTurns {
       ask: input => this.summarizer(step, input),
     });
     if (!summary) return undefined;
-    await this.parts.journal.compacted(summary, [contextCompacted(summary)]);
+    await this.parts.journal.compacted(summary, [compacted(summary)]);
     if (summary.usage) this.parts.limits.add(summary.costUsd);
-    const limit = this.parts.limits.reached(tools.mostSteps, 1);
+    const limit = this.parts.limits.reached(this.parts.tools.maxSteps, 1);
     if (limit) throw new LimitReached(limit);
-    return this.ask(tools);
+    return this.question();
   }
 
   private async summarizer(step: number, input: ModelInput): Promise<ModelAnswer> {
-    await this.parts.journal.tell([...(await this.parts.deltas.handOver()), contextCompacting(step)]);
-    const { run, model, signal } = this;
+    await this.parts.journal.append([
+      ...(await this.parts.deltas.handOver()),
+      { type: 'context.compacting', data: { step } },
+    ]);
+    const { model } = this;
+    const { run, signal } = this.parts;
     const silent = { onDelta: () => undefined, onRestart: () => undefined, onWait: () => undefined };
     const mayBeStopped = this.parts.journal.mayBeStopped();
     const bytes = inputBytes(input);
-    return this.parts.steps.call({ run, step, model, mayBeStopped, input, bytes, signal, ...silent });
+    return this.services.steps.call({ run, step, model, mayBeStopped, input, bytes, signal, ...silent });
   }
 }
+
+const compacted = (summary: ChatSummary): NewEvent => ({
+  type: 'context.compacted',
+  data: {
+    step: summary.step,
+    messages: summary.messageCount,
+    tokens_before: summary.tokensBefore,
+    tokens_after: summary.tokensAfter,
+    usage: summary.usage,
+    cost_usd: summary.costUsd,
+  },
+});
 
 function isTooLong(error: unknown): error is ModelError {
   return error instanceof ModelError && error.kind === 'context_length';

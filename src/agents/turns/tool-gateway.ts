@@ -11,7 +11,7 @@ import {
   type PolicyWatch,
 } from '../approvals/index.js';
 import type { ToolCallRow } from '../chats/index.js';
-import type { CarriedRun, PlannedCall, RunRow, ToldOfApproval } from '../runs/index.js';
+import type { ExecutedRun, PlannedCall, RunRow } from '../runs/index.js';
 import { AgentGuide, requireAgent, SubagentsService } from '../subagents/index.js';
 import {
   AgentActions,
@@ -29,7 +29,7 @@ import {
 import { CallGate, type GateVerdict, limitOfScripts } from './call-gate.js';
 
 /** Longest part of broken arguments that the model is shown again, in characters. */
-const MOST_SHOWN = 500;
+const MAX_SHOWN = 500;
 
 /** What a run has for its tools. */
 interface Means {
@@ -60,7 +60,7 @@ export class RunTools {
   }
 
   /** Most model calls of the run, by the agent's own limit. */
-  get mostSteps(): number {
+  get maxSteps(): number {
     return this.guide.agent?.maxSteps ?? Number.POSITIVE_INFINITY;
   }
 
@@ -80,8 +80,8 @@ export class RunTools {
     if (this.subjectOf(call)) await this.means.tools.get(call.tool)?.refused?.(call.tool, call.input, reason);
   }
 
-  /** What is told of a call of `name` about which people are asked. */
-  toldOf(approvalId: string, name: string, { input }: PlannedCall): ToldOfApproval {
+  /** What watchers read of a call of `name` about which people are asked: no secrets, and the page on which to decide. */
+  wordsOn(approvalId: string, name: string, { input }: PlannedCall) {
     const { wording } = this.means;
     const shown = wording.inputOf({ subject_kind: 'run_tool_call', tool: name, input });
     return { summary: wording.of(name).summary, link: wording.linkTo(approvalId), input: shown };
@@ -92,8 +92,8 @@ export class RunTools {
     return this.means.gate;
   }
 
-  /** From now on the policy holds as it stands by now. */
-  async heedPolicy(): Promise<void> {
+  /** The policy holds as it stands by now. */
+  async refreshPolicy(): Promise<void> {
     const { gate, policy } = this.means;
     if (policy) gate.goBy(await policy.now());
   }
@@ -117,8 +117,8 @@ export class RunTools {
     return this.means.longOutputs.fit({ actor, workspaceId, runId, ...call }, result);
   }
 
-  /** Of a run that is taken up again: what the commands among its earlier calls left is gone, which the next one tells. */
-  takeUp(earlier: readonly Pick<ToolCallRow, 'tool' | 'started_at'>[]): void {
+  /** Of a run that is resumed: what the commands among its earlier calls left is gone, and the result of the next one says so. */
+  resume(earlier: readonly Pick<ToolCallRow, 'tool' | 'started_at'>[]): void {
     if (earlier.some(({ tool, started_at }) => tool === BASH && started_at !== null))
       this.means.shell.takeUp();
   }
@@ -163,7 +163,7 @@ export class ToolGateway {
     private readonly wording: ApprovalWording,
   ) {}
 
-  async open(run: CarriedRun): Promise<RunTools> {
+  async open(run: ExecutedRun): Promise<RunTools> {
     const policy = run.workspace_id === null ? null : this.policies.watch(run.workspace_id);
     try {
       return await this.openUnder(policy, run);
@@ -173,7 +173,7 @@ export class ToolGateway {
     }
   }
 
-  private async openUnder(policy: PolicyWatch | null, run: CarriedRun): Promise<RunTools> {
+  private async openUnder(policy: PolicyWatch | null, run: ExecutedRun): Promise<RunTools> {
     const { id: runId, actor, workspace_id: workspaceId, depth } = run;
     const [guide, gate] = await Promise.all([this.guide(run), this.gateOf(run, policy)]);
     const { longOutputs, wording } = this;
@@ -196,7 +196,7 @@ export class ToolGateway {
 
   /** Whether a person saved the file that says what the agent may; only of interest where it names an action. */
   private async isFileTheirs(
-    { actor, workspace_id }: CarriedRun,
+    { actor, workspace_id }: ExecutedRun,
     { agent, file }: AgentGuide,
   ): Promise<boolean> {
     if (!workspace_id || !file || !agent?.tools.some(tool => tool.startsWith('action:'))) return false;
@@ -204,7 +204,7 @@ export class ToolGateway {
     return this.authors.isSavedByPerson(workspace, file);
   }
 
-  private async gateOf(run: CarriedRun, watch: PolicyWatch | null): Promise<CallGate> {
+  private async gateOf(run: ExecutedRun, watch: PolicyWatch | null): Promise<CallGate> {
     const { id, attempt } = run;
     const [policy, approvals] = await Promise.all([
       watch?.now() ?? DEFAULT_POLICY,
@@ -213,7 +213,7 @@ export class ToolGateway {
     return new CallGate(policy, approvals, run);
   }
 
-  private async guide(run: CarriedRun): Promise<AgentGuide> {
+  private async guide(run: ExecutedRun): Promise<AgentGuide> {
     const { actor, workspace_id, agent_name, tools_above, parent_id } = run;
     const isTask = parent_id !== null;
     if (workspace_id === null) return new AgentGuide(null, null, tools_above, isTask);
@@ -227,6 +227,6 @@ export class ToolGateway {
 function argumentFault(input: unknown): string | undefined {
   if (typeof input === 'object' && input !== null && !Array.isArray(input)) return undefined;
   const text = typeof input === 'string' ? input : JSON.stringify(input);
-  const shown = text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text;
+  const shown = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
   return `The arguments must be one JSON object. They were: ${shown}`;
 }

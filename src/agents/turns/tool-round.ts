@@ -1,25 +1,26 @@
 import { newId } from '../../platform/database/index.js';
-import {
-  type AskedCall,
-  approvalRequested,
-  fileChanged,
-  type NewEvent,
-  type PlannedCall,
-  type RunJournal,
-  type RunsStore,
-  toolFinished,
-  toolStarted,
-} from '../runs/index.js';
-import { type RunTasks, Stillness, TASK } from '../tasks/index.js';
+import type { AskedCall } from '../approvals/index.js';
+import { type NewEvent, type PlannedCall, type RunJournal, toolStarted } from '../runs/index.js';
+import { RoundActivity, type RunTasks, TASK } from '../tasks/index.js';
 import type { ToolResult } from '../tools/index.js';
+import type { AttemptEnds } from './attempt-ends.js';
 import type { DeltaWriter } from './delta-writer.js';
 import { INTERRUPTED } from './model-calls.js';
-import { ApprovalRequired, RunWaits } from './run-fault.js';
 import type { RunTools } from './tool-gateway.js';
 
-/** What the model is told of a call that was not begun because a message had come in. */
+/** The result of a call that was not begun because a message had come in. */
 const STEERED =
   'Not run: a new message of the user has come in. Read it first, and make this call again if it is still wanted.';
+
+/** A call needs an approval, and the run was started so that it fails where it would have to wait. */
+export class ApprovalRequired extends Error {}
+
+/** People are asked about calls of the run: it goes on when they have decided. Nothing is wrong with it. */
+export class RunWaits extends Error {
+  constructor() {
+    super('The run waits for an approval');
+  }
+}
 
 /** A call that has no result yet; one that an earlier attempt had started may have happened. */
 export type OpenCall = PlannedCall & { readonly mayHaveHappened?: boolean };
@@ -38,7 +39,7 @@ interface Left {
 
 /** How calls are brought to their results. */
 interface Work {
-  resultOf(call: OpenCall, stillness: Stillness): Promise<Outcome | Unfinished>;
+  resultOf(call: OpenCall, activity: RoundActivity): Promise<Outcome | Unfinished>;
   /** Before what comes next is looked at. */
   ready(): Promise<void>;
   /** Whether a call may be written down as started before its turn. */
@@ -54,37 +55,39 @@ export class ToolRound {
   constructor(
     private readonly journal: RunJournal,
     private readonly deltas: DeltaWriter,
+    private readonly tools: RunTools,
+    private readonly tasks: RunTasks,
     private readonly signal: AbortSignal,
     /** Ends what else is under way in the run, where one call cannot go on. */
     private readonly giveUp: (reason: unknown) => void,
-    private readonly runs: Pick<RunsStore, 'wait'>,
+    private readonly ends: Pick<AttemptEnds, 'wait'>,
   ) {}
 
   /** Of the calls of a new step, those that may begin with it: what may have to wait does not. */
-  planned(calls: readonly PlannedCall[], tools: RunTools): PlannedCall[] {
+  planned(calls: readonly PlannedCall[]): PlannedCall[] {
     return calls.map(call => ({
       ...call,
-      startsAtOnce: call.startsAtOnce && tools.verdict(call) === 'make',
+      startsAtOnce: call.startsAtOnce && this.tools.verdict(call) === 'make',
     }));
   }
 
-  /** Runs the calls; `then` is told with the last result. Throws RunWaits where all that is left to do is to wait for people. */
-  async run(calls: readonly OpenCall[], tools: RunTools, tasks: RunTasks, then: NewEvent): Promise<void> {
+  /** Runs the calls; `then` is appended with the last result. Throws RunWaits where all that is left to do is to wait for people. */
+  async run(calls: readonly OpenCall[], then: NewEvent): Promise<void> {
     const work: Work = {
-      resultOf: (call, stillness) => this.outcome(call, tools, tasks, stillness),
-      ready: () => tools.heedPolicy(),
-      mayStart: call => !this.isPressed && tools.verdict(call) === 'make',
+      resultOf: (call, activity) => this.outcome(call, activity),
+      ready: () => this.tools.refreshPolicy(),
+      mayStart: call => !this.isPressed && this.tools.verdict(call) === 'make',
     };
     for (let open = calls; ; ) {
       const { toAsk, waiting } = await this.finishAll(open, work, [then]);
       if (toAsk.length + waiting.length === 0) return;
-      await tasks.requestedAtRest(this.journal.steering.signal);
+      await this.tasks.requestedAtRest(this.journal.steering.signal);
       this.signal.throwIfAborted();
       if (toAsk.length > 0 && this.isPressed) {
         open = [...toAsk, ...waiting];
         continue;
       }
-      if (toAsk.length > 0) await this.ask(toAsk, tools);
+      if (toAsk.length > 0) await this.ask(toAsk);
       if (await this.journal.waitForTasks()) throw new RunWaits();
       open = waiting;
     }
@@ -111,11 +114,11 @@ export class ToolRound {
       this.inTurn(() => this.finish(call, result, starting, --open === 0 ? then : []));
     const others = calls.filter(({ tool }) => tool !== TASK);
     const tasks = calls.filter(({ tool }) => tool === TASK);
-    const stillness = new Stillness(1 + tasks.length);
+    const activity = new RoundActivity(1 + tasks.length);
     const oneByOne = async () => {
       for (const [index, call] of others.entries()) {
         this.signal.throwIfAborted();
-        const result = await resultOf(call, stillness);
+        const result = await resultOf(call, activity);
         if (typeof result === 'string') {
           toAsk = others.slice(index);
           break;
@@ -124,15 +127,15 @@ export class ToolRound {
         if (next) await ready();
         await finish(call, result, next && !next.mayHaveHappened && mayStart(next) ? next : undefined);
       }
-      stillness.rest();
+      activity.rest();
     };
     const task = async (call: OpenCall) => {
       this.signal.throwIfAborted();
-      const result = await resultOf(call, stillness);
+      const result = await resultOf(call, activity);
       // It is at rest already.
       if (result === 'waits') return void waiting.push(call);
       if (result !== 'ask') await finish(call, result);
-      stillness.rest();
+      activity.rest();
     };
     await this.all([oneByOne(), ...tasks.map(task)]);
     return { toAsk, waiting };
@@ -167,20 +170,18 @@ export class ToolRound {
     starting: OpenCall | undefined,
     then: NewEvent[],
   ): Promise<void> {
-    const events: NewEvent[] = [...(await this.deltas.handOver()), toolFinished(call, result)];
-    for (const path of result.changed ?? []) events.push(fileChanged(call, path));
+    const { callId: id, tool, step } = call;
+    const data = { id, tool, step, output: result.output, is_error: result.isError };
+    const events: NewEvent[] = [...(await this.deltas.handOver()), { type: 'tool.finished', data }];
+    for (const path of result.changed ?? []) events.push({ type: 'file.changed', data: { path, id } });
     if (starting) events.push(toolStarted(starting));
     events.push(...then);
     await this.journal.finishCall(call, result, events, starting);
     if (starting) this.started.add(starting);
   }
 
-  private async outcome(
-    call: OpenCall,
-    tools: RunTools,
-    tasks: RunTasks,
-    stillness: Stillness,
-  ): Promise<Outcome | Unfinished> {
+  private async outcome(call: OpenCall, activity: RoundActivity): Promise<Outcome | Unfinished> {
+    const { tools } = this;
     if (call.mayHaveHappened) return { output: INTERRUPTED, isError: true };
     if (this.isPressed && call.tool !== TASK) return { output: STEERED, isError: true };
     const verdict = tools.verdict(call);
@@ -191,7 +192,7 @@ export class ToolRound {
     }
     if (!call.startsAtOnce && !this.started.has(call))
       await this.inTurn(() => this.journal.startCall(call, [toolStarted(call)]));
-    return this.call(call, tools, () => tasks.run(call, this.signal, stillness));
+    return this.call(call, () => this.tasks.run(call, activity));
   }
 
   /** Whether a message waits that no further call is to keep from entering. */
@@ -200,37 +201,41 @@ export class ToolRound {
   }
 
   /** Asks about every call that needs it at once; the run goes on when all of them are decided. */
-  private async ask(left: readonly OpenCall[], tools: RunTools): Promise<never> {
-    const { policy, fails } = tools.gate;
-    const expiresAt = new Date(Date.now() + policy.deadline_seconds * 1000);
+  private async ask(left: readonly OpenCall[]): Promise<never> {
+    const { policy, fails } = this.tools.gate;
+    const expires_at = new Date(Date.now() + policy.deadline_seconds * 1000);
     const asked: AskedCall[] = [];
+    const events: NewEvent[] = [];
     for (const call of left) {
-      const subject = tools.subjectOf(call);
-      if (!subject || call.mayHaveHappened || tools.verdict(call) !== 'ask') continue;
-      const { name, effect } = subject;
-      const approvalId = newId();
-      asked.push({ approvalId, call, name, effect, expiresAt, told: tools.toldOf(approvalId, name, call) });
+      const subject = this.tools.subjectOf(call);
+      if (!subject || call.mayHaveHappened || this.tools.verdict(call) !== 'ask') continue;
+      const { step, position, callId, input } = call;
+      const { name: tool, effect } = subject;
+      const id = newId();
+      asked.push({ id, step, position, call_id: callId, tool, effect, input, expires_at });
+      const shown = { id: callId, step, tool, effect, ...this.tools.wordsOn(id, tool, call), expires_at };
+      events.push({ type: 'approval.requested', data: { approval_id: id, ...shown } });
     }
     if (fails) {
       await this.refuse(left, 'Not run: it needs an approval, and this run may not wait for one.');
-      const names = asked.map(({ name }) => name).join(', ');
+      const names = asked.map(({ tool }) => tool).join(', ');
       throw new ApprovalRequired(`${names} needs an approval, and this run was not to wait for one`);
     }
-    await this.runs.wait(this.journal, asked, asked.map(approvalRequested));
+    await this.ends.wait(this.journal, asked, events);
     throw new RunWaits();
   }
 
   private async call(
     call: OpenCall,
-    tools: RunTools,
     handOver: () => Promise<ToolResult | 'waits'>,
   ): Promise<Outcome | 'waits'> {
+    const { tools } = this;
     const { callId, tool, input } = call;
     const onOutput = (text: string) => this.deltas.add('tool.output', text, { id: callId });
     const hooks = { signal: this.signal, yieldSignal: this.journal.steering.signal, onOutput, handOver };
     const result = await tools.call(tool, input, hooks);
     if (result === 'waits') return result;
-    // Killed because we stop: that is no result; the next attempt tells the model that the call was interrupted.
+    // Killed because we stop: that is no result; the next attempt gives it the result that it was interrupted.
     this.signal.throwIfAborted();
     return { ...(await tools.fit(call, result)), hasRun: true };
   }

@@ -6,13 +6,15 @@ import { SandboxesModule } from '../../workspaces/sandboxes/index.js';
 import { ApprovalsModule } from '../approvals/index.js';
 import { AttachmentsModule } from '../attachments/index.js';
 import { ChatsModule } from '../chats/index.js';
-import { ContextModule } from '../context/index.js';
 import { ModelsModule } from '../models/index.js';
 import { RunsModule } from '../runs/index.js';
 import { SubagentsModule } from '../subagents/index.js';
 import { TasksModule } from '../tasks/index.js';
 import { ToolsModule } from '../tools/index.js';
+import { AttemptEnds } from './attempt-ends.js';
 import { StepCaller } from './model-calls.js';
+import { ModelTurns } from './model-turns.js';
+import { RunAttempts } from './run-attempt.js';
 import { RunLoop } from './run-loop.js';
 import { ToolGateway } from './tool-gateway.js';
 
@@ -27,12 +29,11 @@ import { ToolGateway } from './tool-gateway.js';
     SubagentsModule,
     AttachmentsModule,
     ChatsModule,
-    ContextModule,
     ApprovalsModule,
     RunsModule,
     TasksModule,
     ToolsModule,
   ],
-  providers: [RunLoop, StepCaller, ToolGateway],
+  providers: [AttemptEnds, ModelTurns, RunAttempts, RunLoop, StepCaller, ToolGateway],
 })
 export class TurnsModule {}

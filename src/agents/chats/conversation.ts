@@ -1,6 +1,6 @@
 import type { LanguageModelV4FunctionTool, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import { storableText } from '../../platform/database/index.js';
-import type { MessagePart, MessagesStore, Said, SaidCall } from '../chats/index.js';
+import type { MessagePart, MessagesStore, Said, SaidCall } from './messages.store.js';
 
 /** The run for which it is read. */
 interface ReadingRun {
@@ -19,7 +19,7 @@ interface WrittenAnswer {
 
 /**
  * What was said in a chat up to a run, as its model is given it. It is read once in an attempt: what the attempt itself
- * adds is added here when it is written down, and nobody else adds to it, but for messages that are taken in.
+ * adds is added here when it is written down, and nothing else adds to it, but messages that are merged into the run.
  */
 export class Conversation {
   private known: Said[] | undefined;

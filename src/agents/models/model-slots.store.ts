@@ -17,7 +17,7 @@ const slotTopic = defineTopic('model-slot');
 
 /**
  * Lets so many calls to a provider through at once, over all processes that share the database. Those who wait are let in
- * turn by turn among their organizations, and in each in the order in which they came. What a process held is
+ * turn by turn among their organizations, and in each in the order in which they came. What a process had is
  * free as soon as it is gone.
  */
 @Injectable()
@@ -44,7 +44,7 @@ export class ModelSlots implements OnApplicationShutdown {
   }
 
   /**
-   * Resolves, when there is room, with what must be called on the way out, any number of times. `onWait` hears that there
+   * Resolves, when there is room, with what must be called on the way out, any number of times. `onWait` is called when there
    * is none yet. Throws the reason of `signal` when that is aborted.
    */
   async enter(request: SlotRequest, signal: AbortSignal, onWait: () => void): Promise<() => void> {
@@ -102,7 +102,7 @@ export class ModelSlots implements OnApplicationShutdown {
     this.leaving.add(left);
   }
 
-  /** Frees what processes held that are gone, and what this one could not free. */
+  /** Releases the slots of dead processes, and what this one could not release. */
   private async clear(): Promise<void> {
     const { rows } = await sql<{ provider: string }>`
       delete from model_slot

@@ -16,7 +16,7 @@ export type ApprovalPolicy = Readonly<Record<Exclude<Effect, 'expose'>, Verdict>
   readonly expose: ExposeVerdict;
   /** How long a question stands. */
   readonly deadline_seconds: number;
-  /** Nobody has set one: then what an agent's own file names in full is done without asking. */
+  /** No policy is set: then what an agent's own file names in full is done without asking. */
   readonly is_default: boolean;
 };
 
@@ -55,7 +55,7 @@ export class ApprovalPolicies implements OnModuleInit {
     return this.lookups.get(workspaceId, () => this.read(workspaceId));
   }
 
-  /** The policy for somebody who goes by it until they close this. */
+  /** The policy, kept up to date until it is closed. */
   watch(workspaceId: string): PolicyWatch {
     return new PolicyWatch(this.topics, workspaceId, DEFAULT_POLICY, id => this.of(id));
   }
@@ -100,7 +100,7 @@ export class ApprovalPolicies implements OnModuleInit {
 /** The topic that is signalled when the policy of a workspace has changed. */
 export const policyTopic = defineTopic('approval-policy');
 
-/** The policy of a workspace for somebody who goes by it for a while; read once, and again after each change. */
+/** The policy of a workspace for a while: read once, and again after each change. */
 export class PolicyWatch {
   private reading: Promise<void>;
   private readonly unsubscribe: () => void;
@@ -122,7 +122,7 @@ export class PolicyWatch {
     return this.known;
   }
 
-  /** As it stands after every change that was told of; throws where it cannot be read. */
+  /** As it stands after every change that was published; throws where it cannot be read. */
   async now(): Promise<ApprovalPolicy> {
     for (let awaited: Promise<void> | undefined; awaited !== this.reading; ) {
       awaited = this.reading;
@@ -139,7 +139,7 @@ export class PolicyWatch {
     const reading = this.read(workspaceId).then(policy => {
       this.known = policy;
     });
-    // Whoever asks is told of a failure; where nobody does, it is none.
+    // `now` throws a failure; without a caller it does not matter.
     reading.catch(() => undefined);
     return reading;
   }

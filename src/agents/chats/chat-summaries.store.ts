@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { StepUsage } from '#libs/model-client/index.js';
 import { Database, iso, storable } from '../../platform/database/index.js';
-import type { MessagePart } from '../chats/index.js';
+import type { MessagePart } from './messages.store.js';
 
 /** A summary that stands for the messages of a chat up to a place in their order; the messages themselves stay. */
 export interface ChatSummary {

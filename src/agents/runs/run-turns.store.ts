@@ -1,18 +1,18 @@
 import { type RawBuilder, sql } from 'kysely';
 
 /**
- * A run over which so many workers were lost may be what ends them. A process carries one such run at a time, so that no
+ * A run over which so many workers were lost may be what ends them. A process executes one such run at a time, so that no
  * other is given up with it for having been there.
  */
 export const SUSPECT = 2;
 
-const IS_DUE = sql`due and status = 'pending' and state <> 'waiting' and merged_into is null`;
+const IS_RUNNABLE = sql`due and status = 'pending' and state <> 'waiting' and merged_into is null`;
 const IS_SUSPECT = sql`(lost + (state = 'running')::int >= ${SUSPECT})`;
-/** Runs of one person that are looked at, at least: others may just be taking the first of them. */
-const LOOKED_AT = 8;
+/** Runs of one person that are looked at, at least: others may just be claiming the first of them. */
+const MIN_LOOKED_AT = 8;
 
 /**
- * The runs whose turn it is. Who has runs due is found by going from one to the next in an index, so that a long queue of
+ * The runs whose turn it is. Who has runnable runs is found by going from one to the next in an index, so that a long queue of
  * one person costs no more than a short one. A turn is the place that a run would have if each organization, and in it each
  * person, had one after the other: those that are being worked on count. Among equals, who had none for longest is first.
  */
@@ -21,10 +21,10 @@ export function runsInTurn(
   limit: number,
   lastTurns: ReadonlyMap<string, number>,
 ): RawBuilder<unknown> {
-  const firstSuspect = sql`select id from run where ${IS_DUE} and ${IS_SUSPECT} and not exists (
+  const firstSuspect = sql`select id from run where ${IS_RUNNABLE} and ${IS_SUSPECT} and not exists (
     select 1 from run where holder = ${processId} and status = 'pending' and lost >= ${SUSPECT} and parent_id is null)
     order by number limit 1`;
-  const depth = Math.max(limit, LOOKED_AT);
+  const depth = Math.max(limit, MIN_LOOKED_AT);
   return sql`
     with recursive waiting as (
       (select organization_id, created_by from run where due order by organization_id, created_by limit 1)
@@ -52,7 +52,7 @@ export function runsInTurn(
       left join had of_one on of_one.who = w.organization_id || ' ' || w.created_by
       cross join lateral (
         select id, number from run
-        where organization_id = w.organization_id and created_by = w.created_by and ${IS_DUE}
+        where organization_id = w.organization_id and created_by = w.created_by and ${IS_RUNNABLE}
           and (not ${IS_SUSPECT} or id = (${firstSuspect}))
         order by number limit ${depth}) due_run
     ), in_turn as materialized (

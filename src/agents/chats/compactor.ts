@@ -8,9 +8,9 @@ import {
   withoutMiddle,
   wrapSummary,
 } from '#libs/model-client/index.js';
-import type { ConversationRow, MessagePart } from '../chats/index.js';
 import { ChatSummariesStore, type ChatSummary } from './chat-summaries.store.js';
 import type { ContextWindow, ModelInput } from './conversation.js';
+import type { ConversationRow, MessagePart } from './messages.store.js';
 
 /** A message and what its tools gave back, as a summarizer reads it; reasoning is left out. */
 export function entriesOf(row: ConversationRow): TranscriptEntry[] {
@@ -46,11 +46,11 @@ function textOf(part: MessagePart): string {
 
 /** Longest part of the chat's first message that every summary repeats, in bytes. */
 const PINNED_BYTES = 4_000;
-const MOST_FILES = 200;
+const MAX_FILES = 200;
 /** How often a summarizer that is shown too much is shown less. */
-const MOST_TRIES = 4;
+const MAX_TRIES = 4;
 /** The part of a prompt that must go for a summary to be worth it. */
-const LEAST_GAIN = 0.1;
+const MIN_GAIN = 0.1;
 
 /** What is to be summarized, and for whom. */
 export interface Compaction {
@@ -107,8 +107,8 @@ export class Compactor {
 
   private async filesOf(chatId: string, older: readonly ConversationRow[]): Promise<string[]> {
     const runs = [...new Set(older.map(({ run_id }) => run_id))];
-    const known = await this.summaries.filesChanged(chatId, runs, MOST_FILES);
-    return [...new Set([...pathsWritten(older), ...known])].slice(0, MOST_FILES);
+    const known = await this.summaries.filesChanged(chatId, runs, MAX_FILES);
+    return [...new Set([...pathsWritten(older), ...known])].slice(0, MAX_FILES);
   }
 }
 
@@ -130,7 +130,7 @@ function olderOf({ rows, runId, window, promptBytes, bytesOf }: Compaction): Con
   const older = rows.slice(0, first);
   const gain = older.reduce((sum, row) => sum + bytesOf(row), 0);
   // A summary of nothing but a summary, or of very little, would only be followed by the next one.
-  return older.some(({ role }) => role !== 'summary') && gain >= promptBytes * LEAST_GAIN ? older : [];
+  return older.some(({ role }) => role !== 'summary') && gain >= promptBytes * MIN_GAIN ? older : [];
 }
 
 /** The request that the run works on, word for word unless it is very long, where it is among what is summarized. */
@@ -156,7 +156,7 @@ async function write(compaction: Compaction, older: readonly ConversationRow[]):
       return { text: result.text.trim() || withoutModel(entries, bytes), usage, costUsd, model };
     } catch (error) {
       if (!(error instanceof ModelError)) throw error;
-      const isTooLong = error.kind === 'context_length' && tries < MOST_TRIES;
+      const isTooLong = error.kind === 'context_length' && tries < MAX_TRIES;
       if (isTooLong) bytes = Math.floor(bytes / 2);
       else if (error.kind === 'context_length' || error.kind === 'refused')
         return { text: withoutModel(entries, bytes), usage: null, costUsd: null, model: null };

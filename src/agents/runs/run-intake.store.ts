@@ -1,0 +1,132 @@
+import { Injectable } from '@nestjs/common';
+import { type RawBuilder, sql } from 'kysely';
+import { hardStopOver } from '../../identity/billing/index.js';
+import { Database, keyedRequest, RequestLost, type UnitOfWork } from '../../platform/database/index.js';
+import { type NewChat, newChatRow } from '../chats/index.js';
+import { type ClaimedRun, claimedColumns, RunQueue, type WorkerSlot } from './run-queue.store.js';
+import { type NewRun, newRunRows, type RunChat } from './run-rows.store.js';
+import { type NewEvent, stepStarted } from './run-state.js';
+
+type Sql = RawBuilder<unknown>;
+
+/** A tool call by its position in its run. */
+export interface CallPosition {
+  readonly step: number;
+  readonly position: number;
+}
+
+/** A task that is about to be handed over: a run with a chat of its own. */
+export interface NewTask {
+  readonly chat: NewChat & { readonly task_of: string };
+  readonly run: NewRun;
+  /** The tool call whose result it is; null for one that was started through an action. */
+  readonly call: CallPosition | null;
+  readonly depth: number;
+  readonly toolsAbove: readonly (readonly string[])[];
+}
+
+/** Writes the rows of new runs: of accepted messages, and of tasks. */
+@Injectable()
+export class RunIntake {
+  constructor(
+    private readonly database: Database,
+    private readonly queue: RunQueue,
+  ) {}
+
+  /** Adds a run to a chat, in a transaction that has locked it and makes the run runnable when its turn has come. */
+  async add(unit: UnitOfWork, chat: RunChat, run: NewRun): Promise<void> {
+    await sql`
+      with target as (select ${chat.id}::uuid as id), ${sql.join(messageRows(chat, run))}
+      update chat set last_message_at = now(), updated_at = now() where id = ${chat.id}`.execute(
+      unit.tables(),
+    );
+  }
+
+  /**
+   * The first run of a new chat, together with the chat and in one statement; where this process has a free worker slot, it
+   * begins with that. False, and nothing is done, when a chat with that id is there; or, with `unlessStopped`, when a hard
+   * stop stands over it. `answer` is kept for repetitions of the request, if that has an `Idempotency-Key`. Throws where
+   * another process has claimed the request.
+   */
+  async begin(chat: NewChat, run: NewRun, answer: object, { unlessStopped = false } = {}): Promise<boolean> {
+    const request = keyedRequest();
+    const slot = this.queue.reserve();
+    const { organization_id, workspace_id } = chat;
+    const isStopped = sql`exists (
+      select from (select ${organization_id}::uuid as organization_id, ${workspace_id}::uuid as workspace_id) x
+      where ${hardStopOver(sql`x`)})`;
+    const condition = sql`${unlessStopped ? sql`not ${isStopped}` : sql`true`} and ${request?.isHeld ?? sql`true`}`;
+    let begun: ClaimedRun | undefined;
+    try {
+      const { rows } = await sql<ClaimedRun>`
+        with target as (${newChatRow(chat, condition)}), ${sql.join(messageRows(chat, run, { isFirst: true, slot }))}
+          ${request ? sql`, kept as (${request.keep(answer, sql`exists (select from new_run)`)})` : sql``}
+        select ${claimedColumns('new_run')}, new_message.content as said from new_run, new_message`.execute(
+        this.database.tables(),
+      );
+      begun = rows[0];
+    } finally {
+      if (!begun) slot?.release();
+    }
+    if (!begun) {
+      if (request) {
+        const { rows } = await sql<{ held: boolean }>`select ${request.isHeld} as held`.execute(
+          this.database.tables(),
+        );
+        if (!rows[0]?.held) throw new RequestLost();
+      }
+      return false;
+    }
+    request?.committed();
+    if (slot) slot.begin(begun);
+    else this.queue.wakeWorkers();
+    return true;
+  }
+
+  /** Adds a task that a run starts through an action, in a transaction that has locked that run; false where its chat is there. */
+  async addTask(unit: UnitOfWork, task: NewTask): Promise<boolean> {
+    const { rows } = await sql`
+      with parent as (
+        update run set requested_tasks = requested_tasks + 1 where id = ${task.chat.task_of} returning id
+      ), ${sql.join(taskRows(sql`parent`, task))}
+      select from target`.execute(unit.tables());
+    return rows.length > 0;
+  }
+}
+
+/** The rows of a new task, as parts of a statement: none where `parent` gives no row, or its chat is there. */
+export function taskRows(parent: Sql, { chat, run, call, depth, toolsAbove }: NewTask): Sql[] {
+  const { callId: call_id, messageId: message_id } = run;
+  const data = { call_id, chat_id: chat.id, message_id, parent_call_id: chat.task_of };
+  return [
+    sql`target as (${newChatRow(chat, sql`exists (select from ${parent})`)})`,
+    ...newRunRows(sql`target`, chat, run, [{ type: 'run.queued', data }], {
+      parent_id: chat.task_of,
+      parent_step: call?.step ?? null,
+      parent_position: call?.position ?? null,
+      depth,
+      tools_above: JSON.stringify(toolsAbove),
+    }),
+  ];
+}
+
+/** The rows of an accepted message and its run, in the chat that `target` gives. */
+function messageRows(
+  chat: RunChat,
+  run: NewRun,
+  { isFirst = false, slot }: { isFirst?: boolean; slot?: WorkerSlot } = {},
+): Sql[] {
+  const { callId: call_id, messageId: message_id, models } = run;
+  const events: NewEvent[] = [{ type: 'run.queued', data: { call_id, chat_id: chat.id, message_id } }];
+  if (slot)
+    events.push({ type: 'run.started', data: { call_id, attempt: 1, model: models.model } }, stepStarted(1));
+  const begun = slot && { state: 'running', holder: slot.processId, attempt: 1, started_at: sql`now()` };
+  // A run that is accepted while the agents of its workspace are turned off is refused when it begins.
+  const held = sql`held as (
+    select 'agents' = any(features_off) as agents_off from workspace where id = ${chat.workspace_id}::uuid for key share)`;
+  const authority_changed = sql`coalesce((select agents_off from held), false)`;
+  return [
+    held,
+    ...newRunRows(sql`target`, chat, run, events, { due: isFirst && !slot, authority_changed, ...begun }),
+  ];
+}

@@ -1,0 +1,211 @@
+import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { enterModelCall, enterToolCall, freeReservation } from '../../identity/billing/index.js';
+import { revokeTokensOf } from '../../platform/actions/index.js';
+import { Database, storableText, type UnitOfWork } from '../../platform/database/index.js';
+import { Topics } from '../../platform/topics/index.js';
+import { type AskedCall, approvalAsked, approvalRows } from '../approvals/index.js';
+import {
+  type ChatSummary,
+  Conversation,
+  keepSummary,
+  type MessagePart,
+  MessagesStore,
+} from '../chats/index.js';
+import type { ToolResult } from '../tools/index.js';
+import { FencedWriter } from './fenced-writer.store.js';
+import { type NewTask, taskRows } from './run-intake.store.js';
+import { Steering } from './run-limits.js';
+import type { ClaimedRun } from './run-queue.store.js';
+import {
+  addedUsage,
+  ending,
+  FENCED,
+  type FinishedStep,
+  finishing,
+  NEXT_RUNNABLE,
+  type RunEnd,
+  startedRow,
+  transition,
+} from './run-rows.store.js';
+import { endTopic, type NewEvent, type PlannedCall, RUNS_RUNNABLE, type RunRow } from './run-state.js';
+
+const WAITING = sql`${transition('wait').set}, waiting_since = now(), due = false, holder = null`;
+
+type JournalRun = Pick<RunRow, 'id' | 'chat_id' | 'number' | 'attempt'>;
+
+/** Opens the journals of attempts. */
+@Injectable()
+export class RunJournals {
+  constructor(
+    private readonly database: Database,
+    private readonly topics: Topics,
+    private readonly messages: MessagesStore,
+  ) {}
+
+  /** Of a run that was just claimed; `above` is the steering of the run above it. */
+  open(run: ClaimedRun, above?: Steering): RunJournal {
+    const journal = this.of(run, new Steering(above), run.said);
+    journal.note(run);
+    return journal;
+  }
+
+  of(run: JournalRun, steering?: Steering, said?: MessagePart[]): RunJournal {
+    return new RunJournal(
+      this.database,
+      this.topics,
+      run,
+      new Conversation(this.messages, run, said),
+      steering,
+    );
+  }
+}
+
+/** Writes down what happens in one attempt at a run. Each method is one statement. */
+export class RunJournal extends FencedWriter {
+  constructor(
+    database: Database,
+    topics: Topics,
+    run: JournalRun,
+    /** What was said so far; it learns what is written. */
+    readonly conversation: Conversation,
+    steering?: Steering,
+  ) {
+    super(database, topics, run, steering);
+  }
+
+  async append(events: NewEvent[], unit?: UnitOfWork): Promise<void> {
+    await this.record(events, { unit });
+  }
+
+  /** The model has answered: its message, its usage and the calls it asks for. */
+  async finishStep(step: FinishedStep, events: NewEvent[], unit?: UnitOfWork): Promise<void> {
+    const { number, model, calls } = step;
+    const { content } = await this.record(events, { ...finishing(step), says: true, unit });
+    if (unit || !content) this.conversation.forget();
+    else this.conversation.answered({ step: number, model, content, calls });
+  }
+
+  /** Older messages have a summary from now on; what it cost counts like any other model call, once. */
+  async compacted(summary: ChatSummary, events: NewEvent[]): Promise<void> {
+    const { usage, costUsd, model } = summary;
+    const isPaid = usage && model !== null;
+    await this.record(events, {
+      change: isPaid ? addedUsage(usage, costUsd) : undefined,
+      also: [
+        keepSummary(FENCED, summary),
+        ...(isPaid ? enterModelCall(FENCED, { step: null, model, usage, costUsd }) : []),
+      ],
+    });
+    this.conversation.forget();
+  }
+
+  /** A call that was planned is made now. */
+  async startCall(call: PlannedCall, events: NewEvent[]): Promise<void> {
+    await this.record(events, { also: [startedRow(call)] });
+  }
+
+  /** People are asked about calls, none of which has been made: the run waits, and no worker has it meanwhile. */
+  async wait(asked: AskedCall[], events: NewEvent[], unit: UnitOfWork): Promise<void> {
+    await this.record(events, { change: WAITING, also: [approvalRows(FENCED, asked)], unit });
+    unit.afterCommit(() => this.topics.publish(approvalAsked));
+  }
+
+  /**
+   * All that is left of the run are tasks that wait for people: it waits with them. False, and nothing is done, where one of
+   * them may go on by now.
+   */
+  waitForTasks(): Promise<boolean> {
+    const { id } = this.run;
+    const tasks = sql`select from run c where c.parent_id = ${id} and c.status = 'pending'`;
+    const where = sql`exists (${tasks}) and not exists (${tasks} and c.state <> 'waiting')`;
+    return this.database.transaction(async unit => {
+      // Resuming a task locks the run above it first, so each sees the other, whichever comes second.
+      await sql`select from run where id = ${id} for update`.execute(unit.tables());
+      return (await this.write([], { change: WAITING, where, unit })) !== undefined;
+    });
+  }
+
+  /** A call has given its result; `next`, where there is one, counts as started from now on. */
+  async finishCall(
+    call: PlannedCall,
+    { output, isError, hasRun = false }: ToolResult & { hasRun?: boolean },
+    events: NewEvent[],
+    next?: PlannedCall,
+  ): Promise<void> {
+    const finished = sql`finished as (
+      update tool_call c set state = 'finished', output = ${storableText(output)}, is_error = ${isError}, finished_at = now()
+      from fenced where c.run_id = fenced.id and c.step = ${call.step} and c.position = ${call.position}
+      returning c.step, c.position, c.started_at)`;
+    const also = [finished];
+    if (hasRun) also.push(enterToolCall(FENCED, sql`finished`));
+    if (next) also.push(startedRow(next));
+    await this.record(events, { also });
+    this.conversation.finished(call, output, isError);
+  }
+
+  /** A call hands over a task, which is announced with the call's output. */
+  async startTask({ callId }: PlannedCall, task: NewTask, unit: UnitOfWork): Promise<void> {
+    const text = `${task.chat.agent_name}: ${task.chat.title}\n`;
+    const data = { id: callId, text, task_call_id: task.run.callId };
+    await this.record([{ type: 'tool.output', data }], { also: taskRows(FENCED, task), unit });
+  }
+
+  /** Messages that waited have entered the run. */
+  async merged(events: NewEvent[], unit: UnitOfWork): Promise<void> {
+    await this.record(events, { change: sql`steers = 0`, unit });
+    this.conversation.forget();
+  }
+
+  /** Writes the end of the run, and of those whose messages it took in, once; `unit` also lets the chat's next run go. */
+  async end(unit: UnitOfWork, end: RunEnd): Promise<void> {
+    const { id } = this.run;
+    const { event, change, also } = ending(id, end);
+    await this.record([event], { change, also: [freeReservation(FENCED), ...also], unit });
+    unit.afterCommit(() => this.topics.publish(endTopic(id)));
+  }
+
+  /**
+   * The last step and the end in one: the tokens of the run are void, and the chat's next run may go. False, and nothing is
+   * done, where a message waits to enter the run, or it has started tasks that end with it; `unit` has locked the chat.
+   */
+  async finish(unit: UnitOfWork, step: FinishedStep, events: NewEvent[], end: RunEnd): Promise<boolean> {
+    const { id } = this.run;
+    const { event, change, also } = ending(id, end);
+    const finished = finishing(step);
+    const done = await this.write([...events, event], {
+      change: sql`${finished.change}, ${change}`,
+      where: sql`steers = 0 and requested_tasks = 0`,
+      also: [...finished.also, ...also, revokeTokensOf(FENCED), NEXT_RUNNABLE],
+      hasNext: sql`exists (select from next)`,
+      unit,
+    });
+    if (!done) return false;
+    const topics = [endTopic(id), ...(done.has_next ? [RUNS_RUNNABLE] : [])];
+    unit.afterCommit(() => this.topics.publish(...topics));
+    return true;
+  }
+
+  /**
+   * As {@link finish}, in a statement of its own, for a run that nothing waits behind. False, and nothing is done, where
+   * that is not certain: then the chat has to be locked first.
+   */
+  async finishAlone(step: FinishedStep, events: NewEvent[], end: RunEnd): Promise<boolean> {
+    const { id, chat_id } = this.run;
+    const { event, change } = ending(id, end);
+    const finished = finishing(step);
+    const done = await this.write([...events, event], {
+      change: sql`${finished.change}, ${change}`,
+      // Whatever comes to wait changes the chat's row first: of another version of it, what this statement sees may be old.
+      first: sql`held as (
+        select c.id from chat c
+        where c.id = ${chat_id} and c.xmin = (select seen.xmin from chat seen where seen.id = ${chat_id})
+          and not exists (select from run r where r.chat_id = ${chat_id} and r.id <> ${id} and r.status = 'pending')
+        for update of c skip locked),`,
+      where: sql`steers = 0 and requested_tasks = 0 and exists (select from held)`,
+      also: [...finished.also, revokeTokensOf(FENCED)],
+    });
+    if (done) this.topics.publish(endTopic(id));
+    return done !== undefined;
+  }
+}

@@ -1,0 +1,245 @@
+import { Injectable } from '@nestjs/common';
+import { type RawBuilder, sql } from 'kysely';
+import { hardStopOver } from '../../identity/billing/index.js';
+import { Database, type UnitOfWork } from '../../platform/database/index.js';
+import { type LeasedRows, Leases } from '../../platform/leases/index.js';
+import { Metrics } from '../../platform/metrics/index.js';
+import { Topics } from '../../platform/topics/index.js';
+import type { MessagePart } from '../chats/index.js';
+import { transition } from './run-rows.store.js';
+import { claimTopic, RUN_STATES, RUNS_RUNNABLE, type RunRow, type RunState, runTopic } from './run-state.js';
+import { runsInTurn } from './run-turns.store.js';
+
+/** Organizations and people whose last turns a process remembers. */
+const TURNS_KNOWN = 1000;
+
+/** What executing a run takes of its row. */
+const EXECUTED = [
+  'id',
+  'chat_id',
+  'number',
+  'organization_id',
+  'workspace_id',
+  'actor',
+  'agent_name',
+  'model',
+  'fallback_models',
+  'budget',
+  'on_approval',
+  'response_schema',
+  'parent_id',
+  'depth',
+  'tools_above',
+  'attempt',
+  'lost',
+  'steers',
+  'step_count',
+  'cost_usd',
+  'waited_ms',
+] as const satisfies (keyof RunRow)[];
+
+export type ExecutedRun = Pick<RunRow, (typeof EXECUTED)[number]>;
+
+/** A run that a worker has claimed for a new attempt, with what that needs to know at its outset. */
+export type ClaimedRun = ExecutedRun & {
+  /** Whether a hard stop stands over it. */
+  hard_stop: boolean;
+  /** How long ago it was first claimed, by the clock of the database; in milliseconds. */
+  ran_ms: number;
+  /** The content of its message, where that is the first of the chat and was accepted just now. */
+  said?: MessagePart[];
+};
+
+/** The columns of {@link ClaimedRun}, but for what was said; `run` is the name of the run's row. */
+export const claimedColumns = (run: string): RawBuilder<unknown> =>
+  sql`${sql.raw(EXECUTED.map(column => `${run}.${column}`).join(', '))}, ${hardStopOver(sql.raw(run))} as hard_stop,
+    coalesce(extract(epoch from now() - ${sql.raw(run)}.started_at) * 1000, 0)::float8 as ran_ms`;
+
+/** Capacity for one run in a worker of this process, reserved until the run begins or does not. */
+export interface WorkerSlot {
+  /** The process that is to be written down as the run's owner. */
+  readonly processId: string;
+  begin(run: ClaimedRun): void;
+  release(): void;
+}
+
+/**
+ * The runs that wait for a worker, and which process has which: columns of the runs themselves, so that none can be in the
+ * queue and not there, or the other way round. A run belongs to one process at a time; that of a dead one is runnable again.
+ */
+@Injectable()
+export class RunQueue {
+  /** A slot of this process's worker, if one is free. */
+  private slot: () => WorkerSlot | undefined = () => undefined;
+
+  /** When organizations, and people in them, last got a turn in this process, as a count of turns; of those who wait. */
+  private readonly lastTurns = new Map<string, number>();
+  private turns = 0;
+  private readonly rows: LeasedRows;
+
+  constructor(
+    private readonly database: Database,
+    private readonly topics: Topics,
+    private readonly leases: Leases,
+    metrics: Metrics,
+  ) {
+    this.rows = leases.rows('run');
+    metrics.slowGauge(
+      {
+        name: 'atelier_runs',
+        help: 'Runs that have not ended, of all processes together, by state.',
+        labels: ['state'],
+      },
+      () => this.counts(),
+    );
+  }
+
+  private async counts() {
+    const { rows } = await sql<{ state: RunState; count: string }>`
+      select state, count(*) as count from run where status = 'pending' group by state`.execute(
+      this.database.tables(),
+    );
+    const counts = new Map(rows.map(({ state, count }) => [state, Number(count)]));
+    return RUN_STATES.filter(state => state !== 'done').map(state => {
+      return { labels: { state }, value: counts.get(state) ?? 0 };
+    });
+  }
+
+  /** Says where runs that are accepted here may begin. */
+  serve(slot: () => WorkerSlot | undefined): void {
+    this.slot = slot;
+  }
+
+  /** A slot for a run that is about to be accepted, so that it begins with the same commit. */
+  reserve(): WorkerSlot | undefined {
+    return this.leases.isFresh ? this.slot() : undefined;
+  }
+
+  /** Aborted when this process must no longer work on the runs that it has claimed. */
+  get signal(): AbortSignal {
+    return this.leases.signal;
+  }
+
+  /** Wakes the workers, for a run that was made runnable. */
+  wakeWorkers(): void {
+    this.topics.publish(RUNS_RUNNABLE);
+  }
+
+  /** Makes a run runnable, which is the first of its chat that has not ended. A task goes on with the run above it. */
+  async enqueue(unit: UnitOfWork, runId: string): Promise<void> {
+    await sql`update run set due = parent_id is null, ${this.rows.released} where id = ${runId} and status = 'pending'`.execute(
+      unit.tables(),
+    );
+    unit.afterCommit(() => this.wakeWorkers());
+  }
+
+  /** Makes the chat's next waiting run runnable, if there is one; only when the one before it has ended. */
+  async enqueueNext(unit: UnitOfWork, chatId: string): Promise<void> {
+    const { rows } = await sql<{ id: string }>`
+      select id from run where chat_id = ${chatId} and status = 'pending' and merged_into is null order by number limit 1`.execute(
+      unit.tables(),
+    );
+    if (rows[0]) await this.enqueue(unit, rows[0].id);
+  }
+
+  /** Claims up to `limit` runs: organizations take turns, in each its people, and of each the oldest is first. */
+  async claim(limit: number): Promise<ClaimedRun[]> {
+    await this.leases.requireFresh();
+    const runs = await this.begin(runsInTurn(this.leases.processId, limit, this.lastTurns));
+    if (runs.length === 0) this.lastTurns.clear();
+    for (const { organization_id, actor } of runs)
+      for (const key of [organization_id, `${organization_id} ${actor.id}`]) this.noteTurn(key);
+    return runs;
+  }
+
+  private noteTurn(key: string): void {
+    this.lastTurns.delete(key);
+    this.lastTurns.set(key, ++this.turns);
+    for (const oldest of this.lastTurns.keys())
+      if (this.lastTurns.size > TURNS_KNOWN) this.lastTurns.delete(oldest);
+      else break;
+  }
+
+  /** Claims a run of this process again; undefined when it has ended, is gone, or another process has it by now. */
+  async reclaim(runId: string): Promise<ClaimedRun | undefined> {
+    await this.leases.requireFresh();
+    const [run] = await this.begin(
+      sql`select id from run where id = ${runId} and status = 'pending' and merged_into is null and ${this.rows.isOurs} for update`,
+    );
+    return run;
+  }
+
+  /** Claims a task whose run above this process has; undefined when it has ended or is gone. */
+  async claimTask(runId: string): Promise<ClaimedRun | undefined> {
+    await this.leases.requireFresh();
+    const [run] = await this.begin(
+      sql`select id from run where id = ${runId} and status = 'pending' and state <> 'waiting' and exists (
+        select 1 from run above where above.id = run.parent_id and above.status = 'pending' and above.holder = ${this.leases.processId})
+        for update`,
+    );
+    return run;
+  }
+
+  /** Releases a run as it stands, unless another worker has it by now; a task goes on with the run above it. */
+  async release({ id, attempt }: Pick<RunRow, 'id' | 'attempt'>): Promise<void> {
+    await sql`
+      update run set ${transition('release').set}, due = parent_id is null, ${this.rows.released}
+      where id = ${id} and attempt = ${attempt} and status = 'pending' and state <> 'waiting'`.execute(
+      this.database.tables(),
+    );
+    this.wakeWorkers();
+  }
+
+  /** Makes runnable what dead processes had claimed. */
+  async recover(): Promise<void> {
+    await sql`
+      update run set due = parent_id is null, ${this.rows.released} where status = 'pending' and ${this.rows.isOrphaned}`.execute(
+      this.database.tables(),
+    );
+  }
+
+  /** Ids of the runs that this process has claimed, by the database; tasks go with the run above them. */
+  async claimed(): Promise<string[]> {
+    const { rows } = await sql<{ id: string }>`
+      select id from run where ${this.rows.isOurs} and status = 'pending' and parent_id is null`.execute(
+      this.database.tables(),
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  /** Makes runnable what this process has claimed and does not execute. */
+  async releaseOwn(runIds: readonly string[]): Promise<void> {
+    await sql`
+      update run set due = true, ${this.rows.released}
+      where id = any(${runIds}::uuid[]) and ${this.rows.isOurs} and status = 'pending'`.execute(
+      this.database.tables(),
+    );
+    this.wakeWorkers();
+  }
+
+  /**
+   * A new attempt, the first of which begins with its first step. Earlier attempts can write no more, and are notified.
+   * One that was not released crashed, or lost the database.
+   */
+  private async begin(which: RawBuilder<unknown>): Promise<ClaimedRun[]> {
+    const { rows } = await sql<ClaimedRun>`
+      with chosen as (${which}), claimed as (
+        update run set ${transition('claim').set}, due = false, ${this.rows.claimed}, attempt = attempt + 1,
+          lost = lost + (state = 'running')::int, started_at = coalesce(started_at, now()),
+          last_event = last_event + case attempt when 0 then 2 else 1 end
+        from chosen where run.id = chosen.id returning run.*
+      ), told as (
+        insert into run_event (run_id, id, type, data, created_at)
+        select id, last_event - (attempt = 1)::int, 'run.started',
+          jsonb_build_object('call_id', id, 'attempt', attempt, 'model', model), now() from claimed
+        union all
+        select id, last_event, 'step.started', jsonb_build_object('step', 1), now() from claimed where attempt = 1
+      )
+      select ${claimedColumns('claimed')} from claimed`.execute(this.database.tables());
+    for (const { id, attempt } of rows) {
+      this.topics.publish(runTopic(id));
+      if (attempt > 1) this.topics.publish(claimTopic(id));
+    }
+    return rows;
+  }
+}

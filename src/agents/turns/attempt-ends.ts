@@ -1,0 +1,126 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../platform/database/index.js';
+import { Events } from '../../platform/events/index.js';
+import { type AskedCall, approvalOpened } from '../approvals/index.js';
+import { MAX_REPAIRS, type ResponseCheck, schemaFailed } from '../models/index.js';
+import {
+  type FinishedStep,
+  type NewEvent,
+  type ReachedLimit,
+  type RunEnd,
+  type RunJournal,
+  RunStopper,
+  RunsStore,
+  RunWriter,
+  runFinished,
+  stepFinished,
+  stepStarted,
+} from '../runs/index.js';
+
+/** What an attempt is about to end with. */
+interface LastStep {
+  readonly journal: RunJournal;
+  readonly step: FinishedStep;
+  /** Events that were not written yet. */
+  readonly rest: readonly NewEvent[];
+  readonly check: ResponseCheck | null;
+  /** How often the model was told that its answer is not what was asked for. */
+  readonly repairs: number;
+  /** It took long, and nobody watches. */
+  readonly isLong: boolean;
+  /** Whether a limit allows another step. */
+  readonly mayGoOn: () => boolean;
+}
+
+/** How an attempt ends its run, or goes on instead. */
+@Injectable()
+export class AttemptEnds {
+  constructor(
+    private readonly database: Database,
+    private readonly runs: RunsStore,
+    private readonly writer: RunWriter,
+    private readonly stopper: RunStopper,
+    private readonly events: Events,
+  ) {}
+
+  /** People are asked about calls of a run, which waits for them. */
+  async wait(journal: RunJournal, asked: AskedCall[], events: NewEvent[]): Promise<void> {
+    await this.database.transaction(async unit => {
+      await journal.wait(asked, events, unit);
+      for (const { id } of asked) await this.events.publish(unit, approvalOpened, { approval_id: id });
+    });
+  }
+
+  /** Messages that came in since the last step go into the conversation before this one. */
+  async mergeSteers(journal: RunJournal, step: number): Promise<void> {
+    await this.database.transaction(async unit => {
+      await this.writer.lockChat(unit, journal.run.chat_id);
+      await this.writer.mergeSteers(unit, journal, step);
+    });
+  }
+
+  /**
+   * The last step and the end of the run in one transaction, which also makes the chat's next run runnable. Where a message
+   * waits to enter the run, and it may have another step, it goes on with that instead; and where the answer is not what was
+   * asked for, the model is told so and answers again.
+   */
+  async endWith({
+    journal,
+    step,
+    rest,
+    check,
+    repairs,
+    isLong,
+    mayGoOn,
+  }: LastStep): Promise<'ended' | 'steered' | 'repair'> {
+    const { text: response, finish_reason } = step.result;
+    const stopReason = STOP_REASONS[finish_reason] ?? 'end_turn';
+    const { json, faults } = (await check?.read(response)) ?? {};
+    const end: RunEnd = faults
+      ? { status: 'error', fault: schemaFailed(faults), response }
+      : { status: 'completed', stopReason, response, json };
+    const events = [...rest, stepFinished(step)];
+    const isAlone = !faults && !journal.steering.waits && !isLong;
+    const finished = { run_id: journal.run.id };
+    if (isAlone && (await journal.finishAlone(step, events, end))) return 'ended';
+    return this.database.transaction(async unit => {
+      await this.writer.lockChat(unit, journal.run.chat_id);
+      if (!faults && (await journal.finish(unit, step, events, end))) {
+        if (isLong) await this.events.publish(unit, runFinished, finished);
+        return 'ended';
+      }
+      await journal.finishStep(step, events, unit);
+      const next = step.number + 1;
+      const isSteered = journal.steering.waits && mayGoOn();
+      if (isSteered && (await this.writer.mergeSteers(unit, journal, next)) > 0) {
+        await journal.append([stepStarted(next)], unit);
+        return 'steered';
+      }
+      if (faults && repairs < MAX_REPAIRS && finish_reason !== 'content-filter') {
+        const data = { step: step.number, faults };
+        await journal.append([{ type: 'response.invalid', data }, stepStarted(next)], unit);
+        return 'repair';
+      }
+      await this.stopper.complete(unit, journal, end);
+      if (isLong && !faults) await this.events.publish(unit, runFinished, finished);
+      return 'ended';
+    });
+  }
+
+  endAt(journal: RunJournal, { stopReason, text }: ReachedLimit): Promise<void> {
+    const response = `Stopped: the run has reached ${text}.`;
+    return this.stopper.completeNow(journal, { status: 'completed', stopReason, response });
+  }
+
+  /** A message waits to enter a run above, which goes on with it when this one has ended. */
+  async yieldToSteer(journal: RunJournal): Promise<void> {
+    const response = await this.runs.lastSaid(journal.run.id);
+    await this.stopper.completeNow(journal, { status: 'completed', stopReason: 'yielded', response });
+  }
+}
+
+const STOP_REASONS: Record<string, string> = {
+  length: 'length',
+  'content-filter': 'refusal',
+  error: 'model_error',
+};
