@@ -1,6 +1,7 @@
 /** Jest on native ES modules: test/runner loads TypeScript, and runs test files in the process itself. */
 export default {
   testRunner: '<rootDir>/test/runner/test-runner.mjs',
+  testSequencer: '<rootDir>/test/runner/sequencer.mjs',
   testEnvironment: '<rootDir>/test/runner/environment.mjs',
   roots: ['<rootDir>/src', '<rootDir>/libs', '<rootDir>/test'],
   testRegex: '\\.spec\\.ts$',
@@ -11,6 +12,8 @@ export default {
   // Tests wait for databases and processes more than they compute.
   maxWorkers: 3,
   workerIdleMemoryLimit: '1GB',
+  // It takes long to end a process of much memory where many others want the processor.
+  workerGracefulExitTimeout: 10_000,
   // For machines that do much else at the same time; a test that hangs is what this ends.
   testTimeout: 300_000,
 };

@@ -1,9 +1,9 @@
-import { type EventEmitter, once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { Chores, Queues } from '../../src/platform/jobs/index.js';
+import { Chores } from '../../src/platform/jobs/index.js';
 import { FakeSmtpServer, type ReceivedMail } from '../fakes/smtp-server.js';
+import { jobCompleted } from '../harness/jobs.js';
 import { type Person, TestService } from '../harness/service.js';
 
 const PUBLIC_URL = 'https://atelier.example.com';
@@ -229,8 +229,7 @@ describe('a lost password', () => {
   });
 
   it('answers the same for an address without an account, to which nothing is sent', async () => {
-    const worker = workerOf('accounts');
-    const done = once(worker, 'completed');
+    const done = jobCompleted(service, 'accounts');
     const unknown = await requestReset('nobody@example.com');
     await done;
     const known = await requestReset(ada.email);
@@ -276,9 +275,8 @@ describe('a lost password', () => {
 
   it('fills nobody with mail', async () => {
     await smtp.mailsTo(ada.email);
-    const worker = workerOf('accounts');
     for (let request = 0; request < 7; request++) {
-      const done = once(worker, 'completed');
+      const done = jobCompleted(service, 'accounts');
       expect((await requestReset(ada.email)).status).toBe(200);
       await done;
     }
@@ -438,13 +436,10 @@ describe('what stays behind', () => {
   });
 });
 
-const workerOf = (queue: string) => service.app.get(Queues, { strict: false }).worker(queue) as EventEmitter;
-
 /** Resolves once no mail is on its way. */
 async function allMailSettled(): Promise<void> {
-  const worker = workerOf('mail');
   for (;;) {
-    const next = once(worker, 'completed');
+    const next = jobCompleted(service, 'mail');
     const waiting = await service.database.query(`select 1 from mail_outbox where state = 'waiting'`);
     if (waiting.length === 0) return;
     await next;

@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, wri
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import { Client } from '../harness/client.js';
 import { TestDatabase } from '../harness/database.js';
 
@@ -21,6 +21,15 @@ class ServiceProcess {
     child.stdout?.on('data', collect);
     child.stderr?.on('data', collect);
     this.exited = once(child, 'exit').then(([code]) => code);
+  }
+
+  get isRunning(): boolean {
+    return this.child.exitCode === null && this.child.signalCode === null;
+  }
+
+  stop(): Promise<number | null> {
+    if (this.isRunning) this.child.kill('SIGTERM');
+    return this.exited;
   }
 
   /** Waits until the process has said something that matches. */
@@ -43,9 +52,15 @@ afterEach(async () => {
   for (const clean of leftovers.splice(0).reverse()) await clean();
 });
 
-function folder(): string {
+function newFolder(): string {
   const made = mkdtempSync(path.join(tmpdir(), 'atelier-boot-'));
   chmodSync(made, 0o755);
+  return made;
+}
+
+/** Until the end of the test. */
+function folder(): string {
+  const made = newFolder();
   leftovers.push(() => rmSync(made, { recursive: true, force: true }));
   return made;
 }
@@ -63,17 +78,50 @@ async function unusedPort(): Promise<number> {
   return port;
 }
 
-function start(environment: Record<string, string>): ServiceProcess {
+function launch(environment: Record<string, string>): ServiceProcess {
   const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
   const env = { PATH, HOME, NODE_COMPILE_CACHE, LOG_FORMAT: 'json', ...environment };
-  const service = new ServiceProcess(
+  return new ServiceProcess(
     spawn(process.execPath, ['dist/src/main.js'], { env, stdio: ['ignore', 'pipe', 'pipe'] }),
   );
-  leftovers.push(async () => {
-    service.child.kill('SIGTERM');
-    await service.exited;
-  });
+}
+
+/** Until the end of the test. */
+function start(environment: Record<string, string>): ServiceProcess {
+  const service = launch(environment);
+  leftovers.push(() => service.stop());
   return service;
+}
+
+/** An installation for all tests that need no new one; who stops it leaves it stopped. */
+class Standing {
+  readonly dataDir = newFolder();
+  private settings: Record<string, string> | undefined;
+  private service: ServiceProcess | undefined;
+
+  constructor(private readonly more: () => Promise<Record<string, string>> = async () => ({})) {}
+
+  async environment(): Promise<Record<string, string> & { PORT: string }> {
+    this.settings ??= { DATA_DIR: this.dataDir, PORT: `${await unusedPort()}`, ...(await this.more()) };
+    return this.settings as Record<string, string> & { PORT: string };
+  }
+
+  /** Its process, which is started where none runs. */
+  async running(): Promise<ServiceProcess> {
+    if (this.service?.isRunning) return this.service;
+    this.service = launch(await this.environment());
+    await this.service.says(/Atelier is ready/);
+    return this.service;
+  }
+
+  async stop(): Promise<number | null | undefined> {
+    return this.service?.stop();
+  }
+
+  async end(): Promise<void> {
+    await this.stop();
+    rmSync(this.dataDir, { recursive: true, force: true });
+  }
 }
 
 /** One thing that the operator wants done, with `input` on standard input; its exit code and what it said. */
@@ -90,56 +138,14 @@ async function signsIn(port: number, email: string, password: string): Promise<b
   return (await client.post('/api/auth/login', { email, password })).status === 200;
 }
 
-describe('an operator who lost a password', () => {
-  it('sets another, and moves an account, while the embedded service runs and while it does not', async () => {
-    const port = await unusedPort();
-    const environment = { DATA_DIR: folder(), PORT: String(port) };
-    const service = start(environment);
-    await service.says(/Atelier is ready/);
-    const { email, password } = JSON.parse(
-      readFileSync(path.join(environment.DATA_DIR, 'credentials.json'), 'utf8'),
-    );
-    const client = new Client(`http://127.0.0.1:${port}`);
-    const { body } = await client.post('/api/auth/login', { email, password });
-    const session = client.with({ authorization: `Bearer ${body.access_token}` });
-    const running = await operate(environment, ['set-password', email], 'another password\n');
-    expect(running).toEqual({
-      code: 0,
-      said: expect.stringMatching(/is set; \d+ of its sessions were ended/),
-    });
-    expect((await session.get('/api/auth/me')).status).toBe(401);
-    expect(await signsIn(port, email, password)).toBe(false);
-    expect(await signsIn(port, email, 'another password')).toBe(true);
-    expect((await operate(environment, ['set-email', email, 'me@example.com'])).code).toBe(0);
-    expect(await signsIn(port, 'me@example.com', 'another password')).toBe(true);
-
-    service.child.kill('SIGTERM');
-    await service.exited;
-    const stopped = await operate(environment, ['set-password', 'me@example.com'], 'the third password\n');
-    expect(stopped.code).toBe(0);
-    for (const [words, input, said] of [
-      [['set-password', 'nobody@example.com'], 'the third password', 'No account has the address'],
-      [['set-password', 'me@example.com'], 'short', 'must have 8 to 256 characters'],
-      [['set-password', 'me@example.com'], '', 'no password on standard input'],
-      [['set-email', 'me@example.com', 'no address'], '', 'is no e-mail address'],
-      [['set-pasword', 'me@example.com'], '', 'There is no such command'],
-    ] as [string[], string, string][])
-      expect(await operate(environment, words, input)).toEqual({
-        code: 1,
-        said: expect.stringContaining(said),
-      });
-    await start(environment).says(/Atelier is ready/);
-    expect(await signsIn(port, 'me@example.com', 'the third password')).toBe(true);
-  });
-});
-
 describe('with the embedded database', () => {
+  const standing = new Standing();
+  afterAll(() => standing.end());
+
   it('furnishes a first workspace, prints what to paste, and keeps everything over a restart', async () => {
-    const DATA_DIR = folder();
-    const PORT = String(await unusedPort());
-    const first = start({ DATA_DIR, PORT });
-    await first.says(/Atelier is ready at (\S+)/);
-    const file = path.join(DATA_DIR, 'credentials.json');
+    const first = await standing.running();
+    const { PORT } = await standing.environment();
+    const file = path.join(standing.dataDir, 'credentials.json');
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const credentials = JSON.parse(readFileSync(file, 'utf8'));
     expect(Object.keys(credentials).sort()).toEqual([
@@ -167,36 +173,78 @@ describe('with the embedded database', () => {
     const reviewed = await client.post('/api/agent', { workspace_id, agent_name: 'reviewer' });
     expect(reviewed.status).toBe(200);
 
-    first.child.kill('SIGTERM');
-    expect(await first.exited).toBe(0);
-
-    const second = start({ DATA_DIR, PORT });
-    await second.says(/Atelier is ready/);
+    expect(await standing.stop()).toBe(0);
+    expect(await standing.running()).not.toBe(first);
     const file2 = await client.raw('GET', `/api/workspaces/${workspace_id}/files/download?path=hello.txt`);
     expect(await file2.text()).toBe('Hello');
     expect((await client.get(`/api/chats`)).body.items).toHaveLength(2);
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(credentials);
   });
 
+  it('sets a lost password and moves an account, while the service runs and while it does not', async () => {
+    await standing.running();
+    const environment = await standing.environment();
+    const port = Number(environment.PORT);
+    const { email, password } = JSON.parse(
+      readFileSync(path.join(standing.dataDir, 'credentials.json'), 'utf8'),
+    );
+    const client = new Client(`http://127.0.0.1:${port}`);
+    const { body } = await client.post('/api/auth/login', { email, password });
+    const session = client.with({ authorization: `Bearer ${body.access_token}` });
+    const running = await operate(environment, ['set-password', email], 'another password\n');
+    expect(running).toEqual({
+      code: 0,
+      said: expect.stringMatching(/is set; \d+ of its sessions were ended/),
+    });
+    expect((await session.get('/api/auth/me')).status).toBe(401);
+    expect(await signsIn(port, email, password)).toBe(false);
+    expect(await signsIn(port, email, 'another password')).toBe(true);
+    expect((await operate(environment, ['set-email', email, 'me@example.com'])).code).toBe(0);
+    expect(await signsIn(port, 'me@example.com', 'another password')).toBe(true);
+    for (const [words, input, said] of [
+      [['set-password', 'nobody@example.com'], 'the third password', 'No account has the address'],
+      [['set-password', 'me@example.com'], 'short', 'must have 8 to 256 characters'],
+      [['set-password', 'me@example.com'], '', 'no password on standard input'],
+      [['set-email', 'me@example.com', 'no address'], '', 'is no e-mail address'],
+      [['set-pasword', 'me@example.com'], '', 'There is no such command'],
+    ] as [string[], string, string][])
+      expect(await operate(environment, words, input)).toEqual({
+        code: 1,
+        said: expect.stringContaining(said),
+      });
+
+    await standing.stop();
+    const stopped = await operate(environment, ['set-password', 'me@example.com'], 'the third password\n');
+    expect(stopped.code).toBe(0);
+    await standing.running();
+    expect(await signsIn(port, 'me@example.com', 'the third password')).toBe(true);
+  });
+
   it('goes on after it was killed, also with the lock of a dead process', async () => {
-    const DATA_DIR = folder();
-    const PORT = String(await unusedPort());
-    const first = start({ DATA_DIR, PORT });
-    await first.says(/Atelier is ready/);
+    const first = await standing.running();
     first.child.kill('SIGKILL');
     await first.exited;
-    const second = start({ DATA_DIR, PORT });
-    await second.says(/Atelier is ready/);
+    expect(await standing.running()).not.toBe(first);
+  });
+
+  it('says in one sentence that the folder is in use', async () => {
+    await standing.running();
+    const second = start({ ...(await standing.environment()), PORT: String(await unusedPort()) });
+    expect(await second.exited).toBe(1);
+    expect(second.output).toMatch(/^\nAtelier cannot run: .+\.\n$/m);
+    expect(second.output).not.toContain('    at ');
   });
 
   it('starts in a folder that keeps other users out, and says what cannot be done there', async () => {
-    const DATA_DIR = folder();
-    const PORT = String(await unusedPort());
-    chmodSync(DATA_DIR, 0o700);
-    const service = start({ DATA_DIR, PORT });
-    await service.says(/Atelier is ready/);
+    const { dataDir } = standing;
+    await standing.running();
+    await standing.stop();
+    chmodSync(dataDir, 0o700);
+    leftovers.push(() => chmodSync(dataDir, 0o755));
+    const service = await standing.running();
+    const { PORT } = await standing.environment();
     const { api_key, workspace_id } = JSON.parse(
-      readFileSync(path.join(DATA_DIR, 'credentials.json'), 'utf8'),
+      readFileSync(path.join(dataDir, 'credentials.json'), 'utf8'),
     );
     const client = new Client(`http://127.0.0.1:${PORT}`, { 'x-api-key': api_key });
     const files = `/api/workspaces/${workspace_id}/files`;
@@ -204,9 +252,9 @@ describe('with the embedded database', () => {
       expect(await client.put(`${files}/content`, { path: 'a.txt', content })).toMatchObject({ status: 200 });
     // Only where commands have users of their own.
     if (process.getuid?.() !== 0) return;
-    const advice = `run "chmod o+x '${DATA_DIR}'"`;
+    const advice = `run "chmod o+x '${dataDir}'"`;
     expect(service.output.replaceAll('\\"', '"')).toContain(
-      `commands and the history of files need a way to DATA_DIR, and ${DATA_DIR} keeps other users out: ${advice}`,
+      `commands and the history of files need a way to DATA_DIR, and ${dataDir} keeps other users out: ${advice}`,
     );
     expect(service.output).not.toContain('    at ');
     expect(await client.get(`${files}/history?path=a.txt`)).toMatchObject({
@@ -218,32 +266,21 @@ describe('with the embedded database', () => {
     });
     expect(JSON.stringify(command.body).replaceAll('\\"', '"')).toContain(advice);
 
-    chmodSync(DATA_DIR, 0o711);
+    chmodSync(dataDir, 0o711);
     const again = await client.post(`/api/workspaces/${workspace_id}/tools/bash`, {
       input: { command: 'echo works' },
     });
     expect(JSON.stringify(again.body)).toContain('works');
   });
 
-  it('says in one sentence that the folder is in use', async () => {
-    const DATA_DIR = folder();
-    const first = start({ DATA_DIR, PORT: String(await unusedPort()) });
-    await first.says(/Atelier is ready/);
-    const second = start({ DATA_DIR, PORT: String(await unusedPort()) });
-    expect(await second.exited).toBe(1);
-    expect(second.output).toMatch(/^\nAtelier cannot run: .+\.\n$/m);
-    expect(second.output).not.toContain('    at ');
-  });
-
   it('says in one sentence that the data is of another PostgreSQL version', async () => {
-    const DATA_DIR = folder();
-    const PORT = String(await unusedPort());
-    const first = start({ DATA_DIR, PORT });
-    await first.says(/Atelier is ready/);
-    first.child.kill('SIGTERM');
-    await first.exited;
-    writeFileSync(path.join(DATA_DIR, 'postgres', 'PG_VERSION'), '99\n');
-    const second = start({ DATA_DIR, PORT });
+    await standing.running();
+    await standing.stop();
+    const version = path.join(standing.dataDir, 'postgres', 'PG_VERSION');
+    const own = readFileSync(version);
+    leftovers.push(() => writeFileSync(version, own));
+    writeFileSync(version, '99\n');
+    const second = start(await standing.environment());
     expect(await second.exited).toBe(1);
     expect(second.output).toMatch(/^\nAtelier cannot run: .*99.*\.\n$/m);
   });
@@ -262,13 +299,23 @@ describe('with a database of the operator', () => {
     return made;
   }
 
+  let own: TestDatabase | undefined;
+  const faulty = 'process.on("SIGUSR2",()=>void Promise.reject(new Error("unheard of")))';
+  const standing = new Standing(async () => {
+    own = await TestDatabase.create();
+    const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(faulty)}`;
+    return { DATABASE_URL: own.url, REGISTATION: 'closed', NODE_OPTIONS };
+  });
+  afterAll(async () => {
+    await standing.end();
+    await own?.drop();
+  });
+
   it('seeds nothing; the set-up token of the log makes the first account', async () => {
-    const DATA_DIR = folder();
-    const PORT = String(await unusedPort());
-    const service = start({ DATABASE_URL: (await database()).url, DATA_DIR, PORT });
-    await service.says(/Atelier is ready/);
+    const service = await standing.running();
+    const { PORT } = await standing.environment();
     const [, setup_token] = await service.says(/setup_token is ([\w-]+)/);
-    expect(existsSync(path.join(DATA_DIR, 'credentials.json'))).toBe(false);
+    expect(existsSync(path.join(standing.dataDir, 'credentials.json'))).toBe(false);
     const anyone = new Client(`http://127.0.0.1:${PORT}`);
     const account = { email: 'ada@example.com', password: 'correct horse', name: 'Ada' };
     expect((await anyone.post('/api/auth/register', account)).status).toBe(403);
@@ -303,15 +350,13 @@ describe('with a database of the operator', () => {
     expect(owners.map(({ status }) => status).sort()).toEqual([200, 403, 403]);
   });
 
+  it('says so when a variable looks like a mistyped setting', async () => {
+    const service = await standing.running();
+    await service.says(/REGISTATION is not a setting and has no effect; did you mean REGISTRATION\?/);
+  });
+
   it('says in one sentence that an unexpected fault ends it, and takes what it has with it', async () => {
-    const faulty = 'process.on("SIGUSR2",()=>void Promise.reject(new Error("unheard of")))';
-    const service = start({
-      DATABASE_URL: (await database()).url,
-      DATA_DIR: folder(),
-      PORT: `${await unusedPort()}`,
-      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(faulty)}`,
-    });
-    await service.says(/Atelier is ready/);
+    const service = await standing.running();
     service.child.kill('SIGUSR2');
     expect(await service.exited).toBe(1);
     expect(service.output).toMatch(/"level":"error".*unheard of.*an unexpected fault ends this process/);
@@ -372,11 +417,4 @@ describe('with a database of the operator', () => {
       expect(service.output).not.toContain('    at ');
     },
   );
-
-  it('says so when a variable looks like a mistyped setting', async () => {
-    const { url } = await database();
-    const service = start({ DATABASE_URL: url, DATA_DIR: folder(), PORT: '0', REGISTATION: 'closed' });
-    await service.says(/REGISTATION is not a setting and has no effect; did you mean REGISTRATION\?/);
-    await service.says(/Atelier is ready/);
-  });
 });

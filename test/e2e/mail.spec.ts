@@ -1,9 +1,9 @@
-import { type EventEmitter, once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Database, type UnitOfWork } from '../../src/platform/database/index.js';
-import { Chores, Queues } from '../../src/platform/jobs/index.js';
+import { Chores } from '../../src/platform/jobs/index.js';
 import { Mailer, MailJobs } from '../../src/platform/mail/index.js';
 import { FakeSmtpServer } from '../fakes/smtp-server.js';
+import { jobCompleted } from '../harness/jobs.js';
 import { TestService } from '../harness/service.js';
 
 let smtp: FakeSmtpServer;
@@ -33,9 +33,8 @@ const rowOf = async (recipient: string) =>
 
 /** The row of a mail once its job has brought it there. */
 async function becomes(recipient: string, state: string) {
-  const worker = service.app.get(Queues, { strict: false }).worker('mail') as EventEmitter;
   for (;;) {
-    const next = once(worker, 'completed');
+    const next = jobCompleted(service, 'mail');
     const row = await rowOf(recipient);
     if (row?.state === state) return row;
     await next;
