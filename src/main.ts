@@ -1,25 +1,18 @@
 import { existsSync } from 'node:fs';
-import path from 'node:path';
-import { findRunningPostgres, startPostgres } from '#libs/embedded-postgres/index.js';
-import { FirstBoot, welcome } from './first-boot.js';
-import { SetupToken } from './identity/auth/index.js';
-import { migrations } from './migrations.js';
-import { isOperatorCommand, operate, operatorEnvironment, USAGE } from './operator.js';
-import { Config, mistypedSettings } from './platform/config/index.js';
-import { migrate } from './platform/database/index.js';
-import { requireRedis } from './platform/jobs/index.js';
+import { flushCompileCache } from 'node:module';
+import { CannotStart, Config, mistypedSettings } from './platform/config/index.js';
 import { createLog, type Log } from './platform/log/index.js';
-import { createServer, createWorker } from './server.js';
-import { CannotStart, listenFailure, requireDataDir, sentenceFor } from './start-failure.js';
+import { requireDataDir, sentenceFor } from './start-failure.js';
 
 const SHELL = '/bin/sh';
 
 /**
  * process.exit() may hang: it joins V8's compiler threads, which may wait for a garbage collection that never comes
  * (https://github.com/nodejs/node/issues/54918). Replacing the process by a program that only exits joins nothing and keeps
- * the exit code. No `exit` listeners run.
+ * the exit code. No `exit` listeners run, nor what Node.js does at an exit: compiled code is kept here (NODE_COMPILE_CACHE).
  */
 function leave(code: 0 | 1): void {
+  flushCompileCache();
   if (process.execve && existsSync(SHELL)) process.execve(SHELL, ['sh', '-c', `exit ${code}`], {});
   process.exit(code);
 }
@@ -58,56 +51,21 @@ async function endOne(stop: () => Promise<unknown>): Promise<void> {
 }
 
 const command = process.argv.slice(2);
-const postgresDir = ({ dataDir }: Config) => path.join(dataDir, 'postgres');
 
-async function openDatabase(config: Config, log: Log): Promise<string> {
-  if (config.databaseUrl) return config.databaseUrl;
-  const running = isOperatorCommand(command) && findRunningPostgres(postgresDir(config), 'atelier');
-  if (running) return running;
-  const postgres = await startPostgres({
-    dataDir: postgresDir(config),
-    database: 'atelier',
-    log: line => log.debug({}, `postgres: ${line}`),
-  });
-  started.push(() => postgres.stop());
-  void postgres.exited.then(() => {
-    if (!ending)
-      stopWith(log, new CannotStart('The embedded PostgreSQL ended by itself; start Atelier again.'));
-  });
-  return postgres.url;
+const USAGE =
+  'There is no such command; use `npm start -- set-password EMAIL` or `npm start -- set-email OLD NEW`, or no command to start the service';
+
+/** Whether the service is not to be started: the operator wants one thing done, which may be while it runs. */
+function isOperatorCommand([name, ...rest]: readonly string[]): boolean {
+  return (name === 'set-password' && rest.length === 1) || (name === 'set-email' && rest.length === 2);
 }
 
-async function start(config: Config, log: Log): Promise<void> {
-  for (const [name, setting] of mistypedSettings(process.env))
-    log.warn({ name, setting }, `${name} is not a setting and has no effect; did you mean ${setting}?`);
-  requireDataDir(config);
-  if (config.redisUrl) await requireRedis(config.redisUrl);
-  const connectionString = await openDatabase(config, log);
-  await migrate(connectionString, migrations);
-  const parts = { config, log, database: { connectionString } };
-  if (isOperatorCommand(command)) {
-    await operate(parts, command);
-    void end().finally(() => leave(0));
-    return;
-  }
-  if (!config.servesHttp) {
-    const worker = await createWorker(parts);
-    started.push(() => worker.close());
-    log.info({ role: config.role }, 'working');
-    return;
-  }
-  const app = await createServer(parts);
-  started.push(() => app.close());
-  const credentials = config.databaseUrl ? undefined : await new FirstBoot(app, config).credentials();
-  const setupToken = await app.get(SetupToken, { strict: false }).renew();
-  if (setupToken)
-    log.warn({}, `The first account to register owns this installation; its setup_token is ${setupToken}`);
-  await app.listen(config.port, config.host).catch(error => {
-    throw listenFailure(error, config);
-  });
-  log.info({ port: config.port, role: config.role }, 'listening');
-  process.stdout.write(welcome(config, credentials));
-}
+/** The settings for it: no jobs, and no more in the log than what goes wrong. */
+const operatorEnvironment = (environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({
+  LOG_LEVEL: 'error',
+  ...environment,
+  ROLE: 'api',
+});
 
 function stopWith(log: Log | undefined, error: unknown): void {
   const sentence = sentenceFor(error);
@@ -137,7 +95,19 @@ try {
       log?.info({ signal }, 'stopping');
       void end().finally(() => leave(0));
     });
-  await start(config, log);
+  for (const [name, setting] of mistypedSettings(process.env))
+    log.warn({ name, setting }, `${name} is not a setting and has no effect; did you mean ${setting}?`);
+  requireDataDir(config);
+  // Loading it takes seconds: wrong settings are reported first.
+  const { start } = await import('./start.js');
+  await start({
+    ...{ config, log, command },
+    started: stop => started.push(stop),
+    done: () => void end().finally(() => leave(0)),
+    failed: error => {
+      if (!ending) stopWith(log, error);
+    },
+  });
 } catch (error) {
   stopWith(log, error);
 }

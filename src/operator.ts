@@ -1,30 +1,19 @@
 import { createInterface } from 'node:readline';
 import type { ServiceParts } from './app.module.js';
 import { EmailChangeService, PasswordsService } from './identity/auth/index.js';
+import { CannotStart } from './platform/config/index.js';
 import { problemOf } from './platform/errors/index.js';
 import { isMailAddress } from './platform/text/index.js';
 import { createServer } from './server.js';
-import { CannotStart } from './start-failure.js';
 
-export const USAGE =
-  'There is no such command; use `npm start -- set-password EMAIL` or `npm start -- set-email OLD NEW`, or no command to start the service';
 const MIN_PASSWORD = 8;
 const MAX_PASSWORD = 256;
 
-/** Whether the service is not to be started: the operator wants one thing done, which may be while it runs. */
-export function isOperatorCommand([name, ...rest]: readonly string[]): boolean {
-  return (name === 'set-password' && rest.length === 1) || (name === 'set-email' && rest.length === 2);
-}
-
-/** The settings for it: no jobs, and no more in the log than what goes wrong. */
-export const operatorEnvironment = (environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({
-  LOG_LEVEL: 'error',
-  ...environment,
-  ROLE: 'api',
-});
-
 /** Does what the operator wants. Whoever may read the database may do that, so nothing else is asked for. */
-export async function operate(parts: ServiceParts, [name, first = '', second = '']: string[]): Promise<void> {
+export async function operate(
+  parts: ServiceParts,
+  [name, first = '', second = '']: readonly string[],
+): Promise<void> {
   const password = name === 'set-password' ? await askPassword(first) : '';
   if (name === 'set-email' && !isMailAddress(second))
     throw new CannotStart(`${second} is no e-mail address.`);

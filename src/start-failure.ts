@@ -1,13 +1,7 @@
 import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { EmbeddedPostgresError } from '#libs/embedded-postgres/index.js';
-import { type Config, InvalidSetting } from './platform/config/index.js';
-import { DatabaseUnusable } from './platform/database/index.js';
-import { RedisUnusable } from './platform/jobs/index.js';
-import { VaultKeyMissing } from './platform/vault/index.js';
-
-/** The service cannot start as things are; the message says what to do. */
-export class CannotStart extends Error {}
+import { CannotStart, type Config } from './platform/config/index.js';
 
 /** Makes DATA_DIR where it is missing; throws CannotStart where it cannot be made or written. */
 export function requireDataDir({ dataDir }: Config): void {
@@ -47,15 +41,7 @@ const reasons: Record<string, string> = {
 
 /** A failure of the start that an operator can mend, in a sentence; undefined for a bug of ours. */
 export function sentenceFor(error: unknown): string | undefined {
-  const known = [
-    InvalidSetting,
-    EmbeddedPostgresError,
-    DatabaseUnusable,
-    RedisUnusable,
-    VaultKeyMissing,
-    CannotStart,
-  ];
-  if (known.some(type => error instanceof type)) return (error as Error).message;
+  if (error instanceof CannotStart || error instanceof EmbeddedPostgresError) return error.message;
   const { code, message } = (error ?? {}) as NodeJS.ErrnoException;
   if (code === 'ENOSPC') return 'The disk is full; free some space and start again.';
   if (code && DATABASE_CODES.has(code)) return `The database in DATABASE_URL cannot be used: ${message}.`;

@@ -2,10 +2,10 @@ import path from 'node:path';
 import { MikroORM } from '@mikro-orm/postgresql';
 import { findRunningPostgres, startPostgres } from '#libs/embedded-postgres/index.js';
 import { migrations } from './migrations.js';
-import { Config } from './platform/config/index.js';
+import { CannotStart, Config } from './platform/config/index.js';
 import { Database, migrate, ormOptions } from './platform/database/index.js';
 import { KeyRing, RootKeys, rewrapAll, VaultStore, verifyAll } from './platform/vault/index.js';
-import { CannotStart, requireDataDir, sentenceFor } from './start-failure.js';
+import { requireDataDir, sentenceFor } from './start-failure.js';
 
 /** `node dist/src/vault.js COMMAND`: upkeep of the vault, also while the service runs. See docs/vault.md. */
 const commands: Record<string, (config: Config, store: VaultStore, keyId: string) => Promise<boolean>> = {

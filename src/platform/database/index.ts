@@ -17,7 +17,7 @@ export {
   UnitOfWork,
 } from './database.js';
 export { DatabaseModule, ormOptions } from './database.module.js';
-export { DatabaseUnusable, migrate } from './migrate.js';
+export { migrate } from './migrate.js';
 export { isDatabaseFull, isOrphan, isOutage } from './outage.js';
 export {
   CHORE_QUERY_MS,

@@ -3,12 +3,10 @@ import { Migrator } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/postgresql';
 import { runMigrations } from 'bullmq';
 import type pg from 'pg';
+import { CannotStart } from '../config/index.js';
 import { CONNECTION_SETTINGS, DatabaseClient } from './client.js';
 import { ormOptions } from './database.module.js';
 import { withQueryDeadline } from './pool.js';
-
-/** The database cannot be used as it is; the message says what to do. */
-export class DatabaseUnusable extends Error {}
 
 /** Any number of processes may start at once: the first migrates, the others wait for it. */
 const MIGRATION_LOCK = 0x41544c52;
@@ -60,7 +58,7 @@ async function refuseNewerSchema(client: pg.Client, migrations: readonly Migrati
   const { rows } = await client.query<{ name: string }>('select name from migration');
   const known = new Set(migrations.map(({ name }) => name));
   if (rows.some(({ name }) => !known.has(name)))
-    throw new DatabaseUnusable(
+    throw new CannotStart(
       'The database was made by a newer version of Atelier; start that version, or restore a backup from before.',
     );
 }

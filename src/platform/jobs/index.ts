@@ -2,4 +2,4 @@ export { Chore, Chores } from './chores.js';
 export { type Attempt, defineJob, OnFailedJob, OnJob } from './job.js';
 export { Jobs } from './jobs.js';
 export { JobsModule } from './jobs.module.js';
-export { Queues, RedisUnusable, requireRedis } from './queues.js';
+export { Queues, requireRedis } from './queues.js';

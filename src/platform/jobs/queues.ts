@@ -9,7 +9,7 @@ import {
 } from 'bullmq';
 import { Redis } from 'ioredis';
 import pg from 'pg';
-import { Config } from '../config/index.js';
+import { CannotStart, Config } from '../config/index.js';
 import { CONNECTION_SETTINGS, DatabaseClient, DatabaseConnection, QUERY_MS } from '../database/index.js';
 import { Log } from '../log/index.js';
 import { Metrics, PoolMetrics } from '../metrics/index.js';
@@ -62,10 +62,7 @@ export class QueuePool {
 
 const CONNECT_MS = 5000;
 
-/** The Redis of the operator cannot be used; the message says why. */
-export class RedisUnusable extends Error {}
-
-/** Throws RedisUnusable where no Redis answers at `url` within five seconds. The message never repeats the address. */
+/** Throws CannotStart where no Redis answers at `url` within five seconds. The message never repeats the address. */
 export async function requireRedis(url: string): Promise<void> {
   const redis = new Redis(url, {
     lazyConnect: true,
@@ -83,7 +80,7 @@ export async function requireRedis(url: string): Promise<void> {
     await redis.ping();
   } catch (error) {
     const { message } = fault ?? (error as Error);
-    throw new RedisUnusable(
+    throw new CannotStart(
       `The Redis in REDIS_URL cannot be used: ${message}. Start it, or correct REDIS_URL.`,
     );
   } finally {

@@ -1,5 +1,5 @@
 export { decrypt, encrypt } from './envelope.js';
-export { KeyRing, VaultKeyMissing } from './key-ring.js';
+export { KeyRing } from './key-ring.js';
 export { RootKey, RootKeys, SETTLE_MS, settled } from './root-keys.js';
 export { rewrapAll, verifyAll } from './upkeep.js';
 export { VaultModule } from './vault.module.js';

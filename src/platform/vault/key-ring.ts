@@ -10,7 +10,7 @@ import {
   writeSync,
 } from 'node:fs';
 import path from 'node:path';
-import { asVaultKeys, type Config, type VaultKey } from '../config/index.js';
+import { asVaultKeys, CannotStart, type Config, type VaultKey } from '../config/index.js';
 
 /** `DATA_DIR/vault.keys`: one `id:base64` a line, readable by its owner alone. */
 export class KeyFile {
@@ -73,7 +73,7 @@ export class KeyFile {
 const newKey = () => `${randomBytes(4).toString('hex')}:${randomBytes(32).toString('base64')}\n`;
 
 /** A stored secret needs a key that this process does not have. */
-export class VaultKeyMissing extends Error {
+export class VaultKeyMissing extends CannotStart {
   constructor(
     readonly keyId: string,
     ring: KeyRing | undefined,

@@ -14,8 +14,11 @@ export interface Setting<T> {
 
 export type Parse<T> = (raw: string, name: string) => T;
 
+/** The service cannot start as things are; the message says what to do. */
+export class CannotStart extends Error {}
+
 /** A setting that an operator got wrong; the message says which, and what it takes. */
-export class InvalidSetting extends Error {}
+export class InvalidSetting extends CannotStart {}
 
 export function setting<T>(name: string, description: string, parse: Parse<T>, fallback: T): Setting<T> {
   return {
