@@ -34,12 +34,16 @@ export async function launchChromium(): Promise<Browser> {
   return chromium.launch({ executablePath: EXECUTABLE, headless: true, args: FLAGS });
 }
 
-/** Takes pictures for people to look at, of whole pages or what the screen shows, in files whose names begin with `of`. */
+/**
+ * Takes pictures for people to look at, of whole pages or what the screen shows, in files whose names begin with `of`; where
+ * SCREENSHOTS is set, as they take long and prove nothing.
+ */
 export function picturesOf(of: string, whole = true) {
-  mkdirSync(PICTURES, { recursive: true });
   return async (page: Page, name: string, fullPage = whole) => {
+    if (!process.env.SCREENSHOTS) return;
+    mkdirSync(PICTURES, { recursive: true });
     const options = { path: path.join(PICTURES, `${of}-${name}.png`), fullPage };
-    // Chromium now and then cannot take a picture on a machine that does much else; the picture proves nothing by itself.
+    // Chromium now and then cannot take a picture on a machine that does much else.
     await page.screenshot(options).catch(() => page.screenshot(options));
   };
 }
