@@ -3,8 +3,8 @@ import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Chores } from '../../src/platform/jobs/index.js';
 import { FakeSmtpServer, type ReceivedMail } from '../fakes/smtp-server.js';
-import { jobCompleted } from '../harness/jobs.js';
 import { type Person, TestService } from '../harness/service.js';
+import { jobCompleted } from '../harness/settled.js';
 
 const PUBLIC_URL = 'https://atelier.example.com';
 const NEW = 'a whole new password';

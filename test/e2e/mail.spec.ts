@@ -3,8 +3,8 @@ import { Database, type UnitOfWork } from '../../src/platform/database/index.js'
 import { Chores } from '../../src/platform/jobs/index.js';
 import { Mailer, MailJobs } from '../../src/platform/mail/index.js';
 import { FakeSmtpServer } from '../fakes/smtp-server.js';
-import { jobCompleted } from '../harness/jobs.js';
 import { TestService } from '../harness/service.js';
+import { jobCompleted } from '../harness/settled.js';
 
 let smtp: FakeSmtpServer;
 let service: TestService;
