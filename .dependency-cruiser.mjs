@@ -99,7 +99,7 @@ export default {
       severity: 'error',
       from: {
         path: '^src/',
-        pathNot: ['^src/(platform|agents)/', '\\.store\\.ts$', '/migrations/', '\\.spec\\.ts$'],
+        pathNot: ['^src/platform/', '\\.store\\.ts$', '/migrations/', '\\.spec\\.ts$'],
       },
       to: { path: '^node_modules/(kysely|pg)/' },
     },
