@@ -292,11 +292,8 @@ describe('an attempt that fails', () => {
     await hurry(id);
     await attempts(id, 3);
     expect(await read(id)).toMatchObject({ enabled: false, disabled_reason: 'failing' });
-    // The others: her address, and the approval.
-    const mails = await smtp.mailsTo(ada.email, 3);
-    expect(mails.map(({ text }) => text).join()).toContain(
-      `Everything that was sent to ${receiver.host} in the last five days failed`,
-    );
+    const words = `Everything that was sent to ${receiver.host} in the last five days failed`;
+    expect(await smtp.mailsTo(ada.email, 1, words)).toHaveLength(1);
   });
 
   it('keeps no other webhook waiting', async () => {
