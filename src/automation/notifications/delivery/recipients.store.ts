@@ -27,6 +27,18 @@ export class RecipientsStore {
     return rows.map(({ id }) => id);
   }
 
+  /** The address of an account, once its owner has confirmed it. */
+  async confirmedAddress(unit: UnitOfWork, userId: string): Promise<string | undefined> {
+    const user = await unit
+      .tables()
+      .selectFrom('user')
+      .select('email')
+      .where('id', '=', userId)
+      .where('email_verified_at', 'is not', null)
+      .executeTakeFirst();
+    return user?.email;
+  }
+
   /** Whether somebody who was told may still know. */
   async mayKnow(unit: UnitOfWork, notification: Notification): Promise<boolean> {
     const { rows } = await sql`

@@ -8,6 +8,7 @@ import {
   NotificationChannels,
   type Targets,
 } from '../channels/index.js';
+import { RecipientsStore } from '../delivery/index.js';
 import { type Notification, typeOf } from '../types/index.js';
 import { Unsubscribing } from './unsubscribing.service.js';
 
@@ -26,6 +27,7 @@ export class MailChannel extends NotificationChannel implements OnModuleInit {
 
   constructor(
     private readonly channels: NotificationChannels,
+    private readonly recipients: RecipientsStore,
     private readonly mailer: Mailer,
     private readonly unsubscribing: Unsubscribing,
   ) {
@@ -39,14 +41,8 @@ export class MailChannel extends NotificationChannel implements OnModuleInit {
   async targets(unit: UnitOfWork, { user_id }: Notification): Promise<Targets> {
     if (!this.mailer.isConfigured)
       return { targets: [], reason: 'This installation sends no mail (SMTP_URL)' };
-    const user = await unit
-      .tables()
-      .selectFrom('user')
-      .select(['email', 'email_verified_at'])
-      .where('id', '=', user_id)
-      .executeTakeFirst();
-    if (!user?.email_verified_at) return { targets: [], reason: 'The e-mail address is not confirmed' };
-    return { targets: [user.email] };
+    const address = await this.recipients.confirmedAddress(unit, user_id);
+    return address ? { targets: [address] } : { targets: [], reason: 'The e-mail address is not confirmed' };
   }
 
   async send({ target, userId, notifications }: Delivery): Promise<HandOver | undefined> {
