@@ -1,4 +1,2 @@
-export { acceptFrom } from './accept-from.js';
-export { InvitationRoutes } from './invitation-routes.js';
-export { type NoticeOf, noticePage } from './notices.js';
-export { type Offer, offerPage, otherAccountHtml, signInToGoOn, type Tried } from './offer-page.js';
+export { InvitationPages } from './invitation-pages.js';
+export { noticePage } from './notices.js';

@@ -8,7 +8,6 @@ import { PageSessionsModule } from '../page-sessions/index.js';
 import { AcceptanceService } from './acceptance.service.js';
 import { InvitationLetter, MailAllowance } from './invitation-letter.js';
 import { InvitationPagesController } from './invitation-pages.controller.js';
-import { InvitationPages } from './invitation-pages.js';
 import { InvitationsController } from './invitations.controller.js';
 import { InvitationsService } from './invitations.service.js';
 import { InvitationsStore } from './invitations.store.js';
@@ -17,14 +16,7 @@ import { InvitationsStore } from './invitations.store.js';
 @Module({
   imports: [AccountsModule, AuthModule, OAuthModule, OrganizationsModule, PageSessionsModule],
   controllers: [InvitationsController, RoutesOf(InvitationsService), InvitationPagesController],
-  providers: [
-    InvitationsService,
-    InvitationsStore,
-    InvitationLetter,
-    MailAllowance,
-    AcceptanceService,
-    InvitationPages,
-  ],
+  providers: [InvitationsService, InvitationsStore, InvitationLetter, MailAllowance, AcceptanceService],
   exports: [MailAllowance],
 })
 export class InvitationsModule {}

@@ -10,9 +10,7 @@ import { FileInvitationsService } from './file-invitations.service.js';
 import { FileInvitationsStore } from './file-invitations.store.js';
 import { InvitationMail } from './invitation-mail.js';
 import { FileInvitationPagesController } from './invitation-pages.controller.js';
-import { InvitationPages } from './invitation-pages.js';
 import { InvitedFilesService } from './invited-files.service.js';
-import { InvitedFilesPages } from './invited-files-pages.js';
 
 /** Files and folders shared with one person, who becomes a member of nothing. */
 @Module({
@@ -23,13 +21,6 @@ import { InvitedFilesPages } from './invited-files-pages.js';
     FileInvitationsController,
     FileInvitationPagesController,
   ],
-  providers: [
-    FileInvitationsService,
-    FileInvitationsStore,
-    InvitationMail,
-    InvitationPages,
-    InvitedFilesPages,
-    InvitedFilesService,
-  ],
+  providers: [FileInvitationsService, FileInvitationsStore, InvitationMail, InvitedFilesService],
 })
 export class FileInvitationsModule {}

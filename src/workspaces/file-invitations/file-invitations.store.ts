@@ -38,8 +38,10 @@ export type LockedInvitation = Row<'file_invitation'> &
 
 export type HeldInvitation = Pick<
   InvitationRow,
-  'id' | 'path' | 'email' | 'role' | 'accepted_by' | 'expires_at' | 'invited_by_name'
->;
+  'id' | 'path' | 'email' | 'role' | 'accepted_by' | 'invited_by_name'
+> & {
+  status: 'pending' | 'accepted' | 'expired';
+};
 
 export const reachOf = (role: InvitedRole) => (role === 'editor' ? 'file.write' : 'file.read');
 
@@ -72,7 +74,7 @@ export class FileInvitationsStore {
 
   /** What somebody who holds the token may read, also once it is accepted or over; nothing while sharing is turned off. */
   async findByToken(token: string): Promise<HeldInvitation | undefined> {
-    return this.database
+    const row = await this.database
       .tables()
       .selectFrom('file_invitation as i')
       .innerJoin('workspace as w', 'w.id', 'i.workspace_id')
@@ -82,6 +84,7 @@ export class FileInvitationsStore {
       .where('i.token_hash', '=', hashSecret(token))
       .where(sql<boolean>`'sharing' <> all(w.features_off)`)
       .executeTakeFirst();
+    return row && { ...row, status: stageOf(row) };
   }
 
   /** 404 for an unknown token, and while sharing is turned off. */
@@ -191,7 +194,10 @@ export function fileInvitationView(row: InvitationRow): FileInvitationView {
 }
 
 function statusOf(row: InvitationRow): string {
-  if (!isStanding(row)) return 'suspended';
-  if (row.accepted_by) return 'accepted';
-  return new Date(row.expires_at) <= new Date() ? 'expired' : 'pending';
+  return isStanding(row) ? stageOf(row) : 'suspended';
+}
+
+function stageOf({ accepted_by, expires_at }: Pick<InvitationRow, 'accepted_by' | 'expires_at'>) {
+  if (accepted_by) return 'accepted';
+  return new Date(expires_at) <= new Date() ? 'expired' : 'pending';
 }

@@ -1,27 +1,129 @@
 import { Controller, Get, Param, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { InvitationRoutes } from '../../identity/acceptance-pages/index.js';
-import { Fronts } from '../../identity/page-sessions/index.js';
-import { Public } from '../../platform/access/index.js';
-import { InvitationPages } from './invitation-pages.js';
-import { InvitedFilesPages } from './invited-files-pages.js';
+import { type Entry, normalizePath } from '#libs/workspace-fs/index.js';
+import { InvitationPages, noticePage } from '../../identity/acceptance-pages/index.js';
+import { InvitedAccounts } from '../../identity/accounts/index.js';
+import { type Front, Fronts } from '../../identity/page-sessions/index.js';
+import { type Actor, Public } from '../../platform/access/index.js';
+import { Config } from '../../platform/config/index.js';
+import { problemOf } from '../../platform/errors/index.js';
+import { connectHtml, escapeHtml, sendOn, signedInAs } from '../../platform/pages/index.js';
+import { plainName, shortName } from '../../platform/text/index.js';
+import { sendSharePage } from '../exposure/index.js';
+import { sendFile } from '../files/index.js';
+import { folderPage, sortOf } from '../share/index.js';
+import { FileInvitationsService } from './file-invitations.service.js';
+import { FileInvitationsStore, type HeldInvitation } from './file-invitations.store.js';
+import { InvitedFilesService } from './invited-files.service.js';
+
+const MAX_ENTRIES = 2000;
 
 /** Where the link of a file invitation leads: who shares what, a way in for each who may open it, and then the files. */
 @Public()
 @ApiExcludeController()
 @Controller('file-invitations/:token')
-export class FileInvitationPagesController extends InvitationRoutes {
+export class FileInvitationPagesController extends InvitationPages<HeldInvitation> {
   constructor(
     fronts: Fronts,
-    pages: InvitationPages,
-    private readonly files: InvitedFilesPages,
+    accounts: InvitedAccounts,
+    private readonly config: Config,
+    private readonly store: FileInvitationsStore,
+    private readonly invitations: FileInvitationsService,
+    private readonly files: InvitedFilesService,
   ) {
-    super('file-invitations', fronts, pages);
+    super('file-invitations', fronts, accounts);
   }
 
   @Get(['files', 'files/path/*'])
   browse(@Param('token') token: string, @Req() request: FastifyRequest, @Res() reply: FastifyReply) {
-    return this.fronts.show(request, reply, this.addressOf(token), front => this.files.show(front, token));
+    return this.fronts.show(request, reply, this.addressOf(token), front => this.showFiles(front, token));
+  }
+
+  protected find(token: string) {
+    return this.store.findByToken(token);
+  }
+
+  protected take(person: Actor | null, newcomer: { token: string; name: string; password: string }) {
+    if (!person) return this.invitations.register(newcomer);
+    return this.invitations.accept(person, { token: newcomer.token });
+  }
+
+  protected refuse(token: string) {
+    return this.invitations.decline({ token });
+  }
+
+  protected offerOf({ path, email, role, invited_by_name }: HeldInvitation) {
+    return {
+      title: `${shortName(invited_by_name ?? 'Somebody')} shares ${whatOf(path)} with you`,
+      says: [`You may ${mayOf(role)} it with the account of ${email}.`],
+    };
+  }
+
+  protected acceptedBy(front: Front, invitation: HeldInvitation) {
+    const title = `${whatOf(invitation.path)} is shared with you`;
+    return {
+      title,
+      text: 'You accepted it. Sign in to see it.',
+      pageOf: async (person: Actor) =>
+        (await this.isOpen(person, invitation))
+          ? { title, body: this.whatThereIs(front, person, invitation) }
+          : noticePage('suspended', invitation.invited_by_name),
+    };
+  }
+
+  /**
+   * The files, for the person who accepted and is signed in at this browser. Folders are shown, files are sent to be saved:
+   * what others wrote is never shown as a page of this host, whose cookies it could use.
+   */
+  private async showFiles(front: Front, token: string): Promise<void> {
+    const { request, reply, person, address } = front;
+    const invitation = await this.store.findByToken(token);
+    if (!invitation || !person || invitation.accepted_by !== person.id) {
+      sendOn(reply, address);
+      return;
+    }
+    const { id, path } = invitation;
+    const within = normalizePath(String((request.params as Record<string, string>)['*'] ?? ''));
+    const { items, next_cursor } = await this.files.list(person, { id, path: within, limit: MAX_ENTRIES });
+    const [first] = items;
+    if (items.length === 1 && first?.type === 'file' && first.path === within) {
+      await sendFile(request, reply, await this.files.download(person, { id, path: within }), false);
+      return;
+    }
+    const { sort } = request.query as Record<string, unknown>;
+    const page = folderPage({
+      place: { home: `${address}/files`, name: plainName(path) || 'Workspace', within },
+      entries: items as Entry[],
+      cut: next_cursor !== null,
+      sort: sortOf(sort),
+      savable: false,
+    });
+    sendSharePage(reply, { ...page, headers: { 'referrer-policy': 'no-referrer' } });
+  }
+
+  private async isOpen(person: Actor, { id }: HeldInvitation): Promise<boolean> {
+    try {
+      await this.files.list(person, { id, limit: 1 });
+      return true;
+    } catch (error) {
+      if (problemOf(error)?.status === 404) return false;
+      throw error;
+    }
+  }
+
+  private whatThereIs(front: Front, person: Actor, { id, role, invited_by_name }: HeldInvitation): string {
+    const call = `curl ${this.config.baseUrl}/api/file-invitations/${id}/files \\
+  -H 'Authorization: Bearer ACCESS_TOKEN'`;
+    const email = person.email ?? person.name;
+    return `<p>${escapeHtml(shortName(invited_by_name ?? 'Somebody'))} lets you ${mayOf(role)} it, for as long as they may do so themselves.</p>
+<p><a class="button" href="${front.address}/files">Open the files</a></p>
+${connectHtml(this.config.baseUrl, email)}
+<p>What is shared with you:</p>
+<pre class="facts copy"><code>${escapeHtml(call)}</code></pre>
+${signedInAs(front, email)}`;
   }
 }
+
+const whatOf = (path: string): string => (path === '' ? 'a workspace' : `“${plainName(path)}”`);
+const mayOf = (role: string): string => (role === 'editor' ? 'read and change' : 'read');
