@@ -1,5 +1,17 @@
 export { ExposureModule } from './exposure.module.js';
 export { ExposedView, type ExposureQuery, type ExposureSource, Exposures } from './exposure.service.js';
+export {
+  ALLOWANCES,
+  type Allowance,
+  type ExposedLink,
+  type GiverStanding,
+  isVisit,
+  LinkAccess,
+  type LinkState,
+  Locked,
+  mayStill,
+  stateOf,
+} from './link-access.js';
 export { isHidden, OutsideWrites, pathBelow } from './outside-writes.js';
 export {
   countInWords,
@@ -16,5 +28,3 @@ export {
   timeInWords,
 } from './pages/page.js';
 export { ShareOrigin } from './share-origin.js';
-export { type GiverStanding, mayStill } from './standing.js';
-export { VisitorPass } from './visitor-pass.js';

@@ -1,39 +1,21 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { type Actor, roleAllows, scopeOf, type WorkspacePermission } from '../../../platform/access/index.js';
 import { iso, isoOrNull } from '../../../platform/database/index.js';
-import { type Seal, Vault } from '../../../platform/vault/index.js';
 import {
   type ExposedView,
   type ExposureQuery,
   type ExposureSource,
   Exposures,
-  ShareOrigin,
+  LinkAccess,
+  stateOf,
 } from '../../exposure/index.js';
 import type { ShareLinkView } from './share-links.dto.js';
-import {
-  type AskedLinkRow,
-  isStanding,
-  type LinkRow,
-  reachOf,
-  ShareLinksStore,
-} from './share-links.store.js';
+import { type AskedLinkRow, reachOf, ShareLinksStore } from './share-links.store.js';
 
 /** Share links as their callers may see them. */
 @Injectable()
 export class LinkViews {
-  private readonly tokens: Seal;
-
-  constructor(
-    private readonly origin: ShareOrigin,
-    vault: Vault,
-  ) {
-    this.tokens = vault.seal('share links');
-  }
-
-  seal(linkId: string, token: string): string {
-    this.origin.requireUsable();
-    return this.tokens.close(token, linkId).toString('base64url');
-  }
+  constructor(private readonly access: LinkAccess) {}
 
   of(actor: Actor, row: AskedLinkRow): ShareLinkView {
     const { id, workspace_id, path, allow, views, downloads, uploads, created_by } = row;
@@ -57,14 +39,8 @@ export class LinkViews {
     const may = (permission: WorkspacePermission) =>
       role !== null && roleAllows(role, permission) && hasScope(actor, permission);
     if (!may('share.manage') || !may(reachOf(row.allow))) return null;
-    const token = this.tokens.open(Buffer.from(row.sealed_token, 'base64url'), row.id);
-    return token ? this.origin.urlOf(token.toString()) : null;
+    return this.access.urlOf(row);
   }
-}
-
-export function stateOf(row: LinkRow): string {
-  if (row.expires_at && new Date(row.expires_at) <= new Date()) return 'expired';
-  return isStanding(row) ? 'active' : 'suspended';
 }
 
 const hasScope = ({ credential: { scopes } }: Actor, permission: WorkspacePermission): boolean =>

@@ -1,6 +1,7 @@
 import { Field, PageInput, PageOf } from '../../../platform/dto/index.js';
-import { ALLOWANCES, type Allowance } from './share-links.store.js';
+import { ALLOWANCES, type Allowance } from '../../exposure/index.js';
 
+const ALLOWED = Object.keys(ALLOWANCES) as Allowance[];
 const PATH = { max: 4096, example: 'notes/plan.md' };
 const ALLOW =
   'What its holders may do: view (look; nothing keeps them from saving what they see), download (also save, folders as a zip), upload (hand files in to a folder, without seeing what is in it)';
@@ -34,7 +35,7 @@ export class CreateShareLink {
   )
   path: string;
 
-  @Field.choice(ALLOW, ALLOWANCES, { optional: true, default: 'view' })
+  @Field.choice(ALLOW, ALLOWED, { optional: true, default: 'view' })
   allow?: Allowance;
 
   @Field.time(EXPIRES, { optional: true, nullable: true })
@@ -45,7 +46,7 @@ export class CreateShareLink {
 }
 
 export class UpdateShareLink extends ShareLinkId {
-  @Field.choice(ALLOW, ALLOWANCES, { optional: true, shown: true })
+  @Field.choice(ALLOW, ALLOWED, { optional: true, shown: true })
   allow?: Allowance;
 
   @Field.time(EXPIRES, { optional: true, nullable: true })
@@ -69,7 +70,7 @@ export class ShareLinkView {
   @Field.text('The file or folder it opens', PATH)
   path: string;
 
-  @Field.choice(ALLOW, ALLOWANCES)
+  @Field.choice(ALLOW, ALLOWED)
   allow: Allowance;
 
   @Field.text('The link; null for callers who may not manage it, or who may not do what it allows', {

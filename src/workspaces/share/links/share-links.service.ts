@@ -3,9 +3,7 @@ import { normalizePath } from '#libs/workspace-fs/index.js';
 import { hashPassword } from '../../../identity/accounts/index.js';
 import {
   type Actor,
-  hashSecret,
   organizationRoleAllows,
-  randomSecret,
   requireInWorkspace,
   requireScope,
   type WorkspacePermission,
@@ -16,6 +14,7 @@ import { Database, newId, type UnitOfWork } from '../../../platform/database/ind
 import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../../platform/dto/index.js';
 import { Conflict, Invalid, NotFound } from '../../../platform/errors/index.js';
 import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../../core/index.js';
+import { type Allowance, LinkAccess } from '../../exposure/index.js';
 import { LinkViews } from './link-views.js';
 import {
   CreateShareLink,
@@ -26,7 +25,7 @@ import {
   ShareLinkView,
   UpdateShareLink,
 } from './share-links.dto.js';
-import { type Allowance, type AskedLinkRow, reachOf, ShareLinksStore } from './share-links.store.js';
+import { type AskedLinkRow, reachOf, ShareLinksStore } from './share-links.store.js';
 
 const NOT_A_FOLDER = 'Only a folder can take uploads';
 
@@ -39,6 +38,7 @@ export class ShareLinksService {
     private readonly workspaces: WorkspacesStore,
     private readonly folders: WorkspaceFolders,
     private readonly views: LinkViews,
+    private readonly access: LinkAccess,
     private readonly audit: Audit,
   ) {}
 
@@ -105,11 +105,9 @@ export class ShareLinksService {
     const path = normalizePath(input.path);
     await this.requireShareable(workspace, path, allow);
     const id = newId();
-    const token = randomSecret();
     const link = {
       ...{ id, workspace_id: workspaceId, path, allow, created_by: actor.id },
-      token_hash: hashSecret(token),
-      sealed_token: this.views.seal(id, token),
+      ...this.access.newSecret(id),
       expires_at: futureTime(input.expires_at),
       password_hash: password ? await hashPassword(password) : null,
     };

@@ -13,11 +13,7 @@ import {
 } from '../../../platform/access/index.js';
 import { Database, type Row, type Schema, type UnitOfWork } from '../../../platform/database/index.js';
 import { NotFound } from '../../../platform/errors/index.js';
-import { type GiverStanding, mayStill } from '../../exposure/index.js';
-
-/** What a link lets its holder do: look; look and save; or only hand files in, without seeing what is there. */
-export const ALLOWANCES = ['view', 'download', 'upload'] as const;
-export type Allowance = (typeof ALLOWANCES)[number];
+import { ALLOWANCES, type Allowance, type GiverStanding } from '../../exposure/index.js';
 
 type Queries = Pick<Database, 'tables'>;
 export type Counter = 'views' | 'downloads' | 'uploads';
@@ -37,11 +33,7 @@ export interface AskedLinkRow extends LinkRow {
 }
 
 /** What somebody must be allowed to do themselves to let others do it. */
-export const reachOf = (allow: Allowance): WorkspacePermission =>
-  allow === 'upload' ? 'file.write' : 'file.read';
-
-/** Whether the one who made a link could still do what it allows. */
-export const isStanding = (row: LinkRow): boolean => mayStill(row, reachOf(row.allow));
+export const reachOf = (allow: Allowance): WorkspacePermission => ALLOWANCES[allow].needs;
 
 /** Questions about share links. */
 @Injectable()

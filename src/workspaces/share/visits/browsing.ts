@@ -6,7 +6,7 @@ import { clientGone } from '../../../platform/http/index.js';
 import { Html } from '../../../platform/pages/index.js';
 import { task, Workers } from '../../../platform/workers/index.js';
 import { FolderZips } from '../../archives/index.js';
-import { isHidden, sendNotice, sendSharePage } from '../../exposure/index.js';
+import { isHidden, isVisit, sendNotice, sendSharePage } from '../../exposure/index.js';
 import { contentDisposition, sendFile } from '../../files/index.js';
 import { type FileView, filePage, isShownByBytes, showingOf } from '../pages/file-page.js';
 import { folderPage, sortOf } from '../pages/folder-page.js';
@@ -34,10 +34,10 @@ export class Renderings {
   }
 }
 
-const MOST_ENTRIES = 2000;
-const MOST_TEXT_FILE = 4_000_000;
-const MOST_TEXT_SHOWN = 400_000;
-const MOST_LINES = 5000;
+const MAX_ENTRIES = 2000;
+const MAX_TEXT_FILE = 4_000_000;
+const MAX_TEXT_SHOWN = 400_000;
+const MAX_LINES = 5000;
 const README = /^readme\.(md|markdown)$/i;
 
 /** Looking at what is shared, and saving it where that is allowed. */
@@ -65,7 +65,7 @@ export class Browsing {
     if (download !== undefined || raw !== undefined) {
       const isSaved = download !== undefined || !isShownByBytes(entry.path);
       if (isSaved && !visit.savable) return sendNotice(reply, 'not_for_saving');
-      if (isSaved && isFirst(request)) await this.visits.count(visit, 'downloads');
+      if (isSaved && isVisit(request)) await this.visits.count(visit, 'downloads');
       return sendFile(request, reply, await visit.files.openRead(entry.path), raw !== undefined);
     }
     const text = await textOf(visit, entry);
@@ -74,16 +74,16 @@ export class Browsing {
     const rendered = text && (await this.renderings.of(text.content, entry.path, beside));
     const place = visit.place(within);
     const view: FileView = { place, entry, savable: visit.savable, text, rendered };
-    if (isFirst(request)) await this.visits.count(visit, 'views');
+    if (isVisit(request)) await this.visits.count(visit, 'views');
     sendSharePage(reply, filePage(view));
   }
 
   private async showFolder(visit: Visit, within: string, { path }: Entry, exchange: Exchange): Promise<void> {
     const { request, reply } = exchange;
-    const { entries, next } = await visit.files.list(path, { limit: MOST_ENTRIES });
+    const { entries, next } = await visit.files.list(path, { limit: MAX_ENTRIES });
     const shown = entries.filter(isShown);
     const { sort } = request.query as Record<string, unknown>;
-    if (isFirst(request)) await this.visits.count(visit, 'views');
+    if (isVisit(request)) await this.visits.count(visit, 'views');
     sendSharePage(
       reply,
       folderPage({
@@ -111,7 +111,7 @@ export class Browsing {
           isLeftOut: isHidden,
           signal: clientGone(reply),
         });
-    if (isFirst(request)) await this.visits.count(visit, 'downloads');
+    if (isVisit(request)) await this.visits.count(visit, 'downloads');
     void reply
       .headers({
         'content-type': 'application/zip',
@@ -143,19 +143,15 @@ interface Exchange {
   readonly reply: FastifyReply;
 }
 
-/** Players and resumed downloads fetch a file in many parts; they count once. */
-const isFirst = ({ method, headers: { range } }: FastifyRequest): boolean =>
-  method === 'GET' && (range === undefined || /^bytes=0-/.test(range));
-
 const isShown = ({ path, type }: Entry): boolean =>
   (type === 'file' || type === 'directory') && !isHidden(lastNameOf(path));
 
 const lastNameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
 async function textOf({ files }: Visit, { path, size }: Entry): Promise<FileView['text']> {
-  if (isShownByBytes(path) || size > MOST_TEXT_FILE) return undefined;
+  if (isShownByBytes(path) || size > MAX_TEXT_FILE) return undefined;
   try {
-    const read = await files.readText(path, { max_bytes: MOST_TEXT_SHOWN, end_line: MOST_LINES });
+    const read = await files.readText(path, { max_bytes: MAX_TEXT_SHOWN, end_line: MAX_LINES });
     if (read.content.includes('\0')) return undefined;
     const lines = read.total_lines ?? read.end_line;
     return { content: read.content, cut: read.truncated || lines > read.end_line, lines };

@@ -4,10 +4,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../../../platform/access/index.js';
 import { Gone, NotFound } from '../../../platform/errors/index.js';
 import { readForm } from '../../../platform/pages/index.js';
-import { passwordPage, sendNotice, sendSharePage, sendWords, VisitorPass } from '../../exposure/index.js';
+import { Locked, passwordPage, sendNotice, sendSharePage, sendWords } from '../../exposure/index.js';
 import { Browsing } from './browsing.js';
 import { Dropping } from './dropping.js';
-import { isAbsent, Locked, toldToVisitors, VisitsService } from './visits.service.js';
+import { isAbsent, toldToVisitors, VisitsService } from './visits.service.js';
 
 const WRONG = 'That is not the password of this link.';
 
@@ -20,7 +20,6 @@ export class VisitorsController {
     private readonly visits: VisitsService,
     private readonly browsing: Browsing,
     private readonly dropping: Dropping,
-    private readonly pass: VisitorPass,
   ) {}
 
   @Get(['/s/:token', '/s/:token/path/*'])
@@ -38,9 +37,8 @@ export class VisitorsController {
       const { password = '', next = '' } = await readForm(request);
       const token = tokenOf(request);
       const home = `/s/${token}`;
-      const link = await this.visits.unlock(token, password.slice(0, 256), request.ip);
-      if (!link) return sendSharePage(reply, { ...passwordPage(home, next, WRONG), status: 403 });
-      this.pass.give(reply, link, home);
+      if (!(await this.visits.unlock(reply, token, password.slice(0, 256), request.ip)))
+        return sendSharePage(reply, { ...passwordPage(home, next, WRONG), status: 403 });
       void reply.redirect(next.startsWith(`${home}/path/`) ? next : home, 303);
     });
   }

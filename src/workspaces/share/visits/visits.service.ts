@@ -1,21 +1,18 @@
 import { Injectable } from '@nestjs/common';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import {
   type Entry,
   type WorkspaceFs,
   WorkspaceFsError,
   type WorkspaceFsErrorCode,
 } from '#libs/workspace-fs/index.js';
-import { passwordMatches } from '../../../identity/accounts/index.js';
-import { LoginProtection } from '../../../identity/auth/index.js';
 import { hashSecret } from '../../../platform/access/index.js';
 import { Database, newId } from '../../../platform/database/index.js';
-import { Gone, NotFound, type Problem, problemOf } from '../../../platform/errors/index.js';
+import { type Problem, problemOf } from '../../../platform/errors/index.js';
 import { defineEvent, Events } from '../../../platform/events/index.js';
 import { WorkspaceFolders } from '../../core/index.js';
-import { pathBelow, VisitorPass } from '../../exposure/index.js';
-import { stateOf } from '../links/link-views.js';
-import { type Allowance, isStanding, type LinkRow, ShareLinksStore } from '../links/share-links.store.js';
+import { ALLOWANCES, type Allowance, LinkAccess, pathBelow } from '../../exposure/index.js';
+import { type LinkRow, ShareLinksStore } from '../links/share-links.store.js';
 import type { Place } from '../pages/location.js';
 
 /** A link that was opened by somebody who may. Paths are taken below what it shares, and lead nowhere else. */
@@ -31,7 +28,7 @@ export class Visit {
   }
 
   get savable(): boolean {
-    return this.allow === 'download';
+    return ALLOWANCES[this.allow].saves;
   }
 
   get home(): string {
@@ -79,9 +76,6 @@ export function toldToVisitors(error: unknown): Problem | undefined {
   return problemOf(new WorkspaceFsError(error.code, error.path.slice(error.path.lastIndexOf('/') + 1)));
 }
 
-/** The visitor has to show that they know the password. */
-export class Locked extends Error {}
-
 /** Visitors have put files into the folder of a link. */
 export const shareUploaded = defineEvent<{
   id: string;
@@ -101,29 +95,23 @@ export class VisitsService {
     private readonly events: Events,
     private readonly links: ShareLinksStore,
     private readonly folders: WorkspaceFolders,
-    private readonly pass: VisitorPass,
-    private readonly protection: LoginProtection,
+    private readonly access: LinkAccess,
   ) {}
 
-  /** Throws NotFound, Gone, or {@link Locked} where the password is yet to be entered. */
+  /** Throws NotFound, Gone, or Locked where the password is yet to be entered. */
   async open(token: string, request: FastifyRequest): Promise<Visit> {
     const link = await this.find(token);
-    if (link.password_hash !== null && !this.pass.isShown(request, link)) throw new Locked();
-    return new Visit(
-      link,
-      token,
-      this.folders.open({ id: link.workspace_id, number: link.workspace_number }),
-    );
+    this.access.requirePass(request, link);
+    const workspace = { id: link.workspace_id, number: link.workspace_number };
+    return new Visit(link, token, this.folders.open(workspace));
   }
 
-  /** The link, for the right password. Failures count for the link and the place they come from, in all processes. */
-  async unlock(token: string, password: string, address: string): Promise<LinkRow | undefined> {
+  /** Lets the visitor in for the right password; else false. */
+  async unlock(reply: FastifyReply, token: string, password: string, address: string): Promise<boolean> {
     const link = await this.find(token);
-    const { id, password_hash } = link;
-    if (password_hash === null) return link;
-    return this.protection.attempt(`share ${id}`, address, async () =>
-      (await passwordMatches(password_hash, password)) ? link : undefined,
-    );
+    const isRight = await this.access.isPassword(link, password, address);
+    if (isRight) this.access.givePass(reply, link, `/s/${token}`);
+    return isRight;
   }
 
   count({ link }: Visit, counter: 'views' | 'downloads'): Promise<void> {
@@ -140,11 +128,7 @@ export class VisitsService {
     });
   }
 
-  /** A link whose maker lost their access is as good as none, and so is any while sharing is turned off. */
   private async find(token: string): Promise<LinkRow> {
-    const link = await this.links.findByTokenHash(hashSecret(token));
-    if (!link || !isStanding(link)) throw new NotFound('No such link');
-    if (stateOf(link) === 'expired') throw new Gone('This link has expired');
-    return link;
+    return this.access.requireActive(await this.links.findByTokenHash(hashSecret(token)));
   }
 }
