@@ -36,7 +36,6 @@ export function limitHeaders(extract: Extract): Extract {
 
 /** One entry of an archive. Its content is read before the next entry is asked for, or not at all. */
 export interface ArchiveEntry {
-  /** As the archive has it. */
   readonly name: string;
   /** other: links, devices and the like. */
   readonly type: 'file' | 'directory' | 'other';
@@ -50,10 +49,10 @@ export function refuseIfTooMany(entries: number): void {
   if (entries > MAX_ENTRIES) throw new TooLarge(`The archive has more than ${MAX_ENTRIES} entries`);
 }
 
-/** Counts what an archive unpacks to while it is read; throws when that is too much. */
+/** Counts what an archive unpacks to; throws when that is too much. */
 export type Meter = (bytes: number) => void;
 
-/** Read one after the other before it is the turn of others. */
+/** Entries between two turns of the event loop. */
 const ENTRIES_IN_A_TURN = 200;
 
 const S_IFMT = 0o170000;
@@ -92,7 +91,7 @@ function explained(error: unknown): unknown {
   return new Invalid(`The archive cannot be read: ${error.message}`);
 }
 
-/** What its readers say of a broken archive are plain errors, or zlib's. */
+/** Its readers report a broken archive by plain errors, or zlib's. */
 function isFaultOfArchive(error: Error & { code?: string }): boolean {
   return error.constructor === Error && (error.code === undefined || error.code.startsWith('Z_'));
 }
@@ -125,7 +124,7 @@ function typeOf({ fileName, externalFileAttributes, versionMadeBy }: yauzl.Entry
   return mode === 0 || mode === S_IFREG ? 'file' : 'other';
 }
 
-/** Read at once: the reader of the archive asks for less than a hundred bytes at a time. */
+/** The reader asks for less than a hundred bytes at a time. */
 const WINDOW_BYTES = 64 * 1024;
 const EMPTY: Buffer = Buffer.alloc(0);
 

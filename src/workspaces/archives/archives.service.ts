@@ -39,7 +39,6 @@ export class ExtractedView {
 
 const MAX_AT_ONCE = 4;
 
-/** Unpacking archives. */
 @Injectable()
 export class ArchivesService {
   private readonly limit = new ConcurrencyLimit(MAX_AT_ONCE, 'archives are unpacked in this workspace');

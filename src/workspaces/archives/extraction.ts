@@ -9,20 +9,18 @@ import { Conflict, Invalid, TooLarge } from '../../platform/errors/index.js';
 import type { Change } from '../changes/index.js';
 import { type ArchiveEntry, entriesOf, type Meter, refuseIfTooMany } from './archive.js';
 
-/** An archive that unpacks to more than this many times its size is taken for a bomb … */
+/** An archive that unpacks to more than this many times its size is a bomb … */
 const MOST_RATIO = 200;
 /** … where it comes to more than this. */
 const HARMLESS_BYTES = 10 * 1024 * 1024;
-/** Entries that are named as left out. */
 const MAX_SKIPPED = 1000;
 
 export interface Plan {
   entries: number;
   files: number;
-  /** Those that are not there yet. */
   folders: number;
   bytes: number;
-  /** Files that are there already as the archive has them, as after an extraction that was cut short. */
+  /** Already there with the same content, as after an extraction that was cut short. */
   unchanged: number;
   skipped: string[];
 }
@@ -108,7 +106,7 @@ export class Extraction {
     return normalizePath(`${this.folder}/${name}`);
   }
 
-  /** Whether a file is there as the archive has it; throws where something else is in its place. */
+  /** Throws where something else is in its place. */
   private async isUnchanged(path: string, entry: ArchiveEntry): Promise<boolean> {
     if (await this.isFree(path)) return false;
     if (await this.holdsSame(path, entry)) return true;
@@ -146,7 +144,6 @@ export class Extraction {
 
 const parentOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')));
 
-/** A folder and those it lies in. */
 function addFolders(folders: Set<string>, path: string): void {
   for (let at = path; at !== '' && !folders.has(at); at = parentOf(at)) folders.add(at);
 }

@@ -4,24 +4,22 @@ import type { WorkspaceFs } from '#libs/workspace-fs/index.js';
 import { ConcurrencyLimit } from '../../platform/concurrency/index.js';
 import { type LeftOut, zipFolder } from './zip-folder.js';
 
-/** Folders that are packed at once in this process, for one workspace, and for the visitors of one share of it. */
+/** Folders packed at once: in this process, for one workspace, for the visitors of one share. */
 const MAX_IN_PROCESS = 64;
 const MAX_OF_WORKSPACE = 8;
 const MAX_OF_LINK = 4;
 
-/** A folder to be packed. */
 export interface FolderToZip {
   readonly workspaceId: string;
-  /** The share by which visitors see it: they take no places from the members of the workspace. */
+  /** The share by which visitors see it: they use no slots of members. */
   readonly linkId?: string;
   readonly files: WorkspaceFs;
   readonly path: string;
   readonly isLeftOut?: LeftOut;
-  /** Aborted when nobody waits for it any more. */
   readonly signal: AbortSignal;
 }
 
-/** Packs folders for those who download them, so many at once; the others wait for a while, and are refused (429) then. */
+/** Packs folders for download; so many at once: others wait for a while, then get 429. */
 @Injectable()
 export class FolderZips {
   private readonly inProcess = new ConcurrencyLimit(MAX_IN_PROCESS, 'folders are downloaded');
@@ -32,7 +30,7 @@ export class FolderZips {
   private readonly ofVisitors = new ConcurrencyLimit(MAX_OF_WORKSPACE, 'shared folders are downloaded');
   private readonly ofLink = new ConcurrencyLimit(MAX_OF_LINK, 'folders of this link are downloaded');
 
-  /** Rejects where there is no such folder. Its place is free again when the stream is closed. */
+  /** Rejects where there is no such folder. The slot is released when the stream is closed. */
   async open(folder: FolderToZip): Promise<Readable> {
     const { files, path, isLeftOut, signal } = folder;
     const leave = await this.enter(folder);
@@ -47,7 +45,7 @@ export class FolderZips {
     }
   }
 
-  /** The places that it takes, the narrowest first: one that waits holds up only those of its own link or workspace. */
+  /** Acquires the narrowest slot first: one that waits holds up only its own link or workspace. */
   private async enter({ workspaceId, linkId, signal }: FolderToZip): Promise<() => void> {
     const held: (() => void)[] = [];
     const leave = () => {

@@ -14,7 +14,6 @@ import { type ZipEntry, ZipWriter } from '#libs/zip-writer/index.js';
 /** A file up to this size is read and compressed at once: a stream costs more than the bytes do. */
 const SMALL_BYTES = 64 * 1024;
 
-/** The fastest: a zip is made while somebody waits. */
 const FAST = 1;
 const STORED = 0;
 
@@ -37,27 +36,22 @@ export function nameInZip(name: string): string {
   return /^[a-z]:/i.test(name) ? `./${name}` : name;
 }
 
-/** A folder to be sent as a zip. */
 export interface ZippedFolder {
   readonly name: string;
-  /** @param signal aborted when nobody waits for it any more */
   zip(signal: AbortSignal): Promise<Readable>;
 }
 
-/** Whether an entry, by its name within the folder, stays out of the zip. */
 export type LeftOut = (name: string) => boolean;
 
-/** What is read side by side, and held for it. */
 const BATCH = { files: 16, bytes: 1024 * 1024 };
-/** Sent together: small pieces cost more than their bytes. */
 const PIECE_BYTES = 64 * 1024;
-/** Compressed between two looks at what else the process has to do: a millisecond or two. */
+/** Compressed between two turns of the event loop: a millisecond or two. */
 const BREATH_BYTES = 128 * 1024;
 
 /**
- * A folder as a zip, made while it is read: small files a batch at a time, the others one at a time. Links and special files
- * are left out, and so is what has gone when its turn comes; each file that is in it is whole. A file that cannot be read to
- * its end breaks the stream off, so that nobody takes a part for the whole. Rejects where there is no such folder.
+ * A folder as a zip, made while it is read: small files in batches, others one at a time. Leaves out links, special files
+ * and what is gone when its turn comes. A file that cannot be read to its end breaks the stream off, so that nobody takes
+ * a part for the whole. Rejects where there is no such folder.
  */
 export async function zipFolder(
   files: WorkspaceFs,
@@ -70,7 +64,7 @@ export async function zipFolder(
     objectMode: false,
     highWaterMark: PIECE_BYTES,
   });
-  // Its reader is told of what goes wrong, and may not be there yet: an error without a listener would end the process.
+  // An error without a listener would end the process; the reader may not be there yet.
   return out.on('error', () => undefined);
 }
 
@@ -83,7 +77,6 @@ async function* listingsOf(files: WorkspaceFs, folder: string, first: Listing): 
   }
 }
 
-/** Something to be put into the zip under this name. */
 interface Item {
   readonly entry: Entry;
   readonly size: number;
@@ -118,7 +111,6 @@ class FolderZip {
     yield* this.zip.end();
   }
 
-  /** All of a small file; undefined where it is gone, or no file. */
   private async contentOf(entry: Entry): Promise<Buffer | 'large' | undefined> {
     if (entry.type !== 'file') return undefined;
     if (!isSmall(entry)) return 'large';
@@ -140,7 +132,7 @@ class FolderZip {
     }
   }
 
-  /** A reader of the zip that goes away closes the file. */
+  /** Closes the file also when the reader of the zip goes away. */
   private async *large(item: Item): AsyncGenerator<Buffer> {
     const file = await openIfThere(this.files, item.entry.path);
     if (!file) return;

@@ -1,24 +1,23 @@
 import { type FSWatcher, watch } from 'node:fs';
 import path from 'node:path';
 
-/** So long after something happened it is looked at: writers come in bursts, and the service has logged its own by then. */
+/** Writers come in bursts, and the service has logged its own writes by then. */
 const MIN_PAUSE_MS = 500;
-/** A look that takes long is followed by so many times as long a pause. */
+/** The pause is at least so many times as long as the scan. */
 const PAUSE_FACTOR = 10;
-/** When what happened could not be looked at, it is tried again. */
 const RETRY_MS = 2000;
 
-/** What folders there are; null where it could not be looked at now. */
+/** Returns the folders; null where a scan is not possible now. */
 export type Look = () => Promise<ReadonlyMap<string, string> | null>;
 
-/** Looks at a folder when something has happened in it, until it is closed. */
+/** Scans a folder after events in it, until it is closed. */
 export class BackgroundWatch {
   private readonly folders: FolderWatch;
   private timer: NodeJS.Timeout | undefined;
   private looking: Promise<void> = Promise.resolve();
   private pauseMs = MIN_PAUSE_MS;
   private isLooking = false;
-  /** Something happened since it began to look. */
+  /** An event came since the scan began. */
   private again = false;
   private closed = false;
 
@@ -34,7 +33,7 @@ export class BackgroundWatch {
     this.follow(folders);
   }
 
-  /** Resolves when it looks no more. */
+  /** Resolves when no scan runs. */
   async close(): Promise<void> {
     this.closed = true;
     clearTimeout(this.timer);
@@ -43,7 +42,7 @@ export class BackgroundWatch {
   }
 
   private follow(folders: ReadonlyMap<string, string>): void {
-    // What happened in a new folder before it was watched has to be looked for.
+    // Events in a new folder before it was watched were missed.
     if (this.folders.follow(folders)) this.wake(this.pauseMs);
   }
 
@@ -74,13 +73,13 @@ export class BackgroundWatch {
   }
 }
 
-/** Beyond this, or where the kernel has no more watches for us, what happens is looked for every so often. */
+/** Beyond this, or where the kernel has no more watches, it scans at intervals. */
 const MAX_WATCHED = 2000;
 const LOOK_MS = 10_000;
 
 /**
- * Tells that something may have happened in a folder or those below it (inotify). What is watched is somebody else's, who may
- * put a link in a folder's place: so this tells nothing but that it is time to look.
+ * Reports that something may have changed in a folder or below it (inotify). Users own what is watched, and may put a
+ * link in a folder's place: so an event says only that it is time to scan.
  */
 export class FolderWatch {
   private readonly watchers = new Map<string, FSWatcher>();
@@ -91,7 +90,7 @@ export class FolderWatch {
     private readonly changed: () => void,
   ) {}
 
-  /** Watches these, by path below the root and identity, and no others; true if some of them were not watched before. */
+  /** Watches these, by path below the root and identity, and no others; true if some are new. */
   follow(folders: ReadonlyMap<string, string>): boolean {
     const all: [string, string][] = [['', ''], ...folders];
     const wanted = new Map(all.map(([name, identity]) => [`${identity} ${name}`, name]));
@@ -112,7 +111,6 @@ export class FolderWatch {
     this.watchers.clear();
   }
 
-  /** False where it cannot be watched although it is there. */
   private add(key: string, name: string): boolean {
     try {
       const watcher = watch(path.join(this.root, name), { persistent: false }, this.changed);
@@ -120,7 +118,7 @@ export class FolderWatch {
       this.watchers.set(key, watcher);
       return true;
     } catch (error) {
-      // What is gone by now has told so in the folder that it was in.
+      // The folder above reports that this one is gone.
       return ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
     }
   }

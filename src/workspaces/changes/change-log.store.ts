@@ -9,11 +9,9 @@ import { type Writer, withRevisions } from './writer.js';
 
 export const CHANGE_KINDS = ['created', 'modified', 'deleted', 'moved'] as const;
 
-/** What was done to one path. */
 export interface Change {
   readonly path: string;
   readonly kind: (typeof CHANGE_KINDS)[number];
-  /** Where it was before it moved. */
   readonly from?: string | null;
   /** Bytes of a file; null for a folder, a link, or what is gone. */
   readonly size?: number | null;
@@ -25,7 +23,6 @@ export interface Change {
 /** A row of the log: `seq` orders changes of all workspaces; `id` numbers those of one, once no write can merge into it. */
 export type LoggedChange = Row<'workspace_change'> & { readonly writer_type: Writer['type'] };
 
-/** A point in the log. */
 interface Since {
   readonly from_seq: string;
   readonly started_at: string;
@@ -33,13 +30,10 @@ interface Since {
   readonly settled_seq?: string;
 }
 
-/** A change that was found by comparison. */
 interface Found extends Change {
-  /** Its entity tag is the same as before. */
   readonly isSameTag?: boolean;
 }
 
-/** What the log says last of a path. */
 interface Newest {
   readonly seq: string;
   readonly path: string;
@@ -75,7 +69,7 @@ export function newestChange(workspaceId: string): RawBuilder<string> {
     order by workspace_id desc, seq desc limit 1), 0)`;
 }
 
-/** What happened to the files of a workspace, whoever did it, in one order. */
+/** The changes to the files of a workspace, by whoever, in one order. */
 @Injectable()
 export class ChangeLog {
   private readonly recorded = new EventEmitter();
@@ -87,7 +81,6 @@ export class ChangeLog {
     private readonly folders: WorkspaceFolders,
   ) {}
 
-  /** Calls `listener` after changes were recorded by this process. */
   onRecorded(listener: (workspaceId: string) => void): void {
     this.recorded.on('recorded', listener);
   }
@@ -180,8 +173,8 @@ export class ChangeLog {
   }
 
   /**
-   * Those changes that the log does not have, whoever wrote them and into whatever row. With `since`, only what came into
-   * the log from then on counts: a change of the mode alone leaves the entity tag as it was.
+   * Those changes that the log lacks, whoever wrote them. With `since`, only entries from then on count: a change of the
+   * mode alone leaves the entity tag as it was.
    */
   async missing<C extends Found>(workspaceId: string, found: readonly C[], since?: Since): Promise<C[]> {
     const missing: C[] = [];
@@ -203,7 +196,7 @@ export class ChangeLog {
     paths: readonly string[],
     since: Since | undefined,
   ): Promise<Map<string, Newest>> {
-    // A write that went into an older row has changed its time.
+    // A write that merged into an older row has changed its time.
     const isRecent = since
       ? sql`(n.seq > ${since.from_seq}::bigint or n.changed_at >= ${since.started_at}::timestamptz)`
       : sql`true`;
@@ -228,7 +221,7 @@ export class ChangeLog {
 function isLogged(newest: Newest | undefined, found: Found, since: Since | undefined): boolean {
   if (!newest) return false;
   const { kind, etag = null, isSameTag = false } = found;
-  // By its entity tag it could be what was there before.
+  // The entity tag may be of what was there before.
   if (isSameTag && BigInt(newest.seq) <= BigInt(since?.settled_seq ?? 0)) return false;
   return kind === 'deleted' ? newest.isGone : !newest.isGone && newest.etag === etag;
 }
@@ -241,7 +234,7 @@ function stepOf(
 ): RawBuilder<unknown> {
   if (!begun) return sql`select 1 as done`;
   const { id, recorded } = begun;
-  // The workspace is locked before what belongs to it, as by those who delete it; else each could wait for the other.
+  // Lock the workspace before its rows, in the order of deletions; else a deadlock.
   const here = sql`id = ${id}::uuid and recorded = ${recorded + at} and (select count(*) from present) >= 0`;
   if (through === null) return sql`delete from workspace_write where ${here} returning 1 as done`;
   return sql`update workspace_write set recorded = ${recorded + through} where ${here} returning 1 as done`;

@@ -22,7 +22,6 @@ export class WriterView {
   id: string;
 }
 
-/** One `file.changed` event of the stream. */
 export class ChangeView {
   @Field.integer('From 1, rising by one in each workspace', { example: 17 })
   id: number;

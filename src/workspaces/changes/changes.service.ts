@@ -11,14 +11,12 @@ import { type LogHead, NumberedChanges } from './numbered-changes.store.js';
 
 const BATCH = 500;
 
-/** A workspace that the caller sees, and how far its log has come. */
 export interface WorkspaceHead extends LogHead {
   readonly id: string;
   readonly organization_id: string;
   readonly name: string;
 }
 
-/** Watching what happens to files. */
 @Injectable()
 export class ChangesService {
   constructor(
@@ -42,7 +40,6 @@ export class ChangesService {
     return { workspaceId: workspace_id, log: new WorkspaceEvents(this.log, workspace_id) };
   }
 
-  /** The number of the last change so far. */
   async position(actor: Actor, { workspace_id }: Pick<WatchChanges, 'workspace_id'>): Promise<number> {
     await this.workspaces.require(actor, 'file.read', workspace_id);
     return this.log.last(workspace_id);
@@ -65,10 +62,8 @@ export class ChangesService {
   }
 }
 
-/** Of at most some kilobytes each, as long as two paths are. */
 const MAX_EVENTS = 100;
 
-/** The changes of one workspace, as events. */
 export class WorkspaceEvents implements EventLog {
   readonly topic: Topic;
 
@@ -88,7 +83,7 @@ export class WorkspaceEvents implements EventLog {
   }
 }
 
-/** Tells a watcher that changes up to a number are not kept any more: what it knows of files it has to read anew. */
+/** Changes up to this number are pruned: a watcher has to read the files anew. */
 function resetAt(pruned: number): ServerEvent {
   return { id: pruned, event: 'reset', data: { pruned_through: pruned } };
 }

@@ -5,10 +5,9 @@ import { Database, type Row } from '../../platform/database/index.js';
 import { WorkspaceFolders } from '../core/index.js';
 import { PEOPLE, type Writer } from './writer.js';
 
-/** Without a revision: it was saved before these were noted. */
 type LastChange = Pick<Row<'workspace_change'>, 'etag' | 'revision'> & { writer_type: Writer['type'] | null };
 
-/** Who saved a file last, as far as the log of changes and the history know. */
+/** Who saved a file last, by the change log and the history. */
 @Injectable()
 export class FileAuthors {
   constructor(
@@ -17,8 +16,8 @@ export class FileAuthors {
   ) {}
 
   /**
-   * Whether a person or a program with a key saved the file as it is now, and no run, command, visitor or application.
-   * false where that is not known: what a command writes is known once it has ended.
+   * Whether a person, or a service account, saved the file as it is now; no run, command, visitor or application. False
+   * where that is not known: writes of a command are logged when it ends.
    */
   async isSavedByPerson(workspace: Parameters<WorkspaceFolders['open']>[0], path: string): Promise<boolean> {
     const last = (await this.lastInLog(workspace.id, path)) ?? (await this.lastInHistory(workspace.id, path));
@@ -33,7 +32,7 @@ export class FileAuthors {
     }
   }
 
-  /** Also what happened to the folders that it is in: one that was moved brought its files with it. */
+  /** Also moves of the folders above, which bring their files with them. */
   private async lastInLog(workspaceId: string, path: string): Promise<LastChange | undefined> {
     const parts = path.split('/');
     const paths = parts.map((_, depth) => parts.slice(0, depth + 1).join('/'));

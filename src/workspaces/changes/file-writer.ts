@@ -6,7 +6,6 @@ import { RecordedWrites } from './recorded-writes.js';
 import { WorkspaceQuota } from './workspace-quota.js';
 import type { Writer } from './writer.js';
 
-/** Where something is written, and by whom. */
 export interface Destination {
   readonly workspaceId: string;
   readonly files: WorkspaceFs;
@@ -39,7 +38,6 @@ export class FileWriter {
     );
   }
 
-  /** Removes a file, a link or an empty folder. */
   async remove({ workspaceId, files, writer }: Omit<Destination, 'path'>, entry: Entry): Promise<void> {
     const { path } = entry;
     await this.writes.run(workspaceId, writer, async ({ begin }) => {
@@ -50,7 +48,6 @@ export class FileWriter {
   }
 }
 
-/** What became of one entry that was written. */
 export function changeOf({ path, type, size, etag }: Entry, created: boolean): Change {
   return { path, kind: created ? 'created' : 'modified', size: type === 'file' ? size : null, etag };
 }

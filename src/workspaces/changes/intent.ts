@@ -2,38 +2,35 @@ import { type Entry, normalizePath, type WorkspaceFs, WorkspaceFsError } from '#
 import type { Change } from './change-log.store.js';
 import type { Writer } from './writer.js';
 
-/** Paths and their entity tags; null: no file. */
 export type Manifest = readonly (readonly [path: string, etag: string | null])[];
 
-/** What a write is about to change: a path and, of a folder, what is below it. */
+/** What a write will change: a path and, of a folder, what is below it. */
 export interface Target {
   readonly path: string;
-  /** The entity tag of the file that will be there; absent: a folder, or it is known when it is there. */
+  /** The entity tag that the file will have; absent: a folder, or not known before. */
   readonly etag?: string;
-  /** What is there now. Absent: nothing is replaced, new files are told by their time. */
+  /** What is there now. Absent: nothing is replaced; new files are found by their time. */
   readonly before?: Manifest;
-  /** Where it is moved from. */
   readonly from?: string;
 }
 
-/** A write that has begun: a row of `workspace_write`, until its changes are in the log. */
+/** An unfinished write: a row of `workspace_write`, until its changes are in the log. */
 export interface Intent {
   readonly id: string;
   readonly workspace_id: string;
   readonly writer_type: Writer['type'];
   readonly writer_id: string;
   readonly targets: readonly Target[];
-  /** The newest change of the workspace when it began. */
   readonly from_seq: string;
-  /** So many of its changes are in the log. */
+  /** How many of its changes are in the log. */
   readonly recorded: number;
   readonly began_at: string;
 }
 
-/** The kernel takes the times of files from a clock that is a little behind, and some disks keep whole seconds. */
+/** File times come from a coarse clock that lags, and some disks keep whole seconds. */
 const CLOCK_MS = 2000;
 
-/** What may be overwritten, and has to be in the history before. */
+/** What the history must have before it is overwritten. */
 export function replacedPaths(targets: readonly Target[]): string[] {
   return targets.flatMap(({ path, before, from }) =>
     before ? [path, ...(from === undefined ? [] : [from])] : [],
@@ -44,7 +41,7 @@ export function manifestOf(entries: readonly Entry[]): Manifest {
   return entries.map(({ path, etag }) => [path, etag]);
 }
 
-/** What became of a write whose end is not known, by what is there now. */
+/** The changes of a write whose end is unknown, by what is there now. */
 export async function outcomeOf(files: WorkspaceFs, { targets, began_at }: Intent): Promise<Change[]> {
   const changes: Change[] = [];
   for (const target of targets)
@@ -71,7 +68,6 @@ async function outcomeAt(files: WorkspaceFs, target: Target, since: number): Pro
     : [...deletionsOf(before, now), { path: from, kind: 'deleted' }];
 }
 
-/** What is at the destination of a move, as changes. */
 export function movesOf(now: readonly Entry[], from: string, to: string): Change[] {
   return changesTo(now).map(change => ({
     ...change,
@@ -80,7 +76,6 @@ export function movesOf(now: readonly Entry[], from: string, to: string): Change
   }));
 }
 
-/** What was there before and is not any more. */
 export function deletionsOf(before: Manifest, now: readonly Entry[]): Change[] {
   const left = new Set(now.map(({ path }) => path));
   return before.filter(([path]) => !left.has(path)).map(([path]) => ({ path, kind: 'deleted' }));
@@ -94,7 +89,6 @@ function differing(before: Manifest, now: readonly Entry[]): Change[] {
   );
 }
 
-/** Entries as they were written. */
 export function changesTo(now: readonly Entry[], before: Manifest = []): Change[] {
   const known = new Map(before);
   return now.map(({ path, type, size, etag }) => ({
@@ -105,7 +99,6 @@ export function changesTo(now: readonly Entry[], before: Manifest = []): Change[
   }));
 }
 
-/** An entry and, of a folder, what it holds. */
 export async function entriesAt(files: WorkspaceFs, entry: Entry): Promise<Entry[]> {
   const entries = [entry];
   if (entry.type !== 'directory') return entries;
@@ -118,20 +111,20 @@ export async function entriesAt(files: WorkspaceFs, entry: Entry): Promise<Entry
   return entries;
 }
 
-/** How many files and folders come into being with one at a path: itself and the folders above it, as far as they are missing. */
+/** How many files and folders a write at a path creates: itself and missing folders above. */
 export async function countMissing(files: WorkspaceFs, path: string): Promise<number> {
   let missing = 0;
   for (let at = normalizePath(path); at !== '' && !(await find(files, at)); at = parentOf(at)) missing++;
   return missing;
 }
 
-/** The folder that holds a path; '' is the workspace itself. */
+/** '' is the workspace itself. */
 export function parentOf(path: string): string {
   const normal = normalizePath(path);
   return normal.slice(0, Math.max(0, normal.lastIndexOf('/')));
 }
 
-/** What is at a path; null where nothing can be. */
+/** Null where nothing can be. */
 export async function find(files: WorkspaceFs, path: string): Promise<Entry | null> {
   try {
     return await files.stat(path);

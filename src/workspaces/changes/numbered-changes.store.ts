@@ -8,7 +8,6 @@ import { COALESCE_MS, isOfWorkspace, type LoggedChange } from './change-log.stor
 const BATCH = 5000;
 const PRUNE_INTERVAL_MS = 3_600_000;
 
-/** How far a log has come: the number of its last change, and whether there are some without a number yet. */
 export interface LogHead {
   readonly position: number;
   readonly isUnsettled: boolean;
@@ -33,7 +32,7 @@ export class NumberedChanges {
     return this.oldestOpen(workspaceId);
   }
 
-  /** The number of the last settled change; 0 before the first. */
+  /** 0 before the first. */
   async last(workspaceId: string): Promise<number> {
     const { rows } = await sql<{ last_change: string }>`
       select last_change from workspace_log where workspace_id = ${workspaceId}`.execute(
@@ -42,7 +41,6 @@ export class NumberedChanges {
     return Number(rows[0]?.last_change ?? 0);
   }
 
-  /** How far the logs of these workspaces have come. */
   async heads(workspaceIds: readonly string[]): Promise<Map<string, LogHead>> {
     const { rows } = await sql<{ id: string; position: number; is_unsettled: boolean }>`
       select w.id, coalesce(l.last_change, 0)::float8 as position,
@@ -64,7 +62,7 @@ export class NumberedChanges {
     return rows;
   }
 
-  /** Number of the last change that is not kept any more; 0: all are. */
+  /** 0: nothing is pruned. */
   async prunedThrough(workspaceId: string): Promise<number> {
     const { rows } = await sql<{ pruned: number }>`
       select pruned_through::float8 as pruned from workspace_log where workspace_id = ${workspaceId}`.execute(
@@ -114,9 +112,9 @@ export class NumberedChanges {
       const within = unit.tables();
       await sql`insert into workspace_log (workspace_id) select id from workspace where id = ${workspaceId}
         on conflict do nothing`.execute(within);
-      // Only with this row held are ids given out.
+      // The lock on this row serializes numbering.
       await sql`select 1 from workspace_log where workspace_id = ${workspaceId} for update`.execute(within);
-      // As an array, so that what statistics say of other workspaces does not make it a join with all of the table.
+      // As an array: a join could scan all of the table, by the statistics of other workspaces.
       const { rows } = await sql`
         with due as (
           select array(

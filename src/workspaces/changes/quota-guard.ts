@@ -1,12 +1,12 @@
 import type { WorkspaceQuota } from './workspace-quota.js';
 
-/** Short against the time in which a command fills a disk; longer where looking takes long itself. */
+/** Short against the time in which a command fills a disk. */
 const MIN_PAUSE_MS = 500;
 const PAUSE_FACTOR = 20;
 
-/** Looks again and again, while a command runs, whether it writes more than its workspace may hold. */
+/** Measures, while a command runs, whether its workspace holds too much. */
 export class QuotaGuard {
-  /** Why the command must end; undefined as long as it may go on. */
+  /** Why the command must end; undefined while it may run. */
   refusal: string | undefined;
   private readonly exceeded = new AbortController();
   private timer: NodeJS.Timeout | undefined;
@@ -15,13 +15,12 @@ export class QuotaGuard {
   constructor(
     private readonly quota: WorkspaceQuota,
     private readonly workspaceId: string,
-    /** What its sandboxes hold in files that are gone and still open. */
+    /** What its sandboxes hold in deleted files that are still open. */
     private readonly unlinkedBytes: () => number,
   ) {
     this.wait(MIN_PAUSE_MS);
   }
 
-  /** Aborted when the workspace holds too much. */
   get signal(): AbortSignal {
     return this.exceeded.signal;
   }
@@ -37,7 +36,7 @@ export class QuotaGuard {
 
   private async look(): Promise<void> {
     const started = performance.now();
-    // That it cannot be measured now is told by the measurement after the command.
+    // The measurement after the command reports that failure.
     const excess = await this.quota.excess(this.workspaceId, this.unlinkedBytes()).catch(() => null);
     if (excess === null)
       return this.wait(Math.max(MIN_PAUSE_MS, PAUSE_FACTOR * (performance.now() - started)));

@@ -13,18 +13,15 @@ import type { Writer } from './writer.js';
 /** How long an answer waits for the database to record a write. */
 const PATIENCE_MS = 10_000;
 const PAUSE_MS = 250;
-/** How often it is retried after that. */
 const RETRY_MS = 2000;
 
-/** What a write does before anything can be seen of it. */
 export interface Beginning {
-  /** Enters what may change; what is there is in the history then. Throws where it could not be entered: nothing may be written. */
+  /** Enters the intent, and saves what is there to the history. Throws where that fails: nothing may be written. */
   begin(targets: readonly Target[]): Promise<void>;
   /** The same for one file, as a hook of the write. */
   readonly beforePlacing: BeforePlacing;
 }
 
-/** What came of a write. */
 export interface Done<T> {
   readonly result: T;
   readonly changes: readonly Change[];
@@ -60,8 +57,8 @@ export class RecordedWrites implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * Runs `write`, which calls `begin` before it changes anything, and records its changes; where it fails, what came of it
-   * nevertheless. Resolves when the write is done, and recorded unless the database is away for long.
+   * Runs `write`, which must call `begin` before it changes anything, and records its changes; when it fails, those that
+   * happened nevertheless. Waits for a database that is away, but not for long.
    */
   async run<T>(
     workspaceId: string,
@@ -84,7 +81,7 @@ export class RecordedWrites implements OnModuleInit, OnApplicationShutdown {
     }
   }
 
-  /** When it returns, no write that is over is missing in the log of a workspace. */
+  /** After this, the log has every write that has ended. */
   async catchUp(workspaceId: string): Promise<void> {
     await this.settleLate(workspaceId);
     await this.recoverLost(workspaceId);
@@ -99,13 +96,13 @@ export class RecordedWrites implements OnModuleInit, OnApplicationShutdown {
       if (isAtRisk || recovered > 0) await this.changes.keep(workspaceId);
       return intent;
     } catch (error) {
-      // It may have been entered all the same, and nothing is written.
+      // The insert may have succeeded.
       await this.inTime({ id, workspace_id: workspaceId }, () => this.intents.remove(id), 0);
       throw error;
     }
   }
 
-  /** Recovers writes of processes that have ended, in one workspace or in all; returns how many there were. */
+  /** Returns how many there were. */
   private async recoverLost(workspaceId?: string): Promise<number> {
     const lost = await this.intents.lost(workspaceId);
     for (const intent of lost) await this.recover(intent);
@@ -113,14 +110,12 @@ export class RecordedWrites implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * Records what became of a write, by what is there now or, where that is known, as `changes` say. Idempotent.
-   *
-   * @throws where the database cannot be reached; gives up what cannot be known
+   * Records the changes of a write: `changes`, or else what is there now. Idempotent. Throws where the database cannot be
+   * reached; gives up what cannot be known.
    */
   private async recover(intent: Intent, changes?: readonly Change[]): Promise<void> {
     const { id, workspace_id, writer_type, writer_id } = intent;
     try {
-      // Some of its changes may be in the log by now, or all: then there is no intent.
       const begun = await this.intents.find(id);
       if (!begun && !changes) return;
       const found = changes ?? (await this.outcome(intent));
@@ -144,14 +139,14 @@ export class RecordedWrites implements OnModuleInit, OnApplicationShutdown {
     const { workspace_id, writer_type, writer_id } = intent;
     const record = async () => {
       const writer = { type: writer_type, id: writer_id };
-      // Else it was recorded by a statement whose answer was lost, or by others who took this process for lost.
+      // It was recorded by a statement whose answer was lost, or by a process that took this one for dead.
       if (!(await this.changes.record(workspace_id, writer, changes, intent)))
         await this.recover(intent, changes);
     };
     await this.inTime(intent, record, PATIENCE_MS);
   }
 
-  /** Does it now or, where the database is away for longer, when it is back. */
+  /** Runs `work` now or, after `patienceMs` without a database, when it is back. */
   private async inTime(
     { id, workspace_id }: Pick<Intent, 'id' | 'workspace_id'>,
     work: () => Promise<void>,
@@ -197,7 +192,7 @@ export class RecordedWrites implements OnModuleInit, OnApplicationShutdown {
   }
 }
 
-/** What is to be entered of a write is known when the file is ready to appear. */
+/** Its target is known only when the file is complete. */
 function forOneFile(begin: Beginning['begin']): BeforePlacing {
   return (after, before) =>
     begin([{ path: after.path, etag: after.etag ?? undefined, before: manifestOf(before ? [before] : []) }]);

@@ -12,33 +12,29 @@ import { type Scan, ScansStore } from './unrecorded.store.js';
 import { WorkspaceQuota } from './workspace-quota.js';
 import type { Writer } from './writer.js';
 
-/** A sandbox in which commands run one after another, and what they started goes on between them. */
+/** A sandbox that runs commands in turn; what they started goes on between them. */
 export interface LastingSandbox {
-  /** Whether something goes on there now. */
   runsOn(): boolean;
-  /** Has `settle` done when all that runs there has ended, before its end is told. */
+  /** Calls `settle` when everything in it has ended, before that is reported. */
   whenEnded(settle: () => Promise<void>): void;
-  /** Ends what runs there. */
   kill(): void;
 }
 
-/** What goes on in a sandbox between commands, and the comparison that covers it. */
+/** What runs in a sandbox between commands, and the comparison that covers it. */
 interface Background {
   scan: Scan;
   readonly watch: BackgroundWatch;
 }
 
-/** As long as a comparison may cover what nobody runs a command in; it is made anew with each change. */
+/** How long a comparison may cover a sandbox between commands; each change begins a new one. */
 const BACKGROUND_SECONDS = 7 * 24 * 60 * 60;
 const LOOK_MS = 60_000;
 
 /**
- * Finds what commands did to files: by comparing the tree before and after. What was there before is on disk while a
- * command runs, so that a process that dies loses nothing: its command dies with it, and the comparison is made up for by
- * another process, or before the run's next command.
- *
- * What goes on in a sandbox after its command is covered by further comparisons, each beginning with what the one before saw:
- * soon after something happened, before the next command, and when the sandbox has ended.
+ * Finds what commands did to files: by comparing the tree before and after. The snapshot from before is on disk while a
+ * command runs: when the process dies, its command dies with it, and another process compares, or this one before the
+ * run's next command. Between commands, each comparison begins with the snapshot of the one before: soon after an event,
+ * before the next command, and when the sandbox has ended.
  */
 @Injectable()
 export class SandboxWatch implements OnModuleInit, OnApplicationBootstrap {
@@ -70,11 +66,7 @@ export class SandboxWatch implements OnModuleInit, OnApplicationBootstrap {
     if (this.config.runsJobs) await this.scans.recoverOld();
   }
 
-  /**
-   * Runs a command of `seconds` at most; returns its result and the changes that it made, which are in the log then.
-   *
-   * @param sandbox in which it runs, if that lasts
-   */
+  /** Runs a command of at most `seconds`; returns its result and its changes, which are in the log then. */
   async around<T>(
     workspaceId: string,
     writer: Writer,
@@ -92,7 +84,6 @@ export class SandboxWatch implements OnModuleInit, OnApplicationBootstrap {
       result => ({ result }),
       (error: unknown) => ({ error }),
     );
-    // Also what a command wrote that failed.
     const { changes, next } = await this.end(scan, sandbox?.runsOn() ?? false);
     if (sandbox && next) await this.watchBackground(sandbox, next);
     if ('error' in outcome) throw outcome.error;
@@ -112,7 +103,7 @@ export class SandboxWatch implements OnModuleInit, OnApplicationBootstrap {
     sandbox: LastingSandbox,
     { scan, folders }: Required<Settled>['next'],
   ): Promise<void> {
-    // Another command that was called at the same time has ended a moment before.
+    // A concurrent command has ended a moment before.
     if (this.background.has(sandbox)) return void (await this.scans.settle(scan));
     const watch = new BackgroundWatch(
       this.folders.pathOf({ id: scan.workspace_id }),
@@ -129,7 +120,7 @@ export class SandboxWatch implements OnModuleInit, OnApplicationBootstrap {
     sandbox.whenEnded(() => this.finish(sandbox));
   }
 
-  /** Records what happened; null where commands run in the workspace, whose changes cannot be told from these. */
+  /** Records the changes; null while commands run, whose changes cannot be told apart. */
   private async look(
     background: Background,
     sandbox: LastingSandbox,
@@ -142,7 +133,7 @@ export class SandboxWatch implements OnModuleInit, OnApplicationBootstrap {
     return next.folders;
   }
 
-  /** The comparison that covers what went on is over, and another has begun, for a command. */
+  /** Ends the comparison of the time between commands, and begins that of a command. */
   private async takeOver(sandbox: LastingSandbox, seconds: number): Promise<Scan | undefined> {
     const scan = await this.stopBackground(sandbox);
     if (!scan) return undefined;

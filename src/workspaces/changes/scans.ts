@@ -11,17 +11,15 @@ import { type Change, ChangeLog } from './change-log.store.js';
 import { type Scan, ScansStore } from './unrecorded.store.js';
 import type { Writer } from './writer.js';
 
-/** What a comparison found. */
 export interface Settled {
   changes: Change[];
-  /** The comparison that begins where the last one ended, and the folders that there were. */
+  /** The comparison that begins with the snapshot of this one, and its folders. */
   next?: { scan: Scan; folders: ReadonlyMap<string, string> };
 }
 
 /** Beyond this, folders are compared by time alone: deletions go unnoticed. */
 const MAX_COMPARED = 200_000;
 const RETRY_MS = 2000;
-/** Far longer than it takes to enter a comparison that has begun. */
 const STRAY_MS = 10 * 60_000;
 
 /** Comparisons of a workspace with an earlier snapshot of it, which outlives the process. */
@@ -30,7 +28,6 @@ export class Scans implements OnApplicationShutdown {
   private readonly active = new Set<string>();
   private readonly late = new Map<string, Scan>();
   private timer: NodeJS.Timeout | undefined;
-  /** Comparisons of one workspace see what the others have recorded. */
   private readonly recording = new KeyedLock();
 
   constructor(
@@ -46,7 +43,6 @@ export class Scans implements OnApplicationShutdown {
     clearTimeout(this.timer);
   }
 
-  /** Ends a comparison with the snapshot that another begins with. */
   async advance(scan: Scan, seconds: number, background: boolean): Promise<Required<Settled>> {
     const writer = { type: scan.writer_type, id: scan.writer_id };
     const next = await this.begin(scan.workspace_id, writer, seconds, background);
@@ -76,8 +72,8 @@ export class Scans implements OnApplicationShutdown {
   }
 
   /**
-   * Compares, records and forgets; all of it again where it was cut short. Has the time of background work: what a command
-   * did is recorded whoever waits for it.
+   * Compares, records and forgets; repeatable. Has the deadline of background work: what a command did is recorded
+   * whoever waits.
    */
   settle(scan: Scan, seen?: Snapshot): Promise<Settled> {
     return withQueryDeadline(QUERY_MS, () => this.settleNow(scan, seen));
@@ -88,7 +84,6 @@ export class Scans implements OnApplicationShutdown {
     try {
       const differences = await this.compare(scan, seen);
       const changes = await this.recording.run(workspace_id, async () => {
-        // What others wrote meanwhile is in the log.
         const own = await this.changes.missing(workspace_id, differences, scan);
         await this.changes.record(workspace_id, { type: writer_type, id: writer_id }, own);
         return own;
@@ -108,7 +103,6 @@ export class Scans implements OnApplicationShutdown {
     return changed.all().map(change => ({ ...change, kind: 'modified' }));
   }
 
-  /** Ends what this process is not busy with. */
   private async recover(scans: readonly Scan[]): Promise<void> {
     for (const scan of scans)
       if (!this.active.has(scan.id) && !this.late.has(scan.id)) await this.recoverOne(scan);
@@ -122,7 +116,7 @@ export class Scans implements OnApplicationShutdown {
     await this.recover(await this.scans.overdue());
   }
 
-  /** Those of processes that have ended, and what this one could not end; of several processes, one does it. */
+  /** Those of dead processes, and what this one could not end; the claim lets one process do it. */
   async recoverOrphaned(): Promise<void> {
     for (const scan of await this.scans.claimOrphaned([...this.active, ...this.late.keys()]))
       await this.recoverOne(scan);
@@ -143,7 +137,7 @@ export class Scans implements OnApplicationShutdown {
     }
   }
 
-  /** Retries a comparison whose end failed, until it succeeds or can never be made. */
+  /** Retries until it succeeds or can never be made. */
   settleLater(scan: Scan, error: unknown): void {
     this.log.warn(
       { err: error, workspace_id: scan.workspace_id },
@@ -164,14 +158,13 @@ export class Scans implements OnApplicationShutdown {
       }
   }
 
-  /** Without its snapshot a comparison can never be made. */
   async giveUp(scan: Scan, error: unknown): Promise<void> {
     this.active.delete(scan.id);
     this.log.warn({ err: error, workspace_id: scan.workspace_id }, 'the changes of a command are lost');
     await this.remove(scan.id);
   }
 
-  /** Snapshots without a row: of processes that ended before they had entered it. */
+  /** Deletes snapshots without a row: their processes died before the insert. */
   async removeStrays(): Promise<void> {
     const files = await readdir(this.folder).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return [];

@@ -6,23 +6,21 @@ import { ChangeLog, newestChange } from './change-log.store.js';
 import { type Intent, replacedPaths, type Target } from './intent.js';
 import type { Writer } from './writer.js';
 
-/** A write that has begun, and what its beginning found. */
 interface Beginning {
   readonly intent: Intent;
-  /** What it overwrites is to be kept first. */
+  /** The history has to save what this overwrites. */
   readonly isAtRisk: boolean;
-  /** Another process has something under way in the workspace, or had when it ended. */
+  /** Another process has, or had when it died, a write in the workspace. */
   readonly isCrossed: boolean;
 }
 
-/** A comparison that has begun: the snapshot that it starts from is in a file of its id. */
+/** An unfinished comparison; its first snapshot is in a file named by the id. */
 export interface Scan
   extends Pick<
     Row<'workspace_scan'>,
     'id' | 'workspace_id' | 'writer_id' | 'host' | 'pid' | 'from_seq' | 'started_at'
   > {
   readonly writer_type: Writer['type'];
-  /** The newest change when the comparison before this one had ended. */
   readonly settled_seq?: string;
 }
 
@@ -84,12 +82,11 @@ export class WriteIntents {
     };
   }
 
-  /** One as it is now; undefined: it is recorded. */
+  /** Undefined: it is recorded. */
   async find(id: string): Promise<Intent | undefined> {
     return (await this.select(sql`id = ${id}::uuid`))[0];
   }
 
-  /** Those of processes that have ended: of one workspace, or of all. */
   async lost(workspaceId?: string): Promise<Intent[]> {
     const rows = await this.select(
       sql`${workspaceId === undefined ? sql`true` : sql`workspace_id = ${workspaceId}`} and not ${this.rows.isOurs}`,
@@ -139,7 +136,6 @@ export class ScansStore {
     return scan as Scan;
   }
 
-  /** Where the log and the clock are now. */
   async now(workspaceId: string): Promise<Moment> {
     const { rows } = await sql<Moment>`
       select ${newestChange(workspaceId)} as from_seq, now()::timestamptz(3) as started_at`.execute(
@@ -160,12 +156,11 @@ export class ScansStore {
     return this.select(sql`deadline < now()`);
   }
 
-  /** Those of a release that had no leases. */
   withoutHolder(): Promise<Scan[]> {
     return this.select(sql`holder is null`);
   }
 
-  /** Claims those of processes that have ended, and those of this process that it is not `busy` with. */
+  /** Claims those of dead processes, and those of this process except `busy`. */
   claimOrphaned(busy: readonly string[]): Promise<Scan[]> {
     return this.read(sql`
       update workspace_scan set ${this.rows.claimed}
@@ -173,7 +168,6 @@ export class ScansStore {
       returning *`);
   }
 
-  /** Whether a command runs in the workspace. */
   async hasCommand(workspaceId: string): Promise<boolean> {
     const rows = await this.select(
       sql`workspace_id = ${workspaceId} and not background and deadline > now()`,

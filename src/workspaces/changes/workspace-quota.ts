@@ -7,47 +7,43 @@ import { UnfinishedWrites, WorkspaceFolders } from '../core/index.js';
 import { StoredElsewhere } from '../metering/index.js';
 import { ChangeLog } from './change-log.store.js';
 
-/** There is no room for a write: 413 for bytes, 409 for the number of files. Says how much the workspace holds. */
+/** There is no room for a write: 413 for bytes, 409 for the number of files. */
 export class NoRoom extends Problem {}
 
 interface Amount {
   bytes: number;
-  /** Folders count as well: they take room on the disk, and time to look through. */
+  /** Folders count as well: they use disk and time. */
   files: number;
 }
 
 interface Usage extends Amount {
-  /** How many of the bytes are not in its folder. */
+  /** Bytes outside of its folder. */
   readonly elsewhere: number;
   readonly freshUntil: number;
-  /** What is in it of writes that ended while it was measured, and may be counted twice. */
+  /** Writes that ended during the measurement, and may be counted twice. */
   readonly doubtful: Amount;
-  /** Whether no write ended meanwhile. */
   readonly isSure: boolean;
 }
 
-/** Room that is kept for a write. */
 export interface KeptRoom {
-  /** The same bytes, for which more room is kept as they come; they break off (413) where there is none. */
+  /** The same bytes, reserving more room as they come; breaks off (413) where there is none. */
   within(source: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
 }
 
-/** A measurement is believed this long, and fifty times as long as it took. */
 const FRESH_MS = 10_000;
-/** So often is it measured, where others release room meanwhile, before a write is refused. */
+/** Before a refusal, it measures so often while others release room. */
 const MAX_MEASUREMENTS = 5;
 
 /**
- * How much a workspace may hold. What is written through this process is added up at once, and counts while it is being
- * written, too; what others write is seen at the next measurement, so that a workspace may come to hold somewhat more. A
- * refusal always rests on a new measurement.
+ * How much a workspace may hold. Writes of this process count at once, also while they run; those of others from the next
+ * measurement on, so that a workspace may come to hold somewhat more. A refusal always rests on a new measurement.
  */
 @Injectable()
 export class WorkspaceQuota {
   private readonly known = new Map<string, Usage>();
-  /** What is being written has room, and no measurement sees it yet. */
+  /** Reserved by writes under way, which no measurement sees yet. */
   private readonly underWay = new Map<string, Set<Amount>>();
-  /** For each measurement that goes on: what was released meanwhile, which it may have seen or missed. */
+  /** By measurement: what was released meanwhile, which it may have seen or missed. */
   private readonly measuring = new Map<string, Set<Amount[]>>();
 
   constructor(
@@ -57,16 +53,15 @@ export class WorkspaceQuota {
     private readonly unfinished: UnfinishedWrites,
     changes: ChangeLog,
   ) {
-    // Something was done to it: what is believed holds no longer than it takes to ask.
     changes.onRecorded(id => this.expire(id));
   }
 
-  /** Room for what is to be written, or a refusal with the figures: 413 for bytes, 409 for the number of files. */
+  /** Throws NoRoom with the figures. */
   async require(workspaceId: string, more: Amount): Promise<void> {
     await this.admit(workspaceId, more, () => undefined);
   }
 
-  /** Runs `write` if there is room for `more`, which is kept for it until it has ended; else the refusals of {@link require}. */
+  /** Runs `write` with `more` reserved for it; throws as {@link require}. */
   async during<T>(workspaceId: string, more: Amount, write: (kept: KeptRoom) => Promise<T>): Promise<T> {
     const amount = { ...more };
     await this.admit(workspaceId, more, () => this.keep(workspaceId, amount));
@@ -77,11 +72,11 @@ export class WorkspaceQuota {
     }
   }
 
-  /** What is too much in it, by a new measurement and with what it holds `besides`, in bytes; null where nothing is. */
+  /** What is over the limit by a new measurement, plus `besides` bytes; null: nothing. */
   async excess(workspaceId: string, besides = 0): Promise<string | null> {
     const { maxWorkspaceBytes, maxWorkspaceFiles } = this.config;
     const usage = await this.measure(workspaceId);
-    // Without what may have been counted twice: nothing is killed for that.
+    // Without doubtful amounts: nothing is killed for those.
     const files = usage.files - usage.doubtful.files;
     const bytes = usage.bytes - usage.doubtful.bytes + besides;
     if (bytes > maxWorkspaceBytes)
@@ -91,14 +86,13 @@ export class WorkspaceQuota {
     return null;
   }
 
-  /** What may still be written. */
   async room(workspaceId: string): Promise<Amount> {
     const { bytes, files } = await this.usage(workspaceId);
     const { maxWorkspaceBytes, maxWorkspaceFiles } = this.config;
     return { bytes: Math.max(0, maxWorkspaceBytes - bytes), files: Math.max(0, maxWorkspaceFiles - files) };
   }
 
-  /** What is known of it no longer holds: a command may have written anything. */
+  /** Invalidates the measurement: a command may have written anything. */
   forget(workspaceId: string): void {
     this.known.delete(workspaceId);
   }
@@ -125,7 +119,6 @@ export class WorkspaceQuota {
     let usage = await this.usage(workspaceId);
     for (let times = 0; !fits(usage) && times < MAX_MEASUREMENTS; times++) {
       const measured = await this.measure(workspaceId);
-      // That of another may be newer.
       usage = this.known.get(workspaceId) ?? measured;
       if (measured.isSure) break;
     }
@@ -165,7 +158,7 @@ export class WorkspaceQuota {
     }
   }
 
-  /** What is `released` meanwhile counts although it may have been seen: then the measurement is not sure, and soon repeated. */
+  /** Counts what is `released` meanwhile although it may have been seen; such a result is soon measured again. */
   private async measureBeside(workspaceId: string, released: readonly Amount[]): Promise<Usage> {
     const started = Date.now();
     const snapshot = await this.look(workspaceId);
@@ -196,8 +189,8 @@ export class WorkspaceQuota {
   }
 
   /**
-   * The room that is kept for what is under way, besides what lies in temporary files of this process already. Of those
-   * that are to replace a file none is kept: fewer than no files, as the temporary ones will be gone.
+   * What is reserved, minus temporary files of this process. Replacing a file reserves none: then less than no files, as
+   * the temporary ones will be gone.
    */
   private keptFor(workspaceId: string, begun: Amount): Amount {
     const kept = { bytes: -begun.bytes, files: -begun.files };
@@ -212,7 +205,6 @@ export class WorkspaceQuota {
     const { maxWorkspaceBytes, maxWorkspaceFiles } = this.config;
     const known = this.known.get(workspaceId);
     if (!known) return;
-    // Far from the limit, the sum is good enough.
     if (known.bytes > maxWorkspaceBytes / 2 || known.files > maxWorkspaceFiles / 2)
       this.known.delete(workspaceId);
   }

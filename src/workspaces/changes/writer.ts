@@ -13,7 +13,7 @@ export const WRITER_TYPES = [
   'form',
 ] as const;
 
-/** What wrote to a workspace; `id` is that of the person, service account, grant of the application, run, share or form. */
+/** What wrote; `id` is that of the person, service account, application's grant, run, share or form. */
 export interface Writer {
   readonly type: (typeof WRITER_TYPES)[number];
   readonly id: string;
@@ -21,12 +21,12 @@ export interface Writer {
 
 const writers = new AsyncLocalStorage<Writer>();
 
-/** Runs work whose writes are those of `writer`, in whoever's name it acts. */
+/** Runs work whose writes are attributed to `writer`, in whoever's name it acts. */
 export function writingAs<T>(writer: Writer, work: () => T): T {
   return writers.run(writer, work);
 }
 
-/** Who writes now: the writer set around this work, the run that called the action, else the actor. */
+/** The writer set around this work, else the run that called the action, else the actor. */
 export function writerFor(actor: Actor): Writer {
   const writer = writers.getStore();
   if (writer) return writer;
@@ -36,13 +36,12 @@ export function writerFor(actor: Actor): Writer {
   return { type: actor.type, id: actor.id };
 }
 
-/** Who a command of `actor` is, as a writer: the run it belongs to, or a sandbox of theirs. */
+/** A command's writer: the run it belongs to, or a sandbox of the actor. */
 export function sandboxWriterFor(actor: Actor): Writer {
   return writers.getStore() ?? { type: 'sandbox', id: actor.id };
 }
 
 const AGENT_INSTRUCTIONS = /^\.agents\/.*\.md$/;
-/** The revision of no file. */
 const UNKNOWN = '';
 
 /** Writers whose files instruct an agent unasked. */

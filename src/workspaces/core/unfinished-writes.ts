@@ -13,8 +13,8 @@ import { WorkspacesStore } from './workspaces.store.js';
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Removes the temporary files of writes that a crash cut short. Each process notes on disk which workspaces it opens, so
- * that others need not look through all of them when it is gone. A daily sweep removes the rest.
+ * Removes temporary files of writes that a crash cut short. Each process notes on disk which workspaces it opens, so that
+ * others need not scan all of them when it is gone. A daily sweep removes the rest.
  */
 @Injectable()
 export class UnfinishedWrites implements OnModuleInit, OnApplicationShutdown {
@@ -38,7 +38,7 @@ export class UnfinishedWrites implements OnModuleInit, OnApplicationShutdown {
     await rm(this.folderOf(this.own), { recursive: true, force: true });
   }
 
-  /** To be called before anything is written in a workspace. */
+  /** Must precede a write. */
   note(workspaceId: string): void {
     if (this.noted.has(workspaceId)) return;
     mkdirSync(this.folderOf(this.own), { recursive: true });
@@ -47,8 +47,8 @@ export class UnfinishedWrites implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * Takes away what has the name of a temporary file and was made by no process of the service: by code in a sandbox, since
-   * no user could see or delete it. Returns how many there were.
+   * Removes files that only look like temporary files of the service: code in a sandbox made them, and no user could see
+   * or delete them. Returns how many there were.
    */
   async sweepForged(workspaceId: string, makers: readonly string[]): Promise<number> {
     const others = makers.filter(maker => maker !== TEMPORARY_MAKER);
@@ -63,7 +63,6 @@ export class UnfinishedWrites implements OnModuleInit, OnApplicationShutdown {
     for (const left of await this.leftBehind()) await this.cleanUpAfter(left);
   }
 
-  /** The notes of processes that have ended. */
   private async leftBehind(): Promise<string[]> {
     const holders = new Map<string, string>();
     const left: string[] = [];
@@ -98,7 +97,6 @@ export class UnfinishedWrites implements OnModuleInit, OnApplicationShutdown {
       return await files.sweepTemporaries({ maker });
     } catch (error) {
       if (!(error instanceof WorkspaceFsError)) throw error;
-      // Deleted meanwhile, or in a state that its own users have to see to.
       this.log.warn({ err: error, workspace_id: id }, 'temporary files were not swept');
       return 0;
     }
@@ -113,7 +111,7 @@ export class UnfinishedWrites implements OnModuleInit, OnApplicationShutdown {
   }
 }
 
-/** None where there is no such folder, or not any more: another process may clean up as well. */
+/** None where there is no such folder: another process may have removed it. */
 async function namesIn(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);

@@ -13,7 +13,6 @@ export class WorkspaceAnswers implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    // The consent page offers an application the workspaces that the person sees.
     this.choices.askedOf((actor, limit) => this.workspaces.list(actor, { limit }));
     this.roles.askedOf(async (actor, workspaceId) => {
       if (workspaceId === null) return this.workspaces.rolesOf(actor);

@@ -13,7 +13,6 @@ import { WorkspacesStore } from './workspaces.store.js';
 export const MIN_UID = 200_000;
 /** What systemd leaves unassigned, above its ranges for containers (https://systemd.io/UIDS-GIDS): 268 million ids. */
 const FREE_UIDS = { first: 0x7000_0000, last: 0x7fff_ffff };
-/** How many workspaces an installation may make at least. */
 const MIN_RANGE = 1_000_000;
 
 /**
@@ -73,13 +72,11 @@ function readMap(): string {
   }
 }
 
-/** What identifies the folder of a workspace. */
 interface FolderOf {
   readonly id: string;
   readonly number: number;
 }
 
-/** Where workspaces are on disk, and who owns what is in them. */
 @Injectable()
 export class WorkspaceFolders {
   constructor(
@@ -88,12 +85,11 @@ export class WorkspaceFolders {
     private readonly unfinished: UnfinishedWrites,
   ) {}
 
-  /** The host's path of a workspace's folder. */
   pathOf({ id }: Pick<FolderOf, 'id'>): string {
     return path.join(this.root, id);
   }
 
-  /** The host account that owns the files and runs the code of a workspace; undefined unless the service is root. */
+  /** The host account that owns the files and runs the code; undefined unless the service is root. */
   ownerOf({ number }: Pick<FolderOf, 'number'>): { uid: number; gid: number } | undefined {
     if (process.getuid?.() !== 0) return undefined;
     const uid = this.uids.of(number);
@@ -105,7 +101,7 @@ export class WorkspaceFolders {
     return new WorkspaceFs(this.pathOf(workspace), this.optionsFor(workspace));
   }
 
-  /** To look at what is there, and to write nothing. */
+  /** Read only. */
   reader(id: string): WorkspaceFs {
     return new WorkspaceFs(this.pathOf({ id }), { maxFileBytes: 0 });
   }
@@ -115,18 +111,18 @@ export class WorkspaceFolders {
     await WorkspaceFs.create(this.pathOf(workspace), this.optionsFor(workspace));
   }
 
-  /** The host's path of the folder with the earlier versions of a workspace's files. Commands never see it. */
+  /** The folder with the history of its files. Commands never see it. */
   historyOf({ id }: Pick<FolderOf, 'id'>): string {
     return path.join(this.historyRoot, id);
   }
 
-  /** The same, to put files into and take them out of; made where it is missing. */
+  /** Creates it where it is missing. */
   openHistory(workspace: FolderOf): Promise<WorkspaceFs> {
     const options = { owner: this.ownerOf(workspace), maxFileBytes: Number.MAX_SAFE_INTEGER };
     return WorkspaceFs.create(this.historyOf(workspace), options);
   }
 
-  /** Removes a workspace's folders, if they are there, while code may still be changing what is in them. */
+  /** Removes a workspace's folders while code may still change what is in them. */
   async remove(id: string): Promise<void> {
     await this.removeFrom(this.historyRoot, id);
     await this.removeFrom(this.root, id);

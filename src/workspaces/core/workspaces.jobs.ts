@@ -6,17 +6,15 @@ import { WorkspacesStore } from './workspaces.store.js';
 
 const queue = { name: 'workspaces', lockDuration: 30_000 };
 
-/** The rows of a workspace are gone; its folder follows. */
 export const removeFolder = defineJob('remove_folder', { queue, payload: ['workspace_id'] });
 
-/** A feature of a workspace was turned off; what is under way by it ends. */
 export const endFeature = defineJob('end_feature', { queue, payload: ['workspace_id', 'feature'] });
 
 type End = (workspaceId: string) => Promise<void>;
 
 /**
- * What is under way when a feature is turned off, and has to end. The access policy refuses what comes later. Each feature
- * that has something under way adds here, while modules start, how to end it; doing so twice must be harmless.
+ * What ends when a feature is turned off; the access policy refuses what comes later. Features register it while modules
+ * start; it must be idempotent.
  */
 @Injectable()
 export class FeatureEnds {
@@ -28,7 +26,7 @@ export class FeatureEnds {
     this.ends.set(feature, [...(this.ends.get(feature) ?? []), end]);
   }
 
-  /** Ends what is under way, unless the feature is on again by now. */
+  /** Unless the feature is on again by now. */
   async run(feature: Feature, workspaceId: string): Promise<void> {
     if (!(await this.workspaces.isOff(workspaceId, feature))) return;
     for (const end of this.ends.get(feature) ?? []) await end(workspaceId);

@@ -32,27 +32,21 @@ declare global {
   }
 }
 
-/** A workspace of the caller's organizations; without a role they do not see it. */
 type FoundWorkspace = Row<'workspace'> & { role: WorkspaceRole | null };
 
 type Queries = Pick<Database, 'tables'>;
 
 const noSuchWorkspace = () => new NotFound('No such workspace');
 
-/** A workspace as one caller sees it. */
 export type VisibleWorkspace = Row<'workspace'> & { role: WorkspaceRole };
 
-/** Questions about workspaces, each asked together with who asks. */
 @Injectable()
 export class WorkspacesStore {
   private readonly lookups = new SharedLookups<FoundWorkspace | undefined>();
 
   constructor(private readonly database: Database) {}
 
-  /**
-   * The workspace, if the caller may: 404 where they do not see it, 403 where their role or key is too low, or what they
-   * want to use is turned off there.
-   */
+  /** 404 where the caller does not see it; 403 where their role or key is too low, or the feature is turned off. */
   @Subject('workspace', 'workspace', ({ id, organization_id }: VisibleWorkspace) => ({
     workspace_id: id,
     organization_id,
@@ -71,7 +65,7 @@ export class WorkspacesStore {
     return workspace;
   }
 
-  /** As {@link require}, for a change: nobody else changes or deletes it before the unit of work ends. */
+  /** As {@link require}, and locks the row until the unit of work ends. */
   async requireLocked(
     unit: UnitOfWork,
     actor: Actor,
@@ -105,7 +99,7 @@ export class WorkspacesStore {
     await unit.tables().deleteFrom('workspace').where('id', '=', id).execute();
   }
 
-  /** The workspaces that the caller sees, oldest first, from after `after`. */
+  /** Oldest first, after id `after`. */
   list(
     actor: Actor,
     filter: { organizationId?: string; after?: string; limit: number },
@@ -121,7 +115,7 @@ export class WorkspacesStore {
     return query.execute();
   }
 
-  /** What its folder is known by, for work that nobody asks for. */
+  /** For background work. */
   async folderOf(id: string): Promise<Pick<Row<'workspace'>, 'id' | 'number'> | undefined> {
     return this.database
       .tables()
@@ -131,7 +125,6 @@ export class WorkspacesStore {
       .executeTakeFirst();
   }
 
-  /** The workspaces that go with an organization. */
   async idsOf(unit: UnitOfWork, organizationId: string): Promise<string[]> {
     const rows = await unit
       .tables()
@@ -184,7 +177,7 @@ export class WorkspacesStore {
       .execute();
   }
 
-  /** The roles of the caller: each combination once, however many workspaces have it. */
+  /** Each combination once. */
   async rolesOf(actor: Actor): Promise<Roles> {
     const tables = this.database.tables();
     const [organizations, workspaces] = await Promise.all([
@@ -197,7 +190,7 @@ export class WorkspacesStore {
     return { organization: organizations.rows.map(({ role }) => role), workspace: workspaces.rows };
   }
 
-  /** The first user id of the sandboxes here; of processes that start at once, the first one decides for all. */
+  /** The first process decides for all. */
   async sandboxUidBase(chosen: number): Promise<number> {
     const { rows } = await sql<{ base: string }>`
       update installation set sandbox_uid_base = coalesce(sandbox_uid_base, ${chosen})
@@ -205,7 +198,7 @@ export class WorkspacesStore {
     return Number(rows[0]?.base);
   }
 
-  /** Asked by nearly every request: outside a transaction, those who ask at the same time share the answer. */
+  /** Nearly every request calls this: outside a transaction, concurrent callers share the answer. */
   private find(actor: Actor, id: string, within: Queries): Promise<FoundWorkspace | undefined> {
     const read = async () => {
       const query = sql<FoundWorkspace>`select * from ${workspacesOf(actor)} w where id = ${id}`;

@@ -31,16 +31,15 @@ export class StartedOperationView {
 
 export interface DuplicateInput {
   readonly target_id: string;
-  /** What the new workspace is for others once it is complete. */
   readonly visibility: Visibility;
 }
 export const workspaceDuplicate = defineOperation<DuplicateInput>(
   'workspace_duplicate',
   'The copy failed; try again',
 );
-/** Copies of one organization that may be under way, or wait. */
+/** Copies of one organization that run or wait. */
 const MAX_UNDER_WAY = 100;
-/** Jobs that wait in a process for their turns, rather than in the queue, which knows no turns. */
+/** Jobs that wait in a process, which is fair to organizations; the queue is not. */
 const MAX_WAITING = 500;
 
 export const duplicateFiles = defineJob('duplicate_files', {
@@ -54,10 +53,8 @@ export const duplicateFiles = defineJob('duplicate_files', {
   payload: ['operation_id'],
 });
 
-/** Gives a new workspace something of the one that it is made like. */
 type Inherit = (unit: UnitOfWork, from: string, to: Row<'workspace'>) => Promise<void>;
 
-/** Making a workspace like another. */
 @Injectable()
 export class DuplicateService {
   private readonly inheritances: Inherit[] = [];
@@ -72,7 +69,7 @@ export class DuplicateService {
     private readonly audit: Audit,
   ) {}
 
-  /** Has `inherit` bring along what restricts a workspace, so that the copy never allows more than what it was made like. */
+  /** `inherit` copies what restricts a workspace, so that the copy never allows more than its source. */
   inheritWith(inherit: Inherit): void {
     this.inheritances.push(inherit);
   }

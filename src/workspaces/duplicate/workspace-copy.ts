@@ -8,7 +8,6 @@ import { captureHistory } from '../history/index.js';
 import { type Operation, OperationRunner, type OperationWork, type Report } from '../operations/index.js';
 import { type DuplicateInput, duplicateFiles, workspaceDuplicate } from './duplicate.service.js';
 
-/** What never comes along, whether the workspace has it or not. */
 const LEFT_BEHIND = [
   'members',
   'chats and their runs',
@@ -19,9 +18,7 @@ const LEFT_BEHIND = [
 ];
 const MAX_SKIPPED = 1000;
 const PROGRESS_MS = 500;
-/** Copied between two looks at whether to go on. */
 const AT_ONCE = { files: 128, bytes: 16 * 1024 * 1024 };
-/** Copies that one process makes at a time. */
 const COPIES_AT_ONCE = 2;
 
 type Duplicate = Operation<DuplicateInput>;
@@ -31,7 +28,7 @@ interface Copied {
   readonly skipped: string[];
 }
 
-/** Copies the files of one workspace into another; begun again after a crash, it goes on where it was. */
+/** Copies the files of one workspace into another; idempotent: it resumes after a crash. */
 @Injectable()
 export class WorkspaceCopy implements OperationWork<DuplicateInput> {
   readonly kind = workspaceDuplicate;
@@ -62,7 +59,6 @@ export class WorkspaceCopy implements OperationWork<DuplicateInput> {
 
   async complete(unit: UnitOfWork, { input: { target_id, visibility } }: Duplicate): Promise<void> {
     await this.workspaces.update(unit, target_id, { visibility });
-    // What was copied is the beginning of its history.
     await this.jobs.enqueue(unit, captureHistory, newId(), { workspace_id: target_id });
   }
 
@@ -112,7 +108,7 @@ async function everything(files: WorkspaceFs): Promise<Entry[]> {
   return all;
 }
 
-/** All of them are over, well or badly, when it resolves or rejects. */
+/** Settles all of them before it resolves or rejects. */
 async function copySome(
   source: WorkspaceFs,
   target: WorkspaceFs,
@@ -137,7 +133,7 @@ async function copySome(
   }
 }
 
-/** Links, special files, what is gone or something else by now, what changes all the time, and what no file may be. */
+/** Links, special files, what is gone or changed type, changes all the time, or is too large. */
 const LEFT_OUT = [
   'not_found',
   'symlink',
@@ -149,7 +145,7 @@ const LEFT_OUT = [
   'too_large',
 ];
 
-/** Links and special files have no outcome at all; throws for what is nobody's doing. */
+/** Links and special files have no outcome; throws other errors. */
 function isLeftOut(outcome: PromiseSettledResult<unknown> | undefined): boolean {
   if (outcome?.status !== 'rejected') return outcome === undefined;
   const { reason } = outcome;

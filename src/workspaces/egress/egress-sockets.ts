@@ -18,23 +18,21 @@ const SHOWN = 20;
 const ADVICE =
   'To let it through, an admin of the workspace adds it with PATCH /api/workspaces/{id}/egress; without that, do without it.';
 
-/** For whom a way out is opened. */
 interface EgressUse {
   readonly workspaceId: string;
   readonly owner: { readonly uid: number; readonly gid: number } | undefined;
-  /** Whose connections they are, for the log. */
   readonly caller: { readonly kind: string; readonly id: string | null };
 }
 
-/** A way out, in a host folder to be shown to one sandbox: the socket, and the program that leads to it. */
+/** A proxy for one sandbox, in a host folder to be mounted there: the socket and the relay. */
 export interface OpenEgress {
   readonly folder: string;
-  /** What was refused since the last time, in sentences. */
+  /** What was refused since the last call, in sentences. */
   takeRefused(): string[];
   close(): Promise<void>;
 }
 
-/** Ways out of sandboxes, each for one sandbox, to the hosts that its workspace may reach. */
+/** Proxies of sandboxes, each to the hosts that its workspace may reach. */
 @Injectable()
 export class EgressSockets {
   constructor(
@@ -44,7 +42,7 @@ export class EgressSockets {
     private readonly log: Log,
   ) {}
 
-  /** Undefined where nothing may be reached. What is changed later holds for an open way out at once. */
+  /** Undefined where no host is reachable. Later changes of the rule apply at once. */
   async open(use: EgressUse): Promise<OpenEgress | undefined> {
     const hosts = await this.hostsOf(use);
     if (hosts.length === 0) return undefined;
@@ -66,7 +64,7 @@ export class EgressSockets {
     };
     try {
       await fill(folder, proxy, use.owner);
-      // It may have been changed before it was followed.
+      // The rule may have changed before the subscription.
       proxy.setHosts(await this.hostsOf(use));
     } catch (error) {
       await close();
@@ -84,14 +82,14 @@ export class EgressSockets {
     return this.egress.reachable(await this.egress.rule(workspaceId));
   }
 
-  /** Has a proxy let through what its workspace may reach from now on; returns what ends that. */
+  /** Applies changes of the rule to a proxy; returns what unsubscribes. */
   private follow(use: EgressUse, proxy: EgressProxy): () => void {
     let turn = Promise.resolve();
     const look = async (): Promise<void> => {
       try {
         proxy.setHosts(await this.hostsOf(use));
       } catch (error) {
-        // What may be reached cannot be told, so nothing is; the next signal, as after a lost connection, looks again.
+        // Fail closed; the next signal, as after a lost connection, reads the rule again.
         proxy.setHosts([]);
         this.log.warn({ err: error, workspace_id: use.workspaceId }, 'egress is closed until it can be told');
       }
@@ -120,6 +118,6 @@ async function fill(folder: string, proxy: EgressProxy, owner: EgressUse['owner'
   await proxy.listen(socket);
   if (!owner) return;
   await chown(socket, owner.uid, owner.gid);
-  // Last: from here on the account reaches what is inside, and nobody else does.
+  // Last: from here on only that account reaches what is inside.
   await chown(folder, owner.uid, owner.gid);
 }

@@ -57,7 +57,6 @@ export class EgressView {
 
 translateErrors(EgressRefusal, error => new Invalid(error.message));
 
-/** Which hosts the sandboxes of a workspace may connect to. */
 @Injectable()
 export class EgressService {
   constructor(

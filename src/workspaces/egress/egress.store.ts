@@ -13,12 +13,10 @@ export interface EgressRule {
   presets: string[];
 }
 
-/** What is signalled when the rule of a workspace has changed. */
 export const egressTopic = defineTopic('egress');
 
 const NOTHING: EgressRule = { mode: 'none', hosts: [], presets: [] };
 
-/** Where sandboxes of each workspace may connect to. */
 @Injectable()
 export class EgressStore {
   constructor(
@@ -26,7 +24,6 @@ export class EgressStore {
     private readonly database: Database,
   ) {}
 
-  /** What is set for a workspace; nothing may be reached where nothing is. */
   async rule(workspaceId: string, unit?: UnitOfWork): Promise<EgressRule> {
     const { rows } = await sql<EgressRule>`
       select mode, hosts, presets from workspace_egress where workspace_id = ${workspaceId}`.execute(
@@ -49,7 +46,6 @@ export class EgressStore {
         updated_by = excluded.updated_by, updated_at = excluded.updated_at`.execute(unit.tables());
   }
 
-  /** Hosts that can be reached by a rule, as the installation lets it. */
   reachable({ mode, hosts, presets: named }: EgressRule): string[] {
     if (mode === 'none' || this.config.sandboxEgress === 'none') return [];
     const listed = named.flatMap(name =>

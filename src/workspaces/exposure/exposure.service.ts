@@ -65,19 +65,18 @@ export const ExposedPage = PageOf(ExposedView, 'ExposedPage');
 
 export interface ExposureQuery {
   readonly organizationId: string;
-  /** Also what is in workspaces that the caller does not see: for those who answer for the organization. */
+  /** Also in workspaces that the caller does not see: for those who answer for the organization. */
   readonly all: boolean;
-  /** Only what has an id after this one. */
   readonly after?: string;
   readonly limit: number;
 }
 
-/** A kind of thing that can be reached from outside. Lists by id, and of what is not `all`, what the caller may end. */
+/** Lists by id what is reachable from outside; without `all`, only what the caller may end. */
 export interface ExposureSource {
   listExposed(actor: Actor, query: ExposureQuery): Promise<ExposedView[]>;
 }
 
-/** Everything that makes things reachable from outside makes itself known here while modules start. */
+/** Features that expose things register here while modules start. */
 @Injectable()
 export class Exposures {
   private readonly sources: ExposureSource[] = [];
@@ -95,7 +94,6 @@ export class Exposures {
   }
 }
 
-/** What of an organization can be reached from outside. */
 @Injectable()
 export class ExposureService {
   constructor(

@@ -8,12 +8,12 @@ import {
 import { TooLarge } from '../../platform/errors/index.js';
 import { type Destination, FileWriter, NoRoom } from '../changes/index.js';
 
-/** Whether a path below what is shared has a name that begins with a dot: settings, keys and repositories, most often. */
+/** Names that begin with a dot, often settings, keys and repositories, are not shared. */
 export const isHidden = (within: string): boolean => /(^|\/)\./.test(within);
 
 /**
- * The path in the workspace of one below what is shared. Throws `invalid_path` for one that leads out (`..`), `not_found`
- * for one that stays hidden.
+ * A path below what is shared, in the workspace. Throws `invalid_path` for one that leads out (`..`), `not_found` for a
+ * hidden one.
  */
 export function pathBelow(shared: string, within: string): string {
   const below = normalizePath(within);
@@ -21,7 +21,6 @@ export function pathBelow(shared: string, within: string): string {
   return [shared, below].filter(Boolean).join('/');
 }
 
-/** Writes by those who are no members. */
 @Injectable()
 export class OutsideWrites {
   constructor(private readonly writer: FileWriter) {}

@@ -44,7 +44,7 @@ export class ShareOrigin implements PublicHosts, OnModuleInit {
     return this.address?.protocol === 'https:';
   }
 
-  /** Refuses (409) where the service is reached by a bare address, below which there is no other host. */
+  /** 409 where the service is reached by an IP address, below which there is no other host. */
   requireUsable(): void {
     if (!this.address)
       throw new Conflict(
@@ -52,7 +52,6 @@ export class ShareOrigin implements PublicHosts, OnModuleInit {
       );
   }
 
-  /** Null where there is no such host. */
   urlOf(token: string): string | null {
     return this.address ? `${this.address.origin}/s/${token}` : null;
   }

@@ -43,7 +43,7 @@ export class FeaturesView {
   sharing: boolean;
 }
 
-/** What of a workspace its admins have turned off. The access policy refuses it, by whatever way somebody comes. */
+/** The access policy refuses features that are turned off, on every surface. */
 @Injectable()
 export class FeaturesService implements OnModuleInit {
   constructor(

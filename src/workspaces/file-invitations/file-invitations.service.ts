@@ -37,7 +37,6 @@ import {
 } from './file-invitations.store.js';
 import { InvitationMail } from './invitation-mail.js';
 
-/** Inviting one person to one file or folder, without making them a member of anything. */
 @Injectable()
 export class FileInvitationsService {
   constructor(
@@ -136,7 +135,6 @@ export class FileInvitationsService {
     });
   }
 
-  /** Makes the account of the invited address, which accepts by that. */
   async register({ token, name, password }: RegisterForFiles): Promise<RegisteredForFilesView> {
     const held = await this.invitations.findByToken(token);
     if (!held) throw noSuchInvitation();
@@ -150,7 +148,7 @@ export class FileInvitationsService {
     });
   }
 
-  /** Who holds the link may decline, without an account: the invitation is gone. */
+  /** Needs only the link; deletes the invitation. */
   async decline({ token }: FileInvitationToken): Promise<DeclinedFilesView> {
     await this.database.transaction(async unit => {
       const invitation = await this.invitations.lockByToken(unit, token);
@@ -185,7 +183,6 @@ export class FileInvitationsService {
     return DeletedView.of(id);
   }
 
-  /** Whether the caller may do that to the file invitation, as its workspace says. */
   @Subject('file_invitation', 'workspace', ({ id, organization_id }: VisibleWorkspace) => ({
     organization_id,
     workspace_id: id,

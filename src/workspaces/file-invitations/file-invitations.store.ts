@@ -32,7 +32,6 @@ export interface InvitationRow extends Row<'file_invitation'>, GiverStanding {
   role_there: WorkspaceRole | null;
 }
 
-/** An invitation that nobody else changes until the unit of work ends. */
 export type LockedInvitation = Row<'file_invitation'> &
   Pick<InvitationRow, 'organization_id' | 'features_off'>;
 
@@ -55,7 +54,6 @@ export const noSuchInvitation = () => new NotFound('No such file invitation');
 export class FileInvitationsStore {
   constructor(private readonly database: Database) {}
 
-  /** In workspaces that the caller sees, oldest first, from after `after`. */
   list(
     actor: Actor,
     { workspaceId, after, limit }: { workspaceId?: string; after?: string; limit: number },
@@ -66,13 +64,12 @@ export class FileInvitationsStore {
     return query.orderBy('i.id').limit(limit).execute();
   }
 
-  /** Those that the caller accepted. */
   listAccepted(actor: Actor, { after, limit }: { after?: string; limit: number }): Promise<InvitationRow[]> {
     const query = this.asked(actor).where('i.accepted_by', '=', actor.id).where(isReachableBy(actor));
     return (after ? query.where('i.id', '>', after) : query).orderBy('i.id').limit(limit).execute();
   }
 
-  /** What somebody who holds the token may read, also once it is accepted or over; nothing while sharing is turned off. */
+  /** Also when it is accepted or expired; none while sharing is turned off. */
   async findByToken(token: string): Promise<HeldInvitation | undefined> {
     const row = await this.database
       .tables()
@@ -137,14 +134,14 @@ export class FileInvitationsStore {
     if (numDeletedRows === 0n) throw noSuchInvitation();
   }
 
-  /** With the caller's role in its workspace; 404 unless they see that, or accepted it. */
+  /** 404 unless the caller sees its workspace, or accepted it. */
   async require(actor: Actor, id: string, within: Queries = this.database): Promise<InvitationRow> {
     const row = await this.asked(actor, within).where('i.id', '=', id).executeTakeFirst();
     if (!row || (row.role_there === null && row.accepted_by !== actor.id)) throw noSuchInvitation();
     return row;
   }
 
-  /** What was accepted by the caller and still stands; else 404. */
+  /** 404 unless the caller accepted it and it still stands. */
   async requireAccepted(actor: Actor, id: string): Promise<InvitationRow> {
     const row = await this.require(actor, id);
     if (row.accepted_by !== actor.id || !isStanding(row)) throw noSuchInvitation();
@@ -152,7 +149,7 @@ export class FileInvitationsStore {
     return row;
   }
 
-  /** In all workspaces that the credential reaches, also where who asks is not in the organization. */
+  /** In all workspaces that the credential reaches, of other organizations too. */
   private asked(actor: Actor, within: Queries = this.database) {
     const { organization_id, workspace_ids } = actor.credential;
     const workspaces = sql<AskedWorkspace>`(select w.*, a.role from workspace w

@@ -7,7 +7,6 @@ import { Mailer, writeLetter } from '../../platform/mail/index.js';
 import { plainName, shortName } from '../../platform/text/index.js';
 import type { InvitedRole } from './file-invitations.store.js';
 
-/** What somebody who is invited to a file reads. */
 @Injectable()
 export class InvitationMail {
   constructor(
@@ -20,12 +19,12 @@ export class InvitationMail {
     return this.mailer.isConfigured;
   }
 
-  /** Refuses (429) one mail too many. Before the transaction that sends it. */
+  /** 429 beyond the allowance. Must precede the transaction that sends. */
   allow(actor: Actor, email: string): Promise<void> {
     return this.allowance.spend(actor, email);
   }
 
-  /** Answers the link. */
+  /** Returns the link. */
   async send(
     unit: UnitOfWork,
     actor: Actor,

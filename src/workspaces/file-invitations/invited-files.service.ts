@@ -20,7 +20,7 @@ import { FileInvitationsStore, type InvitationRow } from './file-invitations.sto
 
 const ABSENT = { 404: 'No such invitation or path' };
 
-/** Files through an invitation that the caller accepted. Paths are those below what is shared; nothing else is reached. */
+/** Files of an accepted invitation. Paths are relative to what is shared; nothing else is reachable. */
 @Injectable()
 export class InvitedFilesService {
   constructor(
@@ -50,7 +50,7 @@ export class InvitedFilesService {
     const seen = await visibleEntries(files, { folder: entry.path, shared, after: from, most: limit + 1 });
     const items = seen.slice(0, limit);
     const last = items.at(-1);
-    // It is what the caller sees: the next name may be one that stays hidden.
+    // Not the next name, which may be hidden.
     return { items, next_cursor: last && seen.length > limit ? cursorAfter(last.path) : null };
   }
 
@@ -119,7 +119,6 @@ interface Opened {
   readonly files: WorkspaceFs;
 }
 
-/** Up to so many entries of a folder that may be seen. */
 async function visibleEntries(
   files: WorkspaceFs,
   { folder, shared, most, after }: { folder: string; shared: string; most: number; after?: string },

@@ -21,7 +21,6 @@ import { CopiedView, DeletedPathView, DeleteFile, EntryView, MakeFolder, MoveFil
 
 const ABSENT = { 404: 'No such workspace or path' };
 
-/** Moving, copying, making and deleting files and folders. */
 @Injectable()
 export class FileTreeService {
   constructor(
@@ -147,7 +146,7 @@ export class FileTreeService {
     return this.folders.open(await this.workspaces.require(actor, 'file.write', id));
   }
 
-  /** With room kept for a folder and those above it, as far as they are missing; what makes none needs no room. */
+  /** Reserves room for the missing folders of a path. */
   private async makingFolders<T>(
     workspaceId: string,
     files: WorkspaceFs,
@@ -159,10 +158,8 @@ export class FileTreeService {
   }
 }
 
-/** Links and special files are not copied. */
 const isKept = ({ type }: Entry): boolean => type === 'file' || type === 'directory';
 
-/** What is at a path and, of a folder, what it holds; nothing where nothing is. */
 async function everythingAt(files: WorkspaceFs, path: string): Promise<Entry[]> {
   const there = await find(files, path);
   return there ? entriesAt(files, there) : [];

@@ -21,7 +21,6 @@ const WRITES = {
   413: 'Over the size limit',
 };
 
-/** Writing contents of files. */
 @Injectable()
 export class FileWritesService {
   constructor(

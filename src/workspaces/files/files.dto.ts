@@ -174,7 +174,7 @@ export class DeletedPathView {
   deleted: boolean;
 }
 
-/** What models read of files, which they have as tools. */
+/** Tool results, as models read them. */
 export const fileTexts = {
   list({ items, next_cursor }: Page<EntryView>): string {
     const lines = items.map(({ path, type, size }) =>

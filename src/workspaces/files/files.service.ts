@@ -34,15 +34,15 @@ import {
   StatFile,
 } from './files.dto.js';
 
-/** Stands before the path in a cursor, so that not every text is one. */
+/** Precedes the path in a cursor, so that arbitrary text is refused. */
 const MARK = '/';
 
-/** Where a listing goes on: after a path. As plain bytes, because the longest paths leave no room in a URL for more. */
+/** Continues a listing after a path. Plain bytes: the longest paths leave no room in a URL for more. */
 export function cursorAfter(path: string): string {
   return Buffer.from(MARK + path).toString('base64url');
 }
 
-/** Reads a cursor back. Throws Invalid for one that {@link cursorAfter} did not make. */
+/** Throws Invalid for a cursor that {@link cursorAfter} did not make. */
 export function pathOfCursor(cursor: string | undefined): string | undefined {
   if (cursor === undefined) return undefined;
   const bytes = Buffer.from(cursor, 'base64url');
@@ -87,7 +87,7 @@ translateErrors(WorkspaceFsError, error =>
 
 const ABSENT = { 404: 'No such workspace or path' };
 
-/** What is in a workspace. The folder on disk is the truth; nothing is cached. */
+/** The folder on disk is the truth; nothing is cached. */
 @Injectable()
 export class FilesService {
   constructor(
@@ -173,7 +173,6 @@ export class FilesService {
     return (await this.open(actor, workspace_id)).openRead(path);
   }
 
-  /** As {@link download}, and a folder as a zip. */
   async downloadAny(actor: Actor, { workspace_id, path }: DownloadFile): Promise<OpenFile | ZippedFolder> {
     const workspace = await this.workspaces.require(actor, 'file.read', workspace_id);
     const files = this.folders.open(workspace);

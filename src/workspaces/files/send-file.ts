@@ -7,16 +7,14 @@ import { RangeNotSatisfiable } from '../../platform/errors/index.js';
 import { clientGone } from '../../platform/http/index.js';
 import type { ZippedFolder } from '../archives/index.js';
 
-/** What a browser may show from our own origin: nothing that can run script. */
+/** Media types that a browser may show from our origin: none can run script. */
 const HARMLESS = /^(image\/(png|jpeg|gif|webp|avif|bmp)|application\/pdf|text\/plain|audio\/.+|video\/.+)$/;
 
-/** Whether a file of this media type may be shown instead of saved. */
 export const isHarmless = (mediaType: string): boolean => HARMLESS.test(mediaType);
 
-/** Written for people and programs to read, and nothing in a browser: shown as it is written. */
+/** Text that no browser renders: shown as plain text. */
 const SHOWN_AS_TEXT = /^(text\/(markdown|csv|tab-separated-values|yaml)|application\/(json|toml))$/;
 
-/** Whether a file of this media type is shown as plain text where it is to be shown. */
 export const isShownAsText = (mediaType: string): boolean => SHOWN_AS_TEXT.test(mediaType);
 
 /** `Content-Disposition` for any name (RFC 6266): plain ASCII, and the true name in UTF-8. */
@@ -29,13 +27,12 @@ export function contentDisposition(kind: 'inline' | 'attachment', name: string):
   return `${kind}; filename="${ascii}"; filename*=UTF-8''${encoded}`;
 }
 
-/** An inclusive range of bytes. */
 export interface ByteRange {
   start: number;
   end: number;
 }
 
-/** A `Range` of one part (RFC 9110 section 14.2); undefined where the whole file is the answer. */
+/** One range (RFC 9110 section 14.2); undefined: the whole file. */
 export function parseRange(header: string | undefined, size: number): ByteRange | undefined {
   const [, first = '', last = ''] = /^bytes=(\d*)-(\d*)$/i.exec(header ?? '') ?? [];
   if (first === '' && last === '') return undefined;
@@ -47,16 +44,16 @@ export function parseRange(header: string | undefined, size: number): ByteRange 
   return { start, end };
 }
 
-/** The range that a request asks for. `If-Range` with another ETag asks for the whole file (RFC 9110 section 13.1.5). */
+/** `If-Range` with another ETag asks for the whole file (RFC 9110 section 13.1.5). */
 export function rangeOf(headers: IncomingHttpHeaders, etag: string, size: number): ByteRange | undefined {
   const ifRange = headers['if-range'];
   return ifRange === undefined || ifRange === etag ? parseRange(headers.range, size) : undefined;
 }
 
-/** What is read at once: a stream costs more than the bytes do. */
+/** Up to this size, a stream costs more than the bytes do. */
 const SMALL_BYTES = 256 * 1024;
 
-/** Answers with the bytes of an open file, or to HEAD with all but them, and closes it. */
+/** Sends an open file, without its bytes to HEAD, and closes it. */
 export async function sendFile(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -100,7 +97,7 @@ function headersOf({ entry: { path, size } }: OpenFile, range: ByteRange | undef
   };
 }
 
-/** As a stream, because the length of anything else would be shown instead of the file's. */
+/** As a stream: for anything else, its own length would replace the file's. */
 async function sendNothing(reply: FastifyReply, file: OpenFile): Promise<void> {
   await file.close();
   void reply.send(Readable.from([]));
@@ -111,7 +108,6 @@ function isUnchanged(header: string | undefined, etag: string): boolean {
   return (header ?? '').split(',').some(candidate => candidate.trim().replace(/^W\//, '') === etag);
 }
 
-/** Answers with a folder as a zip, whose length nobody knows beforehand. */
 export async function sendFolder(
   request: FastifyRequest,
   reply: FastifyReply,

@@ -12,10 +12,10 @@ export interface Preconditions {
 
 const ONE_ETAG = /^(\*|(W\/)?"[^"]*")$/;
 
-/** What a request asks for; what cannot be kept to is refused, never passed over. */
+/** Refuses conditions that it cannot keep. */
 export function preconditionsOf(headers: IncomingHttpHeaders): Preconditions {
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers;
-  // RFC 9110 section 14.5: who sends a part must not have it taken for the whole.
+  // RFC 9110 section 14.5: a part must not be taken for the whole.
   if (headers['content-range'] !== undefined)
     throw new BadRequest('Content-Range is not taken: send the whole file without it');
   if (ifMatch !== undefined && !ONE_ETAG.test(ifMatch))
@@ -25,10 +25,8 @@ export function preconditionsOf(headers: IncomingHttpHeaders): Preconditions {
   return { ifMatch, ifNoneMatch };
 }
 
-/** The raw bytes of a request, and what is known of them. */
 export interface ReceivedBody {
   bytes: AsyncIterable<Uint8Array>;
-  /** Their number, where the sender says so. */
   expectedBytes?: number;
 }
 

@@ -17,7 +17,6 @@ const SKIPPED = new Set([
   '.ruff_cache',
 ]);
 
-/** Whether a path lies in a folder that has no history, or is one. */
 export function isSkipped(path: string): boolean {
   return path.split('/').some(name => SKIPPED.has(name));
 }
@@ -25,12 +24,11 @@ export function isSkipped(path: string): boolean {
 export const VERSION_KINDS = ['found', 'created', 'modified', 'deleted', 'moved'] as const;
 export const UNKEPT = ['deleted', 'too_large', 'overwritten', 'full'] as const;
 
-/** Where the bytes of a version are, or why they are not kept. */
 export type Content =
   | { readonly blob: string; readonly executable: boolean }
   | { readonly unkept: (typeof UNKEPT)[number] };
 
-/** A version that is to be. */
+/** A version to be added. */
 export interface Draft {
   readonly path: string;
   readonly kind: (typeof VERSION_KINDS)[number];
@@ -43,10 +41,8 @@ export interface Draft {
   content: Content | undefined;
 }
 
-/** The newest version of a path. */
 export type Head = Pick<VersionRow, 'id' | 'path' | 'kind' | 'etag' | 'blob' | 'executable'>;
 
-/** A row of `file_version`. */
 export interface VersionRow {
   seq: string;
   id: string;
@@ -97,7 +93,6 @@ function deletion(path: string, change: LoggedChange): Draft {
   };
 }
 
-/** What drafts with their contents make of git's tree. */
 export function treeChanges(drafts: readonly Draft[]): TreeChange[] {
   return drafts.flatMap(({ path, content }): TreeChange[] => {
     if (content === undefined || ('unkept' in content && content.unkept === 'overwritten')) return [];

@@ -30,7 +30,7 @@ if [ ! -e git/ready ]; then
 fi
 `;
 
-/** Whoever held these is dead: only one process writes at a time. */
+/** Only one process writes at a time: whoever held these locks is dead. */
 const UNLOCK = `rm -f git/*.lock git/refs/heads/*.lock git/gc.pid
 `;
 
@@ -49,7 +49,6 @@ export const READ = `if [ ! -e git/ready ]; then exec sed 's/$/ missing/' >"$1";
 exec git cat-file --batch >"$1"
 `;
 
-/** What {@link DIFF} ends with where a content is not there. */
 export const NO_SUCH_CONTENT = 4;
 
 export const DIFF = `git cat-file -e "$1" && git cat-file -e "$2" || exit ${NO_SUCH_CONTENT}

@@ -36,15 +36,14 @@ async function readAll(file: OpenFile, start: number, length: number): Promise<B
   return Buffer.concat(parts, length);
 }
 
-/** What identifies the repository of a workspace. */
 export interface RepositoryOf {
   readonly id: string;
   readonly number: number;
 }
 
-/** Content goes in through a pipe up to this size, else through a file. */
+/** Content beyond this size goes in through a file instead of a pipe. */
 const SMALL_BYTES = 4 * 1024 * 1024;
-/** How long a machine without git, or without a sandbox, is believed to be one. */
+/** How long a fault is cached. */
 const FAULT_MS = 60_000;
 const NOT_FOUND = 127;
 const TIME = { wallMs: 300_000, cpuSeconds: 300 };
@@ -66,7 +65,7 @@ export class GitStore {
     private readonly folders: WorkspaceFolders,
   ) {}
 
-  /** Why there is no history here; null where there is. */
+  /** Null where there is a history. */
   async fault(): Promise<string | null> {
     if (this.config.historyDays === 0) return 'The history of files is switched off here (HISTORY_DAYS=0)';
     if (this.known && (this.known.fault === null || this.known.until > Date.now())) return this.known.fault;
@@ -75,7 +74,6 @@ export class GitStore {
     return fault;
   }
 
-  /** 503 where there is no history. */
   async require(): Promise<void> {
     const fault = await this.fault();
     if (fault !== null) throw new Unavailable(fault);
@@ -95,7 +93,7 @@ export class GitStore {
     }
   }
 
-  /** Contents by their names, in this order; null for one that is not kept any more. */
+  /** In this order; null for one that is not kept any more. */
   async *read(workspace: RepositoryOf, names: readonly string[]): AsyncGenerator<Buffer | null> {
     if (names.length === 0) return;
     const output = `outgoing-${newId()}`;
@@ -105,7 +103,7 @@ export class GitStore {
       await using file = await files.openRead(output);
       yield* readBlobs(file, names.length);
     } finally {
-      // Where git could not start there is none.
+      // Git may not have started.
       await files.remove(output).catch(() => undefined);
     }
   }
@@ -168,7 +166,6 @@ export class GitStore {
   private async look(): Promise<string | null> {
     const fault = await this.sandboxes.fault();
     if (fault !== null) return fault;
-    // Any folder will do: this looks at no file.
     const probe = { id: 'probe', number: 0 };
     await this.folders.openHistory(probe);
     const { exit_code } = await this.program(probe, { argv: ['git', '--version'] });
@@ -177,13 +174,12 @@ export class GitStore {
   }
 }
 
-/** Where no sandbox can be had there is no history, and that is no reason to refuse anything else. */
+/** Without a sandbox there is no history, which is no reason to refuse anything else. */
 function faultOf(error: unknown): string {
   if (error instanceof SandboxFailure) return `There is no history of files here: ${error.message}`;
   throw error;
 }
 
-/** The beginning of a stream, and what follows it where that is not all. */
 async function upTo(
   bytes: number,
   stream: AsyncIterable<Buffer>,

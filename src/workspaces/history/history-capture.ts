@@ -17,19 +17,18 @@ import { GitStore, type RepositoryOf } from './git-store.js';
 import { commitCommand, Intake } from './intake.js';
 import { type Progress, VersionsStore } from './versions.store.js';
 
-/** Changes, and bytes, that go into one commit. */
+/** Limits of one commit. */
 const MOST_AT_ONCE = 20_000;
 const MOST_BYTES = 256 * 1024 * 1024;
 /** Each holds a connection of the database while git works. */
 const AT_ONCE = 3;
 const PAGE = 1000;
 
-/** It was deleted while its history was written. */
 class WorkspaceGone extends Error {}
 
 /**
- * Brings what the log of changes has into the history: contents into git, then the versions into the database, in which
- * is noted what is done. So a crash between the two means to do it again, which is harmless.
+ * Copies logged changes into the history: contents into git, then versions into the database, which marks them as done. A
+ * crash in between repeats this, which is harmless.
  */
 @Injectable()
 export class HistoryCapture {
@@ -46,7 +45,7 @@ export class HistoryCapture {
     private readonly log: Log,
   ) {}
 
-  /** When it returns, all that the log has now is in the history; 503 where there is none. */
+  /** Captures all that the log has now; 503 where there is no history. */
   async upToDate(workspaceId: string): Promise<void> {
     await this.git.require();
     if (dryRun()) return;
@@ -55,7 +54,7 @@ export class HistoryCapture {
     while (await this.versions.isBehind(workspaceId, newest)) await this.oneRound(workspaceId);
   }
 
-  /** Callers at the same time share a round, so none of them gives it a deadline of its own. */
+  /** Concurrent callers share a round, so it has a deadline of its own. */
   private oneRound(workspaceId: string): Promise<void> {
     const running = this.running.get(workspaceId);
     if (running) return running;
@@ -71,7 +70,7 @@ export class HistoryCapture {
 
   private async afterFailure(error: unknown, workspaceId: string): Promise<void> {
     if (!(error instanceof WorkspaceGone)) throw error;
-    // Its repository may have been made again after it was removed.
+    // The round may have created its repository again.
     await this.folders.remove(workspaceId);
   }
 
@@ -98,7 +97,7 @@ export class HistoryCapture {
     const known = new Set<string>();
     for (const { blob } of heads.values()) if (blob !== null) known.add(blob);
     for (const draft of drafts) {
-      // What was moved need not be read again.
+      // A moved file need not be read again.
       const origin = draft.from === null ? undefined : heads.get(draft.from);
       if (origin?.blob && origin.etag === draft.etag)
         draft.content = { blob: origin.blob, executable: origin.executable };
@@ -110,7 +109,7 @@ export class HistoryCapture {
     if (commit) await this.versions.addCommit(unit, workspace.id, commit.sha, commit.bytes);
   }
 
-  /** What was in the workspace before it had a history, some of it at a time. */
+  /** Captures files from before the history began, a batch at a time. */
   private async captureFound(
     unit: UnitOfWork,
     workspace: RepositoryOf,
@@ -153,7 +152,6 @@ export class HistoryCapture {
     return { found, through: after ?? null };
   }
 
-  /** Puts the contents of drafts into git; null where there is nothing to put. */
   private async commit(
     workspace: RepositoryOf,
     files: WorkspaceFs,

@@ -15,10 +15,7 @@ export const captureHistory = defineJob('capture_history', {
 /** A little longer than writes coalesce, so that they become one version. */
 const DELAY_MS = COALESCE_MS + 200;
 
-/**
- * Has changes brought into the history: soon after they were made, in the background; and before something else is
- * written over them, at once.
- */
+/** Captures changes in the background soon after they were made, and at once before they are overwritten. */
 @Injectable()
 export class HistoryKeeper implements Keeper, OnModuleInit, BeforeApplicationShutdown {
   private readonly timers = new Map<string, NodeJS.Timeout>();
@@ -80,7 +77,6 @@ export class HistoryKeeper implements Keeper, OnModuleInit, BeforeApplicationShu
     this.timers.set(workspaceId, timer.unref());
   }
 
-  /** Brings the history of a workspace up to date, in the background. */
   async enqueue(workspaceId: string): Promise<void> {
     if ((await this.git.fault()) !== null) return;
     await this.database.transaction(unit =>

@@ -43,7 +43,6 @@ export class RestoreFile extends VersionId {
   path: string;
 }
 
-/** What is known of one version of a file. */
 export class VersionView {
   @Field.id('The version')
   id: string;
@@ -136,7 +135,6 @@ export class DiffView {
   deletions: number;
 }
 
-/** A file at one end of a run. */
 export class FileStateView {
   @Field.id('The version in the history of the file; null where there is none', { nullable: true })
   version: string | null;
@@ -151,7 +149,6 @@ export class FileStateView {
   kept: boolean;
 }
 
-/** What a run made of one file. */
 export class FileChangeView {
   @Field.text('Path in the workspace', PATH)
   path: string;
@@ -178,7 +175,6 @@ export class RevertedFileView {
   action: string;
 }
 
-/** What came of taking a run's changes back. */
 export class RevertedView {
   @Field.object('Files that are now as they were before the run', () => RevertedFileView, { list: true })
   reverted: RevertedFileView[];

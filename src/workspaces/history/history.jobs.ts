@@ -40,7 +40,6 @@ export class HistoryTrim {
     }
   }
 
-  /** Of one workspace, now. */
   async trim(workspace: RepositoryOf): Promise<void> {
     await this.database.transaction(async unit => {
       if (!(await this.versions.lock(unit, workspace.id))) return;
@@ -64,7 +63,7 @@ export class HistoryTrim {
   }
 }
 
-/** Brings histories up to date in the background, and keeps them from growing for ever. */
+/** Keeps histories up to date, and limits their size. */
 @Injectable()
 export class HistoryJobs implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private starting: Promise<void> | undefined;

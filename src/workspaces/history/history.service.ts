@@ -28,7 +28,6 @@ const MOST_SHOWN = 1024 * 1024;
 const NO_HISTORY = { 503: 'This machine has no git, or no sandbox to run it in' };
 const ABSENT = { 404: 'No such workspace or version', ...NO_HISTORY };
 
-/** Why the content of a version is not there, as a sentence. */
 const NOT_KEPT: Record<NonNullable<VersionRow['unkept']>, string> = {
   deleted: 'This version says that the file was deleted; choose the one before it',
   too_large: 'The content of this version is not kept because the file was too large',
@@ -36,7 +35,6 @@ const NOT_KEPT: Record<NonNullable<VersionRow['unkept']>, string> = {
   full: 'The content of this version is not kept because the history of the workspace had no room',
 };
 
-/** Earlier versions of files. */
 @Injectable()
 export class HistoryService {
   constructor(
@@ -185,7 +183,7 @@ export class HistoryService {
   }
 }
 
-/** Null: there is no file in this version. */
+/** Null: no file in this version. */
 function blobOf(row: VersionRow | undefined): string | null {
   if (!row || row.unkept === 'deleted') return null;
   if (row.unkept !== null) throw new Conflict(NOT_KEPT[row.unkept]);

@@ -3,7 +3,6 @@ import { setImmediate } from 'node:timers/promises';
 import { type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import type { Content, Draft } from './draft.js';
 
-/** What becomes of one path in a commit. */
 export type TreeChange =
   | { readonly path: string; readonly gone: true }
   | {
@@ -46,29 +45,26 @@ export function commitCommand(changes: readonly TreeChange[], at: Date): Buffer 
 }
 
 const AT_ONCE = 8;
-/** Longest time without letting others work. */
+/** Longest time without yielding to the event loop. */
 const TURN_MS = 15;
 const EXECUTABLE = 0o100n;
 
 interface IntakeLimits {
-  /** Of one file. */
   readonly fileBytes: number;
-  /** Of all together. */
   readonly room: number;
 }
 
-/** Reads the contents of drafts from the workspace, and gives those that git does not have yet. */
+/** Reads the contents of drafts, and emits those that git lacks. */
 export class Intake {
   bytes = 0;
 
   constructor(
     private readonly files: WorkspaceFs,
     private readonly limits: IntakeLimits,
-    /** Contents that git has. */
     private readonly known: Set<string>,
   ) {}
 
-  /** Gives commands for git-fast-import(1); drafts have their contents when it has ended. */
+  /** Commands for git-fast-import(1); sets the contents of the drafts. */
   async *take(drafts: readonly Draft[]): AsyncGenerator<Buffer> {
     const last = new Map(drafts.map(draft => [draft.path, draft]));
     const missing = [...last.values()].filter(({ content }) => content === undefined);
@@ -80,7 +76,7 @@ export class Intake {
         const bytes = this.accept(draft, found);
         if (bytes) yield blobCommand(bytes);
       }
-      // Files that are gone, or small, are looked at without waiting for anything.
+      // Missing and small files are read without waiting for anything.
       if (performance.now() - turn < TURN_MS) continue;
       await setImmediate();
       turn = performance.now();
@@ -88,7 +84,7 @@ export class Intake {
     lendContents(drafts);
   }
 
-  /** Sets the content of a draft; returns its bytes where git needs them. */
+  /** Returns the bytes if git needs them. */
   private accept(draft: Draft, found: Reading): Buffer | null {
     if ('unkept' in found) {
       draft.content = found;
@@ -108,7 +104,7 @@ export class Intake {
     return bytes;
   }
 
-  /** What is at a path, if that is still what the draft is of. */
+  /** Reads a path if it is still as in the draft. */
   private async read({ path, etag, size }: Draft): Promise<Reading> {
     if ((size ?? 0) > this.limits.fileBytes) return { unkept: 'too_large' };
     try {
@@ -116,12 +112,11 @@ export class Intake {
       if (file.entry.size > this.limits.fileBytes) return { unkept: 'too_large' };
       if (file.entry.etag !== etag) return { unkept: 'overwritten' };
       const bytes = await file.bytes();
-      // Not while somebody was writing into it.
+      // A concurrent writer may have changed it.
       const now = await this.files.stat(path);
       if (now.etag !== etag) return { unkept: 'overwritten' };
       return { bytes, executable: (file.mode & EXECUTABLE) !== 0n };
     } catch (error) {
-      // Gone, or something else by now.
       if (error instanceof WorkspaceFsError) return { unkept: 'overwritten' };
       throw error;
     }
@@ -132,7 +127,7 @@ type Reading =
   | { readonly bytes: Buffer; readonly executable: boolean }
   | { readonly unkept: 'too_large' | 'overwritten' };
 
-/** A file that moved on has its content where it is now: an entity tag goes with it. */
+/** A file that moved on has its content at its new path, with the same entity tag. */
 function lendContents(drafts: readonly Draft[]): void {
   const byEtag = new Map<string, Content>();
   for (const { etag, content } of drafts)

@@ -5,21 +5,18 @@ import type { RunFile } from './version-reads.store.js';
 
 const MAX_NAMED = 20;
 
-/** A file whose earlier content is kept. */
 export type Restorable = Omit<RunFile, 'before'> & {
   before: NonNullable<RunFile['before']> & { blob: string };
 };
 
-/** What is to become of the files of a run. */
 export interface Plan {
-  /** There was no such file before. */
   readonly remove: RunFile[];
   readonly restore: Restorable[];
   readonly changedSince: string[];
   readonly notKept: string[];
 }
 
-/** Looks at each file of a run: whether it is as the run left it, and what it was before. */
+/** Compares each file of a run with how the run left it, and with what it was before. */
 export async function planFor(files: WorkspaceFs, runFiles: RunFile[]): Promise<Plan> {
   const plan: Plan = { remove: [], restore: [], changedSince: [], notKept: [] };
   for (const file of runFiles) {
@@ -35,16 +32,13 @@ export async function planFor(files: WorkspaceFs, runFiles: RunFile[]): Promise<
   return plan;
 }
 
-/** Whether it is now what it was before the run: nothing is left to do. */
 function isAsBefore({ replaced, before, head }: RunFile): boolean {
   if (!replaced) return isAbsent(head);
   return before !== null && before.blob !== null && before.blob === head.blob;
 }
 
-/** There is no file in this version. */
 export const isAbsent = ({ unkept }: RunFile['head']) => unkept === 'deleted';
 
-/** Why the plan is not carried out. */
 export function refusal({ changedSince: changed, notKept }: Plan): Conflict {
   if (changed.length > 0) return changedSince(changed);
   return new Conflict(
@@ -52,7 +46,6 @@ export function refusal({ changedSince: changed, notKept }: Plan): Conflict {
   );
 }
 
-/** Somebody else's work would be lost. */
 export function changedSince(paths: readonly string[]): Conflict {
   return new Conflict(
     `Somebody changed these files after the run: ${named(paths)}; pass skip_changed to take back the rest`,

@@ -4,7 +4,6 @@ import type { FileChangeView, FileStateView } from './history.dto.js';
 import { HistoryCapture } from './history-capture.js';
 import { type RunFile, VersionReads } from './version-reads.store.js';
 
-/** Which files runs changed. */
 @Injectable()
 export class RunFiles {
   constructor(
@@ -13,7 +12,7 @@ export class RunFiles {
     private readonly git: GitStore,
   ) {}
 
-  /** Files that runs changed, by path, with how they were before and after them: at most `limit`. */
+  /** By path, at most `limit`, with the state before and after. */
   async changed(workspaceId: string, runIds: readonly string[], limit: number): Promise<FileChangeView[]> {
     if ((await this.git.fault()) !== null) return this.logged(workspaceId, runIds, limit);
     await this.capture.upToDate(workspaceId);

@@ -15,13 +15,12 @@ const MAX_BYTES = 64 * 1024 * 1024;
 
 type Where = Omit<Destination, 'path'>;
 
-/** A run with those that it handed tasks to. */
+/** A run with its tasks. */
 interface RunsToUndo {
   readonly ids: readonly string[];
   readonly startedAt: string;
 }
 
-/** Takes back what a run did to files. */
 @Injectable()
 export class RunRollback {
   constructor(
@@ -44,7 +43,7 @@ export class RunRollback {
     skipChanged: boolean,
   ): Promise<RevertedView> {
     await this.git.require();
-    // One at a time, in whatever process: the second finds nothing left to do.
+    // The second of two concurrent calls finds nothing left to do.
     return this.leases.hold(`rollback:${workspace.id}`, async () => {
       await this.requireWhole(workspace.id, runs.startedAt);
       await this.capture.upToDate(workspace.id);
@@ -102,7 +101,6 @@ export class RunRollback {
       try {
         await this.writer.remove(where, now);
       } catch (error) {
-        // The folder holds what others made.
         if (!(error instanceof WorkspaceFsError && ['not_empty', 'not_found'].includes(error.code)))
           throw error;
       }

@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer';
 
-/** A unified diff with its counts. */
 export interface UnifiedDiff {
   readonly diff: string;
   readonly binary: boolean;
@@ -39,7 +38,6 @@ function linesWith(sign: '+' | '-', hunks: string): number {
   return count;
 }
 
-/** What git prints before the first hunk. */
 const headOf = (printed: string) => printed.split(/^@@ /m, 1)[0] ?? '';
 
 /** Whether bytes are text that a person, or JSON, can be shown. */

@@ -5,15 +5,12 @@ import { NotFound } from '../../platform/errors/index.js';
 import { isOfWorkspace, type LoggedChange } from '../changes/index.js';
 import type { VersionRow } from './draft.js';
 
-/** Characters of a path that the index of folders has. */
 const INDEXED = 200;
-/** Sorts after all that may follow a beginning. */
 const LAST = '\u{10ffff}'.repeat(4);
-/** Moves to a path or below it that are followed, the newest first; and so many one after another. */
+/** Limits of following moves: to a path or below it, newest first, and in a row. */
 const MAX_MOVES = 5000;
 const MAX_DEPTH = 50;
 
-/** A condition: `column` is the path itself, or below it. */
 export function isAtOrBelow(column: RawBuilder<unknown>, path: string): RawBuilder<boolean> {
   const start = [...`${path}/`].slice(0, INDEXED).join('');
   return sql<boolean>`(md5(${column}) = md5(${path}) and ${column} = ${path}
@@ -59,20 +56,16 @@ export function versionsBeforeMoves(workspaceId: string, path: string): RawBuild
     ) v`;
 }
 
-/** A version, as far as it matters to what a run did. */
 type Version = Pick<VersionRow, 'id' | 'path' | 'blob' | 'unkept' | 'executable' | 'etag' | 'run_id'> & {
   size: number | null;
 };
 
-/** What a run, or a run with its tasks, made of one path. */
 export interface RunFile {
   readonly path: string;
-  /** Whether a file was there before. */
   readonly replaced: boolean;
-  /** Null: none was there, or it is forgotten. */
+  /** Null: none was there, or it is trimmed. */
   readonly before: Version | null;
   readonly after: Version;
-  /** The newest version, whoever made it. */
   readonly head: Version;
 }
 
@@ -83,15 +76,11 @@ interface VersionFilter {
   readonly limit: number;
 }
 
-/** Questions about versions. */
 @Injectable()
 export class VersionReads {
   constructor(private readonly database: Database) {}
 
-  /**
-   * Newest first: of a file, of what is below a folder, or (path '') of all. Those from before a file was moved there from
-   * elsewhere are among them.
-   */
+  /** Newest first: of a file, of what is below a folder, or (path '') of all; also from before a file was moved there. */
   async list(workspaceId: string, { path, runId, before, limit }: VersionFilter): Promise<VersionRow[]> {
     const page = (where: RawBuilder<unknown>, order = sql`seq desc`) => sql`(
       select * from file_version
@@ -110,7 +99,7 @@ export class VersionReads {
     return rows;
   }
 
-  /** What a file that was moved was before, at the path that it had; undefined where it was not moved, or that is not known. */
+  /** The version at the path from which a file was moved; undefined where it was not moved, or that is not known. */
   async beforeMove({ workspace_id, seq, kind, from_path }: VersionRow): Promise<VersionRow | undefined> {
     if (kind !== 'moved' || from_path === null) return undefined;
     const { rows } = await sql<VersionRow>`
@@ -139,7 +128,6 @@ export class VersionReads {
     return rows[0];
   }
 
-  /** What runs made of files, by path. */
   ofRuns(workspaceId: string, runIds: readonly string[], limit?: number): Promise<RunFile[]> {
     return this.database.transaction(async unit => {
       const tables = unit.tables();
@@ -164,7 +152,7 @@ export class VersionReads {
     });
   }
 
-  /** What runs wrote, as the log has it: where there is no history. */
+  /** Where there is no history. */
   async loggedOfRuns(
     workspaceId: string,
     runIds: readonly string[],

@@ -6,22 +6,20 @@ import type { Draft, Head } from './draft.js';
 
 type Queries = Pick<Database, 'tables'>;
 
-/** Versions that are made into rows in one turn of the event loop. */
+/** Rows made in one turn of the event loop. */
 const MAX_AT_ONCE = 2000;
 
-/** How far the history of a workspace is. */
 export interface Progress {
   readonly complete: boolean;
   readonly found_through: string | null;
   readonly bytes: string;
 }
 
-/** Brings changes of the log into the table of versions; the bytes are elsewhere. */
+/** Versions of files; their contents are in git. */
 @Injectable()
 export class VersionsStore {
   constructor(private readonly database: Database) {}
 
-  /** The newest change that is not in the history yet; null where there is none. */
   async newestPending(workspaceId: string): Promise<string | null> {
     const { rows } = await sql<{ seq: string }>`
       select seq from workspace_change where ${isOfWorkspace(workspaceId)} and not captured
@@ -29,7 +27,7 @@ export class VersionsStore {
     return rows[0]?.seq ?? null;
   }
 
-  /** Whether anything up to change `seq` is not in the history yet; false for a workspace that is gone. */
+  /** False for a workspace that is gone. */
   async isBehind(workspaceId: string, seq: string | null): Promise<boolean> {
     const { rows } = await sql<{ behind: boolean }>`
       select not exists (select from workspace_history where workspace_id = ${workspaceId} and complete)
@@ -41,8 +39,8 @@ export class VersionsStore {
   }
 
   /**
-   * A condition: whether a write at `paths` or below them (none: anywhere) could destroy what is not in the history yet. What
-   * the same writer did just now does not count: it melts with what comes.
+   * A condition: whether a write at `paths` or below (none: anywhere) could destroy what is not captured. Recent writes
+   * of the same writer do not count: they coalesce with what comes.
    */
   isAtRisk(workspaceId: string, writer: Writer, paths: readonly string[]): RawBuilder<boolean> {
     const there = paths.map(path => sql`c.path = ${path} or starts_with(c.path, ${`${path}/`})`);
@@ -57,7 +55,7 @@ export class VersionsStore {
       ) is not null)`;
   }
 
-  /** How far it is; nobody else brings anything into it until the unit of work ends. Null: the workspace is gone. */
+  /** Serializes capturing until the unit of work ends. Null: the workspace is gone. */
   async lock(unit: UnitOfWork, workspaceId: string): Promise<(Progress & { number: number }) | null> {
     const tables = unit.tables();
     // A plan made while there were few versions would take hours for many.
@@ -72,7 +70,7 @@ export class VersionsStore {
     return rows[0] ?? null;
   }
 
-  /** Keeps the workspace from being deleted until the unit of work ends; false: it is gone already. */
+  /** False: it is gone. */
   async keepWorkspace(unit: UnitOfWork, workspaceId: string): Promise<boolean> {
     const { rows } = await sql`select from workspace where id = ${workspaceId} for key share`.execute(
       unit.tables(),
@@ -87,7 +85,6 @@ export class VersionsStore {
     return rows;
   }
 
-  /** The newest version of each path that has one. */
   async heads(unit: Queries, workspaceId: string, paths: readonly string[]): Promise<Map<string, Head>> {
     const { rows } = await sql<Head>`
       select v.id, v.path, v.kind, v.etag, v.blob, v.executable
@@ -100,7 +97,7 @@ export class VersionsStore {
     return new Map(rows.map(head => [head.path, head]));
   }
 
-  /** Marks changes as being in the history; returns those that are as they were when they were read. */
+  /** Returns those that have not changed since they were read. */
   async markCaptured(unit: UnitOfWork, changes: readonly LoggedChange[]): Promise<Set<string>> {
     const given = JSON.stringify(changes.map(({ seq, kind, etag }) => ({ seq, kind, etag })));
     const { rows } = await sql<{ seq: string }>`
@@ -112,7 +109,7 @@ export class VersionsStore {
     return new Set(rows.map(({ seq }) => seq));
   }
 
-  /** Adds versions, each linked to the one before it of the same path. */
+  /** Links each to the one before it of the same path. */
   async add(
     unit: UnitOfWork,
     workspaceId: string,
@@ -124,7 +121,7 @@ export class VersionsStore {
       await this.addSome(unit, workspaceId, drafts.slice(at, at + MAX_AT_ONCE), newest);
   }
 
-  /** Notes in `newest` which version of each path is the newest then. */
+  /** Updates `newest`. */
   private async addSome(
     unit: UnitOfWork,
     workspaceId: string,
@@ -163,7 +160,6 @@ export class VersionsStore {
       order by v.n`.execute(unit.tables());
   }
 
-  /** Notes a commit that was made, after the versions in it were added. */
   async addCommit(unit: UnitOfWork, workspaceId: string, sha: string, bytes: number): Promise<void> {
     await sql`
       with noted as (update workspace_history set bytes = bytes + ${bytes} where workspace_id = ${workspaceId})
@@ -173,7 +169,7 @@ export class VersionsStore {
           order by workspace_id desc, seq desc limit 1), 0), now())`.execute(unit.tables());
   }
 
-  /** Notes that what was there before is in the history up to a path; null: all of it. */
+  /** `through`: the last path captured of the files from before; null: all of them. */
   async setFound(unit: UnitOfWork, workspaceId: string, through: string | null): Promise<void> {
     await sql`
       update workspace_history set found_through = ${through}, complete = ${through === null}

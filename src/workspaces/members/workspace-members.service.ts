@@ -18,7 +18,6 @@ import {
 } from './workspace-members.dto.js';
 import { WorkspaceMembersStore, workspaceMemberView } from './workspace-members.store.js';
 
-/** People and service accounts added to a workspace by name. */
 @Injectable()
 export class WorkspaceMembersService implements OnModuleInit {
   constructor(

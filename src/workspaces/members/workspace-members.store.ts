@@ -15,7 +15,7 @@ interface MemberRow {
   created_at: string;
 }
 
-/** Who was added to a workspace by name. Whoever has left the organization no longer counts. */
+/** Those who left the organization do not count. */
 @Injectable()
 export class WorkspaceMembersStore {
   constructor(private readonly database: Database) {}
@@ -35,7 +35,7 @@ export class WorkspaceMembersStore {
     return rows[0];
   }
 
-  /** Adds a member of the organization, or gives them another role; 404 for anybody else. */
+  /** 404 for one who is no member of the organization. */
   async put(unit: UnitOfWork, workspaceId: string, principalId: string, role: WorkspaceRole): Promise<void> {
     const { rows } = await sql`
       insert into workspace_member (workspace_id, principal_id, role, created_at)
@@ -54,7 +54,6 @@ export class WorkspaceMembersStore {
     if (rows.length === 0) throw new NotFound('No such member of the workspace');
   }
 
-  /** Takes somebody who leaves an organization out of all its workspaces. */
   async removeFromAll(unit: UnitOfWork, organizationId: string, principalId: string): Promise<void> {
     await sql`
       delete from workspace_member wm using workspace w

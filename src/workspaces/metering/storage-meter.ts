@@ -8,7 +8,7 @@ import { WorkspaceFolders, WorkspacesStore } from '../core/index.js';
 
 type Count = (workspaceId: string) => Promise<number>;
 
-/** What workspaces have stored outside of their folders: whoever keeps it there says how many bytes it takes. */
+/** Bytes of workspaces outside of their folders: features that keep some there register a count. */
 @Injectable()
 export class StoredElsewhere {
   private readonly counts: Count[] = [];
@@ -26,12 +26,12 @@ export class StoredElsewhere {
 const BATCH = 100;
 const TIMEOUT_MS = 10 * 60_000;
 const HOUR_MS = 3_600_000;
-/** Twice an hour, so that none is missed where a look comes late; what is measured already is left alone. */
+/** Twice an hour, so that a late chore misses none. */
 const LOOK_MS = HOUR_MS / 2;
 
 type Unmeasured = Awaited<ReturnType<WorkspacesStore['unmeasured']>>;
 
-/** Enters into the usage ledger what workspaces store: once an hour each, however often and wherever it is called. */
+/** Enters the storage of each workspace into the usage ledger, once an hour; idempotent. */
 @Injectable()
 export class StorageMeter implements BeforeApplicationShutdown {
   private readonly stopping = new AbortController();
@@ -53,7 +53,6 @@ export class StorageMeter implements BeforeApplicationShutdown {
     return this.measureAll(new Date());
   }
 
-  /** Measures the workspaces that have no entry for the hour of `now` yet. */
   async measureAll(now: Date): Promise<void> {
     const hour = new Date(Math.floor(now.getTime() / HOUR_MS) * HOUR_MS);
     let after: string | null = null;
@@ -76,8 +75,8 @@ export class StorageMeter implements BeforeApplicationShutdown {
 }
 
 /**
- * Bytes that a folder takes up on disk; undefined where it cannot be told. By `du`, which follows no links, counts what is
- * linked twice once, and does not keep this process busy. It complains about what vanishes meanwhile, and still has a sum.
+ * Undefined where it is unknown. `du` follows no links, counts hard links once, runs in another process, and prints a sum
+ * even when files vanish meanwhile.
  */
 function diskUsage(folder: string, signal: AbortSignal): Promise<number | undefined> {
   return new Promise(resolve => {

@@ -14,24 +14,21 @@ import {
 
 const MAX_ATTEMPTS = 5;
 
-/** Somebody wants it to end. */
 class Cancelled extends Error {}
 
-/** Says how far the work is. Throws where it is to end. */
+/** Throws when the operation is cancelled. */
 export type Report = (progress: Progress) => Promise<void>;
 
-/** What an operation of a kind does. */
 export interface OperationWork<Input extends object> {
   readonly kind: OperationKind<Input>;
-  /** May find what an attempt before it left behind, and goes on from there. */
+  /** Resumes what an earlier attempt left behind. */
   perform(operation: Operation<Input>, report: Report, signal: AbortSignal): Promise<Result | null>;
-  /** In the transaction that completes it. */
+  /** Runs in the transaction that completes it. */
   complete(unit: UnitOfWork, operation: Operation<Input>): Promise<void>;
-  /** Removes what was made so far, in the transaction that ends it in any other way. */
+  /** Deletes what was made, in the transaction that ends it otherwise. */
   undo(unit: UnitOfWork, operation: Operation<Input>): Promise<void>;
 }
 
-/** Takes operations from the queue to their end, for the jobs of each kind. */
 @Injectable()
 export class OperationRunner {
   constructor(
@@ -57,7 +54,6 @@ export class OperationRunner {
     }
   }
 
-  /** Fails one whose job is given up. */
   async abandon<I extends object>(id: string, work: OperationWork<I>): Promise<void> {
     const operation = await this.findOpen(id, work);
     if (operation) await this.end(operation, { state: 'error', error: work.kind.failed }, work);
@@ -91,6 +87,6 @@ export class OperationRunner {
   }
 }
 
-/** A full disk, a workspace that was deleted: no more tries will help. */
+/** Retries will not help. */
 const isHopeless = (error: unknown): boolean =>
   error instanceof WorkspaceFsError && ['no_space', 'not_found'].includes(error.code);

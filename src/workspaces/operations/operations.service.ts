@@ -9,7 +9,7 @@ import { type VisibleWorkspace, WorkspacesStore } from '../core/index.js';
 import { OperationId, OperationView, operationView, WatchOperation } from './operations.dto.js';
 import { isOver, type Operation, OperationsStore, operationTopic } from './operations.store.js';
 
-/** How an operation stands, whenever that changes: the last change is the one that is seen. */
+/** The state of an operation; a watcher sees only the latest. */
 export class OperationEvents implements EventLog {
   readonly topic: Topic;
 
@@ -30,7 +30,7 @@ export class OperationEvents implements EventLog {
   }
 }
 
-/** Watching and ending long operations. Who sees the workspace that one works on sees it. */
+/** Whoever sees the workspace of an operation sees the operation. */
 @Injectable()
 export class OperationsService {
   constructor(
@@ -91,7 +91,6 @@ export class OperationsService {
     });
   }
 
-  /** Whether the caller may do that to the operation, as its workspace says. */
   @Subject('operation', 'workspace', ({ id, organization_id }: VisibleWorkspace) => ({
     organization_id,
     workspace_id: id,

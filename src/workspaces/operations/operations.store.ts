@@ -6,28 +6,25 @@ import { defineTopic, notifyTopic } from '../../platform/topics/index.js';
 export const OPERATION_STATES = ['queued', 'running', 'completed', 'error', 'cancelled'] as const;
 export type OperationState = (typeof OPERATION_STATES)[number];
 
-/** How far an operation is, in the terms that everyone reads; a kind leaves out what it does not count. */
+/** A kind leaves out what it does not count. */
 export interface Progress {
   readonly done?: number;
-  /** Null before they are counted. */
   readonly total?: number | null;
   readonly bytes_done?: number;
   readonly bytes_total?: number | null;
-  /** What is left out. */
   readonly skipped?: readonly string[];
 }
 
-/** What an operation made. */
 export interface Result {
   readonly workspace_id: string;
 }
 
-/** A kind of long work, as a value: what it is called, and what it is given. */
+/** A kind of long work, with its input. */
 export interface OperationKind<Input extends object> {
   readonly kind: string;
-  /** What its caller reads when it failed for no reason of theirs. */
+  /** The error message for an unexpected failure. */
   readonly failed: string;
-  /** Only here for the type of the input. */
+  /** Type only. */
   readonly input?: Input;
 }
 
@@ -42,14 +39,14 @@ export interface Operation<Input extends object = object> {
   readonly state: OperationState;
   readonly actor_id: string;
   readonly organization_id: string;
-  /** The workspace that it works on. Who sees that sees the operation. */
+  /** The workspace; whoever sees it sees the operation. */
   readonly subject_id: string;
   readonly input: Input;
   readonly progress: Progress;
   readonly result: Result | null;
   readonly error: string | null;
   readonly cancel_requested: boolean;
-  /** From 1, rising with each change: the number of its event. */
+  /** Rises with each change from 1; the id of its event. */
   readonly version: number;
 }
 
@@ -57,7 +54,6 @@ export const isOver = ({ state }: Pick<Operation, 'state'>): boolean =>
   state !== 'queued' && state !== 'running';
 
 type Queries = Pick<Database, 'tables'>;
-/** How an operation ends. */
 export type End =
   | { readonly state: 'completed'; readonly result: Result | null }
   | { readonly state: 'error'; readonly error: string }
@@ -65,7 +61,7 @@ export type End =
 
 export const operationTopic = defineTopic('operation');
 
-/** Rows of long operations. A change to one that is over, or gone, answers undefined. */
+/** A change to one that has ended returns undefined. */
 @Injectable()
 export class OperationsStore {
   constructor(private readonly database: Database) {}
@@ -77,7 +73,6 @@ export class OperationsStore {
     return rows[0];
   }
 
-  /** How many of an organization are not over. */
   async countUnderWay(organizationId: string, { kind }: OperationKind<object>): Promise<number> {
     const { rows } = await sql<{ count: number }>`
       select count(*)::int as count from operation
@@ -120,7 +115,7 @@ export class OperationsStore {
     );
   }
 
-  /** Wakes who watches. */
+  /** Notifies watchers. */
   private async change(
     id: string,
     change: RawBuilder<unknown>,

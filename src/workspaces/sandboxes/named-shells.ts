@@ -8,23 +8,21 @@ import { RunningSandboxes, SessionElsewhere } from './running-sandboxes.js';
 import { SandboxesService } from './sandboxes.service.js';
 import type { Shell } from './shell.js';
 
-/** Sessions that one caller may have in one workspace. */
 const MAX_OF_CALLER = 8;
 
 interface Held {
   readonly shell: Shell;
   readonly owner: string;
   readonly name: string;
-  /** Commands that run in it, or wait for their turn. */
+  /** Commands that run in it, or wait. */
   users: number;
   idle?: NodeJS.Timeout;
-  /** The session whose end is waited for. */
   followed?: SandboxSession;
 }
 
 /**
- * Shells that callers come back to by a name of their own: whoever uses a name finds what they themselves left under it,
- * and nobody else's. A shell in which nothing was run for SANDBOX_SESSION_IDLE_SECONDS is ended.
+ * Shells that callers come back to by name, each caller to their own. One that is idle for SANDBOX_SESSION_IDLE_SECONDS
+ * is ended.
  */
 @Injectable()
 export class NamedShells implements OnModuleDestroy {
@@ -43,8 +41,8 @@ export class NamedShells implements OnModuleDestroy {
   }
 
   /**
-   * Does something with the caller's shell of this name, which is made where there is none; 409 if there are too many.
-   * Throws SessionElsewhere where it is in another process.
+   * Gets or creates the caller's shell of this name; 409 if there are too many. Throws SessionElsewhere where another
+   * process has it.
    */
   async use<T>(
     actor: Actor,
@@ -64,7 +62,7 @@ export class NamedShells implements OnModuleDestroy {
     try {
       return await work(held.shell);
     } catch (error) {
-      // Opened in another process at the same time.
+      // Another process opened it at the same time.
       if (error instanceof SessionElsewhere) this.forget(key, held);
       throw error;
     } finally {
@@ -73,7 +71,7 @@ export class NamedShells implements OnModuleDestroy {
     }
   }
 
-  /** @param names of the caller's sessions that are open */
+  /** `names`: of the caller's open sessions. */
   private add(
     key: string,
     { owner, name }: Pick<Held, 'owner' | 'name'>,
@@ -91,7 +89,7 @@ export class NamedShells implements OnModuleDestroy {
 
   private release(key: string, held: Held): void {
     const { session } = held.shell;
-    // Whatever was asked for did not come so far as to open it, or has ended it.
+    // No command opened a session, or one ended it.
     if (!session) this.forget(key, held);
     else {
       held.idle = setTimeout(() => this.endIdle(key), this.config.sandboxSessionIdleSeconds * 1000).unref();

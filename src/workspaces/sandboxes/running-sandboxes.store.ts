@@ -5,13 +5,12 @@ import { Database } from '../../platform/database/index.js';
 import { type LeasedRows, Leases } from '../../platform/leases/index.js';
 import { defineTopic, Topics } from '../../platform/topics/index.js';
 
-/** Longest command that is shown, in characters. */
 const MAX_SHOWN = 500;
 
 export const SANDBOX_KINDS = ['command', 'session'] as const;
 export const SANDBOX_CALLERS = ['run', 'tool', 'service'] as const;
 
-/** For what a sandbox runs: an agent's run, a person's own use of a tool, or the service itself. */
+/** What a sandbox runs for: a run, a person's use of a tool, or the service itself. */
 export interface SandboxCaller {
   kind: (typeof SANDBOX_CALLERS)[number];
   id: string | null;
@@ -38,10 +37,9 @@ export interface NewSandbox {
   readonly kind: RunningSandboxRow['kind'];
 }
 
-/** Told when sandboxes of a process are to end. */
 export const sandboxesTopic = defineTopic('sandboxes');
 
-/** The rows of what runs in sandboxes, each held by the process that runs it. */
+/** Running sandboxes, each leased to the process that runs it. */
 @Injectable()
 export class RunningSandboxesStore {
   private readonly rows: LeasedRows;
@@ -55,8 +53,8 @@ export class RunningSandboxesStore {
   }
 
   /**
-   * Adds one; with a name only where no other process has it: what this one has under it has ended, and is replaced. Where
-   * sandboxes are turned off, it is to end at once.
+   * With a name, only where no other process has it: replaces an ended one. Where sandboxes are turned off,
+   * `stop_requested` is set.
    */
   async add(
     id: string,
@@ -84,7 +82,7 @@ export class RunningSandboxesStore {
     await sql`delete from running_sandbox where id = ${id}`.execute(this.database.tables());
   }
 
-  /** Removes those of processes that are gone, and those of this one but for `known`. */
+  /** Removes those of dead processes, and those of this one except `known`. */
   async removeOrphaned(known: readonly string[]): Promise<void> {
     await sql`
       delete from running_sandbox
@@ -93,7 +91,6 @@ export class RunningSandboxesStore {
     );
   }
 
-  /** Those of a workspace, oldest first. */
   async list(workspaceId: string, after: string | undefined, limit: number): Promise<RunningSandboxRow[]> {
     const { rows } = await sql<RunningSandboxRow>`
       select id, name, command, kind, caller_kind, caller_id, node, started_at, memory_bytes, cpu_ms, processes
@@ -104,7 +101,6 @@ export class RunningSandboxesStore {
     return rows;
   }
 
-  /** Named sessions of a caller in a workspace, in any process. */
   async sessionsOf(workspaceId: string, callerId: string): Promise<{ name: string; process_id: string }[]> {
     const { rows } = await sql<{ name: string; process_id: string }>`
       select name, process_id from running_sandbox
@@ -113,7 +109,7 @@ export class RunningSandboxesStore {
     return rows;
   }
 
-  /** Asks the process that holds it to end it, or all of the workspace; false if there is no such sandbox. */
+  /** Asks the owning process to end one, or all of the workspace; false if there is none. */
   requestEnd(workspaceId: string, id: string | null): Promise<boolean> {
     return this.database.transaction(async unit => {
       const { rows } = await sql<{ process_id: string }>`
@@ -126,7 +122,6 @@ export class RunningSandboxesStore {
     });
   }
 
-  /** Ids of those of this process that are to end. */
   async endRequested(): Promise<string[]> {
     const { rows } = await sql<{ id: string }>`
       select id from running_sandbox where ${this.rows.isOurs} and stop_requested`.execute(
@@ -135,7 +130,6 @@ export class RunningSandboxesStore {
     return rows.map(({ id }) => id);
   }
 
-  /** For those who ask other processes. */
   async measure(usages: readonly Partial<RunningSandboxRow>[]): Promise<void> {
     await sql`
       update running_sandbox as shown

@@ -16,28 +16,23 @@ import {
   sandboxesTopic,
 } from './running-sandboxes.store.js';
 
-/** How old what is told of memory and CPU may be. */
 const MEASURE_MS = 5000;
 
-/** Looks at what it uses now. */
 export type Gauge = () => SandboxUsage;
 
 interface Started extends NewSandbox {
   readonly signal: AbortSignal | undefined;
-  /** Where it has a name: what was got for it. */
   readonly claim?: NameClaim;
 }
 
-/** The row of a sandbox that is to have a name. */
+/** A row that reserves a name. */
 export interface NameClaim {
   readonly id: string;
-  /** Gives it up, where nothing came of it. */
   release(): Promise<void>;
 }
 
 /** Another process has the caller's session of this name. */
 export class SessionElsewhere extends NotHere {
-  /** @param processId absent: it was opened there a moment ago */
   constructor(readonly processId?: string) {
     super('The session is in another process');
   }
@@ -50,13 +45,12 @@ interface Shown {
 }
 
 /**
- * What runs now, in any process. Each process keeps the rows of its own, without its commands waiting for that, and ends
- * those that it is asked to.
+ * The sandboxes that run now, in any process. Each process keeps its own rows up to date in the background, and ends
+ * those that others ask it to.
  */
 @Injectable()
 export class RunningSandboxes implements OnModuleInit, BeforeApplicationShutdown {
   private readonly own = new Map<string, Shown>();
-  /** Of names for which nothing runs yet. */
   private readonly claimed = new Set<string>();
   private readonly writes = new Set<Promise<unknown>>();
   private measurement: NodeJS.Timeout | undefined;
@@ -87,10 +81,7 @@ export class RunningSandboxes implements OnModuleInit, BeforeApplicationShutdown
     await Promise.all(this.writes);
   }
 
-  /**
-   * Runs `work`, which others see while it runs, and can end through the signal that it gets; what it uses is shown as
-   * soon as it hands over its gauge.
-   */
+  /** Lists `work` while it runs; others can end it through the signal. Its usage shows once it hands over its gauge. */
   async showing<T>(
     started: Started,
     work: (signal: AbortSignal, measuredBy: (gauge: Gauge) => void) => Promise<T>,
@@ -113,7 +104,7 @@ export class RunningSandboxes implements OnModuleInit, BeforeApplicationShutdown
     }
   }
 
-  /** Enters a sandbox of a name before there is one; throws {@link SessionElsewhere}. */
+  /** Reserves a name; throws {@link SessionElsewhere}. */
   async claim(started: NewSandbox, name: string): Promise<NameClaim> {
     const id = newId();
     await this.leases.requireFresh();
@@ -131,13 +122,12 @@ export class RunningSandboxes implements OnModuleInit, BeforeApplicationShutdown
     return { id, release };
   }
 
-  /** Those of a workspace, oldest first. */
   async list(workspaceId: string, after: string | undefined, limit: number): Promise<RunningSandboxRow[]> {
     const rows = await this.store.list(workspaceId, after, limit);
     return rows.map(row => ({ ...row, ...this.usageNow(row.id) }));
   }
 
-  /** Names of the sessions that a caller has in a workspace; throws {@link SessionElsewhere} where another process has `name`. */
+  /** Throws {@link SessionElsewhere} where another process has `name`. */
   async sessionsOf(workspaceId: string, callerId: string, name: string): Promise<string[]> {
     const sessions = await this.store.sessionsOf(workspaceId, callerId);
     const holder = sessions.find(session => session.name === name)?.process_id;
@@ -145,7 +135,7 @@ export class RunningSandboxes implements OnModuleInit, BeforeApplicationShutdown
     return sessions.map(session => session.name);
   }
 
-  /** Bytes on a device in files that are gone, and that sandboxes of a workspace in this process still have open. */
+  /** Bytes in deleted files that sandboxes of this process still have open. */
   unlinkedBytes(workspaceId: string, device: bigint): number {
     let bytes = 0;
     for (const { workspaceId: of, gauge } of this.own.values())
@@ -153,7 +143,7 @@ export class RunningSandboxes implements OnModuleInit, BeforeApplicationShutdown
     return bytes;
   }
 
-  /** Has one ended by the process that holds it, or all of the workspace; false if there is no such sandbox. */
+  /** False if there is none. */
   end(workspaceId: string, id: string | null): Promise<boolean> {
     return this.store.requestEnd(workspaceId, id);
   }
@@ -167,7 +157,6 @@ export class RunningSandboxes implements OnModuleInit, BeforeApplicationShutdown
     for (const id of await this.store.endRequested()) this.own.get(id)?.stop.abort();
   }
 
-  /** Of one that runs here, where its gauge has been handed over. */
   private usageNow(id: string): Partial<RunningSandboxRow> {
     const usage = this.own.get(id)?.gauge?.();
     if (!usage) return {};
@@ -186,7 +175,7 @@ export class RunningSandboxes implements OnModuleInit, BeforeApplicationShutdown
     if (usages.length > 0) await this.store.measure(usages);
   }
 
-  /** A write that nobody waits for; that it failed costs a line in a list, not a command. */
+  /** Writes in the background; a failure costs a line in a list, not a command. */
   private write(writing: Promise<unknown>): Promise<unknown> {
     const settled: Promise<unknown> = writing
       .catch((error: unknown) => this.log.warn({ err: error }, 'the list of sandboxes is behind'))
@@ -196,12 +185,11 @@ export class RunningSandboxes implements OnModuleInit, BeforeApplicationShutdown
   }
 }
 
-/** How many sandboxes this process runs at once, so that one workspace or organization cannot take all of the machine. */
+/** Limits the sandboxes of this process by workspace and organization. */
 @Injectable()
 export class SandboxSlots {
   private readonly ofWorkspace: ConcurrencyLimit;
   private readonly ofOrganization: ConcurrencyLimit;
-  /** A workspace stays in its organization. */
   private readonly organizations = new Map<string, string>();
 
   constructor(
@@ -215,7 +203,7 @@ export class SandboxSlots {
     );
   }
 
-  /** A slot for a command or a session; resolves with what releases it. 429 where none is free in time. */
+  /** Resolves with what releases the slot; 429 where none is free in time. */
   async acquire(workspaceId: string, signal?: AbortSignal): Promise<() => void> {
     const organizationId = await this.organizationOf(workspaceId);
     const releaseWorkspace = await this.ofWorkspace.acquire({ key: workspaceId, signal });

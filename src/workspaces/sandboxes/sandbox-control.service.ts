@@ -79,7 +79,6 @@ export class SandboxView {
 
 export const SandboxPage = PageOf(SandboxView, 'SandboxPage');
 
-/** Seeing and ending what runs in a workspace, wherever it runs. */
 @Injectable()
 export class SandboxControlService implements OnModuleInit {
   constructor(

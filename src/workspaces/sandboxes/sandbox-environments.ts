@@ -10,9 +10,7 @@ import { ActionSockets } from './actions/action-sockets.js';
 import type { SandboxCaller } from './running-sandboxes.store.js';
 
 const SYSTEM_PATH = ['/usr/local/bin', '/usr/bin', '/bin', '/usr/sbin', '/sbin'];
-/** Where the relay to listed hosts is, inside. */
 const EGRESS_FOLDER = '/run/egress';
-/** Where the socket and the command for actions are, inside. */
 const ACTIONS_FOLDER = '/run/atelier';
 
 export type WorkspaceRef = Pick<VisibleWorkspace, 'id' | 'number'>;
@@ -20,7 +18,7 @@ export type WorkspaceRef = Pick<VisibleWorkspace, 'id' | 'number'>;
 /** What every sandbox of a workspace has, until it is closed. */
 export interface Environment {
   readonly request: Pick<SandboxRequest, 'workspace' | 'owner' | 'env' | 'readOnlyBinds'>;
-  /** Shell commands to run before anything else; empty where there are none. */
+  /** Shell commands to run first. */
   readonly prelude: string;
   readonly takeRefused: () => string[];
   close(): Promise<void>;
@@ -30,7 +28,7 @@ export interface Environment {
 @Injectable()
 export class SandboxEnvironments {
   readonly driver: SandboxDriver;
-  /** The folder of the service's own Node.js, as commands see it. */
+  /** As commands see it. */
   private readonly nodeFolder: string;
 
   constructor(
@@ -44,7 +42,6 @@ export class SandboxEnvironments {
     this.nodeFolder = nodeFolder;
   }
 
-  /** The files alone. */
   filesOf(workspace: WorkspaceRef): Pick<SandboxRequest, 'workspace' | 'owner'> {
     return { workspace: this.folders.pathOf(workspace), owner: this.folders.ownerOf(workspace) };
   }
@@ -81,13 +78,12 @@ export class SandboxEnvironments {
   }
 }
 
-/** How code is isolated here, and where commands find the service's Node.js; in an image it is where others are. */
+/** How code is isolated, and where commands find Node.js. */
 interface Isolation {
   driver: SandboxDriver;
   nodeFolder: string;
 }
 
-/** What SANDBOX_DRIVER says. */
 function isolationOf(config: Config): Isolation {
   const folder = path.dirname(process.execPath);
   if (config.sandboxDriver === 'docker')

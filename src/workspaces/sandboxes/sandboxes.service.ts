@@ -25,25 +25,22 @@ translateErrors(SandboxRefusal, error => new Invalid(error.message));
 translateErrors(SessionOver, error => new Conflict(error.message));
 translateErrors(SandboxFailure, error => new Unavailable(`Code cannot run here: ${error.message}`));
 
-/** CPU time of one process in a shell: background processes may live as long as a run. */
+/** Of one process: background processes may live as long as a run. */
 const SHELL_CPU_SECONDS = 3600;
 
 const LOOK_LIMITS = { wallMs: 10_000, cpuSeconds: 10, outputBytes: 32 * 1024 * 1024 };
 
-/** A shell script to run on the files of a workspace. */
 export interface ScriptRequest {
   script: string;
   /** For what it runs; absent: the service itself. */
   caller?: SandboxCaller;
-  /** Wall time; absent: SANDBOX_SECONDS. */
   seconds?: number;
   signal?: AbortSignal;
-  /** Who the command `actions` acts as; absent: there is no such command. */
   actions?: ActionCaller;
   onOutput?: (chunk: OutputChunk) => void;
 }
 
-/** Runs code on workspaces, isolated from the host and from each other; refuses to where it cannot be. */
+/** Runs code on workspaces, isolated from the host and from each other; refuses where that is impossible. */
 @Injectable()
 export class SandboxesService implements OnApplicationBootstrap {
   private readonly driver: SandboxDriver;
@@ -67,7 +64,7 @@ export class SandboxesService implements OnApplicationBootstrap {
     this.warnOfClosedFolder();
   }
 
-  /** Commands run as users of their own, who have to get to the workspace; a Docker engine brings them there. */
+  /** Commands run as users of their own, who have to reach the workspace; a Docker engine mounts it. */
   private warnOfClosedFolder(): void {
     if (process.getuid?.() !== 0 || this.driver.name === 'docker') return;
     const closed = closedFolder(path.resolve(this.config.dataDir));
@@ -78,7 +75,7 @@ export class SandboxesService implements OnApplicationBootstrap {
     );
   }
 
-  /** 503 with what to do about it where no sandbox can be had. */
+  /** 503 where no sandbox can be had. */
   async runScript(workspace: WorkspaceRef, request: ScriptRequest): Promise<ScriptResult> {
     await this.requireDriver();
     const release = await this.slots.acquire(workspace.id, request.signal);
@@ -112,7 +109,7 @@ export class SandboxesService implements OnApplicationBootstrap {
     }
   }
 
-  /** A shell that lasts over several scripts; whoever opens it ends it. */
+  /** Whoever opens it ends it. */
   openShell(use: ShellUse): Shell {
     return new Shell((workspace, shellUse, script) => this.openSession(workspace, shellUse, script), use);
   }
@@ -164,21 +161,20 @@ export class SandboxesService implements OnApplicationBootstrap {
     return session;
   }
 
-  /** 503 with what to do about it where no sandbox can be had. */
   private async requireDriver(): Promise<void> {
     const fault = await this.fault();
     if (fault !== null) throw new Unavailable(fault);
   }
 
-  /** Why code cannot run here; null where it can. */
+  /** Null where code can run. */
   async fault(): Promise<string | null> {
     const check = await this.driver.check();
     return check.ok ? null : `Code cannot run here: ${check.reason}`;
   }
 
   /**
-   * What a program of the system says about the files, isolated from the host; null where there is no isolation, or no
-   * such program, or it prints too much. Takes no slot: a search has its own limits.
+   * Output of a system program on the files; null without isolation, without the program, or when it prints too much.
+   * Takes no slot: searches have limits of their own.
    */
   async look(
     workspace: WorkspaceRef,
@@ -193,7 +189,7 @@ export class SandboxesService implements OnApplicationBootstrap {
     return isComplete && exit_code < 127 ? stdout : null;
   }
 
-  /** Null where isolation was there and is there no more, as when a Docker engine stops. */
+  /** Null where isolation is gone, as when a Docker engine stops. */
   private async runIfPossible(request: SandboxRequest): Promise<SandboxResult | null> {
     try {
       return await this.driver.run(request);
@@ -204,14 +200,13 @@ export class SandboxesService implements OnApplicationBootstrap {
     }
   }
 
-  /** Runs a program for the service itself, on a folder of the service's; 503 where no sandbox can be had. */
+  /** Runs a program for the service itself, on a folder of its own; 503 where no sandbox can be had. */
   async runProgram(request: SandboxRequest): Promise<SandboxResult> {
     await this.requireDriver();
     return this.driver.run(request);
   }
 }
 
-/** The script, in a bash of its own after what must come before it. */
 function argvOf(prelude: string, script: string): string[] {
   if (prelude === '') return ['bash', '-c', script];
   return ['bash', '-c', `${prelude}; exec bash -c "$1"`, 'bash', script];

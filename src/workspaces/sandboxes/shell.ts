@@ -13,24 +13,20 @@ import type { LastingSandbox } from '../changes/index.js';
 import type { SandboxCaller } from './running-sandboxes.store.js';
 import type { WorkspaceRef } from './sandbox-environments.js';
 
-/** Why a shell's session is gone; `taken_up`: with the worker, or the wait, that its run was taken up after. */
+/** `taken_up`: the worker that ran its run is gone, or the run waited. */
 export type SessionLoss = SessionEnd | 'taken_up';
 
-/** How a script ended, alone or in a shell. */
 export interface ScriptResult
   extends SandboxResult,
     Partial<Pick<SessionResult, 'session_ended' | 'cpu_ms'>> {
-  /** Why the shell's session had ended before this script, which ran in a new one. */
+  /** Why the session before this one, which is new, had ended. */
   session_lost?: SessionLoss | null;
-  /** Whether it was the first in the shell's session. */
   session_new?: boolean;
-  /** Which connections were refused meanwhile, in sentences. */
   egress_refused?: string[];
 }
 
 const MiB = 1024 * 1024;
 
-/** What is said of a script that a limit has ended, or that ran into one. */
 const LIMIT_NOTES: Record<keyof SandboxLimits, string> = {
   wallMs: 'Killed: it took longer than allowed.',
   cpuSeconds: 'Killed: one of its processes used more CPU time than allowed.',
@@ -53,11 +49,7 @@ const TAKEN_UP = 'The sandbox ended when the run was interrupted or waited';
 const NEW_ONE =
   'a new one starts in /workspace, without the variables, /tmp and background processes of before';
 
-/**
- * How a script ended, in sentences for whoever ran it; none for one that did what it should.
- *
- * @param why it was stopped
- */
+/** What the reader has to know beyond the output; `why`: the reason it was stopped. */
 export function notesOf(result: ScriptResult, why = 'Killed: the run was stopped.'): string[] {
   const { output, exit_code, ended_by, truncated, limit, session_ended, egress_refused = [] } = result;
   const notes: string[] = [];
@@ -72,41 +64,35 @@ export function notesOf(result: ScriptResult, why = 'Killed: the run was stopped
   return notes;
 }
 
-/** What is said first where the sandbox of before was gone. */
 export function lostNote(loss: SessionLoss): string {
   const why = loss === 'taken_up' ? TAKEN_UP : SESSION_NOTES[loss];
   return `(${why} since the last command; ${NEW_ONE}.)`;
 }
 
-/** For whom a shell is kept. */
 export interface ShellUse {
   readonly caller: SandboxCaller;
-  /** Who the command `actions` acts as; absent: there is no such command. */
+  /** Whom the command `actions` acts as; absent: there is no such command. */
   readonly actions?: ActionCaller;
-  /** By which the caller comes back to it, in this process; absent: it is handed on. */
+  /** By which the caller comes back to it. */
   readonly name?: string;
 }
 
-/** An open session, and what was refused to its programs since the last time this was asked. */
 export interface OpenShell {
   readonly session: SandboxSession;
   readonly takeRefused: () => string[];
 }
 
-/** Opens a session in which `script` is the first to run. */
 export type OpenSession = (workspace: WorkspaceRef, use: ShellUse, script: string) => Promise<OpenShell>;
 
 /**
- * A shell that lasts over the commands of one run, or of one caller: folder, variables and background processes stay. Its session is opened
- * with the first command, and anew where it was lost; then the next result says so.
+ * A shell that lasts over commands: folder, variables and background processes stay. The first command opens its session;
+ * when it is lost, the next opens another, and its result says so.
  */
 export class Shell implements LastingSandbox {
   private opened: OpenShell | undefined;
   private over = false;
-  /** Why there is no session yet although there was one before this shell. */
   private before: SessionLoss | null = null;
   private turn: Promise<unknown> = Promise.resolve();
-  /** What is done when a session has ended. */
   private settling: Promise<void> | undefined;
   private settled: SandboxSession | undefined;
 
@@ -115,7 +101,7 @@ export class Shell implements LastingSandbox {
     private readonly use: ShellUse,
   ) {}
 
-  /** Says that commands of the same run have had another shell, so that the first result tells that this is a new one. */
+  /** Another shell ran earlier commands of the run: the first result says that this is a new one. */
   takeUp(): void {
     this.before = 'taken_up';
   }
@@ -126,12 +112,12 @@ export class Shell implements LastingSandbox {
     return result;
   }
 
-  /** What its commands run in; undefined before the first, and after one that ended it. */
+  /** Undefined before the first command, and after one that ended it. */
   get session(): SandboxSession | undefined {
     return this.opened?.session;
   }
 
-  /** Ends what runs in it, and opens no more. Harmless twice. */
+  /** Ends the session, and opens no more. Idempotent. */
   async end(): Promise<void> {
     this.over = true;
     await this.opened?.session.end();
@@ -149,7 +135,6 @@ export class Shell implements LastingSandbox {
     this.settling = (session?.ended ?? Promise.resolve()).then(settle);
   }
 
-  /** The next command begins a new session. */
   kill(): void {
     void this.session?.end();
   }
@@ -166,13 +151,13 @@ export class Shell implements LastingSandbox {
       return { ...result, session_lost, session_new, egress_refused: takeRefused() };
     } catch (error) {
       if (!(error instanceof SessionOver) || this.over) throw error;
-      // It ended at that moment, and the command has not begun.
+      // It ended just now; the command has not begun.
       await session.ended;
       return this.perform(workspace, command);
     }
   }
 
-  /** Why the session that was there has ended since the last command; null if it has not. */
+  /** Null: it has not ended. */
   private async lost(): Promise<SessionLoss | null> {
     if (!this.opened) return null;
     const goesOn = Symbol();
@@ -185,7 +170,6 @@ export class Shell implements LastingSandbox {
   private async openFor(workspace: WorkspaceRef, script: string): Promise<OpenShell> {
     if (this.over) throw new SessionOver('The shell has ended');
     const opened = await this.open(workspace, this.use, script);
-    // It was ended while its session was being made.
     if (this.over) await opened.session.end();
     return opened;
   }

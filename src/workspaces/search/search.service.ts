@@ -12,11 +12,11 @@ import { TreeScan } from './tree-scan.js';
 
 translateErrors(PatternError, error => new Invalid(error.message));
 
-/** Searches that run at once for one workspace, and in this process. */
+/** Concurrent searches. */
 const MAX_OF_WORKSPACE = 8;
 const MAX_IN_PROCESS = 16;
 
-/** Finds things in the files of a workspace, as they are now: nothing is indexed. */
+/** Nothing is indexed: files are read as they are now. */
 @Injectable()
 export class SearchService {
   private readonly ofWorkspace = new ConcurrencyLimit(MAX_OF_WORKSPACE, 'searches run in this workspace');
@@ -100,7 +100,6 @@ interface Found {
   more: boolean;
 }
 
-/** As a model reads it. */
 function textOf({ items, next_cursor }: Page<FindingView>): string {
   const lines = items.map(({ path, line, excerpt }) =>
     line === null ? path : `${path}:${line}: ${excerpt}`,

@@ -35,7 +35,6 @@ export const SAVE_ICON = new Html(
 const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'];
 const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
 
-/** A size as people say it, in powers of ten: `1.4 MB`. */
 export function sizeInWords(bytes: number): string {
   let value = bytes;
   let unit = 0;
@@ -57,15 +56,14 @@ const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
 export interface SharePage {
   readonly title: string;
   readonly body: Html;
-  /** One thing in the middle instead of the width of the window. */
   readonly narrow?: boolean;
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Whether it shows a PDF, which browsers refuse to show within a sandbox. */
+  /** Browsers refuse to show a PDF within a sandbox. */
   readonly showsPdf?: boolean;
 }
 
-/** What a page may load: what lies beside it, to look at. No script, of ours or anybody's. */
+/** A page loads only what lies beside it, and no script. */
 const POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${STYLE_HASH}'`,
@@ -118,7 +116,6 @@ const NOTICES = {
   },
 } as const;
 
-/** A page of a few words, instead of what was asked for. */
 export function sendNotice(reply: FastifyReply, notice: keyof typeof NOTICES): void {
   const { status, title, text } = NOTICES[notice];
   sendWords(reply, status, title, text);
@@ -138,7 +135,7 @@ export function sendWords(
 export const problemHtml = (problem: string | undefined): Html =>
   problem ? html`<p class="problem" role="alert">${problem}</p>` : html``;
 
-/** Asks for the password of a link, and says nothing of what is behind it. */
+/** Asks for the password, and says nothing of what is behind it. */
 export function passwordPage(home: string, next: string, problem?: string): SharePage {
   const body = html`<div class="card inside">${icon('lock')}<h1>This link has a password</h1>
 <p class="lead">Enter it to see what was shared with you.</p>

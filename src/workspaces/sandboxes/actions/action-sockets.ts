@@ -24,10 +24,10 @@ import {
 import { Log } from '../../../platform/log/index.js';
 
 const MOST_CONNECTIONS = 32;
-/** Calls that one command may have under way: it shares the service with everybody else. */
+/** Concurrent calls of one command. */
 const MOST_AT_ONCE = 8;
 const MOST_LISTED = 200;
-/** Calls of one command that make no sense and are written down: a script that goes on is no longer heard. */
+/** Invalid calls of one command that go into the ledger; more are refused. */
 const MAX_SENSELESS = 100;
 const PATH = /^\/api\/actions-exec(?:\/([^/]+))?$/;
 
@@ -44,11 +44,10 @@ interface Parts {
   readonly listing: ActionListing;
   readonly runner: ActionRunner;
   readonly log: Log;
-  /** Largest body. */
   readonly mostBytes: number;
 }
 
-/** HTTP on a unix socket, as `/api/actions-exec` speaks it, for one caller that needs no credential. */
+/** HTTP on a unix socket, as `/api/actions-exec`, for one caller without a credential. */
 export class ActionSocket {
   private readonly server: Server;
   private underWay = 0;
@@ -67,7 +66,7 @@ export class ActionSocket {
     await once(this.server, 'listening');
   }
 
-  /** Takes no more calls. An action that is under way ends by itself, and is in the ledger. */
+  /** Actions under way end by themselves, and are in the ledger. */
   async close(): Promise<void> {
     if (!this.server.listening) return;
     const closed = once(this.server, 'close');
@@ -76,7 +75,6 @@ export class ActionSocket {
     await closed;
   }
 
-  /** Never rejects. */
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.underWay++;
     try {
@@ -102,7 +100,7 @@ export class ActionSocket {
     return this.parts.runner.run(this.caller, await this.callOf(name, request));
   }
 
-  /** The call that a request makes. One that makes no sense is written down, as one that is refused. */
+  /** Records an invalid call in the ledger, as a refused one. */
   private async callOf(name: string, request: IncomingMessage): Promise<ActionCall> {
     try {
       const given = await this.read(request);
@@ -154,7 +152,7 @@ export class ActionSocket {
   }
 }
 
-/** A part of an address as it was meant; as it is, where it is not encoded as it should be. */
+/** Returns a part that is wrongly encoded as it is. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
@@ -171,22 +169,20 @@ function answer(response: ServerResponse, status: number, body: unknown): void {
 /** Where the compiled command is, below the folder of the service's package. */
 const COMMAND = 'dist/src/workspaces/sandboxes/actions/actions-command.js';
 
-/** A host account. */
 interface Owner {
   readonly uid: number;
   readonly gid: number;
 }
 
-/** A socket that listens, in a host folder that also holds the command to use it: `actions.sock`, `bin/actions`. */
+/** A listening socket, in a host folder with the command that uses it: `actions.sock`, `bin/actions`. */
 export interface OpenActionSocket {
   readonly folder: string;
-  /** Ends it, and leaves nothing behind. */
   close(): Promise<void>;
 }
 
 /**
- * Sockets for programs in sandboxes: whoever can reach one is the caller it was opened for, so each is shown to one
- * command alone and ends with it.
+ * Sockets for programs in sandboxes. Whoever reaches one acts as its caller, so each is mounted for one command and ends
+ * with it.
  */
 @Injectable()
 export class ActionSockets {
@@ -200,7 +196,7 @@ export class ActionSockets {
     private readonly log: Log,
   ) {}
 
-  /** Listens for `caller`; `owner` is the account that connects, where it is not the service's own. */
+  /** `owner`: the account that connects, if it is not the service's own. */
   async open(caller: ActionCaller, owner: Owner | undefined): Promise<OpenActionSocket> {
     const { catalog, listing, runner, config, log } = this;
     await mkdir(config.scratchDir, { recursive: true });
@@ -233,7 +229,7 @@ export class ActionSockets {
     await socket.listen(address);
     if (!owner) return;
     await chown(address, owner.uid, owner.gid);
-    // Last: from here on the account reaches what is inside, and nobody else does.
+    // Last: from here on only that account reaches what is inside.
     await chown(folder, owner.uid, owner.gid);
   }
 }

@@ -1,8 +1,5 @@
 #!/usr/bin/env node
-/**
- * The command `actions` inside a sandbox. It is copied there alone, beside the socket it speaks to, so it imports nothing
- * but Node's own modules.
- */
+/** The command `actions` inside a sandbox. It is copied there alone, so it imports only Node's own modules. */
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { dirname, join } from 'node:path';
@@ -20,13 +17,13 @@ interface Listed {
   summary: string;
 }
 
-/** The words of the caller make no sense; they are told how to use the command. */
+/** Invalid arguments; prints the usage. */
 class Misused extends Error {}
 
 const socketPath =
   process.env.ACTIONS_SOCKET ?? join(dirname(fileURLToPath(import.meta.url)), '..', 'actions.sock');
 
-/** Resolves with the body of an answer of 200; rejects with the sentence of any other. */
+/** Resolves with the body of a 200; rejects with the detail of any other status. */
 function ask<T>(method: string, path: string, body?: unknown): Promise<T> {
   return new Promise((resolve, reject) => {
     const headers = body === undefined ? {} : { 'content-type': 'application/json' };
