@@ -3,11 +3,9 @@ export { ExposedView, type ExposureQuery, type ExposureSource, Exposures } from 
 export {
   ALLOWANCES,
   type Allowance,
-  type ExposedLink,
   type GiverStanding,
   isVisit,
   LinkAccess,
-  type LinkState,
   Locked,
   mayStill,
   stateOf,
@@ -27,4 +25,3 @@ export {
   sizeInWords,
   timeInWords,
 } from './pages/page.js';
-export { ShareOrigin } from './share-origin.js';
