@@ -37,11 +37,11 @@ export class ExtractedView {
   skipped: string[];
 }
 
-const MAX_AT_ONCE = 4;
+const MAX_CONCURRENT = 4;
 
 @Injectable()
 export class ArchivesService {
-  private readonly limit = new ConcurrencyLimit(MAX_AT_ONCE, 'archives are unpacked in this workspace');
+  private readonly limit = new ConcurrencyLimit(MAX_CONCURRENT, 'archives are unpacked in this workspace');
 
   constructor(
     private readonly config: Config,

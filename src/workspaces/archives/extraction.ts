@@ -10,7 +10,7 @@ import type { Change } from '../changes/index.js';
 import { type ArchiveEntry, entriesOf, type Meter, refuseIfTooMany } from './archive.js';
 
 /** An archive that unpacks to more than this many times its size is a bomb … */
-const MOST_RATIO = 200;
+const MAX_RATIO = 200;
 /** … where it comes to more than this. */
 const HARMLESS_BYTES = 10 * 1024 * 1024;
 const MAX_SKIPPED = 1000;
@@ -85,13 +85,13 @@ export class Extraction {
   }
 
   private meter(room: number): Meter {
-    const most = Math.max(HARMLESS_BYTES, this.archive.entry.size * MOST_RATIO);
+    const most = Math.max(HARMLESS_BYTES, this.archive.entry.size * MAX_RATIO);
     let bytes = 0;
     return more => {
       bytes += more;
       if (bytes > most)
         throw new TooLarge(
-          `The archive unpacks to more than ${most} bytes, ${MOST_RATIO} times its size or more`,
+          `The archive unpacks to more than ${most} bytes, ${MAX_RATIO} times its size or more`,
         );
       if (bytes > room + HARMLESS_BYTES)
         throw new TooLarge(

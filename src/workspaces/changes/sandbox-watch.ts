@@ -111,7 +111,7 @@ export class SandboxWatch implements OnModuleInit, OnApplicationBootstrap {
       error =>
         this.log.warn(
           { err: error, workspace_id: scan.workspace_id },
-          'what a sandbox changes is told later',
+          'the changes of a sandbox are recorded later',
         ),
     );
     const background: Background = { scan, watch };

@@ -18,8 +18,8 @@ const LEFT_BEHIND = [
 ];
 const MAX_SKIPPED = 1000;
 const PROGRESS_MS = 500;
-const AT_ONCE = { files: 128, bytes: 16 * 1024 * 1024 };
-const COPIES_AT_ONCE = 2;
+const BATCH = { files: 128, bytes: 16 * 1024 * 1024 };
+const CONCURRENCY = 2;
 
 type Duplicate = Operation<DuplicateInput>;
 interface Copied {
@@ -32,7 +32,7 @@ interface Copied {
 @Injectable()
 export class WorkspaceCopy implements OperationWork<DuplicateInput> {
   readonly kind = workspaceDuplicate;
-  private readonly limit = new ConcurrencyLimit(COPIES_AT_ONCE);
+  private readonly limit = new ConcurrencyLimit(CONCURRENCY);
 
   constructor(
     private readonly workspaces: WorkspacesStore,
@@ -76,18 +76,18 @@ export class WorkspaceCopy implements OperationWork<DuplicateInput> {
     const entries = await everything(source);
     const bytes_total = entries.reduce((sum, { size }) => sum + size, 0);
     const copied: Copied = { done: 0, bytes_done: 0, skipped: [...LEFT_BEHIND] };
-    const tell = () => report({ ...copied, total: entries.length, bytes_total });
-    await tell();
-    let told = Date.now();
-    for (const batch of batchesOf(entries, AT_ONCE)) {
+    const publish = () => report({ ...copied, total: entries.length, bytes_total });
+    await publish();
+    let reported = Date.now();
+    for (const batch of batchesOf(entries, BATCH)) {
       signal.throwIfAborted();
-      await copySome(source, target, batch, copied);
-      if (Date.now() - told <= PROGRESS_MS) continue;
-      await tell();
-      told = Date.now();
+      await copyBatch(source, target, batch, copied);
+      if (Date.now() - reported <= PROGRESS_MS) continue;
+      await publish();
+      reported = Date.now();
     }
     await target.flush();
-    await tell();
+    await publish();
   }
 
   private async open(id: string): Promise<WorkspaceFs> {
@@ -109,7 +109,7 @@ async function everything(files: WorkspaceFs): Promise<Entry[]> {
 }
 
 /** Settles all of them before it resolves or rejects. */
-async function copySome(
+async function copyBatch(
   source: WorkspaceFs,
   target: WorkspaceFs,
   entries: Entry[],

@@ -91,7 +91,10 @@ export class EgressSockets {
       } catch (error) {
         // Fail closed; the next signal, as after a lost connection, reads the rule again.
         proxy.setHosts([]);
-        this.log.warn({ err: error, workspace_id: use.workspaceId }, 'egress is closed until it can be told');
+        this.log.warn(
+          { err: error, workspace_id: use.workspaceId },
+          'egress is closed until its rule can be read',
+        );
       }
     };
     return this.topics.subscribe(egressTopic(use.workspaceId), () => {

@@ -93,7 +93,7 @@ export class FileInvitationPagesController extends InvitationPages<HeldInvitatio
     }
     const { sort } = request.query as Record<string, unknown>;
     const page = folderPage({
-      place: { home: `${address}/files`, name: plainName(path) || 'Workspace', within },
+      location: { home: `${address}/files`, name: plainName(path) || 'Workspace', within },
       entries: items as Entry[],
       cut: next_cursor !== null,
       sort: sortOf(sort),

@@ -18,10 +18,10 @@ import { commitCommand, Intake } from './intake.js';
 import { type Progress, VersionsStore } from './versions.store.js';
 
 /** Limits of one commit. */
-const MOST_AT_ONCE = 20_000;
-const MOST_BYTES = 256 * 1024 * 1024;
+const MAX_CHANGES = 20_000;
+const MAX_BYTES = 256 * 1024 * 1024;
 /** Each holds a connection of the database while git works. */
-const AT_ONCE = 3;
+const CONCURRENCY = 3;
 const PAGE = 1000;
 
 class WorkspaceGone extends Error {}
@@ -32,7 +32,7 @@ class WorkspaceGone extends Error {}
  */
 @Injectable()
 export class HistoryCapture {
-  private readonly limit = new ConcurrencyLimit(AT_ONCE);
+  private readonly limit = new ConcurrencyLimit(CONCURRENCY);
   private readonly running = new Map<string, Promise<void>>();
 
   constructor(
@@ -90,7 +90,7 @@ export class HistoryCapture {
     files: WorkspaceFs,
     progress: Progress,
   ): Promise<void> {
-    const changes = firstBytes(await this.versions.pending(unit, workspace.id, MOST_AT_ONCE));
+    const changes = firstBytes(await this.versions.pending(unit, workspace.id, MAX_CHANGES));
     const paths = changes.flatMap(({ path, from_path }) => (from_path === null ? [path] : [path, from_path]));
     const heads = await this.versions.heads(unit, workspace.id, paths);
     const drafts = draftsOf(changes, heads);
@@ -117,7 +117,7 @@ export class HistoryCapture {
     progress: Progress,
   ): Promise<void> {
     const { found, through } = await this.find(files, progress.found_through);
-    const pending = await this.versions.pending(unit, workspace.id, MOST_AT_ONCE);
+    const pending = await this.versions.pending(unit, workspace.id, MAX_CHANGES);
     const changed = new Set(pending.map(({ path }) => path));
     const heads = await this.versions.heads(
       unit,
@@ -139,7 +139,7 @@ export class HistoryCapture {
   ): Promise<{ found: Entry[]; through: string | null }> {
     const found: Entry[] = [];
     let after = start ?? undefined;
-    for (let bytes = 0; found.length < MOST_AT_ONCE && bytes < MOST_BYTES; ) {
+    for (let bytes = 0; found.length < MAX_CHANGES && bytes < MAX_BYTES; ) {
       const { entries, next } = await files.list('', { recursive: true, limit: PAGE, after });
       for (const entry of entries)
         if (entry.type === 'file' && !isSkipped(entry.path)) {
@@ -169,10 +169,7 @@ export class HistoryCapture {
     try {
       return await attempt(known);
     } catch (error) {
-      this.log.warn(
-        { err: error, workspace_id: workspace.id },
-        'git may lack what it should have: told it all',
-      );
+      this.log.warn({ err: error, workspace_id: workspace.id }, 'git may lack contents; all are sent again');
       for (const draft of drafts) if (draft.kind !== 'deleted') draft.content = undefined;
       return attempt(new Set());
     }
@@ -188,7 +185,7 @@ function firstBytes(changes: LoggedChange[]): LoggedChange[] {
   let bytes = 0;
   const end = changes.findIndex(({ size }) => {
     bytes += Number(size ?? 0);
-    return bytes > MOST_BYTES;
+    return bytes > MAX_BYTES;
   });
   return end === -1 ? changes : changes.slice(0, Math.max(1, end));
 }

@@ -24,7 +24,7 @@ import { HistoryCapture } from './history-capture.js';
 import { isText, unifiedDiff } from './unified-diff.js';
 import { VersionReads } from './version-reads.store.js';
 
-const MOST_SHOWN = 1024 * 1024;
+const MAX_SHOWN = 1024 * 1024;
 const NO_HISTORY = { 503: 'This machine has no git, or no sandbox to run it in' };
 const ABSENT = { 404: 'No such workspace or version', ...NO_HISTORY };
 
@@ -85,7 +85,7 @@ export class HistoryService {
     if (row.blob === null) return { ...view, content: null, binary: null };
     const bytes = await this.contentOf(workspace, row);
     const binary = !isText(bytes);
-    const isShown = !binary && bytes.byteLength <= MOST_SHOWN;
+    const isShown = !binary && bytes.byteLength <= MAX_SHOWN;
     return { ...view, content: isShown ? bytes.toString('utf8') : null, binary };
   }
 

@@ -44,7 +44,7 @@ export function commitCommand(changes: readonly TreeChange[], at: Date): Buffer 
   return Buffer.from(`${[...head, ...lines, 'done'].join('\n')}\n`);
 }
 
-const AT_ONCE = 8;
+const BATCH = 8;
 /** Longest time without yielding to the event loop. */
 const TURN_MS = 15;
 const EXECUTABLE = 0o100n;
@@ -69,9 +69,9 @@ export class Intake {
     const last = new Map(drafts.map(draft => [draft.path, draft]));
     const missing = [...last.values()].filter(({ content }) => content === undefined);
     let turn = performance.now();
-    for (let at = 0; at < missing.length; at += AT_ONCE) {
-      const some = missing.slice(at, at + AT_ONCE);
-      const read = await Promise.all(some.map(async draft => ({ draft, read: await this.read(draft) })));
+    for (let at = 0; at < missing.length; at += BATCH) {
+      const batch = missing.slice(at, at + BATCH);
+      const read = await Promise.all(batch.map(async draft => ({ draft, read: await this.read(draft) })));
       for (const { draft, read: found } of read) {
         const bytes = this.accept(draft, found);
         if (bytes) yield blobCommand(bytes);

@@ -7,7 +7,7 @@ import type { Draft, Head } from './draft.js';
 type Queries = Pick<Database, 'tables'>;
 
 /** Rows made in one turn of the event loop. */
-const MAX_AT_ONCE = 2000;
+const BATCH = 2000;
 
 export interface Progress {
   readonly complete: boolean;
@@ -117,12 +117,12 @@ export class VersionsStore {
     heads: ReadonlyMap<string, Pick<Head, 'id' | 'kind'>>,
   ): Promise<void> {
     const newest = new Map(heads);
-    for (let at = 0; at < drafts.length; at += MAX_AT_ONCE)
-      await this.addSome(unit, workspaceId, drafts.slice(at, at + MAX_AT_ONCE), newest);
+    for (let at = 0; at < drafts.length; at += BATCH)
+      await this.addBatch(unit, workspaceId, drafts.slice(at, at + BATCH), newest);
   }
 
   /** Updates `newest`. */
-  private async addSome(
+  private async addBatch(
     unit: UnitOfWork,
     workspaceId: string,
     drafts: readonly Draft[],

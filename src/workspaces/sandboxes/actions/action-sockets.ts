@@ -23,12 +23,12 @@ import {
 } from '../../../platform/errors/index.js';
 import { Log } from '../../../platform/log/index.js';
 
-const MOST_CONNECTIONS = 32;
+const MAX_CONNECTIONS = 32;
 /** Concurrent calls of one command. */
-const MOST_AT_ONCE = 8;
-const MOST_LISTED = 200;
+const MAX_CONCURRENT = 8;
+const MAX_LISTED = 200;
 /** Invalid calls of one command that go into the ledger; more are refused. */
-const MAX_SENSELESS = 100;
+const MAX_INVALID = 100;
 const PATH = /^\/api\/actions-exec(?:\/([^/]+))?$/;
 
 class RunBody {
@@ -44,21 +44,21 @@ interface Parts {
   readonly listing: ActionListing;
   readonly runner: ActionRunner;
   readonly log: Log;
-  readonly mostBytes: number;
+  readonly maxBytes: number;
 }
 
 /** HTTP on a unix socket, as `/api/actions-exec`, for one caller without a credential. */
 export class ActionSocket {
   private readonly server: Server;
   private underWay = 0;
-  private senseless = 0;
+  private invalid = 0;
 
   constructor(
     private readonly caller: ActionCaller,
     private readonly parts: Parts,
   ) {
     this.server = createServer((request, response) => void this.serve(request, response));
-    this.server.maxConnections = MOST_CONNECTIONS;
+    this.server.maxConnections = MAX_CONNECTIONS;
   }
 
   async listen(address: string): Promise<void> {
@@ -78,8 +78,8 @@ export class ActionSocket {
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.underWay++;
     try {
-      if (this.underWay > MOST_AT_ONCE)
-        throw new TooManyRequests(`At most ${MOST_AT_ONCE} actions run at once for one command`);
+      if (this.underWay > MAX_CONCURRENT)
+        throw new TooManyRequests(`At most ${MAX_CONCURRENT} actions run at once for one command`);
       answer(response, 200, await this.call(request));
     } catch (error) {
       const problem = problemOf(error);
@@ -110,9 +110,9 @@ export class ActionSocket {
       return { name, input: body.input, dryRun: body.dry_run };
     } catch (error) {
       if (!problemOf(error)) throw error;
-      if (++this.senseless > MAX_SENSELESS)
+      if (++this.invalid > MAX_INVALID)
         throw new TooManyRequests(
-          `This command has made ${MAX_SENSELESS} calls that make no sense; no more of them are looked at`,
+          `This command has made ${MAX_INVALID} invalid calls; further ones are refused`,
         );
       throw await this.parts.runner.refuse(this.caller, { name }, error);
     }
@@ -126,7 +126,7 @@ export class ActionSocket {
     });
     const rows = found.map((action, position) => ({ action, position })).slice(Number(from));
     const view = ({ action }: (typeof rows)[number]) => action.describe();
-    return pageOf(rows, MOST_LISTED, view, ({ position }) => [position + 1]);
+    return pageOf(rows, MAX_LISTED, view, ({ position }) => [position + 1]);
   }
 
   private describe(name: string): unknown {
@@ -140,8 +140,8 @@ export class ActionSocket {
     let bytes = 0;
     for await (const chunk of request as AsyncIterable<Buffer>) {
       bytes += chunk.length;
-      if (bytes > this.parts.mostBytes)
-        throw new TooLarge(`The body may have at most ${this.parts.mostBytes} bytes`);
+      if (bytes > this.parts.maxBytes)
+        throw new TooLarge(`The body may have at most ${this.parts.maxBytes} bytes`);
       chunks.push(chunk);
     }
     try {
@@ -206,7 +206,7 @@ export class ActionSockets {
       listing,
       runner,
       log,
-      mostBytes: config.maxBodyBytes,
+      maxBytes: config.maxBodyBytes,
     });
     const close = async () => {
       await socket.close();

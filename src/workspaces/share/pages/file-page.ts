@@ -10,7 +10,7 @@ import {
   sizeInWords,
   timeInWords,
 } from '../../exposure/index.js';
-import { addressOf, crumbs, nameOf, type Place } from './location.js';
+import { addressOf, crumbs, type Location, nameOf } from './location.js';
 import type { Rendered } from './render-task.js';
 
 /** How a file is shown. */
@@ -46,7 +46,7 @@ export function iconFor(name: string): IconName {
 }
 
 export interface FileView {
-  readonly place: Place;
+  readonly location: Location;
   readonly entry: Entry;
   readonly savable: boolean;
   /** What it says, where it is text that is not too long. */
@@ -61,15 +61,16 @@ interface Preview {
 }
 
 export function filePage(view: FileView): SharePage {
-  const { place, entry, savable } = view;
-  const title = nameOf(place);
+  const { location, entry, savable } = view;
+  const title = nameOf(location);
   const { body, cut } = preview(view, title);
-  const save = savable && html`<a class="button" href="${hrefOf(place)}?download=1">${SAVE_ICON}Download</a>`;
+  const save =
+    savable && html`<a class="button" href="${hrefOf(location)}?download=1">${SAVE_ICON}Download</a>`;
   const lines = view.text && isRead(showingOf(title)) && countInWords(view.text.lines, 'line', 'lines');
   return {
     title,
     showsPdf: showingOf(title) === 'pdf',
-    body: html`${crumbs(place)}
+    body: html`${crumbs(location)}
 <div class="head"><div><h1>${title}</h1><p class="meta">${sizeInWords(entry.size)}${lines && ` · ${lines}`} · ${timeInWords(entry.modified_at)}</p></div>${save}</div>
 ${body}
 ${(cut || view.text?.cut) && html`<p class="note">Only the beginning is shown.</p>`}`,
@@ -77,10 +78,10 @@ ${(cut || view.text?.cut) && html`<p class="note">Only the beginning is shown.</
 }
 
 const isRead = (showing: Showing) => ['text', 'markdown'].includes(showing);
-const hrefOf = ({ home, within }: Place) => addressOf(home, within);
+const hrefOf = ({ home, within }: Location) => addressOf(home, within);
 
 function preview(view: FileView, name: string): Preview {
-  const source = `${hrefOf(view.place)}?raw=1`;
+  const source = `${hrefOf(view.location)}?raw=1`;
   switch (showingOf(name)) {
     case 'image':
       return { body: html`<div class="card picture"><img src="${source}" alt="${name}"></div>` };
@@ -118,7 +119,7 @@ function pdf(source: string, view: FileView, name: string): Html {
 }
 
 /** For what cannot be shown. */
-function card({ place, entry, savable }: FileView, name: string): Html {
-  const save = html`<a class="button" href="${hrefOf(place)}?download=1">${SAVE_ICON}Download ${sizeInWords(entry.size)}</a>`;
+function card({ location, entry, savable }: FileView, name: string): Html {
+  const save = html`<a class="button" href="${hrefOf(location)}?download=1">${SAVE_ICON}Download ${sizeInWords(entry.size)}</a>`;
   return html`<div class="card empty">${icon(iconFor(name))}<p><strong>${name}</strong>There is no preview of this file.</p>${savable && save}</div>`;
 }

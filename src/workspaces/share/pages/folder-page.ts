@@ -10,10 +10,10 @@ import {
   timeInWords,
 } from '../../exposure/index.js';
 import { iconFor } from './file-page.js';
-import { addressOf, crumbs, nameOf, type Place } from './location.js';
+import { addressOf, crumbs, type Location, nameOf } from './location.js';
 
 export interface FolderView {
-  readonly place: Place;
+  readonly location: Location;
   readonly entries: readonly Entry[];
   /** Whether there are more than are shown. */
   readonly cut: boolean;
@@ -42,16 +42,16 @@ export function sortOf(query: unknown): Sort {
 }
 
 export function folderPage(view: FolderView): SharePage {
-  const { place, entries, savable, cut, readme } = view;
-  const title = nameOf(place);
+  const { location, entries, savable, cut, readme } = view;
+  const title = nameOf(location);
   const folders = entries.filter(({ type }) => type === 'directory').length;
   const facts = [
     folders > 0 && countInWords(folders, 'folder', 'folders'),
     countInWords(entries.length - folders, 'file', 'files'),
   ];
-  const body = html`${crumbs(place)}
+  const body = html`${crumbs(location)}
 <div class="head"><div><h1>${title}</h1><p class="meta">${facts.filter(Boolean).join(', ')}</p></div>
-${savable && entries.length > 0 && saveAll(place)}</div>
+${savable && entries.length > 0 && saveAll(location)}</div>
 <div class="card">${entries.length > 0 ? table(view) : EMPTY}</div>
 ${cut && html`<p class="note">There is more in this folder than is shown here.</p>`}
 ${readme && html`<section class="card prose" aria-label="Read me">${readme}</section>`}`;
@@ -60,24 +60,24 @@ ${readme && html`<section class="card prose" aria-label="Read me">${readme}</sec
 
 const EMPTY = html`<div class="empty">${icon('folder')}<p>This folder is empty.</p></div>`;
 
-const saveAll = ({ home, within }: Place) =>
+const saveAll = ({ home, within }: Location) =>
   html`<a class="button" href="${addressOf(home, within)}?download=1">${SAVE_ICON}Download all</a>`;
 
-function table({ place, entries, sort }: FolderView): Html {
+function table({ location, entries, sort }: FolderView): Html {
   return html`<table class="files">
-<thead><tr>${heading('name', '', place, sort)}${heading('size', 'num', place, sort)}${heading('date', 'when', place, sort)}</tr></thead>
-<tbody>${sorted(entries, sort).map(entry => row(entry, place))}</tbody>
+<thead><tr>${heading('name', '', location, sort)}${heading('size', 'num', location, sort)}${heading('date', 'when', location, sort)}</tr></thead>
+<tbody>${sorted(entries, sort).map(entry => row(entry, location))}</tbody>
 </table>`;
 }
 
-function heading(column: Column, kind: string, { home, within }: Place, { by, down }: Sort): Html {
+function heading(column: Column, kind: string, { home, within }: Location, { by, down }: Sort): Html {
   const isSorted = by === column;
   const next = isSorted && !down ? `-${column}` : column;
   const state = isSorted ? (down ? 'descending' : 'ascending') : 'none';
   return html`<th scope="col" class="${kind}" aria-sort="${state}"><a href="${addressOf(home, within)}?sort=${next}">${COLUMNS[column].title}</a></th>`;
 }
 
-function row({ path, type, size, modified_at }: Entry, { home, within }: Place): Html {
+function row({ path, type, size, modified_at }: Entry, { home, within }: Location): Html {
   const name = path.slice(path.lastIndexOf('/') + 1);
   const isFolder = type === 'directory';
   const address = addressOf(home, within === '' ? name : `${within}/${name}`);

@@ -3,7 +3,7 @@ import { type Html, html } from '../../../platform/pages/index.js';
 import { plainName } from '../../../platform/text/index.js';
 
 /** Where a page of a share stands: the share's own address, its name, and the way down from there. */
-export interface Place {
+export interface Location {
   /** `/s/{token}` */
   readonly home: string;
   /** The name of what is shared. */
@@ -17,9 +17,9 @@ export function addressOf(home: string, within: string): string {
 }
 
 /** As it is shown. */
-export const nameOf = ({ name, within }: Place): string => plainName(within) || plainName(name);
+export const nameOf = ({ name, within }: Location): string => plainName(within) || plainName(name);
 
-export function crumbs({ home, name, within }: Place): Html {
+export function crumbs({ home, name, within }: Location): Html {
   const steps = within === '' ? [] : within.split('/');
   if (steps.length === 0) return html``;
   const above = [name, ...steps.slice(0, -1)].map(

@@ -58,15 +58,15 @@ function linkTo(href: string, resolve: Resolve): string | undefined {
 const isElsewhere = (address: string) => /^([a-z][a-z0-9+.-]*:|\/\/)/i.test(address);
 const withoutTail = (address: string) => address.replace(/[?#].*$/s, '');
 
-const MOST_ROWS = 500;
-const MOST_COLUMNS = 50;
+const MAX_ROWS = 500;
+const MAX_COLUMNS = 50;
 const NUMBER = /^[-+]?[\d.,\s]+%?$/;
 
 /** A CSV text as a table: its first row as the heading; undefined where it is no CSV after all. */
 export function renderSheet(text: string, name: string): { table: Html; cut: boolean } | undefined {
   const [header, ...rows] = records(text, name) ?? [];
   if (!header) return undefined;
-  const width = Math.min(MOST_COLUMNS, Math.max(header.length, ...rows.map(row => row.length)));
+  const width = Math.min(MAX_COLUMNS, Math.max(header.length, ...rows.map(row => row.length)));
   const columns = Array.from({ length: width }, (_, index) => index);
   const isNumber = columns.map(column => isNumeric(rows.map(row => row[column] ?? '')));
   const cell = (column: number, row: string[], tag: 'th' | 'td') => {
@@ -75,7 +75,7 @@ export function renderSheet(text: string, name: string): { table: Html; cut: boo
       ? html`<th scope="col" class="${kind}">${row[column] ?? ''}</th>`
       : html`<td class="${kind}">${row[column] ?? ''}</td>`;
   };
-  const shown = rows.slice(0, MOST_ROWS);
+  const shown = rows.slice(0, MAX_ROWS);
   const table = html`<div class="scroll" tabindex="0" role="region" aria-label="Table"><table class="sheet">
 <thead><tr><th scope="col"></th>${columns.map(column => cell(column, header, 'th'))}</tr></thead>
 <tbody>${shown.map((row, index) => html`<tr><th scope="row">${index + 1}</th>${columns.map(column => cell(column, row, 'td'))}</tr>\n`)}</tbody>
@@ -91,7 +91,7 @@ function records(text: string, name: string): string[][] | undefined {
       relax_column_count: true,
       relax_quotes: true,
       skip_empty_lines: true,
-      to: MOST_ROWS + 2,
+      to: MAX_ROWS + 2,
     });
   } catch (error) {
     if ((error as { code?: string }).code?.startsWith('CSV_')) return undefined;

@@ -72,8 +72,8 @@ export class Browsing {
     const folder = within.slice(0, Math.max(0, within.lastIndexOf('/')));
     const beside = { home: visit.home, folder, hasNeighbours: within !== '' };
     const rendered = text && (await this.renderings.of(text.content, entry.path, beside));
-    const place = visit.place(within);
-    const view: FileView = { place, entry, savable: visit.savable, text, rendered };
+    const location = visit.location(within);
+    const view: FileView = { location, entry, savable: visit.savable, text, rendered };
     if (isVisit(request)) await this.visits.count(visit, 'views');
     sendSharePage(reply, filePage(view));
   }
@@ -87,7 +87,7 @@ export class Browsing {
     sendSharePage(
       reply,
       folderPage({
-        place: visit.place(within),
+        location: visit.location(within),
         entries: shown,
         cut: next !== null,
         sort: sortOf(sort),
@@ -115,7 +115,7 @@ export class Browsing {
     void reply
       .headers({
         'content-type': 'application/zip',
-        'content-disposition': contentDisposition('attachment', `${nameOf(visit.place(within))}.zip`),
+        'content-disposition': contentDisposition('attachment', `${nameOf(visit.location(within))}.zip`),
         'content-security-policy': "sandbox; default-src 'none'",
         'cache-control': 'no-store',
       })

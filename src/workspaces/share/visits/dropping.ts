@@ -51,8 +51,8 @@ ${received.length > 0 && html`<div class="done" role="status">Received, thank yo
   return { title: `Hand in files: ${name}`, body, narrow: true, status };
 }
 
-const MOST_FILES = 20;
-const MOST_TIMES_AN_HOUR = 120;
+const MAX_FILES = 20;
+const MAX_TIMES_AN_HOUR = 120;
 
 /** Handing files in to a folder: never over one that is there, and without a look at what is. */
 @Injectable()
@@ -74,7 +74,7 @@ export class Dropping {
 
   async receive(visit: Visit, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     await requireFolder(visit);
-    await this.quotas.spendOfAddress('share-upload', request.ip, MOST_TIMES_AN_HOUR);
+    await this.quotas.spendOfAddress('share-upload', request.ip, MAX_TIMES_AN_HOUR);
     const received: string[] = [];
     const failure = await this.storeAndCount(visit, request, received);
     sendSharePage(reply, dropPage({ ...this.form(visit), received, ...failure }));
@@ -95,7 +95,7 @@ export class Dropping {
     received: string[],
   ): Promise<{ problem: string; status: number } | undefined> {
     try {
-      await receiveFiles(request, MOST_FILES, async (name, bytes) => {
+      await receiveFiles(request, MAX_FILES, async (name, bytes) => {
         const { files, link } = visit;
         const where = {
           workspaceId: link.workspace_id,
@@ -114,7 +114,7 @@ export class Dropping {
   }
 
   private form({ home, name }: Visit): Drop {
-    return { home, name: plainName(name), maxFiles: MOST_FILES, maxBytes: this.config.maxFileBytes };
+    return { home, name: plainName(name), maxFiles: MAX_FILES, maxBytes: this.config.maxFileBytes };
   }
 }
 

@@ -7,8 +7,8 @@ import { bytesOf } from '../../../platform/bodies/index.js';
 import { BadRequest, TooLarge, UnsupportedMediaType } from '../../../platform/errors/index.js';
 import type { Visit } from './visits.service.js';
 
-const MOST_NAME_BYTES = 200;
-const MOST_NUMBERED = 1000;
+const MAX_NAME_BYTES = 200;
+const MAX_NUMBERED = 1000;
 /** Of a longer name, this many characters of its beginning and of its end are looked at. */
 const MAX_LOOKED_AT = 250;
 
@@ -19,7 +19,7 @@ export class UploadNames {
   /** Runs `write` with a path that is free, numbered where the name is not; answers the name it got. */
   async use(visit: Visit, given: string, write: (path: string) => Promise<unknown>): Promise<string> {
     const wanted = sanitised(given);
-    for (let number = 0; number < MOST_NUMBERED; number++) {
+    for (let number = 0; number < MAX_NUMBERED; number++) {
       const name = number === 0 ? wanted : numbered(wanted, number);
       const path = visit.pathOf(name);
       const key = `${visit.link.workspace_id} ${path}`;
@@ -44,7 +44,7 @@ export function sanitised(given: string): string {
     .normalize('NFC');
   const plain = base.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}<>:"|?*]/gu, '_').replace(/^[.\s]+|[.\s]+$/gu, '');
   const { stem, ending } = split(plain === '' ? 'file' : plain);
-  return `${cutTo(stem, MOST_NAME_BYTES - Buffer.byteLength(ending))}${ending}`;
+  return `${cutTo(stem, MAX_NAME_BYTES - Buffer.byteLength(ending))}${ending}`;
 }
 
 const lastSeparator = (path: string) => Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\'));

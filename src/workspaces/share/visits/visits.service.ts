@@ -12,8 +12,9 @@ import { type Problem, problemOf } from '../../../platform/errors/index.js';
 import { defineEvent, Events } from '../../../platform/events/index.js';
 import { WorkspaceFolders } from '../../core/index.js';
 import { ALLOWANCES, type Allowance, LinkAccess, pathBelow } from '../../exposure/index.js';
+
 import { type LinkRow, ShareLinksStore } from '../links/share-links.store.js';
-import type { Place } from '../pages/location.js';
+import type { Location } from '../pages/location.js';
 
 /** A link that was opened by somebody who may. Paths are taken below what it shares, and lead nowhere else. */
 export class Visit {
@@ -40,7 +41,7 @@ export class Visit {
     return this.link.path.split('/').at(-1) || this.link.workspace_name;
   }
 
-  place(within: string): Place {
+  location(within: string): Location {
     return { home: this.home, name: this.name, within };
   }
 

@@ -68,7 +68,7 @@ beforeEach(async () => {
     listing: { of: async () => [action] } as unknown as ActionListing,
     runner: { run, refuse } as unknown as ActionRunner,
     log: { error: (fields: unknown) => logged.push(fields) } as unknown as Log,
-    mostBytes: 1000,
+    maxBytes: 1000,
   });
   await socket.listen(path.join(folder, 's'));
 });
