@@ -394,8 +394,10 @@ it('a rehearsal of any action about something sees it or not as the action would
       input[name] = name === 'id' && noun ? ids[noun] : (ids[name] ?? input[name]);
     const of = async (client: Client) =>
       (await client.post(`/api/actions/${action.name}/run`, { input, dry_run: true })).status;
-    // Nothing is shared with Ada, and she has no notifications.
-    const forAda = /^(invited_file|notification)_/.test(action.name) ? 404 : (refused[action.name] ?? 200);
+    // Nothing is shared with Ada, and she has no notifications and no webhooks.
+    const forAda = /^(invited_file|notification|webhook)_/.test(action.name)
+      ? 404
+      : (refused[action.name] ?? 200);
     expect([action.name, await of(ada.client), await of(outsider.client)]).toEqual([
       action.name,
       forAda,
