@@ -13,6 +13,7 @@ import { Tasks } from './agents/runs/migrations/20261122-tasks.js';
 import { WaitingRuns } from './agents/runs/migrations/20261122-waiting-runs.js';
 import { RunAuthorityAsked } from './agents/runs/migrations/20261123-run-authority.js';
 import { Notifications } from './automation/notifications/migrations/20261123-notifications.js';
+import { Push } from './automation/notifications/push/migrations/20261123-push.js';
 import { Webhooks } from './automation/notifications/webhooks/migrations/20261123-webhooks.js';
 import { SignIn } from './identity/auth/migrations/20261121-sign-in.js';
 import { EmailChange } from './identity/auth/migrations/20261122-email-change.js';
@@ -117,4 +118,5 @@ export const migrations = [
   { name: '20261123-notifications', class: Notifications },
   { name: '20261123-run-authority', class: RunAuthorityAsked },
   { name: '20261123-webhooks', class: Webhooks },
+  { name: '20261123-push', class: Push },
 ];

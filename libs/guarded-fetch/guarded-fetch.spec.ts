@@ -109,7 +109,10 @@ describe('GuardedFetch', () => {
     expect((await listed(`localhost:${port}`).fetch(`http://localhost:${port}/text`)).status).toBe(200);
     for (const entry of ['127.0.0.1:1', `localhost:${port}`, '10.0.0.0/8']) {
       await expect(listed(entry).fetch(`${origin}/text`)).rejects.toMatchObject({ refusal: 'address' });
-      expect(() => listed(entry).refuseUnreachable(new URL(origin))).toThrow('not a public address');
+      expect(() => listed(entry).refuseUnreachable(new URL(origin.replace('http:', 'https:')))).toThrow(
+        'not a public address',
+      );
+      expect(() => listed(entry).refuseUnreachable(new URL(origin))).toThrow('must begin with https://');
     }
   });
 

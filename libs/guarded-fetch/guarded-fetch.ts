@@ -48,13 +48,13 @@ export class GuardedFetch {
     this.options = { ...DEFAULTS, ...options };
   }
 
-  /** Whether the address is of a private place that the operator lets requests reach, so that http may do. */
-  listsPrivate(url: URL): boolean {
-    return this.privateHosts.lists(url);
-  }
-
-  /** Refuses an address that can be seen not to be fetched without looking its name up. Throws {@link GuardedFetchError}. */
+  /**
+   * Refuses an address that nothing is to be sent to, as far as can be seen without looking its name up: http, except for
+   * private places that are listed; private addresses. Throws {@link GuardedFetchError}.
+   */
   refuseUnreachable(url: URL): void {
+    if (url.protocol !== 'https:' && !this.privateHosts.lists(url))
+      throw new GuardedFetchError('scheme', 'The address must begin with https://');
     this.refuseScheme(url, url);
     const host = url.hostname.replace(/^\[|\]$/g, '');
     const port = url.port || (url.protocol === 'https:' ? '443' : '80');

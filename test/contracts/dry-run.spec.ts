@@ -2,7 +2,7 @@
  * Every action, tried out with `dry_run`: nothing is done, and what the action itself would refuse is refused, in the same
  * words.
  */
-import { randomUUID } from 'node:crypto';
+import { createECDH, randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -60,6 +60,7 @@ beforeAll(async () => {
   model = await FakeOpenAi.start();
   const environment = {
     SMTP_URL: smtp.url,
+    MAIL_FROM: 'atelier@example.com',
     OPENAI_COMPATIBLE_BASE_URL: model.url,
     OPENAI_COMPATIBLE_MODELS: 'fake',
   };
@@ -71,6 +72,9 @@ beforeAll(async () => {
   const [, invited] = [await invitationToFile(), await invitationToFile()];
   await owner.client.post(`/api/file-invitations/${invited.token}/accept`);
   await service.join(owner, { organization: other.organizationId, role: 'member' });
+  const keys = { p256dh: createECDH('prime256v1').generateKeys('base64url'), auth: 'BTBZMqHH6r4Tts7J_aSIgg' };
+  const subscription = { endpoint: 'https://push.example.com/one', keys };
+  await owner.client.post('/api/notifications/push', subscription);
   ownInputs = {
     agent_send: { model: 'local/fake' },
     file_extract: { path: await archive(), to: 'unpacked' },
@@ -80,6 +84,8 @@ beforeAll(async () => {
     invited_file_list: { id: invited.id },
     model_settings_update: { enabled: ['atelier/demo', 'local/fake'] },
     organization_leave: { organization_id: other.organizationId },
+    push_subscription_create: { ...subscription, endpoint: 'https://push.example.com/two' },
+    push_subscription_delete: { endpoint: subscription.endpoint },
     ...running,
   };
   await settled();

@@ -24,7 +24,7 @@ const REVIEWED = {
   write: `
     account_update action_exec_run action_run agent_send chat_create chat_update file_copy file_edit file_extract
     file_invitation_accept notification_archive notification_inbox_read notification_preferences_set notification_read notification_unread folder_create file_move file_restore file_upload file_write invited_file_upload operation_cancel
-    webhook_attempt_resend webhook_recover webhook_test organization_create organization_update queue_update queue_steer run_stop tool_run workspace_create workspace_update`,
+    push_subscription_create push_subscription_delete webhook_attempt_resend webhook_recover webhook_test organization_create organization_update queue_update queue_steer run_stop tool_run workspace_create workspace_update`,
 };
 const reviewed = new Map(
   Object.entries(REVIEWED).flatMap(([effect, names]) =>

@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { createECDH, randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
@@ -109,6 +109,13 @@ const CALLS: Record<string, () => Promise<Call>> = {
     const { id } = await made('/api/keys', { name: 'Rotated' });
     return { path: `/api/keys/${id}/rotate`, body: {} };
   },
+  '/api/notifications/push': async () => ({
+    path: '/api/notifications/push',
+    body: {
+      endpoint: `https://push.example.com/${randomUUID()}`,
+      keys: { p256dh: createECDH('prime256v1').generateKeys('base64url'), auth: 'BTBZMqHH6r4Tts7J_aSIgg' },
+    },
+  }),
   '/api/notifications/webhooks': async () => ({
     path: '/api/notifications/webhooks',
     body: { url: 'https://localhost:8443/' },

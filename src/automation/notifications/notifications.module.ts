@@ -16,6 +16,7 @@ import {
 import { InboxController, InboxService, InboxStore } from './inbox/index.js';
 import { MailChannel, UnsubscribePageController, Unsubscribing } from './mail/index.js';
 import { PreferencesService, PreferencesStore } from './preferences/index.js';
+import { PushService, pushProviders } from './push/index.js';
 import { sources } from './sources/index.js';
 import { webhookProviders, webhookServices } from './webhooks/index.js';
 
@@ -23,7 +24,7 @@ import { webhookProviders, webhookServices } from './webhooks/index.js';
 @Module({
   imports: [OrganizationsModule, ApprovalsModule],
   controllers: [
-    ...[InboxService, PreferencesService, ...webhookServices].map(service => RoutesOf(service)),
+    ...[InboxService, PreferencesService, ...webhookServices, PushService].map(service => RoutesOf(service)),
     ...[InboxController, UnsubscribePageController],
   ],
   providers: [
@@ -32,6 +33,7 @@ import { webhookProviders, webhookServices } from './webhooks/index.js';
     ...[Dispatcher, DeliveriesStore, DeliveryJobs, DueDeliveries],
     ...[NotificationChannels, MailChannel, Unsubscribing],
     ...webhookProviders,
+    ...pushProviders,
     ...sources,
   ],
 })

@@ -225,6 +225,9 @@ export interface Schema {
   process: {
     id: string; seen_at: Time; machine: string | null; pid: number | null; started: string | null;
   };
+  push_subscription: {
+    id: string; user_id: string; endpoint: string; keys: Buffer; created_at: Time;
+  };
   rate_count: {
     key: string; points: number; expire: Big | null;
   };

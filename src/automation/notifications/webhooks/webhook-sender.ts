@@ -90,7 +90,7 @@ export class WebhookSender implements OnApplicationBootstrap, BeforeApplicationS
     try {
       const { id, body } = message;
       const url = new URL(message.url);
-      refuseInsecure(this.outgoing, url);
+      this.outgoing.refuseUnreachable(url);
       const secrets = this.endpoints.secretsOf({ ...message, id: message.endpoint_id });
       const response = await this.outgoing.fetch(url, {
         ...{ method: 'POST', body, redirect: 'manual', signal, timeoutMs: TIMEOUT_MS },
@@ -125,12 +125,6 @@ export class WebhookSender implements OnApplicationBootstrap, BeforeApplicationS
     for (const to of await this.endpoints.mailAddresses(unit, endpoint))
       await this.mailer.send(unit, { to, subject: `A webhook to ${host} was disabled`, ...letter });
   }
-}
-
-/** Only https, except to private places that the operator listed. Throws GuardedFetchError. */
-export function refuseInsecure(outgoing: GuardedFetch, url: URL): void {
-  if (url.protocol === 'https:' || (url.protocol === 'http:' && outgoing.listsPrivate(url))) return;
-  throw new GuardedFetchError('scheme', 'must begin with https://');
 }
 
 const reasonOf = (status: number): string =>

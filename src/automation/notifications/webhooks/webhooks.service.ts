@@ -8,7 +8,6 @@ import { Database, iso, isoOrNull, type UnitOfWork } from '../../../platform/dat
 import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../../platform/dto/index.js';
 import { Conflict, Forbidden, Invalid } from '../../../platform/errors/index.js';
 import { type EndpointRow, EndpointsStore } from './endpoints.store.js';
-import { refuseInsecure } from './webhook-sender.js';
 import {
   CreateWebhook,
   ListWebhooks,
@@ -218,7 +217,6 @@ function refuseUnreachable(outgoing: GuardedFetch, text: string): void {
   const url = URL.parse(text);
   if (!url) throw new Invalid('url must be an address such as https://example.com/hooks');
   try {
-    refuseInsecure(outgoing, url);
     outgoing.refuseUnreachable(url);
   } catch (error) {
     if (error instanceof GuardedFetchError) throw new Invalid(`url cannot be used: ${error.message}`);

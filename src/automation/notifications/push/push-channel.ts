@@ -1,0 +1,97 @@
+import { Injectable, OnModuleInit } from '@nestjs/common';
+import webPush from 'web-push';
+import { GuardedFetch, GuardedFetchError } from '#libs/guarded-fetch/index.js';
+import { Database, type UnitOfWork } from '../../../platform/database/index.js';
+import { shortName } from '../../../platform/text/index.js';
+import {
+  type Delivery,
+  NotificationChannel,
+  NotificationChannels,
+  RetryLater,
+  TargetGone,
+  type Targets,
+} from '../channels/index.js';
+import type { Notification } from '../types/index.js';
+import { type Subscription, SubscriptionsStore } from './subscriptions.store.js';
+import { PUSH_IS_OFF, VapidKeys } from './vapid-keys.js';
+
+const [SECOND, MINUTE] = [1000, 60_000];
+/** How long a push service keeps what a browser that is off cannot be given. */
+const TTL_SECONDS = 3600;
+/** With the other fields well below 3 KiB, which every push service takes. */
+const MAX_TITLE = 300;
+/** The subscription has ended (RFC 8030, 7.3). */
+const ENDED = [404, 410];
+
+/** Sends notifications to browsers: what has happened, and its id; the browser fetches the text. */
+@Injectable()
+export class PushChannel extends NotificationChannel implements OnModuleInit {
+  readonly name = 'push';
+  readonly retryDelays = [10 * SECOND, MINUTE, 5 * MINUTE, 20 * MINUTE];
+  readonly disturbs = true;
+
+  constructor(
+    private readonly channels: NotificationChannels,
+    private readonly database: Database,
+    private readonly subscriptions: SubscriptionsStore,
+    private readonly vapid: VapidKeys,
+    private readonly outgoing: GuardedFetch,
+  ) {
+    super();
+  }
+
+  onModuleInit(): void {
+    this.channels.register(this);
+  }
+
+  async targets(unit: UnitOfWork, { user_id }: Notification): Promise<Targets> {
+    if (!this.vapid.subject) return { targets: [], reason: PUSH_IS_OFF };
+    return { targets: await this.subscriptions.idsOf(unit, user_id) };
+  }
+
+  async send({ target, userId, notifications }: Delivery): Promise<undefined> {
+    const subscription = await this.subscriptions.find(target, userId);
+    if (!subscription) throw new TargetGone('The browser is subscribed no more');
+    for (const notification of notifications) {
+      const status = await this.push(subscription, notification);
+      if (ENDED.includes(status)) {
+        await this.database.transaction(unit => this.subscriptions.delete(unit, userId, { id: target }));
+        throw new TargetGone('The browser has ended its subscription');
+      }
+      if (status < 200 || status > 299) throw new RetryLater(`The push service answered ${status}`);
+    }
+  }
+
+  /** The status that the push service answers. */
+  private async push(
+    subscription: Subscription,
+    { id, type, title, severity, expires_at }: Notification,
+  ): Promise<number> {
+    const secondsLeft = expires_at === null ? TTL_SECONDS : (Date.parse(expires_at) - Date.now()) / 1000;
+    const { endpoint, headers, body } = webPush.generateRequestDetails(
+      subscription,
+      JSON.stringify({ title: shortName(title, MAX_TITLE), type, id }),
+      {
+        vapidDetails: { subject: this.vapid.subject ?? '', ...(await this.vapid.pair()) },
+        TTL: Math.max(0, Math.round(secondsLeft)),
+        urgency: severity === 'info' ? 'normal' : 'high',
+      },
+    );
+    // It follows from the body.
+    const { 'Content-Length': _length, ...others } = headers as Record<string, string | number>;
+    try {
+      const url = new URL(endpoint);
+      this.outgoing.refuseUnreachable(url);
+      const response = await this.outgoing.fetch(url, {
+        ...{ method: 'POST', body: new Uint8Array(body ?? []), redirect: 'manual' },
+        headers: Object.entries(others).map(([name, value]): [string, string] => [name, String(value)]),
+      });
+      await response.body?.cancel();
+      return response.status;
+    } catch (error) {
+      const reason =
+        error instanceof GuardedFetchError ? error.message : 'The push service could not be reached';
+      throw new RetryLater(reason);
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import { createECDH } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { GuardedFetch, GuardedFetchError } from '#libs/guarded-fetch/index.js';
+import { type Actor, requireScope } from '../../../platform/access/index.js';
+import { Action } from '../../../platform/actions/index.js';
+import { Database } from '../../../platform/database/index.js';
+import { DeletedView } from '../../../platform/dto/index.js';
+import { Conflict, Forbidden, Invalid, NotFound } from '../../../platform/errors/index.js';
+import {
+  CreatePushSubscription,
+  DeletePushSubscription,
+  PushKeyView,
+  PushSubscriptionView,
+} from './push.dto.js';
+import { SubscriptionsStore } from './subscriptions.store.js';
+import { PUSH_IS_OFF, VapidKeys } from './vapid-keys.js';
+
+const CURVE = 'prime256v1';
+const AUTH_BYTES = 16;
+
+/** Browsers of a person that get their notifications, also while no page is open. */
+@Injectable()
+export class PushService {
+  constructor(
+    private readonly database: Database,
+    private readonly subscriptions: SubscriptionsStore,
+    private readonly vapid: VapidKeys,
+    private readonly outgoing: GuardedFetch,
+  ) {}
+
+  @Action({
+    name: 'push_key_get',
+    route: 'GET /api/notifications/push/key',
+    summary: 'Get the key with which browsers are subscribed to notifications',
+    effect: 'read',
+    permission: 'notification.read',
+    input: null,
+    output: PushKeyView,
+  })
+  async key(actor: Actor): Promise<PushKeyView> {
+    requireScope(actor, 'notification.read');
+    if (!this.vapid.subject) return { key: null, reason: PUSH_IS_OFF };
+    return { key: (await this.vapid.pair()).publicKey, reason: null };
+  }
+
+  @Action({
+    name: 'push_subscription_create',
+    route: 'POST /api/notifications/push',
+    summary:
+      'Subscribe a browser to your notifications; what it got before for somebody else, it gets no more',
+    effect: 'write',
+    permission: 'notification.write',
+    personOnly: true,
+    input: CreatePushSubscription,
+    output: PushSubscriptionView,
+    commitsAnswer: true,
+    refuses: { 409: 'There is no push here; or: the endpoint is known with other keys' },
+  })
+  async subscribe(actor: Actor, { endpoint, keys }: CreatePushSubscription): Promise<PushSubscriptionView> {
+    requireScope(actor, 'notification.write');
+    requireUnbound(actor);
+    refuseInvalidKeys(keys);
+    this.refuseUnreachable(endpoint);
+    if (!this.vapid.subject) throw new Conflict(PUSH_IS_OFF);
+    return this.database.transaction(async unit =>
+      unit.answers({ id: await this.subscriptions.put(unit, actor.id, { endpoint, keys }), endpoint }),
+    );
+  }
+
+  @Action({
+    name: 'push_subscription_delete',
+    route: 'DELETE /api/notifications/push',
+    summary: 'End the subscription of a browser of yours',
+    effect: 'write',
+    permission: 'notification.write',
+    input: DeletePushSubscription,
+    output: DeletedView,
+  })
+  async unsubscribe(actor: Actor, { endpoint }: DeletePushSubscription): Promise<DeletedView> {
+    requireScope(actor, 'notification.write');
+    return this.database.transaction(async unit => {
+      const id = await this.subscriptions.delete(unit, actor.id, { endpoint });
+      if (!id) throw new NotFound('No such subscription');
+      return DeletedView.of(id);
+    });
+  }
+
+  private refuseUnreachable(endpoint: string): void {
+    const url = URL.parse(endpoint);
+    if (!url) throw new Invalid('endpoint must be the address that the browser gave');
+    try {
+      this.outgoing.refuseUnreachable(url);
+    } catch (error) {
+      if (error instanceof GuardedFetchError) throw new Invalid(`endpoint cannot be used: ${error.message}`);
+      throw error;
+    }
+  }
+}
+
+/** A subscription tells of everything that its person is told. */
+function requireUnbound({ type, credential }: Actor): void {
+  if (type !== 'user') throw new Forbidden('A service account gets no notifications');
+  if (credential.organization_id || credential.workspace_ids)
+    throw new Forbidden('This key sees not everything that you are notified of; use one that is not limited');
+}
+
+/** Refuses keys that nothing can be encrypted with (RFC 8291). */
+function refuseInvalidKeys({ p256dh, auth }: CreatePushSubscription['keys']): void {
+  const own = createECDH(CURVE);
+  own.generateKeys();
+  try {
+    own.computeSecret(Buffer.from(p256dh, 'base64url'));
+  } catch {
+    throw new Invalid('keys.p256dh must be the public key that the browser gave');
+  }
+  if (Buffer.from(auth, 'base64url').length !== AUTH_BYTES)
+    throw new Invalid('keys.auth must be the secret that the browser gave');
+}
