@@ -75,6 +75,13 @@ beforeAll(async () => {
   const keys = { p256dh: createECDH('prime256v1').generateKeys('base64url'), auth: 'BTBZMqHH6r4Tts7J_aSIgg' };
   const subscription = { endpoint: 'https://push.example.com/one', keys };
   await owner.client.post('/api/notifications/push', subscription);
+  const [told] = await service.database.query<{ id: string }>(
+    `insert into notification (id, user_id, number, type, category, severity, title, body, data, chain, dedupe_key, in_app, created_at)
+     values (gen_random_uuid(), $1, 1000, 'approval.expired', 'approval', 'info', 'Told', '', '{}', '{}', 'told', true, now())
+     returning id`,
+    [owner.id],
+  );
+  const notification = { id: told?.id };
   ownInputs = {
     agent_send: { model: 'local/fake' },
     file_extract: { path: await archive(), to: 'unpacked' },
@@ -83,6 +90,9 @@ beforeAll(async () => {
     folder_create: { path: 'new/folder' },
     invited_file_list: { id: invited.id },
     model_settings_update: { enabled: ['atelier/demo', 'local/fake'] },
+    notification_archive: notification,
+    notification_read: notification,
+    notification_unread: notification,
     organization_leave: { organization_id: other.organizationId },
     push_subscription_create: { ...subscription, endpoint: 'https://push.example.com/two' },
     push_subscription_delete: { endpoint: subscription.endpoint },
