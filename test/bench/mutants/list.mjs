@@ -72,28 +72,13 @@ export const MUTANTS = [
   [policy, 'if (!atLeast(ORGANIZATION_ROLES, own, role))', 'if (false)', access],
   [policy, 'if (!organizationRoleAllows(role, permission))', 'if (false)', access],
   [policy, 'if (!roleAllows(role, permission))', 'if (false)', access],
+  [policy, "'file.write': workspace('editor'", "'file.write': workspace('viewer'", access],
+  [policy, "'workspace.delete': workspace('admin'", "'workspace.delete': workspace('editor'", access],
+  [policy, "'member.manage': organization('admin'", "'member.manage': organization('member'", access],
   [
     policy,
-    "'file.write': { on: 'workspace', least: 'editor'",
-    "'file.write': { on: 'workspace', least: 'viewer'",
-    access,
-  ],
-  [
-    policy,
-    "'workspace.delete': { on: 'workspace', least: 'admin'",
-    "'workspace.delete': { on: 'workspace', least: 'editor'",
-    access,
-  ],
-  [
-    policy,
-    "'member.manage': { on: 'organization', least: 'admin'",
-    "'member.manage': { on: 'organization', least: 'member'",
-    access,
-  ],
-  [
-    policy,
-    "'code.run': { on: 'workspace', least: 'editor', scope: 'code:run'",
-    "'code.run': { on: 'workspace', least: 'editor', scope: 'files:read'",
+    "'code.run': workspace('editor', 'code:run'",
+    "'code.run': workspace('editor', 'files:read'",
     access,
   ],
   // Who sees a workspace, and in which role, in SQL.
