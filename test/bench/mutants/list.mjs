@@ -42,7 +42,7 @@ const zips = 'src/workspaces/archives/folder-zips.ts';
 const zipping = { specs: ['src/workspaces/archives/folder-zips'], tests: '' };
 const search = 'src/workspaces/search/search.service.ts';
 const searching = { specs: ['test/e2e/capacity'], tests: 'searches so much' };
-const places = 'src/workspaces/sandboxes/sandbox-places.ts';
+const places = 'src/workspaces/sandboxes/running-sandboxes.ts';
 const refusing = { specs: ['test/e2e/capacity'], tests: 'refuses a command' };
 const limit = 'src/platform/concurrency/concurrency-limit.ts';
 const limited = { specs: ['src/platform/concurrency'], tests: '' };
@@ -149,8 +149,8 @@ export const MUTANTS = [
     held,
   ],
   [
-    'src/workspaces/history/restoring.ts',
-    'const room = { bytes: content.byteLength, files: await countMissing(files, path) };',
+    'src/workspaces/changes/file-writer.ts',
+    'const room = { bytes: bytes ?? 0, files: await countMissing(files, path) };',
     'const room = { bytes: 0, files: 0 };',
     held,
   ],
@@ -161,15 +161,15 @@ export const MUTANTS = [
     held,
   ],
   [
-    'src/workspaces/files/file-writes.service.ts',
-    'const room = { bytes: Buffer.byteLength(content), files',
-    'const room = { bytes: 0, files',
+    'src/workspaces/changes/file-writer.ts',
+    'isWhole ? Buffer.byteLength(content) : options.expectedBytes',
+    'isWhole ? 0 : options.expectedBytes',
     held,
   ],
   [
-    'src/workspaces/files/file-writes.service.ts',
-    'const room = { bytes: facts.expectedBytes ?? 0, files',
-    'const room = { bytes: 0, files',
+    'src/workspaces/changes/file-writer.ts',
+    'isWhole ? Buffer.byteLength(content) : options.expectedBytes',
+    'isWhole ? Buffer.byteLength(content) : 0',
     held,
   ],
   [
@@ -191,10 +191,10 @@ export const MUTANTS = [
   [quota, 'if (!fits(usage)) this.refuse(usage, more);', '', held],
   [quota, 'files: files + folders + hidden.files + soon.files', 'files: soon.files', held],
   // What a credential may spend.
-  [budgets, 'if (refusal) throw new BudgetReached(scope, refusal, estimateUsd);', '', billing],
+  [budgets, 'if (refusal) throw await this.refused(scope, refusal, estimateUsd);', '', billing],
   [
     budgets,
-    'if (!refusal.is_full) throw new BudgetReached(planned, refusal, planned.estimateUsd);',
+    'if (!refusal.is_full) throw await this.refused(planned, refusal, planned.estimateUsd);',
     'return;',
     billing,
   ],
@@ -288,7 +288,7 @@ export const MUTANTS = [
   [search, 'MAX_IN_PROCESS = 16', 'MAX_IN_PROCESS = 17', searching],
   [places, 'await this.ofWorkspace.acquire({ key: workspaceId, signal })', '() => undefined', refusing],
   [places, 'await this.ofOrganization.acquire({ key: organizationId, signal })', '() => undefined', refusing],
-  [places, 'leaveWorkspace();\n      throw error;', 'throw error;', refusing],
+  [places, 'releaseWorkspace();\n      throw error;', 'throw error;', refusing],
   [
     'src/workspaces/archives/archives.service.ts',
     'this.limit.run(() => this.extractNow(actor, files, input), { key: input.workspace_id })',
