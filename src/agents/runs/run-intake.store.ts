@@ -1,7 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { hardStopOver } from '../../identity/billing/index.js';
-import { Database, keyedRequest, RequestLost, type UnitOfWork } from '../../platform/database/index.js';
+import {
+  beforeSideEffect,
+  Database,
+  dryRun,
+  keyedRequest,
+  RequestLost,
+  type UnitOfWork,
+} from '../../platform/database/index.js';
 import { type NewChat, newChatRow } from '../chats/index.js';
 import { type ClaimedRun, claimedColumns, RunQueue, type WorkerSlot } from './run-queue.store.js';
 import { type NewRun, newRunRows, type RunChat } from './run-rows.store.js';
@@ -50,7 +57,7 @@ export class RunIntake {
    */
   async begin(chat: NewChat, run: NewRun, answer: object, { unlessStopped = false } = {}): Promise<boolean> {
     const request = keyedRequest();
-    const slot = this.queue.reserve();
+    const slot = dryRun() ? undefined : this.queue.reserve();
     const { organization_id, workspace_id } = chat;
     const isStopped = sql`exists (
       select from (select ${organization_id}::uuid as organization_id, ${workspace_id}::uuid as workspace_id) x
@@ -77,6 +84,7 @@ export class RunIntake {
       }
       return false;
     }
+    beforeSideEffect();
     request?.committed();
     if (slot) slot.begin(begun);
     else this.queue.wakeWorkers();

@@ -2,7 +2,7 @@
 /** Each mutant: a file, what stands there, what is put instead, and the specs and, by their names, tests that must notice. */
 const access = { specs: ['src/platform/access/policy'], tests: '' };
 const policy = 'src/platform/access/policy.ts';
-const visible = 'src/platform/access/visible-to.ts';
+const visible = 'src/platform/access/access.ts';
 const stores = 'src/workspaces/core/workspaces.store.ts';
 const quota = 'src/workspaces/changes/workspace-quota.ts';
 const ledger = 'src/platform/idempotency/idempotency-ledger.ts';
@@ -15,7 +15,7 @@ const once = {
 const billing = { specs: ['test/e2e/billing'], tests: 'a budget|alerts|reservations' };
 const budgets = 'src/identity/billing/budgets.ts';
 const budgetRows = 'src/identity/billing/budgets.store.ts';
-const standing = 'src/workspaces/exposure/standing.ts';
+const standing = 'src/workspaces/exposure/link-access.ts';
 const rehearsing = { specs: ['test/contracts/dry-run'], tests: 'does nothing' };
 const doubting = { specs: ['test/e2e/delivery'], tests: 'a run whose sender' };
 const links = 'src/workspaces/share/links/share-links.store.ts';
@@ -123,20 +123,20 @@ export const MUTANTS = [
     rehearsing,
   ],
   [
-    'src/agents/runs/run-intake.ts',
+    'src/agents/runs/run-intake.store.ts',
     'dryRun() ? undefined : this.queue.reserve()',
     'this.queue.reserve()',
     rehearsing,
   ],
   ['src/agents/turns/run-loop.ts', 'await this.authority.require(run);', '', doubting],
   [
-    'src/agents/runs/run-limits.ts',
+    'src/agents/runs/run-authority.ts',
     'const ofAccess = [accessTopic(actor.id), credential',
     'const ofAccess = [credential',
     doubting,
   ],
   [
-    'src/agents/runs/run-limits.ts',
+    'src/agents/runs/run-authority.ts',
     'accessTopic(actor.id), credentialTopic(actor.credential.id)]',
     'accessTopic(actor.id)]',
     doubting,
