@@ -92,7 +92,7 @@ const mailsTo = ({ email }: Person, subject: RegExp) =>
 const deliveriesTo = (person: Person) =>
   service.database.query<Json>(
     `select d.state, d.reason from notification_delivery d join notification n on n.id = d.notification_id
-     where n.user_id = $1 order by n.number`,
+     where n.user_id = $1 and d.channel = 'mail' order by n.number`,
     [person.id],
   );
 
