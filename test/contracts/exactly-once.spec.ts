@@ -116,6 +116,7 @@ const CALLS: Record<string, () => Promise<Call>> = {
       keys: { p256dh: createECDH('prime256v1').generateKeys('base64url'), auth: 'BTBZMqHH6r4Tts7J_aSIgg' },
     },
   }),
+  '/api/notifications/read-all': async () => ({ path: '/api/notifications/read-all', body: {} }),
   '/api/notifications/webhooks': async () => ({
     path: '/api/notifications/webhooks',
     body: { url: 'https://localhost:8443/' },
@@ -130,6 +131,9 @@ const CALLS: Record<string, () => Promise<Call>> = {
   }),
   '/api/notifications/webhooks/{id}/rotate': async () => ({ path: `${await webhook()}/rotate` }),
   '/api/notifications/webhooks/{id}/test': async () => ({ path: `${await webhook()}/test` }),
+  '/api/notifications/{id}/archive': async () => ({ path: `${await notification()}/archive` }),
+  '/api/notifications/{id}/read': async () => ({ path: `${await notification()}/read` }),
+  '/api/notifications/{id}/unread': async () => ({ path: `${await notification()}/unread` }),
   '/api/operations/{id}/cancel': async () => {
     const { operation_id } = await made(`/api/workspaces/${workspace}/duplicate`, { name: 'Cancelled' });
     return { path: `/api/operations/${operation_id}/cancel` };
@@ -426,6 +430,15 @@ async function made(path: string, body: Json): Promise<Json> {
   if (answer.status !== 200)
     throw new Error(`${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
   return answer.body;
+}
+
+/** Where a notification is that was just made: a new key is told of. */
+async function notification(): Promise<string> {
+  await made('/api/keys', { name: randomUUID() });
+  for (;;) {
+    const [newest] = (await ada.client.get('/api/notifications')).body.items;
+    if (newest) return `/api/notifications/${newest.id}`;
+  }
 }
 
 /** Where the one webhook is that is sent nothing. */

@@ -415,6 +415,10 @@ it('a person and their own key are not asked, and the audit log tells of every a
   const invitation = await made(`/api/organizations/${organization_id}/invitations`, {
     email: 'a@example.com',
   });
+  const webhook = await made('/api/notifications/webhooks', {
+    organization_id,
+    url: 'https://localhost:8443/',
+  });
   const successor = await service.person('Successor');
   await service.join(successor, { organization: organization_id, role: 'admin' });
   await policy({ write: 'ask' });
@@ -440,6 +444,10 @@ it('a person and their own key are not asked, and the audit log tells of every a
     workspace_member_set: { workspace_id, user_id: guest.id, role: 'viewer' },
     egress_update: { workspace_id, mode: 'none' },
     model_settings_update: { organization_id, enabled: ['local/fake'] },
+    webhook_create: { organization_id, url: 'https://localhost:8443/' },
+    webhook_enable: { id: webhook.id },
+    webhook_rotate: { id: webhook.id },
+    webhook_update: { id: webhook.id, description: 'Renamed' },
   };
   const client = await service.key(ada);
   const actions = service.app
