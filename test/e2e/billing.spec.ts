@@ -15,6 +15,7 @@ import { FakeSmtpServer } from '../fakes/smtp-server.js';
 import { AgentClient } from '../harness/agent.js';
 import type { Client, Json } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';
+import { settled } from '../harness/settled.js';
 
 /** $100 a million output tokens and nothing for input: 5,000 tokens cost $0.50, and a call may cost $0.8192. */
 const PAID = 'local/paid';
@@ -351,6 +352,22 @@ describe('a budget', () => {
     ]);
     await team.budget({ monthly_usd: null });
     expect((await team.spend()).status).toBe('completed');
+  });
+
+  it('tells its owners once for each amount that is reached', async () => {
+    const team = await Team.make();
+    const stops = async () => {
+      await settled(service, 'notifications');
+      const { body } = await team.client.get('/api/notifications?category=budget');
+      return body.items.filter(({ type }: Json) => type === 'budget.stopped').map(({ body }: Json) => body);
+    };
+    const refused = () => team.client.post('/api/agent/message', { message: 'Hello', ...team.place });
+    await team.budget({ monthly_usd: 0.1 });
+    expect([(await refused()).status, (await refused()).status]).toEqual([402, 402]);
+    expect(await stops()).toEqual([expect.stringContaining('$0.10')]);
+    await team.budget({ monthly_usd: 0.2 });
+    expect((await refused()).status).toBe(402);
+    expect(await stops()).toEqual([expect.stringContaining('$0.20'), expect.stringContaining('$0.10')]);
   });
 
   it('without a hard stop lets everything through, and says that it is reached', async () => {

@@ -97,7 +97,7 @@ it('never logs what people, models or tools say in a run, whatever goes right or
   expect((await ada.client.post('/api/agent/message', { message: 'said-by-a-person' })).status).toBe(500);
   await service.database.query(`alter table message_away rename to message`);
   const log = String(out.read());
-  expect(log).toContain('run: failed by a fault of ours');
+  expect(log).toContain('run: failed by an internal fault');
   expect(log).toContain('request failed');
   for (const said of ['said-', 'thought-by-a-model', 'key-of-the-provider', 'You are'])
     expect(log).not.toContain(said);

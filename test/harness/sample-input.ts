@@ -16,13 +16,14 @@ export function sampleInput({ input_schema }: Json, ids: Record<string, string>)
     if (type === 'array') return [sample(items, '')];
     if (type === 'integer' || type === 'number') return minimum ?? 1;
     if (type === 'boolean') return true;
-    if (type === 'object') return {};
+    if (type === 'object') return members(schema, schema.required ?? []);
     return format === 'uuid' ? ids.workspace_id : (FORMATS[format] ?? 'sample-text');
   };
-  const wanted = new Set([...(input_schema.required ?? []), 'workspace_id']);
-  return Object.fromEntries(
-    Object.entries<Json>(input_schema.properties)
-      .filter(([name]) => wanted.has(name))
-      .map(([name, schema]) => [name, sample(schema, name)]),
-  );
+  const members = ({ properties = {} }: Json, wanted: string[]): Json =>
+    Object.fromEntries(
+      Object.entries<Json>(properties)
+        .filter(([name]) => wanted.includes(name))
+        .map(([name, schema]) => [name, sample(schema, name)]),
+    );
+  return members(input_schema, [...(input_schema.required ?? []), 'workspace_id']);
 }

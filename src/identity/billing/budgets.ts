@@ -108,7 +108,7 @@ export class Budgets {
     return this.limited.get(key, () => this.store.hasHardStop(scope));
   }
 
-  /** What to throw. It may be thrown often, and is published once a month by this process. */
+  /** What to throw. It may be thrown often, and is published once a month by this process, and again for a raised budget. */
   private async refused(
     scope: Scope,
     refusal: RefusalRow,
@@ -117,12 +117,18 @@ export class Budgets {
     const { scope_id, monthly_usd } = refusal;
     const { organizationId: organization_id } = scope;
     const period = new Date().toISOString().slice(0, 7);
-    if (this.stopped.get(scope_id) !== period) {
+    const stop = `${monthly_usd} for ${period}`;
+    if (this.stopped.get(scope_id) !== stop) {
       const workspace_id = scope_id === organization_id ? null : scope_id;
-      await this.database.transaction(unit =>
-        this.events.publish(unit, budgetStopped, { organization_id, workspace_id, period, monthly_usd }),
-      );
-      this.stopped.set(scope_id, period);
+      await this.database.transaction(unit => {
+        unit.afterCommit(() => this.stopped.set(scope_id, stop));
+        return this.events.publish(unit, budgetStopped, {
+          organization_id,
+          workspace_id,
+          period,
+          monthly_usd,
+        });
+      });
     }
     return new BudgetReached(scope, refusal, estimateUsd);
   }

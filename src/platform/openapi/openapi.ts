@@ -98,7 +98,7 @@ const FAILURES: Record<string, string> = {
   Invalid: NOT_VALID,
   InvalidOrReusedKey: `${NOT_VALID}; or: ${REUSED}`,
   TooManyRequests: 'More requests a minute than allowed; Retry-After says when to come back',
-  InternalError: 'A fault of ours',
+  InternalError: 'An internal fault',
   Unavailable:
     'The database, or what the request needs, cannot be had right now; Retry-After says when to come back',
   DiskFull: 'A disk is full: that of the workspaces, or of the database; the detail says which',
