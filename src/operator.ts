@@ -1,9 +1,9 @@
 import { createInterface } from 'node:readline';
+import { isMailAddress } from '#libs/fields/index.js';
 import type { ServiceParts } from './app.module.js';
 import { EmailChangeService, PasswordsService } from './identity/auth/index.js';
 import { CannotStart } from './platform/config/index.js';
 import { problemOf } from './platform/errors/index.js';
-import { isMailAddress } from './platform/text/index.js';
 import { createServer } from './server.js';
 
 const MIN_PASSWORD = 8;

@@ -1,10 +1,11 @@
 /** Models and typed clients send null for what they leave out. */
+
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import { fieldsOf } from '#libs/fields/index.js';
 import { Toolbox } from '../../src/agents/tools/index.js';
 import { apiDescription } from '../../src/api-description.js';
 import { ActionCatalog, type CatalogAction } from '../../src/platform/actions/index.js';
-import { fieldsOf } from '../../src/platform/dto/index.js';
 import type { Json } from '../harness/client.js';
 import { sampleInput } from '../harness/sample-input.js';
 import { type Person, TestService } from '../harness/service.js';

@@ -1,9 +1,9 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
+import { inputSchemaOf } from '#libs/fields/index.js';
 import type { ActingRun } from '../../platform/access/index.js';
-import { inputSchemaOf } from '../../platform/actions/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Database, newId, type UnitOfWork } from '../../platform/database/index.js';
-import { Field } from '../../platform/dto/index.js';
+import { checked, Field } from '../../platform/dto/index.js';
 import { Conflict, Invalid, TooManyRequests } from '../../platform/errors/index.js';
 import { Topics } from '../../platform/topics/index.js';
 import type { NewChat } from '../chats/index.js';
@@ -23,7 +23,6 @@ import {
 } from '../runs/index.js';
 import { AGENT_NAME, type Subagent, SubagentsService } from '../subagents/index.js';
 import {
-  checked,
   type ListedTool,
   type ListScope,
   type OpenTools,

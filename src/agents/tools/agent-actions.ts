@@ -1,4 +1,5 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
+import { inputSchemaOf } from '#libs/fields/index.js';
 import { EFFECTS, type Effect } from '../../platform/access/index.js';
 import {
   ActionAllowlist,
@@ -7,15 +8,13 @@ import {
   ActionCatalog,
   ActionListing,
   ActionRunner,
-  inputSchemaOf,
   type Limit,
 } from '../../platform/actions/index.js';
-import { Field } from '../../platform/dto/index.js';
+import { checked, Field } from '../../platform/dto/index.js';
 import { Forbidden, problemOf } from '../../platform/errors/index.js';
 import type { AgentGuide } from '../subagents/index.js';
 import {
   type CallSubject,
-  checked,
   failed,
   type ListedTool,
   MAX_OUTPUT,

@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs';
 import { Injectable, OnModuleInit } from '@nestjs/common';
+import { inputSchemaOf } from '#libs/fields/index.js';
 import type { OutputChunk } from '#libs/sandbox/index.js';
 import type { Actor } from '../../platform/access/index.js';
-import { inputSchemaOf } from '../../platform/actions/index.js';
-import { Field } from '../../platform/dto/index.js';
+import { checked, Field } from '../../platform/dto/index.js';
 import { Unavailable } from '../../platform/errors/index.js';
 import { CallLost, NotHere, RpcClient, type RpcHooks, RpcServer } from '../../platform/rpc/index.js';
 import {
@@ -23,7 +23,6 @@ import {
   SessionElsewhere,
 } from '../../workspaces/sandboxes/index.js';
 import {
-  checked,
   failed,
   MAX_OUTPUT,
   outcomeOf,

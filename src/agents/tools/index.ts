@@ -4,7 +4,6 @@ export { LongOutputs } from './long-outputs.js';
 export {
   type CallHooks,
   type CallSubject,
-  checked,
   failed,
   type ListedTool,
   type ListScope,

@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import type { Actor, Effect, WorkspacePermission } from '../../platform/access/index.js';
 import type { ActionCaller } from '../../platform/actions/index.js';
 import { LimitReached } from '../../platform/concurrency/index.js';
-import { assertValid, hydrate } from '../../platform/dto/index.js';
 import { problemOf } from '../../platform/errors/index.js';
 import type { VisibleWorkspace } from '../../workspaces/core/index.js';
 import type { Shell } from '../../workspaces/sandboxes/index.js';
@@ -58,13 +57,6 @@ export interface Tool<Input extends object = object> extends ToolOffer {
   /** Why it cannot be used on this machine; null where it can. Absent: it always can. */
   fault?(): Promise<string | null>;
   run(context: ToolContext, input: Input): Promise<ToolResult>;
-}
-
-/** What a shape says a tool takes, checked. */
-export function checked<T extends object>(shape: new () => T, input: unknown): T {
-  const instance = hydrate(shape, input);
-  assertValid(instance);
-  return instance as T;
 }
 
 export const succeeded = (output: string, changed?: readonly string[]): ToolResult => ({

@@ -1,22 +1,17 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
+import { inputSchemaOf } from '#libs/fields/index.js';
 import {
   isWorkspacePermission,
   requireInWorkspace,
   type WorkspacePermission,
 } from '../../platform/access/index.js';
-import {
-  ActionCatalog,
-  type CatalogAction,
-  inputSchemaOf,
-  type ToolDeclaration,
-} from '../../platform/actions/index.js';
-import { Field } from '../../platform/dto/index.js';
+import { ActionCatalog, type CatalogAction, type ToolDeclaration } from '../../platform/actions/index.js';
+import { checked, Field } from '../../platform/dto/index.js';
 import { Forbidden, Invalid, problemOf } from '../../platform/errors/index.js';
 import { writingAs } from '../../workspaces/changes/index.js';
 import { SKILL, type Skill } from '../subagents/index.js';
 import { BashTool } from './bash.tool.js';
 import {
-  checked,
   failed,
   type ListedTool,
   type ListScope,

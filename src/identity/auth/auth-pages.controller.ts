@@ -1,10 +1,10 @@
 import { Controller, Get, Post, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import { type FastifyReply, type FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isMailAddress } from '#libs/fields/index.js';
 import { Public } from '../../platform/access/index.js';
 import { problemOf } from '../../platform/errors/index.js';
 import { escapeHtml, newPasswordField, problemHtml, readForm, sendPage } from '../../platform/pages/index.js';
-import { isMailAddress } from '../../platform/text/index.js';
 import { PASSWORD } from '../accounts/index.js';
 import { EMAIL_PAGE, FORGOT_PAGE, RESET_PAGE, VERIFY_PAGE } from './account-mail.js';
 import { EmailChangeService, EmailVerificationService } from './email.service.js';

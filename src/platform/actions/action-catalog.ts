@@ -1,62 +1,12 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
+import { fieldsOf, inputSchemaOf, outputSchemaOf, type Shape } from '#libs/fields/index.js';
 import { type Actor, type Effect, scopeOf } from '../access/index.js';
 import { providerMethods } from '../discovery/index.js';
-import { assertValid, FieldSpec, fieldsOf, hydrate, nullMeansAbsent, Shape } from '../dto/index.js';
+import { checked } from '../dto/index.js';
 import { Invalid, NotFound } from '../errors/index.js';
 import { type ActionDeclaration, declarationOf } from './action.js';
 import { ActionSearch } from './action-search.js';
-
-const TYPES: Partial<Record<FieldSpec['kind'], string>> = {
-  text: 'string',
-  id: 'string',
-  time: 'string',
-  choice: 'string',
-  integer: 'integer',
-  number: 'number',
-  boolean: 'boolean',
-};
-
-type Schema = Record<string, unknown>;
-type HasNull = (spec: FieldSpec) => boolean;
-
-/** JSON Schema (2020-12) of what is sent, for models and MCP clients: what may be left out may also be null. */
-export const inputSchemaOf = (shape: Shape): Schema =>
-  schemaOf(shape, spec => spec.nullable || nullMeansAbsent(spec));
-
-/** JSON Schema (2020-12) of what is answered. */
-export const outputSchemaOf = (shape: Shape): Schema => schemaOf(shape, spec => spec.nullable);
-
-function schemaOf(shape: Shape, hasNull: HasNull): Schema {
-  const fields = [...fieldsOf(shape)];
-  return {
-    type: 'object',
-    properties: Object.fromEntries(fields.map(([name, spec]) => [name, fieldSchema(spec, hasNull)])),
-    required: fields.filter(([, spec]) => !spec.optional).map(([name]) => name),
-    additionalProperties: false,
-  };
-}
-
-function fieldSchema(spec: FieldSpec, hasNull: HasNull): Schema {
-  const value = valueSchema(spec, hasNull);
-  const shown = spec.list ? { type: 'array', items: value } : value;
-  return { ...(hasNull(spec) ? orNull(shown) : shown), description: spec.description };
-}
-
-/** A type of two is short, which counts: every model pays for each word. In an `enum` not all of them take null. */
-function orNull(schema: Schema): Schema {
-  const { type, enum: values, ...rest } = schema;
-  if (type === undefined) return schema;
-  return values ? { anyOf: [schema, { type: 'null' }] } : { type: [type, 'null'], ...rest };
-}
-
-function valueSchema({ kind, values, shape, schema }: FieldSpec, hasNull: HasNull): Schema {
-  if (shape) return schemaOf(shape(), hasNull);
-  if (kind === 'json') return {};
-  if (kind === 'record') return { type: 'object', additionalProperties: true };
-  const bounds = Object.fromEntries(Object.entries(schema).filter(([, bound]) => bound !== undefined));
-  return { type: TYPES[kind], ...(values ? { enum: [...values] } : {}), ...bounds };
-}
 
 /** An action as callers read it. */
 export interface ActionDescription {
@@ -126,9 +76,7 @@ export class CatalogAction {
     const { input } = this.declaration;
     if (!input && Object.keys(given).length > 0) throw new Invalid(`${this.name} takes no input`);
     if (!input) return {};
-    const checked = hydrate(input, filledIn(input, given, workspaceId));
-    assertValid(checked);
-    return checked;
+    return checked(input, filledIn(input, given, workspaceId));
   }
 
   /** What the input names, as it was given: for what is written down about a call that is refused. */

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
+import { FieldSpec, fieldsOf, Shape } from '#libs/fields/index.js';
 import type { Effect } from '../access/index.js';
 import { Database, newId, storableText } from '../database/index.js';
-import { FieldSpec, fieldsOf, Shape } from '../dto/index.js';
 import { type Problem, problemOf } from '../errors/index.js';
 import { requestOrigin } from '../http/index.js';
 import { Chore } from '../jobs/index.js';

@@ -1,6 +1,6 @@
 import MiniSearch from 'minisearch';
 import { stemmer } from 'stemmer';
-import { fieldsOf } from '../dto/index.js';
+import { fieldsOf } from '#libs/fields/index.js';
 import type { CatalogAction } from './action-catalog.js';
 
 /**

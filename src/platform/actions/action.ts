@@ -1,5 +1,5 @@
+import { Shape } from '#libs/fields/index.js';
 import type { Effect, Permission } from '../access/index.js';
-import { Shape } from '../dto/index.js';
 
 /** What becomes of a call: it is made, a person is asked, or it is refused. */
 export const VERDICTS = ['auto', 'ask', 'deny'] as const;

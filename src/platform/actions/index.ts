@@ -21,7 +21,7 @@ export {
   PROGRAMS,
   SURFACES,
 } from './action-caller.js';
-export { ActionCatalog, CatalogAction, inputSchemaOf, outputSchemaOf } from './action-catalog.js';
+export { ActionCatalog, CatalogAction } from './action-catalog.js';
 export { ACTION_RUN_STATUSES, ActionLedger, withoutSecrets } from './action-ledger.js';
 export { ActionListing, CallerRoles, type Roles } from './action-listing.js';
 export { type ActionCall, ActionRunner, type CheckedCall } from './action-runner.js';

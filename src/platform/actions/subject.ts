@@ -1,9 +1,9 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import { validate as isUuid } from 'uuid';
+import { fieldsOf } from '#libs/fields/index.js';
 import { type Actor, type Permission, POLICY, requireScope } from '../access/index.js';
 import { providerMethods } from '../discovery/index.js';
-import { fieldsOf } from '../dto/index.js';
 import { problemOf } from '../errors/index.js';
 import { type ActionDeclaration, declarationOf, subjectsOf } from './action.js';
 

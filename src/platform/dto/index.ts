@@ -1,5 +1,5 @@
-export { Field, type FieldSpec, fieldsOf, nullMeansAbsent, SAMPLE_IDS, type Shape } from './field.js';
-export { assertValid, fieldOfParam, hydrate, Input, InputBesideBody } from './input.js';
+export { Field, SAMPLE_IDS } from './field.js';
+export { checked, fieldOfParam, Input, InputBesideBody } from './input.js';
 export {
   DEFAULT_LIMIT,
   DeletedView,

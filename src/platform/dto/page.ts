@@ -1,6 +1,7 @@
 import { type SelectQueryBuilder, sql } from 'kysely';
+import type { Shape } from '#libs/fields/index.js';
 import { Invalid } from '../errors/index.js';
-import { Field, type Shape } from './field.js';
+import { Field } from './field.js';
 
 /** What deleting something answers. */
 export class DeletedView {

@@ -23,9 +23,10 @@ import {
   ApiResponse,
   OmitType,
 } from '@nestjs/swagger';
+import { FieldSpec, fieldsOf, Shape } from '#libs/fields/index.js';
 import { Caller, EXPOSES, SESSION_ONLY } from '../access/index.js';
 import { ActionDeclaration, actionOf, declarationOf, subjectsOf } from '../actions/index.js';
-import { Field, FieldSpec, fieldOfParam, fieldsOf, Input, Shape } from '../dto/index.js';
+import { Field, fieldOfParam, Input } from '../dto/index.js';
 import { IdempotencyInterceptor, OUTCOME, type Outcome } from '../idempotency/index.js';
 
 /** The body of every error. */

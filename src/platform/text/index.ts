@@ -1,1 +1,1 @@
-export { isMailAddress, plainJson, plainLine, plainName, shortName } from './text.js';
+export { plainJson, plainLine, plainName, shortName } from './text.js';

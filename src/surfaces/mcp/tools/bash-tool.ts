@@ -1,12 +1,8 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import { validate as isUuid } from 'uuid';
+import { inputSchemaOf, outputSchemaOf } from '#libs/fields/index.js';
 import type { Toolbox, Tool as WorkspaceTool } from '../../../agents/tools/index.js';
-import {
-  ActionCaller,
-  type ActionRunner,
-  inputSchemaOf,
-  outputSchemaOf,
-} from '../../../platform/actions/index.js';
+import { ActionCaller, type ActionRunner } from '../../../platform/actions/index.js';
 import { Field } from '../../../platform/dto/index.js';
 import { Invalid } from '../../../platform/errors/index.js';
 import type { WorkspacesStore } from '../../../workspaces/core/index.js';

@@ -1,4 +1,6 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
+import type { Shape } from '#libs/fields/index.js';
+import { inputSchemaOf, outputSchemaOf } from '#libs/fields/index.js';
 import { structured } from '#libs/mcp-http/index.js';
 import {
   type Actor,
@@ -13,11 +15,9 @@ import {
   type ActionCatalog,
   type ActionListing,
   type ActionRunner,
-  inputSchemaOf,
-  outputSchemaOf,
   permissionToRun,
 } from '../../../platform/actions/index.js';
-import { assertValid, hydrate, type Shape } from '../../../platform/dto/index.js';
+import { checked } from '../../../platform/dto/index.js';
 import { Invalid } from '../../../platform/errors/index.js';
 import type { Approvals } from '../approvals/approvals.js';
 import type { Dialogue, McpCall } from '../call/mcp-call.js';
@@ -221,9 +221,7 @@ function catalogTool<Input extends object>(definition: Definition<Input>): McpTo
       annotations: { title, ...HINTS[hint] },
     },
     call: async (call, given, dialogue) => {
-      const input = hydrate(shape, given) as Input;
-      assertValid(input);
-      const output = await answer(call, input, dialogue);
+      const output = await answer(call, checked(shape, given) as Input, dialogue);
       return output instanceof Instead ? output.answer : outcome(JSON.stringify(output));
     },
   };

@@ -13,7 +13,7 @@ import {
   ActionRunner,
 } from '../../../platform/actions/index.js';
 import { Config } from '../../../platform/config/index.js';
-import { assertValid, decodeCursor, Field, hydrate, pageOf } from '../../../platform/dto/index.js';
+import { checked, decodeCursor, Field, pageOf } from '../../../platform/dto/index.js';
 import {
   BadRequest,
   NotFound,
@@ -105,8 +105,7 @@ export class ActionSocket {
     try {
       const given = await this.read(request);
       this.parts.catalog.require(name);
-      const body = hydrate(RunBody, given) as RunBody;
-      assertValid(body);
+      const body = checked(RunBody, given);
       return { name, input: body.input, dryRun: body.dry_run };
     } catch (error) {
       if (!problemOf(error)) throw error;

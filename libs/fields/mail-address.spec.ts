@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { isMailAddress } from './text.js';
+import { isMailAddress } from './mail-address.js';
 
 describe('an e-mail address', () => {
   it.each([

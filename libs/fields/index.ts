@@ -1,0 +1,4 @@
+export { type FieldSpec, fieldsOf, fieldsWith, nullMeansAbsent, type Shape } from './field.js';
+export { coerce, InvalidInput, parseInput } from './input.js';
+export { inputSchemaOf, outputSchemaOf } from './json-schema.js';
+export { isMailAddress } from './mail-address.js';

@@ -1,0 +1,52 @@
+import { type FieldSpec, fieldsOf, nullMeansAbsent, type Shape } from './field.js';
+
+const TYPES: Partial<Record<FieldSpec['kind'], string>> = {
+  text: 'string',
+  id: 'string',
+  time: 'string',
+  choice: 'string',
+  integer: 'integer',
+  number: 'number',
+  boolean: 'boolean',
+};
+
+type Schema = Record<string, unknown>;
+type HasNull = (spec: FieldSpec) => boolean;
+
+/** JSON Schema (2020-12) of what is sent, for models and MCP clients: what may be left out may also be null. */
+export const inputSchemaOf = (shape: Shape): Schema =>
+  schemaOf(shape, spec => spec.nullable || nullMeansAbsent(spec));
+
+/** JSON Schema (2020-12) of what is answered. */
+export const outputSchemaOf = (shape: Shape): Schema => schemaOf(shape, spec => spec.nullable);
+
+function schemaOf(shape: Shape, hasNull: HasNull): Schema {
+  const fields = [...fieldsOf(shape)];
+  return {
+    type: 'object',
+    properties: Object.fromEntries(fields.map(([name, spec]) => [name, fieldSchema(spec, hasNull)])),
+    required: fields.filter(([, spec]) => !spec.optional).map(([name]) => name),
+    additionalProperties: false,
+  };
+}
+
+function fieldSchema(spec: FieldSpec, hasNull: HasNull): Schema {
+  const value = valueSchema(spec, hasNull);
+  const shown = spec.list ? { type: 'array', items: value } : value;
+  return { ...(hasNull(spec) ? orNull(shown) : shown), description: spec.description };
+}
+
+/** A type of two is short, which counts: every model pays for each word. In an `enum` not all of them take null. */
+function orNull(schema: Schema): Schema {
+  const { type, enum: values, ...rest } = schema;
+  if (type === undefined) return schema;
+  return values ? { anyOf: [schema, { type: 'null' }] } : { type: [type, 'null'], ...rest };
+}
+
+function valueSchema({ kind, values, shape, schema }: FieldSpec, hasNull: HasNull): Schema {
+  if (shape) return schemaOf(shape(), hasNull);
+  if (kind === 'json') return {};
+  if (kind === 'record') return { type: 'object', additionalProperties: true };
+  const bounds = Object.fromEntries(Object.entries(schema).filter(([, bound]) => bound !== undefined));
+  return { type: TYPES[kind], ...(values ? { enum: [...values] } : {}), ...bounds };
+}
