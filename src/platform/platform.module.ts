@@ -1,9 +1,10 @@
 import { DynamicModule, Global, Module } from '@nestjs/common';
 import { GuardedFetch } from '#libs/guarded-fetch/index.js';
+import { PoolWatch } from '#libs/resilient-postgres/index.js';
 import { ActionsModule } from './actions/index.js';
 import { Audit } from './audit/index.js';
 import { Config } from './config/index.js';
-import { DatabaseConnection, DatabaseModule, PoolWatch } from './database/index.js';
+import { DatabaseConnection, DatabaseModule } from './database/index.js';
 import { Events } from './events/index.js';
 import { IdempotencyModule } from './idempotency/index.js';
 import { Ingress } from './ingress/index.js';

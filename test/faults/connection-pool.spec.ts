@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { Database, PoolWatch, SecondConnection } from '../../src/platform/database/index.js';
+import { PoolWatch, SecondConnection } from '#libs/resilient-postgres/index.js';
+import { Database } from '../../src/platform/database/index.js';
 import type { FakeOpenAi } from '../fakes/openai-server.js';
 import { type AgentGround, startAgents } from '../harness/agent.js';
 import type { Person, TestService } from '../harness/service.js';

@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
+import { QUERY_MS, withQueryDeadline } from '#libs/resilient-postgres/index.js';
 import { Config } from '../../platform/config/index.js';
-import { QUERY_MS, withQueryDeadline } from '../../platform/database/index.js';
 import { Leases } from '../../platform/leases/index.js';
 import { Log, withLogContext } from '../../platform/log/index.js';
 import { Topics } from '../../platform/topics/index.js';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { ModelError } from '#libs/model-client/index.js';
+import { isOutage } from '#libs/resilient-postgres/index.js';
 import { BudgetReached } from '../../identity/billing/index.js';
-import { isOutage } from '../../platform/database/index.js';
 import { problemOf } from '../../platform/errors/index.js';
 import { Log, withLogContext } from '../../platform/log/index.js';
 import { Subscription, Topics } from '../../platform/topics/index.js';

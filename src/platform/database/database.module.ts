@@ -4,11 +4,29 @@ import { MikroOrmModule } from '@mikro-orm/nestjs';
 import { defineConfig, Options } from '@mikro-orm/postgresql';
 import { DynamicModule, Global, Module } from '@nestjs/common';
 import type { PoolConfig } from 'pg';
+import {
+  CONNECTION_SETTINGS,
+  type PoolRules,
+  PoolWatch,
+  QUERY_MS,
+  ResilientClient,
+  ResilientDriver,
+} from '#libs/resilient-postgres/index.js';
 import { Config } from '../config/index.js';
 import { Log } from '../log/index.js';
-import { CONNECTION_SETTINGS, DatabaseClient, DatabaseConnection } from './client.js';
 import { Database } from './database.js';
-import { CHORE_QUERY_MS, type PoolRules, PoolWatch, QUERY_MS, ReleasingDriver } from './pool.js';
+
+/** Where the database is, as the `pg` driver takes it: an address, or the folder of a Unix socket as `host`. */
+export abstract class DatabaseConnection {
+  abstract readonly connectionString: string;
+  /** Whether a transaction that asks for a second connection fails, as in tests; else it is only logged. */
+  readonly refusesSecondConnections?: boolean;
+}
+
+/** How long a query of a request may take: its caller gets 503 before a usual client times out. */
+export const REQUEST_QUERY_MS = 8_000;
+/** How long a query of a chore may take, which goes through much at once. */
+export const CHORE_QUERY_MS = 15 * 60_000;
 
 /** MikroORM's settings; `entities` is empty where only migrations run. */
 export function ormOptions(
@@ -19,11 +37,11 @@ export function ormOptions(
 ): Options {
   const url = new URL(connectionString);
   return defineConfig({
-    driver: ReleasingDriver,
+    driver: ResilientDriver,
     metadataProvider: ReflectMetadataProvider,
     entities,
     discovery: { warnWhenNoEntities: false },
-    driverOptions: { connectionString, Client: DatabaseClient, ...CONNECTION_SETTINGS, ...rules },
+    driverOptions: { connectionString, Client: ResilientClient, ...CONNECTION_SETTINGS, ...rules },
     host: decodeURIComponent(url.hostname),
     dbName: decodeURIComponent(url.pathname.slice(1)),
     pool: { min: 0, max: poolSize },
@@ -53,7 +71,7 @@ export class DatabaseModule {
       module: DatabaseModule,
       imports: [
         MikroOrmModule.forRootAsync({
-          driver: ReleasingDriver,
+          driver: ResilientDriver,
           inject: [DatabaseConnection, Config, Log, PoolWatch],
           useFactory: (connection: DatabaseConnection, config: Config, log: Log, watch: PoolWatch) => ({
             ...ormOptions(connection.connectionString, entities, config.databasePool, {

@@ -3,8 +3,7 @@ import { EntityManager, Kysely } from '@mikro-orm/postgresql';
 import { Injectable } from '@nestjs/common';
 import type { RawBuilder, Selectable } from 'kysely';
 import { v7 } from 'uuid';
-import { isDeadlock } from './outage.js';
-import { inTransaction } from './pool.js';
+import { inTransaction, isDeadlock } from '#libs/resilient-postgres/index.js';
 import type { Schema } from './tables.js';
 
 /** Ends a dry run where it would have done something. */

@@ -1,4 +1,3 @@
-export { CONNECTION_SETTINGS, DatabaseClient, DatabaseConnection } from './client.js';
 export {
   answeringWith,
   beforeSideEffect,
@@ -16,17 +15,12 @@ export {
   storableText,
   UnitOfWork,
 } from './database.js';
-export { DatabaseModule, ormOptions } from './database.module.js';
-export { migrate } from './migrate.js';
-export { isDatabaseFull, isOrphan, isOutage } from './outage.js';
 export {
   CHORE_QUERY_MS,
-  type PoolCounts,
-  PoolWatch,
-  QUERY_MS,
+  DatabaseConnection,
+  DatabaseModule,
+  ormOptions,
   REQUEST_QUERY_MS,
-  SecondConnection,
-  within,
-  withQueryDeadline,
-} from './pool.js';
+} from './database.module.js';
+export { migrate } from './migrate.js';
 export type { Schema } from './tables.js';

@@ -3,10 +3,9 @@ import { Migrator } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/postgresql';
 import { runMigrations } from 'bullmq';
 import type pg from 'pg';
+import { CONNECTION_SETTINGS, ResilientClient, withQueryDeadline } from '#libs/resilient-postgres/index.js';
 import { CannotStart } from '../config/index.js';
-import { CONNECTION_SETTINGS, DatabaseClient } from './client.js';
 import { ormOptions } from './database.module.js';
-import { withQueryDeadline } from './pool.js';
 
 /** Any number of processes may start at once: the first migrates, the others wait for it. */
 const MIGRATION_LOCK = 0x41544c52;
@@ -16,7 +15,7 @@ export async function migrate(
   connectionString: string,
   migrations: readonly MigrationObject[],
 ): Promise<void> {
-  const client = new DatabaseClient({ connectionString, ...CONNECTION_SETTINGS });
+  const client = new ResilientClient({ connectionString, ...CONNECTION_SETTINGS });
   await client.connect();
   try {
     await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);

@@ -1,4 +1,4 @@
-import { isOrphan } from '../database/index.js';
+import { isOrphan } from '#libs/resilient-postgres/index.js';
 
 /**
  * What a caller did wrong, or what keeps us from doing it: an HTTP status and one sentence a person can act on.

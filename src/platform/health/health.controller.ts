@@ -1,9 +1,10 @@
 import { statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { Controller, Get } from '@nestjs/common';
+import { isDatabaseFull, PoolWatch, within, withQueryDeadline } from '#libs/resilient-postgres/index.js';
 import { Public } from '../access/index.js';
 import { Config, VERSION } from '../config/index.js';
-import { Database, isDatabaseFull, PoolWatch, within, withQueryDeadline } from '../database/index.js';
+import { Database } from '../database/index.js';
 import { Unavailable } from '../errors/index.js';
 import { Leases } from '../leases/index.js';
 import { Log } from '../log/index.js';

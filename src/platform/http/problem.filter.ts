@@ -1,6 +1,6 @@
 import { ArgumentsHost, Catch, ExceptionFilter, HttpException } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { isDatabaseFull, isOutage } from '../database/index.js';
+import { isDatabaseFull, isOutage } from '#libs/resilient-postgres/index.js';
 import { InsufficientStorage, Problem, problemOf, Unavailable } from '../errors/index.js';
 import { Log } from '../log/index.js';
 import { DATA_POLICY } from './request-hooks.js';

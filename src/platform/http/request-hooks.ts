@@ -3,8 +3,9 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import createRouter, { type HTTPMethod } from 'find-my-way';
+import { withQueryDeadline } from '#libs/resilient-postgres/index.js';
 import type { Actor } from '../access/index.js';
-import { REQUEST_QUERY_MS, withQueryDeadline } from '../database/index.js';
+import { REQUEST_QUERY_MS } from '../database/index.js';
 import { Problem } from '../errors/index.js';
 import { Log, withLogContext } from '../log/index.js';
 

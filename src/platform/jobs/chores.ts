@@ -1,8 +1,9 @@
 import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import { sql } from 'kysely';
+import { withQueryDeadline } from '#libs/resilient-postgres/index.js';
 import { Config } from '../config/index.js';
-import { CHORE_QUERY_MS, Database, withQueryDeadline } from '../database/index.js';
+import { CHORE_QUERY_MS, Database } from '../database/index.js';
 import { providerMethods } from '../discovery/index.js';
 import { type LeasedRows, Leases } from '../leases/index.js';
 import { Log } from '../log/index.js';

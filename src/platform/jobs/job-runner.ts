@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { isOutage } from '../database/index.js';
+import { isOutage } from '#libs/resilient-postgres/index.js';
 import { Log } from '../log/index.js';
 import { backoffMs, type HandledJob, JobHandlers } from './job.js';
 import { type ClaimedJob, JobStore } from './job.store.js';

@@ -9,8 +9,9 @@ import {
 } from 'bullmq';
 import { Redis } from 'ioredis';
 import pg from 'pg';
+import { CONNECTION_SETTINGS, QUERY_MS, ResilientClient } from '#libs/resilient-postgres/index.js';
 import { CannotStart, Config } from '../config/index.js';
-import { CONNECTION_SETTINGS, DatabaseClient, DatabaseConnection, QUERY_MS } from '../database/index.js';
+import { DatabaseConnection } from '../database/index.js';
 import { Log } from '../log/index.js';
 import { Metrics, PoolMetrics } from '../metrics/index.js';
 import { JobHandlers, type Queue } from './job.js';
@@ -48,7 +49,7 @@ export class QueuePool {
     this.connections = new pg.Pool({
       connectionString: database.connectionString,
       max: MAX_CONNECTIONS,
-      Client: DatabaseClient,
+      Client: ResilientClient,
       ...CONNECTION_SETTINGS,
       query_timeout: QUERY_MS,
       // What the queue notes of a job need not survive a crash of the database: jobs are added in our own transactions, and

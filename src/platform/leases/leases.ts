@@ -1,7 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import { Injectable, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { Database, newId, withQueryDeadline } from '../database/index.js';
+import { withQueryDeadline } from '#libs/resilient-postgres/index.js';
+import { Database, newId } from '../database/index.js';
 import { Log } from '../log/index.js';
 import { defineTopic, Topics } from '../topics/index.js';
 import { hasEnded, type LocalProcess, thisProcess } from './local-process.js';

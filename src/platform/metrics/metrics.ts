@@ -1,7 +1,7 @@
 import { Injectable, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
-import { within, withQueryDeadline } from '../database/index.js';
+import { within, withQueryDeadline } from '#libs/resilient-postgres/index.js';
 import { Log } from '../log/index.js';
 
 /** What a metric is called and means. Its labels have few values, known beforehand: never an id, a name or an address. */

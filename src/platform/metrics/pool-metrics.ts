@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type PoolCounts, PoolWatch } from '../database/index.js';
+import { type PoolCounts, PoolWatch } from '#libs/resilient-postgres/index.js';
 import { Metrics } from './metrics.js';
 
 /** Shows how much of the database connections is in use. */

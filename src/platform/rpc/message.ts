@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isOutage } from '../database/index.js';
+import { isOutage } from '#libs/resilient-postgres/index.js';
 import { Problem } from '../errors/index.js';
 import { defineTopic } from '../topics/index.js';
 

@@ -2,13 +2,8 @@ import { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import type pg from 'pg';
-import {
-  CONNECTION_SETTINGS,
-  DatabaseClient,
-  DatabaseConnection,
-  dryRun,
-  type UnitOfWork,
-} from '../database/index.js';
+import { CONNECTION_SETTINGS, ResilientClient } from '#libs/resilient-postgres/index.js';
+import { DatabaseConnection, dryRun, type UnitOfWork } from '../database/index.js';
 import { Log } from '../log/index.js';
 import type { Topic } from './topic.js';
 
@@ -124,7 +119,7 @@ export class Topics implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   private async listen(): Promise<void> {
-    const client = new DatabaseClient({
+    const client = new ResilientClient({
       connectionString: this.connection.connectionString,
       application_name: 'atelier-signals',
       ...CONNECTION_SETTINGS,

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
+import { isOutage } from '#libs/resilient-postgres/index.js';
 import type { BeforePlacing } from '#libs/workspace-fs/index.js';
-import { dryRun, isOutage, newId } from '../../platform/database/index.js';
+import { dryRun, newId } from '../../platform/database/index.js';
 import { Leases } from '../../platform/leases/index.js';
 import { Log } from '../../platform/log/index.js';
 import { WorkspaceFolders, WorkspacesStore } from '../core/index.js';

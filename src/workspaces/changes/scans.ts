@@ -1,9 +1,10 @@
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { Injectable, OnApplicationShutdown } from '@nestjs/common';
+import { isOutage, QUERY_MS, withQueryDeadline } from '#libs/resilient-postgres/index.js';
 import { type Difference, KeyedLock, Snapshot } from '#libs/workspace-fs/index.js';
 import { Config } from '../../platform/config/index.js';
-import { isOutage, newId, QUERY_MS, withQueryDeadline } from '../../platform/database/index.js';
+import { newId } from '../../platform/database/index.js';
 import { hasEndedHere } from '../../platform/leases/index.js';
 import { Log } from '../../platform/log/index.js';
 import { WorkspaceFolders } from '../core/index.js';

@@ -1,14 +1,9 @@
 import { Injectable } from '@nestjs/common';
+import { QUERY_MS, withQueryDeadline } from '#libs/resilient-postgres/index.js';
 import type { Entry, WorkspaceFs } from '#libs/workspace-fs/index.js';
 import { ConcurrencyLimit } from '../../platform/concurrency/index.js';
 import { Config } from '../../platform/config/index.js';
-import {
-  Database,
-  dryRun,
-  QUERY_MS,
-  type UnitOfWork,
-  withQueryDeadline,
-} from '../../platform/database/index.js';
+import { Database, dryRun, type UnitOfWork } from '../../platform/database/index.js';
 import { Log } from '../../platform/log/index.js';
 import { type LoggedChange, RecordedWrites } from '../changes/index.js';
 import { WorkspaceFolders } from '../core/index.js';

@@ -1,5 +1,6 @@
 import { BeforeApplicationShutdown, Injectable, OnModuleInit } from '@nestjs/common';
-import { Database, isOutage, newId } from '../../platform/database/index.js';
+import { isOutage } from '#libs/resilient-postgres/index.js';
+import { Database, newId } from '../../platform/database/index.js';
 import { defineJob, Jobs } from '../../platform/jobs/index.js';
 import { Log } from '../../platform/log/index.js';
 import { ChangeLog, COALESCE_MS, type Keeper, type Writer } from '../changes/index.js';

@@ -1,13 +1,6 @@
 import type { Socket } from 'node:net';
 import pg from 'pg';
 
-/** Where the database is, as the `pg` driver takes it: an address, or the folder of a Unix socket as `host`. */
-export abstract class DatabaseConnection {
-  abstract readonly connectionString: string;
-  /** Whether a transaction that asks for a second connection fails, as in tests; else it is only logged. */
-  readonly refusesSecondConnections?: boolean;
-}
-
 const TIMED_OUT = 'Query read timeout';
 
 /** What `pg` has and its types lack. */
@@ -20,7 +13,7 @@ interface Wire {
  * A connection whose loss does not end the process. It always has an error listener, also after `removeAllListeners`. A
  * malformed stream counts as a lost connection, and so does a query that timed out: the next one would wait behind it.
  */
-export class DatabaseClient extends pg.Client {
+export class ResilientClient extends pg.Client {
   constructor(settings?: pg.ClientConfig) {
     super(settings);
     this.expectLoss();
