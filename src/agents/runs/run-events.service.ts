@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
-import type { TurnOf } from '../../platform/concurrency/index.js';
 import type { EventLog, LogPage, Watched } from '../../platform/streams/index.js';
 import type { Topic } from '../../platform/topics/index.js';
 import { ChatsStore, ChatView, chatTopic } from '../chats/index.js';
@@ -24,7 +23,7 @@ export class RunEvents {
   ) {}
 
   /** The log of a run, for one reader. It ends with the run. */
-  of(runId: string, whose: TurnOf): EventLog {
+  of(runId: string, whose: readonly string[]): EventLog {
     let limit = FIRST_ROWS;
     const page = async (after: number, signal: AbortSignal) => {
       const events = await this.pages.read({ runId, after, limit }, whose, signal);
@@ -67,7 +66,7 @@ export class ChatEventsService {
   })
   async events(actor: Actor, { id }: ChatEventsInput): Promise<Watched> {
     const { workspace_id, organization_id } = await this.chats.require(actor, 'chat.read', id);
-    const whose = { organizationId: organization_id, personId: actor.id };
+    const whose = [organization_id, actor.id];
     return { workspaceId: workspace_id, log: new ChatEvents(this.store, this.runs, id, whose) };
   }
 }
@@ -82,7 +81,7 @@ class ChatEvents implements EventLog {
     private readonly runs: RunEvents,
     private readonly chatId: string,
     /** Who watches. */
-    private readonly whose: TurnOf,
+    private readonly whose: readonly string[],
   ) {}
 
   /** That of the run that is shown; between two runs, that of the chat. */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
+import { ConcurrencyLimit } from '#libs/concurrency-limit/index.js';
 import { SharedLookups } from '../../platform/access/index.js';
-import { ConcurrencyLimit, type TurnOf } from '../../platform/concurrency/index.js';
 import { Database } from '../../platform/database/index.js';
 import type { ServerEvent } from '../../platform/streams/index.js';
 import { MAX_FIELD_BYTES } from './run-state.js';
@@ -47,7 +47,7 @@ export class RunEventPages {
    * at least. Of one that is larger, as older versions wrote them, the large fields are left out. Throws the reason of
    * `signal` when that is aborted before the turn has come.
    */
-  async read(page: PageAfter, whose: TurnOf, signal: AbortSignal): Promise<ServerEvent[]> {
+  async read(page: PageAfter, whose: readonly string[], signal: AbortSignal): Promise<ServerEvent[]> {
     const { runId, after, limit } = page;
     const place = `${runId} ${after}`;
     const look = async () => this.keptAt(place) ?? this.keep(place, await this.query(page));

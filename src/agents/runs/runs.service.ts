@@ -74,7 +74,7 @@ export class RunsService implements BeforeApplicationShutdown {
   })
   async events(actor: Actor, { call_id }: RunEventsInput): Promise<Watched> {
     const { organization_id, workspace_id } = await this.requireSubject(actor, 'chat.read', call_id);
-    const whose = { organizationId: organization_id, personId: actor.id };
+    const whose = [organization_id, actor.id];
     return { workspaceId: workspace_id, log: this.runEvents.of(call_id, whose) };
   }
 

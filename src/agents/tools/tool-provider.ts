@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
+import { LimitReached } from '#libs/concurrency-limit/index.js';
 import type { Actor, Effect, WorkspacePermission } from '../../platform/access/index.js';
 import type { ActionCaller } from '../../platform/actions/index.js';
-import { LimitReached } from '../../platform/concurrency/index.js';
 import { problemOf } from '../../platform/errors/index.js';
 import type { VisibleWorkspace } from '../../workspaces/core/index.js';
 import type { Shell } from '../../workspaces/sandboxes/index.js';
@@ -72,7 +72,7 @@ export async function outcomeOf(work: Promise<ToolResult>): Promise<ToolResult> 
     return await work;
   } catch (error) {
     const problem = problemOf(error);
-    if (!problem || problem.status >= 500 || problem instanceof LimitReached) throw error;
+    if (!problem || problem.status >= 500 || error instanceof LimitReached) throw error;
     return failed(problem.detail);
   }
 }

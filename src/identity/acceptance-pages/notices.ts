@@ -1,4 +1,5 @@
-import { escapeHtml, type HtmlPage } from '../../platform/pages/index.js';
+import { escapeHtml } from '#libs/html/index.js';
+import type { HtmlPage } from '../../platform/pages/index.js';
 import { shortName } from '../../platform/text/index.js';
 
 const NOTICES = {

@@ -1,5 +1,5 @@
+import { escapeHtml } from '#libs/html/index.js';
 import {
-  escapeHtml,
   formHtml,
   type HtmlPage,
   newPasswordField,

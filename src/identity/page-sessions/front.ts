@@ -1,15 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { escapeHtml } from '#libs/html/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { problemOf } from '../../platform/errors/index.js';
-import {
-  escapeHtml,
-  type FormPlace,
-  type HtmlPage,
-  readFields,
-  sendOn,
-  sendPage,
-} from '../../platform/pages/index.js';
+import { type FormPlace, type HtmlPage, readFields, sendOn, sendPage } from '../../platform/pages/index.js';
 import type { Login } from '../auth/index.js';
 import { type PageVisit, PageVisits } from './page-visits.js';
 

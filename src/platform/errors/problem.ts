@@ -1,3 +1,4 @@
+import { LimitReached } from '#libs/concurrency-limit/index.js';
 import { isOrphan } from '#libs/resilient-postgres/index.js';
 
 /**
@@ -52,6 +53,8 @@ export function translateErrors<E extends Error>(
 ): void {
   translations.set(type, error => translate(error as E));
 }
+
+translateErrors(LimitReached, ({ message }) => new TooManyRequests(message, { 'retry-after': '5' }));
 
 /** The problem that `error` stands for; undefined for a bug of ours. */
 export function problemOf(error: unknown): Problem | undefined {

@@ -1,4 +1,4 @@
-import { escapeHtml } from '../pages/index.js';
+import { escapeHtml } from '#libs/html/index.js';
 import { plainLine } from '../text/index.js';
 
 /** What a mail says: a heading, a few sentences, at most one thing to do. */

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
+import { escapeHtml } from '#libs/html/index.js';
 import { TooLarge, UnsupportedMediaType } from '../errors/index.js';
-import { escapeHtml } from './html.js';
 
 const MAX_BYTES = 16_384;
 

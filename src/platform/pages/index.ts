@@ -8,5 +8,4 @@ export {
   signedInAs,
   signInFields,
 } from './forms.js';
-export { documentHtml, escapeHtml, Html, html } from './html.js';
 export { type HtmlPage, htmlDocument, htmlHeaders, problemHtml, sendOn, sendPage } from './page.js';

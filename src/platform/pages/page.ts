@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
-import { documentHtml, escapeHtml } from './html.js';
+import { documentHtml, escapeHtml } from '#libs/html/index.js';
 
 /** How our own pages look; those of shared files have a style of their own. */
 export const STYLE = `

@@ -1,11 +1,12 @@
 import { All, Controller, Req, Res, UseGuards } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import { type FastifyReply, type FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { escapeHtml } from '#libs/html/index.js';
 import { OAuthResources } from '../../identity/oauth/index.js';
 import { type Actor, Public } from '../../platform/access/index.js';
 import { readBody } from '../../platform/bodies/index.js';
 import { BadRequest, Invalid, UnsupportedMediaType } from '../../platform/errors/index.js';
-import { escapeHtml, type HtmlPage, sendPage } from '../../platform/pages/index.js';
+import { type HtmlPage, sendPage } from '../../platform/pages/index.js';
 import { HttpCall, toolViewOf } from './call/mcp-call.js';
 import { McpGuard, McpOrigins, wantsPage } from './mcp.guard.js';
 import { McpEndpoint } from './mcp-endpoint.js';

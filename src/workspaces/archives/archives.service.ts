@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
+import { ConcurrencyLimit } from '#libs/concurrency-limit/index.js';
 import { normalizePath, type WorkspaceFs } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
-import { ConcurrencyLimit } from '../../platform/concurrency/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Field } from '../../platform/dto/index.js';
 import { RecordedWrites, WorkspaceQuota, writerFor } from '../changes/index.js';

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
+import { ConcurrencyLimit } from '#libs/concurrency-limit/index.js';
 import type { WorkspaceFs } from '#libs/workspace-fs/index.js';
-import { ConcurrencyLimit } from '../../platform/concurrency/index.js';
 import { type LeftOut, zipFolder } from './zip-folder.js';
 
 /** Folders packed at once: in this process, for one workspace, for the visitors of one share. */

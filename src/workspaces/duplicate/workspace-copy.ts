@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
+import { ConcurrencyLimit } from '#libs/concurrency-limit/index.js';
 import { batchesOf, type Entry, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
-import { ConcurrencyLimit } from '../../platform/concurrency/index.js';
 import { newId, type UnitOfWork } from '../../platform/database/index.js';
 import { type Attempt, Jobs, OnFailedJob, OnJob } from '../../platform/jobs/index.js';
 import { removeFolder, WorkspaceFolders, WorkspacesStore } from '../core/index.js';
@@ -52,7 +52,7 @@ export class WorkspaceCopy implements OperationWork<DuplicateInput> {
   }
 
   async perform(operation: Duplicate, report: Report, signal: AbortSignal) {
-    const whose = { organizationId: operation.organization_id, personId: operation.actor_id };
+    const whose = [operation.organization_id, operation.actor_id];
     await this.limit.run(() => this.copyAll(operation, report, signal), { whose, signal });
     return { workspace_id: operation.input.target_id };
   }

@@ -1,6 +1,7 @@
 import { Controller, Get, Param, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { escapeHtml } from '#libs/html/index.js';
 import { type Entry, normalizePath } from '#libs/workspace-fs/index.js';
 import { InvitationPages, noticePage } from '../../identity/acceptance-pages/index.js';
 import { InvitedAccounts } from '../../identity/accounts/index.js';
@@ -8,7 +9,7 @@ import { type Front, Fronts } from '../../identity/page-sessions/index.js';
 import { type Actor, Public } from '../../platform/access/index.js';
 import { Config } from '../../platform/config/index.js';
 import { problemOf } from '../../platform/errors/index.js';
-import { connectHtml, escapeHtml, sendOn, signedInAs } from '../../platform/pages/index.js';
+import { connectHtml, sendOn, signedInAs } from '../../platform/pages/index.js';
 import { plainName, shortName } from '../../platform/text/index.js';
 import { sendSharePage } from '../exposure/index.js';
 import { sendFile } from '../files/index.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
+import { ConcurrencyLimit } from '#libs/concurrency-limit/index.js';
 import { QUERY_MS, withQueryDeadline } from '#libs/resilient-postgres/index.js';
 import type { Entry, WorkspaceFs } from '#libs/workspace-fs/index.js';
-import { ConcurrencyLimit } from '../../platform/concurrency/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Database, dryRun, type UnitOfWork } from '../../platform/database/index.js';
 import { Log } from '../../platform/log/index.js';

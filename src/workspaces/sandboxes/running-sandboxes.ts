@@ -1,6 +1,6 @@
 import { BeforeApplicationShutdown, Injectable, OnModuleInit } from '@nestjs/common';
+import { ConcurrencyLimit } from '#libs/concurrency-limit/index.js';
 import type { SandboxUsage } from '#libs/sandbox/index.js';
-import { ConcurrencyLimit } from '../../platform/concurrency/index.js';
 import { Config } from '../../platform/config/index.js';
 import { newId } from '../../platform/database/index.js';
 import { Leases } from '../../platform/leases/index.js';

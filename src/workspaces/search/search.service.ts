@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { normalizePath, PatternError, type WorkspaceFs } from '#libs/workspace-fs/index.js';
 import '../files/index.js';
+import { ConcurrencyLimit } from '#libs/concurrency-limit/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
-import { ConcurrencyLimit } from '../../platform/concurrency/index.js';
 import { DEFAULT_LIMIT, decodeCursor, encodeCursor, type Page } from '../../platform/dto/index.js';
 import { Invalid, translateErrors } from '../../platform/errors/index.js';
 import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../core/index.js';
@@ -60,7 +60,7 @@ export class SearchService {
   }
 
   private inTurn(actor: Actor, { workspace, signal }: Place, work: () => Promise<Found>): Promise<Found> {
-    const whose = { organizationId: workspace.organization_id, personId: actor.id };
+    const whose = [workspace.organization_id, actor.id];
     const turn = () => this.inProcess.run(work, { whose, signal });
     return this.ofWorkspace.run(turn, { key: workspace.id, signal });
   }

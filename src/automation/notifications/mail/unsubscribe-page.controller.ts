@@ -1,9 +1,10 @@
 import { Controller, Get, Param, Post, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
+import { html } from '#libs/html/index.js';
 import { Public } from '../../../platform/access/index.js';
 import { problemOf } from '../../../platform/errors/index.js';
-import { html, sendPage } from '../../../platform/pages/index.js';
+import { sendPage } from '../../../platform/pages/index.js';
 import { typeOf } from '../types/index.js';
 import { UNSUBSCRIBE_PAGE, Unsubscribing } from './unsubscribing.service.js';
 

@@ -1,5 +1,5 @@
+import { daysAfter, instantOf, localTimeOf, weekdayOf } from '#libs/zoned-time/index.js';
 import type { Row } from '../../../platform/database/index.js';
-import { daysAfter, instantOf, localTimeOf, weekdayOf } from '../../../platform/schedule/index.js';
 import {
   categoryOf,
   defaultMode,

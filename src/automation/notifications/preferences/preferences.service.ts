@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
+import { isTimeZone } from '#libs/zoned-time/index.js';
 import { OrganizationsStore } from '../../../identity/organizations/index.js';
 import { type Actor, requireScope } from '../../../platform/access/index.js';
 import { Action } from '../../../platform/actions/index.js';
 import { Database, type UnitOfWork } from '../../../platform/database/index.js';
 import type { Page } from '../../../platform/dto/index.js';
 import { Forbidden, Invalid } from '../../../platform/errors/index.js';
-import { isTimeZone } from '../../../platform/schedule/index.js';
 import {
   categoryOf,
   defaultMode,

@@ -1,6 +1,6 @@
-import { type Client, type ErrorOut, type KoaContextWithOIDC } from 'oidc-provider';
+import type { Client, ErrorOut, KoaContextWithOIDC } from 'oidc-provider';
+import { escapeHtml } from '#libs/html/index.js';
 import {
-  escapeHtml,
   formHtml,
   type HtmlPage,
   htmlDocument,

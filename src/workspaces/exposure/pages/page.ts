@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
-import { documentHtml, Html, html } from '../../../platform/pages/index.js';
+import { documentHtml, Html, html } from '#libs/html/index.js';
 import { STYLE } from './style.js';
 
 const DOC = '<path d="M6 3h8l5 5v12a1 1 0 0 1-1 1H6a1 1 0 0 1-1-1V4a1 1 0 0 1 1-1z"/><path d="M14 3v5h5"/>';

@@ -1,6 +1,6 @@
 import mime from 'mime';
+import { Html, html } from '#libs/html/index.js';
 import type { Entry } from '#libs/workspace-fs/index.js';
-import { Html, html } from '../../../platform/pages/index.js';
 import {
   countInWords,
   type IconName,

@@ -1,5 +1,5 @@
+import { type Html, html } from '#libs/html/index.js';
 import type { Entry } from '#libs/workspace-fs/index.js';
-import { type Html, html } from '../../../platform/pages/index.js';
 import { plainName } from '../../../platform/text/index.js';
 import {
   countInWords,

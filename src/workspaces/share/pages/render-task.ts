@@ -1,6 +1,6 @@
 import { parse } from 'csv-parse/sync';
 import MarkdownIt from 'markdown-it';
-import { Html, html } from '../../../platform/pages/index.js';
+import { Html, html } from '#libs/html/index.js';
 import { type Beside, type Resolve, resolveFrom } from './location.js';
 
 const nowhere: Resolve = () => undefined;

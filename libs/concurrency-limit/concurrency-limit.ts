@@ -1,32 +1,27 @@
-import { TooManyRequests } from '../errors/index.js';
-
 /** How long a caller waits before it is refused. */
 const MAX_WAIT_MS = 10_000;
-
-/** For whom work is done: turns go round among organizations, and in each among its people. */
-export interface TurnOf {
-  readonly organizationId: string;
-  readonly personId: string;
-}
 
 interface Turn {
   /** So much may run at once for each key. */
   readonly key?: string;
-  /** Absent: those who wait are served in the order in which they came. */
-  readonly whose?: TurnOf;
+  /**
+   * For whom it is, the widest group first: turns go round among those, and in each among the narrower ones. Absent: those
+   * who wait are served in the order in which they came.
+   */
+  readonly whose?: readonly string[];
   /** Who waits leaves the line when it is aborted, with its reason. */
   readonly signal?: AbortSignal;
 }
 
 /** It was not its turn in time; nothing of it was done. */
-export class LimitReached extends TooManyRequests {}
+export class LimitReached extends Error {}
 
 /** Lets so much work run at once in this process; the rest waits in line. */
 export class ConcurrencyLimit {
   private readonly lines = new Map<string, Line>();
 
   /**
-   * @param what what there is too much of, as in "8 searches run in this workspace": who waits too long is refused (429);
+   * @param what what there is too much of, as in "8 searches run in this workspace": who waits too long is refused;
    * absent: they wait on
    */
   constructor(
@@ -36,10 +31,10 @@ export class ConcurrencyLimit {
   ) {}
 
   /** Resolves when its turn has come, with what ends it; calling that twice is harmless. */
-  async acquire({ key = '', whose, signal }: Turn = {}): Promise<() => void> {
+  async acquire({ key = '', whose = [], signal }: Turn = {}): Promise<() => void> {
     const line = this.lines.get(key) ?? new Line();
     this.lines.set(key, line);
-    const groups = whose ? [whose.organizationId, `${whose.organizationId} ${whose.personId}`] : [];
+    const groups = whose.map((_, index) => whose.slice(0, index + 1).join(' '));
     if (line.running < this.max) line.begin(groups);
     else await this.wait(line, groups, signal);
     let isOver = false;
@@ -82,8 +77,7 @@ export class ConcurrencyLimit {
   }
 
   private refusal(): LimitReached {
-    const detail = `${this.max} ${this.what} at once, and no more may; wait for one to end`;
-    return new LimitReached(detail, { 'retry-after': '5' });
+    return new LimitReached(`${this.max} ${this.what} at once, and no more may; wait for one to end`);
   }
 }
 

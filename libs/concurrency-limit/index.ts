@@ -1,0 +1,1 @@
+export { ConcurrencyLimit, LimitReached } from './concurrency-limit.js';

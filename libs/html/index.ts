@@ -1,0 +1,1 @@
+export { documentHtml, escapeHtml, Html, html } from './html.js';

@@ -1,0 +1,1 @@
+export { daysAfter, instantOf, isTimeZone, localTimeOf, weekdayOf } from './zoned-time.js';

@@ -1,1 +1,0 @@
-export { ConcurrencyLimit, LimitReached, type TurnOf } from './concurrency-limit.js';
