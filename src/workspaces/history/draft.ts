@@ -1,5 +1,5 @@
+import type { Content, UNKEPT } from '#libs/git-history/index.js';
 import type { LoggedChange } from '../changes/index.js';
-import type { TreeChange } from './intake.js';
 
 /**
  * Folders that have no history, wherever they are: what other programs keep or make again by themselves. Files that
@@ -22,11 +22,6 @@ export function isSkipped(path: string): boolean {
 }
 
 export const VERSION_KINDS = ['found', 'created', 'modified', 'deleted', 'moved'] as const;
-export const UNKEPT = ['deleted', 'too_large', 'overwritten', 'full'] as const;
-
-export type Content =
-  | { readonly blob: string; readonly executable: boolean }
-  | { readonly unkept: (typeof UNKEPT)[number] };
 
 /** A version to be added. */
 export interface Draft {
@@ -91,15 +86,4 @@ function deletion(path: string, change: LoggedChange): Draft {
     change,
     content: GONE,
   };
-}
-
-export function treeChanges(drafts: readonly Draft[]): TreeChange[] {
-  return drafts.flatMap(({ path, content }): TreeChange[] => {
-    if (content === undefined || ('unkept' in content && content.unkept === 'overwritten')) return [];
-    return [
-      'unkept' in content
-        ? { path, gone: true }
-        : { path, gone: false, blob: content.blob, executable: content.executable },
-    ];
-  });
 }

@@ -1,15 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { ConcurrencyLimit } from '#libs/concurrency-limit/index.js';
+import type { Reading } from '#libs/git-history/index.js';
 import { QUERY_MS, withQueryDeadline } from '#libs/resilient-postgres/index.js';
-import type { Entry, WorkspaceFs } from '#libs/workspace-fs/index.js';
+import { type Entry, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Database, dryRun, type UnitOfWork } from '../../platform/database/index.js';
 import { Log } from '../../platform/log/index.js';
 import { type LoggedChange, RecordedWrites } from '../changes/index.js';
 import { WorkspaceFolders } from '../core/index.js';
-import { type Draft, draftsOf, isSkipped, treeChanges } from './draft.js';
+import { type Draft, draftsOf, isSkipped } from './draft.js';
 import { GitStore, type RepositoryOf } from './git-store.js';
-import { commitCommand, Intake } from './intake.js';
 import { type Progress, VersionsStore } from './versions.store.js';
 
 /** Limits of one commit. */
@@ -18,6 +18,7 @@ const MAX_BYTES = 256 * 1024 * 1024;
 /** Each holds a connection of the database while git works. */
 const CONCURRENCY = 3;
 const PAGE = 1000;
+const EXECUTABLE = 0o100n;
 
 class WorkspaceGone extends Error {}
 
@@ -155,12 +156,10 @@ export class HistoryCapture {
     known: Set<string>,
   ): Promise<{ sha: string; bytes: number } | null> {
     if (drafts.length === 0) return null;
-    const { historyFileBytes: fileBytes, historyWorkspaceBytes } = this.config;
-    const attempt = async (has: Set<string>) => {
-      const intake = new Intake(files, { fileBytes, room: historyWorkspaceBytes - Number(bytes) }, has);
-      const sha = await this.git.append(workspace, commitStream(intake, drafts));
-      return { sha, bytes: intake.bytes };
-    };
+    const { historyFileBytes, historyWorkspaceBytes } = this.config;
+    const read = (draft: Draft) => readAsLogged(files, draft, historyFileBytes);
+    const room = historyWorkspaceBytes - Number(bytes);
+    const attempt = (has: Set<string>) => this.git.of(workspace).commit(drafts, { read, room, known: has });
     try {
       return await attempt(known);
     } catch (error) {
@@ -171,9 +170,26 @@ export class HistoryCapture {
   }
 }
 
-async function* commitStream(intake: Intake, drafts: readonly Draft[]): AsyncGenerator<Buffer> {
-  yield* intake.take(drafts);
-  yield commitCommand(treeChanges(drafts), new Date());
+/** Reads a path if it is still as in the draft. */
+async function readAsLogged(
+  files: WorkspaceFs,
+  { path, etag, size }: Draft,
+  maxBytes: number,
+): Promise<Reading> {
+  if ((size ?? 0) > maxBytes) return { unkept: 'too_large' };
+  try {
+    await using file = await files.openRead(path);
+    if (file.entry.size > maxBytes) return { unkept: 'too_large' };
+    if (file.entry.etag !== etag) return { unkept: 'overwritten' };
+    const bytes = await file.bytes();
+    // A concurrent writer may have changed it.
+    const now = await files.stat(path);
+    if (now.etag !== etag) return { unkept: 'overwritten' };
+    return { bytes, executable: (file.mode & EXECUTABLE) !== 0n };
+  } catch (error) {
+    if (error instanceof WorkspaceFsError) return { unkept: 'overwritten' };
+    throw error;
+  }
 }
 
 function firstBytes(changes: LoggedChange[]): LoggedChange[] {

@@ -1,6 +1,7 @@
+import { UNKEPT } from '#libs/git-history/index.js';
 import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
 import { WriterView } from '../changes/index.js';
-import { UNKEPT, VERSION_KINDS } from './draft.js';
+import { VERSION_KINDS } from './draft.js';
 
 const PATH = { max: 4096, example: 'notes/plan.md' };
 const DIFF = '--- a/notes/plan.md\n+++ b/notes/plan.md\n@@ -1 +1 @@\n-teh plan\n+the plan\n';

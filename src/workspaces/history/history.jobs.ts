@@ -59,7 +59,7 @@ export class HistoryTrim {
   /** What this commit has stays; what was replaced before does not. Returns the bytes that are left. */
   private async forgetBefore(unit: UnitOfWork, workspace: RepositoryOf, commit?: Commit): Promise<number> {
     if (commit) await this.store.deleteBefore(unit, workspace.id, commit);
-    return this.git.forget(workspace, commit?.sha ?? null);
+    return this.git.of(workspace).forget(commit?.sha ?? null);
   }
 }
 

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { isText } from '#libs/git-history/index.js';
 import { normalizePath } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
@@ -21,12 +22,13 @@ import {
   VersionView,
 } from './history.dto.js';
 import { HistoryCapture } from './history-capture.js';
-import { isText, unifiedDiff } from './unified-diff.js';
 import { VersionReads } from './version-reads.store.js';
 
 const MAX_SHOWN = 1024 * 1024;
 const NO_HISTORY = { 503: 'This machine has no git, or no sandbox to run it in' };
 const ABSENT = { 404: 'No such workspace or version', ...NO_HISTORY };
+
+const CONTENT_GONE = 'The content of this version is not kept any more';
 
 const NOT_KEPT: Record<NonNullable<VersionRow['unkept']>, string> = {
   deleted: 'This version says that the file was deleted; choose the one before it',
@@ -124,12 +126,11 @@ export class HistoryService {
     const workspace = await this.workspaces.require(actor, 'file.read', workspace_id);
     const after = await this.versions.require(workspace.id, version);
     const before = await this.before(after, against);
-    const printed = await this.git.diff(workspace, blobOf(before), blobOf(after));
-    if (!printed) throw new Unavailable('Comparing these two takes too long; download both instead');
-    const names = [before, after].map(row => (row && row.unkept !== 'deleted' ? row.path : null));
-    const { text, truncated } = printed;
-    const found = unifiedDiff(text, names[0] ?? null, names[1] ?? null);
-    return { path: after.path, version, against: before?.id ?? null, truncated, ...found };
+    const found = await this.git.of(workspace).diff(sideOf(before), sideOf(after));
+    if (found === 'timeout')
+      throw new Unavailable('Comparing these two takes too long; download both instead');
+    if (found === 'missing') throw new Gone(CONTENT_GONE);
+    return { path: after.path, version, against: before?.id ?? null, ...found };
   }
 
   @Action({
@@ -178,8 +179,8 @@ export class HistoryService {
     const blob = blobOf(row);
     if (blob === null) throw new Conflict(NOT_KEPT.deleted);
     await this.git.require();
-    for await (const bytes of this.git.read(workspace, [blob])) if (bytes) return bytes;
-    throw new Gone('The content of this version is not kept any more');
+    for await (const bytes of this.git.of(workspace).read([blob])) if (bytes) return bytes;
+    throw new Gone(CONTENT_GONE);
   }
 }
 
@@ -188,6 +189,11 @@ function blobOf(row: VersionRow | undefined): string | null {
   if (!row || row.unkept === 'deleted') return null;
   if (row.unkept !== null) throw new Conflict(NOT_KEPT[row.unkept]);
   return row.blob;
+}
+
+function sideOf(row: VersionRow | undefined): { path: string; blob: string } | null {
+  const blob = blobOf(row);
+  return row && blob !== null ? { path: row.path, blob } : null;
 }
 
 export function versionView(row: VersionRow): VersionView {

@@ -80,7 +80,7 @@ export class RunRollback {
   private async restore(workspace: VisibleWorkspace, where: Where, portion: Restorable[]): Promise<void> {
     const blobs = portion.map(({ before }) => before.blob);
     let at = 0;
-    for await (const content of this.git.read(workspace, blobs)) {
+    for await (const content of this.git.of(workspace).read(blobs)) {
       const file = portion[at++];
       if (!file) return;
       const { path, before, head } = file;

@@ -1,9 +1,29 @@
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import { type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
-import type { Content, Draft } from './draft.js';
+import type { Identity } from './scripts.js';
 
-export type TreeChange =
+/** Why there is no content. */
+export const UNKEPT = ['deleted', 'too_large', 'overwritten', 'full'] as const;
+
+export type Content =
+  | { readonly blob: string; readonly executable: boolean }
+  | { readonly unkept: (typeof UNKEPT)[number] };
+
+/** A file as somebody saw it. The same path may come several times: only the last is read. */
+export interface SeenFile {
+  readonly path: string;
+  /** What tells its content from all others; null where it is gone. */
+  readonly etag: string | null;
+  /** Undefined until it is read. */
+  content: Content | undefined;
+}
+
+/** A file as it is now. */
+export type Reading =
+  | { readonly bytes: Buffer; readonly executable: boolean }
+  | { readonly unkept: 'too_large' | 'overwritten' };
+
+type TreeChange =
   | { readonly path: string; readonly gone: true }
   | {
       readonly path: string;
@@ -16,12 +36,12 @@ const quoted = (path: string) =>
   `"${path.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')}"`;
 
 /** One content, as git-fast-import(1) takes it. */
-export function blobCommand(content: Buffer): Buffer {
+function blobCommand(content: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`blob\ndata ${content.byteLength}\n`), content, Buffer.from('\n')]);
 }
 
 /** The commit that changes paths, later ones over earlier ones; its contents are known by their names. */
-export function commitCommand(changes: readonly TreeChange[], at: Date): Buffer {
+function commitCommand(changes: readonly TreeChange[], { name, email }: Identity): Buffer {
   const message = `${changes.length} files`;
   const last = new Map(changes.map(change => [change.path, change]));
   const all = [...last.values()];
@@ -36,7 +56,7 @@ export function commitCommand(changes: readonly TreeChange[], at: Date): Buffer 
   ];
   const head = [
     'commit refs/heads/main',
-    `committer Atelier <history@atelier> ${Math.floor(at.getTime() / 1000)} +0000`,
+    `committer ${name} <${email}> ${Math.floor(Date.now() / 1000)} +0000`,
     `data ${Buffer.byteLength(message)}`,
     message,
     'from refs/heads/main^0',
@@ -47,33 +67,32 @@ export function commitCommand(changes: readonly TreeChange[], at: Date): Buffer 
 const BATCH = 8;
 /** Longest time without yielding to the event loop. */
 const TURN_MS = 15;
-const EXECUTABLE = 0o100n;
 
-interface IntakeLimits {
-  readonly fileBytes: number;
-  readonly room: number;
-}
-
-/** Reads the contents of drafts, and emits those that git lacks. */
-export class Intake {
+/** Reads the contents of files, and emits those that git lacks. */
+export class Intake<T extends SeenFile> {
   bytes = 0;
 
   constructor(
-    private readonly files: WorkspaceFs,
-    private readonly limits: IntakeLimits,
+    private readonly read: (file: T) => Promise<Reading>,
+    private readonly room: number,
     private readonly known: Set<string>,
   ) {}
 
-  /** Commands for git-fast-import(1); sets the contents of the drafts. */
-  async *take(drafts: readonly Draft[]): AsyncGenerator<Buffer> {
-    const last = new Map(drafts.map(draft => [draft.path, draft]));
+  /** The commit with its contents, for git-fast-import(1); sets the contents of the files. */
+  async *commit(files: readonly T[], by: Identity): AsyncGenerator<Buffer> {
+    yield* this.take(files);
+    yield commitCommand(treeChanges(files), by);
+  }
+
+  private async *take(files: readonly T[]): AsyncGenerator<Buffer> {
+    const last = new Map(files.map(file => [file.path, file]));
     const missing = [...last.values()].filter(({ content }) => content === undefined);
     let turn = performance.now();
     for (let at = 0; at < missing.length; at += BATCH) {
       const batch = missing.slice(at, at + BATCH);
-      const read = await Promise.all(batch.map(async draft => ({ draft, read: await this.read(draft) })));
-      for (const { draft, read: found } of read) {
-        const bytes = this.accept(draft, found);
+      const read = await Promise.all(batch.map(async file => ({ file, found: await this.read(file) })));
+      for (const { file, found } of read) {
+        const bytes = this.accept(file, found);
         if (bytes) yield blobCommand(bytes);
       }
       // Missing and small files are read without waiting for anything.
@@ -81,60 +100,49 @@ export class Intake {
       await setImmediate();
       turn = performance.now();
     }
-    lendContents(drafts);
+    lendContents(files);
   }
 
   /** Returns the bytes if git needs them. */
-  private accept(draft: Draft, found: Reading): Buffer | null {
+  private accept(file: T, found: Reading): Buffer | null {
     if ('unkept' in found) {
-      draft.content = found;
+      file.content = found;
       return null;
     }
     const { bytes, executable } = found;
     const blob = nameOf(bytes);
     const isNew = !this.known.has(blob);
-    if (isNew && this.bytes + bytes.byteLength > this.limits.room) {
-      draft.content = { unkept: 'full' };
+    if (isNew && this.bytes + bytes.byteLength > this.room) {
+      file.content = { unkept: 'full' };
       return null;
     }
-    draft.content = { blob, executable };
+    file.content = { blob, executable };
     if (!isNew) return null;
     this.known.add(blob);
     this.bytes += bytes.byteLength;
     return bytes;
   }
-
-  /** Reads a path if it is still as in the draft. */
-  private async read({ path, etag, size }: Draft): Promise<Reading> {
-    if ((size ?? 0) > this.limits.fileBytes) return { unkept: 'too_large' };
-    try {
-      await using file = await this.files.openRead(path);
-      if (file.entry.size > this.limits.fileBytes) return { unkept: 'too_large' };
-      if (file.entry.etag !== etag) return { unkept: 'overwritten' };
-      const bytes = await file.bytes();
-      // A concurrent writer may have changed it.
-      const now = await this.files.stat(path);
-      if (now.etag !== etag) return { unkept: 'overwritten' };
-      return { bytes, executable: (file.mode & EXECUTABLE) !== 0n };
-    } catch (error) {
-      if (error instanceof WorkspaceFsError) return { unkept: 'overwritten' };
-      throw error;
-    }
-  }
 }
 
-type Reading =
-  | { readonly bytes: Buffer; readonly executable: boolean }
-  | { readonly unkept: 'too_large' | 'overwritten' };
-
 /** A file that moved on has its content at its new path, with the same entity tag. */
-function lendContents(drafts: readonly Draft[]): void {
+function lendContents(files: readonly SeenFile[]): void {
   const byEtag = new Map<string, Content>();
-  for (const { etag, content } of drafts)
+  for (const { etag, content } of files)
     if (etag !== null && content && 'blob' in content) byEtag.set(etag, content);
-  for (const draft of drafts)
-    if (draft.content === undefined || ('unkept' in draft.content && draft.content.unkept === 'overwritten'))
-      draft.content = (draft.etag === null ? undefined : byEtag.get(draft.etag)) ?? { unkept: 'overwritten' };
+  for (const file of files)
+    if (file.content === undefined || ('unkept' in file.content && file.content.unkept === 'overwritten'))
+      file.content = (file.etag === null ? undefined : byEtag.get(file.etag)) ?? { unkept: 'overwritten' };
+}
+
+function treeChanges(files: readonly SeenFile[]): TreeChange[] {
+  return files.flatMap(({ path, content }): TreeChange[] => {
+    if (content === undefined || ('unkept' in content && content.unkept === 'overwritten')) return [];
+    return [
+      'unkept' in content
+        ? { path, gone: true }
+        : { path, gone: false, blob: content.blob, executable: content.executable },
+    ];
+  });
 }
 
 /** The name that git gives to a content (gitformat: objects), in a repository of SHA-256. */

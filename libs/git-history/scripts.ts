@@ -1,14 +1,28 @@
+/** Who the commits are by. Also part of the names that must not change while a history lasts. */
+export interface Identity {
+  readonly name: string;
+  readonly email: string;
+  /** Of the reference that keeps the empty content: `refs/<namespace>/empty`. */
+  readonly namespace: string;
+  /** A pattern of the names that the folder gives to files until they are written whole. */
+  readonly temporaries: string;
+}
+
+export const emptyRef = ({ namespace }: Identity) => `refs/${namespace}/empty`;
+
 /** Nothing but what is said here tells git what to do: no configuration, attributes or templates of the system. */
-export const GIT_ENVIRONMENT = {
+export const environmentOf = (identity: Identity): Record<string, string> => ({
   GIT_DIR: 'git',
   GIT_CONFIG_NOSYSTEM: '1',
   GIT_CONFIG_GLOBAL: '/dev/null',
   GIT_ATTR_NOSYSTEM: '1',
-  GIT_AUTHOR_NAME: 'Atelier',
-  GIT_AUTHOR_EMAIL: 'history@atelier',
-  GIT_COMMITTER_NAME: 'Atelier',
-  GIT_COMMITTER_EMAIL: 'history@atelier',
-};
+  GIT_AUTHOR_NAME: identity.name,
+  GIT_AUTHOR_EMAIL: identity.email,
+  GIT_COMMITTER_NAME: identity.name,
+  GIT_COMMITTER_EMAIL: identity.email,
+  HISTORY_EMPTY: emptyRef(identity),
+  HISTORY_TEMPORARIES: identity.temporaries,
+});
 
 /**
  * Makes the repository where it is missing, or its making was cut short. SHA-256, because git refuses contents that
@@ -24,7 +38,7 @@ if [ ! -e git/ready ]; then
   git config gc.auto 0
   git config pack.windowMemory 64m
   git config pack.threads 1
-  git update-ref refs/atelier/empty "$(git hash-object -w --stdin </dev/null)"
+  git update-ref "$HISTORY_EMPTY" "$(git hash-object -w --stdin </dev/null)"
   git update-ref refs/heads/main "$(git commit-tree -m 'The beginning' "$(git mktree </dev/null)")"
   : >git/ready
 fi
@@ -57,7 +71,7 @@ exec git diff --no-color --no-ext-diff --no-textconv "$1" "$2"
 
 /** Removes what a crash left, cuts off what is before the commit named, if one is; prints how many KiB are left. */
 export const FORGET = `${PREPARE}${UNLOCK}
-find . -maxdepth 1 '(' -name 'incoming-*' -o -name 'outgoing-*' -o -name '.atelier-*' ')' -mmin +60 -delete
+find . -maxdepth 1 '(' -name 'incoming-*' -o -name 'outgoing-*' -o -name "$HISTORY_TEMPORARIES" ')' -mmin +60 -delete
 if [ -n "$1" ] && git cat-file -e "$1"; then echo "$1" >git/shallow; fi
 git gc --quiet --prune=now >&2
 set -- $(du -sk git)
