@@ -1,10 +1,10 @@
 import { Injectable, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
+import { BackgroundWatch } from '#libs/background-watch/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Chore } from '../../platform/jobs/index.js';
 import { Leases } from '../../platform/leases/index.js';
 import { Log } from '../../platform/log/index.js';
 import { WorkspaceFolders } from '../core/index.js';
-import { BackgroundWatch } from './background-watch.js';
 import { type Change, ChangeLog } from './change-log.store.js';
 import { RecordedWrites } from './recorded-writes.js';
 import { Scans, type Settled } from './scans.js';

@@ -1,14 +1,14 @@
 import { type FSWatcher, watch } from 'node:fs';
 import path from 'node:path';
 
-/** Writers come in bursts, and the service has logged its own writes by then. */
+/** Writers come in bursts. */
 const MIN_PAUSE_MS = 500;
 /** The pause is at least so many times as long as the scan. */
 const PAUSE_FACTOR = 10;
 const RETRY_MS = 2000;
 
 /** Returns the folders; null where a scan is not possible now. */
-export type Look = () => Promise<ReadonlyMap<string, string> | null>;
+type Look = () => Promise<ReadonlyMap<string, string> | null>;
 
 /** Scans a folder after events in it, until it is closed. */
 export class BackgroundWatch {
@@ -81,7 +81,7 @@ const LOOK_MS = 10_000;
  * Reports that something may have changed in a folder or below it (inotify). Users own what is watched, and may put a
  * link in a folder's place: so an event says only that it is time to scan.
  */
-export class FolderWatch {
+class FolderWatch {
   private readonly watchers = new Map<string, FSWatcher>();
   private timer: NodeJS.Timeout | undefined;
 

@@ -1,0 +1,1 @@
+export { BackgroundWatch } from './background-watch.js';
