@@ -1,14 +1,16 @@
+import {
+  answerOtherMethods,
+  guardConnections,
+  refuseOnSocket,
+  registerBodyParsers,
+} from '#libs/fastify-hardening/index.js';
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppModule, type ServiceParts } from './app.module.js';
-import { registerBodyParsers } from './platform/bodies/index.js';
 import {
-  answerOtherMethods,
-  guardConnections,
   ProblemFilter,
-  refuseOnSocket,
   registerRequestLog,
   registerSecurityHeaders,
   requestId,
@@ -19,6 +21,9 @@ import { RateLimits } from './platform/limits/index.js';
 import { NestLog } from './platform/log/index.js';
 import { Metrics, registerHttpMetrics } from './platform/metrics/index.js';
 import { describeApi, serveDocs } from './platform/openapi/index.js';
+
+/** What a caller without a credential may send: public routes take a few fields. */
+const MAX_PUBLIC_BYTES = 64 * 1024;
 
 /** The service as an HTTP application, initialised and not yet listening. */
 export async function createServer(parts: ServiceParts): Promise<NestFastifyApplication> {
@@ -48,7 +53,10 @@ export async function createServer(parts: ServiceParts): Promise<NestFastifyAppl
   } as never);
   app.useGlobalFilters(filter);
   const http = adapter.getInstance();
-  registerBodyParsers(http, parts.config.maxBodyBytes);
+  const { maxBodyBytes } = parts.config;
+  registerBodyParsers(http, ({ user }: FastifyRequest & { user?: unknown }) =>
+    user === undefined || user === null ? Math.min(maxBodyBytes, MAX_PUBLIC_BYTES) : maxBodyBytes,
+  );
   registerRequestLog(http, parts.log);
   registerHttpMetrics(http, app.get(Metrics));
   registerSecurityHeaders(http, parts.config.publicUrl);

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { ConcurrencyLimit } from '#libs/concurrency-limit/index.js';
+import type { ServerEvent } from '#libs/fastify-hardening/index.js';
 import { SharedLookups } from '../../platform/access/index.js';
 import { Database } from '../../platform/database/index.js';
-import type { ServerEvent } from '../../platform/streams/index.js';
 import { MAX_FIELD_BYTES } from './run-state.js';
 
 /** What a page of events may take, besides its first one. */

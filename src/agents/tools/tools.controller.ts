@@ -1,11 +1,11 @@
 import { Controller, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { clientGone, type EventStream } from '#libs/fastify-hardening/index.js';
 import { type Actor, Caller } from '../../platform/access/index.js';
 import { Input } from '../../platform/dto/index.js';
 import { problemOf } from '../../platform/errors/index.js';
-import { clientGone } from '../../platform/http/index.js';
 import { Serves } from '../../platform/openapi/index.js';
-import { type EventStream, EventStreams, Watches } from '../../platform/streams/index.js';
+import { EventStreams, Watches } from '../../platform/streams/index.js';
 import type { ToolContext } from './tool-provider.js';
 import { RunTool, type ToolRunView } from './tools.dto.js';
 import { ToolsService } from './tools.service.js';

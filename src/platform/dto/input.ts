@@ -6,8 +6,8 @@ import {
   PipeTransform,
 } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
+import { readBody } from '#libs/fastify-hardening/index.js';
 import { coerce, fieldsOf, InvalidInput, parseInput, type Shape } from '#libs/fields/index.js';
-import { readBody } from '../bodies/index.js';
 import { Invalid, NotFound, UnsupportedMediaType } from '../errors/index.js';
 
 /** What a request holds before it is checked. */

@@ -1,4 +1,5 @@
 import { LimitReached } from '#libs/concurrency-limit/index.js';
+import { HttpRefusal } from '#libs/fastify-hardening/index.js';
 import { isOrphan } from '#libs/resilient-postgres/index.js';
 
 /**
@@ -54,6 +55,7 @@ export function translateErrors<E extends Error>(
   translations.set(type, error => translate(error as E));
 }
 
+translateErrors(HttpRefusal, ({ status, message, headers }) => new Problem(status, message, headers));
 translateErrors(LimitReached, ({ message }) => new TooManyRequests(message, { 'retry-after': '5' }));
 
 /** The problem that `error` stands for; undefined for a bug of ours. */

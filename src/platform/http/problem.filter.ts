@@ -1,9 +1,9 @@
 import { ArgumentsHost, Catch, ExceptionFilter, HttpException } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { DATA_POLICY } from '#libs/fastify-hardening/index.js';
 import { isDatabaseFull, isOutage } from '#libs/resilient-postgres/index.js';
 import { InsufficientStorage, Problem, problemOf, Unavailable } from '../errors/index.js';
 import { Log } from '../log/index.js';
-import { DATA_POLICY } from './request-hooks.js';
 
 /** Fastify's own errors (a body too large, a malformed address) in our words. */
 const FASTIFY_DETAILS: Record<string, string> = {

@@ -1,11 +1,10 @@
 import { CallHandler, ExecutionContext, Injectable, NestInterceptor } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { finalize, Observable, of } from 'rxjs';
+import { readBody, targetOf } from '#libs/fastify-hardening/index.js';
 import type { Actor } from '../access/index.js';
-import { readBody } from '../bodies/index.js';
 import { inKeyedRequest, RequestLost } from '../database/index.js';
 import { BadRequest, Conflict, Invalid, translateErrors } from '../errors/index.js';
-import { targetOf } from '../http/index.js';
 import { Log } from '../log/index.js';
 import { Vault } from '../vault/index.js';
 import {

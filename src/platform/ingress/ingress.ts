@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { targetOf } from '#libs/fastify-hardening/index.js';
 import { Config } from '../config/index.js';
-import { targetOf } from '../http/index.js';
 
 /** Hosts with content of users: it is served there and nowhere else, and nothing else is served there. */
 export interface PublicHosts {

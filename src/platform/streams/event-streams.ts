@@ -1,10 +1,10 @@
 import { BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { EventStream, type ServerEvent } from '#libs/fastify-hardening/index.js';
 import type { Actor } from '../access/index.js';
 import { Config } from '../config/index.js';
 import { TooManyRequests } from '../errors/index.js';
 import { type Counter, Metrics } from '../metrics/index.js';
-import { EventStream, type ServerEvent } from './event-stream.js';
 
 const RETRY_SECONDS = '30';
 /** Pending bytes of all streams together. */

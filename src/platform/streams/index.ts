@@ -1,4 +1,3 @@
-export { EventStream, type ServerEvent } from './event-stream.js';
 export { EventStreams } from './event-streams.js';
 export { Streams } from './streams.decorator.js';
 export { StreamsModule } from './streams.module.js';

@@ -9,9 +9,9 @@ import {
 } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { lastValueFrom, type Observable, of } from 'rxjs';
+import { resumeAfter } from '#libs/fastify-hardening/index.js';
 import type { Actor } from '../access/index.js';
 import { Serves } from '../openapi/index.js';
-import { resumeAfter } from './event-stream.js';
 import { EventStreams } from './event-streams.js';
 import { type Watched, Watches } from './watches.js';
 

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { ServerEvent } from '#libs/fastify-hardening/index.js';
 import {
   type Actor,
   accessTopic,
@@ -7,7 +8,6 @@ import {
   workspaceAccessTopic,
 } from '../access/index.js';
 import { Subscription, type Topic, Topics } from '../topics/index.js';
-import type { ServerEvent } from './event-stream.js';
 
 /** How old the last answer may be to the question whether a reader still may, when there is something to read. */
 const PRECISION_MS = 10_000;

@@ -1,10 +1,10 @@
 import { All, Controller, Req, Res, UseGuards } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { readBody } from '#libs/fastify-hardening/index.js';
 import { escapeHtml } from '#libs/html/index.js';
 import { OAuthResources } from '../../identity/oauth/index.js';
 import { type Actor, Public } from '../../platform/access/index.js';
-import { readBody } from '../../platform/bodies/index.js';
 import { BadRequest, Invalid, UnsupportedMediaType } from '../../platform/errors/index.js';
 import { type HtmlPage, sendPage } from '../../platform/pages/index.js';
 import { HttpCall, toolViewOf } from './call/mcp-call.js';

@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
+import type { ServerEvent } from '#libs/fastify-hardening/index.js';
 import { type Actor, requireScope } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { iso } from '../../platform/database/index.js';
-import type { EventLog, LogPage, ServerEvent, Watched } from '../../platform/streams/index.js';
+import type { EventLog, LogPage, Watched } from '../../platform/streams/index.js';
 import type { Topic } from '../../platform/topics/index.js';
 import { WorkspacesStore } from '../core/index.js';
 import { changesTopic, type LoggedChange } from './change-log.store.js';

@@ -1,9 +1,9 @@
 import { isIP } from 'node:net';
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { targetOf } from '#libs/fastify-hardening/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Conflict } from '../../platform/errors/index.js';
-import { targetOf } from '../../platform/http/index.js';
 import { Ingress, type PublicHosts } from '../../platform/ingress/index.js';
 import { sendNotice } from './pages/page.js';
 

@@ -1,8 +1,8 @@
 import { Controller, Get, Post, Put, Req, Res } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { RAW_BODY } from '#libs/fastify-hardening/index.js';
 import { type Actor, Caller, Public } from '../../platform/access/index.js';
-import { RAW_BODY } from '../../platform/bodies/index.js';
 import { Input, InputBesideBody } from '../../platform/dto/index.js';
 import { Documents, Serves } from '../../platform/openapi/index.js';
 import { preconditionsOf, receiveBody, sendFile } from '../files/index.js';

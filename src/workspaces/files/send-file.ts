@@ -2,9 +2,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import mime from 'mime';
+import { clientGone } from '#libs/fastify-hardening/index.js';
 import type { OpenFile } from '#libs/workspace-fs/index.js';
 import { RangeNotSatisfiable } from '../../platform/errors/index.js';
-import { clientGone } from '../../platform/http/index.js';
 import type { ZippedFolder } from '../archives/index.js';
 
 /** Media types that a browser may show from our origin: none can run script. */

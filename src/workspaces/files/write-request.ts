@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
-import { bytesOf } from '../../platform/bodies/index.js';
+import { bytesOf } from '#libs/fastify-hardening/index.js';
 import { BadRequest } from '../../platform/errors/index.js';
 
 /** Conditions of a write (RFC 9110 section 13): the ETag it replaces, or that there is nothing yet. */

@@ -1,8 +1,8 @@
 import { Controller, Get, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
+import { clientGone } from '#libs/fastify-hardening/index.js';
 import { type Actor, Caller } from '../../platform/access/index.js';
 import { Input } from '../../platform/dto/index.js';
-import { clientGone } from '../../platform/http/index.js';
 import { Serves } from '../../platform/openapi/index.js';
 import { SearchWorkspace } from './search.dto.js';
 import { SearchService } from './search.service.js';

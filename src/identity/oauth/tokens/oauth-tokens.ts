@@ -1,16 +1,16 @@
 import { createHash, hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
-import { type FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { calculateJwkThumbprint, EmbeddedJWK, errors, type JWTVerifyResult, jwtVerify } from 'jose';
 import { Strategy } from 'passport';
 import { validate as isUuid } from 'uuid';
-import { type Actor } from '../../../platform/access/index.js';
-import { targetOf } from '../../../platform/http/index.js';
+import { targetOf } from '#libs/fastify-hardening/index.js';
+import type { Actor } from '../../../platform/access/index.js';
 import { ArtifactsStore } from '../artifacts/artifacts.store.js';
 import { type KeyRing, SIGNING_ALGORITHM, SigningKeys } from '../keys/signing-keys.js';
 import { OAuthResources } from '../scopes/scopes.js';
-import { type AccessTokenClaims } from './token-handles.js';
+import type { AccessTokenClaims } from './token-handles.js';
 import { TokenOwners } from './token-owners.store.js';
 
 const DPOP_ALGORITHMS = ['ES256', 'Ed25519', 'EdDSA'];

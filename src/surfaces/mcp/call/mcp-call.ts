@@ -5,11 +5,11 @@ import {
   ProtocolError,
   ProtocolErrorCode,
 } from '@modelcontextprotocol/server';
-import { type FastifyReply } from 'fastify';
-import { type Actor } from '../../../platform/access/index.js';
+import type { FastifyReply } from 'fastify';
+import { clientGone } from '#libs/fastify-hardening/index.js';
+import type { Actor } from '../../../platform/access/index.js';
 import { BadRequest, problemOf } from '../../../platform/errors/index.js';
-import { clientGone } from '../../../platform/http/index.js';
-import { type Log } from '../../../platform/log/index.js';
+import type { Log } from '../../../platform/log/index.js';
 
 /** Groups of tools that `?toolsets=` chooses from. */
 const TOOLSETS = ['actions', 'agents', 'code', 'files', 'workspaces'] as const;

@@ -1,6 +1,5 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
-import type { Shape } from '#libs/fields/index.js';
-import { inputSchemaOf, outputSchemaOf } from '#libs/fields/index.js';
+import { inputSchemaOf, outputSchemaOf, type Shape } from '#libs/fields/index.js';
 import { structured } from '#libs/mcp-http/index.js';
 import {
   type Actor,

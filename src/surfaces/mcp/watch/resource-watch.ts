@@ -1,9 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type ListName, type Watch } from '#libs/mcp-http/index.js';
+import type { ServerEvent } from '#libs/fastify-hardening/index.js';
+import type { ListName, Watch } from '#libs/mcp-http/index.js';
 import { RunsService } from '../../../agents/runs/index.js';
-import { type Actor } from '../../../platform/access/index.js';
+import type { Actor } from '../../../platform/access/index.js';
 import { problemOf } from '../../../platform/errors/index.js';
-import { type ServerEvent, Watches } from '../../../platform/streams/index.js';
+import { Watches } from '../../../platform/streams/index.js';
 import { ChangesService, type ChangeView } from '../../../workspaces/changes/index.js';
 import { MCP_EXTENSION, type McpExtension } from '../call/mcp-tool.js';
 import { noSuchResource, parseResourceUri } from '../resources/resource-uri.js';

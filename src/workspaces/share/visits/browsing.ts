@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { clientGone } from '#libs/fastify-hardening/index.js';
 import { Html } from '#libs/html/index.js';
 import { type Entry, normalizePath, WorkspaceFsError } from '#libs/workspace-fs/index.js';
-import { clientGone } from '../../../platform/http/index.js';
 import { task, Workers } from '../../../platform/workers/index.js';
 import { FolderZips } from '../../archives/index.js';
 import { isHidden, isVisit, sendNotice, sendSharePage } from '../../exposure/index.js';

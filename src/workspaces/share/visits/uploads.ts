@@ -2,8 +2,8 @@ import type { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { Busboy, type BusboyHeaders } from '@fastify/busboy';
 import type { FastifyRequest } from 'fastify';
+import { bytesOf } from '#libs/fastify-hardening/index.js';
 import { WorkspaceFsError } from '#libs/workspace-fs/index.js';
-import { bytesOf } from '../../../platform/bodies/index.js';
 import { BadRequest, TooLarge, UnsupportedMediaType } from '../../../platform/errors/index.js';
 import type { Visit } from './visits.service.js';
 

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { targetOf } from './request-hooks.js';
+import { targetOf } from './request-target.js';
 
 it.each([
   ['/api/keys', '/api/keys', '/api/keys', ''],

@@ -1,8 +1,7 @@
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { BadRequest, Problem } from '../errors/index.js';
-import { DATA_POLICY } from './request-hooks.js';
+import { DATA_POLICY, HttpRefusal } from './refusal.js';
 
 /** One for all: an abort without a reason makes an error, with its stack, for each request that has ended. */
 const GONE = new Error('The client has gone');
@@ -23,7 +22,7 @@ const REFUSALS: Record<string, [status: number, detail: string]> = {
 };
 const MALFORMED: [number, string] = [400, 'The request is not valid HTTP'];
 
-/** Answers what Node refuses before it is a request, as everything else is refused. */
+/** Answers what Node refuses before it is a request: `{"detail"}` says why. For Fastify's `clientErrorHandler`. */
 export function refuseOnSocket(error: ClientError, socket: Socket): void {
   // An answer that has begun cannot be replaced.
   const { _httpMessage: answer } = socket as Socket & { _httpMessage?: ServerResponse };
@@ -57,10 +56,10 @@ export function guardConnections(fastify: FastifyInstance, ms: number): void {
 function refuseIncompleteRequests(fastify: FastifyInstance): void {
   fastify.addHook('onRequest', ({ raw }, _reply, done) => {
     const lacksHost = raw.httpVersion === '1.1' && raw.headers.host === undefined;
-    if (lacksHost) done(new BadRequest('The request has no Host header'));
-    else if (hostsOf(raw) > 1) done(new BadRequest('The request has more than one Host header'));
+    if (lacksHost) done(new HttpRefusal(400, 'The request has no Host header'));
+    else if (hostsOf(raw) > 1) done(new HttpRefusal(400, 'The request has more than one Host header'));
     else if (unmet.has(raw))
-      done(new Problem(417, 'Expect: 100-continue is the only expectation that is met'));
+      done(new HttpRefusal(417, 'Expect: 100-continue is the only expectation that is met'));
     else done();
   });
   const { server } = fastify as FastifyInstance & { server: Server };

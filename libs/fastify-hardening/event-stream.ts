@@ -28,7 +28,7 @@ export function bytesOf(events: readonly SentEvent[]): Buffer {
   return bytes;
 }
 
-/** The number after which a client wants events: `?after=`, which the input of the route checks, else `Last-Event-ID`, else 0. */
+/** The number after which a client wants events: `?after=`, else `Last-Event-ID`, else 0. */
 export function resumeAfter({ query, headers }: FastifyRequest): number {
   const number = Number((query as { after?: string }).after ?? headers['last-event-id']);
   return Number.isSafeInteger(number) && number > 0 ? number : 0;
@@ -84,7 +84,7 @@ export class EventStream {
     else reply.raw.once('close', () => this.close());
   }
 
-  /** Takes the answer over from the framework and sends its head; for {@link EventStreams}, which counts them. */
+  /** Takes the answer over from the framework and sends its head. */
   static start(reply: FastifyReply, rules: StreamRules): EventStream {
     reply.hijack();
     reply.raw.writeHead(200, {

@@ -2,9 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { BadRequest, Invalid, TooLarge } from '../errors/index.js';
+import { HttpRefusal } from './refusal.js';
 
-/** Deeper than any request of this API, and shallow enough for every recursive reader of what was parsed. */
+/** Deeper than requests are, and shallow enough for every recursive reader of what was parsed. */
 const MAX_DEPTH = 100;
 /** Objects, lists and what they hold. To parse this many takes some milliseconds, of many more it would take seconds. */
 const MAX_VALUES = 100_000;
@@ -21,7 +21,7 @@ const OPEN = 0x7b;
 const CLOSE = 0x7d;
 
 /**
- * Watches a JSON text go by in pieces, and throws Invalid as soon as it would be too costly to parse: nested too deeply, or
+ * Watches a JSON text go by in pieces, and throws {@link HttpRefusal} (422) as soon as it would be too costly to parse: nested too deeply, or
  * made of too many values or fields. Says nothing of whether the text is valid.
  */
 export class JsonMeter {
@@ -45,11 +45,11 @@ export class JsonMeter {
       else if (byte === COLON) keys++;
       else if ((byte | CASE_BIT) === OPEN) {
         values++;
-        if (++depth > MAX_DEPTH) throw new Invalid(`The body is nested more than ${MAX_DEPTH} deep`);
+        if (++depth > MAX_DEPTH) throw new HttpRefusal(422, `The body is nested more than ${MAX_DEPTH} deep`);
       } else if ((byte | CASE_BIT) === CLOSE) depth--;
     }
-    if (values > MAX_VALUES) throw new Invalid(`The body has more than ${MAX_VALUES} values`);
-    if (keys > MAX_KEYS) throw new Invalid(`The body has more than ${MAX_KEYS} fields`);
+    if (values > MAX_VALUES) throw new HttpRefusal(422, `The body has more than ${MAX_VALUES} values`);
+    if (keys > MAX_KEYS) throw new HttpRefusal(422, `The body has more than ${MAX_KEYS} fields`);
     this.escapes = at > piece.length;
     this.depth = depth;
     this.values = values;
@@ -63,13 +63,13 @@ const LINGER_MS = 30_000;
 
 /**
  * The bytes of a request, for one reader. Stopping before the end leaves the connection open, unlike reading the
- * request itself, so that it can still be answered. Throws BadRequest when the sender goes away before the end.
+ * request itself, so that it can still be answered. Throws HttpRefusal (400) when the sender goes away before the end.
  */
 export async function* bytesOf(request: Readable): AsyncGenerator<Buffer> {
   try {
     yield* request.iterator({ destroyOnReturn: false });
   } catch (error) {
-    throw request.errored ? new BadRequest('The body was cut off') : error;
+    throw request.errored ? new HttpRefusal(400, 'The body was cut off') : error;
   }
 }
 
@@ -77,7 +77,7 @@ export async function* bytesOf(request: Readable): AsyncGenerator<Buffer> {
  * Answers before the body was read. The connection closes once the rest of the body was discarded, or after a timeout:
  * closed earlier it would be reset, and the client would lose the answer (RFC 9112 section 9.6).
  */
-export function answerUnreadBodies(fastify: FastifyInstance): void {
+function answerUnreadBodies(fastify: FastifyInstance): void {
   const stopping = new AbortController();
   fastify.addHook('preClose', async () => stopping.abort());
   fastify.addHook('onSend', ({ raw }, reply, payload, done) => {
@@ -100,7 +100,7 @@ async function* thenLinger(
 }
 
 /**
- * All bytes of a request. Throws TooLarge beyond `limit`, and leaves the connection open for the answer; BadRequest when the
+ * All bytes of a request. Throws HttpRefusal: 413 beyond `limit`, and leaves the connection open for the answer; 400 when the
  * body is cut off; and what `inspect` throws of a piece. It uses events: the iterator of a stream is much slower.
  */
 export async function wholeBody(
@@ -109,7 +109,7 @@ export async function wholeBody(
   inspect?: (piece: Buffer) => void,
 ): Promise<Buffer> {
   // Made when it is needed: an error takes its stack along, which costs more than the body.
-  const refusal = () => new TooLarge(`The body is larger than ${limit} bytes`);
+  const refusal = () => new HttpRefusal(413, `The body is larger than ${limit} bytes`);
   if (Number(request.headers['content-length']) > limit) throw refusal();
   if (request.readableEnded) return Buffer.alloc(0);
   if (request.destroyed) throw cutOff();
@@ -137,11 +137,11 @@ export async function wholeBody(
   });
 }
 
-const cutOff = () => new BadRequest('The body was cut off');
+const cutOff = () => new HttpRefusal(400, 'The body was cut off');
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Route configuration of those that take raw bytes of whatever type: `@RouteConfig(RAW_BODY)`. */
+/** Route configuration of those that take raw bytes of whatever type. */
 export const RAW_BODY = { rawBody: true };
 
 function parseJson(body: Buffer): unknown {
@@ -150,17 +150,14 @@ function parseJson(body: Buffer): unknown {
   try {
     text = utf8.decode(body);
   } catch {
-    throw new BadRequest('The body is not valid UTF-8');
+    throw new HttpRefusal(400, 'The body is not valid UTF-8');
   }
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new BadRequest(`The body is not valid JSON: ${(error as Error).message.slice(0, 200)}`);
+    throw new HttpRefusal(400, `The body is not valid JSON: ${(error as Error).message.slice(0, 200)}`);
   }
 }
-
-/** What a caller without a credential may send: public routes take a few fields. */
-const MAX_PUBLIC_BYTES = 64 * 1024;
 
 /** A JSON body that nobody has read yet: who sends it, and so how much they may send, is found out first. */
 class UnreadJson {
@@ -168,45 +165,46 @@ class UnreadJson {
 
   constructor(
     private readonly payload: IncomingMessage,
-    private readonly limit: number,
+    private readonly limit: () => number,
   ) {}
 
-  read(isRecognised: boolean): Promise<unknown> {
-    const limit = isRecognised ? this.limit : Math.min(this.limit, MAX_PUBLIC_BYTES);
-    this.value ??= this.parsed(limit);
+  read(): Promise<unknown> {
+    this.value ??= this.parsed();
     return this.value;
   }
 
-  private async parsed(limit: number): Promise<unknown> {
+  private async parsed(): Promise<unknown> {
     const meter = new JsonMeter();
-    return parseJson(await wholeBody(this.payload, limit, piece => meter.take(piece)));
+    return parseJson(await wholeBody(this.payload, this.limit(), piece => meter.take(piece)));
   }
 }
 
 /**
- * The body of a request, which takes its place there: JSON parsed, of another type as a stream. To be called when the
- * guards have passed the request. Throws TooLarge where it is too long for who sends it.
+ * The body of a request, which takes its place there: JSON parsed, of another type as a stream. To be called once it
+ * is known who sends it. Throws HttpRefusal where it is too long for them (413), or is no JSON.
  */
 export async function readBody(request: FastifyRequest): Promise<unknown> {
   const { body } = request;
   if (!(body instanceof UnreadJson)) return body;
-  const { user } = request as { user?: unknown };
-  const value = await body.read(user !== undefined && user !== null);
+  const value = await body.read();
   request.body = value;
   return value;
 }
 
 /**
- * JSON is read whole, strictly, by {@link readBody}; a body of any other type is handed on as a stream to the routes that
+ * JSON is read whole, strictly, by {@link readBody}, up to so many bytes as `limitOf` says of the request then; a body of any other type is handed on as a stream to the routes that
  * take raw bytes.
  */
-export function registerBodyParsers(fastify: FastifyInstance, jsonLimit: number): void {
+export function registerBodyParsers(
+  fastify: FastifyInstance,
+  limitOf: (request: FastifyRequest) => number,
+): void {
   answerUnreadBodies(fastify);
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser(
     'application/json',
     async (request: FastifyRequest, payload: IncomingMessage) =>
-      'rawBody' in request.routeOptions.config ? payload : new UnreadJson(payload, jsonLimit),
+      'rawBody' in request.routeOptions.config ? payload : new UnreadJson(payload, () => limitOf(request)),
   );
   fastify.addContentTypeParser('*', async (_request: FastifyRequest, payload: IncomingMessage) => payload);
 }

@@ -1,0 +1,5 @@
+export { bytesOf, RAW_BODY, readBody, registerBodyParsers, wholeBody } from './body.js';
+export { clientGone, guardConnections, refuseOnSocket } from './connections.js';
+export { EventStream, resumeAfter, type ServerEvent } from './event-stream.js';
+export { DATA_POLICY, HttpRefusal } from './refusal.js';
+export { answerOtherMethods, targetOf } from './request-target.js';

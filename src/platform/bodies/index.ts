@@ -1,1 +1,0 @@
-export { bytesOf, RAW_BODY, readBody, registerBodyParsers, wholeBody } from './body.js';
