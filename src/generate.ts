@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { apiDescription } from './api-description.js';
-import { envExample } from './platform/config/index.js';
+import { envExampleText } from './platform/config/index.js';
 
 /**
  * Writes the files that follow from the code: `openapi.json` and `.env.example`. With `--check` it writes nothing and
@@ -9,7 +9,7 @@ import { envExample } from './platform/config/index.js';
 const files: Record<string, string> = {
   // Indented by one: by two, a third of it would be blanks.
   'openapi.json': `${JSON.stringify(await apiDescription(), null, 1)}\n`,
-  '.env.example': envExample(),
+  '.env.example': envExampleText(),
 };
 
 let stale = 0;

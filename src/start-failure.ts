@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { EmbeddedPostgresError } from '#libs/embedded-postgres/index.js';
+import { InvalidSetting } from '#libs/env-settings/index.js';
 import { CannotStart, type Config } from './platform/config/index.js';
 
 /** Makes DATA_DIR where it is missing; throws CannotStart where it cannot be made or written. */
@@ -41,7 +42,8 @@ const reasons: Record<string, string> = {
 
 /** A failure of the start that an operator can mend, in a sentence; undefined for a bug of ours. */
 export function sentenceFor(error: unknown): string | undefined {
-  if (error instanceof CannotStart || error instanceof EmbeddedPostgresError) return error.message;
+  if ([CannotStart, InvalidSetting, EmbeddedPostgresError].some(type => error instanceof type))
+    return (error as Error).message;
   const { code, message } = (error ?? {}) as NodeJS.ErrnoException;
   if (code === 'ENOSPC') return 'The disk is full; free some space and start again.';
   if (code && DATABASE_CODES.has(code)) return `The database in DATABASE_URL cannot be used: ${message}.`;

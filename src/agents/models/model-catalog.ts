@@ -1,5 +1,6 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { Injectable } from '@nestjs/common';
+import { InvalidSetting } from '#libs/env-settings/index.js';
 import {
   costUsd,
   ModelError,
@@ -11,7 +12,7 @@ import {
   type ProviderSettings,
   type StepResult,
 } from '#libs/model-client/index.js';
-import { Config, InvalidSetting } from '../../platform/config/index.js';
+import { Config } from '../../platform/config/index.js';
 import { Metrics } from '../../platform/metrics/index.js';
 
 /** A model that can be called, and what is known of it. */

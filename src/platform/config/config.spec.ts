@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Config, envExample, mistypedSettings, settings } from './config.js';
+import { Config, envExampleText, mistypedSettings, settings } from './config.js';
 
 describe('Config', () => {
   it('has a default for everything', () => {
@@ -56,9 +56,9 @@ describe('mistypedSettings', () => {
   });
 });
 
-describe('envExample', () => {
+describe('envExampleText', () => {
   it('lists every setting, commented out, without a secret', () => {
-    const text = envExample();
+    const text = envExampleText();
     for (const { name } of Object.values(settings)) expect(text).toMatch(new RegExp(`^# ${name}=`, 'm'));
     expect(text.split('\n').filter(line => line !== '' && !line.startsWith('#'))).toEqual([]);
   });

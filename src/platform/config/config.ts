@@ -1,10 +1,10 @@
 import { hostname, tmpdir } from 'node:os';
 import path from 'node:path';
 import { didYouMean } from '#libs/did-you-mean/index.js';
+import { envExample, type Setting } from '#libs/env-settings/index.js';
 import { accountsSettings } from './settings/accounts.js';
 import { modelsSettings, runsSettings } from './settings/agents.js';
 import { serviceSettings, trafficSettings } from './settings/service.js';
-import { Setting } from './settings/setting.js';
 import { filesSettings, sandboxesSettings } from './settings/workspaces.js';
 
 /** Version of the service and of its interface. */
@@ -58,14 +58,12 @@ export class Config extends SettingValues {
   }
 }
 
-/** The text of `.env.example`: every setting, its meaning and its default, all commented out. */
-export function envExample(): string {
-  const head = '# Settings of Atelier. Every one is optional; copy to .env and uncomment what you change.\n';
-  const blocks = Object.values(settings).map(
-    ({ name, description, shown }) => `# ${description}\n# ${name}=${shown ?? ''}\n`,
+/** The text of `.env.example`. */
+export const envExampleText = (): string =>
+  envExample(
+    '# Settings of Atelier. Every one is optional; copy to .env and uncomment what you change.\n',
+    Object.values(settings),
   );
-  return [head, ...blocks].join('\n');
-}
 
 /** Shorter names are too close to common variables that mean something else: HOME and HOST, PATH and PORT. */
 const SHORT_NAME = 7;

@@ -1,2 +1,2 @@
-export { Config, envExample, mistypedSettings, settings, VERSION } from './config.js';
-export { asVaultKeys, CannotStart, InvalidSetting, type VaultKey } from './settings/setting.js';
+export { Config, envExampleText, mistypedSettings, settings, VERSION } from './config.js';
+export { asVaultKeys, CannotStart, type VaultKey } from './settings/setting.js';

@@ -8,7 +8,7 @@ import {
   InvalidSetting,
   optional,
   setting,
-} from './setting.js';
+} from '#libs/env-settings/index.js';
 
 /** Who may have accounts and organizations, how they sign in, and how they are mailed to. */
 export const accountsSettings = {

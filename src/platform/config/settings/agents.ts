@@ -1,13 +1,13 @@
 import {
   asInteger,
   asJsonFile,
-  asLimits,
   asNames,
   asText,
   asWebAddress,
   optional,
   setting,
-} from './setting.js';
+} from '#libs/env-settings/index.js';
+import { asLimits } from './setting.js';
 
 /** Runs of agents. */
 export const runsSettings = {

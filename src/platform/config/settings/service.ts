@@ -3,15 +3,13 @@ import {
   asChoice,
   asHost,
   asInteger,
-  asPrivateHosts,
   asProxies,
-  asPublicUrl,
   asText,
-  asVaultKeys,
   InvalidSetting,
   optional,
   setting,
-} from './setting.js';
+} from '#libs/env-settings/index.js';
+import { asPrivateHosts, asPublicUrl, asVaultKeys } from './setting.js';
 
 /** What a process is and where it keeps things. */
 export const serviceSettings = {

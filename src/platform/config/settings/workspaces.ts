@@ -1,4 +1,5 @@
-import { asChoice, asInteger, asText, MEBIBYTE, optional, setting } from './setting.js';
+import { asChoice, asInteger, asText, optional, setting } from '#libs/env-settings/index.js';
+import { MEBIBYTE } from './setting.js';
 
 /** Files of workspaces and their history. */
 export const filesSettings = {
