@@ -1,10 +1,12 @@
 import { Injectable } from '@nestjs/common';
+import { ArchiveError } from '#libs/archive-reader/index.js';
 import { ConcurrencyLimit } from '#libs/concurrency-limit/index.js';
 import { normalizePath, type WorkspaceFs } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Field } from '../../platform/dto/index.js';
+import { Invalid, TooLarge, translateErrors } from '../../platform/errors/index.js';
 import { RecordedWrites, WorkspaceQuota, writerFor } from '../changes/index.js';
 import { WorkspaceFolders, WorkspaceId, WorkspacesStore } from '../core/index.js';
 import { Extraction } from './extraction.js';
@@ -36,6 +38,11 @@ export class ExtractedView {
   })
   skipped: string[];
 }
+
+translateErrors(
+  ArchiveError,
+  ({ code, message }) => new (code === 'unreadable' ? Invalid : TooLarge)(message),
+);
 
 const MAX_CONCURRENT = 4;
 

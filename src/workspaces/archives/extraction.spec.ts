@@ -85,7 +85,7 @@ it.each([
       bytes: 1,
     });
     await expect(new Extraction(files, more, 'out', 100_000).plan(ROOM)).rejects.toMatchObject({
-      status: 422,
+      code: 'unreadable',
       message: expect.stringContaining(`may have ${most}`),
     });
   },

@@ -1,3 +1,4 @@
+import { type ArchiveEntry, entriesOf, type Meter, refuseIfTooMany } from '#libs/archive-reader/index.js';
 import {
   normalizePath,
   type OpenFile,
@@ -7,7 +8,6 @@ import {
 } from '#libs/workspace-fs/index.js';
 import { Conflict, Invalid, TooLarge } from '../../platform/errors/index.js';
 import type { Change } from '../changes/index.js';
-import { type ArchiveEntry, entriesOf, type Meter, refuseIfTooMany } from './archive.js';
 
 /** An archive that unpacks to more than this many times its size is a bomb … */
 const MAX_RATIO = 200;

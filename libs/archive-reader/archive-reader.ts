@@ -3,8 +3,26 @@ import { setImmediate } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
 import tar, { type Extract } from 'tar-stream';
 import yauzl from 'yauzl';
-import type { OpenFile } from '#libs/workspace-fs/index.js';
-import { Invalid, TooLarge } from '../../platform/errors/index.js';
+
+/** An archive that is not read: it is broken, or is out of proportion. Its message is for whoever made it. */
+export class ArchiveError extends Error {
+  override readonly name = 'ArchiveError';
+
+  constructor(
+    readonly code: 'unreadable' | 'too_many_entries',
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** An archive as a file that may be read anywhere. */
+export interface ArchiveFile {
+  readonly entry: { readonly size: number };
+  readAt(position: number, length: number): Promise<Buffer>;
+  /** From `start` up to, but without, `end`. */
+  part(start: number, end: number): Readable;
+}
 
 /** Records and long names of one entry (pax, GNU tar). A path may have 4096 bytes; attributes come on top. */
 const MAX_ENTRY_HEADER_BYTES = 64 * 1024;
@@ -21,7 +39,7 @@ interface HeaderDecoder {
  * Refuses headers that are out of proportion. tar-stream takes 4 MiB of them, decodes them in one go, and copies all global
  * records for each entry, so that an archive of a megabyte would keep the process busy for hours.
  */
-export function limitHeaders(extract: Extract): Extract {
+function limitHeaders(extract: Extract): Extract {
   const decoder = extract as unknown as HeaderDecoder;
   const decode = decoder._decodeLongHeader.bind(extract);
   decoder._decodeLongHeader = bytes => {
@@ -43,10 +61,11 @@ export interface ArchiveEntry {
   open(): Promise<AsyncIterable<Uint8Array>>;
 }
 
-export const MAX_ENTRIES = 50_000;
+const MAX_ENTRIES = 50_000;
 
 export function refuseIfTooMany(entries: number): void {
-  if (entries > MAX_ENTRIES) throw new TooLarge(`The archive has more than ${MAX_ENTRIES} entries`);
+  if (entries > MAX_ENTRIES)
+    throw new ArchiveError('too_many_entries', `The archive has more than ${MAX_ENTRIES} entries`);
 }
 
 /** Counts what an archive unpacks to; throws when that is too much. */
@@ -59,8 +78,8 @@ const S_IFMT = 0o170000;
 const S_IFREG = 0o100000;
 const S_IFDIR = 0o040000;
 
-/** The entries of a zip, tar or tar.gz, told apart by how it begins. Throws Invalid for anything else. */
-export async function* entriesOf(file: OpenFile, meter: Meter): AsyncGenerator<ArchiveEntry> {
+/** The entries of a zip, tar or tar.gz, told apart by how it begins. @throws ArchiveError; whatever `meter` throws */
+export async function* entriesOf(file: ArchiveFile, meter: Meter): AsyncGenerator<ArchiveEntry> {
   const head = await file.readAt(0, 4);
   const isZip = head.subarray(0, 2).toString('latin1') === 'PK';
   const isGzip = head[0] === 0x1f && head[1] === 0x8b;
@@ -88,7 +107,7 @@ function contentOf(stream: Readable): AsyncIterable<Uint8Array> {
 
 function explained(error: unknown): unknown {
   if (!(error instanceof Error) || !isFaultOfArchive(error)) return error;
-  return new Invalid(`The archive cannot be read: ${error.message}`);
+  return new ArchiveError('unreadable', `The archive cannot be read: ${error.message}`);
 }
 
 /** Its readers report a broken archive by plain errors, or zlib's. */
@@ -96,7 +115,7 @@ function isFaultOfArchive(error: Error & { code?: string }): boolean {
   return error.constructor === Error && (error.code === undefined || error.code.startsWith('Z_'));
 }
 
-async function* zipEntries(file: OpenFile, meter: Meter): AsyncGenerator<ArchiveEntry> {
+async function* zipEntries(file: ArchiveFile, meter: Meter): AsyncGenerator<ArchiveEntry> {
   const zip = await yauzl.fromRandomAccessReaderPromise(new FileReader(file), file.entry.size, {
     autoClose: false,
     lazyEntries: true,
@@ -132,7 +151,7 @@ class FileReader extends yauzl.RandomAccessReader {
   private window: Buffer = EMPTY;
   private windowAt = 0;
 
-  constructor(private readonly file: OpenFile) {
+  constructor(private readonly file: ArchiveFile) {
     super();
   }
 
@@ -161,7 +180,7 @@ class FileReader extends yauzl.RandomAccessReader {
   }
 }
 
-async function* tarEntries(file: OpenFile, isGzip: boolean, meter: Meter): AsyncGenerator<ArchiveEntry> {
+async function* tarEntries(file: ArchiveFile, isGzip: boolean, meter: Meter): AsyncGenerator<ArchiveEntry> {
   const extract = limitHeaders(tar.extract());
   const bytes = file.part(0, file.entry.size);
   const plain = isGzip ? bytes.pipe(createGunzip()) : bytes;

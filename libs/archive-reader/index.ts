@@ -1,0 +1,7 @@
+export {
+  type ArchiveEntry,
+  ArchiveError,
+  entriesOf,
+  type Meter,
+  refuseIfTooMany,
+} from './archive-reader.js';
