@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
+import { type Finding, Findings } from '#libs/front-matter/index.js';
 import { type Entry, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { SharedLookups } from '../../platform/access/index.js';
 import { WorkspaceFolders } from '../../workspaces/core/index.js';
-import { readSkill, readSubagent, type Skill, type Subagent } from './definitions.js';
-import { type Finding, Findings, type Reading } from './front-matter.js';
+import { type Reading, readSkill, readSubagent, type Skill, type Subagent } from './definitions.js';
 import { ReadingCache } from './reading-cache.js';
 
 const INSTRUCTIONS = 'AGENTS.md';

@@ -1,4 +1,14 @@
-import { Findings, FrontMatter, type Reading } from './front-matter.js';
+import { didYouMean } from '#libs/did-you-mean/index.js';
+import { type Finding, Findings, FrontMatter } from '#libs/front-matter/index.js';
+
+/** What was read from one file: what it defines, unless an error keeps it from defining anything. */
+export interface Reading<T> {
+  readonly path: string;
+  /** The name of what it defines or would define, as far as that is known. */
+  readonly name: string;
+  readonly value: T | null;
+  readonly findings: readonly Finding[];
+}
 
 /** An agent defined in a workspace: its instructions, and what limits it. */
 export interface Subagent {
@@ -21,7 +31,7 @@ const AGENT_FIELDS = ['name', 'description', 'tools', 'model', 'max_steps'];
 export function readSubagent(path: string, text: string): Reading<Subagent> {
   const findings = new Findings(path);
   const matter = FrontMatter.read(text, findings);
-  matter.expect(AGENT_FIELDS, 'error');
+  matter.expect(AGENT_FIELDS, 'error', didYouMean);
   const fileName = (path.split('/').at(-1) ?? path).replace(/\.md$/, '');
   const name = matter.text('name') ?? fileName;
   if (!AGENT_PATTERN.test(name))
@@ -101,7 +111,7 @@ export function readSkill(path: string, text: string): Reading<Skill> {
   const folder = path.split('/').slice(0, -1).join('/');
   const folderName = folder.split('/').at(-1) ?? folder;
   const matter = FrontMatter.read(text, findings);
-  matter.expect(SKILL_FIELDS, 'warn');
+  matter.expect(SKILL_FIELDS, 'warn', didYouMean);
   const name = matter.text('name') ?? folderName;
   const description = matter.text('description') ?? '';
   if (matter.lineOf('name') === null)

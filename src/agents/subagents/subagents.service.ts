@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { didYouMean } from '#libs/did-you-mean/index.js';
+import { type Finding, Findings } from '#libs/front-matter/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action, ActionCatalog, allows } from '../../platform/actions/index.js';
 import { Invalid, NotFound } from '../../platform/errors/index.js';
 import { type VisibleWorkspace, WorkspaceId, WorkspacesStore } from '../../workspaces/core/index.js';
 import { ModelsService, ModelUnusable } from '../models/index.js';
 import { AgentsFolder, type AgentsFolderContents, type WorkspaceInstructions } from './agents-folder.js';
-import { SKILL, type Skill, type Subagent } from './definitions.js';
-import { type Finding, Findings, type Reading } from './front-matter.js';
+import { type Reading, SKILL, type Skill, type Subagent } from './definitions.js';
 import { AgentListView, type SkillView, type SubagentView } from './subagents.dto.js';
 
 const ACTION = 'action:';

@@ -1,7 +1,6 @@
 import { isMap, isScalar, LineCounter, parseDocument } from 'yaml';
-import { didYouMean } from '#libs/did-you-mean/index.js';
 
-/** Something that is wrong with a file below `.agents/`: an error keeps the file from being used, a warning does not. */
+/** Something that is wrong with a file: an error keeps the file from being used, a warning does not. */
 export interface Finding {
   readonly file: string;
   /** From 1; null where it is about the file as a whole. */
@@ -10,15 +9,6 @@ export interface Finding {
   readonly message: string;
   /** What was probably meant, or what to do; null where we have no idea. */
   readonly suggestion: string | null;
-}
-
-/** What was read from one file: what it defines, unless an error keeps it from defining anything. */
-export interface Reading<T> {
-  readonly path: string;
-  /** The name of what it defines or would define, as far as that is known. */
-  readonly name: string;
-  readonly value: T | null;
-  readonly findings: readonly Finding[];
 }
 
 /** Gathers what is found in one file. */
@@ -95,11 +85,15 @@ export class FrontMatter {
     return undefined;
   }
 
-  /** Reports keys other than these. */
-  expect(known: readonly string[], severity: 'error' | 'warn'): void {
+  /** Reports keys other than these; `suggest` says which of them was probably meant. */
+  expect(
+    known: readonly string[],
+    severity: 'error' | 'warn',
+    suggest: (key: string, known: readonly string[]) => string | null,
+  ): void {
     for (const key of Object.keys(this.fields)) {
       if (known.includes(key)) continue;
-      const meant = didYouMean(key, known);
+      const meant = suggest(key, known);
       this.findings[severity](
         `"${key}" is not a known key; there are ${known.join(', ')}`,
         this.lineOf(key),

@@ -1,0 +1,1 @@
+export { type Finding, Findings, FrontMatter } from './front-matter.js';
