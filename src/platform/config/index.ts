@@ -1,2 +1,2 @@
 export { Config, envExampleText, mistypedSettings, settings, VERSION } from './config.js';
-export { asVaultKeys, CannotStart, type VaultKey } from './settings/setting.js';
+export { asVaultKeys, CannotStart } from './settings/setting.js';

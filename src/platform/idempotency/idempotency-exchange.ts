@@ -1,7 +1,8 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
+import { decrypt, encrypt } from '#libs/envelope/index.js';
 import type { KeyedRequest } from '../database/index.js';
-import { decrypt, encrypt, type RootKey, type RootKeys } from '../vault/index.js';
+import type { RootKey, RootKeys } from '../vault/index.js';
 
 /** An answer as it went out: enough to send it again. */
 export interface StoredAnswer {

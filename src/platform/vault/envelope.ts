@@ -1,31 +1,5 @@
-import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+import * as envelopes from '#libs/envelope/index.js';
 import type { KeyRing } from './key-ring.js';
-
-const ALGORITHM = 'aes-256-gcm';
-const IV_BYTES = 12;
-const TAG_BYTES = 16;
-
-/** AES-256-GCM: `iv | ciphertext | tag`. What is encrypted for one context opens in that context only. */
-export function encrypt(key: KeyObject, plain: Buffer | string, context: string): Buffer {
-  const iv = randomBytes(IV_BYTES);
-  const cipher = createCipheriv(ALGORITHM, key, iv).setAAD(Buffer.from(context));
-  const inside = [cipher.update(Buffer.from(plain)), cipher.final()];
-  return Buffer.concat([iv, ...inside, cipher.getAuthTag()]);
-}
-
-/** undefined where the key or the context is another one, or a byte was changed. */
-export function decrypt(key: KeyObject, sealed: Buffer, context: string): Buffer | undefined {
-  if (sealed.length < IV_BYTES + TAG_BYTES) return undefined;
-  const decipher = createDecipheriv(ALGORITHM, key, sealed.subarray(0, IV_BYTES));
-  decipher.setAAD(Buffer.from(context)).setAuthTag(sealed.subarray(-TAG_BYTES));
-  const inside = decipher.update(sealed.subarray(IV_BYTES, -TAG_BYTES));
-  try {
-    return Buffer.concat([inside, decipher.final()]);
-  } catch {
-    // Only the tag can be wrong here.
-    return undefined;
-  }
-}
 
 /** Whose a secret is. All of it is authenticated, so that rows cannot be swapped. */
 export interface SecretOwner {
@@ -35,47 +9,30 @@ export interface SecretOwner {
   readonly organization_id: string | null;
 }
 
-/** A secret under a key of its own, which is wrapped by a key of the ring. */
-export interface Envelope {
-  readonly key_id: string;
-  readonly wrapped_key: Buffer;
-  readonly sealed: Buffer;
-}
+type SealedSecret = SecretOwner & envelopes.Envelope;
 
 /** A row was changed outside the vault, or the key of this id is another one than the one that sealed it. */
 export class SecretDamaged extends Error {
-  constructor({ place, id }: SecretOwner, keyId: string) {
-    super(`The secret ${id} of ${place} does not open with the vault key "${keyId}"`);
+  constructor({ place, id, key_id }: SealedSecret) {
+    super(`The secret ${id} of ${place} does not open with the vault key "${key_id}"`);
   }
 }
 
-export function seal(ring: KeyRing, owner: SecretOwner, value: string): Envelope {
-  const dataKey = randomBytes(32);
-  const sealed = encrypt(createSecretKey(dataKey), value, contextOf(owner));
-  return { ...wrap(ring, owner, dataKey), sealed };
-}
+export const seal = ({ first }: KeyRing, owner: SecretOwner, value: string): envelopes.Envelope =>
+  envelopes.seal(first, value, contextOf(owner));
 
 /** Throws VaultKeyMissing, SecretDamaged. */
-export function open(ring: KeyRing, row: SecretOwner & Envelope): string {
-  const dataKey = createSecretKey(unwrap(ring, row));
-  const value = decrypt(dataKey, row.sealed, contextOf(row));
-  if (!value) throw new SecretDamaged(row, row.key_id);
-  return value.toString();
+export function open(ring: KeyRing, row: SealedSecret): string {
+  const value = envelopes.open(ring.find(row.key_id), row, contextOf(row));
+  if (value === undefined) throw new SecretDamaged(row);
+  return value;
 }
 
 /** The same secret under the first key of the ring. */
-export function rewrap(ring: KeyRing, row: SecretOwner & Envelope): Omit<Envelope, 'sealed'> {
-  return wrap(ring, row, unwrap(ring, row));
-}
-
-function wrap({ first }: KeyRing, owner: SecretOwner, dataKey: Buffer): Omit<Envelope, 'sealed'> {
-  return { key_id: first.id, wrapped_key: encrypt(first.key, dataKey, contextOf(owner)) };
-}
-
-function unwrap(ring: KeyRing, row: SecretOwner & Envelope): Buffer {
-  const dataKey = decrypt(ring.find(row.key_id).key, row.wrapped_key, contextOf(row));
-  if (!dataKey) throw new SecretDamaged(row, row.key_id);
-  return dataKey;
+export function rewrap(ring: KeyRing, row: SealedSecret): Omit<envelopes.Envelope, 'sealed'> {
+  const wrapped = envelopes.rewrap(ring.find(row.key_id), ring.first, row, contextOf(row));
+  if (!wrapped) throw new SecretDamaged(row);
+  return wrapped;
 }
 
 const contextOf = ({ place, id, organization_id }: SecretOwner) => `${place}:${id}:${organization_id ?? ''}`;

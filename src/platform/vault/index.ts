@@ -1,4 +1,3 @@
-export { decrypt, encrypt } from './envelope.js';
 export { KeyRing } from './key-ring.js';
 export { RootKey, RootKeys, SETTLE_MS, settled } from './root-keys.js';
 export { rewrapAll, verifyAll } from './upkeep.js';

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
+import type { Envelope } from '#libs/envelope/index.js';
 import { Database, type UnitOfWork } from '../database/index.js';
-import type { Envelope, SecretOwner } from './envelope.js';
+import type { SecretOwner } from './envelope.js';
 
 export interface SecretRow extends SecretOwner, Envelope {
   readonly revision: number;

@@ -1,5 +1,6 @@
-import { createSecretKey, type KeyObject } from 'node:crypto';
+import { createSecretKey } from 'node:crypto';
 import { asNames, InvalidSetting, type Parse } from '#libs/env-settings/index.js';
+import type { WrappingKey } from '#libs/envelope/index.js';
 import { InvalidPrivateHosts, PrivateHosts } from '#libs/guarded-fetch/index.js';
 
 /** The service cannot start as things are; the message says what to do. */
@@ -35,14 +36,8 @@ export const asPrivateHosts: Parse<PrivateHosts> = (raw, name) => {
 
 export const MEBIBYTE = 1024 * 1024;
 
-/** A key that wraps the keys of secrets. */
-export interface VaultKey {
-  readonly id: string;
-  readonly key: KeyObject;
-}
-
 /** Keys as `id:base64`, separated by commas or white space. The messages never repeat a key. */
-export const asVaultKeys: Parse<VaultKey[]> = (raw, name) => {
+export const asVaultKeys: Parse<WrappingKey[]> = (raw, name) => {
   const keys = raw
     .split(/[\s,]+/)
     .filter(Boolean)
