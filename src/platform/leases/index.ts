@@ -1,4 +1,5 @@
-export { LeasedRows, Leases } from './leases.js';
+export { LeasedRows } from './leased-rows.js';
+export { Leases } from './leases.js';
 export { LeasesModule } from './leases.module.js';
 export { hasEndedHere } from './local-process.js';
 export { LeaseLost, NamedLeases } from './named-leases.js';

@@ -3,7 +3,8 @@ import { sql } from 'kysely';
 import { Database, dryRun, type UnitOfWork } from '../database/index.js';
 import { Unavailable } from '../errors/index.js';
 import { defineTopic, Subscription, Topics } from '../topics/index.js';
-import { type LeasedRows, Leases } from './leases.js';
+import type { LeasedRows } from './leased-rows.js';
+import { Leases } from './leases.js';
 
 /** How long somebody waits for a lease that another holds. */
 const MAX_WAIT_MS = 60_000;
