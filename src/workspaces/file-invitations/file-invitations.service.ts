@@ -12,7 +12,7 @@ import {
 import { Action, Subject } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, newId, type UnitOfWork } from '../../platform/database/index.js';
-import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import { DeletedView, type Page } from '../../platform/dto/index.js';
 import { Conflict, Forbidden } from '../../platform/errors/index.js';
 import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../core/index.js';
 import {
@@ -62,14 +62,12 @@ export class FileInvitationsService {
     refuses: { 404: 'No such workspace' },
   })
   async list(actor: Actor, input: ListFileInvitations): Promise<Page<FileInvitationView>> {
-    const { mine, workspace_id: workspaceId, limit = DEFAULT_LIMIT, cursor } = input;
+    const { mine, workspace_id: workspaceId } = input;
     requireScope(actor, 'share.read');
     if (workspaceId && !mine) await this.workspaces.require(actor, 'share.read', workspaceId);
-    const [after] = decodeCursor(cursor, 'id');
-    const rows = mine
-      ? await this.invitations.listAccepted(actor, { after, limit: limit + 1 })
-      : await this.invitations.list(actor, { workspaceId, after, limit: limit + 1 });
-    return pageOf(rows, limit, fileInvitationView, row => [row.id]);
+    return mine
+      ? this.invitations.listAccepted(actor, input)
+      : this.invitations.list(actor, workspaceId, input);
   }
 
   @Action({

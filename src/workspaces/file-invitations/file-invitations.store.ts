@@ -12,6 +12,7 @@ import {
   workspacesOf,
 } from '../../platform/access/index.js';
 import { Database, iso, isoOrNull, type Row, type UnitOfWork } from '../../platform/database/index.js';
+import { type Page, type PageInput, pageById } from '../../platform/dto/index.js';
 import { Conflict, Gone, NotFound } from '../../platform/errors/index.js';
 import { type GiverStanding, mayStill } from '../exposure/index.js';
 import type { FileInvitationView } from './file-invitations.dto.js';
@@ -54,19 +55,15 @@ export const noSuchInvitation = () => new NotFound('No such file invitation');
 export class FileInvitationsStore {
   constructor(private readonly database: Database) {}
 
-  list(
-    actor: Actor,
-    { workspaceId, after, limit }: { workspaceId?: string; after?: string; limit: number },
-  ): Promise<InvitationRow[]> {
-    let query = this.invitations(this.database, visibleTo<Row<'workspace'>>(actor));
-    if (workspaceId) query = query.where('i.workspace_id', '=', workspaceId);
-    if (after) query = query.where('i.id', '>', after);
-    return query.orderBy('i.id').limit(limit).execute();
+  list(actor: Actor, workspaceId: string | undefined, input: PageInput): Promise<Page<FileInvitationView>> {
+    const all = this.invitations(this.database, visibleTo<Row<'workspace'>>(actor));
+    const query = workspaceId ? all.where('i.workspace_id', '=', workspaceId) : all;
+    return pageById(query, input, fileInvitationView, { by: 'i.id' });
   }
 
-  listAccepted(actor: Actor, { after, limit }: { after?: string; limit: number }): Promise<InvitationRow[]> {
+  listAccepted(actor: Actor, input: PageInput): Promise<Page<FileInvitationView>> {
     const query = this.asked(actor).where('i.accepted_by', '=', actor.id).where(isReachableBy(actor));
-    return (after ? query.where('i.id', '>', after) : query).orderBy('i.id').limit(limit).execute();
+    return pageById(query, input, fileInvitationView, { by: 'i.id' });
   }
 
   /** Also when it is accepted or expired; none while sharing is turned off. */

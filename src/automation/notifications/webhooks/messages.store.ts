@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { roleOf } from '../../../platform/access/index.js';
 import { Database, newId, type Row, type UnitOfWork } from '../../../platform/database/index.js';
+import { type Page, type PageInput, pageById } from '../../../platform/dto/index.js';
 import { Chore } from '../../../platform/jobs/index.js';
 import { type LeasedRows, Leases } from '../../../platform/leases/index.js';
 import { defineTopic, Topics } from '../../../platform/topics/index.js';
@@ -199,17 +200,15 @@ export class MessagesStore {
   }
 
   /** Attempts of an endpoint, newest first. */
-  async attempts(endpointId: string, limit: number, before: string | undefined): Promise<AttemptRow[]> {
+  attempts<Item>(endpointId: string, input: PageInput, view: (row: AttemptRow) => Item): Promise<Page<Item>> {
     const query = this.database
       .tables()
       .selectFrom('webhook_attempt as a')
       .innerJoin('webhook_message as m', 'm.id', 'a.message_id')
       .selectAll('a')
       .select(['m.type', 'm.state', 'm.next_at'])
-      .where('a.endpoint_id', '=', endpointId)
-      .orderBy('a.id', 'desc')
-      .limit(limit);
-    return (before ? query.where('a.id', '<', before) : query).execute();
+      .where('a.endpoint_id', '=', endpointId);
+    return pageById(query, input, view, { by: 'a.id', newestFirst: true });
   }
 
   @Chore('remove_webhook_messages', { everyMs: SWEEP_MS })

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../../platform/access/index.js';
 import { Action } from '../../../platform/actions/index.js';
 import { Database, iso, isoOrNull, newId, type UnitOfWork } from '../../../platform/database/index.js';
-import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../../platform/dto/index.js';
+import type { Page } from '../../../platform/dto/index.js';
 import { Conflict, Invalid } from '../../../platform/errors/index.js';
 import { EndpointsStore } from './endpoints.store.js';
 import { type AttemptRow, KEPT_DAYS, MessagesStore } from './messages.store.js';
@@ -67,14 +67,9 @@ export class WebhookMessagesService {
     input: ListWebhookAttempts,
     output: WebhookAttemptPage,
   })
-  async listAttempts(
-    actor: Actor,
-    { id, limit = DEFAULT_LIMIT, cursor }: ListWebhookAttempts,
-  ): Promise<Page<WebhookAttemptView>> {
+  async listAttempts(actor: Actor, { id, ...page }: ListWebhookAttempts): Promise<Page<WebhookAttemptView>> {
     await this.endpoints.require(actor, 'webhook.read', id);
-    const [before] = decodeCursor(cursor, 'id');
-    const rows = await this.messages.attempts(id, limit + 1, before);
-    return pageOf(rows, limit, attemptView, row => [row.id]);
+    return this.messages.attempts(id, page, attemptView);
   }
 
   @Action({
