@@ -1,7 +1,7 @@
 import { defineEvent } from '../../platform/events/index.js';
 
-/** A part of a budget is spent; published once for each alert. */
-export const budgetAlerted = defineEvent<{
+/** That a part of a budget is spent, with the names that its mail mentions. */
+export type BudgetAlert = {
   organization_id: string;
   workspace_id: string | null;
   /** The month, as `2026-11`. */
@@ -13,7 +13,10 @@ export const budgetAlerted = defineEvent<{
   monthly_usd: string;
   /** When it was passed; after a budget was raised it may be passed again. */
   created_at: string;
-}>('budget.alerted');
+};
+
+/** Published once for each alert. */
+export const budgetAlerted = defineEvent<BudgetAlert>('budget.alerted');
 
 /** A hard stop refuses model calls. */
 export const budgetStopped = defineEvent<{

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { Database, iso, type UnitOfWork } from '../../platform/database/index.js';
 import { Chore } from '../../platform/jobs/index.js';
 import { type BudgetFields, BudgetView, DEFAULT_ALERTS } from './billing.dto.js';
+import type { BudgetAlert } from './billing.events.js';
 import { alertOnChange, rearmAlerts } from './ledger.store.js';
 
 /** Whose budget: an organization's, or that of one of its workspaces. */
@@ -28,19 +29,6 @@ export interface RefusalRow {
   /** Only calls in flight are in the way. */
   is_full: boolean;
   held_until: string | null;
-}
-
-/** An alert, with the names that its mail mentions. */
-interface AlertRow {
-  organization_id: string;
-  workspace_id: string | null;
-  period: string;
-  percent: number;
-  organization: string;
-  workspace: string | null;
-  spent_usd: string;
-  monthly_usd: string;
-  created_at: string;
 }
 
 interface BudgetRow {
@@ -162,8 +150,8 @@ export class BudgetsStore {
   }
 
   /** Marks alerts as mailed, for mails in the same transaction: each is mailed once, by whichever process comes first. */
-  async takeAlerts(unit: UnitOfWork): Promise<AlertRow[]> {
-    const { rows } = await sql<AlertRow>`
+  async takeAlerts(unit: UnitOfWork): Promise<BudgetAlert[]> {
+    const { rows } = await sql<BudgetAlert>`
       with taken as (
         update budget_alert a set mailed_at = now()
         from (

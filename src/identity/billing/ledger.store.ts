@@ -50,7 +50,7 @@ export function freeReservation(run: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`freed as (delete from budget_reservation b using ${run} r where b.run_id = r.id)`;
 }
 
-/** Whether any hard stop stands over a run, for a statement in which `run` names the run's row. */
+/** Whether any hard stop applies to a run, for a statement in which `run` names the run's row. */
 export function hardStopOver(run: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql`exists (select from budget b where b.scope_id in (${run}.organization_id, ${run}.workspace_id) and b.hard_stop
     and b.monthly_usd is not null)`;
