@@ -97,7 +97,7 @@ export class MessagesService {
     });
   }
 
-  /** With a new chat, in one statement where no hard stop stands over its place; false where the chat is there already. */
+  /** With a new chat, in one statement where no hard stop applies to its place; false where the chat is there already. */
   private async begin(draft: NewChat, run: NewRun, sent: SentView): Promise<boolean> {
     if (await this.intake.begin(draft, run, sent, { unlessStopped: true })) return true;
     await this.requireRoom(draft, run);

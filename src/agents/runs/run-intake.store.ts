@@ -52,7 +52,7 @@ export class RunIntake {
   /**
    * The first run of a new chat, together with the chat and in one statement; where this process has a free worker slot, it
    * begins with that. False, and nothing is done, when a chat with that id is there; or, with `unlessStopped`, when a hard
-   * stop stands over it. `answer` is kept for repetitions of the request, if that has an `Idempotency-Key`. Throws where
+   * stop applies to it. `answer` is kept for repetitions of the request, if that has an `Idempotency-Key`. Throws where
    * another process has claimed the request.
    */
   async begin(chat: NewChat, run: NewRun, answer: object, { unlessStopped = false } = {}): Promise<boolean> {

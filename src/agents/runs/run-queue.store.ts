@@ -42,7 +42,7 @@ export type ExecutedRun = Pick<RunRow, (typeof EXECUTED)[number]>;
 
 /** A run that a worker has claimed for a new attempt, with what that needs to know at its outset. */
 export type ClaimedRun = ExecutedRun & {
-  /** Whether a hard stop stands over it. */
+  /** Whether a hard stop applies to it. */
   hard_stop: boolean;
   /** How long ago it was first claimed, by the clock of the database; in milliseconds. */
   ran_ms: number;

@@ -109,7 +109,7 @@ export interface ModelCall extends Pick<StepRequest, 'signal' | 'onDelta' | 'onR
   step: number;
   model: CallableModel;
   input: ModelInput;
-  /** False where it was just seen that no hard stop stands over the run. */
+  /** False where it was just seen that no hard stop applies to the run. */
   mayBeStopped: boolean;
   /** Size of the input. */
   bytes: number;

@@ -16,8 +16,8 @@ import { Unsubscribing } from './unsubscribing.service.js';
 const MAX_LISTED = 50;
 
 /**
- * To the address of the account, once its owner has confirmed it: what is sent holds names that others chose. The outbox of `platform/mail` does the
- * sending, and tries again.
+ * To the address of the account, once its owner has confirmed it: what is sent holds names that others chose. The outbox of
+ * `platform/mail` sends it, and retries.
  */
 @Injectable()
 export class MailChannel extends NotificationChannel implements OnModuleInit {
