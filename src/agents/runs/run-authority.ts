@@ -45,19 +45,20 @@ export class RunAuthority {
 
   /** The same for one under way: those are stopped when the agents of their workspace are turned off. */
   async requireAccess({ actor, chat_id }: Authorized): Promise<Pick<ChatStanding, 'features_off'>> {
-    // A session is renewed and a key replaced, so what they started outlives them.
     const { credential } = actor;
-    if (credential.type !== 'session' && !(await this.credentials.stands(credential, { evenExpired: true })))
+    // Whether its credential may read chats does not matter.
+    const onlooker = { ...actor, credential: { ...credential, scopes: null } };
+    const [stands, standing] = await Promise.allSettled([
+      // A session is renewed and a key replaced, so what they started outlives them.
+      credential.type === 'session' || this.credentials.stands(credential, { evenExpired: true }),
+      this.chats.require(onlooker, 'chat.read', chat_id),
+    ]);
+    if (stands.status === 'rejected') throw stands.reason;
+    if (!stands.value)
       throw new AuthorityLost('The key or the grant with which this run was started has been revoked');
-    try {
-      // Whether its credential may read chats does not matter.
-      const onlooker = { ...actor, credential: { ...credential, scopes: null } };
-      return await this.chats.require(onlooker, 'chat.read', chat_id);
-    } catch (error) {
-      const problem = problemOf(error);
-      if (!problem) throw error;
-      throw new AuthorityLost(`${actor.name}, who started this run, has no access to its chat any more`);
-    }
+    if (standing.status === 'fulfilled') return standing.value;
+    if (!problemOf(standing.reason)) throw standing.reason;
+    throw new AuthorityLost(`${actor.name}, who started this run, has no access to its chat any more`);
   }
 }
 
