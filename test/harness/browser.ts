@@ -15,7 +15,10 @@ export interface Visit {
 export class Browser {
   private readonly cookies = new Map<string, Cookie>();
 
-  constructor(private readonly origin: string) {}
+  constructor(
+    private readonly origin: string,
+    private readonly userAgent = 'Test browser',
+  ) {}
 
   open(address: string | URL): Promise<Visit> {
     return this.request(new URL(address, this.origin), {});
@@ -40,7 +43,11 @@ export class Browser {
 
   private async request(url: URL, init: RequestInit): Promise<Visit> {
     if (url.origin !== this.origin) return { status: 0, url, html: '', headers: new Headers() };
-    const headers = { cookie: this.cookiesFor(url), accept: 'text/html' };
+    const headers = {
+      cookie: this.cookiesFor(url),
+      accept: 'text/html',
+      'user-agent': this.userAgent,
+    };
     const response = await fetch(url, { ...init, headers, redirect: 'manual' });
     for (const cookie of response.headers.getSetCookie()) this.keep(cookie);
     const location = response.headers.get('location');

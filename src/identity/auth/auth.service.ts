@@ -2,9 +2,8 @@ import { LockMode } from '@mikro-orm/core';
 import { Injectable } from '@nestjs/common';
 import { hashSecret } from '../../platform/access/index.js';
 import { Config } from '../../platform/config/index.js';
-import { Database, newId, UnitOfWork } from '../../platform/database/index.js';
+import { Database, UnitOfWork } from '../../platform/database/index.js';
 import { Conflict, Forbidden, Unauthorized } from '../../platform/errors/index.js';
-import { defineEvent, Events } from '../../platform/events/index.js';
 import { Vault } from '../../platform/vault/index.js';
 import { hashPassword, Installation, User } from '../accounts/index.js';
 import { OrganizationsService } from '../organizations/index.js';
@@ -45,14 +44,6 @@ export class SetupToken {
   }
 }
 
-/** Somebody has signed in with their password. */
-export const signedIn = defineEvent<{
-  id: string;
-  user_id: string;
-  user_agent: string | null;
-  address: string;
-}>('user.signed_in');
-
 const wrongCredentials = () => new Unauthorized('E-mail address or password is wrong');
 
 const CLOSED = 'Registration is closed: this installation takes no new accounts; ask whoever runs it';
@@ -70,7 +61,6 @@ export class AuthService {
     private readonly passwords: PasswordsService,
     private readonly verification: EmailVerificationService,
     private readonly quotas: Quotas,
-    private readonly events: Events,
     private readonly config: Config,
   ) {}
 
@@ -99,9 +89,6 @@ export class AuthService {
     return this.database.transaction(async unit => {
       const user = await this.passwords.findUnchanged(unit, checked, LockMode.PESSIMISTIC_READ);
       if (!user) throw wrongCredentials();
-      const { userAgent = null, address } = from;
-      const facts = { id: newId(), user_id: user.id, user_agent: userAgent, address };
-      await this.events.publish(unit, signedIn, facts);
       return this.sessions.open(unit, user, from);
     });
   }

@@ -7,6 +7,7 @@ import { Config } from '../../platform/config/index.js';
 import { Database, UnitOfWork } from '../../platform/database/index.js';
 import { DeletedView } from '../../platform/dto/index.js';
 import { Forbidden, NotFound, Unauthorized } from '../../platform/errors/index.js';
+import { defineEvent, Events } from '../../platform/events/index.js';
 import { Chore } from '../../platform/jobs/index.js';
 import { type RootKey, Vault } from '../../platform/vault/index.js';
 import { User } from '../accounts/index.js';
@@ -47,6 +48,15 @@ const keyOf = (root: RootKey): KeyObject => (root.id === '' ? root.raw : root.de
 
 const DAY_MS = 86_400_000;
 
+/** Somebody has signed in, by the API or at a page: every session begins with it. */
+export const signedIn = defineEvent<{
+  /** Of the session. */
+  id: string;
+  user_id: string;
+  user_agent: string | null;
+  address: string;
+}>('user.signed_in');
+
 /** Signed proof of a sign-in, and the user it is of. */
 export interface IssuedTokens {
   accessToken: string;
@@ -65,11 +75,13 @@ export class SessionsService {
     private readonly keys: AccessTokenKeys,
     private readonly config: Config,
     private readonly audit: Audit,
+    private readonly events: Events,
   ) {}
 
   /** Opens a session for `user` in the caller's transaction. */
   async open(unit: UnitOfWork, user: User, from: SignInSource): Promise<IssuedTokens> {
-    const id = await this.store.insert(unit, user.id, from, this.config.refreshTokenSeconds);
+    const { id, user_agent } = await this.store.insert(unit, user.id, from, this.config.refreshTokenSeconds);
+    await this.events.publish(unit, signedIn, { id, user_id: user.id, user_agent, address: from.address });
     return this.issue(unit, id, user);
   }
 

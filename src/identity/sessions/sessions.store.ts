@@ -30,16 +30,15 @@ export class SessionsStore {
     return pageById(live, input, row => sessionView(row, actor), { newestFirst: true });
   }
 
-  /** Adds a session; answers its id. */
-  async insert(unit: UnitOfWork, userId: string, from: SignInSource, seconds: number): Promise<string> {
-    const id = newId();
-    const userAgent = from.userAgent?.slice(0, MAX_USER_AGENT) ?? null;
+  /** Adds a session; answers what is kept of it. */
+  async insert(unit: UnitOfWork, userId: string, from: SignInSource, seconds: number) {
+    const [id, user_agent] = [newId(), from.userAgent?.slice(0, MAX_USER_AGENT) ?? null];
     await sql`
       insert into session (id, user_id, user_agent, address, created_at, last_used_at, expires_at)
-      values (${id}, ${userId}, ${userAgent}, ${from.address}, now(), now(), now() + make_interval(secs => ${seconds}))`.execute(
+      values (${id}, ${userId}, ${user_agent}, ${from.address}, now(), now(), now() + make_interval(secs => ${seconds}))`.execute(
       unit.tables(),
     );
-    return id;
+    return { id, user_agent };
   }
 
   async addToken(unit: UnitOfWork, sessionId: string, hash: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
-import { signedIn } from '../../../identity/auth/index.js';
+import { signedIn } from '../../../identity/sessions/index.js';
 import { type AuditFacts, audited } from '../../../platform/audit/index.js';
 import { shortName } from '../../../platform/text/index.js';
 import { type Notice, Notifier } from '../delivery/index.js';
@@ -58,7 +58,7 @@ export class AccountsSource implements OnModuleInit {
         ({ action, details }) => actions.includes(action) && !details?.service_account_id,
       );
     this.notifier.on(signedIn, 'security.signed_in', async ({ id, user_id, user_agent, address }) => {
-      if (!(await this.store.isNewProgram(user_id, user_agent))) return undefined;
+      if (!(await this.store.isNewProgram({ id, user_id, user_agent }))) return undefined;
       const program = user_agent ? shortName(user_agent, 200) : 'a program that does not say what it is';
       return noticeTo(
         user_id,

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Database } from '../../../platform/database/index.js';
+import { Database, type Row } from '../../../platform/database/index.js';
 
 /** What sources look up to put things into words. */
 @Injectable()
@@ -30,11 +30,15 @@ export class SourcesStore {
     return (await query.executeTakeFirst())?.invited_by;
   }
 
-  /** Whether a person who had signed in before never did so with this program. */
-  async isNewProgram(userId: string, userAgent: string | null): Promise<boolean> {
+  /** Whether a person who had signed in before this session never did so with its program. Ids of sessions rise by time. */
+  async isNewProgram({
+    id,
+    user_id,
+    user_agent,
+  }: Pick<Row<'session'>, 'id' | 'user_id' | 'user_agent'>): Promise<boolean> {
     const { rows } = await sql<{ is_new: boolean }>`
-      select count(*) > 1 and count(*) filter (where user_agent is not distinct from ${userAgent}) < 2 as is_new
-      from session where user_id = ${userId}`.execute(this.database.tables());
+      select count(*) > 0 and count(*) filter (where user_agent is not distinct from ${user_agent}) = 0 as is_new
+      from session where user_id = ${user_id} and id < ${id}`.execute(this.database.tables());
     return rows[0]?.is_new === true;
   }
 
