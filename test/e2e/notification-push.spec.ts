@@ -121,7 +121,7 @@ describe('a subscribed browser', () => {
 
   it('gets it later where the push service is not well', async () => {
     await subscribed('/unwell', ada);
-    receiver.answer('/unwell', 503);
+    receiver.answer('/unwell', response => response.writeHead(503, { 'retry-after': '7200' }).end());
     await ask(ada);
     await receiver.at('/unwell');
     const reasons = () =>
@@ -129,6 +129,10 @@ describe('a subscribed browser', () => {
         and target in (select id::text from push_subscription)`);
     while ((await reasons()).length === 0);
     expect(await reasons()).toEqual([{ state: 'queued', reason: 'The push service answered 503' }]);
+    const waiting = () =>
+      service.database.query(`select from accepted_job where name = 'deliver_notification'
+        and look_at between now() + interval '1 hour 59 minutes' and now() + interval '2 hours'`);
+    while ((await waiting()).length === 0);
     await ada.client.delete(`${PUSH}?endpoint=${encodeURIComponent(receiver.url('/unwell'))}`);
   });
 });

@@ -235,6 +235,24 @@ describe('an attempt that fails', () => {
     expect((await receiver.at('/failing', 10)).at(-1)?.headers['webhook-id']).toBe(message);
   });
 
+  it.each<[string, number, (now: number) => string, number]>([
+    ['in seconds', 429, () => '3600', 3600],
+    ['as a date', 503, now => new Date(now + 3_600_000).toUTCString(), 3600],
+    ['for longer than it is granted', 503, () => '999999999', 36_000],
+    ['with an answer that does not mean it', 500, () => '3600', 5],
+  ])('waits as the receiver asks: %s', async (name, status, asks, seconds) => {
+    const path = `/later/${encodeURIComponent(name)}`;
+    receiver.answer(path, response =>
+      response.writeHead(status, { 'retry-after': asks(Date.now()) }).end(),
+    );
+    const { id } = await webhook(path);
+    await test(id);
+    const [attempt] = await attempts(id);
+    const waits = Date.parse(attempt?.next_attempt_at) - Date.parse(attempt?.created_at);
+    // Dates of HTTP have whole seconds, and planned delays are spread by a fifth.
+    expect(Math.abs(waits / 1000 - seconds)).toBeLessThan(2);
+  });
+
   it('is a redirect, wherever it leads', async () => {
     const { id } = await webhook('/redirects');
     receiver.answer('/redirects', response =>

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { DiscoveryModule } from '@nestjs/core';
 import { ApprovalsModule } from '../../agents/approvals/index.js';
 import { OrganizationsModule } from '../../identity/organizations/index.js';
 import { RoutesOf } from '../../platform/openapi/index.js';
@@ -22,7 +23,7 @@ import { webhookProviders, webhookServices } from './webhooks/index.js';
 
 /** What people are told, in the product and outside of it. */
 @Module({
-  imports: [OrganizationsModule, ApprovalsModule],
+  imports: [DiscoveryModule, OrganizationsModule, ApprovalsModule],
   controllers: [
     ...[InboxService, PreferencesService, ...webhookServices, PushService].map(service => RoutesOf(service)),
     ...[InboxController, UnsubscribePageController],

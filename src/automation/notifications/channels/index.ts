@@ -1,5 +1,6 @@
 export {
   type Delivery,
+  delayOf,
   type HandOver,
   NotificationChannel,
   NotificationChannels,

@@ -1,4 +1,5 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, OnModuleInit } from '@nestjs/common';
+import { DiscoveryService } from '@nestjs/core';
 import type { UnitOfWork } from '../../../platform/database/index.js';
 import type { Notification } from '../types/index.js';
 
@@ -21,15 +22,25 @@ export type Targets =
 /** What is to be written in the transaction that marks a delivery as sent. */
 export type HandOver = (unit: UnitOfWork) => Promise<void>;
 
-/** The target may take it later: it is tried again after the next of the channel's `retryDelays`, or after `delayMs`. */
+/**
+ * The target may take it later: it is tried again after the next of the channel's `retryDelays`. Where the target itself asks to
+ * wait longer (`retryAfterMs` of `libs/guarded-fetch`), it is given that time, see {@link delayOf}.
+ */
 export class RetryLater extends Error {
   constructor(
     reason: string,
-    readonly delayMs?: number,
+    readonly askedMs?: number,
   ) {
     super(reason);
   }
 }
+
+/** What a target asks for is granted up to here. */
+const MAX_ASKED_MS = 10 * 3_600_000;
+
+/** How long before the next attempt: as planned, and not before the time that the target asked for. */
+export const delayOf = (plannedMs: number, askedMs = 0): number =>
+  Math.max(plannedMs, Math.min(askedMs, MAX_ASKED_MS));
 
 /** The target will never take anything again. The channel has forgotten it. */
 export class TargetGone extends Error {}
@@ -63,18 +74,23 @@ export abstract class NotificationChannel {
   abstract send(delivery: Delivery): Promise<HandOver | undefined>;
 }
 
-/** All channels. Each registers itself in `onModuleInit`. */
+/** All channels: every provider that is one. */
 @Injectable()
-export class NotificationChannels {
+export class NotificationChannels implements OnModuleInit {
   private readonly channels = new Map<string, NotificationChannel>();
+
+  constructor(private readonly discovery: DiscoveryService) {}
+
+  onModuleInit(): void {
+    for (const { instance } of this.discovery.getProviders()) {
+      if (!(instance instanceof NotificationChannel)) continue;
+      if (this.channels.has(instance.name)) throw new Error(`Two channels are called ${instance.name}`);
+      this.channels.set(instance.name, instance);
+    }
+  }
 
   get all(): NotificationChannel[] {
     return [...this.channels.values()];
-  }
-
-  register(channel: NotificationChannel): void {
-    if (this.channels.has(channel.name)) throw new Error(`Two channels are called ${channel.name}`);
-    this.channels.set(channel.name, channel);
   }
 
   /** undefined for one of another version. */

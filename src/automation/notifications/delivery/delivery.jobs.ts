@@ -3,6 +3,7 @@ import { Database, type UnitOfWork } from '../../../platform/database/index.js';
 import { OnFailedJob, OnJob } from '../../../platform/jobs/index.js';
 import {
   type Delivery,
+  delayOf,
   type NotificationChannel,
   NotificationChannels,
   RetryLater,
@@ -142,7 +143,7 @@ export class DeliveryJobs {
     { retryDelays }: NotificationChannel,
     { delivery: { attempts } }: Begun,
     ids: readonly string[],
-    { message, delayMs }: RetryLater,
+    { message, askedMs }: RetryLater,
   ): Promise<Date | undefined> {
     const planned = retryDelays[attempts - 1];
     if (planned === undefined) {
@@ -150,7 +151,7 @@ export class DeliveryJobs {
       return undefined;
     }
     await this.database.transaction(unit => this.deliveries.note(unit, ids, message));
-    return new Date(Date.now() + (delayMs ?? planned));
+    return new Date(Date.now() + delayOf(planned, askedMs));
   }
 
   private settle(ids: readonly string[], state: 'failed', reason: string): Promise<void> {

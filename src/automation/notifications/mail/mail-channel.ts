@@ -1,11 +1,10 @@
-import { Injectable, OnModuleInit } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { UnitOfWork } from '../../../platform/database/index.js';
 import { Mailer, writeLetter } from '../../../platform/mail/index.js';
 import {
   type Delivery,
   type HandOver,
   NotificationChannel,
-  NotificationChannels,
   type Targets,
 } from '../channels/index.js';
 import { RecipientsStore } from '../delivery/index.js';
@@ -20,22 +19,17 @@ const MAX_LISTED = 50;
  * `platform/mail` sends it, and retries.
  */
 @Injectable()
-export class MailChannel extends NotificationChannel implements OnModuleInit {
+export class MailChannel extends NotificationChannel {
   readonly name = 'mail';
   readonly retryDelays = [];
   readonly disturbs = true;
 
   constructor(
-    private readonly channels: NotificationChannels,
     private readonly recipients: RecipientsStore,
     private readonly mailer: Mailer,
     private readonly unsubscribing: Unsubscribing,
   ) {
     super();
-  }
-
-  onModuleInit(): void {
-    this.channels.register(this);
   }
 
   async targets(unit: UnitOfWork, { user_id }: Notification): Promise<Targets> {

@@ -1,12 +1,11 @@
-import { Injectable, OnModuleInit } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import webPush from 'web-push';
-import { GuardedFetch, GuardedFetchError } from '#libs/guarded-fetch/index.js';
+import { GuardedFetch, GuardedFetchError, retryAfterMs } from '#libs/guarded-fetch/index.js';
 import { Database, type UnitOfWork } from '../../../platform/database/index.js';
 import { shortName } from '../../../platform/text/index.js';
 import {
   type Delivery,
   NotificationChannel,
-  NotificationChannels,
   RetryLater,
   TargetGone,
   type Targets,
@@ -25,23 +24,18 @@ const ENDED = [404, 410];
 
 /** Sends notifications to browsers: what has happened, and its id; the browser fetches the text. */
 @Injectable()
-export class PushChannel extends NotificationChannel implements OnModuleInit {
+export class PushChannel extends NotificationChannel {
   readonly name = 'push';
   readonly retryDelays = [10 * SECOND, MINUTE, 5 * MINUTE, 20 * MINUTE];
   readonly disturbs = true;
 
   constructor(
-    private readonly channels: NotificationChannels,
     private readonly database: Database,
     private readonly subscriptions: SubscriptionsStore,
     private readonly vapid: VapidKeys,
     private readonly outgoing: GuardedFetch,
   ) {
     super();
-  }
-
-  onModuleInit(): void {
-    this.channels.register(this);
   }
 
   async targets(unit: UnitOfWork, { user_id }: Notification): Promise<Targets> {
@@ -53,20 +47,20 @@ export class PushChannel extends NotificationChannel implements OnModuleInit {
     const subscription = await this.subscriptions.find(target, userId);
     if (!subscription) throw new TargetGone('The browser is subscribed no more');
     for (const notification of notifications) {
-      const status = await this.push(subscription, notification);
+      const { status, headers } = await this.push(subscription, notification);
       if (ENDED.includes(status)) {
         await this.database.transaction(unit => this.subscriptions.delete(unit, userId, { id: target }));
         throw new TargetGone('The browser has ended its subscription');
       }
-      if (status < 200 || status > 299) throw new RetryLater(`The push service answered ${status}`);
+      if (status < 200 || status > 299) 
+        throw new RetryLater(`The push service answered ${status}`, retryAfterMs(headers));
     }
   }
 
-  /** The status that the push service answers. */
   private async push(
     subscription: Subscription,
     { id, type, title, severity, expires_at }: Notification,
-  ): Promise<number> {
+  ): Promise<Response> {
     const secondsLeft = expires_at === null ? TTL_SECONDS : (Date.parse(expires_at) - Date.now()) / 1000;
     const { endpoint, headers, body } = webPush.generateRequestDetails(
       subscription,
@@ -87,7 +81,7 @@ export class PushChannel extends NotificationChannel implements OnModuleInit {
         headers: Object.entries(others).map(([name, value]): [string, string] => [name, String(value)]),
       });
       await response.body?.cancel();
-      return response.status;
+      return response;
     } catch (error) {
       const reason =
         error instanceof GuardedFetchError ? error.message : 'The push service could not be reached';

@@ -34,6 +34,8 @@ export interface Outcome {
   /** Null where the receiver took it. */
   readonly reason: string | null;
   readonly durationMs: number;
+  /** How long the receiver asked to wait before the next one. */
+  readonly askedMs?: number;
 }
 
 export type AttemptRow = Row<'webhook_attempt'> & Pick<Row<'webhook_message'>, 'type' | 'state' | 'next_at'>;

@@ -20,10 +20,16 @@ describe('signedHeaders', () => {
 
 describe('retryDelay', () => {
   it('grows to ten hours, spread by a fifth, and ends after eight attempts', () => {
-    expect(RETRY_DELAYS.map((_, index) => retryDelay(index + 1, 0.5))).toEqual([...RETRY_DELAYS]);
-    expect([retryDelay(1, 0), retryDelay(1, 1)]).toEqual([4000, 6000]);
+    expect(RETRY_DELAYS.map((_, index) => retryDelay(index + 1, 0, 0.5))).toEqual([...RETRY_DELAYS]);
+    expect([retryDelay(1, 0, 0), retryDelay(1, 0, 1)]).toEqual([4000, 6000]);
     expect(retryDelay(8)).toBeUndefined();
     expect(RETRY_DELAYS.map(ms => ms / 60_000)).toEqual([1 / 12, 5, 30, 120, 300, 600, 600]);
+  });
+
+  it('waits as long as the receiver asks, up to ten hours, and never less than planned', () => {
+    const asked = [1000, 120_000, Number.POSITIVE_INFINITY].map(ms => retryDelay(1, ms, 0.5));
+    expect(asked).toEqual([5000, 120_000, 36_000_000]);
+    expect(retryDelay(8, 1000)).toBeUndefined();
   });
 });
 

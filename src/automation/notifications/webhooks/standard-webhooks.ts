@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
+import { delayOf } from '../channels/index.js';
 
 const PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
@@ -17,10 +18,13 @@ export const RETRY_DELAYS = [
 ] as const;
 const SPREAD = 0.2;
 
-/** How long after so many attempts the next one comes, spread so that not all come back at once; undefined after the last. */
-export function retryDelay(attempts: number, random = Math.random()): number | undefined {
+/**
+ * How long after so many attempts the next one comes, spread so that not all come back at once, and not before the time that
+ * the receiver asked for; undefined after the last.
+ */
+export function retryDelay(attempts: number, askedMs = 0, random = Math.random()): number | undefined {
   const delay = RETRY_DELAYS[attempts - 1];
-  return delay && Math.round(delay * (1 + SPREAD * (2 * random - 1)));
+  return delay && delayOf(Math.round(delay * (1 + SPREAD * (2 * random - 1))), askedMs);
 }
 
 /** As Standard Webhooks has it: `whsec_` and 24 to 64 bytes in base64. */

@@ -1,11 +1,10 @@
-import { Injectable, OnModuleInit } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Config } from '../../../platform/config/index.js';
 import type { UnitOfWork } from '../../../platform/database/index.js';
 import {
   type Delivery,
   type HandOver,
   NotificationChannel,
-  NotificationChannels,
   type Targets,
 } from '../channels/index.js';
 import { type Notification, typeOf } from '../types/index.js';
@@ -15,22 +14,17 @@ import { messageBody } from './standard-webhooks.js';
 
 /** Hands notifications over to the messages of webhooks, which have attempts of their own. */
 @Injectable()
-export class WebhookChannel extends NotificationChannel implements OnModuleInit {
+export class WebhookChannel extends NotificationChannel {
   readonly name = 'webhook';
   readonly retryDelays = [];
   readonly disturbs = false;
 
   constructor(
     private readonly config: Config,
-    private readonly channels: NotificationChannels,
     private readonly endpoints: EndpointsStore,
     private readonly messages: MessagesStore,
   ) {
     super();
-  }
-
-  onModuleInit(): void {
-    this.channels.register(this);
   }
 
   async targets(unit: UnitOfWork, notification: Notification): Promise<Targets> {

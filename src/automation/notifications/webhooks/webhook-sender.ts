@@ -1,5 +1,5 @@
 import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap } from '@nestjs/common';
-import { GuardedFetch, GuardedFetchError } from '#libs/guarded-fetch/index.js';
+import { GuardedFetch, GuardedFetchError, retryAfterMs } from '#libs/guarded-fetch/index.js';
 import { Config } from '../../../platform/config/index.js';
 import { Database, type UnitOfWork } from '../../../platform/database/index.js';
 import { Leases } from '../../../platform/leases/index.js';
@@ -14,6 +14,8 @@ const TIMEOUT_MS = 15_000;
 /** Attempts of this process; those that wait for a receiver that does not answer cost little. */
 const MAX_AT_ONCE = 200;
 const GONE = 410;
+/** With these `Retry-After` says when to come back. */
+const NOT_NOW = [429, 503];
 
 /** Makes the attempts that are due. */
 @Injectable()
@@ -97,7 +99,9 @@ export class WebhookSender implements OnApplicationBootstrap, BeforeApplicationS
         headers: { 'content-type': 'application/json', ...signedHeaders(webhookIdOf(id), body, secrets) },
       });
       await response.body?.cancel();
-      return outcome(response.status, response.ok ? null : reasonOf(response.status));
+      const { status, ok, headers } = response;
+      const askedMs = NOT_NOW.includes(status) ? retryAfterMs(headers) : undefined;
+      return { ...outcome(status, ok ? null : reasonOf(status)), askedMs };
     } catch (error) {
       if (signal.aborted) return undefined;
       return outcome(null, whyUnanswered(error as FetchFailure));
@@ -106,7 +110,8 @@ export class WebhookSender implements OnApplicationBootstrap, BeforeApplicationS
 
   private async settle(unit: UnitOfWork, message: ClaimedMessage, outcome: Outcome): Promise<void> {
     const isGone = outcome.status === GONE;
-    await this.messages.finish(unit, message, outcome, isGone ? undefined : retryDelay(message.attempts));
+    const retryMs = isGone ? undefined : retryDelay(message.attempts, outcome.askedMs);
+    await this.messages.finish(unit, message, outcome, retryMs);
     if (outcome.reason === null) return;
     const disabled = await this.messages.noteFailure(unit, message.endpoint_id, isGone);
     if (disabled && !isGone) await this.tell(unit, disabled);

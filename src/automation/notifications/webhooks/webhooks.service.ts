@@ -60,8 +60,8 @@ export class WebhooksService {
       'Send notifications to an address, signed as Standard Webhooks; the secret is in the answer and nowhere else',
     description:
       'Each message is a POST of `{type, timestamp, data}` with ids and links. One that is not answered with 2xx within 15 ' +
-      'seconds is sent again seven times within 28 hours, always with the same `webhook-id`. Redirects are not followed; ' +
-      '410, and five days in which everything fails, disable the webhook.',
+      'seconds is sent again seven times within 28 hours, always with the same `webhook-id`; `Retry-After` of a 429 or 503 ' +
+      'is kept, up to ten hours. Redirects are not followed; 410, and five days in which everything fails, disable the webhook.',
     effect: 'expose',
     consequence:
       'Whoever runs that address learns what happens: ids, kinds and times, for as long as the webhook stands.',
