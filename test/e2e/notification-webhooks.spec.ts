@@ -242,9 +242,7 @@ describe('an attempt that fails', () => {
     ['with an answer that does not mean it', 500, () => '3600', 5],
   ])('waits as the receiver asks: %s', async (name, status, asks, seconds) => {
     const path = `/later/${encodeURIComponent(name)}`;
-    receiver.answer(path, response =>
-      response.writeHead(status, { 'retry-after': asks(Date.now()) }).end(),
-    );
+    receiver.answer(path, response => response.writeHead(status, { 'retry-after': asks(Date.now()) }).end());
     const { id } = await webhook(path);
     await test(id);
     const [attempt] = await attempts(id);

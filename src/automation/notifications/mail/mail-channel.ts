@@ -1,12 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { UnitOfWork } from '../../../platform/database/index.js';
 import { Mailer, writeLetter } from '../../../platform/mail/index.js';
-import {
-  type Delivery,
-  type HandOver,
-  NotificationChannel,
-  type Targets,
-} from '../channels/index.js';
+import { type Delivery, type HandOver, NotificationChannel, type Targets } from '../channels/index.js';
 import { RecipientsStore } from '../delivery/index.js';
 import { type Notification, typeOf } from '../types/index.js';
 import { Unsubscribing } from './unsubscribing.service.js';

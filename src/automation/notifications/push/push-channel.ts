@@ -52,7 +52,7 @@ export class PushChannel extends NotificationChannel {
         await this.database.transaction(unit => this.subscriptions.delete(unit, userId, { id: target }));
         throw new TargetGone('The browser has ended its subscription');
       }
-      if (status < 200 || status > 299) 
+      if (status < 200 || status > 299)
         throw new RetryLater(`The push service answered ${status}`, retryAfterMs(headers));
     }
   }

@@ -1,12 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../../../platform/config/index.js';
 import type { UnitOfWork } from '../../../platform/database/index.js';
-import {
-  type Delivery,
-  type HandOver,
-  NotificationChannel,
-  type Targets,
-} from '../channels/index.js';
+import { type Delivery, type HandOver, NotificationChannel, type Targets } from '../channels/index.js';
 import { type Notification, typeOf } from '../types/index.js';
 import { EndpointsStore } from './endpoints.store.js';
 import { MessagesStore } from './messages.store.js';
