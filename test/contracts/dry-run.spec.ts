@@ -140,10 +140,15 @@ async function invitationToFile(): Promise<Json> {
   return (await other.client.post('/api/file-invitations', invitation)).body;
 }
 
-/** Resolves when all that was begun is over: mails are sent, and the history has what was written. */
+/**
+ * Resolves when all that was begun is over: jobs are done, with those that they enqueued (in the transaction of their end or
+ * before), people are told, mails are sent, and the history has what was written.
+ */
 async function settled(): Promise<void> {
   const query = async (text: string) => service.database.query<{ id: string }>(text);
-  while ((await query("select id from mail_outbox where state = 'waiting'")).length > 0);
+  while ((await query('select id from accepted_job where failed_at is null')).length > 0);
+  expect(await query("select id from mail_outbox where state = 'waiting'")).toEqual([]);
+  expect(await query("select id from webhook_message where state = 'pending'")).toEqual([]);
   for (const { id } of await query('select id from workspace'))
     for (const { client } of [owner, other]) await client.get(`/api/workspaces/${id}/files/history`);
 }

@@ -75,6 +75,8 @@ export async function makeThings(service: TestService, owner: Person, other: Per
   const webhook = await owner.client.post('/api/notifications/webhooks', {
     organization_id,
     url: 'https://localhost:8443/',
+    // Nothing that tests do: it would be sent again and again.
+    types: ['budget.stopped'],
   });
   const [attempt] = await service.database.query<{ id: string }>(
     `with message as (
