@@ -1,15 +1,14 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import pg from 'pg';
 import type { FakeOpenAi } from '../fakes/openai-server.js';
 import type { FakeReply } from '../fakes/scripted-server.js';
 import { type AgentClient, type AgentGround, messagesOf, startAgents, textOf } from '../harness/agent.js';
 import type { Json } from '../harness/client.js';
 import { brokenInvariants } from '../harness/invariants.js';
 import type { Person, TestService } from '../harness/service.js';
+import { Barrier } from './barrier.js';
 import { Workers } from './workers.js';
 
 const PATIENCE = 300_000;
@@ -37,42 +36,6 @@ afterEach(async () => {
 afterAll(() => ground.stop());
 
 const inWorkspace = (file: string) => path.join(service.dataDir, 'workspaces', workspace_id, file);
-
-/** Keeps the worker's statements that write to these tables waiting, as if the database were slow just there. */
-class Barrier {
-  private constructor(private readonly client: pg.Client) {}
-
-  static async raise(...tables: string[]): Promise<Barrier> {
-    const client = new pg.Client({ connectionString: service.database.url });
-    await client.connect();
-    await client.query('begin');
-    await client.query(`lock table ${tables.join(', ')} in share mode`);
-    return new Barrier(client);
-  }
-
-  /** Resolves when that many statements wait; that somebody waits for a lock is no event that we get. */
-  async holds(count: number): Promise<void> {
-    while ((await this.waiting()).length < count) await sleep(50);
-  }
-
-  /** Ends the connections that wait, and what they were about to write with them. */
-  async undo(): Promise<void> {
-    for (const pid of await this.waiting()) await this.client.query('select pg_terminate_backend($1)', [pid]);
-  }
-
-  async lift(): Promise<void> {
-    await this.client.query('rollback');
-    await this.client.end();
-  }
-
-  private async waiting(): Promise<number[]> {
-    const { rows } = await this.client.query(
-      `select distinct pid from pg_locks where not granted and pid <> pg_backend_pid()
-       and database = (select oid from pg_database where datname = current_database())`,
-    );
-    return rows.map(({ pid }) => pid);
-  }
-}
 
 const task = (prompt: string) => ({ name: 'task', input: { agent: 'helper', prompt } });
 
@@ -146,7 +109,7 @@ describe.each(['never arrived', 'arrived'])(
         await agent.until(tasks.working, ({ event }) => event === 'tool.output');
         await agent.until(sent['in-tasks'], ({ event }) => event === 'tool.finished');
 
-        const barrier = await Barrier.raise('run_step', 'tool_call', 'budget_reservation');
+        const barrier = await Barrier.raise(service, 'run_step', 'tool_call', 'budget_reservation');
         sent['before-model'] = await send('before-model');
         await barrier.holds(1);
         answer();

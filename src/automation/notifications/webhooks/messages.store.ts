@@ -73,7 +73,10 @@ export class MessagesStore {
     return row?.id;
   }
 
-  /** Claims messages that are due, at most so many, and of one endpoint so many that no more than five are under way. */
+  /**
+   * Claims messages that are due, at most so many, and of one endpoint so many that no more than five are under way. An attempt
+   * whose process was lost is made again, and counts once.
+   */
   async claim(limit: number): Promise<ClaimedMessage[]> {
     if (limit <= 0) return [];
     await this.leases.requireFresh();
@@ -95,7 +98,7 @@ export class MessagesStore {
             limit greatest(0, ${MAX_PER_ENDPOINT} - (${this.underWay})) for no key update skip locked
           ) due limit ${limit}
         ), claimed as (
-          update webhook_message m set ${this.rows.claimed}, attempts = m.attempts + 1
+          update webhook_message m set ${this.rows.claimed}, attempts = m.attempts + (m.holder is null)::int
           from due where m.id = due.id returning m.*
         )
         select c.*, e.url, e.secret,
@@ -123,6 +126,12 @@ export class MessagesStore {
   async putBack({ id, attempts }: ClaimedMessage): Promise<void> {
     await sql`update webhook_message m set ${this.rows.released}, attempts = attempts - 1
       where id = ${id} and attempts = ${attempts} and ${this.rows.isOurs}`.execute(this.database.tables());
+  }
+
+  /** Gives back what this process holds but for these: where the answer to a claim or to an end was lost, it knows nothing of it. */
+  async releaseOthers(ids: readonly string[]): Promise<void> {
+    await sql`update webhook_message m set ${this.rows.released}
+      where ${this.rows.isOurs} and id <> all(${[...ids]}::uuid[])`.execute(this.database.tables());
   }
 
   /** Writes down how an attempt went; after `retryMs` comes the next one. */

@@ -20,7 +20,10 @@ const NOT_NOW = [429, 503];
 /** Makes the attempts that are due. */
 @Injectable()
 export class WebhookSender implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly underWay = new Set<Promise<void>>();
+  /** By the id of the message. */
+  private readonly underWay = new Map<string, Promise<void>>();
+  /** A statement failed, so this process may hold messages that it knows nothing of. */
+  private mayHoldOthers = false;
   private readonly stopping = new AbortController();
   private timer: DueTimer | undefined;
 
@@ -50,20 +53,25 @@ export class WebhookSender implements OnApplicationBootstrap, BeforeApplicationS
   async beforeApplicationShutdown(): Promise<void> {
     await this.timer?.close();
     this.stopping.abort();
-    await Promise.all(this.underWay);
+    await Promise.all(this.underWay.values());
   }
 
   /** Starts attempts that are due, as many as there is room for; returns how many. */
   private async start(): Promise<number> {
-    const claimed = await this.messages.claim(MAX_AT_ONCE - this.underWay.size);
-    for (const message of claimed) {
-      const attempt = this.attempt(message).finally(() => {
-        this.underWay.delete(attempt);
-        this.timer?.wake();
-      });
-      this.underWay.add(attempt);
+    try {
+      if (this.mayHoldOthers) await this.releaseOthers();
+      const claimed = await this.messages.claim(MAX_AT_ONCE - this.underWay.size);
+      for (const message of claimed) this.underWay.set(message.id, this.attempt(message));
+      return claimed.length;
+    } catch (error) {
+      this.mayHoldOthers = true;
+      throw error;
     }
-    return claimed.length;
+  }
+
+  private releaseOthers(): Promise<void> {
+    this.mayHoldOthers = false;
+    return this.messages.releaseOthers([...this.underWay.keys()]);
   }
 
   private async attempt(message: ClaimedMessage): Promise<void> {
@@ -73,10 +81,14 @@ export class WebhookSender implements OnApplicationBootstrap, BeforeApplicationS
       if (!outcome) return await this.messages.putBack(message);
       await this.database.transaction(unit => this.settle(unit, message, outcome));
     } catch (error) {
+      this.mayHoldOthers = true;
       this.log.error(
         { err: error, message_id: message.id },
-        'the end of a webhook attempt could not be saved',
+        'the end of a webhook attempt could not be saved; it is made again',
       );
+    } finally {
+      this.underWay.delete(message.id);
+      this.timer?.wake();
     }
   }
 
