@@ -9,7 +9,7 @@ import { createServer } from './server.js';
 const MIN_PASSWORD = 8;
 const MAX_PASSWORD = 256;
 
-/** Does what the operator wants. Whoever may read the database may do that, so nothing else is asked for. */
+/** Commands of the operator. Access to the database is the permission; nothing else is asked for. */
 export async function operate(
   parts: ServiceParts,
   [name, first = '', second = '']: readonly string[],

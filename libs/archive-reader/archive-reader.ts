@@ -4,7 +4,7 @@ import { createGunzip } from 'node:zlib';
 import tar, { type Extract } from 'tar-stream';
 import yauzl from 'yauzl';
 
-/** An archive that is not read: it is broken, or is out of proportion. Its message is for whoever made it. */
+/** An archive that is not read: it is broken, or is out of proportion. The message is for the sender of the archive. */
 export class ArchiveError extends Error {
   override readonly name = 'ArchiveError';
 

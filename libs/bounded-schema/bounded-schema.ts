@@ -4,7 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { RE2JS } from 're2js';
 import { withinTime } from './within-time.js';
 
-/** What is wrong with a schema, in a sentence for whoever wrote it. */
+/** What is wrong with a schema, in a sentence for its author. */
 export class SchemaFault extends Error {}
 
 const MAX_BYTES = 32 * 1024;
@@ -27,7 +27,7 @@ const linear = Object.assign(
 );
 
 /**
- * A JSON Schema (2020-12, or draft-07 where `$schema` says so) of somebody who is not trusted: bounded in size and depth,
+ * A JSON Schema (2020-12, or draft-07 where `$schema` says so) from an untrusted source: bounded in size and depth,
  * without references to elsewhere, and each use of it bounded in time. `format` is not checked.
  */
 export class BoundedSchema {

@@ -8,7 +8,7 @@ export type RefusalReason =
   | 'too_much'
   | 'request';
 
-/** A connection that is not made; the message is meant for whoever asked for it. */
+/** A connection that is not made; the message is meant for the requester. */
 export class EgressRefusal extends Error {
   override readonly name = 'EgressRefusal';
 

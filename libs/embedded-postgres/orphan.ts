@@ -7,8 +7,8 @@ import { explainOutput } from './failure.js';
 import { processIdentity } from './process-identity.js';
 
 /**
- * Whoever owned this data folder before is dead (the owner lock says so). Its PostgreSQL may still run, or be
- * about to stop, or have left a pid file whose number belongs to a stranger by now.
+ * The previous owner of this data folder is dead (the owner lock says so). Its PostgreSQL may still run, or be
+ * about to stop, or have left a pid file whose number another process has by now.
  */
 export async function stopOrphan(binaries: Binaries, account: Account, dataDir: string): Promise<void> {
   const pidFile = path.join(dataDir, 'postmaster.pid');

@@ -159,7 +159,7 @@ function parseJson(body: Buffer): unknown {
   }
 }
 
-/** A JSON body that nobody has read yet: who sends it, and so how much they may send, is found out first. */
+/** A JSON body that has not been read yet: who sends it, and so how much they may send, is found out first. */
 class UnreadJson {
   private value: Promise<unknown> | undefined;
 

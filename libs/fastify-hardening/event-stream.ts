@@ -7,7 +7,7 @@ export interface ServerEvent {
   data: unknown;
 }
 
-/** An event of a stream that nobody comes back to has no number. */
+/** An event of a stream that cannot be resumed has no number. */
 export type SentEvent = Omit<ServerEvent, 'id'> & Partial<Pick<ServerEvent, 'id'>>;
 
 /** What batches look like as they are sent, for as long as there is the batch: several streams may send the same one. */
@@ -52,7 +52,7 @@ const TOO_SLOW = {
 export interface StreamRules {
   /** How long a client may read nothing of what waits for it. */
   readonly slowReaderMs: number;
-  /** Is told how much more, or less, waits in memory. */
+  /** Receives how much more, or less, waits in memory. */
   readonly onPending: (bytes: number) => void;
 }
 

@@ -9,7 +9,7 @@ export type Content =
   | { readonly blob: string; readonly executable: boolean }
   | { readonly unkept: (typeof UNKEPT)[number] };
 
-/** A file as somebody saw it. The same path may come several times: only the last is read. */
+/** A file as one observer saw it. The same path may come several times: only the last is read. */
 export interface SeenFile {
   readonly path: string;
   /** What tells its content from all others; null where it is gone. */

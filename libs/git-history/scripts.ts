@@ -44,7 +44,7 @@ if [ ! -e git/ready ]; then
 fi
 `;
 
-/** Only one process writes at a time: whoever held these locks is dead. */
+/** Only one process writes at a time: the holder of these locks is dead. */
 const UNLOCK = `rm -f git/*.lock git/refs/heads/*.lock git/gc.pid
 `;
 

@@ -29,7 +29,7 @@ const PUBLIC_V6 = '2000::/3';
 /** Within it: protocol assignments with Teredo (RFC 4380), documentation, 6to4 (RFC 3056), AS112. */
 const NOT_PUBLIC_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20'];
 
-/** Where clouds hand out credentials to whoever asks. Nothing can open these. */
+/** Where clouds hand out credentials to any process that asks. Nothing can open these. */
 const METADATA = [
   '169.254.0.0/16',
   '168.63.129.16/32', // Azure

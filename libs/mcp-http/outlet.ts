@@ -1,4 +1,4 @@
-/** Hands on what is put in, to whoever listens; what comes before there is somebody is kept for them. */
+/** Passes what is put in to its listener; keeps what comes before there is one. */
 export class Outlet<T> {
   private readonly early: T[] = [];
   private listener: ((item: T) => void) | undefined;

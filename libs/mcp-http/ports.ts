@@ -34,7 +34,7 @@ export interface Call {
   readonly signal: AbortSignal;
 }
 
-/** Whoever answers: tools, resources and prompts. */
+/** The implementation that answers: tools, resources and prompts. */
 export interface McpHost<C extends Call> {
   readonly info: Implementation;
   /** A server of the SDK for this one call. Subscriptions are added to it. */
@@ -50,7 +50,7 @@ export interface McpHost<C extends Call> {
   };
 }
 
-/** The lists that change while somebody looks; the tools are always the same. */
+/** The lists that can change during a session; the tools are always the same. */
 export const LISTS = ['resources', 'prompts'] as const;
 export type ListName = (typeof LISTS)[number];
 
@@ -169,7 +169,7 @@ export interface McpLog {
   error(fields: object, text: string): void;
 }
 
-/** All that the transport needs of whoever uses it. */
+/** All that the transport needs of its user. */
 export interface McpPorts<C extends Call> {
   readonly host: McpHost<C>;
   readonly changes: ChangeSource<C>;

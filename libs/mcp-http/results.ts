@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 
-/** The structured content of results as JSON, where it was made as JSON: whoever writes the answer need not do it again. */
+/** The structured content of results as JSON, where it was made as JSON: the writer of the answer need not do it again. */
 const written = new WeakMap<object, string>();
 
 /** A result whose structured content is `json`, shown as `text` to a client that reads no more than that. */

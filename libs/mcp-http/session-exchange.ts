@@ -40,7 +40,7 @@ export class SessionExchange implements Transport {
     private readonly request: JSONRPCRequest,
     private readonly line: ExchangeLine,
   ) {
-    // Whoever waits for the answer sees it fail; without one it is no unhandled rejection.
+    // The caller that waits for the answer sees it fail; without one it is no unhandled rejection.
     this.answered.promise.catch(() => undefined);
   }
 

@@ -4,7 +4,7 @@ import type { Call, ChangeSource, SessionStore } from './ports.js';
 /** Resources that one client may follow at a time. */
 export const MAX_SUBSCRIPTIONS = 100;
 
-/** Which resources the client of a session wants to be told of (2025-11-25, resources, subscriptions). */
+/** Which resources the client of a session subscribes to (2025-11-25, resources, subscriptions). */
 export class SessionSubscriptions<C extends Call> {
   constructor(
     private readonly sessions: SessionStore,

@@ -61,7 +61,7 @@ export class Shortcut<C extends Call> {
     let list = this.lists.get(key);
     if (list === undefined) {
       const tools = { tools: view.tools() };
-      // As the SDK has it where nobody says otherwise: a client may keep it for itself, and should ask again.
+      // As the SDK has it by default: a client may keep it for itself, and should ask again.
       list = Buffer.from(this.resultOf(tools, isModern, { ttlMs: 0, cacheScope: 'private' }));
       this.lists.set(key, list);
     }

@@ -73,7 +73,7 @@ export class SubscriptionStreams<C extends Call> {
   }
 }
 
-/** Where the SDK hears of changes: of what this one caller asked for. */
+/** Notifies the SDK of changes that this one caller asked for. */
 const busOf = (events: Outlet<ServerEvent>): ServerEventBus => ({
   publish: event => events.put(event),
   subscribe: listener => {

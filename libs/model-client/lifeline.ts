@@ -9,7 +9,7 @@ export interface StreamTimeouts {
 }
 
 /** Why what is still under way is cancelled after the end; made once, as the making of an error takes its time. */
-const OVER = new Error('The answer is over, or nobody reads it any more');
+const OVER = new Error('The answer is over, or has no reader any more');
 
 /**
  * Bounds one attempt: it ends when the caller aborts or the server stays silent for too long. `signal` is

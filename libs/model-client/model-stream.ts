@@ -11,7 +11,7 @@ export type AnswerPart = Exclude<LanguageModelV4StreamPart, { type: 'error' }>;
 
 /**
  * One attempt at one answer. Yields the parts of the stream and throws nothing but {@link ModelError}: for
- * an error part, a stream without a finish part, silence, or the caller's abort. Whoever leaves the loop
+ * an error part, a stream without a finish part, silence, or the caller's abort. A caller that leaves the loop
  * early, the request is cancelled.
  */
 export async function* streamAnswer(
@@ -56,7 +56,7 @@ async function open(model: LanguageModelV4, options: LanguageModelV4CallOptions,
   try {
     return (await lifeline.race(opening)).stream;
   } catch (error) {
-    // A provider that ignores the signal may still open its stream later: nobody would read it.
+    // A provider that ignores the signal may still open its stream later: no one would read it.
     opening.then(({ stream }) => stream.cancel()).catch(ignoreCancelled);
     throw error;
   }

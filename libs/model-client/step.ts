@@ -30,7 +30,7 @@ export interface StepRequest {
   /** Names what calls have in common, such as a conversation: providers that cache by it find the cache again. */
   cacheKey?: string;
   /**
-   * JSON Schema of the answer. Providers that can be held to one are; of the others it must be asked in words. Whoever
+   * JSON Schema of the answer. Providers that can be held to one are; of the others it must be asked in words. A caller that
    * needs a valid answer checks it: a provider may know less than the schema says, or cut the answer off.
    */
   responseSchema?: Record<string, unknown>;

@@ -2,7 +2,7 @@ import { mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Anyone may read it who is handed the descriptor; nobody else can reach it. */
+/** Anyone may read it who is handed the descriptor; no one else can reach it. */
 const READ_ONLY = { mode: 0o444 };
 
 /**

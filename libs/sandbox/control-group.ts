@@ -63,7 +63,7 @@ export class ControlGroup {
 
   /**
    * Removes the group, in the background: the kernel refuses while a killed process is still on its way out,
-   * and tells nobody when it is gone. What is left after the last attempt goes when a service starts.
+   * and sends no notification when it is gone. What is left after the last attempt goes when a service starts.
    */
   remove(attempts = 8, delayMs = 25): void {
     if (this.folders.length === 0 || attempts === 0) return;

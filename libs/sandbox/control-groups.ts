@@ -131,7 +131,7 @@ function makeFolder({ version, folder, controllers }: Parent, name: string): Gro
   return { path, version, controllers };
 }
 
-/** A service that was killed leaves groups behind. Whoever still lives in one has lost its master and must die. */
+/** A service that was killed leaves groups behind. Processes in them are orphaned and are killed. */
 function removeGroupsOfTheDead({ folder, version, controllers }: Parent): void {
   for (const name of readdirSync(folder)) {
     const pid = new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1];

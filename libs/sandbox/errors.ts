@@ -1,4 +1,4 @@
-/** The request cannot be run as it stands; the message is meant for whoever made it. */
+/** The request cannot be run as it stands; the message is meant for the caller. */
 export class SandboxRefusal extends Error {
   override readonly name = 'SandboxRefusal';
 }

@@ -7,7 +7,7 @@ export function killIfThere(pid: number): void {
   }
 }
 
-/** Whether a process runs, whoever it belongs to. */
+/** Whether a process runs, of any user. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

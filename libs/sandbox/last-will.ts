@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 
-/** Keeps the list as lines come in; when they end, the service has ended, and whoever is on the list is killed. */
+/** Keeps the list as lines come in; when they end, the service has ended, and every process on the list is killed. */
 const script = `
 alive=' '
 while read -r event pid; do
@@ -17,7 +17,7 @@ for pid in $alive; do kill -KILL "$pid" 2>/dev/null; done
  * A process that outlives the service by a moment and kills what the service can no longer kill.
  *
  * The kernel ends a sandbox with bwrap and bwrap with us, but only once both have asked it to; a service that
- * is killed while a sandbox is being built would leave an orphan that nobody limits.
+ * is killed while a sandbox is being built would leave an orphan without limits.
  */
 export class LastWill {
   private readonly alive = new Set<number>();

@@ -4,8 +4,8 @@ import { heldBytes, processTree } from './process-tree.js';
 const INTERVAL_MS = 100;
 
 /**
- * Watches the memory of a process and its descendants, for hosts without control groups. The kernel tells
- * nobody when a process grows, so this looks ten times a second; between two looks a command may exceed its
+ * Watches the memory of a process and its descendants, for hosts without control groups. The kernel notifies
+ * no one when a process grows, so this looks ten times a second; between two looks a command may exceed its
  * limit by what it can write in that time.
  *
  * @param onExceeded called once

@@ -7,7 +7,7 @@ import { SandboxFailure } from './errors.js';
 import { PipeSocket } from './pipe-socket.js';
 import type { Owner } from './sandbox.js';
 
-/** The two ends of a pipe, as descriptors of this process. Whoever takes them closes them. */
+/** The two ends of a pipe, as descriptors of this process. The taker closes them. */
 export interface Pipe {
   /** Does not block. */
   read: number;
@@ -47,7 +47,7 @@ export class PipePool {
       await this.refill();
       fifo = this.spare.pop();
     }
-    // Ahead of need and beside the command; should it fail, the call that finds the pool empty hears of it.
+    // Ahead of need and beside the command; should it fail, the call that finds the pool empty gets the error.
     if (this.spare.length < REFILL_BELOW) this.refill().catch(() => undefined);
     return fifo;
   }

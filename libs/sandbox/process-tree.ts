@@ -47,7 +47,7 @@ export function unlinkedBytes(pids: readonly number[], device: bigint): number {
   return [...sizes.values()].reduce((sum, size) => sum + size, 0);
 }
 
-/** How many processes and threads a user has, the ended ones that nobody has reaped included. */
+/** How many processes and threads a user has, zombies included. */
 export function countTasks(uid: number): number {
   const pids = readdirSync('/proc').filter(name => /^\d+$/.test(name));
   return pids.reduce((sum, pid) => sum + orIfGone(() => tasksIfOwned(pid, uid), 0), 0);

@@ -62,7 +62,7 @@ export interface SandboxResult {
   output: string;
   /** More was written than `limits.outputBytes`; the first part is kept. */
   truncated: boolean;
-  /** The limit that ended it or that it ran into, where that can be told. */
+  /** The limit that ended it or that it ran into, where that is known. */
   limit: keyof SandboxLimits | null;
   duration_ms: number;
 }

@@ -21,7 +21,7 @@ const MAX_STATE_BYTES = 1024 * 1024;
 const PREFIX = 'sandbox-session-';
 const cleaned = new Map<string, Promise<void>>();
 
-/** What cannot be removed now, as when another service is about it too, is left to whoever starts next. */
+/** What cannot be removed now, as when another service is about it too, is left to the next start. */
 async function removeFoldersOfTheDead(parent: string): Promise<void> {
   const dead = (await readdir(parent)).filter(name => {
     const pid = new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1];
@@ -119,7 +119,7 @@ export class SessionFolder {
   }
 
   /**
-   * Nobody reads it until the next script is asked for. A new file each time: ext4 writes out at once what takes the place
+   * It is not read until the next script is requested. A new file each time: ext4 writes out at once what takes the place
    * of something.
    */
   private write(state: string): void {

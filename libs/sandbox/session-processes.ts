@@ -29,7 +29,7 @@ export class SessionProcesses {
     const { root } = this;
     const [first, pid] = [root(), this.find(inside)];
     if (first === undefined || pid === undefined) return;
-    // The script itself last, as without it nobody knows what it started; and meanwhile it must not go on.
+    // The script itself last, as without it its descendants could not be found; and meanwhile it must not go on.
     sendIfThere(pid, 'SIGSTOP');
     for (let round = 0; round < ROUNDS; round++) {
       const others = startedBy(pid, first, since).filter(one => one !== pid);

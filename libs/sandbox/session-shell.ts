@@ -1,13 +1,13 @@
 import { quoteWords } from './shell.js';
 
 /**
- * What keeps a session: it is told on a descriptor of its own which script comes next, hands that to a bash which knows
- * nothing of that descriptor, and tells how it ended. It evaluates nothing that a script wrote, so no script can end it by
+ * What keeps a session: it reads on a descriptor of its own which script comes next, hands that to a bash which knows
+ * nothing of that descriptor, and reports how it ended. It evaluates nothing that a script wrote, so no script can end it by
  * `exit`, confuse it by its output or eat what it reads; signals to all (`kill -TERM -1`) only interrupt its waiting.
  *
  * The bash for a script has been started before the script is there, as starting it takes most of the time of a short one.
  * Should it be dead by then, another is started. As a coprocess under job control it is a process group of its own, and its
- * input is a pipe, on which it is told the number of its script. Variables are kept but not exported: a script gets those
+ * input is a pipe, from which it reads the number of its script. Variables are kept but not exported: a script gets those
  * of the script before, in which one may have been taken away.
  *
  * What still is there after `wait` was stopped, or the waiting was interrupted. `wait -f` would wait for that by itself, but in
@@ -62,7 +62,7 @@ const runner = [
   '{ _session_save; _session_save() { :; }; exit "$_session_status"; } 2>/dev/null',
 ].join('; ');
 
-/** The descriptors on which the program of a session is told what to do, and tells what became of it. */
+/** The descriptors on which the program of a session receives requests and reports results. */
 interface Control {
   hear: number;
   tell: number;

@@ -50,7 +50,7 @@ export interface SandboxUsage {
   /** Of the processes that run now, and of their children that have ended. */
   cpu_ms: number;
   processes: number;
-  /** Bytes on a device in files that are open and have no name any more: no look at folders sees them. 0 where it cannot be told. */
+  /** Bytes on a device in files that are open and have no name any more: no look at folders sees them. 0 where unknown. */
   unlinkedBytes(device: bigint): number;
 }
 
@@ -73,7 +73,7 @@ export interface SandboxSession {
    */
   interrupt(signal?: NodeJS.Signals): boolean;
   usage(): SandboxUsage;
-  /** Whether something of earlier scripts goes on while no script runs; true where that cannot be told. */
+  /** Whether something of earlier scripts goes on while no script runs; true where that is unknown. */
   runsOn(): boolean;
   /** Kills everything; resolves when it is dead. Harmless twice. */
   end(): Promise<void>;

@@ -32,7 +32,7 @@ export interface SessionPlace {
   /** How often the kernel has killed for memory, and refused a process, up to now. */
   refusals(): Refusals | Promise<Refusals>;
   usage(): SandboxUsage;
-  /** Whether there are processes beside the program of the session and what it started itself; true where that cannot be told. */
+  /** Whether there are processes beside the program of the session and what it started itself; true where that is unknown. */
   hasOthers(): boolean;
 }
 
@@ -87,7 +87,7 @@ export class ShellSession implements SandboxSession {
     return Buffer.concat(this.between.map(([, bytes]) => bytes)).toString();
   }
 
-  /** To be called by whoever watches the memory, where the kernel does not. */
+  /** To be called by the watcher of the memory, where the kernel does not. */
   outOfMemory(): void {
     this.stop('memory');
   }
@@ -186,7 +186,7 @@ export class ShellSession implements SandboxSession {
   private async conclude(): Promise<SessionEnd> {
     this.over = true;
     const { stdout, stderr, control } = this.place;
-    // Whoever escaped a driver without isolation may still hold the other ends.
+    // A process that escaped a driver without isolation may still hold the other ends.
     for (const stream of [stdout, stderr]) stream.drain(this.limits.outputBytes);
     for (const stream of [stdout, stderr, control]) stream.destroy();
     return this.reason ?? ((await this.place.refusals()).memory > this.memoryKills ? 'memory' : 'killed');

@@ -54,7 +54,7 @@ export class PoolThread {
   }
 
   async call(task: Task, input: unknown, ms: number): Promise<unknown> {
-    // Somebody waits for it, so the process must not end meanwhile.
+    // A caller waits for it, so the process must not end meanwhile.
     this.worker.ref();
     let timer: NodeJS.Timeout | undefined;
     try {

@@ -11,7 +11,7 @@ function abortedError(signal: AbortSignal, path: string): WorkspaceFsError {
 
 /**
  * The source's values until the signal fires, which ends the wait for the next one with the error `aborted`.
- * The source is told to stop: a stream is destroyed, an iterator returned.
+ * The source is stopped: a stream is destroyed, an iterator returned.
  */
 export async function* untilAborted<T>(
   source: AsyncIterable<T>,
@@ -75,6 +75,6 @@ class Abortion {
 /** Does not wait: a generator that is stuck in an await never answers. */
 function stop<T>(source: AsyncIterable<T>, iterator: AsyncIterator<T>): void {
   if (source instanceof Readable) source.destroy();
-  // Its failure would be that of a source nobody listens to any more.
+  // Its failure would be that of a source that has no reader any more.
   else iterator.return?.().then(undefined, () => undefined);
 }

@@ -19,7 +19,7 @@ export interface CopyJob {
   skipped: string[];
 }
 
-/** Copies what is in `source` into `target`, which nobody else can enter until it is finished here. */
+/** Copies what is in `source` into `target`, which no one else can enter until it is finished here. */
 export async function copyTree(source: Directory, target: Directory, job: CopyJob): Promise<void> {
   const folders: string[] = [];
   await forEachOf(await source.names(), async entry => {

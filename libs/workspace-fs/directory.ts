@@ -194,7 +194,7 @@ export class Directory {
     if (!stats.isFile()) throw new WorkspaceFsError('not_regular', this.pathOf(name));
   }
 
-  /** What errors name: never a temporary file, which nobody outside knows of. */
+  /** What errors name: never a temporary file, which is unknown outside. */
   private pathOf(name: Name): string {
     const text = name.toString();
     return text === '' || isTemporaryName(text) ? this.path : joinPath(this.path, text);

@@ -10,7 +10,7 @@ export const CHUNK_BYTES = 256 * 1024;
 const TURN_BYTES = 4 * 1024 * 1024;
 const MAX_SPARE = 8;
 
-/** Buffers that nobody uses now: a new one costs more than what is read into it. */
+/** Buffers that are free: a new one costs more than what is read into it. */
 const spare: Buffer[] = [];
 
 /** A part of an open file, which it closes; no more than there was when it was opened. */

@@ -15,12 +15,12 @@ export function isTemporaryName(name: string): boolean {
   return name.startsWith(TEMPORARY_PREFIX) && TEMPORARY_NAME.test(name);
 }
 
-/** Of a temporary name, which process made it, as far as the name tells: whoever writes to a workspace may give it such a name. */
+/** Of a temporary name, which process made it, as far as the name says: anyone who writes to a workspace may use such a name. */
 export function makerOf(name: string): string | undefined {
   return TEMPORARY_NAME.exec(name)?.[1];
 }
 
-/** In the names of temporaries that this process makes, so that it can be told, when it is gone, which were its own. */
+/** In the names of temporaries that this process makes, so that its own can be recognized when it is gone. */
 export const TEMPORARY_MAKER = randomBytes(6).toString('hex');
 
 /** A name that nothing has yet. */

@@ -41,7 +41,7 @@ export class IgnoreRules {
     this.scopes.set(folder, { ignored, rules: [...(above?.rules ?? []), ...own] });
   }
 
-  /** Whether something is ignored, whose folder was told of. */
+  /** Whether something is ignored, whose folder was added. */
   ignores(path: string, isFolder: boolean): boolean {
     const scope = this.scopes.get(parentOf(path));
     if (!scope || scope.ignored) return scope?.ignored ?? false;

@@ -1,5 +1,5 @@
 /**
- * Texts of which every line that a regular expression matches holds at least one; null where none can be told. Lets a
+ * Texts of which every line that a regular expression matches holds at least one; null where none is known. Lets a
  * program that only knows texts leave out most files. Rather null than wrong: what is not plain is not looked into.
  */
 export function literalsOf(regex: string): string[] | null {

@@ -153,7 +153,7 @@ class SearchRun {
     return matches;
   }
 
-  /** Lets others work, and hears that nobody waits any more. */
+  /** Yields to other work, and stops when no one waits any more. */
   private async giveWay(path: string): Promise<void> {
     if (performance.now() < this.turnEnds) return;
     await setImmediate();

@@ -50,7 +50,7 @@ export class WorkspaceFs {
   }
 
   /**
-   * Begins with the entity tag, and changes with everything that is done to the file or its inode: whoever writes to a file
+   * Begins with the entity tag, and changes with everything that is done to the file or its inode: a program that writes to a file
    * and sets its times back keeps its entity tag, and not this. null: no file.
    */
   async revision(path: string): Promise<string | null> {

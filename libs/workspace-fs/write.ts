@@ -15,7 +15,7 @@ export interface WriteOptions {
   ifMatch?: string;
   /** Write only if nothing is there. */
   ifNoneMatch?: '*';
-  /** Whether whoever may read it may run it; default: as before, and a new file may not be run. */
+  /** Whether those who may read it may run it; default: as before, and a new file may not be run. */
   executable?: boolean;
   signal?: AbortSignal;
   /** The exact length of the source where it is known: refused at once if too large, `aborted` if not met. */

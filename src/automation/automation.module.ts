@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { NotificationsModule } from './notifications/index.js';
 
-/** What happens without somebody who sits there, and who is told of it. */
+/** What happens without a person at the screen, and who is notified of it. */
 @Module({ imports: [NotificationsModule] })
 export class AutomationModule {}

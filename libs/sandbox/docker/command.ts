@@ -88,7 +88,7 @@ function settings(engine: Engine, plan: CommandPlan, word: string): ExecCreateOp
 
 /**
  * A shell that confines itself, goes where the command starts, runs it and kills what it leaves: the engine would wait
- * for whoever still holds the output. What the shell itself would say of a command's end, no one shall read.
+ * for every process that still holds the output. What the shell itself would say of a command's end, no one shall read.
  */
 function starter(limits: SandboxLimits): string {
   return [

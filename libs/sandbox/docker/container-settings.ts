@@ -50,7 +50,7 @@ function isolation({ options, remapsUsers }: Engine): HostConfig {
     ReadonlyRootfs: true,
     CapDrop: ['ALL'],
     SecurityOpt: ['no-new-privileges:true', `seccomp=${seccompProfile()}`],
-    // Output goes to us; nobody keeps it.
+    // Output goes to us; the engine keeps none.
     LogConfig: { Type: 'none', Config: {} },
   };
 }

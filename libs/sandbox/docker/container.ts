@@ -54,7 +54,7 @@ export class SandboxContainer {
         Tty: false,
       });
       const exit = this.engine.events.exitOf(exec.id, this.container.id);
-      exit.catch(() => undefined); // whoever asks gets it; it must not be an unhandled rejection before
+      exit.catch(() => undefined); // the caller that asks gets it; it must not be an unhandled rejection before
       const input = await exec.start({ hijack: true, stdin: takesInput });
       input.on('error', () => undefined); // a process need not read its input to the end
       return { output: new OutputFrames(input), input, exit };
@@ -90,7 +90,7 @@ export class SandboxContainer {
     try {
       await this.container.kill({ signal: 'SIGKILL' });
     } catch (error) {
-      // Without an answer the engine is gone, which is told by events. Else the container has ended by itself, or
+      // Without an answer the engine is gone, which events report. Else the container has ended by itself, or
       // removing it is the stronger word.
       const status = statusOf(error);
       if (status !== undefined && ![404, 409].includes(status))

@@ -56,7 +56,7 @@ export class EngineEvents {
     return this.outOfMemory.has(container);
   }
 
-  /** The container is over and nobody will ask about it again. */
+  /** The container is over and will not be asked about again. */
   forget(container: string): void {
     this.outOfMemory.delete(container);
   }

@@ -3,8 +3,10 @@ const ROUNDS = 8;
 
 /**
  * A command that kills a script of a session with all that it started, run inside as the same user: its descendants, and
- * what has been handed to the first process since it began, at `beganMs` of the clock (of which bash tells since 5.0). The script itself goes last: without it nobody knows what it
- * started; it is stopped meanwhile, so that it starts no more and says nothing of their end. Times are hundredths of a second, so numbers decide between those of one time. Of builtins only, and it tells apart no more than /proc/PID/stat does (proc(5): parent is field 4, start 22).
+ * what has been handed to the first process since it began, at `beganMs` of the clock (bash has it since 5.0). The script
+ * itself goes last: without it its descendants could not be found; it is stopped meanwhile, so that it starts no more and
+ * says nothing of their end. Times are hundredths of a second, so numbers decide between those of one time. Of builtins
+ * only, and it reads no more than /proc/PID/stat (proc(5): parent is field 4, start 22).
  */
 export function killScript(pid: number, beganMs: number): string[] {
   return ['bash', '-c', program, 'bash', `${pid}`, `${ROUNDS}`, `${Math.floor(beganMs)}`];

@@ -17,7 +17,7 @@ export class OutputFrames {
 
   constructor(source: Readable) {
     source.on('data', (bytes: Buffer) => this.take(bytes));
-    // A connection that breaks ends what it carried; why the process ended is told by events, not here.
+    // A connection that breaks ends what it carried; events report why the process ended.
     for (const event of ['end', 'close', 'error']) source.once(event, () => this.end());
   }
 

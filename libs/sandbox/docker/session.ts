@@ -18,7 +18,7 @@ import { killScript } from './kill-script.js';
 const FOLDER = '/run/session';
 
 /**
- * The program of a session runs beside the keeper. It is told and tells by its own input and output; what its scripts
+ * The program of a session runs beside the keeper. It is controlled through its own input and output; what its scripts
  * write goes through named pipes in the session's folder, which hold nothing back when a script is over, as a connection
  * of the engine does.
  */

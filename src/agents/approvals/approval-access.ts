@@ -24,7 +24,7 @@ export class ApprovalAccess {
 
   /**
    * 404 where the caller does not see it, 403 where their role or their key is too low. What belongs to no workspace is for
-   * whoever asked. To decide takes a role that lets the caller do the same: else somebody else's agent could do for them
+   * the requester. To decide takes a role that lets the caller do the same: else another person's agent could do for them
    * what they may not.
    */
   async require(actor: Actor, permission: WorkspacePermission, row: ApprovalRow): Promise<void> {

@@ -1,7 +1,7 @@
 import { Controller, Get, Post, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Front, Fronts } from '../../identity/page-sessions/index.js';
+import { type OpenPage, PageSessions } from '../../identity/page-sessions/index.js';
 import { type Actor, Public } from '../../platform/access/index.js';
 import { sendOn, sendPage } from '../../platform/pages/index.js';
 import { decisionPage, endPage, signInPage, statusOf, wordsOn } from './approval-page.js';
@@ -19,28 +19,28 @@ const PAGE = `${APPROVAL_PAGE}/:approvalId`;
 @Controller()
 export class ApprovalPageController {
   constructor(
-    private readonly fronts: Fronts,
+    private readonly sessions: PageSessions,
     private readonly approvals: ApprovalPageService,
   ) {}
 
   @Get(PAGE)
   show(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    return this.fronts.show(request, reply, addressOf(request), async front => {
-      if (!front.person) sendPage(reply, signInPage(front, ''));
-      else await this.tell(front, front.person, idOf(request));
+    return this.sessions.show(request, reply, addressOf(request), async opened => {
+      if (!opened.person) sendPage(reply, signInPage(opened, ''));
+      else await this.tell(opened, opened.person, idOf(request));
     });
   }
 
   @Post(`${PAGE}/sign-in`)
   signIn(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    return this.fronts.submit(request, reply, addressOf(request), (front, fields) =>
-      this.fronts.signIn(front, fields, (email, problem) => signInPage(front, email, problem)),
+    return this.sessions.submit(request, reply, addressOf(request), (opened, fields) =>
+      this.sessions.signIn(opened, fields, (email, problem) => signInPage(opened, email, problem)),
     );
   }
 
   @Post(`${PAGE}/decide`)
   decide(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    return this.fronts.submit(request, reply, addressOf(request), async ({ person, address }, fields) => {
+    return this.sessions.submit(request, reply, addressOf(request), async ({ person, address }, fields) => {
       const decision = fields.get('decision');
       if (person && (decision === 'allow' || decision === 'deny'))
         await this.approvals.decide(person, idOf(request), decision);
@@ -50,17 +50,17 @@ export class ApprovalPageController {
 
   @Post(`${PAGE}/sign-out`)
   signOut(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    return this.fronts.submit(request, reply, addressOf(request), front => this.fronts.signOut(front));
+    return this.sessions.submit(request, reply, addressOf(request), opened => this.sessions.signOut(opened));
   }
 
-  private async tell(front: Front, person: Actor, id: string): Promise<void> {
+  private async tell(opened: OpenPage, person: Actor, id: string): Promise<void> {
     const looked = await this.approvals.look(person, id);
     const email = person.email ?? person.name;
     if (looked.standing === 'open') {
-      sendPage(front.reply, decisionPage(front, looked.asked, email));
+      sendPage(opened.reply, decisionPage(opened, looked.asked, email));
       return;
     }
-    sendPage(front.reply, endPage(front, wordsOn(looked), email), statusOf(looked.standing));
+    sendPage(opened.reply, endPage(opened, wordsOn(looked), email), statusOf(looked.standing));
   }
 }
 

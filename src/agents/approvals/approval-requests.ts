@@ -85,7 +85,7 @@ export class ApprovalRequests {
     }
   }
 
-  /** The caller was told that it is denied: the same call asks a person again. */
+  /** The caller learned that it is denied: the same call asks a person again. */
   async toldDenied(id: string): Promise<void> {
     await this.approvals.closeDenied(id);
   }

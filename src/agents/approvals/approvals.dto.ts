@@ -80,7 +80,7 @@ class AskedView {
   expires_at: string;
 }
 
-/** A call for which a run waits until somebody has decided about it. */
+/** A call for which a run waits until a person has decided about it. */
 export class WaitingForView extends AskedView {
   @Field.id('The approval')
   approval_id: string;

@@ -186,7 +186,7 @@ export class ApprovalsStore {
     return rows.length > 0;
   }
 
-  /** The answer no was told; it is not the answer to the same question the next time. */
+  /** The denial was delivered; it is not the answer to the same question the next time. */
   async closeDenied(id: string): Promise<void> {
     await sql`update approval set used_at = now() where id = ${id} and status = 'denied' and used_at is null`.execute(
       this.database.tables(),

@@ -84,7 +84,7 @@ export class Deliveries {
     const { callId, actor } = accepted;
     if (!holdsAuthorityOf(actor, head.actor))
       throw new Forbidden(
-        'Only whoever started the run in flight can steer it, with what started it or a wider credential; send the message with delivery queue or interrupt',
+        'Only the person who started the run in flight can steer it, with the credential that started it or a wider one; send the message with delivery queue or interrupt',
       );
     const others = waiting.map(({ id }) => id).filter(id => id !== callId);
     const before = waiting.filter(run => run.steers_run_id === head.id && run.id !== callId).length;

@@ -160,7 +160,7 @@ export class QueueService {
     const authorities = own.steers_run_id !== null && head ? [own, head] : [own];
     if (!authorities.every(run => holdsAuthorityOf(actor, run.actor)))
       throw new Forbidden(
-        'Only whoever sent the message can change it, with what they sent it with or a wider credential',
+        'Only the sender of the message can change it, with the credential that sent it or a wider one',
       );
     if (!(await this.writer.rewriteMessage(unit, message.id, text))) throw new Conflict(BEGUN);
   }

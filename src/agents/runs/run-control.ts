@@ -16,7 +16,7 @@ import { TasksStore } from './tasks.store.js';
 /** A run has ended in error, other than by who stopped it. */
 export const runFailed = defineEvent<{ run_id: string }>('run.failed');
 
-/** A run that took long has completed while nobody watched. */
+/** A run that took long has completed while no client watched. */
 export const runFinished = defineEvent<{ run_id: string }>('run.finished');
 
 const PLANNED_CALL = 'Not run: the run was stopped.';

@@ -202,7 +202,7 @@ export class AgentActions implements ToolProvider, OnModuleInit {
   }
 
   /**
-   * Who the command `actions` acts as in the sandboxes of a run; undefined where there is no such command. Nobody can be
+   * Who the command `actions` acts as in the sandboxes of a run; undefined where there is no such command. No person can be
    * asked there, so `limit` says of each call whether it may be made unasked.
    */
   callerInSandbox(run: AgentRun, { allowlists }: AgentGuide, limit: Limit): ActionCaller | undefined {

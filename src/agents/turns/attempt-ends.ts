@@ -26,7 +26,7 @@ interface LastStep {
   readonly check: ResponseCheck | null;
   /** How often the model was told that its answer is not what was asked for. */
   readonly repairs: number;
-  /** It took long, and nobody watches. */
+  /** It took long, and no client watches. */
   readonly isLong: boolean;
   /** Whether a limit allows another step. */
   readonly mayGoOn: () => boolean;

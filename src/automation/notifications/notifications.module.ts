@@ -21,7 +21,7 @@ import { PushService, pushProviders } from './push/index.js';
 import { sources } from './sources/index.js';
 import { webhookProviders, webhookServices } from './webhooks/index.js';
 
-/** What people are told, in the product and outside of it. */
+/** What people are notified of, in the product and outside of it. */
 @Module({
   imports: [DiscoveryModule, OrganizationsModule, ApprovalsModule],
   controllers: [

@@ -4,7 +4,7 @@ import type { Actor } from '../../platform/access/index.js';
 import { Conflict, problemOf } from '../../platform/errors/index.js';
 import { type HtmlPage, sendOn, sendPage } from '../../platform/pages/index.js';
 import { InvitedAccounts, problemOfNewcomer } from '../accounts/index.js';
-import type { Front, Fronts } from '../page-sessions/index.js';
+import type { OpenPage, PageSessions } from '../page-sessions/index.js';
 import { type NoticeOf, noticePage } from './notices.js';
 import { type Offer, offerPage, otherAccountHtml, signInToGoOn, type Tried } from './offer-page.js';
 
@@ -23,7 +23,7 @@ export interface Invited {
 
 /** What a person reads who has accepted, by where they are. */
 interface Accepted {
-  /** Of whoever is not signed in as the one who accepted. */
+  /** For visitors who are not signed in as the one who accepted. */
   readonly title: string;
   /** Why to sign in. */
   readonly text: string;
@@ -37,13 +37,13 @@ interface Accepted {
 export abstract class InvitationPages<I extends Invited> {
   protected constructor(
     private readonly kind: 'invitations' | 'file-invitations',
-    protected readonly fronts: Fronts,
+    protected readonly sessions: PageSessions,
     private readonly accounts: InvitedAccounts,
   ) {}
 
   protected abstract find(token: string): Promise<I | undefined>;
   protected abstract offerOf(invitation: I): Pick<Offer, 'title' | 'says'>;
-  protected abstract acceptedBy(front: Front, invitation: I): Accepted;
+  protected abstract acceptedBy(opened: OpenPage, invitation: I): Accepted;
   /** Without a person: with a new account. */
   protected abstract take(
     person: Actor | null,
@@ -53,70 +53,74 @@ export abstract class InvitationPages<I extends Invited> {
 
   @Get()
   show(@Param('token') token: string, @Req() request: FastifyRequest, @Res() reply: FastifyReply) {
-    return this.fronts.show(request, reply, this.addressOf(token), async front => {
-      const page = await this.pageOf(front, token);
+    return this.sessions.show(request, reply, this.addressOf(token), async opened => {
+      const page = await this.pageOf(opened, token);
       sendPage(reply, page, page.status);
     });
   }
 
   @Post('accept')
   accept(@Param('token') token: string, @Req() request: FastifyRequest, @Res() reply: FastifyReply) {
-    return this.fronts.submit(request, reply, this.addressOf(token), (front, fields) =>
-      this.acceptForm(front, token, fields),
+    return this.sessions.submit(request, reply, this.addressOf(token), (opened, fields) =>
+      this.acceptForm(opened, token, fields),
     );
   }
 
   @Post('decline')
   decline(@Param('token') token: string, @Req() request: FastifyRequest, @Res() reply: FastifyReply) {
-    return this.fronts.submit(request, reply, this.addressOf(token), async front => {
+    return this.sessions.submit(request, reply, this.addressOf(token), async opened => {
       await this.refuse(token);
-      if (await this.find(token)) sendOn(reply, front.address);
+      if (await this.find(token)) sendOn(reply, opened.address);
       else sendPage(reply, noticePage('declined'));
     });
   }
 
   @Post('sign-in')
   signIn(@Param('token') token: string, @Req() request: FastifyRequest, @Res() reply: FastifyReply) {
-    return this.fronts.submit(request, reply, this.addressOf(token), (front, fields) =>
-      this.fronts.signIn(front, fields, (email, problem) => this.pageOf(front, token, { email, problem })),
+    return this.sessions.submit(request, reply, this.addressOf(token), (opened, fields) =>
+      this.sessions.signIn(opened, fields, (email, problem) =>
+        this.pageOf(opened, token, { email, problem }),
+      ),
     );
   }
 
   @Post('sign-out')
   signOut(@Param('token') token: string, @Req() request: FastifyRequest, @Res() reply: FastifyReply) {
-    return this.fronts.submit(request, reply, this.addressOf(token), front => this.fronts.signOut(front));
+    return this.sessions.submit(request, reply, this.addressOf(token), opened =>
+      this.sessions.signOut(opened),
+    );
   }
 
   protected addressOf(token: string): string {
     return `/${this.kind}/${encodeURIComponent(token)}`;
   }
 
-  private async pageOf(front: Front, token: string, tried?: Tried): Promise<Page> {
+  private async pageOf(opened: OpenPage, token: string, tried?: Tried): Promise<Page> {
     const invitation = await this.find(token);
     if (!invitation) return noticePage('unknown');
     const { status, email, invited_by_name } = invitation;
-    if (status === 'accepted') return this.acceptedPage(front, invitation, tried);
+    if (status === 'accepted') return this.acceptedPage(opened, invitation, tried);
     if (status !== 'pending') return noticePage(status as NoticeOf, invited_by_name);
     const account = await this.accounts.standingOf(email);
-    return offerPage(front, { ...this.offerOf(invitation), email, account }, tried);
+    return offerPage(opened, { ...this.offerOf(invitation), email, account }, tried);
   }
 
-  private async acceptedPage(front: Front, invitation: I, tried?: Tried): Promise<Page> {
+  private async acceptedPage(opened: OpenPage, invitation: I, tried?: Tried): Promise<Page> {
     const { email, accepted_by } = invitation;
-    const { person } = front;
-    const { title, text, pageOf } = this.acceptedBy(front, invitation);
-    if (!person) return signInToGoOn(front, { title, text, email, tried });
+    const { person } = opened;
+    const { title, text, pageOf } = this.acceptedBy(opened, invitation);
+    if (!person) return signInToGoOn(opened, { title, text, email, tried });
     if (person.id === accepted_by) return pageOf(person);
-    return { title, body: otherAccountHtml(front, person.email ?? person.name, email) };
+    return { title, body: otherAccountHtml(opened, person.email ?? person.name, email) };
   }
 
   /** A new account is signed in at once. A form that is sent twice leads to the same end the second time. */
-  private async acceptForm(front: Front, token: string, fields: URLSearchParams): Promise<void> {
-    const { person, reply, address } = front;
+  private async acceptForm(opened: OpenPage, token: string, fields: URLSearchParams): Promise<void> {
+    const { person, reply, address } = opened;
     const name = (fields.get('name') ?? '').slice(0, MAX_CHARACTERS);
     const password = (fields.get('password') ?? '').slice(0, MAX_CHARACTERS);
     const problem = person ? undefined : problemOfNewcomer(name, password);
-    if (problem) return sendPage(reply, await this.pageOf(front, token, { name, problem }), 422);
+    if (problem) return sendPage(reply, await this.pageOf(opened, token, { name, problem }), 422);
     try {
       await this.take(person ?? null, { token, name, password });
     } catch (error) {
@@ -126,6 +130,6 @@ export abstract class InvitationPages<I extends Invited> {
     }
     if (person) return sendOn(reply, address);
     const email = (await this.find(token))?.email ?? '';
-    await this.fronts.enter(front, { email, password });
+    await this.sessions.enter(opened, { email, password });
   }
 }

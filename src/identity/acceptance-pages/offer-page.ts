@@ -6,7 +6,7 @@ import {
   problemHtml,
   signInFields,
 } from '../../platform/pages/index.js';
-import type { Front } from '../page-sessions/index.js';
+import type { OpenPage } from '../page-sessions/index.js';
 
 /** What an invitation offers to the person of an address. */
 export interface Offer {
@@ -27,20 +27,20 @@ export interface Tried {
 
 /**
  * Asks whether a person accepts: the one who is signed in, one who signs in first, one who makes an account by accepting.
- * Whoever is signed in with another address is told so.
+ * The page says so where another address is signed in.
  */
-export function offerPage(front: Front, offer: Offer, tried?: Tried): HtmlPage {
+export function offerPage(opened: OpenPage, offer: Offer, tried?: Tried): HtmlPage {
   const paragraphs = offer.says.map(text => `<p>${escapeHtml(text)}</p>`).join('\n');
   const body = `${problemHtml(tried?.problem)}
 ${paragraphs}
-${waysIn(front, offer, tried)}
-${decline(front)}
+${waysIn(opened, offer, tried)}
+${decline(opened)}
 <p class="aside">If you expected nothing, ignore this: nothing changes until you accept.</p>`;
   return { title: offer.title, body };
 }
 
 /** Says that an invitation is of another address than the person who is signed in, and lets them switch. */
-export function otherAccountHtml({ address, csrf }: Front, signedIn: string, email: string): string {
+export function otherAccountHtml({ address, csrf }: OpenPage, signedIn: string, email: string): string {
   return `<p class="problem" role="alert">You are signed in as ${escapeHtml(signedIn)}. This invitation is for ${escapeHtml(email)}.</p>
 ${formHtml(
   `${address}/sign-out`,
@@ -52,7 +52,7 @@ ${formHtml(
 
 /** Asks a person to sign in, to see what they accepted. */
 export function signInToGoOn(
-  { address, csrf }: Front,
+  { address, csrf }: OpenPage,
   { title, text, email, tried }: { title: string; text: string; email: string; tried?: Tried },
 ): HtmlPage {
   const body = `<p>${escapeHtml(text)}</p>
@@ -61,10 +61,10 @@ ${formHtml(`${address}/sign-in`, csrf, signInFields(tried?.email ?? email, tried
   return { title, body };
 }
 
-function waysIn(front: Front, offer: Offer, tried: Tried | undefined): string {
-  const { address, csrf, person } = front;
+function waysIn(opened: OpenPage, offer: Offer, tried: Tried | undefined): string {
+  const { address, csrf, person } = opened;
   if (person && person.email !== offer.email)
-    return otherAccountHtml(front, person.email ?? person.name, offer.email);
+    return otherAccountHtml(opened, person.email ?? person.name, offer.email);
   if (person)
     return `${formHtml(`${address}/accept`, csrf, '<button type="submit">Accept</button>')}
 <p class="hint">You are signed in as ${escapeHtml(offer.email)}.</p>`;
@@ -72,7 +72,7 @@ function waysIn(front: Front, offer: Offer, tried: Tried | undefined): string {
     return `<h2>Sign in to accept</h2>
 ${formHtml(`${address}/sign-in`, csrf, signInFields(tried?.email ?? offer.email, tried?.problem))}`;
   if (offer.account === 'none')
-    return `<p class="problem" role="alert">${escapeHtml(offer.email)} has no account, and this installation takes no new ones. Ask whoever runs it.</p>`;
+    return `<p class="problem" role="alert">${escapeHtml(offer.email)} has no account, and this installation takes no new ones. Ask its operator.</p>`;
   return `<h2>Make your account</h2>
 ${formHtml(`${address}/accept`, csrf, newcomerFields(offer.email, tried))}`;
 }
@@ -86,5 +86,5 @@ const newcomerFields = (email: string, tried: Tried | undefined): string =>
 ${newPasswordField('password', 'Password')}
 <button type="submit">Create account and accept</button>`;
 
-const decline = ({ address, csrf }: Front): string =>
+const decline = ({ address, csrf }: OpenPage): string =>
   formHtml(`${address}/decline`, csrf, '<button type="submit" class="link">Decline</button>');

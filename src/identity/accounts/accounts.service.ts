@@ -56,7 +56,7 @@ export class InvitedAccounts {
     if (await unit.entities.findOne(User, { email })) throw new Forbidden(HAS_ACCOUNT);
     if (!this.areTaken)
       throw new Forbidden(
-        'This installation takes no new accounts; ask whoever runs it to allow them by invitation (REGISTRATION=invite)',
+        'This installation takes no new accounts; ask its operator to allow them by invitation (REGISTRATION=invite)',
       );
     if (!newcomer)
       throw new Invalid('name and password are needed to make an account; or sign in with the one you have');

@@ -26,7 +26,7 @@ export class AuditLogStore {
     return pageOf(await page.execute(), limit, entryView, row => [iso(row.time), row.id]);
   }
 
-  /** A credential that is limited to workspaces is told of these alone, and of nothing that belongs to none. */
+  /** A credential that is limited to workspaces sees the entries of these alone, and none that belong to no workspace. */
   private matching({ credential }: Actor, input: ListAudit) {
     const { organization_id, from, to } = input;
     let query = this.database

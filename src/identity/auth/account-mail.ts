@@ -49,7 +49,8 @@ export class AccountMail {
       paragraphs: [
         `The password of the account ${user.email} was changed just now, and other sign-ins were ended.`,
       ],
-      footer: 'If it was not you, ask for a new password at once, and tell whoever runs this installation.',
+      footer:
+        'If it was not you, ask for a new password at once, and tell the operator of this installation.',
     });
   }
 
@@ -71,7 +72,7 @@ export class AccountMail {
     return this.send(unit, { email: before }, 'Your e-mail address was changed', {
       heading: 'Your e-mail address was changed',
       paragraphs: [`The account ${before} has the address ${after} from now on. Sign in with that.`],
-      footer: 'If it was not you, tell whoever runs this installation at once.',
+      footer: 'If it was not you, tell the operator of this installation at once.',
     });
   }
 

@@ -174,7 +174,7 @@ function resetPage(token: string): AuthPage {
   };
 }
 
-/** A problem is told on a page, too: a person reads it. */
+/** Problems are shown as a page, too: a person reads them. */
 async function answer(reply: FastifyReply, work: () => Promise<AuthPage>): Promise<void> {
   try {
     const page = await work();

@@ -46,7 +46,7 @@ export class SetupToken {
 
 const wrongCredentials = () => new Unauthorized('E-mail address or password is wrong');
 
-const CLOSED = 'Registration is closed: this installation takes no new accounts; ask whoever runs it';
+const CLOSED = 'Registration is closed: this installation takes no new accounts; ask its operator';
 const BY_INVITATION =
   'Registration is by invitation: open the link of an invitation to make your account, or ask an owner or admin of an organization here for one';
 

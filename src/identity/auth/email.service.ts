@@ -77,7 +77,7 @@ const taken = () =>
 
 /**
  * Moving an account to another address. The link goes to the new one, which proves it; that it belongs to another account
- * is told only to the person who opens the link, so that asking reveals no accounts. Sessions stay.
+ * is shown only to the person who opens the link, so that asking reveals no accounts. Sessions stay.
  */
 @Injectable()
 export class EmailChangeService {
@@ -98,7 +98,7 @@ export class EmailChangeService {
   ): Promise<{ sent: true }> {
     if (!this.mail.isConfigured)
       throw new Unavailable(
-        'This installation sends no mail, so no address can be verified; whoever runs it can change yours with: npm start -- set-email OLD NEW',
+        'This installation sends no mail, so no address can be verified; its operator can change yours with: npm start -- set-email OLD NEW',
       );
     const email = User.normalizeEmail(input.email);
     if (email === actor.email) throw new Invalid('email is the address of your account already');

@@ -146,7 +146,7 @@ export class PasswordResetService {
   /** Does the same for every address, known or not: it makes a job. */
   async request(email: string, address: string): Promise<void> {
     if (!this.mail.isConfigured)
-      throw new Unavailable('This installation sends no mail; ask whoever runs it for a new password');
+      throw new Unavailable('This installation sends no mail; ask its operator for a new password');
     await this.quotas.spendOfAddress('reset', address, MAX_ASKED_PER_HOUR);
     await this.database.transaction(unit =>
       this.jobs.enqueue(unit, mailPasswordReset, newId(), { email: User.normalizeEmail(email) }),

@@ -132,7 +132,7 @@ export class BillingService {
 
 const periodView = ({ from, to }: Period) => ({ from: iso(from), to: iso(to) });
 
-/** A credential that is limited to workspaces is told what these used. */
+/** A credential that is limited to workspaces sees what these used. */
 const reachOf = ({ credential }: Actor, organizationId: string) => ({
   organizationId,
   workspaceIds: credential.workspace_ids,

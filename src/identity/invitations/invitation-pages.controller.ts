@@ -8,7 +8,7 @@ import { shortName } from '../../platform/text/index.js';
 import { InvitationPages } from '../acceptance-pages/index.js';
 import { InvitedAccounts } from '../accounts/index.js';
 import { WorkspaceChoices } from '../oauth/index.js';
-import { type Front, Fronts } from '../page-sessions/index.js';
+import { type OpenPage, PageSessions } from '../page-sessions/index.js';
 import { AcceptanceService } from './acceptance.service.js';
 import { InvitationsStore, type LookedAtInvitation } from './invitations.store.js';
 
@@ -20,14 +20,14 @@ const MAX_WORKSPACES = 200;
 @Controller('invitations/:token')
 export class InvitationPagesController extends InvitationPages<LookedAtInvitation> {
   constructor(
-    fronts: Fronts,
+    sessions: PageSessions,
     accounts: InvitedAccounts,
     private readonly config: Config,
     private readonly invitations: InvitationsStore,
     private readonly acceptance: AcceptanceService,
     private readonly workspaces: WorkspaceChoices,
   ) {
-    super('invitations', fronts, accounts);
+    super('invitations', sessions, accounts);
   }
 
   protected find(token: string) {
@@ -54,7 +54,7 @@ export class InvitationPagesController extends InvitationPages<LookedAtInvitatio
     };
   }
 
-  protected acceptedBy(front: Front, invitation: LookedAtInvitation) {
+  protected acceptedBy(opened: OpenPage, invitation: LookedAtInvitation) {
     const organization = shortName(invitation.organization_name);
     return {
       title: 'This invitation was accepted',
@@ -63,7 +63,7 @@ export class InvitationPagesController extends InvitationPages<LookedAtInvitatio
         title: `You are in ${organization}`,
         body: `${await this.whatThereIs(person, invitation)}
 ${connectHtml(this.config.baseUrl, person.email ?? undefined)}
-${signedInAs(front, person.email ?? person.name)}`,
+${signedInAs(opened, person.email ?? person.name)}`,
       }),
     };
   }

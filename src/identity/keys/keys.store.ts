@@ -29,7 +29,7 @@ export function makeKey(): NewKey {
   return { secret, hash: hashSecret(secret), hint: `${PREFIX}${random.slice(0, 4)}…${secret.slice(-4)}` };
 }
 
-/** Whether `key` is one that we may have made; a mistyped one is told apart without asking the database. */
+/** Whether `key` is one that we may have made; a mistyped one is recognized without asking the database. */
 export function isWellFormedKey(key: string): boolean {
   const [, random, sum] = KEY.exec(key) ?? [];
   return random !== undefined && checksum(random) === sum;

@@ -10,7 +10,7 @@ import { SignIns } from './sign-ins.store.js';
 
 const LIFE_SECONDS = 8 * 3600;
 
-/** A browser in front of a page of ours, and who is signed in there. */
+/** A browser at a page of ours, and who is signed in there. */
 export interface PageVisit {
   /** Of this browser alone; another one after each sign-in. */
   readonly id: string;

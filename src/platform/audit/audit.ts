@@ -23,12 +23,12 @@ declare global {
   }
 }
 
-/** Somebody has changed what people and programs may do; with what its entry says. */
+/** A change of what people and programs may do, with the content of its entry. */
 export const audited = defineEvent<AuditFacts>('audit.recorded');
 
 export interface AuditFacts extends AuditEntry {
   readonly id: string;
-  /** Null: nobody who was signed in. */
+  /** Null: no one was signed in. */
   readonly actor_id: string | null;
 }
 

@@ -6,7 +6,7 @@ import { defineTopic, Subscription, Topics } from '../topics/index.js';
 import type { LeasedRows } from './leased-rows.js';
 import { Leases } from './leases.js';
 
-/** How long somebody waits for a lease that another holds. */
+/** How long a caller waits for a lease that another holds. */
 const MAX_WAIT_MS = 60_000;
 
 const topicOf = defineTopic('lease');
@@ -82,7 +82,7 @@ export class NamedLeases implements OnModuleInit {
 
   /**
    * Runs `work` while it holds the lease; waits for those before it, and is refused (503) after a minute. A dry run, which
-   * changes nothing, waits for nobody.
+   * changes nothing, does not wait.
    */
   async hold<T>(name: string, work: (lease: NamedLease) => Promise<T>): Promise<T> {
     if (dryRun()) return work({ name, fence: '0', signal: this.leases.signal });

@@ -100,7 +100,7 @@ export function sendPage(
     .send(htmlDocument(page));
 }
 
-/** Sends the browser on to a page of ours; its address may hold a token, which goes to nobody. */
+/** Sends the browser on to a page of ours; its address may hold a token, which is sent to no one. */
 export function sendOn(reply: FastifyReply, location: string): FastifyReply {
   return reply.header('referrer-policy', 'no-referrer').redirect(location, 303);
 }

@@ -79,7 +79,7 @@ export class AccessWatch {
     }
   }
 
-  /** Where it cannot be told they may not: their client comes back, and is asked for at the door. */
+  /** Where the check fails they may not: their client reconnects and is checked again. */
   private async mayRead(): Promise<boolean> {
     try {
       await this.reader.require();
@@ -104,7 +104,7 @@ export interface LogPage {
   readonly isLast?: boolean;
   /** There may be more at once, though nothing was found here. */
   readonly isAgain?: boolean;
-  /** Milliseconds after which there may be more, though nobody says so. */
+  /** Milliseconds after which there may be more without a notification. */
   readonly moreIn?: number;
 }
 

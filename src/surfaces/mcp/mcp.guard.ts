@@ -73,7 +73,7 @@ export const wantsPage = ({ method, headers }: FastifyRequest): boolean =>
   (method === 'GET' || method === 'HEAD') && (headers.accept ?? '').includes('text/html');
 
 /**
- * Lets in who proves who they are: by an access token that is for `/mcp`, an API key or a session. Everyone else is told
+ * Lets in who proves who they are: by an access token that is for `/mcp`, an API key or a session. The answer to others says
  * where to get a token, and with which scopes (RFC 9728 section 5.1; 2025-11-25, authorization, scope selection).
  */
 @Injectable()

@@ -31,7 +31,7 @@ export function levelFor(name: string): number {
   return COMPRESSED.has(path.extname(name).slice(1).toLowerCase()) ? STORED : FAST;
 }
 
-/** `c:x`, which is a fine name here and a drive elsewhere, as one that nobody takes for absolute. */
+/** `c:x`, which is a fine name here and a drive elsewhere, as one that no system takes for absolute. */
 export function nameInZip(name: string): string {
   return /^[a-z]:/i.test(name) ? `./${name}` : name;
 }
@@ -50,7 +50,7 @@ const BREATH_BYTES = 128 * 1024;
 
 /**
  * A folder as a zip, made while it is read: small files in batches, others one at a time. Leaves out links, special files
- * and what is gone when its turn comes. A file that cannot be read to its end breaks the stream off, so that nobody takes
+ * and what is gone when its turn comes. A file that cannot be read to its end breaks the stream off, so that no one takes
  * a part for the whole. Rejects where there is no such folder.
  */
 export async function zipFolder(

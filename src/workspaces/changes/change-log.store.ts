@@ -69,7 +69,7 @@ export function newestChange(workspaceId: string): RawBuilder<string> {
     order by workspace_id desc, seq desc limit 1), 0)`;
 }
 
-/** The changes to the files of a workspace, by whoever, in one order. */
+/** The changes to the files of a workspace, by any writer, in one order. */
 @Injectable()
 export class ChangeLog {
   private readonly recorded = new EventEmitter();
@@ -173,7 +173,7 @@ export class ChangeLog {
   }
 
   /**
-   * Those changes that the log lacks, whoever wrote them. With `since`, only entries from then on count: a change of the
+   * Those changes that the log lacks, by any writer. With `since`, only entries from then on count: a change of the
    * mode alone leaves the entity tag as it was.
    */
   async missing<C extends Found>(workspaceId: string, found: readonly C[], since?: Since): Promise<C[]> {
@@ -226,7 +226,7 @@ function isLogged(newest: Newest | undefined, found: Found, since: Since | undef
   return kind === 'deleted' ? newest.isGone : !newest.isGone && newest.etag === etag;
 }
 
-/** Advances an unrecorded write to `through` (null: to its end), if nobody else has advanced it. */
+/** Advances an unrecorded write to `through` (null: to its end), if no other process has advanced it. */
 function stepOf(
   begun: Pick<Intent, 'id' | 'recorded'> | undefined,
   at: number,

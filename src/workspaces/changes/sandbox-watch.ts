@@ -120,7 +120,7 @@ export class SandboxWatch implements OnModuleInit, OnApplicationBootstrap {
     sandbox.whenEnded(() => this.finish(sandbox));
   }
 
-  /** Records the changes; null while commands run, whose changes cannot be told apart. */
+  /** Records the changes; null while commands run, whose changes cannot be distinguished. */
   private async look(
     background: Background,
     sandbox: LastingSandbox,

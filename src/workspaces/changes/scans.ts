@@ -74,7 +74,7 @@ export class Scans implements OnApplicationShutdown {
 
   /**
    * Compares, records and forgets; repeatable. Has the deadline of background work: what a command did is recorded
-   * whoever waits.
+   * even if the caller gives up.
    */
   settle(scan: Scan, seen?: Snapshot): Promise<Settled> {
     return withQueryDeadline(QUERY_MS, () => this.settleNow(scan, seen));

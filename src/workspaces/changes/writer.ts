@@ -21,7 +21,7 @@ export interface Writer {
 
 const writers = new AsyncLocalStorage<Writer>();
 
-/** Runs work whose writes are attributed to `writer`, in whoever's name it acts. */
+/** Runs work whose writes are attributed to `writer`, for whomever it acts. */
 export function writingAs<T>(writer: Writer, work: () => T): T {
   return writers.run(writer, work);
 }

@@ -14,7 +14,7 @@ import { Gone, NotFound } from '../../platform/errors/index.js';
 import { type Seal, Vault } from '../../platform/vault/index.js';
 import { ShareOrigin } from './share-origin.js';
 
-/** What an exposed URL lets its visitors do, and what whoever exposed it must still be allowed to do themselves. */
+/** What an exposed URL lets its visitors do, and what the person who exposed it must still be allowed to do. */
 export const ALLOWANCES = {
   view: { needs: 'file.read', saves: false },
   download: { needs: 'file.read', saves: true },
@@ -22,7 +22,7 @@ export const ALLOWANCES = {
 } as const satisfies Record<string, { needs: WorkspacePermission; saves: boolean }>;
 export type Allowance = keyof typeof ALLOWANCES;
 
-/** What decides whether a way in still stands: its workspace, and the role there of whoever gave it. */
+/** What decides whether a way in still stands: its workspace, and the role there of the person who gave it. */
 export interface GiverStanding {
   features_off: Feature[];
   giver_role: WorkspaceRole | null;
@@ -36,7 +36,7 @@ export function mayStill(
   return !features_off.includes('sharing') && giver_role !== null && roleAllows(giver_role, permission);
 }
 
-/** A URL that opens something to whoever has it, with a password or without. */
+/** A URL that opens something to its holder, with a password or without. */
 export interface ExposedLink extends GiverStanding {
   readonly id: string;
   readonly allow: Allowance;

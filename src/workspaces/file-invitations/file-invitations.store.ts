@@ -48,8 +48,8 @@ export const reachOf = (role: InvitedRole) => (role === 'editor' ? 'file.write' 
 export const noSuchInvitation = () => new NotFound('No such file invitation');
 
 /**
- * Ways to one path of a workspace, each for one person. They become no member of anything: whoever accepts has that path, and
- * only for as long as whoever invited them could use it that way themselves.
+ * Ways to one path of a workspace, each for one person. They become no member of anything: a person who accepts has that path, and
+ * only for as long as the inviter could use it that way.
  */
 @Injectable()
 export class FileInvitationsStore {

@@ -5,7 +5,7 @@ import { escapeHtml } from '#libs/html/index.js';
 import { type Entry, normalizePath } from '#libs/workspace-fs/index.js';
 import { InvitationPages, noticePage } from '../../identity/acceptance-pages/index.js';
 import { InvitedAccounts } from '../../identity/accounts/index.js';
-import { type Front, Fronts } from '../../identity/page-sessions/index.js';
+import { type OpenPage, PageSessions } from '../../identity/page-sessions/index.js';
 import { type Actor, Public } from '../../platform/access/index.js';
 import { Config } from '../../platform/config/index.js';
 import { problemOf } from '../../platform/errors/index.js';
@@ -26,19 +26,19 @@ const MAX_ENTRIES = 2000;
 @Controller('file-invitations/:token')
 export class FileInvitationPagesController extends InvitationPages<HeldInvitation> {
   constructor(
-    fronts: Fronts,
+    sessions: PageSessions,
     accounts: InvitedAccounts,
     private readonly config: Config,
     private readonly store: FileInvitationsStore,
     private readonly invitations: FileInvitationsService,
     private readonly files: InvitedFilesService,
   ) {
-    super('file-invitations', fronts, accounts);
+    super('file-invitations', sessions, accounts);
   }
 
   @Get(['files', 'files/path/*'])
   browse(@Param('token') token: string, @Req() request: FastifyRequest, @Res() reply: FastifyReply) {
-    return this.fronts.show(request, reply, this.addressOf(token), front => this.showFiles(front, token));
+    return this.sessions.show(request, reply, this.addressOf(token), opened => this.showFiles(opened, token));
   }
 
   protected find(token: string) {
@@ -61,14 +61,14 @@ export class FileInvitationPagesController extends InvitationPages<HeldInvitatio
     };
   }
 
-  protected acceptedBy(front: Front, invitation: HeldInvitation) {
+  protected acceptedBy(opened: OpenPage, invitation: HeldInvitation) {
     const title = `${whatOf(invitation.path)} is shared with you`;
     return {
       title,
       text: 'You accepted it. Sign in to see it.',
       pageOf: async (person: Actor) =>
         (await this.isOpen(person, invitation))
-          ? { title, body: this.whatThereIs(front, person, invitation) }
+          ? { title, body: this.whatThereIs(opened, person, invitation) }
           : noticePage('suspended', invitation.invited_by_name),
     };
   }
@@ -77,8 +77,8 @@ export class FileInvitationPagesController extends InvitationPages<HeldInvitatio
    * The files, for the person who accepted and is signed in at this browser. Folders are shown, files are sent to be saved:
    * what others wrote is never shown as a page of this host, whose cookies it could use.
    */
-  private async showFiles(front: Front, token: string): Promise<void> {
-    const { request, reply, person, address } = front;
+  private async showFiles(opened: OpenPage, token: string): Promise<void> {
+    const { request, reply, person, address } = opened;
     const invitation = await this.store.findByToken(token);
     if (!invitation || !person || invitation.accepted_by !== person.id) {
       sendOn(reply, address);
@@ -113,16 +113,20 @@ export class FileInvitationPagesController extends InvitationPages<HeldInvitatio
     }
   }
 
-  private whatThereIs(front: Front, person: Actor, { id, role, invited_by_name }: HeldInvitation): string {
+  private whatThereIs(
+    opened: OpenPage,
+    person: Actor,
+    { id, role, invited_by_name }: HeldInvitation,
+  ): string {
     const call = `curl ${this.config.baseUrl}/api/file-invitations/${id}/files \\
   -H 'Authorization: Bearer ACCESS_TOKEN'`;
     const email = person.email ?? person.name;
     return `<p>${escapeHtml(shortName(invited_by_name ?? 'Somebody'))} lets you ${mayOf(role)} it, for as long as they may do so themselves.</p>
-<p><a class="button" href="${front.address}/files">Open the files</a></p>
+<p><a class="button" href="${opened.address}/files">Open the files</a></p>
 ${connectHtml(this.config.baseUrl, email)}
 <p>What is shared with you:</p>
 <pre class="facts copy"><code>${escapeHtml(call)}</code></pre>
-${signedInAs(front, email)}`;
+${signedInAs(opened, email)}`;
   }
 }
 

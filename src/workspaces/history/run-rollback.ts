@@ -33,7 +33,7 @@ export class RunRollback {
   ) {}
 
   /**
-   * Makes the files that a run changed what they were before it. All or nothing: 409 names those that somebody changed
+   * Makes the files that a run changed what they were before it. All or nothing: 409 names those that were changed
    * since, unless they are to be skipped. Done again, or after a crash in the middle, it does what is left to do.
    */
   async rollback(

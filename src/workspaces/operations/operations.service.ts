@@ -30,7 +30,7 @@ export class OperationEvents implements EventLog {
   }
 }
 
-/** Whoever sees the workspace of an operation sees the operation. */
+/** Everyone who sees the workspace of an operation sees the operation. */
 @Injectable()
 export class OperationsService {
   constructor(

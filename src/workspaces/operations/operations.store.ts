@@ -39,7 +39,7 @@ export interface Operation<Input extends object = object> {
   readonly state: OperationState;
   readonly actor_id: string;
   readonly organization_id: string;
-  /** The workspace; whoever sees it sees the operation. */
+  /** The workspace; everyone who sees it sees the operation. */
   readonly subject_id: string;
   readonly input: Input;
   readonly progress: Progress;

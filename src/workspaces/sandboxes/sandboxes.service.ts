@@ -109,7 +109,7 @@ export class SandboxesService implements OnApplicationBootstrap {
     }
   }
 
-  /** Whoever opens it ends it. */
+  /** The opener ends it. */
   openShell(use: ShellUse): Shell {
     return new Shell((workspace, shellUse, script) => this.openSession(workspace, shellUse, script), use);
   }

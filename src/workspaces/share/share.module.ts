@@ -12,7 +12,7 @@ import { Dropping } from './visits/dropping.js';
 import { VisitorsController } from './visits/visitors.controller.js';
 import { VisitsService } from './visits/visits.service.js';
 
-/** Links that open a file or folder to whoever holds them. */
+/** Links that open a file or folder to their holders. */
 @Module({
   imports: [AuthModule, CoreModule, ArchivesModule, ExposureModule],
   controllers: [RoutesOf(ShareLinksService), VisitorsController],

@@ -52,7 +52,7 @@ export class TargetGone extends Error {}
  * about, preferences and quiet hours are checked when it happens and again before each attempt.
  *
  * `targets` is asked inside a transaction and again before each attempt: a target that it no longer names is not sent to.
- * It does nothing outside the database, and is quick: it is asked for each person who is told.
+ * It does nothing outside the database, and is quick: it is asked for each recipient.
  *
  * `send` is called outside any transaction, perhaps by several processes for different deliveries, and perhaps again for
  * one whose process was lost: the id of the delivery is the receiver's way to know it. It

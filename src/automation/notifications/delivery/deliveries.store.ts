@@ -90,7 +90,7 @@ export class DeliveriesStore {
       where id = ${id}`.execute(unit.tables());
   }
 
-  /** The digest that is open until then: whoever comes first opens it. undefined where it is closed already. */
+  /** The digest that is open until then: the first caller opens it. undefined where it is closed already. */
   async openDigest(unit: UnitOfWork, userId: string, channel: string, at: Date): Promise<string | undefined> {
     const { rows } = await sql<{ id: string }>`
       insert into digest (id, user_id, channel, send_at, state)

@@ -1,18 +1,18 @@
 import type { OrganizationRole, WorkspaceRole } from '../../../platform/access/index.js';
 
-/** Who is told: some people, or everybody with a role in the workspace or the organization of the notice. */
+/** Who is notified: some people, or everybody with a role in the workspace or the organization of the notice. */
 export type Audience =
-  /** For a service account, whoever answers for it. */
+  /** For a service account, the person who answers for it. */
   | { readonly people: readonly string[] }
   | { readonly workspaceRoles: readonly WorkspaceRole[] }
   | { readonly organizationRoles: readonly OrganizationRole[] };
 
-/** What has happened, in words. Of the audience those are told who may know at that time (`needs` of the type). */
+/** What has happened, in words. Of the audience those are notified who may know at that time (`needs` of the type). */
 export interface Notice {
   readonly audience: Audience;
   readonly organization_id: string | null;
   readonly workspace_id: string | null;
-  /** The id of what has happened: nobody is told twice of one by the same type. */
+  /** The id of what has happened: no one is notified twice of one by the same type. */
   readonly about: string;
   /** One line. Neither it nor the body holds a secret. */
   readonly title: string;

@@ -56,7 +56,7 @@ export class NotificationsStore {
     return rows;
   }
 
-  /** Marks as read what everybody was told of one thing; returns who had not read it. */
+  /** Marks as read all notifications of one thing; returns who had not read it. */
   async read(unit: UnitOfWork, type: TypeName, about: string): Promise<string[]> {
     const key = dedupeKey(type, about);
     const { rows } = await sql<{ user_id: string }>`

@@ -11,7 +11,7 @@ import type { Notice } from './notice.js';
 import { NotificationsStore } from './notifications.store.js';
 import { RecipientsStore } from './recipients.store.js';
 
-/** Puts what happened into words; undefined where it is gone, or there is nobody to tell. */
+/** Puts what happened into words; undefined where it is gone, or no one is left to notify. */
 export type Compose<Facts> = (facts: Facts) => Promise<Notice | undefined>;
 
 /** How many people one transaction tells. */
@@ -52,7 +52,7 @@ export class Notifier implements OnApplicationBootstrap {
     });
   }
 
-  /** With such an event nothing is left to do about what people were told as that type: it counts as read. */
+  /** With such an event nothing is left to do about notifications of that type: they count as read. */
   settledBy<Facts extends object>(
     event: EventKind<Facts>,
     type: TypeName,

@@ -14,7 +14,7 @@ import type { Notice } from './notice.js';
 
 type Place = Pick<Notice, 'organization_id' | 'workspace_id'>;
 
-/** Who is told, and whether they may know, as it is now. */
+/** Who is notified, and whether they may know, as it is now. */
 @Injectable()
 export class RecipientsStore {
   constructor(private readonly database: Database) {}
@@ -39,7 +39,7 @@ export class RecipientsStore {
     return user?.email;
   }
 
-  /** Whether somebody who was told may still know. */
+  /** Whether a recipient may still know. */
   async mayKnow(unit: UnitOfWork, notification: Notification): Promise<boolean> {
     const { rows } = await sql`
       select from "user" u where u.id = ${notification.user_id} and ${mayKnow(notification.type, notification)}`.execute(

@@ -7,7 +7,7 @@ import type { InboxStore } from './inbox.store.js';
 const AT_ONCE = 100;
 
 /**
- * New notifications, and how many are unread whenever that may have changed. Who begins without a number is told the count
+ * New notifications, and how many are unread whenever that may have changed. A client that begins without a number gets the count
  * and what comes from then on.
  */
 export class InboxEvents implements EventLog {

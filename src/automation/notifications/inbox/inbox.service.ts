@@ -30,7 +30,7 @@ const ABOUT_ONE = {
   refuses: { 404: NONE },
 } as const;
 
-/** What the caller was told. */
+/** The caller's notifications. */
 @Injectable()
 export class InboxService {
   constructor(

@@ -5,7 +5,7 @@ import { Database, type UnitOfWork } from '../../../platform/database/index.js';
 import type { Notification } from '../types/index.js';
 import type { ListNotifications, ReadAllNotifications } from './inbox.dto.js';
 
-/** What a stream is told of an inbox. */
+/** What a stream reads of an inbox. */
 export interface InboxState {
   readonly last_number: number;
   readonly unread_count: number;

@@ -38,7 +38,7 @@ export class UnsubscribePageController {
   }
 }
 
-/** A problem is told on a page, too: a person reads it. */
+/** Problems are shown as a page, too: a person reads them. */
 async function answer(reply: FastifyReply, title: string, work: () => Promise<string>): Promise<void> {
   try {
     sendPage(reply, { title, body: await work() });

@@ -9,7 +9,7 @@ import { PreferencesStore } from '../preferences/index.js';
 export const UNSUBSCRIBE_PAGE = '/notifications/unsubscribe';
 const PURPOSE = 'notifications unsubscribe';
 
-/** What a token lets whoever has it turn off. */
+/** What a token lets its holder turn off. */
 export interface Subscription {
   readonly userId: string;
   readonly channel: string;

@@ -30,7 +30,7 @@ const ALL = 'all';
 const ORDER =
   'What holds is decided by the first of these that says anything: what cannot be turned off; the type in the organization; its category there; the type in all; its category in all; the default of the type.';
 
-/** What the caller wants to be told, where and when. */
+/** What the caller wants to be notified of, where and when. */
 @Injectable()
 export class PreferencesService {
   constructor(

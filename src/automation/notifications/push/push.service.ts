@@ -97,7 +97,7 @@ export class PushService {
   }
 }
 
-/** A subscription tells of everything that its person is told. */
+/** A subscription receives every notification of its person. */
 function requireUnbound({ type, credential }: Actor): void {
   if (type !== 'user') throw new Forbidden('A service account gets no notifications');
   if (credential.organization_id || credential.workspace_ids)

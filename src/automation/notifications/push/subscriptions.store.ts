@@ -25,7 +25,7 @@ export class SubscriptionsStore {
   }
 
   /**
-   * Subscribes a browser for a person, and for nobody else: who signs in after somebody else takes it over, as they hold its
+   * Subscribes a browser for a person, and for no one else: a person who signs in after another takes it over, as they hold its
    * keys. Who knows only the endpoint does not.
    */
   async put(

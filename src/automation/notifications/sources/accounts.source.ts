@@ -9,7 +9,7 @@ import { SourcesStore } from './sources.store.js';
 const UNEXPECTED =
   'If it was not you, change your password, which ends all sign-ins, and look at your keys and applications.';
 
-/** What concerns the security of one account: who signs in, and what may act for it. Its owner is told. */
+/** What concerns the security of one account: who signs in, and what may act for it. Its owner is notified. */
 const CHANGES: readonly { type: TypeName; actions: readonly string[]; title: string; isOwn?: true }[] = [
   {
     type: 'security.key_created',

@@ -10,7 +10,7 @@ import {
 import { iso } from '../../../platform/database/index.js';
 import { type Notice, Notifier } from '../delivery/index.js';
 
-/** Calls that wait for a person. Whoever they were asked for is told, as it is their authority that is used. */
+/** Calls that wait for a person. The person they were asked for is notified, as it is their authority that is used. */
 @Injectable()
 export class ApprovalsSource implements OnModuleInit {
   constructor(

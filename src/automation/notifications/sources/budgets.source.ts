@@ -6,7 +6,7 @@ import { SourcesStore } from './sources.store.js';
 
 type Scope = Pick<Notice, 'organization_id'> & { workspace_id: string | null; period: string };
 
-/** What is spent. The owners of the organization are told, who may not see the workspace but answer for its bill. */
+/** What is spent. The owners of the organization are notified, who may not see the workspace but answer for its bill. */
 @Injectable()
 export class BudgetsSource implements OnModuleInit {
   constructor(

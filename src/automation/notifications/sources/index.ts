@@ -6,7 +6,7 @@ import { RunsSource } from './runs.source.js';
 import { SharesSource } from './shares.source.js';
 import { SourcesStore } from './sources.store.js';
 
-/** What people are told of. */
+/** What people are notified of. */
 export const sources = [
   AccountsSource,
   ApprovalsSource,

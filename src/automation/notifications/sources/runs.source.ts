@@ -6,7 +6,7 @@ import { SourcesStore } from './sources.store.js';
 
 const MAX_REASON = 500;
 
-/** Runs that ended while nobody looked. Whoever started one is told; of a task, the run above it is. */
+/** Runs that ended while no client watched. The person who started one is notified; of a task, the run above it is. */
 @Injectable()
 export class RunsSource implements OnModuleInit {
   constructor(

@@ -3,7 +3,7 @@ import { shortName } from '../../../platform/text/index.js';
 import { shareUploaded } from '../../../workspaces/share/index.js';
 import { Notifier } from '../delivery/index.js';
 
-/** What visitors put into shared folders. Whoever made the link is told. */
+/** What visitors put into shared folders. The maker of the link is notified. */
 @Injectable()
 export class SharesSource implements OnModuleInit {
   constructor(private readonly notifier: Notifier) {}

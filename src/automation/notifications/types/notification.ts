@@ -7,7 +7,7 @@ declare global {
   }
 }
 
-/** What one person is told. */
+/** What one person is notified of. */
 export type Notification = Row<'notification'>;
 
 /** One notification on its way over one channel to one target. */

@@ -24,7 +24,7 @@ export interface NotificationType {
   readonly severity: Severity;
   /** What has happened, for the page of preferences. */
   readonly summary: string;
-  /** What one must be allowed to be told, in its workspace or organization; null: it is about the person alone. */
+  /** The permission that recipients need, in its workspace or organization; null: it is about the person alone. */
   readonly needs: WorkspacePermission | OrganizationPermission | null;
   /** Modes unless the person says otherwise; absent: those of {@link PREFERRED_CHANNELS}. */
   readonly mail?: Mode;
@@ -40,7 +40,7 @@ const SECURITY = {
   always: { mail: 'mail about the security of your account cannot be turned off' },
 } as const;
 
-/** Everything that people are told of. A new type is a line here, and a source that composes it (`sources/`). */
+/** Everything that people are notified of. A new type is a line here, and a source that composes it (`sources/`). */
 export const TYPES = {
   'approval.requested': {
     severity: 'warning',

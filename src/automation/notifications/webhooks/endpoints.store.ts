@@ -42,7 +42,7 @@ export class EndpointsStore {
     this.secrets = vault.seal('webhook secrets');
   }
 
-  /** The webhook, if the caller may: 404 where it is somebody else's, 403 where their role or key is too low. */
+  /** The webhook, if the caller may: 404 where it belongs to another, 403 where their role or key is too low. */
   @Subject('webhook', 'organization', ({ organization_id }: EndpointRow) => ({
     organization_id,
     workspace_id: null,
@@ -80,7 +80,7 @@ export class EndpointsStore {
     return rows;
   }
 
-  /** How many there are beside it, of one person or organization; nobody adds another before the unit of work ends. */
+  /** How many there are beside it, of one person or organization; no one adds another before the unit of work ends. */
   async countBeside(
     unit: UnitOfWork,
     { user_id, organization_id }: Pick<Fields, 'user_id' | 'organization_id'>,
@@ -163,7 +163,7 @@ export class EndpointsStore {
   }
 
   /**
-   * The webhooks that are told of it: the person's own, and those of the organization, unless it is about the person alone
+   * The webhooks that receive it: the person's own, and those of the organization, unless it is about the person alone
    * or about a workspace that only its creator sees.
    */
   async toldOf(
@@ -224,6 +224,6 @@ function found(row: EndpointRow | undefined): EndpointRow {
   return row;
 }
 
-/** A key of one organization sees what is told in all of them as little as anything else there. */
+/** A key of one organization does not see what is sent for all of them. */
 const isOwn = ({ id, credential }: Actor): RawBuilder<boolean> =>
   sql`(e.user_id = ${id} and ${credential.organization_id}::uuid is null)`;

@@ -24,7 +24,7 @@ export type NewMessage = Pick<
 export interface ClaimedMessage
   extends Row<'webhook_message'>,
     Pick<EndpointRow, 'url' | 'secret' | 'previous_secret'> {
-  /** Whether the webhook may still be told of it. */
+  /** Whether the webhook may still receive it. */
   readonly may_know: boolean;
 }
 
@@ -53,7 +53,7 @@ export class MessagesStore {
     this.rows = leases.rows('webhook_message', { alias: 'm' });
   }
 
-  /** Adds a message that is due at once, unless the endpoint was told already; returns its id. */
+  /** Adds a message that is due at once, unless the endpoint has it already; returns its id. */
   async add(unit: UnitOfWork, message: NewMessage): Promise<string | undefined> {
     const row = await unit
       .tables()
@@ -142,7 +142,7 @@ export class MessagesStore {
     retryMs: number | undefined,
   ): Promise<void> {
     const state = reason === null ? 'sent' : retryMs === undefined ? 'failed' : 'pending';
-    // Whoever deletes the webhook locks it first, too.
+    // A deletion of the webhook locks it first, too.
     await sql`select from webhook_endpoint where id = ${endpoint_id} for no key update`.execute(
       unit.tables(),
     );
@@ -163,7 +163,7 @@ export class MessagesStore {
       );
   }
 
-  /** Fails a message that its webhook may not be told of any more. */
+  /** Fails a message that its webhook may not receive any more. */
   async drop({ id, attempts }: ClaimedMessage): Promise<void> {
     await sql`update webhook_message m set state = 'failed', next_at = null, settled_at = now(), ${this.rows.released}
       where id = ${id} and attempts = ${attempts} and ${this.rows.isOurs}`.execute(this.database.tables());

@@ -23,7 +23,7 @@ export class WebhookId {
   id: string;
 }
 
-/** What is told to where. */
+/** What is sent where. */
 class WebhookFields {
   @Field.choice('Types and categories of notifications to send; none: all', TOPICS, TYPES_EXAMPLE)
   types?: string[];

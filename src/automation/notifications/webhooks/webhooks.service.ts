@@ -20,7 +20,7 @@ import {
 
 const MAX_WEBHOOKS = 20;
 
-/** Programs outside that are told what happens: a person's own webhooks, and those of organizations. */
+/** Programs outside that receive events: a person's own webhooks, and those of organizations. */
 @Injectable()
 export class WebhooksService {
   constructor(

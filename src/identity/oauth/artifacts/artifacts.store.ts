@@ -117,7 +117,7 @@ export class ArtifactsStore {
     return false;
   }
 
-  /** An hour is left, so that what has just ended is told as ended, not as unknown. */
+  /** An hour is left, so that what has just ended is reported as ended, not as unknown. */
   @Chore('oauth-expired-artifacts', { everyMs: HOUR_MS })
   async deleteExpired(): Promise<void> {
     await sql`delete from oauth_artifact where expires_at < now() - interval '1 hour'`.execute(this.tables);

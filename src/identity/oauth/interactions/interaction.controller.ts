@@ -81,7 +81,7 @@ export class InteractionController {
     sendPage(reply, page, status);
   }
 
-  /** A failure is told on a page, too: a person reads it. */
+  /** Failures are shown as a page, too: a person reads them. */
   private async take(
     request: FastifyRequest,
     reply: FastifyReply,

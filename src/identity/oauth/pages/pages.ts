@@ -59,7 +59,7 @@ function problemOf(error: (Error & { userCode?: string }) | undefined): string |
   if (!error) return undefined;
   if (error.userCode || error.name === 'NoCodeError')
     return 'This code is not valid: mistyped, used or older than 15 minutes. Ask your device for a new one.';
-  if (error.name === 'AbortedError') return 'You declined; the device was told so.';
+  if (error.name === 'AbortedError') return 'You declined; the device was notified.';
   return 'This did not work. Please enter the code again.';
 }
 
@@ -117,7 +117,7 @@ const GONE =
   'It was answered already, is older than half an hour, or was begun in another browser. What you answered stands. If the application still waits, go back to it and start again there.';
 const EXPIRED = /expired|not found|already used/;
 
-/** A failure that cannot be told to the application, because it is not known where that is. */
+/** A failure that cannot be sent to the application, because its address is unknown. */
 export function errorPage({ error, error_description }: ErrorOut): HtmlPage {
   const gone = error === 'invalid_request' && EXPIRED.test(error_description ?? '');
   const advice = gone

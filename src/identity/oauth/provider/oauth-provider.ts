@@ -127,7 +127,7 @@ export class OAuthProvider {
   }
 }
 
-/** Discovery names the scopes that clients are to ask for; what is no endpoint is told as everywhere else. */
+/** Discovery names the scopes that clients are to ask for; what is no endpoint is answered as everywhere else. */
 function answerAsWeDo(provider: Provider): void {
   provider.use(async (ctx, next) => {
     await next();

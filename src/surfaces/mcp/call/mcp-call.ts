@@ -37,7 +37,7 @@ export interface Dialogue {
   readonly capabilities: ClientCapabilities;
   /** What it answered when it was asked before, by the name of the question; not checked. */
   readonly answers: Readonly<Record<string, unknown>>;
-  /** By this it wants to be told of progress. */
+  /** Identifies its progress notifications. */
   readonly progressToken: string | number | undefined;
   /** What it was given to bring back with its answers; what was tampered with, or given to another person, is refused. */
   memory<T>(): T | undefined;

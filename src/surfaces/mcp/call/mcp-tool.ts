@@ -31,7 +31,7 @@ export interface McpTool {
   call(call: McpCall, input: Record<string, unknown>, dialogue: Dialogue): Promise<ToolAnswer>;
 }
 
-/** What a client is told of the harm that a tool can do. */
+/** What a client learns of the harm that a tool can do. */
 export const HINTS = {
   read: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   /** Sets what is there to what is given: twice is once. */

@@ -180,7 +180,7 @@ export interface OpenActionSocket {
 }
 
 /**
- * Sockets for programs in sandboxes. Whoever reaches one acts as its caller, so each is mounted for one command and ends
+ * Sockets for programs in sandboxes. A program that reaches one acts as its caller, so each is mounted for one command and ends
  * with it.
  */
 @Injectable()

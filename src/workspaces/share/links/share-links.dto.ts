@@ -84,7 +84,7 @@ export class ShareLinkView {
   has_password: boolean;
 
   @Field.choice(
-    'suspended: it answers nobody, since whoever made it may not do any more what it allows, or sharing is turned off in the workspace',
+    'suspended: it does not work, since its maker may no longer do what it allows, or sharing is turned off in the workspace',
     LINK_STATES,
   )
   state: string;

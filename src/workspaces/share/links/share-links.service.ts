@@ -29,7 +29,7 @@ import { type AskedLinkRow, reachOf, ShareLinksStore } from './share-links.store
 
 const NOT_A_FOLDER = 'Only a folder can take uploads';
 
-/** Links to files and folders, for whoever holds them. */
+/** Links to files and folders, for their holders. */
 @Injectable()
 export class ShareLinksService {
   constructor(
@@ -172,7 +172,7 @@ export class ShareLinksService {
     name: 'share_revoke',
     route: 'DELETE /api/share/:id',
     on: { id: 'share' },
-    summary: 'Revoke a share link; it answers nobody from then on. Organization admins may revoke any',
+    summary: 'Revoke a share link; it no longer works. Organization admins may revoke any',
     effect: 'destructive',
     consequence: 'The link never works again; another one can be made.',
     permission: 'share.revoke',

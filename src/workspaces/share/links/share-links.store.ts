@@ -32,7 +32,7 @@ export interface AskedLinkRow extends LinkRow {
   role: WorkspaceRole | null;
 }
 
-/** What somebody must be allowed to do themselves to let others do it. */
+/** What people must be allowed to do themselves to let others do it. */
 export const reachOf = (allow: Allowance): WorkspacePermission => ALLOWANCES[allow].needs;
 
 /** Questions about share links. */

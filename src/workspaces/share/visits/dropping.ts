@@ -88,7 +88,7 @@ export class Dropping {
     }
   }
 
-  /** Files that came before one that failed stay, and are told of. */
+  /** Files that came before one that failed stay, and are reported. */
   private async store(
     visit: Visit,
     request: FastifyRequest,

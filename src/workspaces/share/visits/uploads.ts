@@ -37,7 +37,7 @@ export class UploadNames {
   }
 }
 
-/** One plain name of whatever a browser, or anybody, calls a file: no folders, no signs that are not seen, no dot in front. */
+/** One plain name of whatever a client calls a file: no folders, no signs that are not seen, no dot in front. */
 export function sanitised(given: string): string {
   const base = shortened(given.slice(lastSeparator(given) + 1))
     .toWellFormed()
@@ -100,14 +100,14 @@ export async function receiveFiles(request: FastifyRequest, most: number, store:
   const arriving = new Set<Readable>();
   let stored = Promise.resolve();
   const failed = Promise.withResolvers<never>();
-  // It is told of once, by the race below, or comes too late to matter.
+  // The race below reports it once, or it comes too late to matter.
   failed.promise.catch(() => undefined);
   form.on('filesLimit', () => failed.reject(new TooLarge(`At most ${most} files can be sent at once`)));
   form.on('error', error =>
     failed.reject(new BadRequest(`The form cannot be read: ${(error as Error).message}`)),
   );
   form.on('file', (_field, stream, name) => {
-    // Its reader hears of it; one that waits for its turn has none yet.
+    // Its reader gets the error; one that waits for its turn has none yet.
     stream.on('error', () => undefined);
     arriving.add(stream);
     stored = stored.then(() => unlessEmpty(stream, name, store)).finally(() => arriving.delete(stream));
@@ -117,7 +117,7 @@ export async function receiveFiles(request: FastifyRequest, most: number, store:
     await Promise.race([feed(body, form), failed.promise]);
     await stored;
   } finally {
-    // Who reads one of them is told by its early end; the first failure is the one that counts.
+    // The early end tells the reader; the first failure is the one that counts.
     for (const stream of arriving) stream.destroy();
     form.destroy();
     await Promise.allSettled([stored]);

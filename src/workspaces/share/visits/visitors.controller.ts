@@ -62,7 +62,7 @@ function withinOf(request: FastifyRequest): string {
   return decodeURIComponent(within);
 }
 
-/** What went wrong is told on a page: a person reads it. */
+/** Problems are shown as a page: a person reads them. */
 async function answer(
   request: FastifyRequest,
   reply: FastifyReply,

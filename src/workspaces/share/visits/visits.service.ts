@@ -16,7 +16,7 @@ import { ALLOWANCES, type Allowance, LinkAccess, pathBelow } from '../../exposur
 import { type LinkRow, ShareLinksStore } from '../links/share-links.store.js';
 import type { Location } from '../pages/location.js';
 
-/** A link that was opened by somebody who may. Paths are taken below what it shares, and lead nowhere else. */
+/** A link that was opened by a permitted visitor. Paths are taken below what it shares, and lead nowhere else. */
 export class Visit {
   constructor(
     readonly link: LinkRow,

@@ -9,8 +9,8 @@ import { type PageVisit, PageVisits } from './page-visits.js';
 
 const MAX_CHARACTERS = 256;
 
-/** One of our pages, as one browser is in front of it. */
-export interface Front extends FormPlace {
+/** One of our pages, as one browser has opened it. */
+export interface OpenPage extends FormPlace {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly visit: PageVisit;
@@ -20,24 +20,24 @@ export interface Front extends FormPlace {
 
 /** Pages with forms, at which people sign in and out: no scripts, and opening one changes nothing. */
 @Injectable()
-export class Fronts {
+export class PageSessions {
   constructor(private readonly visits: PageVisits) {}
 
   /** The page at `address`; its forms go to addresses below it. */
-  async open(request: FastifyRequest, reply: FastifyReply, address: string): Promise<Front> {
+  async open(request: FastifyRequest, reply: FastifyReply, address: string): Promise<OpenPage> {
     const visit = await this.visits.of(request, reply);
     const person = await this.visits.personOf(visit);
     return { request, reply, address, visit, person, csrf: this.visits.csrf(visit, address) };
   }
 
-  /** Shows a page. What keeps it from being shown is told on a page, too. */
+  /** Shows a page. A problem is shown as a page, too. */
   async show(
     request: FastifyRequest,
     reply: FastifyReply,
     address: string,
-    work: (front: Front) => Promise<void>,
+    work: (opened: OpenPage) => Promise<void>,
   ): Promise<void> {
-    await telling(await this.open(request, reply, address), work);
+    await showProblems(await this.open(request, reply, address), work);
   }
 
   /** Takes a form, which counts only if it comes from the page that this browser was shown. */
@@ -45,37 +45,37 @@ export class Fronts {
     request: FastifyRequest,
     reply: FastifyReply,
     address: string,
-    work: (front: Front, fields: URLSearchParams) => Promise<void>,
+    work: (opened: OpenPage, fields: URLSearchParams) => Promise<void>,
   ): Promise<void> {
-    await telling(await this.open(request, reply, address), async front => {
+    await showProblems(await this.open(request, reply, address), async opened => {
       const fields = await readFields(request);
-      this.visits.requireOwnForm(request, front.visit, address, fields.get('csrf'));
-      await work(front, fields);
+      this.visits.requireOwnForm(request, opened.visit, address, fields.get('csrf'));
+      await work(opened, fields);
     });
   }
 
   /** Signs in with what the form holds and shows the page again; or asks once more, by `ask`, and says what was wrong. */
   async signIn(
-    front: Front,
+    opened: OpenPage,
     fields: URLSearchParams,
     ask: (email: string, problem: string) => HtmlPage | Promise<HtmlPage>,
   ): Promise<void> {
     const email = (fields.get('email') ?? '').slice(0, MAX_CHARACTERS);
     const password = (fields.get('password') ?? '').slice(0, MAX_CHARACTERS + 1);
     try {
-      await this.visits.signIn(front.request, front.reply, { email, password });
+      await this.visits.signIn(opened.request, opened.reply, { email, password });
     } catch (error) {
       const problem = problemOf(error);
       if (!problem || problem.status >= 500) throw error;
       const status = problem.status === 401 ? 422 : problem.status;
-      sendPage(front.reply, await ask(email, `${problem.detail}.`), status);
+      sendPage(opened.reply, await ask(email, `${problem.detail}.`), status);
       return;
     }
-    sendOn(front.reply, front.address);
+    sendOn(opened.reply, opened.address);
   }
 
   /** Signs in with a password that was set just now. Where it is not the right one, the page asks for it. */
-  async enter({ request, reply, address }: Front, login: Login): Promise<void> {
+  async enter({ request, reply, address }: OpenPage, login: Login): Promise<void> {
     try {
       await this.visits.signIn(request, reply, login);
     } catch (error) {
@@ -85,21 +85,21 @@ export class Fronts {
     sendOn(reply, address);
   }
 
-  async signOut({ visit, reply, address }: Front): Promise<void> {
+  async signOut({ visit, reply, address }: OpenPage): Promise<void> {
     await this.visits.signOut(visit, reply);
     sendOn(reply, address);
   }
 }
 
-async function telling(front: Front, work: (front: Front) => Promise<void>): Promise<void> {
+async function showProblems(opened: OpenPage, work: (opened: OpenPage) => Promise<void>): Promise<void> {
   try {
-    await work(front);
+    await work(opened);
   } catch (error) {
     const problem = problemOf(error);
     if (!problem || problem.status >= 500) throw error;
     const again =
-      front.request.method === 'POST' ? ` <a href="${escapeHtml(front.address)}">Start again</a>` : '';
+      opened.request.method === 'POST' ? ` <a href="${escapeHtml(opened.address)}">Start again</a>` : '';
     const body = `<p role="alert">${escapeHtml(problem.detail)}.${again}</p>`;
-    sendPage(front.reply, { title: 'This did not work', body }, problem.status, problem.headers);
+    sendPage(opened.reply, { title: 'This did not work', body }, problem.status, problem.headers);
   }
 }
