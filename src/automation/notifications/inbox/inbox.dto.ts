@@ -64,7 +64,7 @@ export class NotificationView {
   @Field.text('What else there is to say', { example: 'Share a file or folder by a public link.' })
   body: string;
 
-  @Field.text('The page on which something can be done about it', {
+  @Field.text('The page on which something can be done about it; null: there is none', {
     nullable: true,
     example: 'https://atelier.example.com/approvals/0192f3a1-7c1e-7d4a-9b7e-3f2a5c6d7e8f',
   })

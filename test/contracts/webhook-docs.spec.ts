@@ -1,0 +1,160 @@
+/** docs/webhooks.md against what is sent: its examples, and its receiver, which is run. */
+import { spawn } from 'node:child_process';
+import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { approvalExpired, approvalOpened } from '../../src/agents/approvals/index.js';
+import { runFailed, runFinished } from '../../src/agents/runs/index.js';
+import { budgetAlerted, budgetStopped } from '../../src/identity/billing/index.js';
+import { audited } from '../../src/platform/audit/index.js';
+import { Database, newId } from '../../src/platform/database/index.js';
+import { type EventKind, Events } from '../../src/platform/events/index.js';
+import { shareUploaded } from '../../src/workspaces/share/index.js';
+import { WebhookReceiver } from '../fakes/webhook-receiver.js';
+import { AgentClient } from '../harness/agent.js';
+import type { Json } from '../harness/client.js';
+import { freePort } from '../harness/free-port.js';
+import { type Person, TestService } from '../harness/service.js';
+
+const WEBHOOKS = '/api/notifications/webhooks';
+const docs = readFileSync('docs/webhooks.md', 'utf8');
+const blockAfter = (marker: string): string =>
+  new RegExp(`<!-- ${marker} -->\\s+\`\`\`\\w+\\n(.*?)\`\`\``, 's').exec(docs)?.[1] ?? '';
+
+let receiver: WebhookReceiver;
+let service: TestService;
+let ada: Person;
+let port: number;
+
+beforeAll(async () => {
+  receiver = await WebhookReceiver.start();
+  port = await freePort();
+  service = await TestService.start({
+    PUBLIC_URL: 'https://atelier.example.com',
+    OUTGOING_PRIVATE_HOSTS: `${receiver.host},127.0.0.1:${port}`,
+  });
+  ada = await service.person('Ada');
+});
+afterAll(async () => {
+  await service.stop();
+  await receiver.stop();
+});
+
+async function publish<P extends object>(event: EventKind<P>, facts: P): Promise<void> {
+  const [database, events] = [Database, Events].map(it =>
+    service.app.get(it as never, { strict: false }),
+  ) as [Database, Events];
+  await database.transaction(unit => events.publish(unit, event, facts));
+}
+
+/** Everything happens of which Ada is told. */
+async function everything(): Promise<void> {
+  const { id, client, organizationId: organization_id } = ada;
+  const workspace_id = await service.workspace(ada);
+  const { call_id: run_id } = await new AgentClient(client).run('list', {
+    workspace_id,
+    model: 'atelier/demo',
+  });
+  const [approval] = await service.database.query<{ id: string }>(
+    `insert into approval (id, subject_kind, organization_id, workspace_id, chat_id, run_id, step, position, call_id, tool,
+       effect, requested_by, status, expires_at, created_at)
+     select gen_random_uuid(), 'run_tool_call', organization_id, workspace_id, chat_id, id, 1, 1, 'call', 'bash',
+       'destructive', created_by, 'pending', now() + interval '1 day', now()
+     from run where id = $1 returning id`,
+    [run_id],
+  );
+  const approval_id = approval?.id ?? '';
+  await publish(approvalOpened, { approval_id });
+  await publish(approvalExpired, { approval_id });
+  await publish(runFailed, { run_id });
+  await publish(runFinished, { run_id });
+  const budget = { organization_id, workspace_id, period: '2026-11', monthly_usd: '10' };
+  const alert = { organization: 'Ada', workspace: 'Research', percent: 80, spent_usd: '8' };
+  await publish(budgetAlerted, { ...budget, ...alert, created_at: new Date().toISOString() });
+  await publish(budgetStopped, budget);
+  const upload = { id: newId(), share_id: newId(), path: 'in', created_by: id, files: 1 };
+  await publish(shareUploaded, { ...upload, organization_id, workspace_id });
+  const bob = await service.person('Bob');
+  const invite = async (by: Person, { email }: Person) =>
+    (await by.client.post(`/api/organizations/${by.organizationId}/invitations`, { email })).body;
+  await invite(bob, ada);
+  const { link } = await invite(ada, bob);
+  expect((await bob.client.post(`/api/invitations/${link.split('/').at(-1)}/accept`)).status).toBe(200);
+  const { email, password } = ada;
+  await service.stranger.with({ 'user-agent': 'New' }).post('/api/auth/login', { email, password });
+  await client.post('/api/keys', { name: 'CI' });
+  const entry = { actor_id: id, target_type: 'user', target_id: id, organization_id: null };
+  for (const action of ['grant_create', 'account_change_password', 'account_change_email'])
+    await publish(audited, { id: newId(), action, ...entry });
+}
+
+/** Ids and times as they are nowhere else. */
+const masked = (text: string): Json =>
+  JSON.parse(
+    text
+      .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'ID')
+      .replace(/"\d{4}-\d\d-\d\dT[\d:.]+Z"/g, '"TIME"'),
+  );
+
+it('has an example of every type, as it is sent', async () => {
+  const examples = blockAfter('examples').trim().split('\n').map(masked);
+  const { body } = await ada.client.post(WEBHOOKS, { url: receiver.url('/all') });
+  await everything();
+  await ada.client.post(`${WEBHOOKS}/${body.id}/test`);
+  const { items } = (await ada.client.get('/api/notifications/types')).body;
+  const types = [...items.map(({ type }: Json) => type), 'webhook.test'];
+  expect(examples.map(({ type }) => type)).toEqual(types);
+  const sent = (await receiver.at('/all', types.length)).map(received => masked(received.body));
+  const rank = ({ type }: Json) => types.indexOf(type);
+  expect(sent.sort((a, b) => rank(a) - rank(b))).toEqual(examples);
+});
+
+it('has a receiver that takes what we send, once, and nothing else', async () => {
+  const { body: webhook } = await ada.client.post(WEBHOOKS, { url: `http://127.0.0.1:${port}/` });
+  const folder = mkdtempSync(path.join(tmpdir(), 'atelier-receiver-'));
+  const file = path.join(folder, 'receiver.mjs');
+  writeFileSync(file, blockAfter('receiver.mjs'));
+  const child = spawn(process.execPath, [file], {
+    env: { PORT: String(port), WEBHOOK_SECRET: webhook.signing_secret },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  try {
+    expect((await lines.next()).value).toBe('listening');
+    await ada.client.post(`${WEBHOOKS}/${webhook.id}/test`);
+    expect((await lines.next()).value).toBe(`webhook.test {"webhook_id":"${webhook.id}"}`);
+    const attempts = async (): Promise<Json[]> =>
+      (await ada.client.get(`${WEBHOOKS}/${webhook.id}/attempts`)).body.items;
+    while ((await attempts()).length === 0);
+    const [first] = await attempts();
+    expect(first).toMatchObject({ succeeded: true, status: 204 });
+    await ada.client.post(`${WEBHOOKS}/attempts/${first?.id}/resend`);
+    while ((await attempts()).length === 1);
+    expect((await attempts())[0]).toMatchObject({ succeeded: true, webhook_id: first?.webhook_id });
+
+    const send = async (changes: { age?: number; secret?: string; forged?: string; body?: string }) => {
+      const { age = 0, secret = webhook.signing_secret, forged, body = '{"type":"a","data":1}' } = changes;
+      const [id, timestamp] = ['msg_1', String(Math.floor(Date.now() / 1000) - age)];
+      const hmac = createHmac('sha256', Buffer.from(secret.slice(6), 'base64'));
+      const signature = `v1,${hmac.update(`${id}.${timestamp}.${body}`).digest('base64')}`;
+      const headers = { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature };
+      const init = { method: 'POST', headers, body: forged ?? body };
+      return (await fetch(`http://127.0.0.1:${port}/`, init)).status;
+    };
+    expect(await send({ age: 301 })).toBe(401);
+    expect(await send({ secret: `whsec_${Buffer.alloc(32).toString('base64')}` })).toBe(401);
+    expect(await send({ forged: '{"type":"b","data":1}' })).toBe(401);
+    expect((await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body: '{}' })).status).toBe(401);
+    expect(await send({})).toBe(204);
+    // What was sent again, and what was refused, it has not handled.
+    expect((await lines.next()).value).toBe('a 1');
+  } finally {
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    rmSync(folder, { recursive: true });
+  }
+});
