@@ -128,7 +128,7 @@ describe('a subscribed browser', () => {
       service.database.query(`select state, reason from notification_delivery where channel = 'push' and reason is not null
         and target in (select id::text from push_subscription)`);
     while ((await reasons()).length === 0);
-    expect(await reasons()).toEqual([{ state: 'queued', reason: 'The push service answered 503' }]);
+    expect(await reasons()).toEqual([{ state: 'queued', reason: 'Of the push service: It answered 503' }]);
     const waiting = () =>
       service.database.query(`select from accepted_job where name = 'deliver_notification'
         and look_at between now() + interval '1 hour 59 minutes' and now() + interval '2 hours'`);

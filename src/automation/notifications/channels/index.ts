@@ -8,3 +8,4 @@ export {
   TargetGone,
   type Targets,
 } from './notification-channel.js';
+export { type Answer, post, requireReachable } from './outgoing.js';

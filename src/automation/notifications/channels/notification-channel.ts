@@ -1,7 +1,10 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 import type { UnitOfWork } from '../../../platform/database/index.js';
-import type { Notification } from '../types/index.js';
+import { type Notification, PREFERRED_CHANNEL_NAMES } from '../types/index.js';
+
+/** It is read, and nothing is sent. */
+const INBOX = 'in_app';
 
 /** What a channel is asked to send. */
 export interface Delivery {
@@ -87,6 +90,8 @@ export class NotificationChannels implements OnModuleInit {
       if (this.channels.has(instance.name)) throw new Error(`Two channels are called ${instance.name}`);
       this.channels.set(instance.name, instance);
     }
+    const absent = PREFERRED_CHANNEL_NAMES.filter(name => name !== INBOX && !this.channels.has(name));
+    if (absent.length > 0) throw new Error(`No provider is the channel ${absent.join(', ')}`);
   }
 
   get all(): NotificationChannel[] {

@@ -1,11 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import webPush from 'web-push';
-import { GuardedFetch, GuardedFetchError, retryAfterMs } from '#libs/guarded-fetch/index.js';
+import { GuardedFetch } from '#libs/guarded-fetch/index.js';
 import { Database, type UnitOfWork } from '../../../platform/database/index.js';
 import { shortName } from '../../../platform/text/index.js';
 import {
+  type Answer,
   type Delivery,
   NotificationChannel,
+  post,
   RetryLater,
   TargetGone,
   type Targets,
@@ -47,20 +49,19 @@ export class PushChannel extends NotificationChannel {
     const subscription = await this.subscriptions.find(target, userId);
     if (!subscription) throw new TargetGone('The browser is subscribed no more');
     for (const notification of notifications) {
-      const { status, headers } = await this.push(subscription, notification);
-      if (ENDED.includes(status)) {
+      const { status, reason, askedMs } = await this.push(subscription, notification);
+      if (status !== null && ENDED.includes(status)) {
         await this.database.transaction(unit => this.subscriptions.delete(unit, userId, { id: target }));
         throw new TargetGone('The browser has ended its subscription');
       }
-      if (status < 200 || status > 299)
-        throw new RetryLater(`The push service answered ${status}`, retryAfterMs(headers));
+      if (reason !== null) throw new RetryLater(`Of the push service: ${reason}`, askedMs);
     }
   }
 
   private async push(
     subscription: Subscription,
     { id, type, title, severity, expires_at }: Notification,
-  ): Promise<Response> {
+  ): Promise<Answer> {
     const secondsLeft = expires_at === null ? TTL_SECONDS : (Date.parse(expires_at) - Date.now()) / 1000;
     const { endpoint, headers, body } = webPush.generateRequestDetails(
       subscription,
@@ -73,19 +74,9 @@ export class PushChannel extends NotificationChannel {
     );
     // It follows from the body.
     const { 'Content-Length': _length, ...others } = headers as Record<string, string | number>;
-    try {
-      const url = new URL(endpoint);
-      this.outgoing.refuseUnreachable(url);
-      const response = await this.outgoing.fetch(url, {
-        ...{ method: 'POST', body: new Uint8Array(body ?? []), redirect: 'manual' },
-        headers: Object.entries(others).map(([name, value]): [string, string] => [name, String(value)]),
-      });
-      await response.body?.cancel();
-      return response;
-    } catch (error) {
-      const reason =
-        error instanceof GuardedFetchError ? error.message : 'The push service could not be reached';
-      throw new RetryLater(reason);
-    }
+    return post(this.outgoing, endpoint, {
+      headers: Object.fromEntries(Object.entries(others).map(([name, value]) => [name, String(value)])),
+      body: new Uint8Array(body ?? []),
+    });
   }
 }

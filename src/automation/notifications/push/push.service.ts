@@ -1,11 +1,12 @@
 import { createECDH } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { GuardedFetch, GuardedFetchError } from '#libs/guarded-fetch/index.js';
+import { GuardedFetch } from '#libs/guarded-fetch/index.js';
 import { type Actor, requireScope } from '../../../platform/access/index.js';
 import { Action } from '../../../platform/actions/index.js';
 import { Database } from '../../../platform/database/index.js';
 import { DeletedView } from '../../../platform/dto/index.js';
 import { Conflict, Forbidden, Invalid, NotFound } from '../../../platform/errors/index.js';
+import { requireReachable } from '../channels/index.js';
 import {
   CreatePushSubscription,
   DeletePushSubscription,
@@ -60,7 +61,7 @@ export class PushService {
     requireScope(actor, 'notification.write');
     requireUnbound(actor);
     refuseInvalidKeys(keys);
-    this.refuseUnreachable(endpoint);
+    requireReachable(this.outgoing, endpoint, 'endpoint');
     if (!this.vapid.subject) throw new Conflict(PUSH_IS_OFF);
     return this.database.transaction(async unit =>
       unit.answers({ id: await this.subscriptions.put(unit, actor.id, { endpoint, keys }), endpoint }),
@@ -83,17 +84,6 @@ export class PushService {
       if (!id) throw new NotFound('No such subscription');
       return DeletedView.of(id);
     });
-  }
-
-  private refuseUnreachable(endpoint: string): void {
-    const url = URL.parse(endpoint);
-    if (!url) throw new Invalid('endpoint must be the address that the browser gave');
-    try {
-      this.outgoing.refuseUnreachable(url);
-    } catch (error) {
-      if (error instanceof GuardedFetchError) throw new Invalid(`endpoint cannot be used: ${error.message}`);
-      throw error;
-    }
   }
 }
 

@@ -19,16 +19,16 @@ export const PREFERRED_CHANNELS = {
 export type PreferredChannel = keyof typeof PREFERRED_CHANNELS;
 export const PREFERRED_CHANNEL_NAMES = Object.keys(PREFERRED_CHANNELS) as PreferredChannel[];
 
-/** One kind of notification. Its name is `category.what`. */
-export interface NotificationType {
+/**
+ * One kind of notification. Its name is `category.what`. For each channel its mode unless the person says otherwise; absent: that
+ * of {@link PREFERRED_CHANNELS}.
+ */
+export interface NotificationType extends Partial<Record<PreferredChannel, Mode>> {
   readonly severity: Severity;
   /** What has happened, for the page of preferences. */
   readonly summary: string;
   /** The permission that recipients need, in its workspace or organization; null: it is about the person alone. */
   readonly needs: WorkspacePermission | OrganizationPermission | null;
-  /** Modes unless the person says otherwise; absent: those of {@link PREFERRED_CHANNELS}. */
-  readonly mail?: Mode;
-  readonly push?: Mode;
   /** Channels that are always on, each with the reason that a person reads who tries to turn it off. */
   readonly always?: Partial<Record<PreferredChannel, string>>;
 }
@@ -118,5 +118,4 @@ export const CATEGORIES: readonly string[] = [...new Set(TYPE_NAMES.map(category
 
 /** The mode of a channel where a person prefers nothing. */
 export const defaultMode = (type: TypeName, channel: PreferredChannel): Mode =>
-  (channel === 'in_app' ? undefined : (TYPES[type] as NotificationType)[channel]) ??
-  PREFERRED_CHANNELS[channel].default;
+  (TYPES[type] as NotificationType)[channel] ?? PREFERRED_CHANNELS[channel].default;

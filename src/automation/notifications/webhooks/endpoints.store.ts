@@ -22,10 +22,7 @@ import { newSecret } from './standard-webhooks.js';
 const OVERLAP_HOURS = 24;
 
 export type EndpointRow = Row<'webhook_endpoint'>;
-type Fields = Pick<
-  EndpointRow,
-  'user_id' | 'organization_id' | 'created_by' | 'url' | 'description' | 'types'
->;
+type Fields = Pick<EndpointRow, 'user_id' | 'organization_id' | 'url' | 'description' | 'types'>;
 type Queries = Pick<Database, 'tables'>;
 
 const MANAGERS = ORGANIZATION_ROLES.filter(role => organizationRoleAllows(role, 'webhook.manage'));
@@ -94,26 +91,21 @@ export class EndpointsStore {
     return rows[0]?.count ?? 0;
   }
 
-  /** The person who answers for the caller: the caller, or the sponsor of a service account. */
-  async personBehind({ type, id }: Actor, within: Queries): Promise<string> {
-    if (type === 'user') return id;
-    const { sponsor_id } = await within
-      .tables()
-      .selectFrom('service_account')
-      .select('sponsor_id')
-      .where('id', '=', id)
-      .executeTakeFirstOrThrow();
-    return sponsor_id;
-  }
-
-  async insert(unit: UnitOfWork, fields: Fields): Promise<{ row: EndpointRow; secret: string }> {
+  /** Adds one. It was made by the caller, or by the person who answers for the service account that calls. */
+  async insert(
+    unit: UnitOfWork,
+    { id: actorId }: Actor,
+    fields: Fields,
+  ): Promise<{ row: EndpointRow; secret: string }> {
     const [id, secret] = [newId(), newSecret()];
+    const sponsor = sql`select sponsor_id from service_account where id = ${actorId}`;
     const row = await unit
       .tables()
       .insertInto('webhook_endpoint')
       .values({
         ...fields,
         id,
+        created_by: sql<string>`coalesce((${sponsor}), ${actorId})`,
         state: 'enabled',
         secret: this.secrets.close(secret, id),
         created_at: sql<string>`now()`,

@@ -6,6 +6,7 @@ import { type Page, type PageInput, pageById } from '../../../platform/dto/index
 import { Chore } from '../../../platform/jobs/index.js';
 import { type LeasedRows, Leases } from '../../../platform/leases/index.js';
 import { defineTopic, Topics } from '../../../platform/topics/index.js';
+import type { Answer } from '../channels/index.js';
 import type { EndpointRow } from './endpoints.store.js';
 
 /** Published when a message may be due. */
@@ -29,13 +30,8 @@ export interface ClaimedMessage
 }
 
 /** How an attempt went. */
-export interface Outcome {
-  readonly status: number | null;
-  /** Null where the receiver took it. */
-  readonly reason: string | null;
+export interface Outcome extends Answer {
   readonly durationMs: number;
-  /** How long the receiver asked to wait before the next one. */
-  readonly askedMs?: number;
 }
 
 export type AttemptRow = Row<'webhook_attempt'> & Pick<Row<'webhook_message'>, 'type' | 'state' | 'next_at'>;

@@ -1,11 +1,12 @@
 import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap } from '@nestjs/common';
-import { GuardedFetch, GuardedFetchError, retryAfterMs } from '#libs/guarded-fetch/index.js';
+import { GuardedFetch } from '#libs/guarded-fetch/index.js';
 import { Config } from '../../../platform/config/index.js';
 import { Database, type UnitOfWork } from '../../../platform/database/index.js';
 import { Leases } from '../../../platform/leases/index.js';
 import { Log } from '../../../platform/log/index.js';
 import { Mailer, writeLetter } from '../../../platform/mail/index.js';
 import { type DueTimer, DueTimers } from '../../../platform/schedule/index.js';
+import { post } from '../channels/index.js';
 import { type EndpointRow, EndpointsStore } from './endpoints.store.js';
 import { type ClaimedMessage, MessagesStore, type Outcome, WEBHOOKS_TOPIC } from './messages.store.js';
 import { retryDelay, signedHeaders, webhookIdOf } from './standard-webhooks.js';
@@ -14,8 +15,6 @@ const TIMEOUT_MS = 15_000;
 /** Attempts of this process; those that wait for a receiver that does not answer cost little. */
 const MAX_AT_ONCE = 200;
 const GONE = 410;
-/** With these `Retry-After` says when to come back. */
-const NOT_NOW = [429, 503];
 
 /** Makes the attempts that are due. */
 @Injectable()
@@ -95,28 +94,16 @@ export class WebhookSender implements OnApplicationBootstrap, BeforeApplicationS
   /** undefined where this process ends before there is an answer. */
   private async send(message: ClaimedMessage): Promise<Outcome | undefined> {
     const begun = performance.now();
-    const outcome = (status: number | null, reason: string | null): Outcome => ({
-      status,
-      reason,
-      durationMs: Math.round(performance.now() - begun),
-    });
     const signal = AbortSignal.any([this.stopping.signal, this.leases.signal]);
+    const { id, url, body } = message;
+    const secrets = this.endpoints.secretsOf({ ...message, id: message.endpoint_id });
+    const headers = { 'content-type': 'application/json', ...signedHeaders(webhookIdOf(id), body, secrets) };
     try {
-      const { id, body } = message;
-      const url = new URL(message.url);
-      this.outgoing.refuseUnreachable(url);
-      const secrets = this.endpoints.secretsOf({ ...message, id: message.endpoint_id });
-      const response = await this.outgoing.fetch(url, {
-        ...{ method: 'POST', body, redirect: 'manual', signal, timeoutMs: TIMEOUT_MS },
-        headers: { 'content-type': 'application/json', ...signedHeaders(webhookIdOf(id), body, secrets) },
-      });
-      await response.body?.cancel();
-      const { status, ok, headers } = response;
-      const askedMs = NOT_NOW.includes(status) ? retryAfterMs(headers) : undefined;
-      return { ...outcome(status, ok ? null : reasonOf(status)), askedMs };
+      const answer = await post(this.outgoing, url, { headers, body, signal, timeoutMs: TIMEOUT_MS });
+      return { ...answer, durationMs: Math.round(performance.now() - begun) };
     } catch (error) {
       if (signal.aborted) return undefined;
-      return outcome(null, whyUnanswered(error as FetchFailure));
+      throw error;
     }
   }
 
@@ -142,17 +129,4 @@ export class WebhookSender implements OnApplicationBootstrap, BeforeApplicationS
     for (const to of await this.endpoints.mailAddresses(unit, endpoint))
       await this.mailer.send(unit, { to, subject: `A webhook to ${host} was disabled`, ...letter });
   }
-}
-
-const reasonOf = (status: number): string =>
-  status >= 300 && status < 400
-    ? `It answered ${status}; redirects are not followed`
-    : `It answered ${status}`;
-
-type FetchFailure = GuardedFetchError | { code?: string; cause?: { code?: string } };
-
-/** Of an error that is not ours to show, only what kind it is. */
-function whyUnanswered(error: FetchFailure): string {
-  if (error instanceof GuardedFetchError) return error.message;
-  return `It could not be reached (${error.cause?.code ?? error.code ?? 'no answer'})`;
 }

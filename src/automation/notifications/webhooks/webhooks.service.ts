@@ -1,12 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import { GuardedFetch, GuardedFetchError } from '#libs/guarded-fetch/index.js';
+import { GuardedFetch } from '#libs/guarded-fetch/index.js';
 import { OrganizationsStore } from '../../../identity/organizations/index.js';
 import { type Actor, requireScope } from '../../../platform/access/index.js';
 import { Action } from '../../../platform/actions/index.js';
 import { Audit } from '../../../platform/audit/index.js';
 import { Database, iso, isoOrNull, type UnitOfWork } from '../../../platform/database/index.js';
 import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../../platform/dto/index.js';
-import { Conflict, Forbidden, Invalid } from '../../../platform/errors/index.js';
+import { Conflict, Forbidden } from '../../../platform/errors/index.js';
+import { requireReachable } from '../channels/index.js';
 import { type EndpointRow, EndpointsStore } from './endpoints.store.js';
 import {
   CreateWebhook,
@@ -75,17 +76,15 @@ export class WebhooksService {
     const { types = [], description = '' } = input;
     const organization_id = input.organization_id ?? actor.credential.organization_id;
     requireScope(actor, 'webhook.manage');
-    refuseUnreachable(this.outgoing, input.url);
+    requireReachable(this.outgoing, input.url, 'url');
     return this.database.transaction(async unit => {
       if (organization_id) await this.organizations.require(actor, 'webhook.manage', organization_id, unit);
       else if (actor.type !== 'user') throw new Forbidden('Name the organization in organization_id');
       const owner = { user_id: organization_id ? null : actor.id, organization_id };
       if ((await this.endpoints.countBeside(unit, owner)) >= MAX_WEBHOOKS)
         throw new Conflict(`There are ${MAX_WEBHOOKS} webhooks already; delete one first`);
-      const { row, secret } = await this.endpoints.insert(unit, {
-        ...{ ...owner, url: input.url, types: [...new Set(types)], description },
-        created_by: await this.endpoints.personBehind(actor, unit),
-      });
+      const fields = { ...owner, url: input.url, types: [...new Set(types)], description };
+      const { row, secret } = await this.endpoints.insert(unit, actor, fields);
       await this.record(unit, actor, 'webhook.create', row);
       return unit.answers({ ...webhookView(row), signing_secret: secret });
     });
@@ -118,7 +117,7 @@ export class WebhooksService {
   })
   async update(actor: Actor, { id, url, types, description }: UpdateWebhook): Promise<WebhookView> {
     return this.changing(actor, id, 'webhook.update', async unit => {
-      if (url !== undefined) refuseUnreachable(this.outgoing, url);
+      if (url !== undefined) requireReachable(this.outgoing, url, 'url');
       return webhookView(
         await this.endpoints.change(unit, id, {
           ...(url !== undefined && { url }),
@@ -209,18 +208,6 @@ export class WebhooksService {
       organization_id,
       details,
     });
-  }
-}
-
-/** Refuses what will never be sent to. A name may still turn out to lead to a private address when it is. */
-function refuseUnreachable(outgoing: GuardedFetch, text: string): void {
-  const url = URL.parse(text);
-  if (!url) throw new Invalid('url must be an address such as https://example.com/hooks');
-  try {
-    outgoing.refuseUnreachable(url);
-  } catch (error) {
-    if (error instanceof GuardedFetchError) throw new Invalid(`url cannot be used: ${error.message}`);
-    throw error;
   }
 }
 
