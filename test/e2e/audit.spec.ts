@@ -97,12 +97,8 @@ it('keeps nothing of a change that was undone', async () => {
   const audit = service.app.get(Audit, { strict: false });
   const database = service.app.get(Database, { strict: false });
   const undone = database.transaction(async unit => {
-    await audit.record(unit, null, {
-      action: 'undone',
-      target_type: 'organization',
-      target_id: ada.organizationId,
-      organization_id: ada.organizationId,
-    });
+    const { organizationId: id } = ada;
+    await audit.record(unit, null, 'undone', { type: 'organization', id, organization_id: id });
     throw new Error('undone');
   });
   await expect(undone).rejects.toThrow('undone');
@@ -111,13 +107,9 @@ it('keeps nothing of a change that was undone', async () => {
 
 it('records what the service does by itself, without a request', async () => {
   const database = service.app.get(Database, { strict: false });
+  const target = { type: 'organization', id: ada.organizationId, organization_id: ada.organizationId };
   await database.transaction(unit =>
-    service.app.get(Audit, { strict: false }).record(unit, null, {
-      action: 'by_itself',
-      target_type: 'organization',
-      target_id: ada.organizationId,
-      organization_id: ada.organizationId,
-    }),
+    service.app.get(Audit, { strict: false }).record(unit, null, 'by_itself', target),
   );
   const [entry] = (await read('?action=by_itself')).body.items;
   expect(entry).toMatchObject({ actor: null, credential: null, address: null, request_id: null });

@@ -78,10 +78,8 @@ export class ApprovalPolicies implements OnModuleInit {
           expose = coalesce(${changes.expose ?? null}::text, p.expose),
           deadline_seconds = coalesce(${changes.deadline_seconds ?? null}::int, p.deadline_seconds),
           updated_by = excluded.updated_by, updated_at = now()`.execute(unit.tables());
-      await this.audit.record(unit, actor, {
-        ...{ action: 'approval_policy.update', target_type: 'workspace', target_id: id },
-        ...{ organization_id, workspace_id: id, details: { ...changes } },
-      });
+      const target = { type: 'workspace', id, organization_id, workspace_id: id };
+      await this.audit.record(unit, actor, 'approval_policy.update', target, { ...changes });
       await this.topics.publishOnCommit(unit, policyTopic(id));
     });
     // What the commit publishes comes here a moment later; runs of this process keep to the policy at once.

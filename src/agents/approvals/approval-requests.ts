@@ -5,7 +5,7 @@ import { Database } from '../../platform/database/index.js';
 import { Conflict, NotFound } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
 import { Subscription, Topics } from '../../platform/topics/index.js';
-import { type ApprovalRow, auditEntryOf } from './approval.js';
+import { type ApprovalRow, recordDecision } from './approval.js';
 import { approvalAsked, approvalOpened, approvalResolved, approvalTopic } from './approvals.events.js';
 import { ApprovalsStore } from './approvals.store.js';
 
@@ -64,7 +64,7 @@ export class ApprovalRequests {
       const row = await this.approvals.find(id, unit);
       const resolution = { status, scope: 'once', by: by.id } as const;
       if (!row || !(await this.approvals.resolve(unit, id, resolution))) return false;
-      await this.audit.record(unit, by, auditEntryOf(row, status === 'allowed' ? 'allow' : 'deny'));
+      await recordDecision(this.audit, unit, by, row, status === 'allowed' ? 'allow' : 'deny');
       await this.events.publish(unit, approvalResolved, { approval_id: id });
       return true;
     });

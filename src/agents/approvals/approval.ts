@@ -1,5 +1,6 @@
-import type { AuditEntry } from '../../platform/audit/index.js';
-import type { Row } from '../../platform/database/index.js';
+import type { Actor } from '../../platform/access/index.js';
+import type { Audit } from '../../platform/audit/index.js';
+import type { Row, UnitOfWork } from '../../platform/database/index.js';
 
 /** What is to be approved: a tool call of a run, or a call that an MCP client made. */
 export const APPROVAL_SUBJECTS = ['run_tool_call', 'mcp_call'] as const;
@@ -18,17 +19,14 @@ export type ApprovalScope = (typeof APPROVAL_SCOPES)[number];
  */
 export type ApprovalRow = Row<'approval'>;
 
-/** What the audit log says of a decision about a call. */
-export function auditEntryOf(
+/** Writes a decision about a call into the audit log. */
+export function recordDecision(
+  audit: Audit,
+  unit: UnitOfWork,
+  actor: Actor,
   { id, tool, effect, run_id, organization_id, workspace_id }: ApprovalRow,
   decision: 'allow' | 'deny',
-): AuditEntry {
-  return {
-    action: 'approval.decide',
-    target_type: 'approval',
-    target_id: id,
-    organization_id,
-    workspace_id: workspace_id ?? undefined,
-    details: { decision, tool, effect, run_id },
-  };
+): Promise<void> {
+  const target = { type: 'approval', id, organization_id, workspace_id };
+  return audit.record(unit, actor, 'approval.decide', target, { decision, tool, effect, run_id });
 }

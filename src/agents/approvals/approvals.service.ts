@@ -10,7 +10,7 @@ import { Events } from '../../platform/events/index.js';
 import { DueTimers } from '../../platform/schedule/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { ChatsStore } from '../chats/index.js';
-import { type ApprovalRow, auditEntryOf } from './approval.js';
+import { type ApprovalRow, recordDecision } from './approval.js';
 import { ApprovalAccess, requirePerson, requireSignIn } from './approval-access.js';
 import { ApprovalWording } from './approval-wording.js';
 import { ApprovalId, ApprovalPage, ApprovalView, DecideApproval, ListApprovals } from './approvals.dto.js';
@@ -112,7 +112,7 @@ export class ApprovalsService {
       decision === 'allow'
         ? { status: 'allowed', scope, note, by: actor.id }
         : { status: 'denied', note, by: actor.id };
-    return this.resolve(row, resolution, unit => this.audit.record(unit, actor, auditEntryOf(row, decision)));
+    return this.resolve(row, resolution, unit => recordDecision(this.audit, unit, actor, row, decision));
   }
 
   /** No decision was made in time. */

@@ -99,13 +99,9 @@ export class ModelsService {
     await this.database.transaction(async unit => {
       await this.organizations.requireLocked(unit, actor, 'model.configure', id);
       await this.settings.save(unit, id, { enabled, disabled, defaultModel, fallback, newModels });
-      await this.audit.record(unit, actor, {
-        action: 'model_settings_update',
-        target_type: 'organization',
-        target_id: id,
-        organization_id: id,
-        details: { enabled, default: defaultModel, fallback, new_models: newModels },
-      });
+      const target = { type: 'organization', id, organization_id: id };
+      const details = { enabled, default: defaultModel, fallback, new_models: newModels };
+      await this.audit.record(unit, actor, 'model_settings_update', target, details);
     });
     return this.readSettings(actor, { organization_id: id });
   }

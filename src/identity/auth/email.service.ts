@@ -59,12 +59,7 @@ export class EmailVerificationService {
     await this.database.transaction(async unit => {
       const user = await this.tokens.redeem(unit, 'verify', token);
       user.verifyEmail();
-      await this.audit.record(unit, null, {
-        action: 'account_verify_email',
-        target_type: 'user',
-        target_id: user.id,
-        organization_id: null,
-      });
+      await this.audit.record(unit, null, 'account_verify_email', { type: 'user', id: user.id });
     });
   }
 }
@@ -161,12 +156,7 @@ export class EmailChangeService {
       throw error;
     }
     if (this.mail.isConfigured) await this.mail.sendEmailChanged(unit, before, email);
-    await this.audit.record(unit, null, {
-      action: 'account_change_email',
-      target_type: 'user',
-      target_id: user.id,
-      organization_id: null,
-      details: { before, after: email },
-    });
+    const target = { type: 'user', id: user.id };
+    await this.audit.record(unit, null, 'account_change_email', target, { before, after: email });
   }
 }

@@ -56,7 +56,7 @@ export class PasswordsService {
       const user = await this.findUnchanged(unit, checked, LockMode.PESSIMISTIC_WRITE);
       if (!user) throw wrongPassword();
       const ended_sessions = await this.replace(unit, user, passwordHash, actor.credential.id);
-      await this.note(unit, actor, user, 'account_change_password', { ended_sessions });
+      await this.audit.record(unit, actor, 'account_change_password', targetOf(user), { ended_sessions });
       return unit.answers({ changed: true as const });
     });
   }
@@ -73,7 +73,8 @@ export class PasswordsService {
       const given = user.emailVerifiedAt ? undefined : await this.credentials.endAll(unit, user.id);
       user.verifyEmail();
       const ended_sessions = await this.replace(unit, user, passwordHash);
-      await this.note(unit, null, user, 'account_reset_password', { ended_sessions, ...given });
+      const details = { ended_sessions, ...given };
+      await this.audit.record(unit, null, 'account_reset_password', targetOf(user), details);
       return user.email;
     });
     await this.protection.forgive(email, address);
@@ -86,9 +87,9 @@ export class PasswordsService {
       const lock = { lockMode: LockMode.PESSIMISTIC_WRITE };
       const user = await unit.entities.findOne(User, { email: User.normalizeEmail(email) }, lock);
       if (!user) throw new NotFound(`No account has the address ${email}`);
-      const ended = await this.replace(unit, user, passwordHash);
-      await this.note(unit, null, user, 'account_set_password', { ended_sessions: ended });
-      return ended;
+      const ended_sessions = await this.replace(unit, user, passwordHash);
+      await this.audit.record(unit, null, 'account_set_password', targetOf(user), { ended_sessions });
+      return ended_sessions;
     });
   }
 
@@ -99,23 +100,9 @@ export class PasswordsService {
     if (this.mail.isConfigured) await this.mail.sendPasswordChanged(unit, user);
     return this.sessions.endAll(unit, user.id, keptSession);
   }
-
-  private async note(
-    unit: UnitOfWork,
-    actor: Actor | null,
-    user: User,
-    action: string,
-    details: Record<string, number>,
-  ): Promise<void> {
-    await this.audit.record(unit, actor, {
-      action,
-      target_type: 'user',
-      target_id: user.id,
-      organization_id: null,
-      details,
-    });
-  }
 }
+
+const targetOf = ({ id }: User) => ({ type: 'user', id });
 
 const MAX_ASKED_PER_HOUR = 30;
 const MAX_TRIED_PER_HOUR = 60;

@@ -82,14 +82,11 @@ export class Budgets {
     const { monthly_usd, hard_stop = true } = fields;
     const alerts = [...new Set(fields.alerts ?? DEFAULT_ALERTS)].sort((a, b) => a - b);
     await this.store.set(unit, scope, { monthly_usd, hard_stop, alerts });
-    await this.audit.record(unit, actor, {
-      action: scope.workspaceId ? 'workspace_budget_set' : 'billing_budget_set',
-      target_type: scope.workspaceId ? 'workspace' : 'organization',
-      target_id: idOf(scope),
-      organization_id: scope.organizationId,
-      workspace_id: scope.workspaceId ?? undefined,
-      details: { monthly_usd, hard_stop, alerts },
-    });
+    const { organizationId: organization_id, workspaceId: workspace_id } = scope;
+    const type = workspace_id ? 'workspace' : 'organization';
+    const target = { type, id: idOf(scope), organization_id, workspace_id };
+    const action = workspace_id ? 'workspace_budget_set' : 'billing_budget_set';
+    await this.audit.record(unit, actor, action, target, { monthly_usd, hard_stop, alerts });
   }
 
   /** Gives a new scope the budget that another has, if it has one; nothing is spent of it. */

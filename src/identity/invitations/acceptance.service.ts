@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/index.js';
-import { Audit } from '../../platform/audit/index.js';
 import { Database, type UnitOfWork } from '../../platform/database/index.js';
 import { Conflict, Forbidden } from '../../platform/errors/index.js';
 import { InvitedAccounts, User } from '../accounts/index.js';
@@ -23,7 +22,6 @@ export class AcceptanceService {
     private readonly invitations: InvitationsStore,
     private readonly organizations: OrganizationsStore,
     private readonly accounts: InvitedAccounts,
-    private readonly audit: Audit,
   ) {}
 
   preview({ token }: InvitationToken): Promise<InvitationPreview> {
@@ -47,7 +45,9 @@ export class AcceptanceService {
         throw new Conflict('You are a member already');
       await this.organizations.addMember(unit, organizationId, user.id, role);
       invitation.accept(user.id);
-      await this.record(unit, actor ?? null, 'invitation.accept', invitation, user.id);
+      await this.invitations.record(unit, actor ?? null, 'invitation.accept', invitation, {
+        user_id: user.id,
+      });
       return {
         organization_id: organizationId,
         user_id: user.id,
@@ -61,7 +61,7 @@ export class AcceptanceService {
     await this.database.transaction(async unit => {
       const invitation = await this.invitations.lockByToken(unit, token);
       invitation.decline();
-      await this.record(unit, null, 'invitation.decline', invitation, null);
+      await this.invitations.record(unit, null, 'invitation.decline', invitation, { user_id: null });
     });
     return { declined: true };
   }
@@ -84,24 +84,6 @@ export class AcceptanceService {
     const standing = await this.organizations.roleOf(organizationId, invitedBy, unit);
     if (!standing || !mayGive(standing, role))
       throw new Conflict('Whoever invited you may no longer invite into this role; ask for a new invitation');
-  }
-
-  private record(
-    unit: UnitOfWork,
-    actor: Actor | null,
-    action: string,
-    invitation: Invitation,
-    userId: string | null,
-  ): Promise<void> {
-    const { id: target_id, organizationId: organization_id, email, role } = invitation;
-    const details = { email, role, user_id: userId };
-    return this.audit.record(unit, actor, {
-      action,
-      target_type: 'invitation',
-      target_id,
-      organization_id,
-      details,
-    });
   }
 }
 

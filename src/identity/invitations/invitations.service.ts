@@ -2,7 +2,6 @@ import { UniqueConstraintViolationException } from '@mikro-orm/core';
 import { Injectable } from '@nestjs/common';
 import { type Actor, requireNotAbove } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
-import { Audit } from '../../platform/audit/index.js';
 import { Database, type UnitOfWork } from '../../platform/database/index.js';
 import { DeletedView, type Page } from '../../platform/dto/index.js';
 import { Conflict } from '../../platform/errors/index.js';
@@ -28,7 +27,6 @@ export class InvitationsService {
     private readonly invitations: InvitationsStore,
     private readonly organizations: OrganizationsStore,
     private readonly letter: InvitationLetter,
-    private readonly audit: Audit,
   ) {}
 
   @Action({
@@ -123,7 +121,7 @@ export class InvitationsService {
     await this.database.transaction(async unit => {
       const invitation = await this.invitations.lock(unit, organization_id, id);
       invitation.revoke();
-      await this.record(unit, actor, 'invitation.revoke', invitation);
+      await this.invitations.record(unit, actor, 'invitation.revoke', invitation);
     });
     return DeletedView.of(id);
   }
@@ -141,18 +139,7 @@ export class InvitationsService {
     { action, ...words }: { action: string; token: string; organization: string },
   ): Promise<SentInvitationView> {
     const link = await this.letter.send(unit, actor, invitation, words);
-    await this.record(unit, actor, action, invitation);
+    await this.invitations.record(unit, actor, action, invitation);
     return unit.answers({ ...entityView(invitation), link, mailed: this.letter.isMailed });
-  }
-
-  private record(unit: UnitOfWork, actor: Actor, action: string, invitation: Invitation): Promise<void> {
-    const { id: target_id, organizationId: organization_id, email, role } = invitation;
-    return this.audit.record(unit, actor, {
-      action,
-      target_type: 'invitation',
-      target_id,
-      organization_id,
-      details: { email, role },
-    });
   }
 }

@@ -1,6 +1,7 @@
 import { LockMode } from '@mikro-orm/core';
 import { Injectable } from '@nestjs/common';
-import { hashSecret } from '../../platform/access/index.js';
+import { type Actor, hashSecret } from '../../platform/access/index.js';
+import { Audit } from '../../platform/audit/index.js';
 import { Database, iso, type Row, type UnitOfWork } from '../../platform/database/index.js';
 import { type Page, type PageInput, pageById } from '../../platform/dto/index.js';
 import { NotFound } from '../../platform/errors/index.js';
@@ -10,11 +11,21 @@ import type { InvitationPreview, InvitationView } from './invitations.dto.js';
 /** Invitations into organizations. */
 @Injectable()
 export class InvitationsStore {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly audit: Audit,
+  ) {}
 
   list(organizationId: string, input: PageInput): Promise<Page<InvitationView>> {
     const invitations = this.database.tables().selectFrom('invitation').selectAll();
     return pageById(invitations.where('organization_id', '=', organizationId), input, invitationView);
+  }
+
+  /** Writes what was done to an invitation into the audit log. */
+  record(unit: UnitOfWork, actor: Actor | null, action: string, invitation: Invitation, more: object = {}) {
+    const { id, organizationId: organization_id, email, role } = invitation;
+    const target = { type: 'invitation', id, organization_id };
+    return this.audit.record(unit, actor, action, target, { email, role, ...more });
   }
 
   /** The address that an invitation of an organization is for. */

@@ -81,7 +81,7 @@ export class Keyring {
     owner: KeyOwner,
     fields: KeyLimits & { name: string },
     action: string,
-    details: object = {},
+    details?: object,
   ): Promise<CreatedKeyView> {
     const { secret, hash, hint } = makeKey();
     const key = await this.keys.insert(unit, owner, { ...fields, created_by: actor.id, hash, hint });
@@ -89,22 +89,10 @@ export class Keyring {
     return unit.answers({ ...keyView(key), api_key: secret });
   }
 
-  private record(
-    unit: UnitOfWork,
-    actor: Actor,
-    action: string,
-    key: KeyRow,
-    more: object = {},
-  ): Promise<void> {
-    const { id: target_id, organization_id, name, scopes, service_account_id } = key;
-    const details = { name, scopes, service_account_id, ...more };
-    return this.audit.record(unit, actor, {
-      action,
-      target_type: 'api_key',
-      target_id,
-      organization_id,
-      details,
-    });
+  private record(unit: UnitOfWork, actor: Actor, action: string, key: KeyRow, more?: object): Promise<void> {
+    const { id, organization_id, name, scopes, service_account_id } = key;
+    const target = { type: 'api_key', id, organization_id };
+    return this.audit.record(unit, actor, action, target, { name, scopes, service_account_id, ...more });
   }
 }
 

@@ -112,7 +112,8 @@ export class MembersService {
       const member = await this.lockBelow(unit, actor, organization_id, user_id);
       requireNotAbove(await this.ownRole(unit, actor, organization_id), role);
       if (role !== 'owner') await this.members.requireAnotherOwner(unit, member);
-      await this.record(unit, actor, 'member.set_role', member, { from: member.role, to: role });
+      const details = { from: member.role, to: role };
+      await this.audit.record(unit, actor, 'member.set_role', targetOf(member), details);
       await this.members.setRole(unit, member, role);
     });
     return memberView(await this.members.read(organization_id, user_id));
@@ -187,7 +188,8 @@ export class MembersService {
       const successor = await this.members.lock(unit, organization_id, user_id);
       await this.members.setRole(unit, successor, 'owner');
       await this.members.setRole(unit, self, 'admin');
-      await this.record(unit, actor, 'organization.transfer', successor, { from: actor.id });
+      const details = { from: actor.id };
+      await this.audit.record(unit, actor, 'organization.transfer', targetOf(successor), details);
       return unit.answers(memberView(await this.members.read(organization_id, user_id, unit)));
     });
   }
@@ -209,22 +211,8 @@ export class MembersService {
     const { organization_id, user_id, role } = member;
     await this.members.remove(unit, member);
     await this.events.publish(unit, memberRemoved, { organization_id, principal_id: user_id });
-    await this.record(unit, actor, action, member, { role });
-  }
-
-  private record(
-    unit: UnitOfWork,
-    actor: Actor,
-    action: string,
-    member: Membership,
-    details: object,
-  ): Promise<void> {
-    return this.audit.record(unit, actor, {
-      action,
-      target_type: 'user',
-      target_id: member.user_id,
-      organization_id: member.organization_id,
-      details: { ...details },
-    });
+    await this.audit.record(unit, actor, action, targetOf(member), { role });
   }
 }
+
+const targetOf = ({ user_id: id, organization_id }: Membership) => ({ type: 'user', id, organization_id });

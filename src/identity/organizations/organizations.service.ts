@@ -65,7 +65,8 @@ export class OrganizationsService {
       );
     return this.database.transaction(async unit => {
       const organization = await this.found(unit, name, actor.id);
-      await this.record(unit, actor, 'organization.create', organization, { name: organization.name });
+      const target = targetOf(organization.id);
+      await this.audit.record(unit, actor, 'organization.create', target, { name: organization.name });
       return unit.answers(organizationView(organization));
     });
   }
@@ -111,7 +112,7 @@ export class OrganizationsService {
       );
       const details = { name: { from: found.name, to: name.trim() } };
       await this.organizations.rename(unit, organization_id, name.trim());
-      await this.record(unit, actor, 'organization.update', found, details);
+      await this.audit.record(unit, actor, 'organization.update', targetOf(organization_id), details);
     });
     return this.read(actor, { organization_id });
   }
@@ -129,32 +130,18 @@ export class OrganizationsService {
   })
   async delete(actor: Actor, { organization_id }: OrganizationId): Promise<DeletedView> {
     await this.database.deletion(async unit => {
-      const organization = await this.organizations.requireLocked(
+      const { name } = await this.organizations.requireLocked(
         unit,
         actor,
         'organization.delete',
         organization_id,
       );
       await this.events.publish(unit, organizationDeleting, { organization_id });
-      await this.record(unit, actor, 'organization.delete', organization, { name: organization.name });
+      await this.audit.record(unit, actor, 'organization.delete', targetOf(organization_id), { name });
       await this.organizations.delete(unit, organization_id);
     });
     return DeletedView.of(organization_id);
   }
-
-  private record(
-    unit: UnitOfWork,
-    actor: Actor,
-    action: string,
-    { id }: OrganizationRow,
-    details: Record<string, unknown>,
-  ): Promise<void> {
-    return this.audit.record(unit, actor, {
-      action,
-      target_type: 'organization',
-      target_id: id,
-      organization_id: id,
-      details,
-    });
-  }
 }
+
+const targetOf = (id: string) => ({ type: 'organization', id, organization_id: id });

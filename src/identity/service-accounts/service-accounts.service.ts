@@ -64,7 +64,8 @@ export class ServiceAccountsService {
     const account = { organization_id, name: name.trim(), role, sponsor_id, created_by: actor.id };
     return this.database.transaction(async unit => {
       const id = await this.accounts.insert(unit, account);
-      await this.record(unit, actor, 'service_account.create', { id, organization_id }, { name, role });
+      const target = targetOf({ id, organization_id });
+      await this.audit.record(unit, actor, 'service_account.create', target, { name, role });
       return this.answer(unit, actor, id);
     });
   }
@@ -100,7 +101,7 @@ export class ServiceAccountsService {
     if (role) requireNotAbove(ownRole, role);
     await this.database.transaction(async unit => {
       await this.accounts.update(unit, id, { name: name?.trim(), role });
-      await this.record(unit, actor, 'service_account.update', account, { name, role });
+      await this.audit.record(unit, actor, 'service_account.update', targetOf(account), { name, role });
     });
     return this.read(actor, { id });
   }
@@ -122,7 +123,7 @@ export class ServiceAccountsService {
     if (actor.type !== 'user') throw new Forbidden('Only a person can answer for a service account');
     return this.database.transaction(async unit => {
       await this.accounts.update(unit, id, { sponsor_id: actor.id });
-      await this.record(unit, actor, 'service_account.adopt', account, {});
+      await this.audit.record(unit, actor, 'service_account.adopt', targetOf(account));
       return this.answer(unit, actor, id);
     });
   }
@@ -146,7 +147,7 @@ export class ServiceAccountsService {
         principal_id: id,
       });
       await this.accounts.delete(unit, id);
-      await this.record(unit, actor, 'service_account.delete', account, {});
+      await this.audit.record(unit, actor, 'service_account.delete', targetOf(account));
     });
     return DeletedView.of(id);
   }
@@ -169,21 +170,11 @@ export class ServiceAccountsService {
     const { account } = await this.accounts.require(actor, 'service_account.read', actor.id);
     return account.sponsor_id;
   }
-
-  private record(
-    unit: UnitOfWork,
-    actor: Actor,
-    action: string,
-    account: { id: string; organization_id: string },
-    details: object,
-  ): Promise<void> {
-    const { id: target_id, organization_id } = account;
-    return this.audit.record(unit, actor, {
-      action,
-      target_type: 'service_account',
-      target_id,
-      organization_id,
-      details: { ...details },
-    });
-  }
 }
+
+/** The account as the target of an entry of the audit log. */
+const targetOf = ({ id, organization_id }: Record<'id' | 'organization_id', string>) => ({
+  type: 'service_account',
+  id,
+  organization_id,
+});

@@ -117,13 +117,7 @@ export class SessionsService {
   async endOne(actor: Actor, { id }: SessionId): Promise<DeletedView> {
     await this.database.transaction(async unit => {
       if (!(await this.store.revoke(unit, actor.id, id))) throw new NotFound('No such session');
-      const entry = {
-        action: 'session_revoke',
-        target_type: 'session',
-        target_id: id,
-        organization_id: null,
-      };
-      await this.audit.record(unit, actor, entry);
+      await this.audit.record(unit, actor, 'session_revoke', { type: 'session', id });
     });
     return DeletedView.of(id);
   }
@@ -132,13 +126,8 @@ export class SessionsService {
   async endOthers(actor: Actor, { current = false }: EndSessions): Promise<EndedSessionsView> {
     return this.database.transaction(async unit => {
       const ended = await this.endAll(unit, actor.id, current ? undefined : actor.credential.id);
-      const entry = {
-        action: 'session_revoke_all',
-        target_type: 'user',
-        target_id: actor.id,
-        organization_id: null,
-      };
-      if (ended > 0) await this.audit.record(unit, actor, { ...entry, details: { ended, current } });
+      const target = { type: 'user', id: actor.id };
+      if (ended > 0) await this.audit.record(unit, actor, 'session_revoke_all', target, { ended, current });
       return { ended };
     });
   }

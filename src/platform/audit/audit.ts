@@ -4,17 +4,13 @@ import { newId, UnitOfWork } from '../database/index.js';
 import { defineEvent, Events } from '../events/index.js';
 import { requestOrigin } from '../http/index.js';
 
-/** What a change to access says of itself, besides who made it and where from. */
-export interface AuditEntry {
-  /** What was done, noun first: `workspace.set_visibility`. */
-  action: string;
-  target_type: string;
-  target_id: string;
+/** What was changed; a row with a `type` beside it is one. */
+export interface AuditTarget {
+  readonly type: string;
+  readonly id: string;
   /** The organization that reads about it; null for what concerns the installation or one account only. */
-  organization_id: string | null;
-  workspace_id?: string;
-  /** What changed, for people to read. Never a secret, nor anything that stands for one. */
-  details?: Record<string, unknown>;
+  readonly organization_id?: string | null;
+  readonly workspace_id?: string | null;
 }
 
 declare global {
@@ -26,8 +22,14 @@ declare global {
 /** A change of what people and programs may do, with the content of its entry. */
 export const audited = defineEvent<AuditFacts>('audit.recorded');
 
-export interface AuditFacts extends AuditEntry {
+export interface AuditFacts {
   readonly id: string;
+  readonly action: string;
+  readonly target_type: string;
+  readonly target_id: string;
+  readonly organization_id: string | null;
+  readonly workspace_id: string | null;
+  readonly details: Record<string, unknown>;
   /** Null: no one was signed in. */
   readonly actor_id: string | null;
 }
@@ -42,9 +44,21 @@ const MAX_USER_AGENT = 500;
 export class Audit {
   constructor(private readonly events: Events) {}
 
-  /** Adds one row in the caller's transaction: it stands exactly if the change does. `actor` is null for the service itself. */
-  async record(unit: UnitOfWork, actor: Actor | null, entry: AuditEntry): Promise<void> {
-    const { action, target_type, target_id, organization_id, workspace_id = null, details = {} } = entry;
+  /**
+   * Adds one row in the caller's transaction: it stands exactly if the change does.
+   *
+   * @param actor null for the service itself
+   * @param action what was done, noun first: `workspace.set_visibility`
+   * @param details what changed, for people to read; never a secret, nor anything that stands for one
+   */
+  async record(
+    unit: UnitOfWork,
+    actor: Actor | null,
+    action: string,
+    target: AuditTarget,
+    details: Record<string, unknown> = {},
+  ): Promise<void> {
+    const { type: target_type, id: target_id, organization_id = null, workspace_id = null } = target;
     const what = { action, target_type, target_id, organization_id, workspace_id, details };
     const id = newId();
     await unit
@@ -52,7 +66,7 @@ export class Audit {
       .insertInto('audit_entry')
       .values({ id, time: new Date().toISOString(), ...who(actor), ...what, ...whereFrom() })
       .execute();
-    await this.events.publish(unit, audited, { ...entry, id, actor_id: actor?.id ?? null });
+    await this.events.publish(unit, audited, { ...what, id, actor_id: actor?.id ?? null });
   }
 }
 

@@ -1,1 +1,1 @@
-export { Audit, type AuditEntry, type AuditFacts, audited } from './audit.js';
+export { Audit, type AuditFacts, audited } from './audit.js';

@@ -81,8 +81,7 @@ export class WorkspacesService implements OnModuleInit {
       await this.organizations.keep(unit, organization_id);
       const fields = { organization_id, name, visibility, created_by: actor.id };
       const workspace = await this.workspaces.add(unit, fields);
-      const details = { name, visibility };
-      await this.audit.record(unit, actor, { ...entryOf('workspace.create', workspace), details });
+      await this.audit.record(unit, actor, 'workspace.create', targetOf(workspace), { name, visibility });
       await this.folders.create(workspace);
       const row = await this.workspaces.require(actor, 'workspace.read', workspace.id, unit);
       return unit.answers(workspaceView(row));
@@ -159,8 +158,8 @@ export class WorkspacesService implements OnModuleInit {
     await this.database.deletion(async unit => {
       const workspace = await this.workspaces.requireLocked(unit, actor, 'workspace.delete', workspace_id);
       await this.retire(unit, workspace_id);
-      const details = { name: workspace.name };
-      await this.audit.record(unit, actor, { ...entryOf('workspace.delete', workspace), details });
+      const { name } = workspace;
+      await this.audit.record(unit, actor, 'workspace.delete', targetOf(workspace), { name });
       await this.workspaces.remove(unit, workspace_id);
     });
     return DeletedView.of(workspace_id);
@@ -179,7 +178,7 @@ export class WorkspacesService implements OnModuleInit {
       check(workspace);
       await this.workspaces.update(unit, id, { [field]: to });
       const details = { [field]: { from: workspace[field], to } };
-      await this.audit.record(unit, actor, { ...entryOf(action, workspace), details });
+      await this.audit.record(unit, actor, action, targetOf(workspace), details);
     });
   }
 
@@ -188,6 +187,6 @@ export class WorkspacesService implements OnModuleInit {
   }
 }
 
-function entryOf(action: string, { id, organization_id }: Row<'workspace'>) {
-  return { action, target_type: 'workspace', target_id: id, organization_id, workspace_id: id };
+function targetOf({ id, organization_id }: Row<'workspace'>) {
+  return { type: 'workspace', id, organization_id, workspace_id: id };
 }

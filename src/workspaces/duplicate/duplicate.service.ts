@@ -118,14 +118,13 @@ export class DuplicateService {
         subject_id: source.id,
         input: { target_id: target.id, visibility: source.visibility },
       });
-      await this.audit.record(unit, actor, {
-        action: 'workspace.duplicate',
-        target_type: 'workspace',
-        target_id: target.id,
+      const audited = {
+        type: 'workspace',
+        id: target.id,
         organization_id: organizationId,
         workspace_id: target.id,
-        details: { name, from: source.id },
-      });
+      };
+      await this.audit.record(unit, actor, 'workspace.duplicate', audited, { name, from: source.id });
       await this.folders.create(target);
       await this.jobs.enqueue(unit, duplicateFiles, newId(), { operation_id: id });
       return unit.answers({ operation_id: id });

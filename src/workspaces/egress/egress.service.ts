@@ -98,7 +98,12 @@ export class EgressService {
   async update(actor: Actor, { workspace_id, ...changes }: UpdateEgress): Promise<EgressView> {
     const hosts = changes.hosts && [...new Set(changes.hosts.map(normalizeEntry))].toSorted();
     const rule = await this.database.transaction(async unit => {
-      const workspace = await this.workspaces.requireLocked(unit, actor, 'workspace.update', workspace_id);
+      const { id, organization_id } = await this.workspaces.requireLocked(
+        unit,
+        actor,
+        'workspace.update',
+        workspace_id,
+      );
       const before = await this.egress.rule(workspace_id, unit);
       const { mode = before.mode, presets = before.presets } = changes;
       if (mode !== 'none' && this.config.sandboxEgress === 'none')
@@ -106,10 +111,8 @@ export class EgressService {
       const after = { mode, hosts: hosts ?? before.hosts, presets: [...new Set(presets)] };
       await this.egress.put(unit, workspace_id, actor.id, after);
       await this.topics.publishOnCommit(unit, egressTopic(workspace_id));
-      await this.audit.record(unit, actor, {
-        ...{ action: 'workspace.set_egress', target_type: 'workspace', target_id: workspace_id },
-        ...{ organization_id: workspace.organization_id, workspace_id, details: { from: before, to: after } },
-      });
+      const target = { type: 'workspace', id, organization_id, workspace_id };
+      await this.audit.record(unit, actor, 'workspace.set_egress', target, { from: before, to: after });
       return after;
     });
     return this.view(rule);

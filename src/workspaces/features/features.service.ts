@@ -95,11 +95,10 @@ export class FeaturesService implements OnModuleInit {
       await this.workspaces.update(unit, workspace_id, { features_off });
       const after = viewOf(features_off);
       const pick = (view: FeaturesView) => Object.fromEntries(named.map(name => [name, view[name]]));
-      await this.audit.record(unit, actor, {
-        ...{ action: 'workspace.set_features', target_type: 'workspace', target_id: workspace_id },
-        ...{ organization_id: workspace.organization_id, workspace_id },
-        details: { from: pick(before), to: pick(after) },
-      });
+      const { id, organization_id } = workspace;
+      const target = { type: 'workspace', id, organization_id, workspace_id };
+      const details = { from: pick(before), to: pick(after) };
+      await this.audit.record(unit, actor, 'workspace.set_features', target, details);
       for (const feature of named)
         if (!after[feature]) await this.jobs.enqueue(unit, endFeature, newId(), { workspace_id, feature });
       return after;

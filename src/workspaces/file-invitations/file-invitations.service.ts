@@ -210,7 +210,7 @@ export class FileInvitationsService {
     action: string,
     { id, workspace_id, organization_id, path, email, role }: LockedInvitation,
   ): Promise<void> {
-    const target = { target_type: 'file_invitation', target_id: id, organization_id, workspace_id };
-    return this.audit.record(unit, actor, { action, ...target, details: { path, email, role } });
+    const target = { type: 'file_invitation', id, organization_id, workspace_id };
+    return this.audit.record(unit, actor, action, target, { path, email, role });
   }
 }

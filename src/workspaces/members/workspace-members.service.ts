@@ -3,7 +3,7 @@ import { memberRemoved } from '../../identity/organizations/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
-import { Database, type Row, type UnitOfWork } from '../../platform/database/index.js';
+import { Database, type Row } from '../../platform/database/index.js';
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
 import { Conflict } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
@@ -70,7 +70,7 @@ export class WorkspaceMembersService implements OnModuleInit {
       if (workspace.visibility === 'private')
         throw new Conflict("A private workspace is its creator's alone; make it restricted to add people");
       await this.members.put(unit, workspace_id, user_id, role);
-      await this.record(unit, actor, 'workspace_member.put', workspace, user_id, { role });
+      await this.audit.record(unit, actor, 'workspace_member.put', targetOf(user_id, workspace), { role });
     });
     return workspaceMemberView(await this.members.read(workspace_id, user_id));
   }
@@ -93,27 +93,16 @@ export class WorkspaceMembersService implements OnModuleInit {
     await this.database.transaction(async unit => {
       const workspace = await this.workspaces.requireLocked(unit, actor, 'workspace.members', workspace_id);
       await this.members.remove(unit, workspace_id, user_id);
-      await this.record(unit, actor, 'workspace_member.remove', workspace, user_id, {});
+      await this.audit.record(unit, actor, 'workspace_member.remove', targetOf(user_id, workspace));
     });
     return { user_id, removed: true };
   }
-
-  private record(
-    unit: UnitOfWork,
-    actor: Actor,
-    action: string,
-    workspace: Row<'workspace'>,
-    target_id: string,
-    details: object,
-  ): Promise<void> {
-    const { id: workspace_id, organization_id } = workspace;
-    return this.audit.record(unit, actor, {
-      action,
-      target_type: 'principal',
-      target_id,
-      organization_id,
-      workspace_id,
-      details: { ...details },
-    });
-  }
 }
+
+/** A member as the target of an entry of the audit log. */
+const targetOf = (id: string, workspace: Row<'workspace'>) => ({
+  type: 'principal',
+  id,
+  organization_id: workspace.organization_id,
+  workspace_id: workspace.id,
+});

@@ -199,15 +199,9 @@ export class WebhooksService {
   }
 
   private async record(unit: UnitOfWork, actor: Actor, action: string, row: EndpointRow): Promise<void> {
-    const { id: target_id, organization_id, url } = row;
-    const details = { host: new URL(url).host };
-    await this.audit.record(unit, actor, {
-      action,
-      target_type: 'webhook',
-      target_id,
-      organization_id,
-      details,
-    });
+    const { id, organization_id, url } = row;
+    const target = { type: 'webhook', id, organization_id };
+    await this.audit.record(unit, actor, action, target, { host: new URL(url).host });
   }
 }
 

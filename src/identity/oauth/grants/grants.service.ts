@@ -47,13 +47,9 @@ export class GrantsService {
     await this.database.transaction(async unit => {
       const grant = await this.grants.deleteOf(unit, actor.id, id);
       if (!grant) throw new NotFound('No such grant');
-      await this.audit.record(unit, actor, {
-        action: 'grant_revoke',
-        target_type: 'oauth_grant',
-        target_id: id,
-        organization_id: null,
-        details: { client_id: grant.client_id, client_name: grant.client_name },
-      });
+      const { client_id, client_name } = grant;
+      const target = { type: 'oauth_grant', id };
+      await this.audit.record(unit, actor, 'grant_revoke', target, { client_id, client_name });
     });
     return DeletedView.of(id);
   }

@@ -103,13 +103,8 @@ export class ConsentService {
     await this.database.transaction(async unit => {
       const names = { client_name: client.name, redirect_host: client.redirectHost };
       await this.grants.describe(unit, id, { ...names, workspace_ids, scopes: [...scopes] });
-      await this.audit.record(unit, person, {
-        action: 'grant_create',
-        target_type: 'oauth_grant',
-        target_id: id,
-        organization_id: null,
-        details: { ...names, client_id: clientId, scopes, resources, workspace_ids },
-      });
+      const details = { ...names, client_id: clientId, scopes, resources, workspace_ids };
+      await this.audit.record(unit, person, 'grant_create', { type: 'oauth_grant', id }, details);
     });
   }
 

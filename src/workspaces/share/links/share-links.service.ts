@@ -10,7 +10,7 @@ import {
 } from '../../../platform/access/index.js';
 import { Action, Subject } from '../../../platform/actions/index.js';
 import { Audit } from '../../../platform/audit/index.js';
-import { Database, newId, type UnitOfWork } from '../../../platform/database/index.js';
+import { Database, newId } from '../../../platform/database/index.js';
 import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../../platform/dto/index.js';
 import { Conflict, Invalid, NotFound } from '../../../platform/errors/index.js';
 import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../../core/index.js';
@@ -116,7 +116,7 @@ export class ShareLinksService {
       await this.links.add(unit, link);
       const row = await this.links.require(actor, id, unit);
       const details = { path, allow, expires_at: input.expires_at ?? null, has_password: !!password };
-      await this.record(unit, actor, 'share.create', row, details);
+      await this.audit.record(unit, actor, 'share.create', targetOf(row), details);
       return unit.answers(this.views.of(actor, row));
     });
   }
@@ -163,7 +163,7 @@ export class ShareLinksService {
         ...(password !== undefined && { password_hash: passwordHash }),
       });
       const details = { path: row.path, allow, expires_at, password_changed: password !== undefined };
-      await this.record(unit, actor, 'share.update', row, details);
+      await this.audit.record(unit, actor, 'share.update', targetOf(row), details);
     });
     return this.read(actor, { id });
   }
@@ -186,7 +186,7 @@ export class ShareLinksService {
       if (!organizationRoleAllows(row.organization_role, 'exposure.manage'))
         requireRole(actor, row, 'share.revoke');
       await this.links.remove(unit, id);
-      await this.record(unit, actor, 'share.revoke', row, { path: row.path });
+      await this.audit.record(unit, actor, 'share.revoke', targetOf(row), { path: row.path });
     });
     return DeletedView.of(id);
   }
@@ -214,17 +214,10 @@ export class ShareLinksService {
     if (type !== 'file' && type !== 'directory') throw new Conflict('Only files and folders can be shared');
     if (allow === 'upload' && type !== 'directory') throw new Conflict(NOT_A_FOLDER);
   }
+}
 
-  private record(
-    unit: UnitOfWork,
-    actor: Actor,
-    action: string,
-    { id, organization_id, workspace_id }: AskedLinkRow,
-    details: Record<string, unknown>,
-  ): Promise<void> {
-    const target = { target_type: 'share', target_id: id };
-    return this.audit.record(unit, actor, { action, ...target, organization_id, workspace_id, details });
-  }
+function targetOf({ id, organization_id, workspace_id }: AskedLinkRow) {
+  return { type: 'share', id, organization_id, workspace_id };
 }
 
 /** 404 where the caller does not see the workspace, 403 where their role or key is too low. */
