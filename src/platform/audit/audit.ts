@@ -28,8 +28,8 @@ export interface AuditFacts {
   readonly target_type: string;
   readonly target_id: string;
   readonly organization_id: string | null;
-  readonly workspace_id: string | null;
-  readonly details: Record<string, unknown>;
+  readonly workspace_id?: string | null;
+  readonly details?: Record<string, unknown>;
   /** Null: no one was signed in. */
   readonly actor_id: string | null;
 }
