@@ -131,7 +131,7 @@ describe('a subscribed browser', () => {
     expect(await reasons()).toEqual([{ state: 'queued', reason: 'Of the push service: It answered 503' }]);
     const waiting = () =>
       service.database.query(`select from accepted_job where name = 'deliver_notification'
-        and look_at between now() + interval '1 hour 59 minutes' and now() + interval '2 hours'`);
+        and look_at between now() + interval '1 hour 59 minutes' and now() + interval '2 hours 1 minute'`);
     while ((await waiting()).length === 0);
     await ada.client.delete(`${PUSH}?endpoint=${encodeURIComponent(receiver.url('/unwell'))}`);
   });

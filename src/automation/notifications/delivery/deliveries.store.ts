@@ -25,12 +25,6 @@ const AT_ONCE = 100;
 export class DeliveriesStore {
   constructor(private readonly database: Database) {}
 
-  /** By the clock of the database, which everything that is due is compared with. */
-  async now(unit: UnitOfWork): Promise<Date> {
-    const { rows } = await sql<{ now: string }>`select now() as now`.execute(unit.tables());
-    return new Date(rows[0]?.now ?? Number.NaN);
-  }
-
   async add(unit: UnitOfWork, rows: readonly New[]): Promise<DeliveryRow[]> {
     if (rows.length === 0) return [];
     const created_at = sql<string>`now()`;

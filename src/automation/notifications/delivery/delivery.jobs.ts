@@ -68,53 +68,45 @@ export class DeliveryJobs {
     });
   }
 
+  /** undefined where it is not sent now: it is gone, suppressed or held. */
   private async prepare(unit: UnitOfWork, id: string): Promise<Ready | undefined> {
     const begun = await this.deliveries.begin(unit, id);
     if (!begun) return undefined;
-    const { delivery, notification } = begun;
-    const channel = this.channelOf(delivery.channel);
-    const habits = await this.preferences.of(unit, notification.user_id);
-    const now = await this.deliveries.now(unit);
-    const route = await this.routing.again(unit, notification, channel, habits, now);
-    const reason = reasonAgainst(route, delivery.target);
-    if (reason !== undefined) {
-      await this.deliveries.settle(unit, [id], 'suppressed', reason);
-      return undefined;
-    }
-    const hold = await this.holdOf(unit, begun, route, habits, now);
-    if (!hold) return { channel, items: [begun] };
-    await this.deliveries.hold(unit, id, hold);
+    const { user_id } = begun.notification;
+    const habits = await this.preferences.of(unit, user_id);
+    const channel = this.channelOf(begun.delivery.channel);
+    const route = await this.checked(unit, begun, channel, habits);
+    if (route?.to === 'digest') {
+      const digest_id = await this.dispatcher.digestFor(unit, user_id, channel.name, habits);
+      await this.deliveries.hold(unit, id, { digest_id });
+    } else if (route?.until) await this.deliveries.hold(unit, id, { next_at: route.until.toISOString() });
+    else if (route) return { channel, items: [begun] };
     return undefined;
-  }
-
-  /** What holds it from now on, where that has changed. */
-  private async holdOf(
-    unit: UnitOfWork,
-    { delivery, notification }: Begun,
-    route: Route,
-    habits: Habits,
-    now: Date,
-  ) {
-    if (route.to === 'digest')
-      return {
-        digest_id: await this.dispatcher.digestFor(unit, notification.user_id, delivery.channel, habits, now),
-      };
-    return route.to === 'targets' && route.until ? { next_at: route.until.toISOString() } : undefined;
   }
 
   private async prepareDigest(unit: UnitOfWork, id: string): Promise<Ready | undefined> {
     const digest = await this.deliveries.beginDigest(unit, id);
     if (!digest) return undefined;
     const channel = this.channelOf(digest.channel);
-    const [habits, now] = [await this.preferences.of(unit, digest.userId), await this.deliveries.now(unit)];
+    const habits = await this.preferences.of(unit, digest.userId);
     const items: Begun[] = [];
-    for (const item of digest.items) {
-      const route = await this.routing.again(unit, item.notification, channel, habits, now);
-      const reason = reasonAgainst(route, item.delivery.target);
-      if (reason === undefined) items.push(item);
-      else await this.deliveries.settle(unit, [item.delivery.id], 'suppressed', reason);
-    }
+    for (const item of digest.items) if (await this.checked(unit, item, channel, habits)) items.push(item);
     return { channel, items };
+  }
+
+  /** The way that it still goes; where there is none, it is suppressed. */
+  private async checked(
+    unit: UnitOfWork,
+    { delivery, notification }: Begun,
+    channel: NotificationChannel,
+    habits: Habits,
+  ): Promise<Exclude<Route, { to: 'nowhere' }> | undefined> {
+    const route = await this.routing.again(unit, notification, channel, habits);
+    if (route.to !== 'nowhere' && delivery.target !== null && route.targets.includes(delivery.target))
+      return route;
+    const reason = route.to === 'nowhere' ? route.reason : 'They do not get it there any more';
+    await this.deliveries.settle(unit, [delivery.id], 'suppressed', reason);
+    return undefined;
   }
 
   private async send(id: string, { channel, items }: Ready): Promise<Date | undefined> {
@@ -166,8 +158,3 @@ export class DeliveryJobs {
 }
 
 const idsOf = (items: readonly Begun[]) => items.map(({ delivery }) => delivery.id);
-
-function reasonAgainst(route: Route, target: string | null): string | undefined {
-  if (route.to === 'nowhere') return route.reason;
-  return target !== null && route.targets.includes(target) ? undefined : 'They do not get it there any more';
-}

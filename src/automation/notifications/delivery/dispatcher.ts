@@ -27,12 +27,12 @@ export class Dispatcher {
   ) {}
 
   /** To all channels that the person wants it on. */
-  async dispatch(unit: UnitOfWork, notification: Notification, habits: Habits, now: Date): Promise<void> {
+  async dispatch(unit: UnitOfWork, notification: Notification, habits: Habits): Promise<void> {
     for (const channel of this.channels.all) {
-      const route = await this.routing.route(unit, notification, channel, habits, now);
+      const route = await this.routing.route(unit, notification, channel, habits);
       if (!route) continue;
       const row = { notification_id: notification.id, channel: channel.name };
-      const rows = await this.rowsOf(unit, notification.user_id, channel.name, route, habits, now);
+      const rows = await this.rowsOf(unit, notification.user_id, channel.name, route, habits);
       const added = await this.deliveries.add(
         unit,
         rows.map(fields => ({ ...row, ...fields })),
@@ -58,8 +58,7 @@ export class Dispatcher {
     unit: UnitOfWork,
     userId: string,
     channel: string,
-    { schedule }: Habits,
-    now: Date,
+    { schedule, now }: Habits,
   ): Promise<string> {
     for (let at = nextDigest(schedule, now); ; at = nextDigest(schedule, at)) {
       const id = await this.deliveries.openDigest(unit, userId, channel, at);
@@ -73,12 +72,11 @@ export class Dispatcher {
     channel: string,
     route: Route,
     habits: Habits,
-    now: Date,
   ): Promise<Partial<DeliveryRow>[]> {
     if (route.to === 'nowhere') return [{ state: 'suppressed', reason: route.reason }];
     const held = { state: 'held' as const };
     if (route.to === 'digest') {
-      const digest_id = await this.digestFor(unit, userId, channel, habits, now);
+      const digest_id = await this.digestFor(unit, userId, channel, habits);
       return route.targets.map(target => ({ ...held, target, digest_id }));
     }
     const { targets, until } = route;

@@ -31,8 +31,8 @@ export class NotificationsStore {
       about,
       title,
       body,
-      link = null,
       data,
+      link = null,
       expires_at = null,
     } = notice;
     const told = people.map(({ id, isListed }) => ({ id: newId(), user_id: id, in_app: isListed }));

@@ -5,7 +5,6 @@ import { Jobs, OnJob } from '../../../platform/jobs/index.js';
 import { Topics } from '../../../platform/topics/index.js';
 import { decide, PreferencesStore } from '../preferences/index.js';
 import { inboxTopic, TYPE_NAMES, type TypeName } from '../types/index.js';
-import { DeliveriesStore } from './deliveries.store.js';
 import { Dispatcher, notify } from './dispatcher.js';
 import type { Notice } from './notice.js';
 import { NotificationsStore } from './notifications.store.js';
@@ -33,7 +32,6 @@ export class Notifier implements OnApplicationBootstrap {
     private readonly recipients: RecipientsStore,
     private readonly preferences: PreferencesStore,
     private readonly notifications: NotificationsStore,
-    private readonly deliveries: DeliveriesStore,
     private readonly dispatcher: Dispatcher,
   ) {}
 
@@ -82,7 +80,7 @@ export class Notifier implements OnApplicationBootstrap {
 
   private async tellSome(type: TypeName, notice: Notice, ids: readonly string[]): Promise<void> {
     const told = await this.database.transaction(async unit => {
-      const [habits, now] = [await this.preferences.ofAll(unit, ids), await this.deliveries.now(unit)];
+      const habits = await this.preferences.ofAll(unit, ids);
       const { organization_id } = notice;
       const people = [...habits].map(([id, { preferences }]) => ({
         id,
@@ -91,7 +89,7 @@ export class Notifier implements OnApplicationBootstrap {
       const added = await this.notifications.add(unit, type, notice, people);
       for (const notification of added) {
         const own = habits.get(notification.user_id);
-        if (own) await this.dispatcher.dispatch(unit, notification, own, now);
+        if (own) await this.dispatcher.dispatch(unit, notification, own);
       }
       return added;
     });

@@ -29,8 +29,7 @@ export class Routing {
     unit: UnitOfWork,
     notification: Notification,
     channel: NotificationChannel,
-    { preferences, schedule }: Habits,
-    now: Date,
+    { preferences, schedule, now }: Habits,
   ): Promise<Route | undefined> {
     const mode = modeOf(preferences, notification, channel);
     if (mode === 'off') return undefined;
@@ -49,7 +48,6 @@ export class Routing {
     notification: Notification,
     channel: NotificationChannel,
     habits: Habits,
-    now: Date,
   ): Promise<Route> {
     if (!(await this.recipients.mayKnow(unit, notification)))
       return { to: 'nowhere', reason: 'They may not know of it any more' };
@@ -57,7 +55,7 @@ export class Routing {
     if (channel.disturbs && notification.read_at !== null && !isAlways)
       return { to: 'nowhere', reason: 'It was read before' };
     return (
-      (await this.route(unit, notification, channel, habits, now)) ?? {
+      (await this.route(unit, notification, channel, habits)) ?? {
         to: 'nowhere',
         reason: 'They turned it off',
       }

@@ -8,6 +8,8 @@ import { DEFAULT_SCHEDULE, type Preference, type Schedule } from './preference.j
 export interface Habits {
   readonly preferences: readonly Preference[];
   readonly schedule: Schedule;
+  /** When this was read, by the clock of the database, which everything that is due is compared with. */
+  readonly now: Date;
 }
 
 @Injectable()
@@ -34,15 +36,14 @@ export class PreferencesStore {
       .selectAll()
       .where('user_id', 'in', [...userIds])
       .execute();
-    return new Map(
-      userIds.map(id => [
-        id,
-        {
-          preferences: preferences.filter(({ user_id }) => user_id === id),
-          schedule: schedules.find(({ user_id }) => user_id === id) ?? DEFAULT_SCHEDULE,
-        },
-      ]),
-    );
+    const { rows } = await sql<{ now: string }>`select now() as now`.execute(unit.tables());
+    const now = new Date(rows[0]?.now ?? Number.NaN);
+    const habitsOf = (id: string): Habits => ({
+      preferences: preferences.filter(({ user_id }) => user_id === id),
+      schedule: schedules.find(({ user_id }) => user_id === id) ?? DEFAULT_SCHEDULE,
+      now,
+    });
+    return new Map(userIds.map(id => [id, habitsOf(id)]));
   }
 
   /** Puts these in the place of all that the person preferred. */

@@ -13,6 +13,7 @@ import {
 } from '../../../platform/access/index.js';
 import { Subject } from '../../../platform/actions/index.js';
 import { Database, newId, type Row, type UnitOfWork } from '../../../platform/database/index.js';
+import { type Page, type PageInput, pageById } from '../../../platform/dto/index.js';
 import { NotFound } from '../../../platform/errors/index.js';
 import { type Seal, Vault } from '../../../platform/vault/index.js';
 import type { Notification } from '../types/index.js';
@@ -63,18 +64,21 @@ export class EndpointsStore {
     return this.requireWhere(actor, permission, which, 'No such attempt');
   }
 
-  async list(
+  /** The caller's own, and those of organizations where they may manage them. */
+  list<Item>(
     actor: Actor,
     organizationId: string | undefined,
-    limit: number,
-    after = '00000000-0000-0000-0000-000000000000',
-  ): Promise<EndpointRow[]> {
-    const { rows } = await sql<EndpointRow>`
-      select e.* from webhook_endpoint e left join ${organizationsOf(actor)} m using (organization_id)
-      where (m.role = any(${MANAGERS}) or ${isOwn(actor)}) and e.id > ${after}
-        and ${organizationId ? sql`e.organization_id = ${organizationId}` : sql`true`}
-      order by e.id limit ${limit}`.execute(this.database.tables());
-    return rows;
+    page: PageInput,
+    view: (row: EndpointRow) => Item,
+  ): Promise<Page<Item>> {
+    const managed = sql`select m.organization_id from ${organizationsOf(actor)} m where m.role = any(${MANAGERS})`;
+    const query = this.database
+      .tables()
+      .selectFrom('webhook_endpoint as e')
+      .selectAll('e')
+      .where(sql<boolean>`(e.organization_id in (${managed}) or ${isOwn(actor)})`);
+    const within = organizationId ? query.where('e.organization_id', '=', organizationId) : query;
+    return pageById(within, page, view, { by: 'e.id' });
   }
 
   /** How many there are beside it, of one person or organization; no one adds another before the unit of work ends. */

@@ -5,7 +5,7 @@ import { type Actor, requireScope } from '../../../platform/access/index.js';
 import { Action } from '../../../platform/actions/index.js';
 import { Audit } from '../../../platform/audit/index.js';
 import { Database, iso, isoOrNull, type UnitOfWork } from '../../../platform/database/index.js';
-import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../../platform/dto/index.js';
+import { DeletedView, type Page } from '../../../platform/dto/index.js';
 import { Conflict, Forbidden } from '../../../platform/errors/index.js';
 import { requireReachable } from '../channels/index.js';
 import { type EndpointRow, EndpointsStore } from './endpoints.store.js';
@@ -42,15 +42,10 @@ export class WebhooksService {
     input: ListWebhooks,
     output: WebhookPage,
   })
-  async list(
-    actor: Actor,
-    { organization_id, limit = DEFAULT_LIMIT, cursor }: ListWebhooks,
-  ): Promise<Page<WebhookView>> {
+  async list(actor: Actor, { organization_id, ...page }: ListWebhooks): Promise<Page<WebhookView>> {
     if (organization_id) await this.organizations.require(actor, 'webhook.read', organization_id);
     requireScope(actor, 'webhook.read');
-    const [after] = decodeCursor(cursor, 'id');
-    const rows = await this.endpoints.list(actor, organization_id, limit + 1, after);
-    return pageOf(rows, limit, webhookView, ({ id }) => [id]);
+    return this.endpoints.list(actor, organization_id, page, webhookView);
   }
 
   @Action({
