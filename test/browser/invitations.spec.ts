@@ -93,6 +93,15 @@ describe.each(SCREENS)('on %s', (name, options) => {
     const login = await service.stranger.post('/api/auth/login', { email, password: PASSWORD });
     expect(login.body.user).toMatchObject({ email, name: 'Grace Hopper' });
 
+    // The person who invited them has the link as well, so the address is not proved by it.
+    expect(login.body.user.email_verified_at).toBeNull();
+    const proof = await clickMail(context, smtp, email, { count: 2, label: 'Confirm the address' });
+    await proof.getByRole('button', { name: 'Confirm the address' }).click();
+    await heading(proof, 'Your address is confirmed');
+    const authorization = { authorization: `Bearer ${login.body.access_token}` };
+    const me = await service.stranger.with(authorization).get('/api/auth/me');
+    expect(me.body.email_verified_at).toEqual(expect.any(String));
+
     // A second click shows the same, and one elsewhere asks who it is.
     await heading(await follow(context, email), /^You are in/);
     const elsewhere = await contextOf(options);

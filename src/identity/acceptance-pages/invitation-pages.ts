@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Actor } from '../../platform/access/index.js';
 import { Conflict, problemOf } from '../../platform/errors/index.js';
 import { type HtmlPage, sendOn, sendPage } from '../../platform/pages/index.js';
-import { InvitedAccounts, problemOfNewcomer } from '../accounts/index.js';
+import { InvitedAccounts, problemOfNewcomer } from '../auth/index.js';
 import type { OpenPage, PageSessions } from '../page-sessions/index.js';
 import { type NoticeOf, noticePage } from './notices.js';
 import { type Offer, offerPage, otherAccountHtml, signInToGoOn, type Tried } from './offer-page.js';

@@ -1,13 +1,13 @@
 import { Module } from '@nestjs/common';
 import { RoutesOf } from '../../platform/openapi/index.js';
 import { OrganizationsModule } from '../organizations/index.js';
-import { AccountsService, InvitedAccounts } from './accounts.service.js';
+import { AccountsService } from './accounts.service.js';
 
 /** The accounts of people. */
 @Module({
   imports: [OrganizationsModule],
   controllers: [RoutesOf(AccountsService)],
-  providers: [AccountsService, InvitedAccounts],
-  exports: [AccountsService, InvitedAccounts],
+  providers: [AccountsService],
+  exports: [AccountsService],
 })
 export class AccountsModule {}

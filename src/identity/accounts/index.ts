@@ -1,4 +1,4 @@
 export { EMAIL, PASSWORD, PERSON_NAME, UserView } from './accounts.dto.js';
 export { AccountsModule } from './accounts.module.js';
-export { InvitedAccounts, problemOfNewcomer, userView } from './accounts.service.js';
+export { userView } from './accounts.service.js';
 export { hashPassword, Installation, passwordMatches, User } from './user.entity.js';

@@ -8,6 +8,7 @@ import { AuthService, SetupToken } from './auth.service.js';
 import { EmailTokens, StandingCredentials } from './auth.store.js';
 import { AuthPagesController } from './auth-pages.controller.js';
 import { EmailChangeService, EmailVerificationService } from './email.service.js';
+import { InvitedAccounts } from './invited-accounts.js';
 import { LoginProtection, Quotas } from './login-protection.js';
 import { PasswordResetService, PasswordsService } from './passwords.service.js';
 
@@ -24,10 +25,19 @@ import { PasswordResetService, PasswordsService } from './passwords.service.js';
     EmailVerificationService,
     EmailTokens,
     EmailChangeService,
+    InvitedAccounts,
     AccountMail,
     LoginProtection,
     Quotas,
   ],
-  exports: [AuthService, PasswordsService, EmailChangeService, SetupToken, Quotas, LoginProtection],
+  exports: [
+    AuthService,
+    PasswordsService,
+    EmailChangeService,
+    InvitedAccounts,
+    SetupToken,
+    Quotas,
+    LoginProtection,
+  ],
 })
 export class AuthModule {}

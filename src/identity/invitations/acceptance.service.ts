@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/index.js';
 import { Database, type UnitOfWork } from '../../platform/database/index.js';
 import { Conflict, Forbidden } from '../../platform/errors/index.js';
-import { InvitedAccounts, User } from '../accounts/index.js';
+import { User } from '../accounts/index.js';
+import { InvitedAccounts } from '../auth/index.js';
 import { OrganizationsStore } from '../organizations/index.js';
 import type { Invitation } from './invitation.entity.js';
 import type {

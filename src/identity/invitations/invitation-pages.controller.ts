@@ -6,7 +6,7 @@ import { Config } from '../../platform/config/index.js';
 import { connectHtml, signedInAs } from '../../platform/pages/index.js';
 import { shortName } from '../../platform/text/index.js';
 import { InvitationPages } from '../acceptance-pages/index.js';
-import { InvitedAccounts } from '../accounts/index.js';
+import { InvitedAccounts } from '../auth/index.js';
 import { WorkspaceChoices } from '../oauth/index.js';
 import { type OpenPage, PageSessions } from '../page-sessions/index.js';
 import { AcceptanceService } from './acceptance.service.js';

@@ -1,6 +1,5 @@
 import { Module } from '@nestjs/common';
 import { RoutesOf } from '../../platform/openapi/index.js';
-import { AccountsModule } from '../accounts/index.js';
 import { AuthModule } from '../auth/index.js';
 import { OAuthModule } from '../oauth/index.js';
 import { OrganizationsModule } from '../organizations/index.js';
@@ -14,7 +13,7 @@ import { InvitationsStore } from './invitations.store.js';
 
 /** Invitations into organizations: sent by mail, accepted at a page or through the API. */
 @Module({
-  imports: [AccountsModule, AuthModule, OAuthModule, OrganizationsModule, PageSessionsModule],
+  imports: [AuthModule, OAuthModule, OrganizationsModule, PageSessionsModule],
   controllers: [InvitationsController, RoutesOf(InvitationsService), InvitationPagesController],
   providers: [InvitationsService, InvitationsStore, InvitationLetter, MailAllowance, AcceptanceService],
   exports: [MailAllowance],

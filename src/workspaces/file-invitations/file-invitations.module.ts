@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { AccountsModule } from '../../identity/accounts/index.js';
+import { AuthModule } from '../../identity/auth/index.js';
 import { InvitationsModule } from '../../identity/invitations/index.js';
 import { PageSessionsModule } from '../../identity/page-sessions/index.js';
 import { RoutesOf } from '../../platform/openapi/index.js';
@@ -14,7 +14,7 @@ import { InvitedFilesService } from './invited-files.service.js';
 
 /** Files and folders shared with one person, who becomes a member of nothing. */
 @Module({
-  imports: [AccountsModule, InvitationsModule, PageSessionsModule, CoreModule, ExposureModule],
+  imports: [AuthModule, InvitationsModule, PageSessionsModule, CoreModule, ExposureModule],
   controllers: [
     RoutesOf(FileInvitationsService),
     RoutesOf(InvitedFilesService),

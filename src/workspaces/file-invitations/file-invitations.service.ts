@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { normalizePath } from '#libs/workspace-fs/index.js';
-import { InvitedAccounts, User } from '../../identity/accounts/index.js';
+import { User } from '../../identity/accounts/index.js';
+import { InvitedAccounts } from '../../identity/auth/index.js';
 import {
   type Actor,
   hashSecret,

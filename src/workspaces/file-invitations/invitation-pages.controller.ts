@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { escapeHtml } from '#libs/html/index.js';
 import { type Entry, normalizePath } from '#libs/workspace-fs/index.js';
 import { InvitationPages, noticePage } from '../../identity/acceptance-pages/index.js';
-import { InvitedAccounts } from '../../identity/accounts/index.js';
+import { InvitedAccounts } from '../../identity/auth/index.js';
 import { type OpenPage, PageSessions } from '../../identity/page-sessions/index.js';
 import { type Actor, Public } from '../../platform/access/index.js';
 import { Config } from '../../platform/config/index.js';
