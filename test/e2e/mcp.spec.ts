@@ -8,7 +8,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { MAX_CHARACTERS } from '../../src/surfaces/mcp/tools/result-limit.js';
+import { MAX_CHARACTERS } from '../../src/surfaces/mcp/call/mcp-tool.js';
 import type { Client, Json } from '../harness/client.js';
 import { type Connect, connectFirst, connectNext, INFO, type McpClient } from '../harness/mcp-clients.js';
 import { OAuthClient, startOAuthService } from '../harness/oauth.js';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { CountExchange } from '#libs/shared-counter/index.js';
 import { Config } from '../../src/platform/config/index.js';
 import { Chores } from '../../src/platform/jobs/index.js';
-import { CountExchange } from '../../src/platform/limits/index.js';
 import { createLog } from '../../src/platform/log/index.js';
 import { createServer } from '../../src/server.js';
 import { Client } from '../harness/client.js';

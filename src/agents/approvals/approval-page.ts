@@ -1,4 +1,5 @@
 import { escapeHtml } from '#libs/html/index.js';
+import { plainJson, plainLine, shortName } from '#libs/plain-text/index.js';
 import {
   type FormPlace,
   formHtml,
@@ -7,7 +8,6 @@ import {
   signedInAs,
   signInFields,
 } from '../../platform/pages/index.js';
-import { plainJson, plainLine, shortName } from '../../platform/text/index.js';
 import type { ApprovalRow } from './approval.js';
 import type { CallWords } from './approval-wording.js';
 

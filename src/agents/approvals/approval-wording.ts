@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
+import { withoutSecrets } from '#libs/fields/index.js';
 import { isWorkspacePermission, roleAllows, WORKSPACE_ROLES } from '../../platform/access/index.js';
-import { ActionCatalog, withoutSecrets } from '../../platform/actions/index.js';
+import { ActionCatalog } from '../../platform/actions/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Toolbox } from '../tools/index.js';
 import type { ApprovalRow } from './approval.js';

@@ -1,5 +1,5 @@
 import type { LanguageModelV4FunctionTool, LanguageModelV4Prompt } from '@ai-sdk/provider';
-import { storableText } from '../../platform/database/index.js';
+import { storableText } from '#libs/fields/index.js';
 import type { MessagePart, MessagesStore, Said, SaidCall } from './messages.store.js';
 
 /** The run for which it is read. */

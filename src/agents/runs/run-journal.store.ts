@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
+import { storableText } from '#libs/fields/index.js';
 import { enterModelCall, enterToolCall, freeReservation } from '../../identity/billing/index.js';
 import { revokeTokensOf } from '../../platform/actions/index.js';
-import { Database, storableText, type UnitOfWork } from '../../platform/database/index.js';
+import { Database, type UnitOfWork } from '../../platform/database/index.js';
 import { Topics } from '../../platform/topics/index.js';
 import { type AskedCall, approvalAsked, approvalRows } from '../approvals/index.js';
 import {

@@ -1,7 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
+import { storableText } from '#libs/fields/index.js';
 import type { StepResult, StepUsage } from '#libs/model-client/index.js';
 import { enterModelCall } from '../../identity/billing/index.js';
-import { type Row, storable, storableText } from '../../platform/database/index.js';
+import { type Row, storable } from '../../platform/database/index.js';
 import { notifyTopic } from '../../platform/topics/index.js';
 import { keepAttachments, type NewAttachment } from '../attachments/index.js';
 import type { RunBudget } from './run-limits.js';

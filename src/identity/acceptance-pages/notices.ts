@@ -1,6 +1,6 @@
 import { escapeHtml } from '#libs/html/index.js';
+import { shortName } from '#libs/plain-text/index.js';
 import type { HtmlPage } from '../../platform/pages/index.js';
-import { shortName } from '../../platform/text/index.js';
 
 const NOTICES = {
   unknown: {

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
+import { shortName } from '#libs/plain-text/index.js';
 import { type Actor, hashSecret } from '../../platform/access/index.js';
 import { Config } from '../../platform/config/index.js';
 import { type UnitOfWork } from '../../platform/database/index.js';
 import { Mailer, writeLetter } from '../../platform/mail/index.js';
-import { shortName } from '../../platform/text/index.js';
 import { Quotas } from '../auth/index.js';
 import { type Invitation } from './invitation.entity.js';
 

@@ -1,10 +1,10 @@
 import { Controller } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { escapeHtml } from '#libs/html/index.js';
+import { shortName } from '#libs/plain-text/index.js';
 import { type Actor, Public } from '../../platform/access/index.js';
 import { Config } from '../../platform/config/index.js';
 import { connectHtml, signedInAs } from '../../platform/pages/index.js';
-import { shortName } from '../../platform/text/index.js';
 import { InvitationPages } from '../acceptance-pages/index.js';
 import { InvitedAccounts } from '../auth/index.js';
 import { WorkspaceChoices } from '../oauth/index.js';

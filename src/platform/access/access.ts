@@ -3,6 +3,7 @@ import { applyDecorators, createParamDecorator, ExecutionContext, SetMetadata } 
 import { ApiExtension, ApiSecurity } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import { type RawBuilder, sql } from 'kysely';
+import { SharedLookups as Lookups } from '#libs/shared-lookups/index.js';
 import { dryRun } from '../database/index.js';
 import { defineTopic } from '../topics/index.js';
 import type { Feature, OrganizationRole, WorkspaceRole } from './policy.js';
@@ -22,38 +23,10 @@ export const randomSecret = (): string => randomBytes(32).toString('base64url');
 /** What is stored of a secret with full entropy: its SHA-256. (Passwords, which have less, are hashed slowly.) */
 export const hashSecret = (secret: string): string => createHash('sha256').update(secret).digest('base64url');
 
-interface Lookup<T> {
-  readonly running: Promise<T>;
-  next: Promise<T> | undefined;
-}
-
-/**
- * Shares look-ups between concurrent callers. No caller gets a result that is older than its call: those who call while a
- * look-up runs share the next one.
- */
-export class SharedLookups<T> {
-  private readonly lookups = new Map<string, Lookup<T>>();
-
-  get(key: string, look: () => Promise<T>): Promise<T> {
-    // What a dry run sees is of its own transaction.
-    if (dryRun()) return look();
-    const current = this.lookups.get(key);
-    if (!current) return this.begin(key, look);
-    current.next ??= current.running.then(
-      () => this.begin(key, look),
-      () => this.begin(key, look),
-    );
-    return current.next;
-  }
-
-  private begin(key: string, look: () => Promise<T>): Promise<T> {
-    const lookup: Lookup<T> = { running: look(), next: undefined };
-    this.lookups.set(key, lookup);
-    const end = () => {
-      if (!lookup.next) this.lookups.delete(key);
-    };
-    lookup.running.then(end, end);
-    return lookup.running;
+/** Look-ups that concurrent callers share; what a dry run sees is of its own transaction, and so not shared. */
+export class SharedLookups<T> extends Lookups<T> {
+  override get(key: string, look: () => Promise<T>): Promise<T> {
+    return dryRun() ? look() : super.get(key, look);
   }
 }
 

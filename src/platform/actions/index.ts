@@ -22,7 +22,7 @@ export {
   SURFACES,
 } from './action-caller.js';
 export { ActionCatalog, CatalogAction } from './action-catalog.js';
-export { ACTION_RUN_STATUSES, ActionLedger, withoutSecrets } from './action-ledger.js';
+export { ACTION_RUN_STATUSES, ActionLedger } from './action-ledger.js';
 export { ActionListing, CallerRoles, type Roles } from './action-listing.js';
 export { type ActionCall, ActionRunner, type CheckedCall } from './action-runner.js';
 export { ActionsModule } from './actions.module.js';

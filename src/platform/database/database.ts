@@ -3,6 +3,7 @@ import { EntityManager, Kysely } from '@mikro-orm/postgresql';
 import { Injectable } from '@nestjs/common';
 import type { RawBuilder, Selectable } from 'kysely';
 import { v7 } from 'uuid';
+import { storableText } from '#libs/fields/index.js';
 import { inTransaction, isDeadlock } from '#libs/resilient-postgres/index.js';
 import type { Schema } from './tables.js';
 
@@ -72,10 +73,6 @@ export function isoOrNull(time: string | Date | null): string | null {
 /** JSON without what PostgreSQL's jsonb cannot hold: NUL characters and lone surrogates. */
 export function storable(value: unknown): string {
   return JSON.stringify(value, (_key, inner) => (typeof inner === 'string' ? storableText(inner) : inner));
-}
-
-export function storableText(text: string): string {
-  return text.toWellFormed().replaceAll('\0', '\ufffd');
 }
 
 /** A request with an `Idempotency-Key`, as the work that it asks for sees it. */

@@ -12,7 +12,6 @@ export {
   RequestLost,
   type Row,
   storable,
-  storableText,
   UnitOfWork,
 } from './database.js';
 export {

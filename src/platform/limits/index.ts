@@ -1,3 +1,2 @@
-export { CountExchange, Counters } from './counters.js';
 export { LimitsModule } from './limits.module.js';
-export { networkOf, RateLimits } from './rate-limits.js';
+export { Counters, networkOf, RateLimits } from './rate-limits.js';

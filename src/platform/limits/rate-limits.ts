@@ -1,13 +1,75 @@
 import { hash } from 'node:crypto';
 import { isIP } from 'node:net';
-import { Injectable } from '@nestjs/common';
+import { Injectable, OnApplicationShutdown } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { RateLimiterRes } from 'rate-limiter-flexible';
+import { CompiledQuery } from 'kysely';
+import { RateLimiterPostgres, type RateLimiterRes } from 'rate-limiter-flexible';
+import { CountExchange, SharedCounter } from '#libs/shared-counter/index.js';
 import type { Actor } from '../access/index.js';
 import { Config } from '../config/index.js';
+import { Database } from '../database/index.js';
 import { TooManyRequests } from '../errors/index.js';
+import { Chore } from '../jobs/index.js';
 import { type Counter, Metrics } from '../metrics/index.js';
-import { CountExchange, Counters, SharedCounter } from './counters.js';
+
+const FIVE_MINUTES_MS = 300_000;
+const HOUR_MS = 3_600_000;
+
+/** Tables of counts. What is counted in `rate_count` may be lost with a crash of the database. */
+type CounterTable = 'attempt_count' | 'rate_count';
+
+interface CounterOptions {
+  readonly table: CounterTable;
+  /** What keys begin with. */
+  readonly prefix: string;
+  /** How long a count lasts, from the first one on. */
+  readonly seconds: number;
+}
+
+/** Counts that all processes share; each change or look is one statement. */
+@Injectable()
+export class Counters {
+  constructor(private readonly database: Database) {}
+
+  of({ table, prefix, seconds }: CounterOptions): RateLimiterPostgres {
+    return new RateLimiterPostgres({
+      storeClient: { query: (statement: Statement) => this.query(statement) },
+      storeType: 'pool',
+      tableName: table,
+      tableCreated: true,
+      clearExpiredByTimeout: false,
+      keyPrefix: prefix,
+      duration: seconds,
+      // Callers compare counts with limits of their own.
+      points: 0,
+    });
+  }
+
+  @Chore('rate_limits', { everyMs: FIVE_MINUTES_MS })
+  deleteExpiredRates(): Promise<void> {
+    return this.deleteExpired('rate_count');
+  }
+
+  @Chore('remove_attempt_counts', { everyMs: HOUR_MS })
+  deleteExpiredAttempts(): Promise<void> {
+    return this.deleteExpired('attempt_count');
+  }
+
+  private async deleteExpired(table: CounterTable): Promise<void> {
+    const tables = this.database.tables();
+    await tables.deleteFrom(table).where('expire', '<=', String(Date.now())).execute();
+  }
+
+  private async query({ text, values }: Statement) {
+    const { rows } = await this.database.tables().executeQuery(CompiledQuery.raw(text, values));
+    return { rows, rowCount: rows.length };
+  }
+}
+
+interface Statement {
+  readonly text: string;
+  readonly values: unknown[];
+}
 
 /**
  * What counts as one caller among addresses: an IPv4 address by itself, an IPv6 address with its whole /64, which is what
@@ -79,7 +141,7 @@ const SHARED = /^\/s\//;
  * what arrives there before the counts are exchanged.
  */
 @Injectable()
-export class RateLimits {
+export class RateLimits implements OnApplicationShutdown {
   /** Ids of credentials that proved valid here, by a hash of what was sent. */
   private readonly recognised = new Map<string, string>();
   /** That hash, of requests whose credential is yet to prove valid. */
@@ -114,6 +176,10 @@ export class RateLimits {
       rateLimitSharedPerMinute,
       'for shared files from this address',
     );
+  }
+
+  onApplicationShutdown(): void {
+    this.exchange.close();
   }
 
   /** Stands before everything else that a request costs. */

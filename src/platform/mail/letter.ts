@@ -1,5 +1,5 @@
 import { escapeHtml } from '#libs/html/index.js';
-import { plainLine } from '../text/index.js';
+import { plainLine } from '#libs/plain-text/index.js';
 
 /** What a mail says: a heading, a few sentences, at most one thing to do. */
 export interface Letter {

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
+import { shortName } from '#libs/plain-text/index.js';
 import { Config } from '../config/index.js';
 import { newId, UnitOfWork } from '../database/index.js';
 import { Jobs } from '../jobs/index.js';
 import { Log } from '../log/index.js';
-import { shortName } from '../text/index.js';
 import { deliverMail } from './mail.jobs.js';
 
 const MAX_SUBJECT = 200;

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
+import { plainName, shortName } from '#libs/plain-text/index.js';
 import { MailAllowance } from '../../identity/invitations/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Config } from '../../platform/config/index.js';
 import type { UnitOfWork } from '../../platform/database/index.js';
 import { Mailer, writeLetter } from '../../platform/mail/index.js';
-import { plainName, shortName } from '../../platform/text/index.js';
 import type { InvitedRole } from './file-invitations.store.js';
 
 @Injectable()

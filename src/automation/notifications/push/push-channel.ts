@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import webPush from 'web-push';
 import { GuardedFetch } from '#libs/guarded-fetch/index.js';
+import { shortName } from '#libs/plain-text/index.js';
 import { Database, type UnitOfWork } from '../../../platform/database/index.js';
-import { shortName } from '../../../platform/text/index.js';
 import {
   type Answer,
   type Delivery,

@@ -1,7 +1,7 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
+import { shortName } from '#libs/plain-text/index.js';
 import { signedIn } from '../../../identity/sessions/index.js';
 import { type AuditFacts, audited } from '../../../platform/audit/index.js';
-import { shortName } from '../../../platform/text/index.js';
 import { type Notice, Notifier } from '../delivery/index.js';
 import type { TypeName } from '../types/index.js';
 import { SourcesStore } from './sources.store.js';

@@ -1,6 +1,6 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
+import { shortName } from '#libs/plain-text/index.js';
 import { budgetAlerted, budgetStopped } from '../../../identity/billing/index.js';
-import { shortName } from '../../../platform/text/index.js';
 import { type Notice, Notifier } from '../delivery/index.js';
 import { SourcesStore } from './sources.store.js';
 

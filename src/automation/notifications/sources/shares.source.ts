@@ -1,5 +1,5 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
-import { shortName } from '../../../platform/text/index.js';
+import { shortName } from '#libs/plain-text/index.js';
 import { shareUploaded } from '../../../workspaces/share/index.js';
 import { Notifier } from '../delivery/index.js';
 

@@ -1,7 +1,7 @@
 import type { Client } from 'oidc-provider';
 import { escapeHtml } from '#libs/html/index.js';
+import { plainLine } from '#libs/plain-text/index.js';
 import { formHtml, type HtmlPage, problemHtml } from '../../../platform/pages/index.js';
-import { plainLine } from '../../../platform/text/index.js';
 import type { AccessGroup, AccessWords } from '../scopes/access-words.js';
 
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];

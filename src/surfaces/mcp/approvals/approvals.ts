@@ -1,5 +1,6 @@
 import { type InputRequest, inputRequired } from '@modelcontextprotocol/server';
 import { Injectable } from '@nestjs/common';
+import { plainJson } from '#libs/plain-text/index.js';
 import {
   ApprovalRequests,
   type ApprovalRow,
@@ -10,7 +11,6 @@ import type { Effect } from '../../../platform/access/index.js';
 import { type CatalogAction, type CheckedCall, consequenceOf } from '../../../platform/actions/index.js';
 import { Config } from '../../../platform/config/index.js';
 import { Forbidden } from '../../../platform/errors/index.js';
-import { plainJson } from '../../../platform/text/index.js';
 import type { Dialogue, McpCall } from '../call/mcp-call.js';
 import { refused, type ToolAnswer } from '../call/mcp-tool.js';
 import { ClientNames } from './client-names.store.js';

@@ -84,3 +84,12 @@ export const NO_EXTENSION: McpExtension = {
   getPrompt: () => undefined,
   watch: () => () => undefined,
 };
+
+/** Longest result of a tool, in characters of JSON. */
+export const MAX_CHARACTERS = 40_000;
+
+/** The input of an action, with a `wait` of no more than `seconds`: clients give up on a call that takes long. */
+export function withWaitLimit<Input>(input: Input, seconds: number): Input {
+  const { wait } = (input ?? {}) as { wait?: unknown };
+  return typeof wait === 'number' && wait > seconds ? { ...input, wait: seconds } : input;
+}

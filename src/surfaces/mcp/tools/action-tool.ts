@@ -1,4 +1,6 @@
 import { type CallToolResult, type Tool } from '@modelcontextprotocol/server';
+import { firstLines, fitted, lengthOf } from '#libs/bounded-json/index.js';
+import { undescribed } from '#libs/fields/index.js';
 import { structured } from '#libs/mcp-http/index.js';
 import {
   type ActionCall,
@@ -8,17 +10,8 @@ import {
   type ToolDeclaration,
 } from '../../../platform/actions/index.js';
 import { type McpCall, type Toolset } from '../call/mcp-call.js';
-import { HINTS, type Hint, type McpTool } from '../call/mcp-tool.js';
+import { HINTS, type Hint, MAX_CHARACTERS, type McpTool, withWaitLimit } from '../call/mcp-tool.js';
 import { fileUri, runUri } from '../resources/resource-uri.js';
-import {
-  firstLines,
-  fits,
-  fitted,
-  lengthOf,
-  MAX_CHARACTERS,
-  undescribed,
-  withWaitLimit,
-} from './result-limit.js';
 
 type Output = Record<string, unknown>;
 type Input = Record<string, unknown>;
@@ -43,7 +36,7 @@ interface ActionToolView {
   readonly isPlain?: true;
 }
 
-const cutTexts: Show = async output => ({ output: fitted(output) });
+const cutTexts: Show = async output => ({ output: fitted(output, MAX_CHARACTERS) });
 
 /** A tool that is one action: its input, its output, its checks and its record. */
 export class ActionTool implements McpTool {
@@ -107,7 +100,7 @@ const wireOf = (output: Output): Output => JSON.parse(JSON.stringify(output));
 /** A page that is too long is asked for again with fewer items, so that its cursor stays right. */
 const fewerItems: Show = async (output, input, again) => {
   let page = output;
-  while (!fits(page) && itemsOf(page) > 1)
+  while (lengthOf(page) > MAX_CHARACTERS && itemsOf(page) > 1)
     page = await again({ ...input, limit: Math.floor(itemsOf(page) / 2) });
   return { output: page };
 };
@@ -128,7 +121,7 @@ const fewerLines: Show = async (output, { workspace_id }) => {
 };
 
 const shorterTexts: Show = async output => ({
-  output: fitted(output),
+  output: fitted(output, MAX_CHARACTERS),
   rest: { uri: runUri(String(output.call_id)), name: 'The whole result' },
 });
 

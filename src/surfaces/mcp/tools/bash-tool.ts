@@ -1,14 +1,14 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import { validate as isUuid } from 'uuid';
-import { inputSchemaOf, outputSchemaOf } from '#libs/fields/index.js';
+import { cutText } from '#libs/bounded-json/index.js';
+import { inputSchemaOf, outputSchemaOf, undescribed } from '#libs/fields/index.js';
 import type { Toolbox, Tool as WorkspaceTool } from '../../../agents/tools/index.js';
 import { ActionCaller, type ActionRunner } from '../../../platform/actions/index.js';
 import { Field } from '../../../platform/dto/index.js';
 import { Invalid } from '../../../platform/errors/index.js';
 import type { WorkspacesStore } from '../../../workspaces/core/index.js';
 import type { Dialogue, McpCall } from '../call/mcp-call.js';
-import { HINTS, type McpTool } from '../call/mcp-tool.js';
-import { cutText, MAX_CHARACTERS, undescribed } from './result-limit.js';
+import { HINTS, MAX_CHARACTERS, type McpTool } from '../call/mcp-tool.js';
 
 const MAX_MESSAGE = 1_000;
 

@@ -1,5 +1,6 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
-import { inputSchemaOf, outputSchemaOf, type Shape } from '#libs/fields/index.js';
+import { cutText, lengthOf } from '#libs/bounded-json/index.js';
+import { inputSchemaOf, outputSchemaOf, type Shape, undescribed } from '#libs/fields/index.js';
 import { structured } from '#libs/mcp-http/index.js';
 import {
   type Actor,
@@ -20,7 +21,14 @@ import { checked } from '../../../platform/dto/index.js';
 import { Invalid } from '../../../platform/errors/index.js';
 import type { Approvals } from '../approvals/approvals.js';
 import type { Dialogue, McpCall } from '../call/mcp-call.js';
-import { HINTS, type Hint, type McpTool, type ToolAnswer } from '../call/mcp-tool.js';
+import {
+  HINTS,
+  type Hint,
+  MAX_CHARACTERS,
+  type McpTool,
+  type ToolAnswer,
+  withWaitLimit,
+} from '../call/mcp-tool.js';
 import {
   ActionDetails,
   ActionName,
@@ -29,7 +37,6 @@ import {
   RunAction,
   SearchActions,
 } from './catalog-tools.dto.js';
-import { cutText, lengthOf, MAX_CHARACTERS, undescribed, withWaitLimit } from './result-limit.js';
 
 const DEFAULT_FOUND = 10;
 const CHANGING = EFFECTS.filter(effect => effect !== 'read');

@@ -1,6 +1,6 @@
 import { type Html, html } from '#libs/html/index.js';
+import { plainName } from '#libs/plain-text/index.js';
 import type { Entry } from '#libs/workspace-fs/index.js';
-import { plainName } from '../../../platform/text/index.js';
 import {
   countInWords,
   icon,

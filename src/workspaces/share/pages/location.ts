@@ -1,6 +1,6 @@
 import { type Html, html } from '#libs/html/index.js';
+import { plainName } from '#libs/plain-text/index.js';
 import { normalizePath, WorkspaceFsError } from '#libs/workspace-fs/index.js';
-import { plainName } from '../../../platform/text/index.js';
 
 /** Where a page of a share stands: the share's own address, its name, and the way down from there. */
 export interface Location {

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from '#libs/html/index.js';
+import { plainName } from '#libs/plain-text/index.js';
 import { WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Quotas } from '../../../identity/auth/index.js';
 import { Config } from '../../../platform/config/index.js';
-import { plainName } from '../../../platform/text/index.js';
 import {
   icon,
   OutsideWrites,

@@ -1,7 +1,9 @@
 import 'reflect-metadata';
 import { expect, it } from '@jest/globals';
-import { Field } from '../dto/index.js';
-import { redact } from './action-ledger.js';
+import { fieldsWith } from './field.js';
+import { redact } from './redaction.js';
+
+const Field = fieldsWith(() => 'id');
 
 class Inner {
   @Field.text('A link that lets one in', { secret: true })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { SharedLookups } from './access.js';
+import { SharedLookups } from './shared-lookups.js';
 
 /** Look-ups that end when the test says so; each tells its number. */
 class Slow {

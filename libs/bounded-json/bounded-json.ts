@@ -1,9 +1,8 @@
-/** Longest result of a tool, in characters of JSON. */
-export const MAX_CHARACTERS = 40_000;
+/** Longest texts that are tried, one after the other. */
 const STEPS = [10_000, 2_000, 500, 100, 20];
 
+/** Characters of the value as JSON. */
 export const lengthOf = (value: unknown): number => JSON.stringify(value)?.length ?? 0;
-export const fits = (value: unknown): boolean => lengthOf(value) <= MAX_CHARACTERS;
 
 /** The beginning of a text, with a word on what is missing. */
 export function cutText(text: string, most: number): string {
@@ -12,15 +11,18 @@ export function cutText(text: string, most: number): string {
     : `${text.slice(0, most).toWellFormed()}\n… ${text.length - most} characters left out`;
 }
 
-/** A value of the same shape that fits, with its long texts cut; lists keep their beginning where that is not enough. */
-export function fitted<T>(value: T): T {
+/**
+ * A value of the same shape with at most `max` characters of JSON, where its texts can be cut so far; lists keep their
+ * beginning where that is not enough.
+ */
+export function fitted<T>(value: T, max: number): T {
   for (const most of STEPS) {
     const cut = mapped(value, most, Number.POSITIVE_INFINITY);
-    if (fits(cut)) return cut as T;
+    if (lengthOf(cut) <= max) return cut as T;
   }
   for (const items of [100, 20, 5]) {
     const cut = mapped(value, 100, items);
-    if (fits(cut)) return cut as T;
+    if (lengthOf(cut) <= max) return cut as T;
   }
   return mapped(value, 20, 1) as T;
 }
@@ -40,29 +42,4 @@ export function firstLines(text: string, most: number): { text: string; lines: n
   const lastBreak = part.lastIndexOf('\n');
   const whole = lastBreak < 0 ? part : part.slice(0, lastBreak + 1);
   return { text: whole, lines: whole.split('\n').length - (whole.endsWith('\n') ? 1 : 0) };
-}
-
-type Schema = Record<string, unknown>;
-
-const isSchema = (value: unknown): value is Schema =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** The schema without its descriptions: the names of an output say enough, and every client pays for each word. */
-export function undescribed({ description: _, ...schema }: Schema): Schema {
-  const { properties, items, anyOf } = schema;
-  return {
-    ...schema,
-    ...(isSchema(properties) ? { properties: eachOf(properties) } : {}),
-    ...(isSchema(items) ? { items: undescribed(items) } : {}),
-    ...(Array.isArray(anyOf) ? { anyOf: anyOf.map(undescribed) } : {}),
-  };
-}
-
-const eachOf = (properties: Schema): Schema =>
-  Object.fromEntries(Object.entries(properties).map(([name, inner]) => [name, undescribed(inner as Schema)]));
-
-/** The input of an action, with a `wait` of no more than `seconds`: clients give up on a call that takes long. */
-export function withWaitLimit<Input>(input: Input, seconds: number): Input {
-  const { wait } = (input ?? {}) as { wait?: unknown };
-  return typeof wait === 'number' && wait > seconds ? { ...input, wait: seconds } : input;
 }

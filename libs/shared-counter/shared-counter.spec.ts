@@ -1,8 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
-import { Config } from '../config/index.js';
-import { createLog } from '../log/index.js';
-import { CountExchange, SharedCounter } from './counters.js';
+import { CountExchange, SharedCounter } from './shared-counter.js';
 
 const LIMIT = 20;
 const SECONDS = 60;
@@ -11,7 +9,7 @@ const SECONDS = 60;
 function processes(maxCallers?: number) {
   const everywhere = new RateLimiterMemory({ points: LIMIT, duration: SECONDS });
   return [0, 1].map(() => {
-    const exchange = new CountExchange(createLog(Config.from({ LOG_LEVEL: 'silent' })));
+    const exchange = new CountExchange(() => undefined);
     const counter = new SharedCounter({ limit: LIMIT, seconds: SECONDS, exchange, everywhere, maxCallers });
     return { counter, exchange };
   }) as [Process, Process];
@@ -73,7 +71,7 @@ describe('a shared counter', () => {
     ['a window that is over', { consumedPoints: 900, msBeforeNext: 0 }],
   ])('locks out no caller by %s', async (_, answer) => {
     const everywhere = { penalty: async () => answer as RateLimiterRes };
-    const exchange = new CountExchange(createLog(Config.from({ LOG_LEVEL: 'silent' })));
+    const exchange = new CountExchange(() => undefined);
     const counter = new SharedCounter({ limit: LIMIT, seconds: SECONDS, exchange, everywhere });
     await take(counter, 5);
     await exchange.run();
@@ -87,14 +85,18 @@ describe('a shared counter', () => {
       penalty: (...told: Parameters<RateLimiterMemory['penalty']>) =>
         away ? Promise.reject(new Error('away')) : all.penalty(...told),
     };
-    const exchange = new CountExchange(createLog(Config.from({ LOG_LEVEL: 'silent' })));
+    const failures: unknown[] = [];
+    const exchange = new CountExchange(error => failures.push(error));
     const counter = new SharedCounter({ limit: LIMIT, seconds: SECONDS, exchange, everywhere });
     await take(counter, 5);
     await exchange.run();
     expect(await take(counter, 1)).toBe(6);
-    away = false;
     await exchange.run();
-    expect((await all.get('ada'))?.consumedPoints).toBe(6);
+    expect(failures).toEqual([new Error('away')]);
+    away = false;
+    await take(counter, 1);
+    await exchange.run();
+    expect((await all.get('ada'))?.consumedPoints).toBe(7);
   });
 
   it('forgets the oldest caller when there are too many', async () => {

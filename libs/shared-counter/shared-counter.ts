@@ -1,87 +1,19 @@
-import { Injectable, OnApplicationShutdown } from '@nestjs/common';
-import { CompiledQuery } from 'kysely';
-import {
-  type RateLimiterAbstract,
-  RateLimiterMemory,
-  RateLimiterPostgres,
-  type RateLimiterRes,
-} from 'rate-limiter-flexible';
-import { Database } from '../database/index.js';
-import { Chore } from '../jobs/index.js';
-import { Log } from '../log/index.js';
-
-const FIVE_MINUTES_MS = 300_000;
-const HOUR_MS = 3_600_000;
-
-/** Tables of counts. What is counted in `rate_count` may be lost with a crash of the database. */
-type CounterTable = 'attempt_count' | 'rate_count';
-
-interface CounterOptions {
-  readonly table: CounterTable;
-  /** What keys begin with. */
-  readonly prefix: string;
-  /** How long a count lasts, from the first one on. */
-  readonly seconds: number;
-}
-
-/** Counts that all processes share; each change or look is one statement. */
-@Injectable()
-export class Counters {
-  constructor(private readonly database: Database) {}
-
-  of({ table, prefix, seconds }: CounterOptions): RateLimiterPostgres {
-    return new RateLimiterPostgres({
-      storeClient: { query: (statement: Statement) => this.query(statement) },
-      storeType: 'pool',
-      tableName: table,
-      tableCreated: true,
-      clearExpiredByTimeout: false,
-      keyPrefix: prefix,
-      duration: seconds,
-      // Callers compare counts with limits of their own.
-      points: 0,
-    });
-  }
-
-  @Chore('rate_limits', { everyMs: FIVE_MINUTES_MS })
-  deleteExpiredRates(): Promise<void> {
-    return this.deleteExpired('rate_count');
-  }
-
-  @Chore('remove_attempt_counts', { everyMs: HOUR_MS })
-  deleteExpiredAttempts(): Promise<void> {
-    return this.deleteExpired('attempt_count');
-  }
-
-  private async deleteExpired(table: CounterTable): Promise<void> {
-    const tables = this.database.tables();
-    await tables.deleteFrom(table).where('expire', '<=', String(Date.now())).execute();
-  }
-
-  private async query({ text, values }: Statement) {
-    const { rows } = await this.database.tables().executeQuery(CompiledQuery.raw(text, values));
-    return { rows, rowCount: rows.length };
-  }
-}
-
-interface Statement {
-  readonly text: string;
-  readonly values: unknown[];
-}
+import { type RateLimiterAbstract, RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
 
 const EVERY_MS = 200;
 
 /** Exchanges counts with the other processes, one caller after the other, so that it never takes a second connection. */
-@Injectable()
-export class CountExchange implements OnApplicationShutdown {
+export class CountExchange {
   private waiting = new Map<SharedCounter, Set<string>>();
   private timer: NodeJS.Timeout | undefined;
   private last = Promise.resolve();
   private failing = false;
 
-  constructor(private readonly log: Log) {}
+  /** @param onFailure called once when exchanges begin to fail */
+  constructor(private readonly onFailure: (error: unknown) => void) {}
 
-  onApplicationShutdown(): void {
+  /** Exchanges nothing by itself any more. */
+  close(): void {
     clearTimeout(this.timer);
   }
 
@@ -107,8 +39,7 @@ export class CountExchange implements OnApplicationShutdown {
       for (const [counter, callers] of waiting) for (const caller of callers) await counter.share(caller);
       this.failing = false;
     } catch (error) {
-      if (!this.failing)
-        this.log.warn({ err: error }, 'exchanging rate counts failed; this process counts alone for now');
+      if (!this.failing) this.onFailure(error);
       this.failing = true;
     }
   }
@@ -169,14 +100,14 @@ export class SharedCounter {
     const own = this.unshared.get(caller) ?? 0;
     if (!known || known.msBeforeNext <= 0 || own <= 0) return;
     this.unshared.set(caller, 0);
-    const all = await this.tell(caller, own, Math.ceil(known.msBeforeNext / 1000));
+    const all = await this.exchangeCount(caller, own, Math.ceil(known.msBeforeNext / 1000));
     // Without time left the store would keep the count for ever.
     if (all.msBeforeNext <= 0) return;
     const since = this.unshared.get(caller) ?? 0;
     await this.here.set(caller, all.consumedPoints + since, all.msBeforeNext / 1000);
   }
 
-  private async tell(caller: string, own: number, customDuration: number): Promise<RateLimiterRes> {
+  private async exchangeCount(caller: string, own: number, customDuration: number): Promise<RateLimiterRes> {
     try {
       const all = await this.options.everywhere.penalty(caller, own, { customDuration });
       this.requirePlausible(all, own);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { plainJson, plainLine, shortName } from './text.js';
+import { plainJson, plainLine, shortName } from './plain-text.js';
 
 describe('text of others', () => {
   it.each([

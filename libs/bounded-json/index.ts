@@ -1,0 +1,1 @@
+export { cutText, firstLines, fitted, lengthOf } from './bounded-json.js';

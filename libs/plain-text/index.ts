@@ -1,0 +1,1 @@
+export { plainJson, plainLine, plainName, shortName } from './plain-text.js';

@@ -1,0 +1,1 @@
+export { CountExchange, SharedCounter } from './shared-counter.js';

@@ -1,0 +1,1 @@
+export { SharedLookups } from './shared-lookups.js';

@@ -1,1 +1,0 @@
-export { plainJson, plainLine, plainName, shortName } from './text.js';
