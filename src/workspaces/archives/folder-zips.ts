@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import { ConcurrencyLimit } from '#libs/concurrency-limit/index.js';
-import type { WorkspaceFs } from '#libs/workspace-fs/index.js';
-import { type LeftOut, zipFolder } from './zip-folder.js';
+import { isNoFile, type OpenFile, type WorkspaceFs } from '#libs/workspace-fs/index.js';
+import { type LeftOut, zipTree } from '#libs/zip-writer/index.js';
 
 /** Folders packed at once: in this process, for one workspace, for the visitors of one share. */
 const MAX_IN_PROCESS = 64;
@@ -17,6 +17,11 @@ export interface FolderToZip {
   readonly path: string;
   readonly isLeftOut?: LeftOut;
   readonly signal: AbortSignal;
+}
+
+export interface ZippedFolder {
+  readonly name: string;
+  zip(signal: AbortSignal): Promise<Readable>;
 }
 
 /** Packs folders for download; so many at once: others wait for a while, then get 429. */
@@ -61,5 +66,20 @@ export class FolderZips {
       leave();
       throw error;
     }
+  }
+}
+
+/** A folder of a workspace as a zip; see {@link zipTree}. Rejects where there is no such folder. */
+export function zipFolder(files: WorkspaceFs, folder: string, isLeftOut?: LeftOut): Promise<Readable> {
+  const list = (at: string, after?: string) => files.list(at, { recursive: true, after });
+  return zipTree({ list, open: path => openIfThere(files, path) }, folder, isLeftOut);
+}
+
+async function openIfThere(files: WorkspaceFs, path: string): Promise<OpenFile | undefined> {
+  try {
+    return await files.openRead(path);
+  } catch (error) {
+    if (isNoFile(error)) return undefined;
+    throw error;
   }
 }

@@ -8,7 +8,7 @@ import { finished } from 'node:stream/promises';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import yauzl from 'yauzl';
 import { type OpenFile, WorkspaceFs } from '#libs/workspace-fs/index.js';
-import { zipFolder } from './zip-folder.js';
+import { zipFolder } from './folder-zips.js';
 
 let root: string;
 let files: WorkspaceFs;

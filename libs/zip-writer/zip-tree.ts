@@ -1,15 +1,31 @@
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
-import {
-  batchesOf,
-  type Entry,
-  isNoFile,
-  type Listing,
-  type OpenFile,
-  type WorkspaceFs,
-} from '#libs/workspace-fs/index.js';
-import { type ZipEntry, ZipWriter } from '#libs/zip-writer/index.js';
+import { type ZipEntry, ZipWriter } from './zip-writer.js';
+
+export interface TreeEntry {
+  /** From the root of the tree, components joined by '/'. */
+  readonly path: string;
+  /** `file` and `directory` are packed, other types left out. */
+  readonly type: string;
+  readonly size: number;
+  readonly modified_at: string;
+}
+
+export interface TreeFile {
+  readonly entry: { readonly size: number };
+  bytes(): Promise<Buffer>;
+  stream(): AsyncIterable<Buffer>;
+  close(): Promise<unknown>;
+}
+
+/** Where a folder is read from. */
+export interface ZippedTree {
+  /** A page of all that is below the folder, each folder before what it holds; `next` is null on the last one. */
+  list(folder: string, after?: string): Promise<{ entries: readonly TreeEntry[]; next: string | null }>;
+  /** Undefined: no file is there any more. */
+  open(path: string): Promise<TreeFile | undefined>;
+}
 
 /** A file up to this size is read and compressed at once: a stream costs more than the bytes do. */
 const SMALL_BYTES = 64 * 1024;
@@ -25,20 +41,15 @@ const COMPRESSED = new Set(
   ).split(' '),
 );
 
-export const isSmall = ({ size }: Entry): boolean => size <= SMALL_BYTES;
+const isSmall = ({ size }: { size: number }): boolean => size <= SMALL_BYTES;
 
-export function levelFor(name: string): number {
+function levelFor(name: string): number {
   return COMPRESSED.has(path.extname(name).slice(1).toLowerCase()) ? STORED : FAST;
 }
 
 /** `c:x`, which is a fine name here and a drive elsewhere, as one that no system takes for absolute. */
-export function nameInZip(name: string): string {
+function nameInZip(name: string): string {
   return /^[a-z]:/i.test(name) ? `./${name}` : name;
-}
-
-export interface ZippedFolder {
-  readonly name: string;
-  zip(signal: AbortSignal): Promise<Readable>;
 }
 
 export type LeftOut = (name: string) => boolean;
@@ -53,14 +64,14 @@ const BREATH_BYTES = 128 * 1024;
  * and what is gone when its turn comes. A file that cannot be read to its end breaks the stream off, so that no one takes
  * a part for the whole. Rejects where there is no such folder.
  */
-export async function zipFolder(
-  files: WorkspaceFs,
+export async function zipTree(
+  tree: ZippedTree,
   folder: string,
   isLeftOut: LeftOut = () => false,
 ): Promise<Readable> {
-  const first = await files.list(folder, { recursive: true });
-  const batches = itemsIn(listingsOf(files, folder, first), folder, isLeftOut);
-  const out = Readable.from(joined(new FolderZip(files).bytes(batches)), {
+  const first = await tree.list(folder);
+  const batches = itemsIn(listingsOf(tree, folder, first), folder, isLeftOut);
+  const out = Readable.from(joined(new TreeZip(tree).bytes(batches)), {
     objectMode: false,
     highWaterMark: PIECE_BYTES,
   });
@@ -68,40 +79,60 @@ export async function zipFolder(
   return out.on('error', () => undefined);
 }
 
-async function* listingsOf(files: WorkspaceFs, folder: string, first: Listing): AsyncGenerator<Entry[]> {
+async function* listingsOf(
+  tree: ZippedTree,
+  folder: string,
+  first: Awaited<ReturnType<ZippedTree['list']>>,
+): AsyncGenerator<readonly TreeEntry[]> {
   yield first.entries;
   for (let { next } = first; next !== null; ) {
-    const listing = await files.list(folder, { recursive: true, after: next });
+    const listing = await tree.list(folder, next);
     yield listing.entries;
     next = listing.next;
   }
 }
 
 interface Item {
-  readonly entry: Entry;
-  readonly size: number;
+  readonly entry: TreeEntry;
   readonly name: string;
 }
 
 async function* itemsIn(
-  listings: AsyncIterable<Entry[]>,
+  listings: AsyncIterable<readonly TreeEntry[]>,
   folder: string,
   isLeftOut: LeftOut,
 ): AsyncGenerator<Item[]> {
   const skip = folder === '' ? 0 : folder.length + 1;
   for await (const entries of listings) {
     const wanted = entries
-      .map(entry => ({ entry, size: entry.size, name: entry.path.slice(skip) }))
+      .map(entry => ({ entry, name: entry.path.slice(skip) }))
       .filter(({ name }) => !name.includes('\\') && !isLeftOut(name));
-    yield* batchesOf(wanted, BATCH);
+    yield* batchesOf(wanted);
   }
 }
 
-class FolderZip {
+/** Of a batch, only the first may be over the bound. */
+function* batchesOf(items: readonly Item[]): Generator<Item[]> {
+  let batch: Item[] = [];
+  let bytes = 0;
+  for (const item of items) {
+    const { size } = item.entry;
+    if (batch.length > 0 && (batch.length === BATCH.files || bytes + size > BATCH.bytes)) {
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(item);
+    bytes += size;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+class TreeZip {
   private readonly zip = new ZipWriter();
   private sinceBreath = 0;
 
-  constructor(private readonly files: WorkspaceFs) {}
+  constructor(private readonly tree: ZippedTree) {}
 
   async *bytes(batches: AsyncIterable<Item[]>): AsyncGenerator<Buffer> {
     for await (const batch of batches) {
@@ -111,10 +142,10 @@ class FolderZip {
     yield* this.zip.end();
   }
 
-  private async contentOf(entry: Entry): Promise<Buffer | 'large' | undefined> {
+  private async contentOf(entry: TreeEntry): Promise<Buffer | 'large' | undefined> {
     if (entry.type !== 'file') return undefined;
     if (!isSmall(entry)) return 'large';
-    const file = await openIfThere(this.files, entry.path);
+    const file = await this.tree.open(entry.path);
     if (!file) return undefined;
     try {
       return isSmall(file.entry) ? await file.bytes() : 'large';
@@ -134,7 +165,7 @@ class FolderZip {
 
   /** Closes the file also when the reader of the zip goes away. */
   private async *large(item: Item): AsyncGenerator<Buffer> {
-    const file = await openIfThere(this.files, item.entry.path);
+    const file = await this.tree.open(item.entry.path);
     if (!file) return;
     try {
       yield* this.zip.stream(entryOf(item), file.stream(), file.entry.size);
@@ -167,13 +198,4 @@ async function* joined(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     bytes = 0;
   }
   if (bytes > 0) yield Buffer.concat(waiting, bytes);
-}
-
-async function openIfThere(files: WorkspaceFs, path: string): Promise<OpenFile | undefined> {
-  try {
-    return await files.openRead(path);
-  } catch (error) {
-    if (isNoFile(error)) return undefined;
-    throw error;
-  }
 }
