@@ -73,6 +73,21 @@ export async function* bytesOf(request: Readable): AsyncGenerator<Buffer> {
   }
 }
 
+/** A body as it arrives, with its length where the sender says it. */
+export interface ReceivedBody {
+  readonly bytes: AsyncIterable<Uint8Array>;
+  readonly expectedBytes?: number;
+}
+
+/** The body of a route with {@link RAW_BODY}. */
+export function receiveBody({ headers, body }: FastifyRequest): ReceivedBody {
+  const length = Number(headers['content-length']);
+  return {
+    bytes: bytesOf(body instanceof Readable ? body : Readable.from([])),
+    expectedBytes: Number.isSafeInteger(length) ? length : undefined,
+  };
+}
+
 /**
  * Answers before the body was read. The connection closes once the rest of the body was discarded, or after a timeout:
  * closed earlier it would be reset, and the client would lose the answer (RFC 9112 section 9.6).

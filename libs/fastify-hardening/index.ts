@@ -1,4 +1,12 @@
-export { bytesOf, RAW_BODY, readBody, registerBodyParsers, wholeBody } from './body.js';
+export {
+  bytesOf,
+  RAW_BODY,
+  type ReceivedBody,
+  readBody,
+  receiveBody,
+  registerBodyParsers,
+  wholeBody,
+} from './body.js';
 export { clientGone, guardConnections, refuseOnSocket } from './connections.js';
 export { EventStream, resumeAfter, type ServerEvent } from './event-stream.js';
 export { DATA_POLICY, HttpRefusal } from './refusal.js';

@@ -95,3 +95,35 @@ describe('list', () => {
     expect([entries.length, next]).toEqual([10_000, null]);
   });
 });
+
+describe('what is at a path', () => {
+  it('is its entry, or null where nothing can be', async () => {
+    await workspace.put('a/file', '123');
+    symlinkSync('a', workspace.at('link'));
+    expect(await workspace.fs.find('a/file')).toEqual(await workspace.fs.stat('a/file'));
+    for (const path of ['b', 'a/file/b', 'link/file']) expect(await workspace.fs.find(path)).toBeNull();
+    await expect(workspace.fs.find('..')).rejects.toMatchObject({ code: 'invalid_path' });
+  });
+
+  it('is free, taken, or in the way', async () => {
+    await workspace.put('a/file', '123');
+    expect(await workspace.fs.isFree('a/other')).toBe(true);
+    expect(await workspace.fs.isFree('a/file')).toBe(false);
+    await expect(workspace.fs.isFree('a/file/b')).rejects.toMatchObject({ code: 'not_directory' });
+  });
+
+  it('may need folders that are missing', async () => {
+    await workspace.put('a/file', '123');
+    const counts = ['a/file', 'a/b', 'a/b/c', 'x/y/z', ''].map(path => workspace.fs.countMissing(path));
+    expect(await Promise.all(counts)).toEqual([0, 1, 2, 3, 0]);
+  });
+
+  it('is listed with all below it', async () => {
+    for (let n = 0; n < 1100; n++) mkdirSync(workspace.at(`f${String(n).padStart(4, '0')}`));
+    await workspace.put('f0000/x', '1');
+    const all = await workspace.fs.listAll('');
+    expect(all).toHaveLength(1101);
+    expect(all.slice(0, 2).map(({ path }) => path)).toEqual(['f0000', 'f0000/x']);
+    expect(await workspace.fs.listAll('f0000')).toHaveLength(1);
+  });
+});

@@ -3,12 +3,13 @@ import { type Copied, type CopyOptions, copy } from './copy.js';
 import { copyFrom, type Outcome } from './copy-from.js';
 import { type Edited, type EditOptions, edit } from './edit.js';
 import type { Entry } from './entry.js';
+import { isWorkspaceError } from './errors.js';
 import { flush } from './flush.js';
 import { type Listing, type ListOptions, list } from './list.js';
 import { makeDirectory } from './make-directory.js';
 import { move } from './move.js';
 import type { OpenFile } from './open-file.js';
-import { normalizePath } from './path.js';
+import { normalizePath, parentOf } from './path.js';
 import { openRead, readBytes, revision, stat } from './read.js';
 import { type ReadTextOptions, readText, type TextRead } from './read-text.js';
 import { remove } from './remove.js';
@@ -44,9 +45,49 @@ export class WorkspaceFs {
     return list(this.tree, normalizePath(path), options);
   }
 
+  /** All that is below a folder, in the order of {@link list}. */
+  async listAll(path: string): Promise<Entry[]> {
+    const all: Entry[] = [];
+    let after: string | undefined;
+    do {
+      const { entries, next } = await this.list(path, { recursive: true, after });
+      for (const entry of entries) all.push(entry);
+      after = next ?? undefined;
+    } while (after !== undefined);
+    return all;
+  }
+
   /** Of a link itself, never of what it points to. */
   async stat(path: string): Promise<Entry> {
     return stat(this.tree, normalizePath(path));
+  }
+
+  /** As {@link stat}; null where nothing can be: also below a file or a link. */
+  async find(path: string): Promise<Entry | null> {
+    try {
+      return await this.stat(path);
+    } catch (error) {
+      if (isWorkspaceError(error, 'not_found', 'not_directory', 'symlink')) return null;
+      throw error;
+    }
+  }
+
+  /** Whether nothing is at a path; throws where nothing could be put there. */
+  async isFree(path: string): Promise<boolean> {
+    try {
+      await this.stat(path);
+      return false;
+    } catch (error) {
+      if (isWorkspaceError(error, 'not_found')) return true;
+      throw error;
+    }
+  }
+
+  /** How many files and folders a write at a path creates: itself and missing folders above. */
+  async countMissing(path: string): Promise<number> {
+    let missing = 0;
+    for (let at = normalizePath(path); at !== '' && !(await this.find(at)); at = parentOf(at)) missing++;
+    return missing;
   }
 
   /**

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { problemOf } from '../../platform/errors/index.js';
-import { countMissing, WorkspaceQuota } from '../../workspaces/changes/index.js';
+import { WorkspaceQuota } from '../../workspaces/changes/index.js';
 import { WorkspaceFolders, WorkspacesStore } from '../../workspaces/core/index.js';
 import { MAX_OUTPUT, shorten, type ToolResult } from './tool-provider.js';
 
@@ -54,7 +54,7 @@ export class LongOutputs {
     const files = this.folders.open(workspace);
     const name = `${call.step}-${call.position + 1}-${call.tool.replaceAll(/[^\w-]/g, '_').slice(0, 64)}.txt`;
     const path = `${OUTPUTS}/${call.runId}/${name}`;
-    const room = { bytes: Buffer.byteLength(output), files: await countMissing(files, path) };
+    const room = { bytes: Buffer.byteLength(output), files: await files.countMissing(path) };
     return this.quota.during(workspace.id, room, async () => {
       await ignore(files);
       const { entry } = await files.write(path, output);

@@ -2,6 +2,7 @@ import { type ArchiveEntry, entriesOf, type Meter, refuseIfTooMany } from '#libs
 import {
   normalizePath,
   type OpenFile,
+  parentOf,
   quotePath,
   type WorkspaceFs,
   WorkspaceFsError,
@@ -61,7 +62,7 @@ export class Extraction {
       plan.bytes += entry.size;
     }
     if (plan.entries === 0) throw new Invalid('The file is no zip, tar or tar.gz archive, or an empty one');
-    for (const folder of folders) if (await this.isFree(folder)) plan.folders++;
+    for (const folder of folders) if (await this.files.isFree(folder)) plan.folders++;
     return plan;
   }
 
@@ -108,7 +109,7 @@ export class Extraction {
 
   /** Throws where something else is in its place. */
   private async isUnchanged(path: string, entry: ArchiveEntry): Promise<boolean> {
-    if (await this.isFree(path)) return false;
+    if (await this.files.isFree(path)) return false;
     if (await this.holdsSame(path, entry)) return true;
     throw new Conflict(
       `${quotePath(path)} is there already, and is not as in the archive; nothing was unpacked`,
@@ -130,19 +131,7 @@ export class Extraction {
       throw error;
     }
   }
-
-  private async isFree(path: string): Promise<boolean> {
-    try {
-      await this.files.stat(path);
-      return false;
-    } catch (error) {
-      if (error instanceof WorkspaceFsError && error.code === 'not_found') return true;
-      throw error;
-    }
-  }
 }
-
-const parentOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')));
 
 function addFolders(folders: Set<string>, path: string): void {
   for (let at = path; at !== '' && !folders.has(at); at = parentOf(at)) folders.add(at);

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Entry, WorkspaceFs, WriteOptions, Written } from '#libs/workspace-fs/index.js';
 import type { Change } from './change-log.store.js';
-import { countMissing, manifestOf } from './intent.js';
+import { manifestOf } from './intent.js';
 import { RecordedWrites } from './recorded-writes.js';
 import { WorkspaceQuota } from './workspace-quota.js';
 import type { Writer } from './writer.js';
@@ -28,7 +28,7 @@ export class FileWriter {
   ): Promise<Written> {
     const isWhole = typeof content === 'string' || content instanceof Uint8Array;
     const bytes = isWhole ? Buffer.byteLength(content) : options.expectedBytes;
-    const room = { bytes: bytes ?? 0, files: await countMissing(files, path) };
+    const room = { bytes: bytes ?? 0, files: await files.countMissing(path) };
     return this.quota.during(workspaceId, room, kept =>
       this.writes.run(workspaceId, writer, async ({ beforePlacing }) => {
         const source = isWhole || bytes !== undefined ? content : kept.within(content);

@@ -12,16 +12,7 @@ export { ChangesModule } from './changes.module.js';
 export { ChangesService, type WorkspaceHead } from './changes.service.js';
 export { FileAuthors } from './file-authors.store.js';
 export { changeOf, type Destination, FileWriter } from './file-writer.js';
-export {
-  changesTo,
-  countMissing,
-  deletionsOf,
-  entriesAt,
-  find,
-  manifestOf,
-  movesOf,
-  parentOf,
-} from './intent.js';
+export { changesTo, deletionsOf, entriesAt, manifestOf, movesOf } from './intent.js';
 export { NumberedChanges } from './numbered-changes.store.js';
 export { QuotaGuard } from './quota-guard.js';
 export { RecordedWrites } from './recorded-writes.js';

@@ -1,4 +1,4 @@
-import { type Entry, normalizePath, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import type { Entry, WorkspaceFs } from '#libs/workspace-fs/index.js';
 import type { Change } from './change-log.store.js';
 import type { Writer } from './writer.js';
 
@@ -51,7 +51,7 @@ export async function outcomeOf(files: WorkspaceFs, { targets, began_at }: Inten
 
 async function outcomeAt(files: WorkspaceFs, target: Target, since: number): Promise<Change[]> {
   const { path, before, from } = target;
-  const there = await find(files, path);
+  const there = await files.find(path);
   const now = there && target.etag === undefined ? await entriesAt(files, there) : there ? [there] : [];
   if (!before)
     return changesTo(
@@ -62,7 +62,7 @@ async function outcomeAt(files: WorkspaceFs, target: Target, since: number): Pro
     if (target.etag !== undefined) return isThere ? changesTo(now, before) : [];
     return [...deletionsOf(before, now), ...differing(before, now)];
   }
-  if (await find(files, from)) return deletionsOf(before, now);
+  if (await files.find(from)) return deletionsOf(before, now);
   return isThere
     ? [...deletionsOf(before, now), ...movesOf(now, from, path)]
     : [...deletionsOf(before, now), { path: from, kind: 'deleted' }];
@@ -99,38 +99,7 @@ export function changesTo(now: readonly Entry[], before: Manifest = []): Change[
   }));
 }
 
+/** An entry, and all that is below it. */
 export async function entriesAt(files: WorkspaceFs, entry: Entry): Promise<Entry[]> {
-  const entries = [entry];
-  if (entry.type !== 'directory') return entries;
-  let after: string | undefined;
-  do {
-    const listing = await files.list(entry.path, { recursive: true, after });
-    entries.push(...listing.entries);
-    after = listing.next ?? undefined;
-  } while (after !== undefined);
-  return entries;
-}
-
-/** How many files and folders a write at a path creates: itself and missing folders above. */
-export async function countMissing(files: WorkspaceFs, path: string): Promise<number> {
-  let missing = 0;
-  for (let at = normalizePath(path); at !== '' && !(await find(files, at)); at = parentOf(at)) missing++;
-  return missing;
-}
-
-/** '' is the workspace itself. */
-export function parentOf(path: string): string {
-  const normal = normalizePath(path);
-  return normal.slice(0, Math.max(0, normal.lastIndexOf('/')));
-}
-
-/** Null where nothing can be. */
-export async function find(files: WorkspaceFs, path: string): Promise<Entry | null> {
-  try {
-    return await files.stat(path);
-  } catch (error) {
-    if (error instanceof WorkspaceFsError && ['not_found', 'not_directory', 'symlink'].includes(error.code))
-      return null;
-    throw error;
-  }
+  return entry.type === 'directory' ? [entry, ...(await files.listAll(entry.path))] : [entry];
 }

@@ -73,7 +73,7 @@ export class WorkspaceCopy implements OperationWork<DuplicateInput> {
     signal: AbortSignal,
   ): Promise<void> {
     const [source, target] = await Promise.all([this.open(subject_id), this.open(input.target_id)]);
-    const entries = await everything(source);
+    const entries = await source.listAll('');
     const bytes_total = entries.reduce((sum, { size }) => sum + size, 0);
     const copied: Copied = { done: 0, bytes_done: 0, skipped: [...LEFT_BEHIND] };
     const publish = () => report({ ...copied, total: entries.length, bytes_total });
@@ -95,17 +95,6 @@ export class WorkspaceCopy implements OperationWork<DuplicateInput> {
     if (!workspace) throw new WorkspaceFsError('not_found', '', 'The workspace was deleted meanwhile');
     return this.folders.open(workspace);
   }
-}
-
-async function everything(files: WorkspaceFs): Promise<Entry[]> {
-  const all: Entry[] = [];
-  let after: string | undefined;
-  do {
-    const { entries, next } = await files.list('', { recursive: true, after });
-    all.push(...entries);
-    after = next ?? undefined;
-  } while (after !== undefined);
-  return all;
 }
 
 /** Settles all of them before it resolves or rejects. */

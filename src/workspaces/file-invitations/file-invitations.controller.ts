@@ -1,11 +1,11 @@
 import { Controller, Get, Post, Put, Req, Res } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { RAW_BODY } from '#libs/fastify-hardening/index.js';
+import { RAW_BODY, receiveBody } from '#libs/fastify-hardening/index.js';
+import { preconditionsOf, sendFile } from '#libs/http-files/index.js';
 import { type Actor, Caller, Public } from '../../platform/access/index.js';
 import { Input, InputBesideBody } from '../../platform/dto/index.js';
 import { Documents, Serves } from '../../platform/openapi/index.js';
-import { preconditionsOf, receiveBody, sendFile } from '../files/index.js';
 import {
   DeclinedFilesView,
   FileInvitationToken,

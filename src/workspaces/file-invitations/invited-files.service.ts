@@ -1,4 +1,6 @@
 import { Injectable } from '@nestjs/common';
+import type { ReceivedBody } from '#libs/fastify-hardening/index.js';
+import type { Preconditions } from '#libs/http-files/index.js';
 import { type Entry, normalizePath, type OpenFile, type WorkspaceFs } from '#libs/workspace-fs/index.js';
 import { type Actor, requireScope } from '../../platform/access/index.js';
 import { Action, Subject } from '../../platform/actions/index.js';
@@ -6,15 +8,7 @@ import { DEFAULT_LIMIT, type Page } from '../../platform/dto/index.js';
 import { Forbidden } from '../../platform/errors/index.js';
 import { WorkspaceFolders } from '../core/index.js';
 import { isHidden, OutsideWrites, pathBelow } from '../exposure/index.js';
-import {
-  cursorAfter,
-  EntryPage,
-  EntryView,
-  type Preconditions,
-  pathOfCursor,
-  type ReceivedBody,
-  WrittenView,
-} from '../files/index.js';
+import { cursorAfter, EntryPage, EntryView, pathOfCursor, WrittenView } from '../files/index.js';
 import { InvitedPath, ListInvitedFiles } from './file-invitations.dto.js';
 import { FileInvitationsStore, type InvitationRow } from './file-invitations.store.js';
 

@@ -1,17 +1,20 @@
 import { Injectable } from '@nestjs/common';
-import { type Entry, normalizePath, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import {
+  type Entry,
+  normalizePath,
+  parentOf,
+  type WorkspaceFs,
+  WorkspaceFsError,
+} from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import {
   changeOf,
   changesTo,
-  countMissing,
   deletionsOf,
   entriesAt,
-  find,
   manifestOf,
   movesOf,
-  parentOf,
   RecordedWrites,
   WorkspaceQuota,
   writerFor,
@@ -48,7 +51,7 @@ export class FileTreeService {
   async move(actor: Actor, { workspace_id, from, to, overwrite }: MoveFile): Promise<EntryView> {
     const files = await this.open(actor, workspace_id);
     const { etag } = await files.stat(from);
-    return this.makingFolders(workspace_id, files, parentOf(to), () =>
+    return this.makingFolders(workspace_id, files, parentOf(normalizePath(to)), () =>
       this.writes.run(workspace_id, writerFor(actor), async ({ begin }) => {
         const [origin, path] = [normalizePath(from), normalizePath(to)];
         const before = manifestOf(await everythingAt(files, path));
@@ -76,7 +79,7 @@ export class FileTreeService {
     const files = await this.open(actor, workspace_id);
     const originals = await entriesAt(files, await files.stat(from));
     const replaced = overwrite ? await everythingAt(files, to) : [];
-    const missing = await countMissing(files, parentOf(to));
+    const missing = await files.countMissing(parentOf(normalizePath(to)));
     const room = {
       bytes: originals.reduce((sum, { size }) => sum + size, 0),
       files: Math.max(0, missing + originals.filter(isKept).length - replaced.length),
@@ -107,7 +110,7 @@ export class FileTreeService {
   })
   async mkdir(actor: Actor, { workspace_id, path }: MakeFolder): Promise<EntryView> {
     const files = await this.open(actor, workspace_id);
-    if (await find(files, path)) return files.mkdir(path);
+    if (await files.find(path)) return files.mkdir(path);
     return this.makingFolders(workspace_id, files, path, () =>
       this.writes.run(workspace_id, writerFor(actor), async ({ begin }) => {
         await begin([{ path: normalizePath(path), before: [] }]);
@@ -153,7 +156,7 @@ export class FileTreeService {
     folder: string,
     write: () => Promise<T>,
   ): Promise<T> {
-    const missing = await countMissing(files, folder);
+    const missing = await files.countMissing(folder);
     return missing > 0 ? this.quota.during(workspaceId, { bytes: 0, files: missing }, write) : write();
   }
 }
@@ -161,6 +164,6 @@ export class FileTreeService {
 const isKept = ({ type }: Entry): boolean => type === 'file' || type === 'directory';
 
 async function everythingAt(files: WorkspaceFs, path: string): Promise<Entry[]> {
-  const there = await find(files, path);
+  const there = await files.find(path);
   return there ? entriesAt(files, there) : [];
 }

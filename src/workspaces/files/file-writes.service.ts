@@ -1,4 +1,6 @@
 import { Injectable } from '@nestjs/common';
+import type { ReceivedBody } from '#libs/fastify-hardening/index.js';
+import type { Preconditions } from '#libs/http-files/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Invalid } from '../../platform/errors/index.js';
@@ -12,7 +14,6 @@ import {
 } from '../changes/index.js';
 import { WorkspaceFolders, WorkspacesStore } from '../core/index.js';
 import { EditedView, EditFile, FilePath, fileTexts, WriteContent, WrittenView } from './files.dto.js';
-import type { Preconditions, ReceivedBody } from './write-request.js';
 
 const WRITES = {
   404: 'No such workspace or path',

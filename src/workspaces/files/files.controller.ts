@@ -1,15 +1,16 @@
+import { Readable } from 'node:stream';
 import { Controller, Get, Post, Put, Req, Res } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { RAW_BODY } from '#libs/fastify-hardening/index.js';
+import { clientGone, RAW_BODY, receiveBody } from '#libs/fastify-hardening/index.js';
+import { contentDisposition, preconditionsOf, sendFile } from '#libs/http-files/index.js';
 import { type Actor, Caller } from '../../platform/access/index.js';
 import { Input, InputBesideBody } from '../../platform/dto/index.js';
 import { Serves } from '../../platform/openapi/index.js';
+import type { ZippedFolder } from '../archives/index.js';
 import { FileWritesService } from './file-writes.service.js';
 import { DownloadFile, EditFile, FilePath, WriteContent } from './files.dto.js';
 import { FilesService } from './files.service.js';
-import { sendFile, sendFolder } from './send-file.js';
-import { preconditionsOf, receiveBody } from './write-request.js';
 
 const FILES = '/api/workspaces/:workspaceId/files';
 
@@ -51,4 +52,19 @@ export class FilesController {
   edit(@Caller() actor: Actor, @Input() input: EditFile, @Req() request: FastifyRequest) {
     return this.writes.edit(actor, input, preconditionsOf(request.headers));
   }
+}
+
+async function sendFolder(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { name, zip }: ZippedFolder,
+): Promise<void> {
+  const bytes = request.method === 'HEAD' ? Readable.from([]) : await zip(clientGone(reply));
+  void reply.headers({
+    'content-type': 'application/zip',
+    'content-disposition': contentDisposition('attachment', `${name}.zip`),
+    'cache-control': 'private, no-store',
+    'x-content-type-options': 'nosniff',
+  });
+  void reply.send(bytes);
 }

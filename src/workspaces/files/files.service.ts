@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { Injectable } from '@nestjs/common';
+import { FileRefusal } from '#libs/http-files/index.js';
 import {
   normalizePath,
   type OpenFile,
@@ -84,6 +85,8 @@ translateErrors(WorkspaceFsError, error =>
     ? new InsufficientStorage(DISK_FULL)
     : new (ANSWERS[error.code] ?? Conflict)(error.message),
 );
+
+translateErrors(FileRefusal, ({ status, message, headers }) => new Problem(status, message, headers));
 
 const ABSENT = { 404: 'No such workspace or path' };
 

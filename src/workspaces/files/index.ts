@@ -2,5 +2,3 @@ export { FileWritesService } from './file-writes.service.js';
 export { EntryPage, EntryView, WrittenView } from './files.dto.js';
 export { FilesModule } from './files.module.js';
 export { cursorAfter, FilesService, pathOfCursor } from './files.service.js';
-export { contentDisposition, sendFile } from './send-file.js';
-export { type Preconditions, preconditionsOf, type ReceivedBody, receiveBody } from './write-request.js';

@@ -1,9 +1,9 @@
 import { Controller, Get, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { contentDisposition, preconditionsOf } from '#libs/http-files/index.js';
 import { type Actor, Caller } from '../../platform/access/index.js';
 import { Input } from '../../platform/dto/index.js';
 import { Serves } from '../../platform/openapi/index.js';
-import { contentDisposition, preconditionsOf } from '../files/index.js';
 import { RestoreFile, VersionId } from './history.dto.js';
 import { HistoryService } from './history.service.js';
 

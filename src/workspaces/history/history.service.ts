@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { isText } from '#libs/git-history/index.js';
+import type { Preconditions } from '#libs/http-files/index.js';
 import { normalizePath } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
@@ -8,7 +9,7 @@ import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/d
 import { Conflict, Gone, Unavailable } from '../../platform/errors/index.js';
 import { FileWriter, writerFor } from '../changes/index.js';
 import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../core/index.js';
-import { type Preconditions, WrittenView } from '../files/index.js';
+import { WrittenView } from '../files/index.js';
 import type { VersionRow } from './draft.js';
 import { GitStore } from './git-store.js';
 import {

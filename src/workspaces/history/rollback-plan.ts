@@ -1,6 +1,5 @@
 import type { WorkspaceFs } from '#libs/workspace-fs/index.js';
 import { Conflict } from '../../platform/errors/index.js';
-import { find } from '../changes/index.js';
 import type { RunFile } from './version-reads.store.js';
 
 const MAX_NAMED = 20;
@@ -22,7 +21,7 @@ export async function planFor(files: WorkspaceFs, runFiles: RunFile[]): Promise<
   for (const file of runFiles) {
     const { path, replaced, before, after, head } = file;
     if (isAsBefore(file)) continue;
-    const now = await find(files, path);
+    const now = await files.find(path);
     const isAsLogged = isAbsent(head) ? now?.type !== 'file' : now?.etag === head.etag;
     if (head.id !== after.id || !isAsLogged) plan.changedSince.push(path);
     else if (!replaced) plan.remove.push(file);

@@ -3,7 +3,7 @@ import { WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Conflict } from '../../platform/errors/index.js';
 import { NamedLeases } from '../../platform/leases/index.js';
-import { type Destination, FileWriter, find, writerFor } from '../changes/index.js';
+import { type Destination, FileWriter, writerFor } from '../changes/index.js';
 import { type VisibleWorkspace, WorkspaceFolders } from '../core/index.js';
 import { GitStore } from './git-store.js';
 import type { RevertedFileView, RevertedView } from './history.dto.js';
@@ -64,7 +64,7 @@ export class RunRollback {
     if (skipped.length > 0 && !skipChanged) throw refusal(plan);
     const reverted: RevertedFileView[] = [];
     for (const { path, head } of plan.remove) {
-      const now = await find(files, path);
+      const now = await files.find(path);
       if (now && now.etag !== head.etag) throw changedSince([path]);
       if (now) await this.writer.remove(where, now);
       reverted.push({ path, action: 'removed' });
@@ -96,7 +96,7 @@ export class RunRollback {
   /** Removes links that the run made, and folders that are empty now, the innermost first. */
   private async removeMade(where: Where, runIds: readonly string[]): Promise<void> {
     for (const path of await this.versions.madeByRuns(where.workspaceId, runIds)) {
-      const now = await find(where.files, path);
+      const now = await where.files.find(path);
       if (now?.type !== 'directory' && now?.type !== 'symlink') continue;
       try {
         await this.writer.remove(where, now);

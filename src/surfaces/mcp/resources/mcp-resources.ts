@@ -8,6 +8,7 @@ import {
 import { Inject, Injectable } from '@nestjs/common';
 import mime from 'mime';
 import { validate as isUuid } from 'uuid';
+import { parentOf } from '#libs/workspace-fs/index.js';
 import { type Actor } from '../../../platform/access/index.js';
 import { ActionCaller, ActionRunner } from '../../../platform/actions/index.js';
 import { type Page } from '../../../platform/dto/index.js';
@@ -56,7 +57,7 @@ export class McpCompletions {
 
   /** What is in the folder that the beginning of a path leads into; nothing where there is none. */
   private async paths(actor: Actor, workspace_id: string, beginning: string): Promise<string[]> {
-    const path = beginning.slice(0, Math.max(0, beginning.lastIndexOf('/')));
+    const path = parentOf(beginning);
     try {
       const { items } = await this.files.list(actor, { workspace_id, path, limit: ENTRIES });
       return items.map(({ path: found, type }) => (type === 'directory' ? `${found}/` : found));

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { ServerEvent } from '#libs/fastify-hardening/index.js';
 import type { ListName, Watch } from '#libs/mcp-http/index.js';
+import { parentOf } from '#libs/workspace-fs/index.js';
 import { RunsService } from '../../../agents/runs/index.js';
 import type { Actor } from '../../../platform/access/index.js';
 import { problemOf } from '../../../platform/errors/index.js';
@@ -32,7 +33,6 @@ export function changesLists(list: ListName, change: Change): boolean {
 }
 
 const pathsOf = ({ path, from }: Change): string[] => (from === null ? [path] : [path, from]);
-const parentOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')));
 
 /** Reports changes to resources that the caller may read, from any process, for as long as they may. */
 @Injectable()

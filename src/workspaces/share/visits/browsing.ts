@@ -3,11 +3,11 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { clientGone } from '#libs/fastify-hardening/index.js';
 import { Html } from '#libs/html/index.js';
-import { type Entry, normalizePath, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { contentDisposition, sendFile } from '#libs/http-files/index.js';
+import { type Entry, normalizePath, parentOf, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { task, Workers } from '../../../platform/workers/index.js';
 import { FolderZips } from '../../archives/index.js';
 import { isHidden, isVisit, sendNotice, sendSharePage } from '../../exposure/index.js';
-import { contentDisposition, sendFile } from '../../files/index.js';
 import { type FileView, filePage, isShownByBytes, showingOf } from '../pages/file-page.js';
 import { folderPage, sortOf } from '../pages/folder-page.js';
 import { type Beside, nameOf } from '../pages/location.js';
@@ -69,8 +69,7 @@ export class Browsing {
       return sendFile(request, reply, await visit.files.openRead(entry.path), raw !== undefined);
     }
     const text = await textOf(visit, entry);
-    const folder = within.slice(0, Math.max(0, within.lastIndexOf('/')));
-    const beside = { home: visit.home, folder, hasNeighbours: within !== '' };
+    const beside = { home: visit.home, folder: parentOf(within), hasNeighbours: within !== '' };
     const rendered = text && (await this.renderings.of(text.content, entry.path, beside));
     const location = visit.location(within);
     const view: FileView = { location, entry, savable: visit.savable, text, rendered };

@@ -1,7 +1,10 @@
+import { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { bytesOf } from '#libs/fastify-hardening/index.js';
 import { html } from '#libs/html/index.js';
 import { plainName } from '#libs/plain-text/index.js';
+import { receiveFiles, sanitised, UploadNames } from '#libs/http-files/index.js';
 import { WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Quotas } from '../../../identity/auth/index.js';
 import { Config } from '../../../platform/config/index.js';
@@ -13,7 +16,6 @@ import {
   sendSharePage,
   sizeInWords,
 } from '../../exposure/index.js';
-import { receiveFiles, UploadNames } from './uploads.js';
 import { isAbsent, toldToVisitors, type Visit, VisitsService } from './visits.service.js';
 
 export interface Drop {
@@ -95,15 +97,10 @@ export class Dropping {
     received: string[],
   ): Promise<{ problem: string; status: number } | undefined> {
     try {
-      await receiveFiles(request, MAX_FILES, async (name, bytes) => {
-        const { files, link } = visit;
-        const where = {
-          workspaceId: link.workspace_id,
-          files,
-          writer: { type: 'share', id: link.id },
-        } as const;
-        const write = (path: string) => this.writes.write({ ...where, path }, bytes, { ifNoneMatch: '*' });
-        received.push(await this.names.use(visit, name, write));
+      const { headers, body } = request;
+      const form = { headers, body: body instanceof Readable ? bytesOf(body) : undefined };
+      await receiveFiles(form, MAX_FILES, async (name, bytes) => {
+        received.push(await this.storeOne(visit, sanitised(name), bytes));
       });
     } catch (error) {
       const problem = isAbsent(error) ? undefined : toldToVisitors(error);
@@ -111,6 +108,26 @@ export class Dropping {
       return { problem: `${problem.detail}.`, status: problem.status };
     }
     return received.length > 0 ? undefined : { problem: 'Choose at least one file.', status: 422 };
+  }
+
+  /** Returns the name that it got. */
+  private async storeOne(visit: Visit, wanted: string, bytes: AsyncIterable<Uint8Array>): Promise<string> {
+    const { files, link } = visit;
+    const workspaceId = link.workspace_id;
+    const writer = { type: 'share', id: link.id } as const;
+    const name = await this.names.use(
+      {
+        keyOf: name => `${workspaceId} ${visit.pathOf(name)}`,
+        isFree: name => files.isFree(visit.pathOf(name)),
+        write: name =>
+          this.writes.write({ workspaceId, files, path: visit.pathOf(name), writer }, bytes, {
+            ifNoneMatch: '*',
+          }),
+      },
+      wanted,
+    );
+    if (name === null) throw new WorkspaceFsError('exists', wanted);
+    return name;
   }
 
   private form({ home, name }: Visit): Drop {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { sanitised } from './uploads.js';
+import { sanitised } from './upload-names.js';
 
 describe('the name of a file that is handed in', () => {
   it.each([

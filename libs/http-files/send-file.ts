@@ -2,10 +2,15 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import mime from 'mime';
-import { clientGone } from '#libs/fastify-hardening/index.js';
-import type { OpenFile } from '#libs/workspace-fs/index.js';
-import { RangeNotSatisfiable } from '../../platform/errors/index.js';
-import type { ZippedFolder } from '../archives/index.js';
+import { FileRefusal } from './refusal.js';
+
+/** A file to send. `stream` closes it at its end, or when it is destroyed. */
+export interface SentFile {
+  readonly entry: { readonly path: string; readonly size: number; readonly etag: string | null };
+  bytes(): Promise<Buffer>;
+  stream(range?: ByteRange): Readable;
+  close(): Promise<unknown>;
+}
 
 /** Media types that a browser may show from our origin: none can run script. */
 const HARMLESS = /^(image\/(png|jpeg|gif|webp|avif|bmp)|application\/pdf|text\/plain|audio\/.+|video\/.+)$/;
@@ -15,7 +20,7 @@ export const isHarmless = (mediaType: string): boolean => HARMLESS.test(mediaTyp
 /** Text that no browser renders: shown as plain text. */
 const SHOWN_AS_TEXT = /^(text\/(markdown|csv|tab-separated-values|yaml)|application\/(json|toml))$/;
 
-export const isShownAsText = (mediaType: string): boolean => SHOWN_AS_TEXT.test(mediaType);
+const isShownAsText = (mediaType: string): boolean => SHOWN_AS_TEXT.test(mediaType);
 
 /** `Content-Disposition` for any name (RFC 6266): plain ASCII, and the true name in UTF-8. */
 export function contentDisposition(kind: 'inline' | 'attachment', name: string): string {
@@ -39,7 +44,7 @@ export function parseRange(header: string | undefined, size: number): ByteRange 
   if (first !== '' && last !== '' && Number(last) < Number(first)) return undefined;
   const start = first === '' ? Math.max(0, size - Number(last)) : Number(first);
   if (start >= size)
-    throw new RangeNotSatisfiable(`The file has ${size} bytes`, { 'content-range': `bytes */${size}` });
+    throw new FileRefusal(416, `The file has ${size} bytes`, { 'content-range': `bytes */${size}` });
   const end = first === '' || last === '' ? size - 1 : Math.min(Number(last), size - 1);
   return { start, end };
 }
@@ -57,7 +62,7 @@ const SMALL_BYTES = 256 * 1024;
 export async function sendFile(
   request: FastifyRequest,
   reply: FastifyReply,
-  file: OpenFile,
+  file: SentFile,
   inline: boolean,
 ): Promise<void> {
   try {
@@ -82,7 +87,7 @@ export async function sendFile(
   }
 }
 
-function headersOf({ entry: { path, size } }: OpenFile, range: ByteRange | undefined, inline: boolean) {
+function headersOf({ entry: { path, size } }: SentFile, range: ByteRange | undefined, inline: boolean) {
   // With a slash before it: a bare name without a dot would be taken for an extension.
   const known = mime.getType(`/${path}`) ?? 'application/octet-stream';
   const type = inline && isShownAsText(known) ? 'text/plain' : known;
@@ -98,7 +103,7 @@ function headersOf({ entry: { path, size } }: OpenFile, range: ByteRange | undef
 }
 
 /** As a stream: for anything else, its own length would replace the file's. */
-async function sendNothing(reply: FastifyReply, file: OpenFile): Promise<void> {
+async function sendNothing(reply: FastifyReply, file: SentFile): Promise<void> {
   await file.close();
   void reply.send(Readable.from([]));
 }
@@ -106,19 +111,4 @@ async function sendNothing(reply: FastifyReply, file: OpenFile): Promise<void> {
 function isUnchanged(header: string | undefined, etag: string): boolean {
   if (header === '*') return true;
   return (header ?? '').split(',').some(candidate => candidate.trim().replace(/^W\//, '') === etag);
-}
-
-export async function sendFolder(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  folder: ZippedFolder,
-): Promise<void> {
-  const zip = request.method === 'HEAD' ? Readable.from([]) : await folder.zip(clientGone(reply));
-  void reply.headers({
-    'content-type': 'application/zip',
-    'content-disposition': contentDisposition('attachment', `${folder.name}.zip`),
-    'cache-control': 'private, no-store',
-    'x-content-type-options': 'nosniff',
-  });
-  void reply.send(zip);
 }

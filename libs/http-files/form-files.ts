@@ -1,0 +1,93 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
+import { Busboy, type BusboyHeaders } from '@fastify/busboy';
+import { FileRefusal } from './refusal.js';
+
+/** A request with its body, unparsed; undefined where something else has taken it. */
+export interface FormRequest {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: AsyncIterable<Uint8Array> | undefined;
+}
+
+type Store = (name: string, bytes: AsyncIterable<Uint8Array>) => Promise<void>;
+
+/**
+ * The files of a form (multipart/form-data, RFC 7578), handed to `store` one after the other as they arrive. The first
+ * failure ends it: the rest of the body is not taken.
+ */
+export async function receiveFiles(
+  { headers, body }: FormRequest,
+  most: number,
+  store: Store,
+): Promise<void> {
+  if (!/^multipart\/form-data\b.*boundary=/i.test(headers['content-type'] ?? '') || !body)
+    throw new FileRefusal(415, 'Send the form of this page');
+  const form = parserOf(headers as BusboyHeaders, most);
+  const arriving = new Set<Readable>();
+  let stored = Promise.resolve();
+  const failed = Promise.withResolvers<never>();
+  // It is told of once, by the race below, or comes too late to matter.
+  failed.promise.catch(() => undefined);
+  form.on('filesLimit', () =>
+    failed.reject(new FileRefusal(413, `At most ${most} files can be sent at once`)),
+  );
+  form.on('error', error =>
+    failed.reject(new FileRefusal(400, `The form cannot be read: ${(error as Error).message}`)),
+  );
+  form.on('file', (_field, stream, name) => {
+    // Its reader hears of it; one that waits for its turn has none yet.
+    stream.on('error', () => undefined);
+    arriving.add(stream);
+    stored = stored.then(() => unlessEmpty(stream, name, store)).finally(() => arriving.delete(stream));
+    stored.catch(failed.reject);
+  });
+  try {
+    await Promise.race([feed(body, form), failed.promise]);
+    await stored;
+  } finally {
+    // Who reads one of them is told by its early end; the first failure is the one that counts.
+    for (const stream of arriving) stream.destroy();
+    form.destroy();
+    await Promise.allSettled([stored]);
+  }
+}
+
+function parserOf(headers: BusboyHeaders, files: number) {
+  try {
+    return new Busboy({
+      headers,
+      limits: { files, fields: 10, fieldSize: 1000, parts: files + 20, headerPairs: 20 },
+    });
+  } catch (error) {
+    throw new FileRefusal(400, `The form cannot be read: ${(error as Error).message}`);
+  }
+}
+
+async function feed(body: AsyncIterable<Uint8Array>, form: InstanceType<typeof Busboy>): Promise<void> {
+  const done = finished(form);
+  done.catch(() => undefined);
+  for await (const chunk of body) {
+    if (form.destroyed) return;
+    if (!form.write(chunk)) await Promise.race([drained(form), done]);
+  }
+  form.end();
+  await done;
+}
+
+const drained = (form: InstanceType<typeof Busboy>) =>
+  new Promise<void>(resolve => form.once('drain', () => resolve()));
+
+/** A form whose field was left empty holds a file without a name and without bytes. */
+async function unlessEmpty(stream: Readable, name: string | undefined, store: Store): Promise<void> {
+  if (name) await store(name, wholeOf(stream));
+  else stream.resume();
+}
+
+async function* wholeOf(stream: Readable): AsyncGenerator<Uint8Array> {
+  try {
+    yield* stream;
+  } catch (error) {
+    throw new FileRefusal(400, `The form was cut off: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,5 @@
+export { receiveFiles } from './form-files.js';
+export { type Preconditions, preconditionsOf } from './preconditions.js';
+export { FileRefusal } from './refusal.js';
+export { contentDisposition, isHarmless, type SentFile, sendFile } from './send-file.js';
+export { sanitised, UploadNames } from './upload-names.js';
