@@ -37,7 +37,6 @@ export class Gone extends statusClass(410) {}
 export class PreconditionFailed extends statusClass(412) {}
 export class TooLarge extends statusClass(413) {}
 export class UnsupportedMediaType extends statusClass(415) {}
-export class RangeNotSatisfiable extends statusClass(416) {}
 export class Invalid extends statusClass(422) {}
 export class TooManyRequests extends statusClass(429) {}
 export class Unavailable extends statusClass(503) {}
