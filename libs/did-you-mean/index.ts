@@ -11,10 +11,13 @@ export function didYouMean(
   maxDistance = Math.max(1, Math.floor(word.length / 3)),
 ): string | null {
   if (word.length > MAX_CHARACTERS) return null;
+  const wanted = plain(word);
   let best: string | null = null;
   let least = maxDistance + 1;
   for (const candidate of known) {
-    const distance = editDistance(plain(word), plain(candidate));
+    // Each edit changes the length by one at most.
+    if (Math.abs(candidate.length - word.length) >= least) continue;
+    const distance = editDistance(wanted, plain(candidate));
     if (distance < least) {
       least = distance;
       best = candidate;
