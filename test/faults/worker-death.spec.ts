@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { FakeOpenAi } from '../fakes/openai-server.js';
 import { type AgentClient, type AgentGround, messagesOf, startAgents, textOf } from '../harness/agent.js';
 import { Client, type Json } from '../harness/client.js';
@@ -22,6 +22,7 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
   let ada: Person;
   let agent: AgentClient;
   let workspace_id: string;
+  /** They take seconds to start: a worker that a test leaves running is the first one of the next. */
   let workers: Workers;
 
   beforeAll(async () => {
@@ -36,9 +37,8 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
     workspace_id = await service.workspace(ada);
   }, PATIENCE);
 
-  afterEach(() => workers.stop());
-
   afterAll(async () => {
+    await workers.stop();
     await ground.stop();
     await redis?.stop();
   });
@@ -76,7 +76,7 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
   it(
     'goes on after a worker was killed in the middle of a command, which is not repeated',
     async () => {
-      const first = await workers.start();
+      const first = await workers.single();
       const { marker, tool } = endless();
       const from = model.requests.length;
       const after = { name: 'bash', input: { command: 'pwd' } };
@@ -111,7 +111,7 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
   it(
     'asks the model again after a worker was killed while it answered',
     async () => {
-      const first = await workers.start();
+      const first = await workers.single();
       model.reply([{ text: 'Half of the', hangAfter: 2 }, { text: 'The whole answer.' }]);
       const sent = await agent.send('go', { workspace_id });
       await agent.until(sent, ({ event }) => event === 'text.delta');
@@ -127,7 +127,7 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
   it(
     'makes a summary again after a worker was killed while it made it',
     async () => {
-      const first = await workers.start();
+      const first = await workers.single();
       const error = { code: 'context_length_exceeded', message: 'maximum context length' };
       const tooLong = { status: 400, body: { error } };
       model.reply({ text: 'ok' });
@@ -151,7 +151,7 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
   it(
     'lets a message enter that was sent before a worker was killed, and one that had entered only once',
     async () => {
-      const first = await workers.start();
+      const first = await workers.single();
       const from = model.requests.length;
       model.reply([{ text: 'Half', hangAfter: 1 }]);
       const sent = await agent.send('go', { workspace_id });
@@ -183,7 +183,7 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
     'lets a run wait for an approval without a worker, and makes the call once that was allowed',
     async () => {
       await ada.client.patch(`/api/workspaces/${workspace_id}/approval-policy`, { write: 'ask' });
-      const first = await workers.start();
+      const first = await workers.single();
       const { marker, tool } = endless();
       const file = `${markers}.txt`;
       model.reply([{ tool }]);
@@ -215,6 +215,7 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
   it(
     'ends within ten seconds when told to, finishes what is short and hands the rest to another worker',
     async () => {
+      await workers.stop();
       const first = await workers.start({ DRAIN_SECONDS: '4' });
       const { marker, tool } = endless();
       let go = () => {};
@@ -258,7 +259,7 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
   it(
     'gives up a run over which too many workers were lost',
     async () => {
-      const first = await workers.start();
+      const first = await workers.single();
       model.reply({ hang: true });
       const from = model.requests.length;
       const sent = await agent.send('go', { workspace_id });
@@ -279,6 +280,7 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
   it(
     'ends a run quietly when its chat is deleted',
     async () => {
+      await workers.stop();
       const worker = await workers.start();
       const { marker, tool } = endless();
       model.reply({ tool });
@@ -296,6 +298,7 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
   it(
     'shares fifty runs between two workers, each exactly once',
     async () => {
+      await workers.stop();
       const both = await Promise.all([workers.start(), workers.start()]);
       const sent = await Promise.all(
         Array.from({ length: 50 }, (_, n) =>
@@ -319,7 +322,7 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
   it(
     'sends those who watch elsewhere when an API process ends, and they miss nothing',
     async () => {
-      await workers.start();
+      await workers.single();
       const port = await freePort();
       const api = await workers.start({ ROLE: 'api', PORT: `${port}` });
       let go = () => {};

@@ -15,6 +15,14 @@ export class Workers {
     return started;
   };
 
+  /** The one worker that an earlier test left running, or a new one. */
+  readonly single = async (): Promise<ServiceProcess> => {
+    const [one, ...others] = this.running.filter(({ isRunning }) => isRunning);
+    if (one && others.length === 0) return one;
+    await this.stop();
+    return this.start();
+  };
+
   /** Ends them as crashes would. */
   async kill(): Promise<void> {
     await Promise.all(this.running.splice(0).map(one => one.kill()));
