@@ -98,8 +98,10 @@ export class NotificationChannels implements OnModuleInit {
     return [...this.channels.values()];
   }
 
-  /** undefined for one of another version. */
-  find(name: string): NotificationChannel | undefined {
-    return this.channels.get(name);
+  /** Throws for one of another version, whose processes send what is theirs. */
+  get(name: string): NotificationChannel {
+    const channel = this.channels.get(name);
+    if (!channel) throw new Error(`This version has no channel ${name}`);
+    return channel;
   }
 }

@@ -74,7 +74,7 @@ export class DeliveryJobs {
     if (!begun) return undefined;
     const { user_id } = begun.notification;
     const habits = await this.preferences.of(unit, user_id);
-    const channel = this.channelOf(begun.delivery.channel);
+    const channel = this.channels.get(begun.delivery.channel);
     const route = await this.checked(unit, begun, channel, habits);
     if (route?.to === 'digest') {
       const digest_id = await this.dispatcher.digestFor(unit, user_id, channel.name, habits);
@@ -87,7 +87,7 @@ export class DeliveryJobs {
   private async prepareDigest(unit: UnitOfWork, id: string): Promise<Ready | undefined> {
     const digest = await this.deliveries.beginDigest(unit, id);
     if (!digest) return undefined;
-    const channel = this.channelOf(digest.channel);
+    const channel = this.channels.get(digest.channel);
     const habits = await this.preferences.of(unit, digest.userId);
     const items: Begun[] = [];
     for (const item of digest.items) if (await this.checked(unit, item, channel, habits)) items.push(item);
@@ -148,12 +148,6 @@ export class DeliveryJobs {
 
   private settle(ids: readonly string[], state: 'failed', reason: string): Promise<void> {
     return this.database.transaction(unit => this.deliveries.settle(unit, ids, state, reason));
-  }
-
-  private channelOf(name: string): NotificationChannel {
-    const channel = this.channels.find(name);
-    if (!channel) throw new Error(`This version has no channel ${name}`);
-    return channel;
   }
 }
 

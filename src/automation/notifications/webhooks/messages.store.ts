@@ -119,9 +119,9 @@ export class MessagesStore {
   }
 
   /** Gives a message back whose attempt was not made. */
-  async putBack({ id, attempts }: ClaimedMessage): Promise<void> {
+  async putBack(message: ClaimedMessage): Promise<void> {
     await sql`update webhook_message m set ${this.rows.released}, attempts = attempts - 1
-      where id = ${id} and attempts = ${attempts} and ${this.rows.isOurs}`.execute(this.database.tables());
+      where ${this.isClaimedAs(message)}`.execute(this.database.tables());
   }
 
   /** Gives back what this process holds but for these: where the answer to a claim or to an end was lost, it knows nothing of it. */
@@ -133,10 +133,11 @@ export class MessagesStore {
   /** Writes down how an attempt went; after `retryMs` comes the next one. */
   async finish(
     unit: UnitOfWork,
-    { id, endpoint_id, attempts }: ClaimedMessage,
+    message: ClaimedMessage,
     { status, reason, durationMs }: Outcome,
     retryMs: number | undefined,
   ): Promise<void> {
+    const { id, endpoint_id } = message;
     const state = reason === null ? 'sent' : retryMs === undefined ? 'failed' : 'pending';
     // A deletion of the webhook locks it first, too.
     await sql`select from webhook_endpoint where id = ${endpoint_id} for no key update`.execute(
@@ -152,7 +153,7 @@ export class MessagesStore {
       )
       update webhook_message m set state = ${state}, next_at = ${next}, ${this.rows.released},
         settled_at = case when ${state} <> 'pending' then now() end
-      where id = ${id} and attempts = ${attempts} and ${this.rows.isOurs}`.execute(unit.tables());
+      where ${this.isClaimedAs(message)}`.execute(unit.tables());
     if (reason === null)
       await sql`update webhook_endpoint set failing_since = null where id = ${endpoint_id} and failing_since is not null`.execute(
         unit.tables(),
@@ -160,9 +161,9 @@ export class MessagesStore {
   }
 
   /** Fails a message that its webhook may not receive any more. */
-  async drop({ id, attempts }: ClaimedMessage): Promise<void> {
+  async drop(message: ClaimedMessage): Promise<void> {
     await sql`update webhook_message m set state = 'failed', next_at = null, settled_at = now(), ${this.rows.released}
-      where id = ${id} and attempts = ${attempts} and ${this.rows.isOurs}`.execute(this.database.tables());
+      where ${this.isClaimedAs(message)}`.execute(this.database.tables());
   }
 
   /** Notes that an attempt failed; returns the endpoint where that disabled it. What waited for it can be recovered. */
@@ -223,6 +224,11 @@ export class MessagesStore {
     await sql`delete from webhook_message where created_at < now() - make_interval(days => ${KEPT_DAYS})`.execute(
       this.database.tables(),
     );
+  }
+
+  /** Whether the message still has the claim that it was given. */
+  private isClaimedAs({ id, attempts }: ClaimedMessage) {
+    return sql`id = ${id} and attempts = ${attempts} and ${this.rows.isOurs}`;
   }
 
   private get underWay() {

@@ -37,18 +37,11 @@ export class WebhookChannel extends NotificationChannel {
     };
   }
 
-  private bodyOf({
-    type,
-    created_at,
-    severity,
-    organization_id,
-    workspace_id,
-    link,
-    data,
-  }: Notification): string {
-    return messageBody(type, new Date(created_at), {
-      ...data,
-      ...{ severity, organization_id, workspace_id },
+  /** Ids and links, no words of people. */
+  private bodyOf(notification: Notification): string {
+    const { severity, organization_id, workspace_id, link, data } = notification;
+    return messageBody(notification.type, new Date(notification.created_at), {
+      ...{ ...data, severity, organization_id, workspace_id },
       link: link && new URL(link, this.config.baseUrl).href,
     });
   }

@@ -121,26 +121,12 @@ export class WebhookMessagesService {
   }
 }
 
-function attemptView({
-  id,
-  message_id,
-  type,
-  status,
-  reason,
-  duration_ms,
-  ...row
-}: AttemptRow): WebhookAttemptView {
+function attemptView(row: AttemptRow): WebhookAttemptView {
+  const { id, message_id, type, state, status, reason, duration_ms, created_at, next_at } = row;
   return {
-    ...{
-      id,
-      webhook_id: webhookIdOf(message_id),
-      type,
-      succeeded: reason === null,
-      status,
-      reason,
-      duration_ms,
-    },
-    created_at: iso(row.created_at),
-    next_attempt_at: row.state === 'pending' ? isoOrNull(row.next_at) : null,
+    ...{ id, webhook_id: webhookIdOf(message_id), type, status, reason, duration_ms },
+    succeeded: reason === null,
+    created_at: iso(created_at),
+    next_attempt_at: state === 'pending' ? isoOrNull(next_at) : null,
   };
 }
