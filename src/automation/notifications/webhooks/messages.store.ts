@@ -124,9 +124,12 @@ export class MessagesStore {
       where ${this.isClaimedAs(message)}`.execute(this.database.tables());
   }
 
-  /** Gives back what this process holds but for these: where the answer to a claim or to an end was lost, it knows nothing of it. */
+  /**
+   * Gives back what this process holds but for these: where the answer to a claim or to an end was lost, it knows nothing of it.
+   * They are due a little later each time, so that a message whose end cannot be saved does not flood its receiver.
+   */
   async releaseOthers(ids: readonly string[]): Promise<void> {
-    await sql`update webhook_message m set ${this.rows.released}
+    await sql`update webhook_message m set ${this.rows.released}, next_at = now() + make_interval(secs => 5 * attempts)
       where ${this.rows.isOurs} and id <> all(${[...ids]}::uuid[])`.execute(this.database.tables());
   }
 

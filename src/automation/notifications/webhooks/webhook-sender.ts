@@ -95,15 +95,20 @@ export class WebhookSender implements OnApplicationBootstrap, BeforeApplicationS
   private async send(message: ClaimedMessage): Promise<Outcome | undefined> {
     const begun = performance.now();
     const signal = AbortSignal.any([this.stopping.signal, this.leases.signal]);
-    const { id, url, body } = message;
-    const secrets = this.endpoints.secretsOf({ ...message, id: message.endpoint_id });
-    const headers = { 'content-type': 'application/json', ...signedHeaders(webhookIdOf(id), body, secrets) };
+    const durationMs = () => Math.round(performance.now() - begun);
     try {
+      const { id, url, body } = message;
+      const secrets = this.endpoints.secretsOf({ ...message, id: message.endpoint_id });
+      const headers = {
+        'content-type': 'application/json',
+        ...signedHeaders(webhookIdOf(id), body, secrets),
+      };
       const answer = await post(this.outgoing, url, { headers, body, signal, timeoutMs: TIMEOUT_MS });
-      return { ...answer, durationMs: Math.round(performance.now() - begun) };
+      return { ...answer, durationMs: durationMs() };
     } catch (error) {
       if (signal.aborted) return undefined;
-      throw error;
+      this.log.error({ err: error, message_id: message.id }, 'a message to a webhook could not be signed');
+      return { status: null, reason: 'It could not be signed', durationMs: durationMs() };
     }
   }
 
