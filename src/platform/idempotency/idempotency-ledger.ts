@@ -1,6 +1,6 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Database, newId } from '../database/index.js';
+import { Database, newId, type Row } from '../database/index.js';
 import { TooManyRequests } from '../errors/index.js';
 import { Chore } from '../jobs/index.js';
 import { type LeasedRows, Leases } from '../leases/index.js';
@@ -96,11 +96,7 @@ export type Standing =
   | { state: 'unknown' }
   | { state: 'answered'; answer: Buffer };
 
-interface Row {
-  fingerprint: Buffer;
-  answer: Buffer | null;
-  abandoned: boolean;
-}
+type FoundRow = Pick<Row<'idempotent_request'>, 'fingerprint' | 'answer'> & { abandoned: boolean };
 
 /**
  * Which requests with an `Idempotency-Key` run or have run, across all processes. The process that runs one holds its row; a
@@ -222,15 +218,15 @@ export class IdempotencyLedger implements OnModuleInit {
     return rows.length > 0 ? holder : undefined;
   }
 
-  private async find({ credentialId, lookup }: Question): Promise<Row | undefined> {
-    const { rows } = await sql<Row>`
+  private async find({ credentialId, lookup }: Question): Promise<FoundRow | undefined> {
+    const { rows } = await sql<FoundRow>`
       select fingerprint, answer, not commits_answer and ${this.rows.isFree} as abandoned from idempotent_request r
       where credential_id = ${credentialId} and lookup = ${lookup}`.execute(this.database.tables());
     return rows[0];
   }
 }
 
-function standingOf({ fingerprint, answer, abandoned }: Row, question: Question): Standing {
+function standingOf({ fingerprint, answer, abandoned }: FoundRow, question: Question): Standing {
   if (!fingerprint.equals(question.fingerprint)) return { state: 'other-request' };
   if (answer) return { state: 'answered', answer };
   return { state: abandoned ? 'unknown' : 'running' };

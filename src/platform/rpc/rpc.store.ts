@@ -1,18 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Database } from '../database/index.js';
+import { Database, type Row } from '../database/index.js';
 import { type LeasedRows, Leases } from '../leases/index.js';
 
-export interface CallRow {
-  readonly id: string;
-  readonly method: string;
-  readonly input: Buffer;
-}
+export type CallRow = Pick<Row<'rpc_call'>, 'id' | 'method' | 'input'>;
 
 /** How a call stands, and what it wrote since it was last looked at. */
-export interface CallProgress {
-  readonly state: 'waiting' | 'running' | 'refused' | 'done';
-  readonly result: Buffer | null;
+export interface CallProgress extends Pick<Row<'rpc_call'>, 'state' | 'result'> {
   readonly output: Buffer;
   /** The number of the last output. */
   readonly last: number;

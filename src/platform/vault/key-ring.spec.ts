@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { Config } from '../config/index.js';
-import { open, rewrap, SecretDamaged, seal } from './envelope.js';
-import { KeyRing, VaultKeyMissing } from './key-ring.js';
+import { KeyRing, open, rewrap, SecretDamaged, seal, VaultKeyMissing } from './key-ring.js';
 
 const owner = { place: 'test', id: '0198c1de-0000-7000-8000-000000000001', organization_id: null };
 const key = (id: string, byte: number) => `${id}:${Buffer.alloc(32, byte).toString('base64')}`;

@@ -1,8 +1,7 @@
 import { createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto';
 import type { Config } from '../config/index.js';
 import { newId, type UnitOfWork } from '../database/index.js';
-import { open, seal } from './envelope.js';
-import { KeyRing } from './key-ring.js';
+import { KeyRing, open, seal } from './key-ring.js';
 import type { SecretRow, VaultStore } from './vault.store.js';
 
 /** A new key is known for so long before it is used: by then every process has it. */

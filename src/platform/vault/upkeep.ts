@@ -1,8 +1,7 @@
 import { Injectable, OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import { Chore } from '../jobs/index.js';
 import { Log } from '../log/index.js';
-import { open, rewrap } from './envelope.js';
-import type { KeyRing } from './key-ring.js';
+import { type KeyRing, open, rewrap } from './key-ring.js';
 import { RootKeys } from './root-keys.js';
 import { Vault } from './vault.service.js';
 import { VaultStore } from './vault.store.js';

@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { decrypt, encrypt } from '#libs/envelope/index.js';
 import { newId, type UnitOfWork } from '../database/index.js';
-import { open, type SecretOwner, seal } from './envelope.js';
+import { open, type SecretOwner, seal } from './key-ring.js';
 import { type RootKey, RootKeys } from './root-keys.js';
 import { type Reader, type SecretRow, VaultStore } from './vault.store.js';
 

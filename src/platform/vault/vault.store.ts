@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Envelope } from '#libs/envelope/index.js';
 import { Database, type UnitOfWork } from '../database/index.js';
-import type { SecretOwner } from './envelope.js';
+import type { SecretOwner } from './key-ring.js';
 
 export interface SecretRow extends SecretOwner, Envelope {
   readonly revision: number;

@@ -1,26 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Actor, hashSecret, SharedLookups } from '../../../platform/access/index.js';
-import { Database, isoOrNull } from '../../../platform/database/index.js';
+import { Database, isoOrNull, type Row } from '../../../platform/database/index.js';
 import { expandScopes } from '../scopes/scopes.js';
 import { type AccessTokenClaims, REVOKED } from './token-handles.js';
 
 /** How old `last_used_at` may grow before a use writes it again. */
 const LAST_USED_PRECISION_MS = 60_000;
 
-interface GrantOwnerRow {
-  name: string;
-  email: string;
-  workspace_ids: string[] | null;
-  last_used_at: string | null;
-}
-interface KeyOwnerRow {
-  name: string;
-  scopes: string[] | null;
-  organization_id: string | null;
-  workspace_ids: string[] | null;
-  expires_at: string | null;
-}
+type GrantOwnerRow = Pick<Row<'user'>, 'name' | 'email'> &
+  Pick<Row<'oauth_grant'>, 'workspace_ids' | 'last_used_at'>;
+type KeyOwnerRow = Pick<Row<'user'>, 'name'> &
+  Pick<Row<'api_key'>, 'scopes' | 'organization_id' | 'workspace_ids' | 'expires_at'>;
 
 /** Who stands behind an access token, and within which limits, right now: one query each. */
 @Injectable()
