@@ -27,7 +27,7 @@ export async function receiveFiles(
   const arriving = new Set<Readable>();
   let stored = Promise.resolve();
   const failed = Promise.withResolvers<never>();
-  // It is told of once, by the race below, or comes too late to matter.
+  // The race below reports it once, or it comes too late to matter.
   failed.promise.catch(() => undefined);
   form.on('filesLimit', () =>
     failed.reject(new FileRefusal(413, `At most ${most} files can be sent at once`)),
@@ -36,7 +36,7 @@ export async function receiveFiles(
     failed.reject(new FileRefusal(400, `The form cannot be read: ${(error as Error).message}`)),
   );
   form.on('file', (_field, stream, name) => {
-    // Its reader hears of it; one that waits for its turn has none yet.
+    // Its reader gets the error; one that waits for its turn has none yet.
     stream.on('error', () => undefined);
     arriving.add(stream);
     stored = stored.then(() => unlessEmpty(stream, name, store)).finally(() => arriving.delete(stream));
@@ -46,7 +46,7 @@ export async function receiveFiles(
     await Promise.race([feed(body, form), failed.promise]);
     await stored;
   } finally {
-    // Who reads one of them is told by its early end; the first failure is the one that counts.
+    // The early end tells the reader; the first failure is the one that counts.
     for (const stream of arriving) stream.destroy();
     form.destroy();
     await Promise.allSettled([stored]);

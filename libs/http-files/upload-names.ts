@@ -34,7 +34,7 @@ export class UploadNames {
   }
 }
 
-/** One plain name of whatever a browser, or anybody, calls a file: no folders, no signs that are not seen, no dot in front. */
+/** One plain name of whatever a client calls a file: no folders, no signs that are not seen, no dot in front. */
 export function sanitised(given: string): string {
   const base = shortened(given.slice(lastSeparator(given) + 1))
     .toWellFormed()

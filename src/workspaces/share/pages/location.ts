@@ -1,5 +1,6 @@
 import { type Html, html } from '#libs/html/index.js';
 import { plainName } from '#libs/plain-text/index.js';
+import type { Resolve } from '#libs/text-preview/index.js';
 import { normalizePath, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 
 /** Where a page of a share stands: the share's own address, its name, and the way down from there. */
@@ -38,9 +39,6 @@ export interface Beside {
   /** A file that is shared alone has nothing beside it. */
   readonly hasNeighbours: boolean;
 }
-
-/** Where relative links and pictures of a text lead: an address, or undefined for nowhere. */
-export type Resolve = (path: string) => string | undefined;
 
 /** Relative addresses in a text lead to what is shared beside it. */
 export function resolveFrom({ home, folder, hasNeighbours }: Beside): Resolve {
