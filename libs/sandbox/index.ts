@@ -22,3 +22,4 @@ export type {
   SessionRequest,
   SessionResult,
 } from './session.js';
+export { chooseBase, lastMappedUid } from './user-ids.js';

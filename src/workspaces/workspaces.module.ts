@@ -10,7 +10,6 @@ import { FileInvitationsModule } from './file-invitations/index.js';
 import { FilesModule } from './files/index.js';
 import { HistoryModule } from './history/index.js';
 import { WorkspaceMembersModule } from './members/index.js';
-import { MeteringModule } from './metering/index.js';
 import { OperationsModule } from './operations/index.js';
 import { SandboxesModule } from './sandboxes/index.js';
 import { SearchModule } from './search/index.js';
@@ -21,7 +20,6 @@ import { ShareModule } from './share/index.js';
   imports: [
     CoreModule,
     WorkspaceMembersModule,
-    MeteringModule,
     ChangesModule,
     EgressModule,
     SandboxesModule,

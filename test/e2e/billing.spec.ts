@@ -9,7 +9,7 @@ import { RunQueue } from '../../src/agents/runs/index.js';
 import { BudgetReached, Budgets, enterModelCall } from '../../src/identity/billing/index.js';
 import { Database } from '../../src/platform/database/index.js';
 import { Chores } from '../../src/platform/jobs/index.js';
-import { StorageMeter } from '../../src/workspaces/metering/index.js';
+import { StorageMeter } from '../../src/workspaces/changes/index.js';
 import { FakeOpenAi } from '../fakes/openai-server.js';
 import { FakeSmtpServer } from '../fakes/smtp-server.js';
 import { AgentClient } from '../harness/agent.js';

@@ -1,7 +1,7 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database } from '../../platform/database/index.js';
-import { StoredElsewhere } from '../../workspaces/metering/index.js';
+import { StoredElsewhere } from '../../workspaces/changes/index.js';
 import type { NewAttachment } from './attachments.service.js';
 
 /** The bytes of attachments, kept once for each chat. They count as room of its workspace. */

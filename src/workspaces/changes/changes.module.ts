@@ -1,6 +1,5 @@
 import { Module } from '@nestjs/common';
 import { CoreModule } from '../core/index.js';
-import { MeteringModule } from '../metering/index.js';
 import { ChangeLog } from './change-log.store.js';
 import { ChangesController } from './changes.controller.js';
 import { ChangesService } from './changes.service.js';
@@ -10,12 +9,13 @@ import { NumberedChanges } from './numbered-changes.store.js';
 import { RecordedWrites } from './recorded-writes.js';
 import { SandboxWatch } from './sandbox-watch.js';
 import { Scans } from './scans.js';
+import { StorageMeter } from './storage-meter.js';
 import { ScansStore, WriteIntents } from './unrecorded.store.js';
-import { WorkspaceQuota } from './workspace-quota.js';
+import { StoredElsewhere, WorkspaceQuota } from './workspace-quota.js';
 
 /** Every write to a workspace: its quota, its number, who made it, who watches. */
 @Module({
-  imports: [CoreModule, MeteringModule],
+  imports: [CoreModule],
   controllers: [ChangesController],
   providers: [
     ChangeLog,
@@ -27,9 +27,20 @@ import { WorkspaceQuota } from './workspace-quota.js';
     SandboxWatch,
     Scans,
     ScansStore,
+    StorageMeter,
+    StoredElsewhere,
     WorkspaceQuota,
     WriteIntents,
   ],
-  exports: [ChangeLog, ChangesService, FileAuthors, FileWriter, RecordedWrites, SandboxWatch, WorkspaceQuota],
+  exports: [
+    ChangeLog,
+    ChangesService,
+    FileAuthors,
+    FileWriter,
+    RecordedWrites,
+    SandboxWatch,
+    StoredElsewhere,
+    WorkspaceQuota,
+  ],
 })
 export class ChangesModule {}

@@ -4,8 +4,22 @@ import { Config } from '../../platform/config/index.js';
 import { dryRun } from '../../platform/database/index.js';
 import { Problem } from '../../platform/errors/index.js';
 import { UnfinishedWrites, WorkspaceFolders } from '../core/index.js';
-import { StoredElsewhere } from '../metering/index.js';
 import { ChangeLog } from './change-log.store.js';
+
+/** Bytes of workspaces outside of their folders: features that keep some there register a count. */
+@Injectable()
+export class StoredElsewhere {
+  private readonly counts: ((workspaceId: string) => Promise<number>)[] = [];
+
+  add(count: (workspaceId: string) => Promise<number>): void {
+    this.counts.push(count);
+  }
+
+  async bytesOf(workspaceId: string): Promise<number> {
+    const all = await Promise.all(this.counts.map(count => count(workspaceId)));
+    return all.reduce((sum, bytes) => sum + bytes, 0);
+  }
+}
 
 /** There is no room for a write: 413 for bytes, 409 for the number of files. */
 export class NoRoom extends Problem {}
@@ -204,8 +218,7 @@ export class WorkspaceQuota {
   private expire(workspaceId: string): void {
     const { maxWorkspaceBytes, maxWorkspaceFiles } = this.config;
     const known = this.known.get(workspaceId);
-    if (!known) return;
-    if (known.bytes > maxWorkspaceBytes / 2 || known.files > maxWorkspaceFiles / 2)
+    if (known && (known.bytes > maxWorkspaceBytes / 2 || known.files > maxWorkspaceFiles / 2))
       this.known.delete(workspaceId);
   }
 

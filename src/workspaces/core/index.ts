@@ -1,6 +1,5 @@
 export { CoreModule } from './core.module.js';
-export { UnfinishedWrites } from './unfinished-writes.js';
-export { WorkspaceFolders } from './workspace-folders.js';
+export { UnfinishedWrites, WorkspaceFolders } from './workspace-folders.js';
 export { WorkspaceId } from './workspaces.dto.js';
 export { endFeature, FeatureEnds, removeFolder } from './workspaces.jobs.js';
 export { WorkspacesService } from './workspaces.service.js';

@@ -1,19 +1,16 @@
-import { randomInt } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { Injectable, OnModuleInit } from '@nestjs/common';
-import { WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { Injectable, OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
+import { validate as isUuid } from 'uuid';
+import { chooseBase, lastMappedUid } from '#libs/sandbox/index.js';
+import { TEMPORARY_MAKER, WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Config } from '../../platform/config/index.js';
 import { beforeSideEffect, dryRun } from '../../platform/database/index.js';
+import { Chore } from '../../platform/jobs/index.js';
+import { hasEndedHere, Leases } from '../../platform/leases/index.js';
 import { Log } from '../../platform/log/index.js';
-import { UnfinishedWrites } from './unfinished-writes.js';
 import { WorkspacesStore } from './workspaces.store.js';
-
-/** Well above people and system services. */
-export const MIN_UID = 200_000;
-/** What systemd leaves unassigned, above its ranges for containers (https://systemd.io/UIDS-GIDS): 268 million ids. */
-const FREE_UIDS = { first: 0x7000_0000, last: 0x7fff_ffff };
-const MIN_RANGE = 1_000_000;
 
 /**
  * Which host user ids the sandboxes of this installation have. Two installations on one host must not share any: the code
@@ -47,27 +44,113 @@ export class SandboxUids implements OnModuleInit {
   }
 }
 
-/** Somewhere among the unassigned ids, or as far up as a container with fewer of them allows. */
-export function chooseBase(lastUid: number): number {
-  if (lastUid >= FREE_UIDS.last) return randomInt(FREE_UIDS.first, FREE_UIDS.last - MIN_RANGE);
-  return lastUid - MIN_RANGE > MIN_UID ? randomInt(MIN_UID, lastUid - MIN_RANGE) : MIN_UID;
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/**
+ * Removes temporary files of writes that a crash cut short. Each process notes on disk which workspaces it opens, so that
+ * others need not scan all of them when it is gone. A daily sweep removes the rest.
+ */
+@Injectable()
+export class UnfinishedWrites implements OnModuleInit, OnApplicationShutdown {
+  private readonly noted = new Set<string>();
+  private readonly own: string;
+
+  constructor(
+    private readonly config: Config,
+    private readonly workspaces: WorkspacesStore,
+    private readonly leases: Leases,
+    private readonly log: Log,
+  ) {
+    this.own = `${TEMPORARY_MAKER}.${leases.processId}`;
+  }
+
+  onModuleInit(): void {
+    this.leases.recover('temporary-file', () => this.cleanUp());
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await rm(this.folderOf(this.own), { recursive: true, force: true });
+  }
+
+  /** Must precede a write. */
+  note(workspaceId: string): void {
+    if (this.noted.has(workspaceId)) return;
+    mkdirSync(this.folderOf(this.own), { recursive: true });
+    writeFileSync(path.join(this.folderOf(this.own), workspaceId), '');
+    this.noted.add(workspaceId);
+  }
+
+  /**
+   * Removes files that only look like temporary files of the service: code in a sandbox made them, and no user could see
+   * or delete them. Returns how many there were.
+   */
+  async sweepForged(workspaceId: string, makers: readonly string[]): Promise<number> {
+    const others = makers.filter(maker => maker !== TEMPORARY_MAKER);
+    if (others.length === 0) return 0;
+    const known = new Set((await namesIn(this.folder)).map(name => name.split('.')[0]));
+    let removed = 0;
+    for (const maker of others) if (!known.has(maker)) removed += await this.sweep(workspaceId, maker);
+    return removed;
+  }
+
+  private async cleanUp(): Promise<void> {
+    for (const left of await this.leftBehind()) await this.cleanUpAfter(left);
+  }
+
+  private async leftBehind(): Promise<string[]> {
+    const holders = new Map<string, string>();
+    const left: string[] = [];
+    for (const name of await namesIn(this.folder)) {
+      const [, holder = '', ...rest] = name.split('.');
+      if (name === this.own) continue;
+      if (isUuid(holder)) holders.set(holder, name);
+      else if (hasEndedHere([holder, ...rest].slice(0, -1).join('.'), Number(rest.at(-1)))) left.push(name);
+    }
+    for (const id of await this.leases.gone(holders.keys())) left.push(holders.get(id) as string);
+    return left;
+  }
+
+  private async cleanUpAfter(name: string): Promise<void> {
+    const [maker = ''] = name.split('.');
+    let removed = 0;
+    for (const id of await namesIn(this.folderOf(name))) removed += await this.sweep(id, maker);
+    await rm(this.folderOf(name), { recursive: true, force: true });
+    this.log.info({ removed }, 'the temporary files of a process are removed');
+  }
+
+  @Chore('sweep_temporaries', { everyMs: DAY_MS })
+  async sweepAll(): Promise<void> {
+    for (const id of await this.workspaces.allIds()) await this.sweep(id);
+  }
+
+  private async sweep(id: string, maker?: string): Promise<number> {
+    const files = new WorkspaceFs(path.resolve(this.config.dataDir, 'workspaces', id), {
+      maxFileBytes: this.config.maxFileBytes,
+    });
+    try {
+      return await files.sweepTemporaries({ maker });
+    } catch (error) {
+      if (!(error instanceof WorkspaceFsError)) throw error;
+      this.log.warn({ err: error, workspace_id: id }, 'temporary files were not swept');
+      return 0;
+    }
+  }
+
+  private get folder(): string {
+    return path.resolve(this.config.dataDir, 'writing');
+  }
+
+  private folderOf(name: string): string {
+    return path.join(this.folder, name);
+  }
 }
 
-/** The highest user id that exists in this user namespace, of those from 0 on (user_namespaces(7)). */
-export function lastMappedUid(map = readMap()): number {
-  let last = -1;
-  const ranges = map.split('\n').map(line => line.trim().split(/\s+/).map(Number));
-  for (const [inside = Number.NaN, , count = 0] of ranges.sort(([a = 0], [b = 0]) => a - b))
-    if (inside <= last + 1) last = Math.max(last, inside + count - 1);
-  return last;
-}
-
-function readMap(): string {
+/** None where there is no such folder: another process may have removed it. */
+async function namesIn(folder: string): Promise<string[]> {
   try {
-    return readFileSync('/proc/self/uid_map', 'utf8');
+    return await readdir(folder);
   } catch (error) {
-    // Not Linux: no namespaces.
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return `0 0 ${2 ** 32 - 1}`;
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { chooseBase, lastMappedUid, MIN_UID } from './workspace-folders.js';
+import { chooseBase, lastMappedUid, MIN_UID } from './user-ids.js';
 
 describe('where user ids of sandboxes begin', () => {
   it('differs between installations', () => {

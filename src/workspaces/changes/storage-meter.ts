@@ -5,23 +5,7 @@ import { Database } from '../../platform/database/index.js';
 import { Chore } from '../../platform/jobs/index.js';
 import { Log } from '../../platform/log/index.js';
 import { WorkspaceFolders, WorkspacesStore } from '../core/index.js';
-
-type Count = (workspaceId: string) => Promise<number>;
-
-/** Bytes of workspaces outside of their folders: features that keep some there register a count. */
-@Injectable()
-export class StoredElsewhere {
-  private readonly counts: Count[] = [];
-
-  add(count: Count): void {
-    this.counts.push(count);
-  }
-
-  async bytesOf(workspaceId: string): Promise<number> {
-    const all = await Promise.all(this.counts.map(count => count(workspaceId)));
-    return all.reduce((sum, bytes) => sum + bytes, 0);
-  }
-}
+import { StoredElsewhere } from './workspace-quota.js';
 
 const BATCH = 100;
 const TIMEOUT_MS = 10 * 60_000;

@@ -1,2 +1,0 @@
-export { MeteringModule } from './metering.module.js';
-export { StorageMeter, StoredElsewhere } from './storage-meter.js';
