@@ -3,7 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { EventStream, type ServerEvent } from '#libs/fastify-hardening/index.js';
 import type { Actor } from '../access/index.js';
 import { Config } from '../config/index.js';
-import { TooManyRequests } from '../errors/index.js';
+import { problemOf, TooManyRequests } from '../errors/index.js';
+import { Log } from '../log/index.js';
 import { type Counter, Metrics } from '../metrics/index.js';
 
 const RETRY_SECONDS = '30';
@@ -27,6 +28,7 @@ export class EventStreams implements BeforeApplicationShutdown {
 
   constructor(
     private readonly config: Config,
+    private readonly log: Log,
     metrics: Metrics,
   ) {
     metrics.gauge({ name: 'atelier_event_streams_open', help: 'Event streams that are open.' }, () => [
@@ -87,23 +89,26 @@ export class EventStreams implements BeforeApplicationShutdown {
     return stream;
   }
 
-  /** Sends one client the batches that `follow` gives, until they end or the client has gone. */
-  async serve(
-    exchange: Exchange,
-    follow: (signal: AbortSignal) => AsyncIterable<readonly ServerEvent[]>,
-  ): Promise<void> {
+  /**
+   * Sends one client the batches that `follow` gives, until they end or the client has gone. Returns once the head is sent: a
+   * stream that the framework waited for would hold its whole pipeline in memory.
+   */
+  serve(exchange: Exchange, follow: (signal: AbortSignal) => AsyncIterable<readonly ServerEvent[]>): void {
     const stream = this.start(exchange);
-    try {
-      for await (const batch of follow(stream.signal)) await stream.send(batch);
-    } finally {
-      stream.end();
-    }
+    sendAll(stream, follow(stream.signal)).catch(error => this.fail(exchange, error));
   }
 
   /** Ends every open stream with the hint to reconnect, to another process or the next. */
   beforeApplicationShutdown(): void {
     this.isClosing = true;
     for (const stream of this.open) stream.endWithHint();
+  }
+
+  private fail({ request, reply }: Exchange, error: unknown): void {
+    // The route and not the address, which may hold a token.
+    const fields = { err: error, method: request.method, route: request.routeOptions?.url };
+    if (!problemOf(error)) this.log.error(fields, 'stream failed');
+    reply.raw.destroy();
   }
 
   private refuse(limit: 'credential' | 'owner' | 'process', detail: string): TooManyRequests {
@@ -130,5 +135,13 @@ export class EventStreams implements BeforeApplicationShutdown {
       if (count > 0) this.counts.set(name, count);
       else this.counts.delete(name);
     }
+  }
+}
+
+async function sendAll(stream: EventStream, batches: AsyncIterable<readonly ServerEvent[]>): Promise<void> {
+  try {
+    for await (const batch of batches) await stream.send(batch);
+  } finally {
+    stream.end();
   }
 }

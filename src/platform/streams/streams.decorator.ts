@@ -27,7 +27,7 @@ class StreamInterceptor implements NestInterceptor {
     const request = http.getRequest<FastifyRequest & { user: Actor }>();
     const reply = http.getResponse<FastifyReply>();
     const watch = await this.watches.open(request.user, () => lastValueFrom(route.handle()));
-    await this.streams.serve({ request, reply }, signal => watch.follow(resumeAfter(request), signal));
+    this.streams.serve({ request, reply }, signal => watch.follow(resumeAfter(request), signal));
     return of(undefined);
   }
 }
