@@ -45,7 +45,6 @@ export class AttachmentsService {
     model: string,
     store: (attachments: NewAttachment[]) => Promise<T>,
   ): Promise<T> {
-    if (paths.length === 0) return store([]);
     if (workspaceId === null)
       throw new Invalid('attachments: this chat has no workspace, so there are no files to attach');
     const attachments = await this.read(actor, workspaceId, paths, model);

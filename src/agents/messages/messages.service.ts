@@ -61,7 +61,7 @@ export class MessagesService {
   })
   async send(actor: Actor, input: SendMessage): Promise<SentView> {
     requireScope(actor, 'agent.run');
-    await this.schemas.requireUsable(input.response_schema);
+    if (input.response_schema !== undefined) await this.schemas.requireUsable(input.response_schema);
     const { run: sender } = actor.credential;
     if (sender) return this.sendFrom(sender, actor, input);
     const existing = await this.existing(actor, input);
@@ -143,8 +143,10 @@ export class MessagesService {
     const { delivery = 'queue', on_approval: onApproval = null, budget, message: text } = input;
     const { response_schema: responseSchema, attachments: paths = [] } = input;
     const ids = { callId: newId(), messageId: newId() };
+    const run = { ...ids, actor, models, text, budget, delivery, onApproval, responseSchema };
+    if (paths.length === 0) return store({ ...run, attachments: [] });
     return this.attachments.during(actor, chat, paths, models.model, attachments =>
-      store({ ...ids, actor, models, text, attachments, budget, delivery, onApproval, responseSchema }),
+      store({ ...run, attachments }),
     );
   }
 

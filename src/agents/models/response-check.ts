@@ -27,14 +27,11 @@ export class ResponseSchemas {
 
   /** Throws Invalid (422) for what cannot be used as a response schema. */
   async requireUsable(schema: unknown): Promise<void> {
-    if (schema === undefined) return;
     const fault = await this.inTime(this.workers.run<string | null>(USABLE, schema, SCHEMA_MS));
     if (fault !== null) throw new Invalid(`response_schema ${fault ?? TOO_SLOW}`);
   }
 
-  /** That of a run; null where its sender asked for none. */
-  checkOf(schema: Schema | null): ResponseCheck | null {
-    if (!schema) return null;
+  checkOf(schema: Schema): ResponseCheck {
     return new ResponseCheck(schema, async text => {
       const reading = this.workers.patiently<SchemaReading>(CHECK, { schema, text }, SCHEMA_MS);
       return (await this.inTime(reading)) ?? { faults: [UNCHECKED] };

@@ -215,6 +215,7 @@ const MAX_DESCRIPTION = 500;
 @Injectable()
 export class TaskTools implements ToolProvider, OnModuleInit {
   readonly kind = 'task';
+  readonly needs = 'colleagues';
   readonly names = [TASK];
 
   constructor(
@@ -232,7 +233,7 @@ export class TaskTools implements ToolProvider, OnModuleInit {
   }
 
   open({ guide, depth }: ToolScope): OpenTools {
-    const isOffered = this.quota.reaches(depth) && guide.colleagues.length > 0 && guide.allows(TASK);
+    const isOffered = this.quota.reaches(depth) && guide.allows(TASK);
     return {
       offered: isOffered ? [offerFor(guide.colleagues)] : [],
       call: (_tool, _input, { handOver }) => handOver(),

@@ -7,6 +7,7 @@ export {
   failed,
   type ListedTool,
   type ListScope,
+  MAX_OUTPUT,
   type OpenTools,
   shorten,
   type Tool,

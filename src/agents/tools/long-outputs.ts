@@ -4,7 +4,7 @@ import type { Actor } from '../../platform/access/index.js';
 import { problemOf } from '../../platform/errors/index.js';
 import { WorkspaceQuota } from '../../workspaces/changes/index.js';
 import { WorkspaceFolders, WorkspacesStore } from '../../workspaces/core/index.js';
-import { MAX_OUTPUT, shorten, type ToolResult } from './tool-provider.js';
+import { shorten, type ToolResult } from './tool-provider.js';
 
 /** Where outputs are kept; search and git pass it over. */
 const FOLDER = '.atelier';
@@ -33,10 +33,8 @@ export class LongOutputs {
     private readonly quota: WorkspaceQuota,
   ) {}
 
-  /** The result as the model gets it: as it is, or its beginning and end and where the whole of it is. */
-  async fit(call: CallPlace, { whole, ...result }: ToolResult): Promise<ToolResult> {
-    const output = whole ?? result.output;
-    if (output.length <= MAX_OUTPUT) return result;
+  /** The result as the model gets it: the beginning and the end of `output`, and where the whole of it is. */
+  async fit(call: CallPlace, result: ToolResult, output: string): Promise<ToolResult> {
     try {
       return { ...result, output: shown(output, await this.keep(call, output)) };
     } catch (error) {

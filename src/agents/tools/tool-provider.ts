@@ -160,6 +160,8 @@ export interface ToolProvider {
   readonly kind: (typeof KINDS)[number];
   /** All names that it answers to. */
   readonly names: readonly string[];
+  /** Of its guide, what a run must have to be offered these tools. */
+  readonly needs?: 'colleagues' | 'skills';
   list(view: ListScope): Promise<readonly ListedTool[]>;
   open(scope: ToolScope): OpenTools;
 }
@@ -181,8 +183,19 @@ export class ToolProviders {
     return (await Promise.all(this.all.map(provider => provider.list(view)))).flat();
   }
 
-  /** What each has for a run, with the names that it answers to. */
-  open(scope: ToolScope): { names: readonly string[]; tools: OpenTools }[] {
-    return this.all.map(provider => ({ names: provider.names, tools: provider.open(scope) }));
+  /** What each offers to a run, and the names that it answers to; those with nothing to offer are opened when they are called. */
+  open(
+    scope: ToolScope,
+  ): { names: readonly string[]; offered: readonly ToolOffer[]; tools: () => OpenTools }[] {
+    return this.all.map(provider => {
+      const { names, needs } = provider;
+      let opened: OpenTools | undefined;
+      const tools = () => {
+        opened ??= provider.open(scope);
+        return opened;
+      };
+      const offered = needs && scope.guide[needs].length === 0 ? [] : tools().offered;
+      return { names, offered, tools };
+    });
   }
 }

@@ -204,6 +204,7 @@ const OFFER = {
 @Injectable()
 export class SkillTools implements ToolProvider, OnModuleInit {
   readonly kind = 'skill';
+  readonly needs = 'skills';
   readonly names = [SKILL];
 
   constructor(private readonly providers: ToolProviders) {}
@@ -218,10 +219,7 @@ export class SkillTools implements ToolProvider, OnModuleInit {
   }
 
   open({ guide: { skills } }: ToolScope): OpenTools {
-    return {
-      offered: skills.length > 0 ? [OFFER] : [],
-      call: async (_, input) => read(skills, input),
-    };
+    return { offered: [OFFER], call: async (_, input) => read(skills, input) };
   }
 }
 

@@ -134,13 +134,13 @@ export class RunTurns {
     return { rows, input, bytes: inputBytes(input) + attachedBytes(rows) };
   }
 
-  private async answer(step: number, { input, bytes }: Question): Promise<ModelAnswer> {
+  private async answer(step: number, { rows, input, bytes }: Question): Promise<ModelAnswer> {
     const answer = await this.services.steps.call({
       run: this.parts.run,
       step,
       model: this.model,
       mayBeStopped: this.parts.journal.mayBeStopped(),
-      input: await this.withAttachments(input),
+      input: rows.some(hasAttachment) ? await this.withAttachments(input) : input,
       bytes,
       responseSchema: this.parts.check?.schema,
       signal: this.parts.signal,
@@ -155,9 +155,7 @@ export class RunTurns {
 
   /** The files that the prompt names, in their places; they are read once in an attempt. */
   private async withAttachments(input: ModelInput): Promise<ModelInput> {
-    const hashes = hashesIn(input.prompt);
-    if (hashes.length === 0) return input;
-    const missing = hashes.filter(hash => !this.attached.has(hash));
+    const missing = hashesIn(input.prompt).filter(hash => !this.attached.has(hash));
     const read =
       missing.length > 0 ? await this.services.attachments.bytesOf(this.parts.run.chat_id, missing) : [];
     for (const [hash, bytes] of read) this.attached.set(hash, bytes);
@@ -228,6 +226,9 @@ const ELSEWHERE: ReadonlySet<ModelError['kind']> = new Set([
 function isOutOfReach(error: unknown): error is ModelError {
   return error instanceof ModelError && ELSEWHERE.has(error.kind);
 }
+
+const hasAttachment = ({ content }: Pick<Said, 'content'>): boolean =>
+  content.some(({ type }) => type === 'attachment');
 
 /** What the attachments of messages take beside their names. */
 function attachedBytes(rows: readonly Pick<Said, 'content'>[]): number {

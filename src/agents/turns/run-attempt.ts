@@ -74,7 +74,7 @@ export class RunAttempts {
       abort,
       () => journal.isWatched(),
     );
-    const check = this.schemas.checkOf(run.response_schema);
+    const check = run.response_schema && this.schemas.checkOf(run.response_schema);
     try {
       const [, tools] = await Promise.all([this.steps.check(run), this.gateway.open(run)]);
       try {

@@ -20,6 +20,7 @@ import {
   type CallSubject,
   failed,
   LongOutputs,
+  MAX_OUTPUT,
   type OpenTools,
   shorten,
   type ToolOffer,
@@ -34,7 +35,7 @@ const MAX_SHOWN = 500;
 /** What a run has for its tools. */
 interface Means {
   /** By the names that they answer to; those of the providers, and none without a workspace. */
-  readonly tools: ReadonlyMap<string, OpenTools>;
+  readonly tools: ReadonlyMap<string, () => OpenTools>;
   readonly offered: readonly ToolOffer[];
   readonly shell: Shell;
   readonly gate: CallGate;
@@ -72,12 +73,13 @@ export class RunTools {
 
   /** What a call does; undefined where it does nothing but say why it cannot be made, or hands over a task. */
   subjectOf({ tool, input }: PlannedCall): CallSubject | undefined {
-    return argumentFault(input) ? undefined : this.means.tools.get(tool)?.subjectOf?.(tool, input);
+    return argumentFault(input) ? undefined : this.means.tools.get(tool)?.().subjectOf?.(tool, input);
   }
 
   /** Writes down that a call was not let through, where it is one that is written down when it is made. */
   async refused(call: PlannedCall, reason: string): Promise<void> {
-    if (this.subjectOf(call)) await this.means.tools.get(call.tool)?.refused?.(call.tool, call.input, reason);
+    if (this.subjectOf(call))
+      await this.means.tools.get(call.tool)?.().refused?.(call.tool, call.input, reason);
   }
 
   /** What watchers read of a call of `name` about which people are asked: no secrets, and the page on which to decide. */
@@ -106,15 +108,17 @@ export class RunTools {
     const fault = argumentFault(input);
     if (fault) return failed(fault);
     const tools = this.means.tools.get(tool);
-    if (tools) return tools.call(tool, input, hooks);
+    if (tools) return tools().call(tool, input, hooks);
     return failed(`There is no tool ${tool}; there are ${this.offered.map(({ name }) => name).join(', ')}`);
   }
 
   /** A result as the model gets it: what is too long for it is in a file of the workspace. */
   async fit(call: Pick<PlannedCall, 'step' | 'position' | 'tool'>, result: ToolResult): Promise<ToolResult> {
+    const { whole = result.output, ...fitting } = result;
+    if (whole.length <= MAX_OUTPUT) return fitting;
     const { id: runId, actor, workspace_id: workspaceId } = this.run;
-    if (workspaceId === null) return { ...result, output: shorten(result.output) };
-    return this.means.longOutputs.fit({ actor, workspaceId, runId, ...call }, result);
+    if (workspaceId === null) return { ...fitting, output: shorten(result.output) };
+    return this.means.longOutputs.fit({ actor, workspaceId, runId, ...call }, fitting, whole);
   }
 
   /** Of a run that is resumed: what the commands among its earlier calls left is gone, and the result of the next one says so. */
@@ -190,7 +194,7 @@ export class ToolGateway {
       ...{ runId, actor, workspaceId, depth, guide, shell, inSandbox, isFileTheirs },
     });
     const tools = new Map(opened.flatMap(({ names, tools }) => names.map(name => [name, tools] as const)));
-    const offered = opened.flatMap(({ tools }) => tools.offered);
+    const offered = opened.flatMap(one => one.offered);
     return new RunTools(run, guide, { ...means, shell, tools, offered });
   }
 
