@@ -1,5 +1,6 @@
 export type { RetryPolicy } from './backoff.js';
 export { CATALOGUE_DATE, type ModelInputKind } from './catalogue.js';
+export { ContextWindow } from './context-window.js';
 export { costUsd, type ModelPrice, type StepUsage } from './cost.js';
 export type { StreamTimeouts } from './lifeline.js';
 export { ModelError, type ModelErrorKind } from './model-error.js';

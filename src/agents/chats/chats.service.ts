@@ -12,7 +12,7 @@ import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../
 import { Conflict, Forbidden, Invalid } from '../../platform/errors/index.js';
 import { Topics } from '../../platform/topics/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
-import { ModelsService } from '../models/index.js';
+import { ModelSettingsStore } from '../models/index.js';
 import { SubagentsService } from '../subagents/index.js';
 import {
   ChatId,
@@ -39,7 +39,7 @@ export class ChatsService {
     private readonly messages: MessagesStore,
     private readonly workspaces: WorkspacesStore,
     private readonly organizations: OrganizationsStore,
-    private readonly models: ModelsService,
+    private readonly models: ModelSettingsStore,
     private readonly subagents: SubagentsService,
     private readonly topics: Topics,
   ) {}

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import {
+  type ContextWindow,
   ModelError,
   type StepResult,
   summaryPrompt,
@@ -9,7 +10,7 @@ import {
   wrapSummary,
 } from '#libs/model-client/index.js';
 import { ChatSummariesStore, type ChatSummary } from './chat-summaries.store.js';
-import type { ContextWindow, ModelInput } from './conversation.js';
+import type { ModelInput } from './conversation.js';
 import type { ConversationRow, MessagePart } from './messages.store.js';
 
 /** A message and what its tools gave back, as a summarizer reads it; reasoning is left out. */

@@ -12,7 +12,7 @@ export {
   requireInChat,
 } from './chats.store.js';
 export { Compactor } from './compactor.js';
-export { ContextWindow, Conversation, type ModelInput } from './conversation.js';
+export { Conversation, type ModelInput } from './conversation.js';
 export {
   type MessagePart,
   type MessageRow,

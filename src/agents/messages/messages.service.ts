@@ -6,7 +6,7 @@ import { Database, newId, type UnitOfWork } from '../../platform/database/index.
 import { Conflict, Invalid } from '../../platform/errors/index.js';
 import { AttachmentsService } from '../attachments/index.js';
 import { ChatsService, ChatsStore, type NewChat } from '../chats/index.js';
-import { estimateUsd, ModelCatalog, ModelsService, ResponseSchemas } from '../models/index.js';
+import { estimateUsd, ModelCatalog, ModelSettingsStore, ResponseSchemas } from '../models/index.js';
 import { type NewRun, type RunChat, RunIntake, type RunModels } from '../runs/index.js';
 import { SubagentsService } from '../subagents/index.js';
 import { TaskIntake } from '../tasks/index.js';
@@ -25,7 +25,7 @@ export class MessagesService {
     private readonly chatsStore: ChatsStore,
     private readonly deliveries: Deliveries,
     private readonly intake: RunIntake,
-    private readonly models: ModelsService,
+    private readonly models: ModelSettingsStore,
     private readonly catalog: ModelCatalog,
     private readonly subagents: SubagentsService,
     private readonly attachments: AttachmentsService,

@@ -1,7 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Config } from '../../platform/config/index.js';
 import { Database, dryRun, type UnitOfWork } from '../../platform/database/index.js';
+import { Invalid } from '../../platform/errors/index.js';
 import { defineTopic, Topics } from '../../platform/topics/index.js';
+import { ModelCatalog } from './model-catalog.js';
 
 const TOPIC = defineTopic('model-settings')();
 /** A signal may be lost with its connection. */
@@ -18,9 +20,10 @@ export class ModelSettingsStore {
   constructor(
     private readonly database: Database,
     private readonly topics: Topics,
+    private readonly catalog: ModelCatalog,
     @Inject(Config) { organizationModels }: Config,
   ) {
-    this.undecided = ModelSettings.undecided(organizationModels);
+    this.undecided = ModelSettings.undecided(organizationModels, catalog);
     topics.subscribe(TOPIC, () => {
       this.known = new Map();
     });
@@ -39,6 +42,26 @@ export class ModelSettingsStore {
     return settings;
   }
 
+  /**
+   * The id of the model to use in an organization; null asks for its default. Throws ModelUnusable, naming `field`, for
+   * one that is not there or not enabled.
+   */
+  async resolve(organizationId: string, requested: string | null, field?: string): Promise<string> {
+    return (await this.of(organizationId)).choose(requested, field);
+  }
+
+  /** As {@link resolve}, with the models to ask where that one cannot answer: those named, else the organization's. */
+  async resolveAll(
+    organizationId: string,
+    { model, field, fallback }: { model: string | null; field?: string; fallback?: readonly string[] },
+  ): Promise<{ model: string; fallback: string[] }> {
+    const settings = await this.of(organizationId);
+    const first = settings.choose(model, field);
+    for (const id of fallback ?? []) settings.choose(id, 'fallback_models');
+    const next = fallback ?? settings.fields.fallback.filter(id => !settings.reasonAgainst(id));
+    return { model: first, fallback: [...new Set(next)].filter(id => id !== first) };
+  }
+
   private async read(organizationId: string): Promise<ModelSettings> {
     const row = await this.database
       .tables()
@@ -48,7 +71,7 @@ export class ModelSettingsStore {
       .executeTakeFirst();
     if (!row) return this.undecided;
     const { enabled, disabled, default_model: defaultModel, fallback, new_models: newModels } = row;
-    return new ModelSettings({ enabled, disabled, defaultModel, fallback, newModels });
+    return new ModelSettings({ enabled, disabled, defaultModel, fallback, newModels }, this.catalog);
   }
 
   /** Replaces all of it in one statement: of two that come at once, one is what stays. */
@@ -89,12 +112,16 @@ export interface ModelSettingsFields {
 /** Which models an organization may use. */
 export class ModelSettings {
   /** Those of an organization whose admins have decided nothing: the models that the operator gives such, or all. */
-  static undecided(given: readonly string[]): ModelSettings {
+  static undecided(given: readonly string[], catalog: ModelCatalog): ModelSettings {
     const newModels = given.length > 0 ? 'disabled' : 'enabled';
-    return new ModelSettings({ enabled: given, disabled: [], defaultModel: null, fallback: [], newModels });
+    const fields = { enabled: given, disabled: [], defaultModel: null, fallback: [], newModels } as const;
+    return new ModelSettings(fields, catalog);
   }
 
-  constructor(readonly fields: ModelSettingsFields) {}
+  constructor(
+    readonly fields: ModelSettingsFields,
+    private readonly catalog: ModelCatalog,
+  ) {}
 
   allows(id: string): boolean {
     const { enabled, disabled, newModels } = this.fields;
@@ -102,9 +129,43 @@ export class ModelSettings {
     return newModels === 'enabled' && !disabled.includes(id);
   }
 
+  /** The models to speak of: those known, and those that its admins named. */
+  ids(): string[] {
+    return [...new Set([...this.catalog.ids(), ...this.fields.enabled])];
+  }
+
+  usable(): string[] {
+    return this.ids().filter(id => this.reasonAgainst(id) === undefined);
+  }
+
+  /** Why a model cannot be used; undefined where it can. */
+  reasonAgainst(id: string): string | undefined {
+    const notEnabled = `the model "${id}" is not enabled for this organization, which an admin can change`;
+    return this.catalog.faultOf(id) ?? (this.allows(id) ? undefined : notEnabled);
+  }
+
+  /** The model that is asked for, or the default. */
+  choose(requested: string | null, field?: string): string {
+    if (requested !== null) {
+      const reason = this.reasonAgainst(requested);
+      if (reason) throw new ModelUnusable(reason, field);
+      return requested;
+    }
+    const found = this.defaultAmong(this.usable());
+    if (!found) throw new Invalid('model: none is enabled for this organization, which an admin can change');
+    return found;
+  }
+
   /** Which model is used when none is named: the organization's default, the installation's, else the first allowed. */
-  defaultAmong(usable: readonly string[], installationDefault: string): string | undefined {
-    const wanted = [this.fields.defaultModel, installationDefault, ...usable];
+  defaultAmong(usable: readonly string[]): string | undefined {
+    const wanted = [this.fields.defaultModel, this.catalog.defaultId, ...usable];
     return wanted.find((id): id is string => id !== null && usable.includes(id));
+  }
+}
+
+/** A model that is not there, or that the organization may not use (422); the detail says which and why. */
+export class ModelUnusable extends Invalid {
+  constructor(reason: string, field = 'model') {
+    super(`${field}: ${reason}; GET /api/models lists what can be used`);
   }
 }

@@ -12,6 +12,6 @@ import { ResponseSchemas } from './response-check.js';
   imports: [OrganizationsModule],
   controllers: [RoutesOf(ModelsService)],
   providers: [ModelCatalog, ModelMetrics, ModelSettingsStore, ModelSlots, ModelsService, ResponseSchemas],
-  exports: [ModelCatalog, ModelMetrics, ModelSlots, ModelsService, ResponseSchemas],
+  exports: [ModelCatalog, ModelMetrics, ModelSettingsStore, ModelSlots, ResponseSchemas],
 })
 export class ModelsModule {}

@@ -16,9 +16,6 @@ import {
   UpdateModelSettings,
 } from './models.dto.js';
 
-const notEnabled = (id: string) =>
-  `the model "${id}" is not enabled for this organization, which an admin can change`;
-
 /** The language models that organizations use. */
 @Injectable()
 export class ModelsService {
@@ -43,7 +40,7 @@ export class ModelsService {
     requireScope(actor, 'model.list');
     const id = organization_id ?? (await this.organizations.list(actor, { limit: 1 })).items[0]?.id;
     if (organization_id) await this.organizations.requireMember(actor, organization_id);
-    const settings = id ? await this.settings.of(id) : ModelSettings.undecided([]);
+    const settings = id ? await this.settings.of(id) : ModelSettings.undecided([], this.catalog);
     return { items: this.viewsFor(settings), next_cursor: null };
   }
 
@@ -60,7 +57,7 @@ export class ModelsService {
   async readSettings(actor: Actor, { organization_id }: ReadModelSettings): Promise<ModelSettingsView> {
     const { id } = await this.organizations.require(actor, 'model.configure', organization_id);
     const settings = await this.settings.of(id);
-    const ids = this.idsFor(settings);
+    const ids = settings.ids();
     return {
       enabled: ids.filter(model => settings.allows(model)),
       disabled: ids.filter(model => !settings.allows(model)),
@@ -86,7 +83,7 @@ export class ModelsService {
     const { organization_id, default: defaultModel = null, new_models: newModels = 'disabled' } = input;
     const [enabled, fallback] = [[...new Set(input.enabled)], [...new Set(input.fallback)]];
     const { id } = await this.organizations.require(actor, 'model.configure', organization_id);
-    const known = this.idsFor(await this.settings.of(id));
+    const known = (await this.settings.of(id)).ids();
     const unknown = enabled.filter(model => !known.includes(model) && this.catalog.faultOf(model));
     if (unknown.length > 0)
       throw new Invalid(`enabled names models that are not there: ${unknown.slice(0, 20).join(', ')}`);
@@ -106,58 +103,12 @@ export class ModelsService {
     return this.readSettings(actor, { organization_id: id });
   }
 
-  /**
-   * The id of the model to use in an organization; null asks for its default. Throws ModelUnusable, naming `field`, for
-   * one that is not there or not enabled.
-   */
-  async resolve(organizationId: string, requested: string | null, field = 'model'): Promise<string> {
-    return this.chosenIn(await this.settings.of(organizationId), requested, field);
-  }
-
-  /** As {@link resolve}, with the models to ask where that one cannot answer: those named, else the organization's. */
-  async resolveAll(
-    organizationId: string,
-    { model, field, fallback }: { model: string | null; field?: string; fallback?: readonly string[] },
-  ): Promise<{ model: string; fallback: string[] }> {
-    const settings = await this.settings.of(organizationId);
-    const first = this.chosenIn(settings, model, field);
-    for (const id of fallback ?? []) this.chosenIn(settings, id, 'fallback_models');
-    const next = fallback ?? settings.fields.fallback.filter(id => !this.reasonAgainst(settings, id));
-    return { model: first, fallback: [...new Set(next)].filter(id => id !== first) };
-  }
-
-  private chosenIn(settings: ModelSettings, requested: string | null, field?: string): string {
-    if (requested === null) return this.defaultFor(settings);
-    const reason = this.reasonAgainst(settings, requested);
-    if (reason) throw new ModelUnusable(reason, field);
-    return requested;
-  }
-
-  private defaultFor(settings: ModelSettings): string {
-    const found = settings.defaultAmong(this.usableIn(settings), this.catalog.defaultId);
-    if (!found) throw new Invalid('model: none is enabled for this organization, which an admin can change');
-    return found;
-  }
-
-  /** The models to speak of in an organization: those known, and those that its admins named. */
-  private idsFor({ fields }: ModelSettings): string[] {
-    return [...new Set([...this.catalog.ids(), ...fields.enabled])];
-  }
-
-  private usableIn(settings: ModelSettings): string[] {
-    return this.idsFor(settings).filter(id => this.reasonAgainst(settings, id) === undefined);
-  }
-
-  private reasonAgainst(settings: ModelSettings, id: string): string | undefined {
-    return this.catalog.faultOf(id) ?? (settings.allows(id) ? undefined : notEnabled(id));
-  }
-
   private viewsFor(settings: ModelSettings): ModelView[] {
-    const usable = this.usableIn(settings);
-    const defaultId = settings.defaultAmong(usable, this.catalog.defaultId);
-    const others = this.idsFor(settings).filter(id => !usable.includes(id));
+    const usable = settings.usable();
+    const defaultId = settings.defaultAmong(usable);
+    const others = settings.ids().filter(id => !usable.includes(id));
     return [...usable, ...others].map(id => {
-      const reason = this.reasonAgainst(settings, id);
+      const reason = settings.reasonAgainst(id);
       return {
         ...this.factsOf(id),
         enabled: !reason,
@@ -177,12 +128,5 @@ export class ModelsService {
       input: [],
     };
     return { id, provider, name, context_window, price, input: [...input] };
-  }
-}
-
-/** A model that is not there, or that the organization may not use (422); the detail says which and why. */
-export class ModelUnusable extends Invalid {
-  constructor(reason: string, field = 'model') {
-    super(`${field}: ${reason}; GET /api/models lists what can be used`);
   }
 }

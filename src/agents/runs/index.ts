@@ -1,6 +1,6 @@
 export { AuthorityLost, RunAuthority } from './run-authority.js';
 export { RunApprovals, RunStopper, runFailed, runFinished } from './run-control.js';
-export { RunIntake } from './run-intake.store.js';
+export { type NewRun, type RunChat, RunIntake, type RunModels } from './run-intake.store.js';
 export { type RunJournal, RunJournals } from './run-journal.store.js';
 export {
   LimitReached,
@@ -10,11 +10,12 @@ export {
   Steering,
 } from './run-limits.js';
 export { type ClaimedRun, type ExecutedRun, RunQueue } from './run-queue.store.js';
-export type { FinishedStep, NewRun, RunChat, RunEnd, RunModels } from './run-rows.store.js';
+export type { FinishedStep, RunEnd } from './run-rows.store.js';
 export {
   type NewEvent,
   type OnApproval,
   type PlannedCall,
+  type RunEventType,
   type RunFault,
   RunLost,
   type RunRow,

@@ -7,14 +7,40 @@ import {
   dryRun,
   keyedRequest,
   RequestLost,
+  type Row,
+  storable,
   type UnitOfWork,
 } from '../../platform/database/index.js';
+import { keepAttachments, type NewAttachment } from '../attachments/index.js';
 import { type NewChat, newChatRow } from '../chats/index.js';
+import type { RunBudget } from './run-limits.js';
 import { type ClaimedRun, claimedColumns, RunQueue, type WorkerSlot } from './run-queue.store.js';
-import { type NewRun, newRunRows, type RunChat } from './run-rows.store.js';
-import { type NewEvent, stepStarted } from './run-state.js';
+import { eventRows } from './run-rows.store.js';
+import { type Delivery, type NewEvent, NO_USAGE, type OnApproval, stepStarted } from './run-state.js';
 
 type Sql = RawBuilder<unknown>;
+
+/** What a new run needs of its chat. */
+export type RunChat = Pick<Row<'chat'>, 'id' | 'organization_id' | 'workspace_id' | 'agent_name' | 'model'>;
+
+/** The model of a run, and those that are asked where it cannot answer. */
+export interface RunModels {
+  model: string;
+  fallback: string[];
+}
+
+export interface NewRun {
+  actor: Row<'run'>['actor'];
+  callId: string;
+  messageId: string;
+  models: RunModels;
+  text: string;
+  attachments: readonly NewAttachment[];
+  budget: RunBudget | undefined;
+  delivery: Delivery;
+  onApproval: OnApproval | null;
+  responseSchema: unknown;
+}
 
 /** A tool call by its position in its run. */
 export interface CallPosition {
@@ -137,4 +163,45 @@ function messageRows(
     held,
     ...newRunRows(sql`target`, chat, run, events, { due: isFirst && !slot, authority_changed, ...begun }),
   ];
+}
+
+/**
+ * The rows of a new run, its message and its events, as parts of a statement, `new_run` and `new_message` among them. `chat`
+ * gives the id of its chat, and no row where nothing is to be written; `columns` are those that differ from a queued run's.
+ */
+function newRunRows(
+  chat: Sql,
+  { organization_id, workspace_id, agent_name }: Omit<RunChat, 'id'>,
+  run: NewRun,
+  events: readonly NewEvent[],
+  columns: Record<string, unknown>,
+): Sql[] {
+  const { actor, callId, messageId, models, budget, delivery, onApproval, responseSchema } = run;
+  const content: object[] = [{ type: 'text', text: run.text }, ...run.attachments.map(({ part }) => part)];
+  const values = Object.entries({
+    id: callId,
+    chat_id: sql`chat.id`,
+    ...{ organization_id, workspace_id, agent_name, delivery },
+    ...{ status: 'pending', state: 'queued', attempt: 0, step_count: 0, last_event: events.length },
+    model: models.model,
+    fallback_models: models.fallback,
+    created_by: actor.id,
+    actor: JSON.stringify({ ...actor, surface: undefined }),
+    usage: JSON.stringify(NO_USAGE),
+    budget: budget ? JSON.stringify(budget) : null,
+    on_approval: onApproval,
+    response_schema: responseSchema === undefined ? null : storable(responseSchema),
+    created_at: sql`now()`,
+    ...columns,
+  });
+  const names = sql.join(values.map(([name]) => sql.ref(name)));
+  const rows = [
+    sql`new_run as (
+      insert into run (${names}) select ${sql.join(values.map(([, value]) => value))} from ${chat} chat returning *)`,
+    sql`new_message as (
+      insert into message (id, chat_id, run_id, run_number, role, content, created_at)
+      select ${messageId}::uuid, chat_id, id, number, 'user', ${storable(content)}::jsonb, now() from new_run returning content)`,
+    sql`new_events as (${eventRows(sql`new_run`, events)})`,
+  ];
+  return run.attachments.length > 0 ? [...rows, keepAttachments(chat, workspace_id, run.attachments)] : rows;
 }

@@ -14,7 +14,6 @@ import {
   MessagesStore,
 } from '../chats/index.js';
 import type { ToolResult } from '../tools/index.js';
-import { FencedWriter } from './fenced-writer.store.js';
 import { type NewTask, taskRows } from './run-intake.store.js';
 import { Steering } from './run-limits.js';
 import type { ClaimedRun } from './run-queue.store.js';
@@ -22,6 +21,7 @@ import {
   addedUsage,
   ending,
   FENCED,
+  FencedWriter,
   type FinishedStep,
   finishing,
   NEXT_RUNNABLE,

@@ -1,20 +1,19 @@
 import { type RawBuilder, sql } from 'kysely';
 import { storableText } from '#libs/fields/index.js';
 import type { StepResult, StepUsage } from '#libs/model-client/index.js';
-import { enterModelCall } from '../../identity/billing/index.js';
-import { type Row, storable } from '../../platform/database/index.js';
-import { notifyTopic } from '../../platform/topics/index.js';
-import { keepAttachments, type NewAttachment } from '../attachments/index.js';
-import type { RunBudget } from './run-limits.js';
+import { enterModelCall, hardStopOver } from '../../identity/billing/index.js';
+import { type Database, storable, type UnitOfWork } from '../../platform/database/index.js';
+import { notifyTopic, type Topics } from '../../platform/topics/index.js';
+import { chatTopic, type MessagePart } from '../chats/index.js';
+import { Steering } from './run-limits.js';
 import {
   bounded,
-  type Delivery,
   endTopic,
   type NewEvent,
-  NO_USAGE,
-  type OnApproval,
   type PlannedCall,
   type RunFault,
+  RunLost,
+  type RunRow,
   runTopic,
   TRANSITIONS,
 } from './run-state.js';
@@ -35,69 +34,6 @@ export const eventRows = (run: Sql, events: readonly NewEvent[]): Sql => sql`
   insert into run_event (run_id, id, type, data, created_at)
   select r.id, r.last_event - ${events.length} + e.ordinality, e.value ->> 'type', e.value -> 'data', now()
   from ${run} r, jsonb_array_elements(${storable(events.map(bounded))}::jsonb) with ordinality as e`;
-
-/** What a new run needs of its chat. */
-export type RunChat = Pick<Row<'chat'>, 'id' | 'organization_id' | 'workspace_id' | 'agent_name' | 'model'>;
-
-/** The model of a run, and those that are asked where it cannot answer. */
-export interface RunModels {
-  model: string;
-  fallback: string[];
-}
-
-export interface NewRun {
-  actor: Row<'run'>['actor'];
-  callId: string;
-  messageId: string;
-  models: RunModels;
-  text: string;
-  attachments: readonly NewAttachment[];
-  budget: RunBudget | undefined;
-  delivery: Delivery;
-  onApproval: OnApproval | null;
-  responseSchema: unknown;
-}
-
-/**
- * The rows of a new run, its message and its events, as parts of a statement, `new_run` and `new_message` among them. `chat`
- * gives the id of its chat, and no row where nothing is to be written; `columns` are those that differ from a queued run's.
- */
-export function newRunRows(
-  chat: Sql,
-  { organization_id, workspace_id, agent_name }: Omit<RunChat, 'id'>,
-  run: NewRun,
-  events: readonly NewEvent[],
-  columns: Record<string, unknown>,
-): Sql[] {
-  const { actor, callId, messageId, models, budget, delivery, onApproval, responseSchema } = run;
-  const content: object[] = [{ type: 'text', text: run.text }, ...run.attachments.map(({ part }) => part)];
-  const values = Object.entries({
-    id: callId,
-    chat_id: sql`chat.id`,
-    ...{ organization_id, workspace_id, agent_name, delivery },
-    ...{ status: 'pending', state: 'queued', attempt: 0, step_count: 0, last_event: events.length },
-    model: models.model,
-    fallback_models: models.fallback,
-    created_by: actor.id,
-    actor: JSON.stringify({ ...actor, surface: undefined }),
-    usage: JSON.stringify(NO_USAGE),
-    budget: budget ? JSON.stringify(budget) : null,
-    on_approval: onApproval,
-    response_schema: responseSchema === undefined ? null : storable(responseSchema),
-    created_at: sql`now()`,
-    ...columns,
-  });
-  const names = sql.join(values.map(([name]) => sql.ref(name)));
-  const rows = [
-    sql`new_run as (
-      insert into run (${names}) select ${sql.join(values.map(([, value]) => value))} from ${chat} chat returning *)`,
-    sql`new_message as (
-      insert into message (id, chat_id, run_id, run_number, role, content, created_at)
-      select ${messageId}::uuid, chat_id, id, number, 'user', ${storable(content)}::jsonb, now() from new_run returning content)`,
-    sql`new_events as (${eventRows(sql`new_run`, events)})`,
-  ];
-  return run.attachments.length > 0 ? [...rows, keepAttachments(chat, workspace_id, run.attachments)] : rows;
-}
 
 /** A finished model call. */
 export interface FinishedStep {
@@ -195,4 +131,96 @@ export function ending(id: string, end: RunEnd): { event: NewEvent; change: Sql;
       select id, last_event, ${type}, jsonb_build_object('call_id', id) || ${storable(bounded({ type, data }).data)}::jsonb,
         now() from merged)`;
   return { event: { type, data: { call_id: id, ...data } }, change, also: [merged] };
+}
+
+interface Written {
+  steers: number;
+  hard_stop: boolean;
+  has_next: boolean;
+  /** Of the message that was written with it. */
+  content?: MessagePart[];
+}
+
+/** What one statement does beside its events. */
+interface Writing {
+  /** To the run's row. */
+  change?: Sql;
+  also?: Sql[];
+  /** What `where` goes by. */
+  first?: Sql;
+  where?: Sql;
+  /** Whether another run may go now. */
+  hasNext?: Sql;
+  /** Whether it writes a message. */
+  says?: boolean;
+  unit?: UnitOfWork;
+}
+
+/**
+ * Statements of one attempt at a run: the change and its events are committed together, and only while this attempt is the
+ * newest and the run has not ended. Topics are published after the commit.
+ */
+export class FencedWriter {
+  private mayStop = true;
+
+  /** `steering` learns with each write how many messages wait to enter the run. */
+  constructor(
+    protected readonly database: Database,
+    protected readonly topics: Topics,
+    readonly run: Pick<RunRow, 'id' | 'chat_id' | 'number' | 'attempt'>,
+    readonly steering = new Steering(),
+  ) {}
+
+  /** Whether anybody may follow the run, or its chat. */
+  isWatched(): boolean {
+    const { id, chat_id } = this.run;
+    return [runTopic(id), chatTopic(chat_id)].some(topic => this.topics.hasSubscribers(topic));
+  }
+
+  /** What the database says of the run. */
+  note({ steers, hard_stop }: Pick<Written, 'steers' | 'hard_stop'>): void {
+    this.steering.note(steers);
+    this.mayStop = hard_stop;
+  }
+
+  /**
+   * Whether a hard stop may stand over the run: not where the last write found none. That counts once, for the model call
+   * that follows.
+   */
+  mayBeStopped(): boolean {
+    const { mayStop } = this;
+    this.mayStop = true;
+    return mayStop;
+  }
+
+  protected async record(events: NewEvent[], writing: Writing): Promise<Written> {
+    const written = await this.write(events, writing);
+    if (!written) throw new RunLost();
+    return written;
+  }
+
+  /** Undefined where the run is not this attempt's any more, or not as `where` wants it. */
+  protected async write(
+    events: NewEvent[],
+    { change, first, where, also = [], hasNext = sql`false`, says = false, unit }: Writing,
+  ): Promise<Written | undefined> {
+    const { id, attempt } = this.run;
+    const { rows } = await sql<Written>`
+      with ${first ?? sql``} fenced as (
+        update run set last_event = last_event + ${events.length} ${change ? sql`, ${change}` : sql``}
+        where id = ${id} and attempt = ${attempt} and status = 'pending' ${where ? sql`and ${where}` : sql``}
+        returning id, last_event, organization_id, workspace_id, chat_id, number, created_by, model, steers
+      ), ${sql.join([sql`told as (${eventRows(FENCED, events)})`, ...also])}
+      select steers, ${hardStopOver(FENCED)} as hard_stop, ${hasNext} as has_next
+        ${says ? sql`, said.content from fenced, said` : sql`from fenced`}`.execute(
+      (unit ?? this.database).tables(),
+    );
+    const [now] = rows;
+    if (!now) return undefined;
+    this.note(now);
+    const publish = () => this.topics.publish(runTopic(id));
+    if (unit) unit.afterCommit(publish);
+    else publish();
+    return now;
+  }
 }

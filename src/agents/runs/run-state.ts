@@ -105,7 +105,7 @@ declare global {
   }
 }
 
-type RunEventType =
+export type RunEventType =
   | 'run.queued'
   | 'run.started'
   | 'run.completed'

@@ -5,7 +5,7 @@ import type { Actor } from '../../platform/access/index.js';
 import { Action, ActionCatalog, allows } from '../../platform/actions/index.js';
 import { Invalid, NotFound } from '../../platform/errors/index.js';
 import { type VisibleWorkspace, WorkspaceId, WorkspacesStore } from '../../workspaces/core/index.js';
-import { ModelsService, ModelUnusable } from '../models/index.js';
+import { ModelSettingsStore, ModelUnusable } from '../models/index.js';
 import { AgentsFolder, type AgentsFolderContents, type WorkspaceInstructions } from './agents-folder.js';
 import { type Reading, SKILL, type Skill, type Subagent } from './definitions.js';
 import { AgentListView, type SkillView, type SubagentView } from './subagents.dto.js';
@@ -31,7 +31,7 @@ export class AgentLint {
   constructor(
     private readonly toolNames: ToolNames,
     private readonly catalog: ActionCatalog,
-    private readonly models: ModelsService,
+    private readonly models: ModelSettingsStore,
   ) {}
 
   /** What is wrong with an agent, its file and what it names; `organizationId` decides which models there are. */

@@ -7,7 +7,7 @@ import { checked, Field } from '../../platform/dto/index.js';
 import { Conflict, Invalid, TooManyRequests } from '../../platform/errors/index.js';
 import { Topics } from '../../platform/topics/index.js';
 import type { NewChat } from '../chats/index.js';
-import { ModelCatalog, ModelsService } from '../models/index.js';
+import { ModelCatalog, ModelSettingsStore } from '../models/index.js';
 import {
   type ExecutedRun,
   type NewRun,
@@ -107,7 +107,7 @@ export class TaskStarter {
   constructor(
     private readonly tasks: TasksStore,
     private readonly subagents: SubagentsService,
-    private readonly models: ModelsService,
+    private readonly models: ModelSettingsStore,
     private readonly catalog: ModelCatalog,
     private readonly quota: TaskQuota,
     private readonly database: Database,

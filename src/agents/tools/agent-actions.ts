@@ -22,10 +22,10 @@ import {
   succeeded,
   type ToolOffer,
   type ToolProvider,
-  ToolProviders,
   type ToolResult,
   type ToolScope,
 } from './tool-provider.js';
+import { ToolProviders } from './toolbox.js';
 
 const DEFAULT_FOUND = 10;
 

@@ -27,7 +27,6 @@ import {
   MAX_OUTPUT,
   outcomeOf,
   shorten,
-  succeeded,
   type Tool,
   type ToolContext,
   type ToolResult,
@@ -138,9 +137,10 @@ function report(result: ScriptResult, why: string | undefined): ToolResult {
   const before = session_lost ? [lostNote(session_lost)] : [];
   const told = (text: string) =>
     [...before, text.trimEnd(), ...notesOf(result, why)].filter(Boolean).join('\n');
-  const text = told(shorten(output));
-  const done = ended_by === 'exit' && exit_code === 0 ? succeeded(text || '(no output)') : failed(text);
-  return output.length > MAX_OUTPUT ? { ...done, whole: told(output) } : done;
+  const isError = ended_by !== 'exit' || exit_code !== 0;
+  if (output.length > MAX_OUTPUT) return { output: told(shorten(output)), isError, whole: told(output) };
+  const text = told(output);
+  return { output: isError ? text : text || '(no output)', isError };
 }
 
 /** A command that is asked to make way has that long to end by itself. */

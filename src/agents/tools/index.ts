@@ -13,9 +13,8 @@ export {
   type Tool,
   type ToolOffer,
   type ToolProvider,
-  ToolProviders,
   type ToolResult,
   type ToolScope,
 } from './tool-provider.js';
-export { Toolbox } from './toolbox.js';
+export { Toolbox, ToolProviders } from './toolbox.js';
 export { ToolsModule } from './tools.module.js';

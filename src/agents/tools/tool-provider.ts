@@ -1,11 +1,10 @@
-import { Injectable } from '@nestjs/common';
 import { LimitReached } from '#libs/concurrency-limit/index.js';
 import type { Actor, Effect, WorkspacePermission } from '../../platform/access/index.js';
 import type { ActionCaller } from '../../platform/actions/index.js';
 import { problemOf } from '../../platform/errors/index.js';
 import type { VisibleWorkspace } from '../../workspaces/core/index.js';
 import type { Shell } from '../../workspaces/sandboxes/index.js';
-import { type AgentGuide, ToolNames } from '../subagents/index.js';
+import type { AgentGuide } from '../subagents/index.js';
 
 /** Where and for whom a tool runs. */
 export interface ToolContext {
@@ -153,7 +152,7 @@ export interface ListedTool extends ToolOffer {
 }
 
 /** Models see tools in this order, which stays the same as long as the tools do, so that providers can cache it. */
-const KINDS = ['workspace', 'task', 'skill', 'action'] as const;
+export const KINDS = ['workspace', 'task', 'skill', 'action'] as const;
 
 /** Something that has tools for agents. Each registers itself. */
 export interface ToolProvider {
@@ -164,38 +163,4 @@ export interface ToolProvider {
   readonly needs?: 'colleagues' | 'skills';
   list(view: ListScope): Promise<readonly ListedTool[]>;
   open(scope: ToolScope): OpenTools;
-}
-
-/** All that has tools for agents. */
-@Injectable()
-export class ToolProviders {
-  private readonly all: ToolProvider[] = [];
-
-  constructor(private readonly toolNames: ToolNames) {}
-
-  register(provider: ToolProvider): void {
-    this.all.push(provider);
-    this.all.sort((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind));
-    this.toolNames.add(() => provider.names);
-  }
-
-  async list(view: ListScope): Promise<ListedTool[]> {
-    return (await Promise.all(this.all.map(provider => provider.list(view)))).flat();
-  }
-
-  /** What each offers to a run, and the names that it answers to; those with nothing to offer are opened when they are called. */
-  open(
-    scope: ToolScope,
-  ): { names: readonly string[]; offered: readonly ToolOffer[]; tools: () => OpenTools }[] {
-    return this.all.map(provider => {
-      const { names, needs } = provider;
-      let opened: OpenTools | undefined;
-      const tools = () => {
-        opened ??= provider.open(scope);
-        return opened;
-      };
-      const offered = needs && scope.guide[needs].length === 0 ? [] : tools().offered;
-      return { names, offered, tools };
-    });
-  }
 }

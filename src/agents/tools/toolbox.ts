@@ -1,27 +1,25 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
-import { inputSchemaOf } from '#libs/fields/index.js';
 import {
   isWorkspacePermission,
   requireInWorkspace,
   type WorkspacePermission,
 } from '../../platform/access/index.js';
 import { ActionCatalog, type CatalogAction, type ToolDeclaration } from '../../platform/actions/index.js';
-import { checked, Field } from '../../platform/dto/index.js';
 import { Forbidden, Invalid, problemOf } from '../../platform/errors/index.js';
 import { writingAs } from '../../workspaces/changes/index.js';
-import { SKILL, type Skill } from '../subagents/index.js';
+import { ToolNames } from '../subagents/index.js';
 import { BashTool } from './bash.tool.js';
 import {
   failed,
+  KINDS,
   type ListedTool,
   type ListScope,
   type OpenTools,
   shorten,
-  succeeded,
   type Tool,
   type ToolContext,
+  type ToolOffer,
   type ToolProvider,
-  ToolProviders,
   type ToolResult,
   type ToolScope,
 } from './tool-provider.js';
@@ -92,6 +90,40 @@ export class ActionTool implements Tool {
     const output = (await this.action.invoke(actor, { ...defaults, ...input }, signal)) as object;
     const whole = text(output);
     return { output: shorten(whole), whole, isError: false, changed: changed?.(output) };
+  }
+}
+
+/** All that has tools for agents. */
+@Injectable()
+export class ToolProviders {
+  private readonly all: ToolProvider[] = [];
+
+  constructor(private readonly toolNames: ToolNames) {}
+
+  register(provider: ToolProvider): void {
+    this.all.push(provider);
+    this.all.sort((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind));
+    this.toolNames.add(() => provider.names);
+  }
+
+  async list(view: ListScope): Promise<ListedTool[]> {
+    return (await Promise.all(this.all.map(provider => provider.list(view)))).flat();
+  }
+
+  /** What each offers to a run, and the names that it answers to; those with nothing to offer are opened when they are called. */
+  open(
+    scope: ToolScope,
+  ): { names: readonly string[]; offered: readonly ToolOffer[]; tools: () => OpenTools }[] {
+    return this.all.map(provider => {
+      const { names, needs } = provider;
+      let opened: OpenTools | undefined;
+      const tools = () => {
+        opened ??= provider.open(scope);
+        return opened;
+      };
+      const offered = needs && scope.guide[needs].length === 0 ? [] : tools().offered;
+      return { names, offered, tools };
+    });
   }
 }
 
@@ -186,53 +218,5 @@ function refusal(
   } catch (error) {
     if (error instanceof Forbidden) return error.detail;
     throw error;
-  }
-}
-
-class SkillInput {
-  @Field.text('Name of the skill', { min: 1, max: 64, example: 'release-notes' })
-  name: string;
-}
-
-const OFFER = {
-  name: SKILL,
-  description: 'Read the instructions of a skill, before work that it covers.',
-  schema: inputSchemaOf(SkillInput),
-};
-
-/** The tool by which a model reads the skills of its workspace. */
-@Injectable()
-export class SkillTools implements ToolProvider, OnModuleInit {
-  readonly kind = 'skill';
-  readonly needs = 'skills';
-  readonly names = [SKILL];
-
-  constructor(private readonly providers: ToolProviders) {}
-
-  onModuleInit(): void {
-    this.providers.register(this);
-  }
-
-  async list({ guide }: ListScope): Promise<ListedTool[]> {
-    const reason = guide.hasSkills ? null : 'No skill is defined in .agents/skills/';
-    return [{ ...OFFER, effect: 'read', reason, agentsOnly: true }];
-  }
-
-  open({ guide: { skills } }: ToolScope): OpenTools {
-    return { offered: [OFFER], call: async (_, input) => read(skills, input) };
-  }
-}
-
-function read(skills: readonly Skill[], input: unknown): ToolResult {
-  try {
-    const { name } = checked(SkillInput, input);
-    const skill = skills.find(one => one.name === name);
-    if (skill) return succeeded(`Files that it names are in ${skill.folder}/.\n\n${skill.instructions}`);
-    const names = skills.map(one => one.name).join(', ');
-    return failed(`There is no skill "${name}"; there are ${names || 'none'}`);
-  } catch (error) {
-    const problem = problemOf(error);
-    if (!problem) throw error;
-    return failed(problem.detail);
   }
 }

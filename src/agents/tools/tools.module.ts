@@ -7,8 +7,8 @@ import { SubagentsModule } from '../subagents/index.js';
 import { AgentActions } from './agent-actions.js';
 import { BashTool, SessionCommands } from './bash.tool.js';
 import { LongOutputs } from './long-outputs.js';
-import { ToolProviders } from './tool-provider.js';
-import { SkillTools, Toolbox } from './toolbox.js';
+import { SkillTools } from './skill-tools.js';
+import { Toolbox, ToolProviders } from './toolbox.js';
 import { ToolsController } from './tools.controller.js';
 import { ToolsService } from './tools.service.js';
 

@@ -5,8 +5,8 @@ import { Invalid, NotFound } from '../../platform/errors/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { AgentGuide, requireAgent, type Subagent, SubagentsService } from '../subagents/index.js';
 import { BASH, SessionCommands } from './bash.tool.js';
-import { type ListedTool, outcomeOf, type ToolContext, ToolProviders } from './tool-provider.js';
-import { Toolbox } from './toolbox.js';
+import { type ListedTool, outcomeOf, type ToolContext } from './tool-provider.js';
+import { Toolbox, ToolProviders } from './toolbox.js';
 import { AgentToolListView, type AgentToolView, ListAgentTools, RunTool, ToolRunView } from './tools.dto.js';
 
 /** A call that may be made: the caller may use the tool, and what they gave it makes sense. */

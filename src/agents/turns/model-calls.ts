@@ -17,8 +17,8 @@ import {
   estimateUsd,
   ModelCatalog,
   ModelMetrics,
+  ModelSettingsStore,
   ModelSlots,
-  ModelsService,
   ModelUnusable,
 } from '../models/index.js';
 import type { ExecutedRun, RunRow } from '../runs/index.js';
@@ -128,7 +128,7 @@ export interface ModelAnswer {
 @Injectable()
 export class StepCaller {
   constructor(
-    private readonly models: ModelsService,
+    private readonly models: ModelSettingsStore,
     private readonly catalog: ModelCatalog,
     private readonly budgets: Budgets,
     private readonly slots: ModelSlots,

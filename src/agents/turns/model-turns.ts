@@ -1,17 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { ModelError } from '#libs/model-client/index.js';
+import type { DeltaWriter } from '#libs/delta-writer/index.js';
+import { ContextWindow, ModelError } from '#libs/model-client/index.js';
 import { AttachmentsStore, attach, hashesIn, weightOf } from '../attachments/index.js';
-import {
-  type ChatSummary,
-  Compactor,
-  ContextWindow,
-  MessagesStore,
-  type ModelInput,
-  type Said,
-} from '../chats/index.js';
+import { type ChatSummary, Compactor, MessagesStore, type ModelInput, type Said } from '../chats/index.js';
 import type { CallableModel } from '../models/index.js';
-import { LimitReached, type NewEvent, stepRestarted } from '../runs/index.js';
-import type { DeltaWriter } from './delta-writer.js';
+import { LimitReached, type NewEvent, type RunEventType, stepRestarted } from '../runs/index.js';
 import {
   buildPrompt,
   type ModelAnswer,
@@ -33,7 +26,7 @@ interface Question {
 
 /** The attempt in which models are asked, and where what they say goes. */
 interface Asking extends AttemptContext {
-  readonly deltas: DeltaWriter;
+  readonly deltas: DeltaWriter<RunEventType>;
   readonly tools: RunTools;
 }
 

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { DeltaWriter } from '#libs/delta-writer/index.js';
 import type { StepResult } from '#libs/model-client/index.js';
 import { Config } from '../../platform/config/index.js';
 import type { ToolCallRow } from '../chats/index.js';
@@ -8,6 +9,7 @@ import {
   LimitReached,
   type PlannedCall,
   type ReachedLimit,
+  type RunEventType,
   type RunJournal,
   RunLimits,
   RunsStore,
@@ -19,7 +21,6 @@ import {
 } from '../runs/index.js';
 import { type RunTasks, TASK, type TaskPause, TaskRunner } from '../tasks/index.js';
 import { AttemptEnds } from './attempt-ends.js';
-import { DeltaWriter } from './delta-writer.js';
 import { StepCaller } from './model-calls.js';
 import { ModelTurns, type RunTurns } from './model-turns.js';
 import { type RunTools, ToolGateway } from './tool-gateway.js';
@@ -69,7 +70,7 @@ export class RunAttempts {
     const fault = new AbortController();
     const signal = AbortSignal.any([claim, fault.signal, limits.expired]);
     const abort = (error: unknown) => fault.abort(error);
-    const deltas = new DeltaWriter(
+    const deltas = new DeltaWriter<RunEventType>(
       events => journal.append(events),
       abort,
       () => journal.isWatched(),
@@ -133,7 +134,7 @@ class RunAttempt {
     private readonly tools: RunTools,
     private readonly tasks: RunTasks,
     private readonly round: ToolRound,
-    private readonly deltas: DeltaWriter,
+    private readonly deltas: DeltaWriter<RunEventType>,
     private readonly ends: AttemptEnds,
   ) {}
 

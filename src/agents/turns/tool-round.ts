@@ -1,10 +1,16 @@
+import type { DeltaWriter } from '#libs/delta-writer/index.js';
 import { newId } from '../../platform/database/index.js';
 import type { AskedCall } from '../approvals/index.js';
-import { type NewEvent, type PlannedCall, type RunJournal, toolStarted } from '../runs/index.js';
+import {
+  type NewEvent,
+  type PlannedCall,
+  type RunEventType,
+  type RunJournal,
+  toolStarted,
+} from '../runs/index.js';
 import { RoundActivity, type RunTasks, TASK } from '../tasks/index.js';
 import type { ToolResult } from '../tools/index.js';
 import type { AttemptEnds } from './attempt-ends.js';
-import type { DeltaWriter } from './delta-writer.js';
 import { INTERRUPTED } from './model-calls.js';
 import type { RunTools } from './tool-gateway.js';
 
@@ -54,7 +60,7 @@ export class ToolRound {
 
   constructor(
     private readonly journal: RunJournal,
-    private readonly deltas: DeltaWriter,
+    private readonly deltas: DeltaWriter<RunEventType>,
     private readonly tools: RunTools,
     private readonly tasks: RunTasks,
     private readonly signal: AbortSignal,

@@ -1,18 +1,20 @@
-import type { NewEvent } from '../runs/index.js';
+/** Something that happened; text that streams is in `data.text`. */
+export interface StreamedEvent<Type extends string = string> {
+  type: Type;
+  data: Record<string, unknown>;
+}
 
 /** Text that streams is written down in pieces at most this often: one row a token would drown the database. */
 const PAUSE_MS = 40;
 const MAX_CHARACTERS = 16_384;
-
-type StreamedType = 'text.delta' | 'reasoning.delta' | 'tool.output';
 
 /**
  * Gathers streamed text into events. The first pieces, those of one turn of the event loop, are written at its end where
  * anybody watches, else after a pause; what follows while a write or a pause is under way goes together. So a reader sees
  * text early and the database few rows. Writes follow one another in order.
  */
-export class DeltaWriter {
-  private pending: NewEvent[] = [];
+export class DeltaWriter<Type extends string> {
+  private pending: StreamedEvent<Type>[] = [];
   private writing: Promise<void> | undefined;
   private pause: NodeJS.Timeout | undefined;
   private soon: NodeJS.Immediate | undefined;
@@ -20,20 +22,20 @@ export class DeltaWriter {
 
   /** `onFault` is called at once with a write's failure; nothing is written after it. */
   constructor(
-    private readonly write: (events: NewEvent[]) => Promise<void>,
+    private readonly write: (events: StreamedEvent<Type>[]) => Promise<void>,
     private readonly onFault: (error: unknown) => void,
     private readonly isWatched: () => boolean = () => true,
   ) {}
 
   /** Adds text; `about` names what it belongs to (a step, a tool call). */
-  add(type: StreamedType, text: string, about: Record<string, unknown>): void {
+  add(type: Type, text: string, about: Record<string, unknown>): void {
     for (const piece of piecesOf(text)) this.addPiece(type, piece, about);
     if (this.pause || this.writing) return;
     if (this.isWatched()) this.soon ??= setImmediate(() => this.start());
     else this.rest();
   }
 
-  private addPiece(type: StreamedType, text: string, about: Record<string, unknown>): void {
+  private addPiece(type: Type, text: string, about: Record<string, unknown>): void {
     const last = this.pending.at(-1);
     if (last?.type === type && isAbout(last.data, about) && lengthOf(last) + text.length <= MAX_CHARACTERS)
       last.data.text = `${last.data.text}${text}`;
@@ -41,13 +43,13 @@ export class DeltaWriter {
   }
 
   /** Adds an event that is no text, at its place among the others. */
-  put(event: NewEvent): void {
+  put(event: StreamedEvent<Type>): void {
     this.pending.push(event);
     if (!this.pause) this.start();
   }
 
   /** Forgets what is not yet written and says so by `event`, which comes after all that is. */
-  restart(event: NewEvent): void {
+  restart(event: StreamedEvent<Type>): void {
     this.pending = [event];
     this.start();
   }
@@ -62,7 +64,7 @@ export class DeltaWriter {
   }
 
   /** Waits for the write under way and hands over what is left, to be written together with what follows it. */
-  async handOver(): Promise<NewEvent[]> {
+  async handOver(): Promise<StreamedEvent<Type>[]> {
     this.forgetSoon();
     await this.writing;
     if (this.fault) throw this.fault.error;
@@ -118,6 +120,6 @@ function isAbout(data: Record<string, unknown>, about: Record<string, unknown>):
   return Object.entries(about).every(([key, value]) => data[key] === value);
 }
 
-function lengthOf({ data }: NewEvent): number {
+function lengthOf({ data }: StreamedEvent): number {
   return String(data.text).length;
 }

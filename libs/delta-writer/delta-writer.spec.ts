@@ -1,13 +1,12 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import type { NewEvent } from '../runs/index.js';
-import { DeltaWriter } from './delta-writer.js';
+import { DeltaWriter, type StreamedEvent } from './delta-writer.js';
 
 /** A journal whose writes end when they are told to. */
 class Journal {
-  readonly written: NewEvent[][] = [];
+  readonly written: StreamedEvent[][] = [];
   private readonly ends: { resolve: () => void; reject: (error: unknown) => void }[] = [];
 
-  readonly write = (events: NewEvent[]): Promise<void> => {
+  readonly write = (events: StreamedEvent[]): Promise<void> => {
     this.written.push(events);
     return new Promise((resolve, reject) => this.ends.push({ resolve, reject }));
   };
@@ -21,7 +20,7 @@ class Journal {
   }
 }
 
-const delta = (text: string, step = 1): NewEvent => ({ type: 'text.delta', data: { step, text } });
+const delta = (text: string, step = 1): StreamedEvent => ({ type: 'text.delta', data: { step, text } });
 const never = () => {
   throw new Error('no fault was to be expected');
 };
@@ -45,7 +44,7 @@ describe('DeltaWriter', () => {
   });
 
   it('writes what is left after a pause, without being asked', async () => {
-    const written: NewEvent[][] = [];
+    const written: StreamedEvent[][] = [];
     const seen = new Promise<void>(resolve => {
       const deltas = new DeltaWriter(async events => {
         written.push(events);
@@ -59,9 +58,9 @@ describe('DeltaWriter', () => {
   });
 
   it('writes what nobody watches after a pause, without being asked', async () => {
-    const written: NewEvent[][] = [];
+    const written: StreamedEvent[][] = [];
     await new Promise<void>(resolve => {
-      const write = async (events: NewEvent[]) => {
+      const write = async (events: StreamedEvent[]) => {
         written.push(events);
         resolve();
       };
@@ -78,7 +77,7 @@ describe('DeltaWriter', () => {
   });
 
   it('keeps apart what belongs to different things, in order', async () => {
-    const written: NewEvent[] = [];
+    const written: StreamedEvent[] = [];
     const deltas = new DeltaWriter(async events => void written.push(...events), never);
     deltas.add('text.delta', 'a', { step: 1 });
     deltas.add('text.delta', 'b', { step: 2 });
@@ -97,7 +96,7 @@ describe('DeltaWriter', () => {
   });
 
   it('loses nothing of a flood, and keeps events of a bearable size', async () => {
-    const written: NewEvent[] = [];
+    const written: StreamedEvent[] = [];
     const deltas = new DeltaWriter(async events => void written.push(...events), never);
     const pieces = Array.from({ length: 5_000 }, (_, n) => `piece ${n} `);
     for (const piece of pieces) deltas.add('text.delta', piece, { step: 1 });
@@ -109,7 +108,7 @@ describe('DeltaWriter', () => {
   it('forgets what is not written when the step begins anew, after what is on its way', async () => {
     const journal = new Journal();
     const deltas = new DeltaWriter(journal.write, never);
-    const restarted: NewEvent = { type: 'step.restarted', data: { step: 1 } };
+    const restarted: StreamedEvent = { type: 'step.restarted', data: { step: 1 } };
     deltas.add('text.delta', 'wrong ', { step: 1 });
     await new Promise(setImmediate);
     deltas.add('text.delta', 'beginning', { step: 1 });

@@ -1,0 +1,1 @@
+export { DeltaWriter } from './delta-writer.js';

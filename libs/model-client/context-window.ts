@@ -1,0 +1,49 @@
+/** A token is about four bytes of English and three of code; rather too many tokens than too few. */
+const TOKENS_A_BYTE = 1 / 3;
+/** Left free for the answer: this much, or a quarter of a small window. */
+const OUTPUT_TOKENS = 32_000;
+/** Counts are estimates, and the answer of one step may be long: we do not wait until the last token. */
+const FILLED = 0.9;
+/** How much of the room the newest messages keep when the older ones are summarized. */
+const KEPT = 0.25;
+
+/** How full a model's window is, by what the provider counted in this attempt and the bytes since. */
+export class ContextWindow {
+  private tokensAByte = TOKENS_A_BYTE;
+
+  /** `size` is the model's window in tokens; null: not known, and then nothing is too much. */
+  constructor(private readonly size: number | null) {}
+
+  /** Learns from what a provider counted for so many bytes. */
+  learn(inputTokens: number | null, bytes: number): void {
+    if (inputTokens && bytes > 0) this.tokensAByte = Math.min(1, Math.max(1 / 5, inputTokens / bytes));
+  }
+
+  tokens(bytes: number): number {
+    return Math.ceil(bytes * this.tokensAByte);
+  }
+
+  /** Most tokens that a prompt should have; null where the window is not known. */
+  get room(): number | null {
+    if (this.size === null) return null;
+    return Math.floor((this.size - Math.min(OUTPUT_TOKENS, this.size / 4)) * FILLED);
+  }
+
+  isFullWith(bytes: number): boolean {
+    return this.room !== null && this.tokens(bytes) > this.room;
+  }
+
+  /** Bytes of newest messages to keep, of a prompt that turned out to be too long. */
+  keptBytes(promptBytes: number): number {
+    return Math.floor(Math.min(this.roomInBytes, promptBytes) * KEPT);
+  }
+
+  /** Bytes of older messages that a summarizer can be shown at once. */
+  shownBytes(promptBytes: number): number {
+    return Math.floor(Math.min(this.roomInBytes * 0.8, promptBytes * 0.7));
+  }
+
+  private get roomInBytes(): number {
+    return this.room === null ? Number.POSITIVE_INFINITY : this.room / this.tokensAByte;
+  }
+}
