@@ -25,6 +25,10 @@ const FLAGS = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
+  // The pages of a file's tests share a process, and need no graphics.
+  '--renderer-process-limit=1',
+  '--in-process-gpu',
+  '--disable-software-rasterizer',
 ];
 
 /** Starts the system's Chromium; a test that needs it fails without it rather than being passed over. */
