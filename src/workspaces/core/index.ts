@@ -1,6 +1,6 @@
 export { CoreModule } from './core.module.js';
 export { UnfinishedWrites, WorkspaceFolders } from './workspace-folders.js';
-export { WorkspaceId } from './workspaces.dto.js';
+export { ListOfWorkspace, WorkspaceId } from './workspaces.dto.js';
 export { endFeature, FeatureEnds, removeFolder } from './workspaces.jobs.js';
 export { WorkspacesService } from './workspaces.service.js';
 export { type VisibleWorkspace, WorkspacesStore, workspacesTopic } from './workspaces.store.js';

@@ -33,6 +33,11 @@ export class WorkspaceId {
   workspace_id: string;
 }
 
+export class ListOfWorkspace extends PageInput {
+  @Field.id('The workspace')
+  workspace_id: string;
+}
+
 export class UpdateWorkspace extends WorkspaceId {
   @Field.text('Its new name', name)
   name: string;

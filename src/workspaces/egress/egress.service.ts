@@ -8,19 +8,14 @@ import { Database } from '../../platform/database/index.js';
 import { Field } from '../../platform/dto/index.js';
 import { Conflict, Invalid, translateErrors } from '../../platform/errors/index.js';
 import { Topics } from '../../platform/topics/index.js';
-import { WorkspacesStore } from '../core/index.js';
+import { WorkspaceId, WorkspacesStore } from '../core/index.js';
 import { EGRESS_MODES, type EgressRule, EgressStore, egressTopic } from './egress.store.js';
 
 export const EGRESS_PRESETS = Object.keys(presets) as (keyof typeof presets)[];
 
 const HOSTS = { list: true, max: 255, example: ['api.example.com', '*.pythonhosted.org'] };
 
-export class ReadEgress {
-  @Field.id('The workspace')
-  workspace_id: string;
-}
-
-export class UpdateEgress extends ReadEgress {
+export class UpdateEgress extends WorkspaceId {
   @Field.choice(
     'none: sandboxes reach no network; allow: they reach the hosts below, over HTTP and HTTPS',
     EGRESS_MODES,
@@ -75,10 +70,10 @@ export class EgressService {
     summary: 'Read which hosts the sandboxes of a workspace may connect to',
     effect: 'read',
     permission: 'workspace.read',
-    input: ReadEgress,
+    input: WorkspaceId,
     output: EgressView,
   })
-  async read(actor: Actor, { workspace_id }: ReadEgress): Promise<EgressView> {
+  async read(actor: Actor, { workspace_id }: WorkspaceId): Promise<EgressView> {
     await this.workspaces.require(actor, 'workspace.read', workspace_id);
     return this.view(await this.egress.rule(workspace_id));
   }

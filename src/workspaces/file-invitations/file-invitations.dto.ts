@@ -1,4 +1,5 @@
 import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
+import { WorkspaceId } from '../core/index.js';
 import { INVITED_ROLES, type InvitedRole } from './file-invitations.store.js';
 
 const PATH = { max: 4096, example: 'notes/plan.md' };
@@ -17,10 +18,7 @@ export class ListFileInvitations extends PageInput {
   workspace_id?: string;
 }
 
-export class CreateFileInvitation {
-  @Field.id('The workspace')
-  workspace_id: string;
-
+export class CreateFileInvitation extends WorkspaceId {
   @Field.text('The file or folder. Below it, names that begin with a dot stay hidden', PATH)
   path: string;
 

@@ -1,13 +1,11 @@
-import { Field, type Page, PageInput, PageOf } from '../../platform/dto/index.js';
+import { Field, type Page, PageOf } from '../../platform/dto/index.js';
+import { ListOfWorkspace, WorkspaceId } from '../core/index.js';
 
 const PATH = { max: 4096, example: 'notes/plan.md' };
 const FOLDER = { max: 4096, example: 'notes' };
 const ENTRY_TYPES = ['file', 'directory', 'symlink', 'other'] as const;
 
-export class ListFiles extends PageInput {
-  @Field.id('The workspace')
-  workspace_id: string;
-
+export class ListFiles extends ListOfWorkspace {
   @Field.text('The folder; absent or empty: the whole workspace', { ...FOLDER, optional: true })
   path?: string;
 
@@ -15,18 +13,12 @@ export class ListFiles extends PageInput {
   recursive?: boolean;
 }
 
-export class FilePath {
-  @Field.id('The workspace')
-  workspace_id: string;
-
+export class FilePath extends WorkspaceId {
   @Field.text('Path in the workspace', { ...PATH, min: 1 })
   path: string;
 }
 
-export class StatFile {
-  @Field.id('The workspace')
-  workspace_id: string;
-
+export class StatFile extends WorkspaceId {
   @Field.text('Path in the workspace; empty: its root', PATH)
   path: string;
 }
@@ -55,10 +47,7 @@ export class DownloadFile extends StatFile {
   inline?: boolean;
 }
 
-export class MakeFolder {
-  @Field.id('The workspace')
-  workspace_id: string;
-
+export class MakeFolder extends WorkspaceId {
   @Field.text('Path in the workspace', { ...PATH, min: 1, example: 'notes/drafts' })
   path: string;
 }
@@ -78,10 +67,7 @@ export class EditFile extends FilePath {
   replace_all?: boolean;
 }
 
-export class MoveFile {
-  @Field.id('The workspace')
-  workspace_id: string;
-
+export class MoveFile extends WorkspaceId {
   @Field.text('What to move or copy', { ...PATH, min: 1 })
   from: string;
 

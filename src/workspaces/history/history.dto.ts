@@ -1,15 +1,13 @@
 import { UNKEPT } from '#libs/git-history/index.js';
-import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
+import { Field, PageOf } from '../../platform/dto/index.js';
 import { WriterView } from '../changes/index.js';
+import { ListOfWorkspace, WorkspaceId } from '../core/index.js';
 import { VERSION_KINDS } from './draft.js';
 
 const PATH = { max: 4096, example: 'notes/plan.md' };
 const DIFF = '--- a/notes/plan.md\n+++ b/notes/plan.md\n@@ -1 +1 @@\n-teh plan\n+the plan\n';
 
-export class ListHistory extends PageInput {
-  @Field.id('The workspace')
-  workspace_id: string;
-
+export class ListHistory extends ListOfWorkspace {
   @Field.text(
     'A file, or a folder: what is below it; also from before it was moved there; absent: the whole workspace',
     {
@@ -23,10 +21,7 @@ export class ListHistory extends PageInput {
   run_id?: string;
 }
 
-export class VersionId {
-  @Field.id('The workspace')
-  workspace_id: string;
-
+export class VersionId extends WorkspaceId {
   @Field.id('The version')
   version: string;
 }

@@ -1,15 +1,8 @@
 import { ORGANIZATION_ROLES, WORKSPACE_ROLES, type WorkspaceRole } from '../../platform/access/index.js';
-import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
+import { Field, PageOf } from '../../platform/dto/index.js';
+import { WorkspaceId } from '../core/index.js';
 
-export class ListWorkspaceMembers extends PageInput {
-  @Field.id('The workspace')
-  workspace_id: string;
-}
-
-export class WorkspaceMemberId {
-  @Field.id('The workspace')
-  workspace_id: string;
-
+export class WorkspaceMemberId extends WorkspaceId {
   @Field.id('The person or service account')
   user_id: string;
 }

@@ -7,9 +7,8 @@ import { Database, type Row } from '../../platform/database/index.js';
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
 import { Conflict } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
-import { WorkspacesStore } from '../core/index.js';
+import { ListOfWorkspace, WorkspacesStore } from '../core/index.js';
 import {
-  ListWorkspaceMembers,
   PutWorkspaceMember,
   WorkspaceMemberId,
   WorkspaceMemberPage,
@@ -41,10 +40,10 @@ export class WorkspaceMembersService implements OnModuleInit {
     summary: 'List who was added to a workspace by name',
     effect: 'read',
     permission: 'workspace.read',
-    input: ListWorkspaceMembers,
+    input: ListOfWorkspace,
     output: WorkspaceMemberPage,
   })
-  async list(actor: Actor, input: ListWorkspaceMembers): Promise<Page<WorkspaceMemberView>> {
+  async list(actor: Actor, input: ListOfWorkspace): Promise<Page<WorkspaceMemberView>> {
     const { workspace_id, limit = DEFAULT_LIMIT } = input;
     await this.workspaces.require(actor, 'workspace.read', workspace_id);
     const [after] = decodeCursor(input.cursor, 'id');

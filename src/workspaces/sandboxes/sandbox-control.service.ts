@@ -8,24 +8,15 @@ import {
   decodeCursor,
   Field,
   type Page,
-  PageInput,
   PageOf,
   pageOf,
 } from '../../platform/dto/index.js';
 import { NotFound } from '../../platform/errors/index.js';
-import { FeatureEnds, WorkspacesStore } from '../core/index.js';
+import { FeatureEnds, ListOfWorkspace, WorkspaceId, WorkspacesStore } from '../core/index.js';
 import { RunningSandboxes } from './running-sandboxes.js';
 import { type RunningSandboxRow, SANDBOX_CALLERS, SANDBOX_KINDS } from './running-sandboxes.store.js';
 
-export class ListSandboxes extends PageInput {
-  @Field.id('The workspace')
-  workspace_id: string;
-}
-
-export class SandboxRef {
-  @Field.id('The workspace')
-  workspace_id: string;
-
+export class SandboxRef extends WorkspaceId {
   @Field.id('The sandbox')
   sandbox_id: string;
 }
@@ -100,10 +91,10 @@ export class SandboxControlService implements OnModuleInit {
     summary: 'List what runs in the sandboxes of a workspace now',
     effect: 'read',
     permission: 'workspace.read',
-    input: ListSandboxes,
+    input: ListOfWorkspace,
     output: SandboxPage,
   })
-  async list(actor: Actor, input: ListSandboxes): Promise<Page<SandboxView>> {
+  async list(actor: Actor, input: ListOfWorkspace): Promise<Page<SandboxView>> {
     const { workspace_id, cursor, limit = DEFAULT_LIMIT } = input;
     const [after] = decodeCursor(cursor, 'id');
     await this.workspaces.require(actor, 'workspace.read', workspace_id);

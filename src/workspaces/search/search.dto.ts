@@ -1,11 +1,9 @@
-import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
+import { Field, PageOf } from '../../platform/dto/index.js';
+import { ListOfWorkspace } from '../core/index.js';
 
 const PLACES = ['content', 'names'] as const;
 
-export class SearchWorkspace extends PageInput {
-  @Field.id('The workspace')
-  workspace_id: string;
-
+export class SearchWorkspace extends ListOfWorkspace {
   @Field.text('What to find', { min: 1, max: 1000, example: 'plan' })
   q: string;
 

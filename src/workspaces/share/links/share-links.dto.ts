@@ -1,4 +1,5 @@
 import { Field, PageInput, PageOf } from '../../../platform/dto/index.js';
+import { WorkspaceId } from '../../core/index.js';
 import { ALLOWANCES, type Allowance } from '../../exposure/index.js';
 
 const ALLOWED = Object.keys(ALLOWANCES) as Allowance[];
@@ -15,20 +16,12 @@ export class ListShareLinks extends PageInput {
   workspace_id?: string;
 }
 
-export class ListWorkspaceShares extends PageInput {
-  @Field.id('The workspace')
-  workspace_id: string;
-}
-
 export class ShareLinkId {
   @Field.id('The share link')
   id: string;
 }
 
-export class CreateShareLink {
-  @Field.id('The workspace')
-  workspace_id: string;
-
+export class CreateShareLink extends WorkspaceId {
   @Field.text(
     'The file or folder; empty: the whole workspace. Below it, names that begin with a dot stay hidden',
     PATH,

@@ -13,13 +13,17 @@ import { Audit } from '../../../platform/audit/index.js';
 import { Database, newId } from '../../../platform/database/index.js';
 import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../../platform/dto/index.js';
 import { Conflict, Invalid, NotFound } from '../../../platform/errors/index.js';
-import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../../core/index.js';
+import {
+  ListOfWorkspace,
+  type VisibleWorkspace,
+  WorkspaceFolders,
+  WorkspacesStore,
+} from '../../core/index.js';
 import { type Allowance, LinkAccess } from '../../exposure/index.js';
 import { LinkViews } from './link-views.js';
 import {
   CreateShareLink,
   ListShareLinks,
-  ListWorkspaceShares,
   ShareLinkId,
   ShareLinkPage,
   ShareLinkView,
@@ -74,10 +78,10 @@ export class ShareLinksService {
     summary: 'List the share links of a workspace',
     effect: 'read',
     permission: 'share.read',
-    input: ListWorkspaceShares,
+    input: ListOfWorkspace,
     output: ShareLinkPage,
   })
-  async listOfWorkspace(actor: Actor, input: ListWorkspaceShares): Promise<Page<ShareLinkView>> {
+  async listOfWorkspace(actor: Actor, input: ListOfWorkspace): Promise<Page<ShareLinkView>> {
     await this.workspaces.require(actor, 'share.read', input.workspace_id);
     return this.list(actor, input);
   }
