@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { ConcurrencyLimit, LimitReached } from './concurrency-limit.js';
+import { Semaphore } from './semaphore.js';
 
 describe('a limit for each key', () => {
   it('lets so much run at once, and next who has waited longest', async () => {
@@ -79,5 +80,22 @@ describe('fair turns', () => {
     fail(new Error('failed'));
     await expect(first).rejects.toThrow('failed');
     expect(await third).toBe('third');
+  });
+});
+
+describe('a semaphore', () => {
+  it('lets in the next in line where one leaves', async () => {
+    const semaphore = new Semaphore(1);
+    await semaphore.acquire();
+    const order: number[] = [];
+    const line = [1, 2].map(number => semaphore.acquire().then(() => order.push(number)));
+    await new Promise(resolve => setImmediate(resolve));
+    expect(order).toEqual([]);
+    semaphore.release();
+    await line[0];
+    expect(order).toEqual([1]);
+    semaphore.release();
+    await line[1];
+    expect(order).toEqual([1, 2]);
   });
 });

@@ -1,1 +1,2 @@
 export { ConcurrencyLimit, LimitReached } from './concurrency-limit.js';
+export { Semaphore } from './semaphore.js';

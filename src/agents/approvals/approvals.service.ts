@@ -4,7 +4,7 @@ import { Action, Subject } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Database, iso, isoOrNull, type UnitOfWork } from '../../platform/database/index.js';
-import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import type { Page } from '../../platform/dto/index.js';
 import { Conflict, Invalid, NotFound } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
 import { DueTimers } from '../../platform/schedule/index.js';
@@ -41,24 +41,14 @@ export class ApprovalsService {
     input: ListApprovals,
     output: ApprovalPage,
   })
-  async list(
-    actor: Actor,
-    { limit = DEFAULT_LIMIT, cursor, ...filter }: ListApprovals,
-  ): Promise<Page<ApprovalView>> {
+  async list(actor: Actor, { limit, cursor, ...filter }: ListApprovals): Promise<Page<ApprovalView>> {
     requireScope(actor, 'approval.read');
     if (filter.chat_id) await this.chats.require(actor, 'approval.read', filter.chat_id);
     if (filter.workspace_id) await this.workspaces.require(actor, 'approval.read', filter.workspace_id);
     const isOwn = !filter.chat_id && !filter.workspace_id;
     const { organization_id, workspace_ids } = actor.credential;
     const own = isOwn ? { requested_by: actor.id, organization_id, workspace_ids } : {};
-    const [before] = decodeCursor(cursor, 'id');
-    const rows = await this.approvals.list({ ...filter, ...own, actor, before, limit: limit + 1 });
-    return pageOf(
-      rows,
-      limit,
-      row => this.view(row),
-      row => [row.id],
-    );
+    return this.approvals.list({ ...filter, ...own, actor }, { limit, cursor }, row => this.view(row));
   }
 
   @Action({

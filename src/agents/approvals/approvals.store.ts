@@ -3,11 +3,12 @@ import { type RawBuilder, sql } from 'kysely';
 import { validate as isUuid } from 'uuid';
 import { type Actor, namesReachable } from '../../platform/access/index.js';
 import { Database, newId, storable, type UnitOfWork } from '../../platform/database/index.js';
+import { type Page, type PageInput, pageById } from '../../platform/dto/index.js';
 import { notifyTopic } from '../../platform/topics/index.js';
 import type { ApprovalRow, ApprovalScope, ApprovalStatus } from './approval.js';
 import { approvalTopic } from './approvals.events.js';
 
-/** Which approvals, newest first, from before the id `before`. */
+/** Which approvals. */
 export interface ApprovalFilter {
   chat_id?: string;
   workspace_id?: string;
@@ -17,8 +18,6 @@ export interface ApprovalFilter {
   status?: ApprovalStatus;
   /** Who asks. */
   actor: Actor;
-  before?: string;
-  limit: number;
 }
 
 /** How an approval was resolved; `by` is null where it expired. */
@@ -67,23 +66,17 @@ export class ApprovalsStore {
       .executeTakeFirst();
   }
 
-  list(filter: ApprovalFilter): Promise<ApprovalRow[]> {
-    const { before, workspace_ids, organization_id, requested_by, chat_id, workspace_id, status } = filter;
-    let query = this.database
-      .tables()
-      .selectFrom('approval')
-      .selectAll()
-      .where(namesReachable(filter.actor))
-      .orderBy('id', 'desc')
-      .limit(filter.limit);
-    if (before) query = query.where('id', '<', before);
+  /** Newest first. */
+  list<Item>(filter: ApprovalFilter, page: PageInput, view: (row: ApprovalRow) => Item): Promise<Page<Item>> {
+    const { workspace_ids, organization_id, requested_by, chat_id, workspace_id, status } = filter;
+    let query = this.database.tables().selectFrom('approval').selectAll().where(namesReachable(filter.actor));
     if (chat_id) query = query.where('chat_id', '=', chat_id);
     if (workspace_id) query = query.where('workspace_id', '=', workspace_id);
     if (workspace_ids) query = query.where('workspace_id', 'in', [...workspace_ids]);
     if (organization_id) query = query.where('organization_id', '=', organization_id);
     if (requested_by) query = query.where('requested_by', '=', requested_by);
     if (status) query = query.where('status', '=', status);
-    return query.execute();
+    return pageById(query, page, view, { newestFirst: true });
   }
 
   async namesFor(row: ApprovalRow): Promise<ApprovalNames | undefined> {

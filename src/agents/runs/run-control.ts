@@ -1,14 +1,12 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
-import { ExecTokens } from '../../platform/actions/index.js';
 import { Database, type UnitOfWork } from '../../platform/database/index.js';
 import { defineEvent, Events } from '../../platform/events/index.js';
-import { Topics } from '../../platform/topics/index.js';
 import { FeatureEnds } from '../../workspaces/core/index.js';
 import { ApprovalsStore, approvalResolved, approvalResolving } from '../approvals/index.js';
 import { type RunJournal, RunJournals } from './run-journal.store.js';
 import { RunQueue } from './run-queue.store.js';
 import type { RunEnd } from './run-rows.store.js';
-import { approvalResolvedEvent, claimTopic, type RunFault, RunLost } from './run-state.js';
+import { approvalResolvedEvent, type RunFault, RunLost } from './run-state.js';
 import { RunWriter } from './run-writer.store.js';
 import { RunsStore } from './runs.store.js';
 import { TasksStore } from './tasks.store.js';
@@ -34,9 +32,6 @@ export class RunStopper {
     private readonly writer: RunWriter,
     private readonly queue: RunQueue,
     private readonly journals: RunJournals,
-    private readonly approvals: ApprovalsStore,
-    private readonly topics: Topics,
-    private readonly tokens: ExecTokens,
     private readonly events: Events,
   ) {}
 
@@ -76,12 +71,8 @@ export class RunStopper {
     ofPlanned: string,
   ): Promise<void> {
     await this.writer.closeCalls(unit, run.id, ofPlanned);
-    const cancelled = await this.approvals.cancelOf(unit, run.id);
-    const journal = this.journals.of(run);
-    if (cancelled.length > 0) await journal.append(cancelled.map(approvalResolvedEvent), unit);
-    await journal.end(unit, end);
-    await this.tokens.revokeFor(unit, { kind: 'run', id: run.id });
-    await this.topics.publishOnCommit(unit, claimTopic(run.id));
+    await this.writer.cancelApprovals(unit, run.id);
+    await this.journals.of(run).end(unit, end);
     await this.stopTasks(unit, run.id);
   }
 
@@ -95,7 +86,6 @@ export class RunStopper {
     const { id, chat_id } = journal.run;
     await journal.end(unit, end);
     if (end.status === 'error') await this.events.publish(unit, runFailed, { run_id: id });
-    await this.tokens.revokeFor(unit, { kind: 'run', id });
     await this.queue.enqueueNext(unit, chat_id);
     await this.stopTasks(unit, id);
   }
@@ -128,14 +118,29 @@ export class RunStopper {
   }
 }
 
-/** What becomes of runs when approvals are resolved, or agents are turned off in a workspace. */
+/** Stops the runs of a workspace when its agents are turned off. */
+@Injectable()
+export class AgentsOff implements OnModuleInit {
+  constructor(
+    private readonly features: FeatureEnds,
+    private readonly runs: RunsStore,
+    private readonly stopper: RunStopper,
+  ) {}
+
+  onModuleInit(): void {
+    this.features.add('agents', async workspaceId => {
+      for (const { chat_id, ids } of await this.runs.pendingIn(workspaceId))
+        await this.stopper.stop(chat_id, ids);
+    });
+  }
+}
+
+/** What becomes of runs when approvals are resolved. */
 @Injectable()
 export class RunApprovals implements OnModuleInit {
   constructor(
     private readonly events: Events,
-    private readonly features: FeatureEnds,
     private readonly approvals: ApprovalsStore,
-    private readonly runs: RunsStore,
     private readonly tasks: TasksStore,
     private readonly writer: RunWriter,
     private readonly queue: RunQueue,
@@ -147,17 +152,12 @@ export class RunApprovals implements OnModuleInit {
       if (run_id) await this.writer.lockRunsAbove(unit, run_id);
     });
     this.events.on(approvalResolved, (unit, { approval_id }) => this.resolved(unit, approval_id));
-    this.features.add('agents', async workspaceId => {
-      for (const { chat_id, ids } of await this.runs.pendingIn(workspaceId))
-        await this.stopper.stop(chat_id, ids);
-    });
   }
 
   /** A message comes in instead of decisions, with which a run that waits goes on; with `below`, its tasks that wait do. */
   async cancelFor(unit: UnitOfWork, runId: string, { below = false } = {}): Promise<void> {
     for (const id of below ? await this.tasks.waitingBelow(unit, runId) : [runId]) {
-      const cancelled = await this.approvals.cancelOf(unit, id);
-      if (cancelled.length > 0) await this.writer.append(unit, id, cancelled.map(approvalResolvedEvent));
+      await this.writer.cancelApprovals(unit, id);
       await this.resume(unit, id);
     }
   }

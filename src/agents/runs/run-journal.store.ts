@@ -158,11 +158,18 @@ export class RunJournal extends FencedWriter {
     this.conversation.forget();
   }
 
-  /** Writes the end of the run, and of those whose messages it took in, once; `unit` also lets the chat's next run go. */
+  /**
+   * Writes the end of the run, and of those whose messages it took in, once; its tokens are void. `unit` also lets the
+   * chat's next run go.
+   */
   async end(unit: UnitOfWork, end: RunEnd): Promise<void> {
     const { id } = this.run;
     const { event, change, also } = ending(id, end);
-    await this.record([event], { change, also: [freeReservation(FENCED), ...also], unit });
+    await this.record([event], {
+      change,
+      also: [freeReservation(FENCED), revokeTokensOf(FENCED), ...also],
+      unit,
+    });
     unit.afterCommit(() => this.topics.publish(endTopic(id)));
   }
 

@@ -2,9 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { storable, type UnitOfWork } from '../../platform/database/index.js';
 import { notifyTopic } from '../../platform/topics/index.js';
+import { ApprovalsStore } from '../approvals/index.js';
 import type { RunJournal } from './run-journal.store.js';
 import { eventRows, transition } from './run-rows.store.js';
-import { claimTopic, type NewEvent, type RunRow, runTopic } from './run-state.js';
+import { approvalResolvedEvent, claimTopic, type NewEvent, type RunRow, runTopic } from './run-state.js';
 
 const STOPPED_CALL = 'Stopped before it had finished; it may have taken effect in part.';
 /** Of the output of a call that was stopped, the last characters. */
@@ -16,6 +17,8 @@ const MAX_KEPT_OUTPUT = 30_000;
  */
 @Injectable()
 export class RunWriter {
+  constructor(private readonly approvals: ApprovalsStore) {}
+
   /**
    * Locks the chat until the transaction ends: only one at a time adds a run to it or ends one. Its workspace before it, as
    * do those who delete that: else each could wait for the other.
@@ -70,13 +73,21 @@ export class RunWriter {
       select ${notifyTopic(sql`topic`)} from changed, unnest(${topics}::text[]) topic`.execute(unit.tables());
   }
 
-  /** Begins an attempt that only ends the run; undefined where it has ended. */
+  /** Begins an attempt that only ends the run, and makes its worker look up; undefined where it has ended. */
   async cancel(unit: UnitOfWork, id: string): Promise<RunJournal['run'] | undefined> {
     const { rows } = await sql<RunJournal['run']>`
       update run set attempt = attempt + 1, ${transition('cancel').set}, due = false, holder = null
       where id = ${id} and status = 'pending' and merged_into is null
-      returning id, chat_id, number, attempt`.execute(unit.tables());
+      returning id, chat_id, number, attempt, ${notifyTopic(claimTopic.sql(sql`run.id`))}`.execute(
+      unit.tables(),
+    );
     return rows[0];
+  }
+
+  /** Nothing is to be decided about the calls of the run any more. */
+  async cancelApprovals(unit: UnitOfWork, runId: string): Promise<void> {
+    const cancelled = await this.approvals.cancelOf(unit, runId);
+    if (cancelled.length > 0) await this.append(unit, runId, cancelled.map(approvalResolvedEvent));
   }
 
   /** Resumes a run of whose calls none is to be decided any more; says whether it did. The time it waited is not its own. */

@@ -5,7 +5,7 @@ import { HistoryModule } from '../../workspaces/history/index.js';
 import { ApprovalsModule } from '../approvals/index.js';
 import { ChatsModule } from '../chats/index.js';
 import { RunAuthority } from './run-authority.js';
-import { RunApprovals, RunStopper } from './run-control.js';
+import { AgentsOff, RunApprovals, RunStopper } from './run-control.js';
 import { ChatEventsService, RunEvents } from './run-events.service.js';
 import { ChatEventsStore, RunEventPages } from './run-events.store.js';
 import { RunIntake } from './run-intake.store.js';
@@ -29,6 +29,7 @@ import { TasksStore } from './tasks.store.js';
     RoutesOf(RunRollbackService),
   ],
   providers: [
+    AgentsOff,
     ChatEventsService,
     ChatEventsStore,
     RunApprovals,

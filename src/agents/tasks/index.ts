@@ -1,3 +1,3 @@
-export { RoundActivity, type RunTasks, type TaskPause, TaskRunner } from './run-tasks.js';
+export { RoundActivity, type RunTasks, TaskRunner } from './run-tasks.js';
 export { TASK, TaskIntake } from './task-starter.js';
 export { TasksModule } from './tasks.module.js';

@@ -1,13 +1,15 @@
 import { once } from 'node:events';
 import { Injectable } from '@nestjs/common';
+import { Semaphore } from '#libs/concurrency-limit/index.js';
 import { Config } from '../../platform/config/index.js';
 import { problemOf } from '../../platform/errors/index.js';
 import { Log } from '../../platform/log/index.js';
-import { Topics } from '../../platform/topics/index.js';
+import { Subscription, Topics } from '../../platform/topics/index.js';
 import {
   type PlannedCall,
   type RunRow,
   RunsStore,
+  runTopic,
   type Spent,
   TasksStore,
   tasksTopic,
@@ -16,18 +18,15 @@ import { failed, type ToolResult } from '../tools/index.js';
 import { type TaskGiver, TaskStarter } from './task-starter.js';
 
 /** What a task does while it waits for a person. */
-export interface TaskPause {
+interface TaskPause {
   /** Aborted when there is nothing but waiting in its round. */
   readonly signal: AbortSignal;
   rest(): void;
   resume(): Promise<void>;
 }
 
-/**
- * Executes the run of a task, or what is left of it, to its end within the attempt above it, or until `signal` is aborted; or
- * until it waits for a person and nothing else is done in its round.
- */
-type ExecuteTask = (id: string, pause: TaskPause, signal: AbortSignal) => Promise<'ended' | 'waits'>;
+/** Executes what is left of a task within the attempt above it, until it ends or waits for a person, or `signal` is aborted. */
+type ExecuteTask = (id: string, signal: AbortSignal) => Promise<void>;
 
 /** Opens the tasks of runs. */
 @Injectable()
@@ -87,7 +86,7 @@ export class RunTasks {
       return await this.inSlot(idle, async pause => {
         signal.throwIfAborted();
         const id = await this.start(call);
-        if ((await this.execute(id, pause, signal)) === 'waits') return 'waits';
+        if ((await this.toItsEnd(id, pause, signal)) === 'waits') return 'waits';
         signal.throwIfAborted();
         return resultOf(await this.runner.runs.find(id));
       });
@@ -124,6 +123,26 @@ export class RunTasks {
     const id = this.begun.get(position) ?? (await this.runner.starter.start(this.giver, call));
     this.begun.set(position, id);
     return id;
+  }
+
+  /** Until the task has ended, or nothing is done in its round but waiting for people. */
+  private async toItsEnd(id: string, pause: TaskPause, signal: AbortSignal): Promise<'ended' | 'waits'> {
+    const { runs, topics } = this.runner;
+    const wakeUp = new Subscription(topics, runTopic(id));
+    try {
+      while (!signal.aborted) {
+        await this.execute(id, signal);
+        if (signal.aborted || !(await runs.isPending(id))) break;
+        pause.rest();
+        await wakeUp.wait(AbortSignal.any([signal, pause.signal]));
+        if (signal.aborted) break;
+        if (pause.signal.aborted) return 'waits';
+        await pause.resume();
+      }
+      return 'ended';
+    } finally {
+      wakeUp.close();
+    }
   }
 
   /** While a task waits for people, others have its slot. */
@@ -177,7 +196,7 @@ export class RunTasks {
     try {
       const until = AbortSignal.any([this.signal, signal]);
       await this.inSlot({ signal, rest, resume }, async pause => {
-        if (!signal.aborted) await this.execute(id, pause, until);
+        if (!signal.aborted) await this.toItsEnd(id, pause, until);
       });
     } catch (error) {
       this.runner.log.warn({ err: error, task_id: id }, 'run: executing a task that it started failed');
@@ -199,24 +218,6 @@ function resultOf(run: RunRow | undefined): ToolResult {
       `The agent ${agent_name} ended before it had finished, as a new message of the user has come in. Read it first, and hand the rest over again if it is still wanted. ${response ? `What it had said so far: ${response}` : 'It had said nothing yet.'}`,
     );
   return failed(`The agent ${agent_name} did not finish (${stop_reason}). ${response ?? ''}`.trim());
-}
-
-/** So many may be at work at once; others wait in the order in which they came. */
-class Semaphore {
-  private readonly waiting: (() => void)[] = [];
-
-  constructor(private free: number) {}
-
-  async acquire(): Promise<void> {
-    if (this.free > 0) this.free--;
-    else await new Promise<void>(resolve => void this.waiting.push(resolve));
-  }
-
-  release(): void {
-    const next = this.waiting.shift();
-    if (next) next();
-    else this.free++;
-  }
 }
 
 /** Where tasks say that they wait for people, or go on. */

@@ -19,7 +19,7 @@ import {
   stepStarted,
   toolStarted,
 } from '../runs/index.js';
-import { type RunTasks, TASK, type TaskPause, TaskRunner } from '../tasks/index.js';
+import { type RunTasks, TASK, TaskRunner } from '../tasks/index.js';
 import { AttemptEnds } from './attempt-ends.js';
 import { StepCaller } from './model-calls.js';
 import { ModelTurns, type RunTurns } from './model-turns.js';
@@ -45,7 +45,7 @@ interface Surroundings {
   /** The limits of the run above, of which this one is a task. */
   readonly above: RunLimits | undefined;
   /** Executes a task of this run. */
-  readonly executeTask: (taskId: string, above: Above, pause: TaskPause) => Promise<'ended' | 'waits'>;
+  readonly executeTask: (taskId: string, above: Above) => Promise<void>;
 }
 
 /** Makes attempts at runs: opens what they work with, and closes it. */
@@ -81,8 +81,8 @@ export class RunAttempts {
       try {
         const turns = this.turns.open({ run, journal, deltas, limits, check, signal, claimedAt, tools });
         const { allowlists } = tools.guide;
-        const tasks = this.tasks.open({ run, journal, limits, allowlists }, signal, (id, pause, until) =>
-          executeTask(id, { limits, signal: until, steering: journal.steering }, pause),
+        const tasks = this.tasks.open({ run, journal, limits, allowlists }, signal, (id, until) =>
+          executeTask(id, { limits, signal: until, steering: journal.steering }),
         );
         const round = new ToolRound(journal, deltas, tools, tasks, signal, abort, this.ends);
         const earlier = run.attempt > 1 ? await this.runs.toolCalls(run.id) : [];

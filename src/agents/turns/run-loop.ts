@@ -5,7 +5,6 @@ import { isOutage } from '#libs/resilient-postgres/index.js';
 import { BudgetReached } from '../../identity/billing/index.js';
 import { problemOf } from '../../platform/errors/index.js';
 import { Log, withLogContext } from '../../platform/log/index.js';
-import { Subscription, Topics } from '../../platform/topics/index.js';
 import { ModelUnusable } from '../models/index.js';
 import {
   AuthorityLost,
@@ -18,10 +17,7 @@ import {
   RunLost,
   RunQueue,
   RunStopper,
-  RunsStore,
-  runTopic,
 } from '../runs/index.js';
-import type { TaskPause } from '../tasks/index.js';
 import { type Above, RunAttempts } from './run-attempt.js';
 import { ApprovalRequired, RunWaits } from './tool-round.js';
 
@@ -45,38 +41,12 @@ export class RunLoop {
     private readonly attempts: RunAttempts,
     private readonly journals: RunJournals,
     private readonly queue: RunQueue,
-    private readonly runs: RunsStore,
     private readonly authority: RunAuthority,
     private readonly stopper: RunStopper,
-    private readonly topics: Topics,
     private readonly log: Log,
     executor: RunExecutor,
   ) {
     executor.register((run, stopping) => this.execute(run.id, { stopping }, run));
-  }
-
-  /** Until the task has ended, or all that the run above does is wait for people. */
-  private async executeTask(
-    taskId: string,
-    circumstances: Required<Circumstances>,
-    pause: TaskPause,
-  ): Promise<'ended' | 'waits'> {
-    const { signal } = circumstances.above;
-    const wakeUp = new Subscription(this.topics, runTopic(taskId));
-    try {
-      while (!signal.aborted) {
-        await this.execute(taskId, circumstances);
-        if (signal.aborted || !(await this.runs.isPending(taskId))) break;
-        pause.rest();
-        await wakeUp.wait(AbortSignal.any([signal, pause.signal]));
-        if (signal.aborted) break;
-        if (pause.signal.aborted) return 'waits';
-        await pause.resume();
-      }
-      return 'ended';
-    } finally {
-      wakeUp.close();
-    }
   }
 
   /**
@@ -115,7 +85,7 @@ export class RunLoop {
           journal,
           claim: AbortSignal.any([above?.signal ?? stopping, watch.signal, this.queue.signal]),
           above: above?.limits,
-          executeTask: (task, under, pause) => this.executeTask(task, { stopping, above: under }, pause),
+          executeTask: (task, under) => this.execute(task, { stopping, above: under }),
         });
       } catch (error) {
         await this.afterFault(run, journal, error, circumstances);
