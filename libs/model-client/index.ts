@@ -3,6 +3,7 @@ export { CATALOGUE_DATE, type ModelInputKind } from './catalogue.js';
 export { ContextWindow } from './context-window.js';
 export { costUsd, type ModelPrice, type StepUsage } from './cost.js';
 export type { StreamTimeouts } from './lifeline.js';
+export { kindOf, mediaTypeOf } from './media-type.js';
 export { ModelError, type ModelErrorKind } from './model-error.js';
 export { type ModelInfo, ModelRegistry } from './model-registry.js';
 export type { PriceTable } from './price-table.js';

@@ -132,32 +132,16 @@ export class ApprovalsService {
   }
 
   private view(row: ApprovalRow): ApprovalView {
-    const {
-      id,
-      subject_kind: subject,
-      status,
-      workspace_id,
-      chat_id,
-      run_id: call_id,
-      call_id: tool_call_id,
-    } = row;
-    const { tool, effect, requested_by, scope, note, decided_by } = row;
+    const { id, status, workspace_id, chat_id, tool, effect, requested_by, scope, note, decided_by } = row;
     const { summary, consequence } = this.wording.of(tool);
+    const kept = { id, status, workspace_id, chat_id, tool, effect, requested_by, scope, note, decided_by };
     return {
-      ...{
-        id,
-        subject,
-        status,
-        workspace_id,
-        chat_id,
-        call_id,
-        tool_call_id,
-        tool,
-        effect,
-        summary,
-        consequence,
-      },
-      ...{ requested_by, scope, note, decided_by },
+      ...kept,
+      subject: row.subject_kind,
+      call_id: row.run_id,
+      tool_call_id: row.call_id,
+      summary,
+      consequence,
       input: this.wording.inputOf(row),
       deciders: this.wording.decidersOf(row),
       link: this.wording.linkTo(id),

@@ -3,7 +3,7 @@ import type {
   LanguageModelV4Prompt,
   LanguageModelV4TextPart,
 } from '@ai-sdk/provider';
-import type { ModelInputKind } from '#libs/model-client/index.js';
+import { kindOf, type ModelInputKind } from '#libs/model-client/index.js';
 
 /** A file that goes with a message, as the message names it; its bytes are kept apart, by their hash. */
 export interface AttachmentPart {
@@ -14,36 +14,6 @@ export interface AttachmentPart {
   /** SHA-256, in hexadecimal. */
   hash: string;
   size: number;
-}
-
-const SIGNATURES: [mediaType: string, matches: (bytes: Buffer) => boolean][] = [
-  ['image/png', bytes => bytes.subarray(0, 8).equals(Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'))],
-  ['image/jpeg', bytes => bytes.subarray(0, 3).equals(Buffer.from([0xff, 0xd8, 0xff]))],
-  ['image/gif', bytes => /^GIF8[79]a/.test(bytes.toString('latin1', 0, 6))],
-  ['image/webp', bytes => /^RIFF.{4}WEBP/s.test(bytes.toString('latin1', 0, 12))],
-  ['application/pdf', bytes => bytes.toString('latin1', 0, 5) === '%PDF-'],
-];
-
-/** The media type of a file by what is in it, whatever its name says; undefined where no model could take it. */
-export function mediaTypeOf(bytes: Buffer): string | undefined {
-  const known = SIGNATURES.find(([, matches]) => matches(bytes))?.[0];
-  return known ?? (isText(bytes) ? 'text/plain' : undefined);
-}
-
-/** Null for text, which every model takes. */
-export function kindOf(mediaType: string): ModelInputKind | null {
-  if (mediaType.startsWith('image/')) return 'image';
-  return mediaType === 'application/pdf' ? 'pdf' : null;
-}
-
-function isText(bytes: Buffer): boolean {
-  if (bytes.includes(0)) return false;
-  try {
-    new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** About how many bytes of text count as much in a prompt as an attachment does. */

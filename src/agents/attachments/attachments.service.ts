@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { kindOf, mediaTypeOf } from '#libs/model-client/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Invalid, TooLarge } from '../../platform/errors/index.js';
 import { WorkspaceQuota } from '../../workspaces/changes/index.js';
 import { FilesService } from '../../workspaces/files/index.js';
 import { ModelCatalog } from '../models/index.js';
-import { type AttachmentPart, kindOf, mediaTypeOf } from './attachment.js';
+import type { AttachmentPart } from './attachment.js';
 import { AttachmentsStore } from './attachments.store.js';
 
 const MEBIBYTE = 1024 * 1024;

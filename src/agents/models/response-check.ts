@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { SchemaReading } from '#libs/bounded-schema/index.js';
+import { ResponseCheck, type SchemaReading } from '#libs/bounded-schema/index.js';
 import { TookTooLong } from '#libs/worker-pool/index.js';
 import { Invalid } from '../../platform/errors/index.js';
 import { task, Workers } from '../../platform/workers/index.js';
@@ -51,32 +51,3 @@ export class ResponseSchemas {
 const TOO_SLOW = 'takes too long to be understood; make it simpler';
 
 const UNCHECKED = 'The answer could not be checked in time; make it smaller';
-
-/** What a run's answer must be: JSON that is valid against a schema. */
-export class ResponseCheck {
-  /** Answers that were read, for as long as the attempt lasts. */
-  private readonly known = new Map<string, SchemaReading>();
-
-  constructor(
-    readonly schema: Schema,
-    private readonly readNow: (text: string) => Promise<SchemaReading>,
-  ) {}
-
-  /** The JSON in an answer, or what is wrong with it. */
-  async read(text: string): Promise<SchemaReading> {
-    const known = this.known.get(text) ?? (await this.readNow(text));
-    this.known.set(text, known);
-    return known;
-  }
-
-  /** Part of the model's instructions. */
-  get instructions(): string {
-    return `When you are done, your last message must be one JSON value and nothing else — no other words, no code fence — that is valid against this JSON Schema:\n\n${JSON.stringify(this.schema)}`;
-  }
-
-  /** The message that follows an answer that does not fit, which was read before. */
-  correction(text: string): string {
-    const { faults = [] } = this.known.get(text) ?? {};
-    return `Your answer does not fit the JSON Schema:\n${faults.map(fault => `- ${fault}`).join('\n')}\n\nAnswer again with the corrected JSON value alone.`;
-  }
-}

@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
+import type { ResponseCheck } from '#libs/bounded-schema/index.js';
 import { Database } from '../../platform/database/index.js';
 import { Events } from '../../platform/events/index.js';
 import { type AskedCall, approvalOpened } from '../approvals/index.js';
-import { MAX_REPAIRS, type ResponseCheck, schemaFailed } from '../models/index.js';
+import { MAX_REPAIRS, schemaFailed } from '../models/index.js';
 import {
   type FinishedStep,
   type NewEvent,

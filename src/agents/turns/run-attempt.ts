@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
+import type { ResponseCheck } from '#libs/bounded-schema/index.js';
 import { DeltaWriter } from '#libs/delta-writer/index.js';
 import type { StepResult } from '#libs/model-client/index.js';
 import { Config } from '../../platform/config/index.js';
 import type { ToolCallRow } from '../chats/index.js';
-import { type ResponseCheck, ResponseSchemas } from '../models/index.js';
+import { ResponseSchemas } from '../models/index.js';
 import {
   type ClaimedRun,
   LimitReached,
