@@ -2,7 +2,7 @@
 const DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /;
 
 /**
- * How long whoever answered asks to wait: `Retry-After`, in seconds or as a date (RFC 9110, 5.6.7 and 10.2.3). undefined where
+ * How long the server asks to wait: `Retry-After`, in seconds or as a date (RFC 9110, 5.6.7 and 10.2.3). undefined where
  * the answer does not say so, or says what cannot be read. It has no upper bound: that is the caller's.
  */
 export function retryAfterMs(headers: Headers, now = Date.now()): number | undefined {

@@ -70,7 +70,7 @@ it('packs all pages of a tree, with names from the folder on, and closes what it
   expect([...tree.open_files]).toEqual([]);
 });
 
-it('leaves out what it is told to, what is gone, other types and names with a backslash', async () => {
+it('leaves out what the caller skips, what is gone, other types and names with a backslash', async () => {
   const tree = treeOf({ '.env': Buffer.from('e'), 'a\\b': Buffer.from('b'), c: Buffer.from('c') });
   const first = await tree.list('');
   const list = async (_folder: string, after?: string) => {

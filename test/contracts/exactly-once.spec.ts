@@ -432,7 +432,7 @@ async function made(path: string, body: Json): Promise<Json> {
   return answer.body;
 }
 
-/** Where a notification is that was just made: a new key is told of. */
+/** Path of a notification that was just made: a new key causes one. */
 async function notification(): Promise<string> {
   await made('/api/keys', { name: randomUUID() });
   for (;;) {

@@ -51,7 +51,7 @@ async function publish<P extends object>(event: EventKind<P>, facts: P): Promise
   await database.transaction(unit => events.publish(unit, event, facts));
 }
 
-/** Everything happens of which Ada is told. */
+/** Causes every type of notification to Ada. */
 async function everything(): Promise<void> {
   const { id, client, organizationId: organization_id } = ada;
   const workspace_id = await service.workspace(ada);

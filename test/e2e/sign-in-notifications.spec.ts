@@ -1,4 +1,4 @@
-/** Every way in announces the sign-in: whoever owns the account is told of a program that is new. */
+/** Every way in announces the sign-in: the owner of the account is notified of a new program. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Browser } from '../harness/browser.js';
 import { OAuthClient, startOAuthService } from '../harness/oauth.js';

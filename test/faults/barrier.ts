@@ -14,7 +14,7 @@ export class Barrier {
     return new Barrier(client);
   }
 
-  /** Resolves when that many statements wait; that somebody waits for a lock is no event that we get. */
+  /** Resolves when that many statements wait; waiting for a lock causes no event. */
   async holds(count: number): Promise<void> {
     while ((await this.waiting()).length < count) await sleep(50);
   }

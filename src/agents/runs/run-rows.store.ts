@@ -184,7 +184,7 @@ export class FencedWriter {
   }
 
   /**
-   * Whether a hard stop may stand over the run: not where the last write found none. That counts once, for the model call
+   * Whether a hard stop may apply to the run: not where the last write found none. That counts once, for the model call
    * that follows.
    */
   mayBeStopped(): boolean {

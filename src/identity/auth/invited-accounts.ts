@@ -50,7 +50,8 @@ export class InvitedAccounts {
   }
 
   /**
-   * Makes the account, and asks its person to confirm the address: the person who invited them has the link as well. 403 where the address has one or none is made any more, 422 without name or password.
+   * Makes the account, and asks its person to confirm the address: the inviter has the link of the invitation as well. 403
+   * where the address has an account or no more are made, 422 without name or password.
    */
   async make(unit: UnitOfWork, email: string, newcomer: Newcomer | undefined): Promise<User> {
     if (await unit.entities.findOne(User, { email })) throw new Forbidden(HAS_ACCOUNT);

@@ -48,7 +48,7 @@ const keyOf = (root: RootKey): KeyObject => (root.id === '' ? root.raw : root.de
 
 const DAY_MS = 86_400_000;
 
-/** Somebody has signed in, by the API or at a page: every session begins with it. */
+/** A person has signed in, by the API or at a page: every session begins with it. */
 export const signedIn = defineEvent<{
   /** Of the session. */
   id: string;

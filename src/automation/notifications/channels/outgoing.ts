@@ -10,7 +10,7 @@ export interface Answer {
   readonly status: number | null;
   /** Why it failed, without secrets; null where it was taken (2xx). */
   readonly reason: string | null;
-  /** How long whoever answered asks to wait before the next one. */
+  /** How long the receiver asks to wait before the next one. */
   readonly askedMs?: number;
 }
 
