@@ -10,10 +10,12 @@ import { FastifyAdapter, NestFastifyApplication } from '@nestjs/platform-fastify
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppModule, type ServiceParts } from './app.module.js';
 import {
+  bodyLimit,
   ProblemFilter,
   registerRequestLog,
   registerSecurityHeaders,
   requestId,
+  requestUrl,
 } from './platform/http/index.js';
 import { Idempotency } from './platform/idempotency/index.js';
 import { Ingress } from './platform/ingress/index.js';
@@ -21,9 +23,6 @@ import { RateLimits } from './platform/limits/index.js';
 import { NestLog } from './platform/log/index.js';
 import { Metrics, registerHttpMetrics } from './platform/metrics/index.js';
 import { describeApi, serveDocs } from './platform/openapi/index.js';
-
-/** What a caller without a credential may send: public routes take a few fields. */
-const MAX_PUBLIC_BYTES = 64 * 1024;
 
 /** The service as an HTTP application, initialised and not yet listening. */
 export async function createServer(parts: ServiceParts): Promise<NestFastifyApplication> {
@@ -35,8 +34,7 @@ export async function createServer(parts: ServiceParts): Promise<NestFastifyAppl
     // Who is not named there could say any address in X-Forwarded-For.
     trustProxy: parts.config.publicUrl === undefined ? false : parts.config.trustedProxies,
     routerOptions: { maxParamLength: 1000 },
-    // Some clients put a slash at the end of the address that they were given.
-    rewriteUrl: ({ url = '/' }) => url.replace(/^\/mcp\/(?=\?|$)/, '/mcp'),
+    rewriteUrl: requestUrl,
     // Refused by ourselves, with a body.
     http: { requireHostHeader: false },
     clientErrorHandler: refuseOnSocket,
@@ -53,10 +51,7 @@ export async function createServer(parts: ServiceParts): Promise<NestFastifyAppl
   } as never);
   app.useGlobalFilters(filter);
   const http = adapter.getInstance();
-  const { maxBodyBytes } = parts.config;
-  registerBodyParsers(http, ({ user }: FastifyRequest & { user?: unknown }) =>
-    user === undefined || user === null ? Math.min(maxBodyBytes, MAX_PUBLIC_BYTES) : maxBodyBytes,
-  );
+  registerBodyParsers(http, bodyLimit(parts.config.maxBodyBytes));
   registerRequestLog(http, parts.log);
   registerHttpMetrics(http, app.get(Metrics));
   registerSecurityHeaders(http, parts.config.publicUrl);

@@ -31,6 +31,8 @@ import {
 } from './run-rows.store.js';
 import { endTopic, type NewEvent, type PlannedCall, RUNS_RUNNABLE, type RunRow } from './run-state.js';
 
+const TOKENS_REVOKED = revokeTokensOf(FENCED);
+
 const WAITING = sql`${transition('wait').set}, waiting_since = now(), due = false, holder = null`;
 
 type JournalRun = Pick<RunRow, 'id' | 'chat_id' | 'number' | 'attempt'>;
@@ -167,7 +169,7 @@ export class RunJournal extends FencedWriter {
     const { event, change, also } = ending(id, end);
     await this.record([event], {
       change,
-      also: [freeReservation(FENCED), revokeTokensOf(FENCED), ...also],
+      also: [freeReservation(FENCED), TOKENS_REVOKED, ...also],
       unit,
     });
     unit.afterCommit(() => this.topics.publish(endTopic(id)));
@@ -184,7 +186,7 @@ export class RunJournal extends FencedWriter {
     const done = await this.write([...events, event], {
       change: sql`${finished.change}, ${change}`,
       where: sql`steers = 0 and requested_tasks = 0`,
-      also: [...finished.also, ...also, revokeTokensOf(FENCED), NEXT_RUNNABLE],
+      also: [...finished.also, ...also, TOKENS_REVOKED, NEXT_RUNNABLE],
       hasNext: sql`exists (select from next)`,
       unit,
     });
@@ -211,7 +213,7 @@ export class RunJournal extends FencedWriter {
           and not exists (select from run r where r.chat_id = ${chat_id} and r.id <> ${id} and r.status = 'pending')
         for update of c skip locked),`,
       where: sql`steers = 0 and requested_tasks = 0 and exists (select from held)`,
-      also: [...finished.also, revokeTokensOf(FENCED)],
+      also: [...finished.also, TOKENS_REVOKED],
     });
     if (done) this.topics.publish(endTopic(id));
     return done !== undefined;

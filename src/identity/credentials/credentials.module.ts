@@ -8,17 +8,14 @@ import {
   CredentialGuard,
   OAuthTokenGuard,
 } from '../../platform/credentials/index.js';
-import { SessionsModule } from '../sessions/index.js';
 import { CredentialsStore } from './credentials.store.js';
-import { JwtStrategy } from './jwt.strategy.js';
 
 /** Who stands behind a key or an access token, for the platform to ask. Its guard closes every route of the service. */
 @Global()
 @Module({
-  imports: [PassportModule, SessionsModule],
+  imports: [PassportModule],
   providers: [
     { provide: Credentials, useClass: CredentialsStore },
-    JwtStrategy,
     ApiKeyGuard,
     AccessTokenGuard,
     OAuthTokenGuard,

@@ -1,3 +1,3 @@
 export { SessionsModule } from './sessions.module.js';
-export { AccessTokenKeys, ISSUER, type IssuedTokens, SessionsService, signedIn } from './sessions.service.js';
+export { type IssuedTokens, SessionsService, signedIn } from './sessions.service.js';
 export type { SignInSource } from './sessions.store.js';

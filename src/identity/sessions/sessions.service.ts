@@ -1,4 +1,3 @@
-import { createSecretKey, type KeyObject } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { JwtService } from '@nestjs/jwt';
 import { type Actor, hashSecret, randomSecret } from '../../platform/access/index.js';
@@ -9,42 +8,10 @@ import { DeletedView } from '../../platform/dto/index.js';
 import { Forbidden, NotFound, Unauthorized } from '../../platform/errors/index.js';
 import { defineEvent, Events } from '../../platform/events/index.js';
 import { Chore } from '../../platform/jobs/index.js';
-import { type RootKey, Vault } from '../../platform/vault/index.js';
 import { User } from '../accounts/index.js';
+import { AccessTokenKeys, ISSUER } from './access-tokens.js';
 import type { EndedSessionsView, EndSessions, SessionId } from './sessions.dto.js';
 import { SessionsStore, type SignInSource } from './sessions.store.js';
-
-/** `iss` of our access tokens. */
-export const ISSUER = 'atelier';
-
-/** The keys that sign access tokens: the operator's JWT_SECRET, else keys of the vault, which tokens name. */
-@Injectable()
-export class AccessTokenKeys {
-  private readonly operators: KeyObject | undefined;
-
-  constructor(
-    { jwtSecret }: Config,
-    private readonly vault: Vault,
-  ) {
-    this.operators = jwtSecret === undefined ? undefined : createSecretKey(Buffer.from(jwtSecret));
-  }
-
-  get signing(): { key: KeyObject; id: string } {
-    if (this.operators) return { key: this.operators, id: '' };
-    const { current } = this.vault.roots;
-    return { key: keyOf(current), id: current.id };
-  }
-
-  /** The key of tokens that name `id`; undefined where they do not count any more. */
-  verifying(id: string): KeyObject | undefined {
-    if (this.operators) return id === '' ? this.operators : undefined;
-    const root = this.vault.roots.verifying(id);
-    return root && keyOf(root);
-  }
-}
-
-/** Tokens of versions before the vault name no key. */
-const keyOf = (root: RootKey): KeyObject => (root.id === '' ? root.raw : root.derive('access token'));
 
 const DAY_MS = 86_400_000;
 

@@ -35,6 +35,20 @@ export function requestId({ headers }: Pick<IncomingMessage, 'headers'>): string
   return typeof given === 'string' && ACCEPTED_ID.test(given) ? given : randomUUID();
 }
 
+/** The address that is routed: some clients put a slash at the end of the one that they were given. */
+export function requestUrl({ url = '/' }: Pick<IncomingMessage, 'url'>): string {
+  return url.replace(/^\/mcp\/(?=\?|$)/, '/mcp');
+}
+
+/** What a caller without a credential may send: public routes take a few fields. */
+const MAX_PUBLIC_BYTES = 64 * 1024;
+
+/** How many bytes the body of a request may have: `maxBytes` of those who have shown who they are. */
+export const bodyLimit =
+  (maxBytes: number) =>
+  ({ user }: FastifyRequest & { user?: Actor }): number =>
+    user === undefined || user === null ? Math.min(maxBytes, MAX_PUBLIC_BYTES) : maxBytes;
+
 /** Gives every request its id, in the log, the audit and the answer, and its queries a deadline; logs one line when it is answered. */
 export function registerRequestLog(fastify: FastifyInstance, log: Log): void {
   fastify.addHook('onRequest', (request, reply, done) => {

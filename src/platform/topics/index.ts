@@ -1,2 +1,1 @@
-export { defineTopic, notifyTopic, Subscription, type Topic } from './topic.js';
-export { Topics } from './topics.js';
+export { defineTopic, notifyTopic, Subscription, type Topic, Topics } from './topics.js';

@@ -185,28 +185,27 @@ export interface OpenActionSocket {
  */
 @Injectable()
 export class ActionSockets {
+  private readonly scratchDir: string;
+  private readonly maxBytes: number;
   private command: Promise<string> | undefined;
 
   constructor(
     private readonly catalog: ActionCatalog,
     private readonly listing: ActionListing,
     private readonly runner: ActionRunner,
-    private readonly config: Config,
+    config: Config,
     private readonly log: Log,
-  ) {}
+  ) {
+    this.scratchDir = config.scratchDir;
+    this.maxBytes = config.maxBodyBytes;
+  }
 
   /** `owner`: the account that connects, if it is not the service's own. */
   async open(caller: ActionCaller, owner: Owner | undefined): Promise<OpenActionSocket> {
-    const { catalog, listing, runner, config, log } = this;
-    await mkdir(config.scratchDir, { recursive: true });
-    const folder = await mkdtemp(path.join(config.scratchDir, 'atelier-actions-'));
-    const socket = new ActionSocket(caller, {
-      catalog,
-      listing,
-      runner,
-      log,
-      maxBytes: config.maxBodyBytes,
-    });
+    const { scratchDir, catalog, listing, runner, log, maxBytes } = this;
+    await mkdir(scratchDir, { recursive: true });
+    const folder = await mkdtemp(path.join(scratchDir, 'atelier-actions-'));
+    const socket = new ActionSocket(caller, { catalog, listing, runner, log, maxBytes });
     const close = async () => {
       await socket.close();
       await rm(folder, { recursive: true, force: true });
