@@ -12,11 +12,16 @@ export type LoadProvider = () => Promise<{ languageModel(id: string): LanguageMo
 export class LazyModel implements LanguageModelV4 {
   readonly specificationVersion = 'v4';
 
+  private readonly open: () => Promise<LanguageModelV4>;
+
   constructor(
     readonly provider: string,
     readonly modelId: string,
-    private readonly load: LoadProvider,
-  ) {}
+    load: LoadProvider,
+  ) {
+    // An SDK builds the schemas of a model with the model: once, not with each call.
+    this.open = once(async () => (await load()).languageModel(modelId));
+  }
 
   get supportedUrls(): PromiseLike<Record<string, RegExp[]>> {
     return this.open().then(({ supportedUrls }) => supportedUrls);
@@ -29,15 +34,11 @@ export class LazyModel implements LanguageModelV4 {
   async doStream(options: LanguageModelV4CallOptions): Promise<LanguageModelV4StreamResult> {
     return (await this.open()).doStream(options);
   }
-
-  private async open(): Promise<LanguageModelV4> {
-    return (await this.load()).languageModel(this.modelId);
-  }
 }
 
 /** Loads once, and again only where that failed. */
-export function once(load: LoadProvider): LoadProvider {
-  let loaded: ReturnType<LoadProvider> | undefined;
+export function once<T>(load: () => Promise<T>): () => Promise<T> {
+  let loaded: Promise<T> | undefined;
   return async () => {
     try {
       loaded ??= load();

@@ -41,6 +41,14 @@ describe('the model registry', () => {
     });
   });
 
+  it('gives the same model each time, and forgets those that nobody lists', () => {
+    const registry = new ModelRegistry({ compatible: [OLLAMA] });
+    const model = registry.find('ollama/qwen3');
+    expect(registry.find('ollama/qwen3')).toBe(model);
+    for (let count = 0; count < 1_000; count++) registry.find(`ollama/made-up-${count}`);
+    expect(registry.find('ollama/qwen3')).not.toBe(model);
+  });
+
   it.each([
     '',
     'openai',

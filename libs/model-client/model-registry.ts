@@ -26,11 +26,15 @@ const DEMO: Provider = {
   open: () => new DemoModel(),
 };
 
+/** Callers may name models that no list has: not all of them are kept for good. */
+const MAX_OPEN_MODELS = 200;
+
 /** The models that an installation can use. Ids are `provider/name`; a name may itself contain slashes. */
 export class ModelRegistry {
   readonly #providers: Map<string, Provider>;
   readonly #stated: Map<string, StatedModel>;
   readonly #defaultId: string;
+  readonly #open = new Map<string, LanguageModelV4>();
 
   /**
    * @param o.prices the operator's own figures, which extend and override the built-in catalogue
@@ -77,9 +81,14 @@ export class ModelRegistry {
     };
   }
 
+  /** The model to call: the same object each time, so that it is set up once. */
   find(id: string): LanguageModelV4 | undefined {
     const found = this.#locate(id);
-    return found?.provider.open(found.name);
+    const model = this.#open.get(id) ?? found?.provider.open(found.name);
+    if (!model) return undefined;
+    if (this.#open.size >= MAX_OPEN_MODELS) this.#open.clear();
+    this.#open.set(id, model);
+    return model;
   }
 
   defaultId(): string {
