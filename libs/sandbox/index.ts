@@ -2,6 +2,7 @@ export { closedFolder, openingOf } from './closed-folder.js';
 export { createSandbox } from './create-sandbox.js';
 export type { DockerOptions } from './docker/options.js';
 export { SandboxFailure, SandboxRefusal, SessionOver } from './errors.js';
+export { type LastingResult, LastingShell, type OpenedSession, type SessionLoss } from './lasting-shell.js';
 export { defaultLimits, type SandboxLimits } from './limits.js';
 export type {
   EndedBy,

@@ -1,11 +1,14 @@
 import { statSync } from 'node:fs';
-import { Injectable, OnModuleInit } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { inputSchemaOf } from '#libs/fields/index.js';
-import type { OutputChunk } from '#libs/sandbox/index.js';
-import type { Actor } from '../../platform/access/index.js';
+import {
+  defaultLimits,
+  type OutputChunk,
+  type SandboxLimits,
+  type SessionEnd,
+  type SessionLoss,
+} from '#libs/sandbox/index.js';
 import { checked, Field } from '../../platform/dto/index.js';
-import { Unavailable } from '../../platform/errors/index.js';
-import { CallLost, NotHere, RpcClient, type RpcHooks, RpcServer } from '../../platform/rpc/index.js';
 import {
   QuotaGuard,
   SandboxWatch,
@@ -13,24 +16,8 @@ import {
   WorkspaceQuota,
 } from '../../workspaces/changes/index.js';
 import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../../workspaces/core/index.js';
-import {
-  lostNote,
-  NamedShells,
-  notesOf,
-  RunningSandboxes,
-  SandboxesService,
-  type ScriptResult,
-  SessionElsewhere,
-} from '../../workspaces/sandboxes/index.js';
-import {
-  failed,
-  MAX_OUTPUT,
-  outcomeOf,
-  shorten,
-  type Tool,
-  type ToolContext,
-  type ToolResult,
-} from './tool-provider.js';
+import { RunningSandboxes, SandboxesService, type ScriptResult } from '../../workspaces/sandboxes/index.js';
+import { MAX_OUTPUT, shorten, type Tool, type ToolContext, type ToolResult } from './tool-provider.js';
 
 /** The name of the tool by which commands are run. */
 export const BASH = 'bash';
@@ -143,6 +130,50 @@ function report(result: ScriptResult, why: string | undefined): ToolResult {
   return { output: isError ? text : text || '(no output)', isError };
 }
 
+const MiB = 1024 * 1024;
+
+const LIMIT_NOTES: Record<keyof SandboxLimits, string> = {
+  wallMs: 'Killed: it took longer than allowed.',
+  cpuSeconds: 'Killed: one of its processes used more CPU time than allowed.',
+  memoryBytes: 'Killed: it used more memory than allowed.',
+  outputBytes: 'Killed: it wrote more output than allowed.',
+  processes: `It had more than ${defaultLimits.processes} processes and threads at once, and was refused more.`,
+  fileBytes: `Killed: it made a file larger than ${defaultLimits.fileBytes / MiB} MiB.`,
+  tmpBytes: `/tmp holds ${defaultLimits.tmpBytes / MiB} MiB and is full; larger files belong into the workspace.`,
+};
+
+const SESSION_NOTES: Record<SessionEnd, string> = {
+  ended: 'The sandbox was ended from outside',
+  killed: 'The sandbox was killed, perhaps by a command in it',
+  memory: 'The sandbox was killed because its processes used more memory than allowed',
+  output: 'The sandbox was killed because of a flood of output',
+};
+
+const TAKEN_UP = 'The sandbox ended when the run was interrupted or waited';
+
+const NEW_ONE =
+  'a new one starts in /workspace, without the variables, /tmp and background processes of before';
+
+/** What the reader has to know beyond the output; `why`: the reason it was stopped. */
+function notesOf(result: ScriptResult, why = 'Killed: the run was stopped.'): string[] {
+  const { output, exit_code, ended_by, truncated, limit, session_ended, egress_refused = [] } = result;
+  const notes: string[] = [];
+  if (truncated) notes.push('Output beyond the limit is left out.');
+  if (output.includes('No space left on device')) notes.push(LIMIT_NOTES.tmpBytes);
+  if (ended_by === 'stopped') notes.push(why);
+  else if (limit !== null && !(limit === 'outputBytes' && ended_by === 'exit'))
+    notes.push(LIMIT_NOTES[limit]);
+  if (ended_by === 'exit' && exit_code !== 0 && exit_code !== null) notes.push(`Exit code ${exit_code}.`);
+  if (session_ended) notes.push(`${SESSION_NOTES[session_ended]}; with the next command ${NEW_ONE}.`);
+  if (egress_refused.length > 0) notes.push(`Refused connections: ${egress_refused.join(' ')}`);
+  return notes;
+}
+
+function lostNote(loss: SessionLoss): string {
+  const why = loss === 'taken_up' ? TAKEN_UP : SESSION_NOTES[loss];
+  return `(${why} since the last command; ${NEW_ONE}.)`;
+}
+
 /** A command that is asked to make way has that long to end by itself. */
 const GRACE_MS = 3_000;
 
@@ -169,72 +200,3 @@ export class Yielding {
     this.asked?.removeEventListener('abort', this.begin);
   }
 }
-
-const METHOD = 'session-command';
-/** How often a session may be somewhere else than it was a moment ago. */
-const MAX_MOVES = 5;
-
-/** A command to run in a named session of its caller. */
-export interface SessionCommand {
-  readonly actor: Actor;
-  readonly workspaceId: string;
-  readonly session: string;
-  readonly input: Parameters<BashTool['run']>[1];
-}
-
-type SessionResult = Pick<ToolResult, 'output' | 'isError' | 'newSession'>;
-
-/** Runs commands in named sessions, each in the process that has the session. */
-@Injectable()
-export class SessionCommands implements OnModuleInit {
-  constructor(
-    private readonly shells: NamedShells,
-    private readonly bash: BashTool,
-    private readonly client: RpcClient,
-    private readonly server: RpcServer,
-  ) {}
-
-  onModuleInit(): void {
-    this.server.handle(METHOD, (command: SessionCommand, hooks) => this.runHere(command, hooks));
-  }
-
-  async run(command: SessionCommand, hooks: RpcHooks): Promise<SessionResult> {
-    for (let moves = 0; moves < MAX_MOVES; moves++)
-      try {
-        return await this.runHere(command, hooks);
-      } catch (error) {
-        if (!(error instanceof SessionElsewhere)) throw error;
-        const result = error.processId && (await this.runThere(error.processId, command, hooks));
-        if (result) return result;
-      }
-    throw new Unavailable(`The session ${command.session} moves from process to process; try again`);
-  }
-
-  private async runHere(
-    { actor, workspaceId, session, input }: SessionCommand,
-    hooks: RpcHooks,
-  ): Promise<SessionResult> {
-    const { output, isError, newSession } = await this.shells.use(actor, workspaceId, session, shell =>
-      outcomeOf(this.bash.run({ actor, workspaceId, shell, ...hooks }, input)),
-    );
-    return { output, isError, newSession };
-  }
-
-  /** Undefined where the session is not there any more, and nothing was done. */
-  private async runThere(
-    processId: string,
-    command: SessionCommand,
-    hooks: RpcHooks,
-  ): Promise<SessionResult | undefined> {
-    try {
-      return (await this.client.call(processId, METHOD, command, hooks)) as SessionResult;
-    } catch (error) {
-      if (error instanceof NotHere) return undefined;
-      if (error instanceof CallLost) return failed(LOST);
-      throw error;
-    }
-  }
-}
-
-const LOST =
-  'The session ended with the process of the service that held it. How far the command came is not known; the next one begins a new session.';

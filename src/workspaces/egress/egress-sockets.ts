@@ -42,10 +42,8 @@ export class EgressSockets {
     private readonly log: Log,
   ) {}
 
-  /** Undefined where no host is reachable. Later changes of the rule apply at once. */
-  async open(use: EgressUse): Promise<OpenEgress | undefined> {
-    const hosts = await this.hostsOf(use);
-    if (hosts.length === 0) return undefined;
+  /** `hosts`: those that were reachable a moment ago. Later changes of the rule apply at once. */
+  async open(use: EgressUse, hosts: string[]): Promise<OpenEgress> {
     const folder = await mkdtemp(path.join(this.config.scratchDir ?? tmpdir(), 'atelier-egress-'));
     const refused = new Set<string>();
     const proxy = new EgressProxy({
@@ -65,7 +63,7 @@ export class EgressSockets {
     try {
       await fill(folder, proxy, use.owner);
       // The rule may have changed before the subscription.
-      proxy.setHosts(await this.hostsOf(use));
+      proxy.setHosts(await this.egress.reachableFrom(use.workspaceId));
     } catch (error) {
       await close();
       throw error;
@@ -78,16 +76,12 @@ export class EgressSockets {
     return { folder, takeRefused, close };
   }
 
-  private async hostsOf({ workspaceId }: EgressUse): Promise<string[]> {
-    return this.egress.reachable(await this.egress.rule(workspaceId));
-  }
-
   /** Applies changes of the rule to a proxy; returns what unsubscribes. */
   private follow(use: EgressUse, proxy: EgressProxy): () => void {
     let turn = Promise.resolve();
     const look = async (): Promise<void> => {
       try {
-        proxy.setHosts(await this.hostsOf(use));
+        proxy.setHosts(await this.egress.reachableFrom(use.workspaceId));
       } catch (error) {
         // Fail closed; the next signal, as after a lost connection, reads the rule again.
         proxy.setHosts([]);

@@ -10,6 +10,6 @@ import { EgressSockets } from './egress-sockets.js';
   imports: [CoreModule],
   controllers: [RoutesOf(EgressService)],
   providers: [EgressSockets, EgressService, EgressStore],
-  exports: [EgressSockets],
+  exports: [EgressSockets, EgressStore],
 })
 export class EgressModule {}

@@ -46,6 +46,11 @@ export class EgressStore {
         updated_by = excluded.updated_by, updated_at = excluded.updated_at`.execute(unit.tables());
   }
 
+  /** The hosts that sandboxes of a workspace reach now. */
+  async reachableFrom(workspaceId: string): Promise<string[]> {
+    return this.reachable(await this.rule(workspaceId));
+  }
+
   reachable({ mode, hosts, presets: named }: EgressRule): string[] {
     if (mode === 'none' || this.config.sandboxEgress === 'none') return [];
     const listed = named.flatMap(name =>

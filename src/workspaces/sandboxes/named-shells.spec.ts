@@ -1,12 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
-import type { SandboxSession, SessionEnd, SessionResult } from '#libs/sandbox/index.js';
+import {
+  LastingShell,
+  type SandboxSession,
+  type SessionEnd,
+  type SessionResult,
+} from '#libs/sandbox/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import type { Config } from '../../platform/config/index.js';
 import type { Log } from '../../platform/log/index.js';
 import { NamedShells } from './named-shells.js';
 import type { RunningSandboxes } from './running-sandboxes.js';
 import type { SandboxesService } from './sandboxes.service.js';
-import { Shell, type ShellUse } from './shell.js';
 
 const ada = { type: 'user', id: 'ada' } as Actor;
 const place = { id: 'w', number: 1 };
@@ -30,12 +34,12 @@ function opened(idleSeconds: number) {
       end: async () => finish('ended'),
     };
   };
-  const openShell = (use: ShellUse) =>
-    new Shell(async () => {
+  const openShell = () =>
+    new LastingShell(async () => {
       const session = open();
       sessions.push(session);
-      return { session, takeRefused: () => [] };
-    }, use);
+      return { session, extras: () => ({}) };
+    });
   const shells = new NamedShells(
     { sandboxSessionIdleSeconds: idleSeconds } as Config,
     { openShell } as unknown as SandboxesService,

@@ -5,8 +5,7 @@ import { Config } from '../../platform/config/index.js';
 import { Conflict } from '../../platform/errors/index.js';
 import { Log } from '../../platform/log/index.js';
 import { RunningSandboxes, SessionElsewhere } from './running-sandboxes.js';
-import { SandboxesService } from './sandboxes.service.js';
-import type { Shell } from './shell.js';
+import { SandboxesService, type Shell } from './sandboxes.service.js';
 
 const MAX_OF_CALLER = 8;
 

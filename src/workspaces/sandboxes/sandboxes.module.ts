@@ -3,12 +3,13 @@ import { RoutesOf } from '../../platform/openapi/index.js';
 import { CoreModule } from '../core/index.js';
 import { EgressModule } from '../egress/index.js';
 import { ActionSockets } from './actions/action-sockets.js';
+import { Isolation } from './isolation.js';
 import { NamedShells } from './named-shells.js';
 import { RunningSandboxes, SandboxSlots } from './running-sandboxes.js';
 import { RunningSandboxesStore } from './running-sandboxes.store.js';
 import { SandboxControlService } from './sandbox-control.service.js';
-import { SandboxEnvironments } from './sandbox-environments.js';
-import { SandboxesService } from './sandboxes.service.js';
+import { SandboxEnvironments, SandboxesService } from './sandboxes.service.js';
+import { SystemPrograms } from './system-programs.js';
 
 /** Sandboxes: where commands of a workspace run. */
 @Module({
@@ -16,6 +17,7 @@ import { SandboxesService } from './sandboxes.service.js';
   controllers: [RoutesOf(SandboxControlService)],
   providers: [
     ActionSockets,
+    Isolation,
     NamedShells,
     RunningSandboxes,
     RunningSandboxesStore,
@@ -23,7 +25,8 @@ import { SandboxesService } from './sandboxes.service.js';
     SandboxEnvironments,
     SandboxSlots,
     SandboxesService,
+    SystemPrograms,
   ],
-  exports: [NamedShells, RunningSandboxes, SandboxesService],
+  exports: [NamedShells, RunningSandboxes, SandboxesService, SystemPrograms],
 })
 export class SandboxesModule {}

@@ -1,9 +1,10 @@
-import path from 'node:path';
-import { Injectable, OnApplicationBootstrap } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
+import { proxyVariables, startRelay } from '#libs/egress-proxy/index.js';
 import {
-  closedFolder,
+  type LastingResult,
+  LastingShell,
+  type OpenedSession,
   type OutputChunk,
-  openingOf,
   type SandboxDriver,
   SandboxFailure,
   SandboxRefusal,
@@ -16,10 +17,12 @@ import type { ActionCaller } from '../../platform/actions/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Conflict, Invalid, translateErrors, Unavailable } from '../../platform/errors/index.js';
 import { Log } from '../../platform/log/index.js';
+import { type VisibleWorkspace, WorkspaceFolders } from '../core/index.js';
+import { EgressSockets, EgressStore } from '../egress/index.js';
+import { ActionSockets } from './actions/action-sockets.js';
+import { Isolation } from './isolation.js';
 import { type Gauge, type NameClaim, RunningSandboxes, SandboxSlots } from './running-sandboxes.js';
 import type { SandboxCaller } from './running-sandboxes.store.js';
-import { type Environment, SandboxEnvironments, type WorkspaceRef } from './sandbox-environments.js';
-import { type OpenShell, type ScriptResult, Shell, type ShellUse } from './shell.js';
 
 translateErrors(SandboxRefusal, error => new Invalid(error.message));
 translateErrors(SessionOver, error => new Conflict(error.message));
@@ -27,8 +30,6 @@ translateErrors(SandboxFailure, error => new Unavailable(`Code cannot run here: 
 
 /** Of one process: background processes may live as long as a run. */
 const SHELL_CPU_SECONDS = 3600;
-
-const LOOK_LIMITS = { wallMs: 10_000, cpuSeconds: 10, outputBytes: 32 * 1024 * 1024 };
 
 export interface ScriptRequest {
   script: string;
@@ -40,39 +41,102 @@ export interface ScriptRequest {
   onOutput?: (chunk: OutputChunk) => void;
 }
 
+const SYSTEM_PATH = ['/usr/local/bin', '/usr/bin', '/bin', '/usr/sbin', '/sbin'];
+const EGRESS_FOLDER = '/run/egress';
+const ACTIONS_FOLDER = '/run/atelier';
+
+export type WorkspaceRef = Pick<VisibleWorkspace, 'id' | 'number'>;
+
+/** What every sandbox of a workspace has, until it is closed. */
+export interface Environment {
+  readonly request: Pick<SandboxRequest, 'workspace' | 'owner' | 'env' | 'readOnlyBinds'>;
+  /** Shell commands to run first. */
+  readonly prelude: string;
+  /** What the result of a command that has ended says of it. */
+  readonly extras: () => RefusedConnections;
+  close(): Promise<void>;
+}
+
+/** What commands find in a sandbox: the files, the command `actions`, the way to listed hosts. */
+@Injectable()
+export class SandboxEnvironments {
+  constructor(
+    private readonly isolation: Isolation,
+    private readonly sockets: ActionSockets,
+    private readonly rules: EgressStore,
+    private readonly egress: EgressSockets,
+    private readonly folders: WorkspaceFolders,
+  ) {}
+
+  filesOf(workspace: WorkspaceRef): Pick<SandboxRequest, 'workspace' | 'owner'> {
+    return { workspace: this.folders.pathOf(workspace), owner: this.folders.ownerOf(workspace) };
+  }
+
+  async prepare(
+    workspace: WorkspaceRef,
+    caller: SandboxCaller,
+    actions: ActionCaller | undefined,
+  ): Promise<Environment> {
+    const files = this.filesOf(workspace);
+    const { owner } = files;
+    const { driver, nodeFolder } = this.isolation;
+    const { isolated } = driver;
+    // Without isolation there is a network already.
+    const hosts = isolated ? await this.rules.reachableFrom(workspace.id) : [];
+    const egress =
+      hosts.length > 0
+        ? await this.egress.open({ workspaceId: workspace.id, owner, caller }, hosts)
+        : undefined;
+    const socket = actions && (await this.sockets.open(actions, owner));
+    const env: Record<string, string> = egress ? proxyVariables() : {};
+    const readOnlyBinds = egress ? [{ from: egress.folder, to: EGRESS_FOLDER }] : [];
+    if (socket) {
+      const inside = isolated ? ACTIONS_FOLDER : socket.folder;
+      env.PATH = [`${inside}/bin`, nodeFolder, ...SYSTEM_PATH].join(':');
+      env.ACTIONS_SOCKET = `${inside}/actions.sock`;
+      if (isolated) readOnlyBinds.unshift({ from: socket.folder, to: inside });
+    }
+    return {
+      request: { ...files, env, readOnlyBinds },
+      prelude: egress ? startRelay(`${nodeFolder}/node`, EGRESS_FOLDER) : '',
+      extras: () => ({ egress_refused: egress?.takeRefused() ?? [] }),
+      close: async () => {
+        await Promise.all([socket?.close(), egress?.close()]);
+      },
+    };
+  }
+}
+
+interface RefusedConnections {
+  readonly egress_refused: string[];
+}
+
+export type ScriptResult = SandboxResult & Partial<LastingResult & RefusedConnections>;
+
+export interface ShellUse {
+  readonly caller: SandboxCaller;
+  /** Whom the command `actions` acts as; absent: there is no such command. */
+  readonly actions?: ActionCaller;
+  /** By which the caller comes back to it. */
+  readonly name?: string;
+}
+
+export type Shell = LastingShell<WorkspaceRef, RefusedConnections>;
+
 /** Runs code on workspaces, isolated from the host and from each other; refuses where that is impossible. */
 @Injectable()
-export class SandboxesService implements OnApplicationBootstrap {
+export class SandboxesService {
   private readonly driver: SandboxDriver;
 
   constructor(
     private readonly config: Config,
+    isolation: Isolation,
     private readonly environments: SandboxEnvironments,
     private readonly running: RunningSandboxes,
     private readonly slots: SandboxSlots,
     private readonly log: Log,
   ) {
-    this.driver = environments.driver;
-  }
-
-  async onApplicationBootstrap(): Promise<void> {
-    if (!this.config.runsJobs) return;
-    const check = await this.driver.check();
-    if (!check.ok) this.log.warn({ driver: this.driver.name }, `code will not run: ${check.reason}`);
-    else if (!this.driver.isolated)
-      this.log.warn({ driver: this.driver.name }, 'code runs without isolation');
-    this.warnOfClosedFolder();
-  }
-
-  /** Commands run as users of their own, who have to reach the workspace; a Docker engine mounts it. */
-  private warnOfClosedFolder(): void {
-    if (process.getuid?.() !== 0 || this.driver.name === 'docker') return;
-    const closed = closedFolder(path.resolve(this.config.dataDir));
-    if (closed === undefined) return;
-    this.log.warn(
-      { driver: this.driver.name },
-      `commands and the history of files need a way to DATA_DIR, and ${closed} keeps other users out: ${openingOf(closed)}`,
-    );
+    this.driver = isolation.driver;
   }
 
   /** 503 where no sandbox can be had. */
@@ -103,7 +167,7 @@ export class SandboxesService implements OnApplicationBootstrap {
     try {
       const started = { workspaceId: workspace.id, command, caller, kind: 'command', signal } as const;
       const result = await this.running.showing(started, run);
-      return { ...result, egress_refused: environment.takeRefused() };
+      return { ...result, ...environment.extras() };
     } finally {
       await environment.close();
     }
@@ -111,14 +175,14 @@ export class SandboxesService implements OnApplicationBootstrap {
 
   /** The opener ends it. */
   openShell(use: ShellUse): Shell {
-    return new Shell((workspace, shellUse, script) => this.openSession(workspace, shellUse, script), use);
+    return new LastingShell((workspace, script) => this.openSession(workspace, use, script));
   }
 
   private async openSession(
     workspace: WorkspaceRef,
     { caller, actions, name }: ShellUse,
     command: string,
-  ): Promise<OpenShell> {
+  ): Promise<OpenedSession<RefusedConnections>> {
     await this.requireDriver();
     const started = {
       workspaceId: workspace.id,
@@ -150,7 +214,7 @@ export class SandboxesService implements OnApplicationBootstrap {
       .finally(release)
       .then(environment.close)
       .catch(error => this.log.warn({ err: error }, 'a session was not cleaned up'));
-    return { session, takeRefused: environment.takeRefused };
+    return { session, extras: environment.extras };
   }
 
   private async beginSession({ request, prelude }: Environment): Promise<SandboxSession> {
@@ -170,34 +234,6 @@ export class SandboxesService implements OnApplicationBootstrap {
   async fault(): Promise<string | null> {
     const check = await this.driver.check();
     return check.ok ? null : `Code cannot run here: ${check.reason}`;
-  }
-
-  /**
-   * Output of a system program on the files; null without isolation, without the program, or when it prints too much.
-   * Takes no slot: searches have limits of their own.
-   */
-  async look(
-    workspace: WorkspaceRef,
-    request: Pick<SandboxRequest, 'argv' | 'cwd' | 'signal'>,
-  ): Promise<string | null> {
-    if (!this.driver.isolated || !(await this.driver.check()).ok) return null;
-    const files = this.environments.filesOf(workspace);
-    const result = await this.runIfPossible({ ...request, ...files, limits: LOOK_LIMITS });
-    if (!result) return null;
-    const { ended_by, exit_code, truncated, stdout, stderr } = result;
-    const isComplete = ended_by === 'exit' && exit_code !== null && !truncated && stderr === '';
-    return isComplete && exit_code < 127 ? stdout : null;
-  }
-
-  /** Null where isolation is gone, as when a Docker engine stops. */
-  private async runIfPossible(request: SandboxRequest): Promise<SandboxResult | null> {
-    try {
-      return await this.driver.run(request);
-    } catch (error) {
-      if (!(error instanceof SandboxFailure)) throw error;
-      this.log.warn({ err: error }, 'files are looked at without help of programs');
-      return null;
-    }
   }
 
   /** Runs a program for the service itself, on a folder of its own; 503 where no sandbox can be had. */

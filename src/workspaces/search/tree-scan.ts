@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { literalsOf, SKIPPED_FOLDERS } from '#libs/workspace-fs/index.js';
 import type { VisibleWorkspace } from '../core/index.js';
-import { SandboxesService } from '../sandboxes/index.js';
+import { SystemPrograms } from '../sandboxes/index.js';
 
 /** What a scan found; the files of git's that say what to ignore are all there. */
 interface Scanned<T> {
@@ -36,7 +36,7 @@ const TYPES: Record<string, Listed['type']> = { f: 'file', d: 'directory', l: 's
  */
 @Injectable()
 export class TreeScan {
-  constructor(private readonly sandboxes: SandboxesService) {}
+  constructor(private readonly programs: SystemPrograms) {}
 
   /** Text files that may hold a match: every one that does, and others. */
   async filesWith(workspace: VisibleWorkspace, query: ScanQuery): Promise<Scanned<string> | null> {
@@ -77,7 +77,7 @@ export class TreeScan {
     argv: string[],
     { path, signal }: ScanQuery,
   ): Promise<string[] | null> {
-    const output = await this.sandboxes.look(workspace, { argv, cwd: path, signal });
+    const output = await this.programs.look(workspace, { argv, cwd: path, signal });
     return output?.split('\0').slice(0, -1) ?? null;
   }
 }
