@@ -15,7 +15,7 @@ export { changeOf, type Destination, FileWriter } from './file-writer.js';
 export { changesTo, deletionsOf, entriesAt, manifestOf, movesOf } from './intent.js';
 export { NumberedChanges } from './numbered-changes.store.js';
 export { RecordedWrites } from './recorded-writes.js';
-export { type LastingSandbox, QuotaGuard, SandboxWatch } from './sandbox-watch.js';
+export { QuotaGuard, SandboxWatch } from './sandbox-watch.js';
 export { Scans } from './scans.js';
 export { StorageMeter } from './storage-meter.js';
 export { NoRoom, StoredElsewhere, WorkspaceQuota } from './workspace-quota.js';
