@@ -1,5 +1,6 @@
 import { Approvals } from './agents/approvals/migrations/20261122-approvals.js';
 import { McpApprovals } from './agents/approvals/migrations/20261122-mcp-approvals.js';
+import { PolicyTopic } from './agents/approvals/migrations/20261123-policy-topic.js';
 import { AttachmentRoom } from './agents/attachments/migrations/20261122-attachment-room.js';
 import { Context } from './agents/chats/migrations/20261122-context.js';
 import { ModelSlots } from './agents/models/migrations/20261122-model-slots.js';
@@ -119,4 +120,5 @@ export const migrations = [
   { name: '20261123-run-authority', class: RunAuthorityAsked },
   { name: '20261123-webhooks', class: Webhooks },
   { name: '20261123-push', class: Push },
+  { name: '20261123-policy-topic', class: PolicyTopic },
 ];

@@ -1,6 +1,7 @@
 import { DynamicModule, Global, Module } from '@nestjs/common';
 import { GuardedFetch } from '#libs/guarded-fetch/index.js';
 import { PoolWatch } from '#libs/resilient-postgres/index.js';
+import { RecentChecks } from './access/index.js';
 import { ActionsModule } from './actions/index.js';
 import { Audit } from './audit/index.js';
 import { Config } from './config/index.js';
@@ -61,6 +62,7 @@ export class PlatformModule {
         },
         PoolWatch,
         Topics,
+        RecentChecks,
         Events,
         Audit,
         Workers,
@@ -73,6 +75,7 @@ export class PlatformModule {
         DatabaseConnection,
         GuardedFetch,
         Topics,
+        RecentChecks,
         Events,
         Audit,
         Workers,

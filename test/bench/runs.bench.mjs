@@ -1,5 +1,5 @@
 /**
- * Agent runs of two model calls and one tool: how many a second, and what one costs the processor, against a hand-written
+ * Agent runs of two model calls over HTTP and one tool: how many a second, and what one costs the processor, against a hand-written
  * loop with the same commits and against the AI SDK's provider in a loop in memory.
  */
 import { run as runInMemory } from './floors/sdk-loop.mjs';
@@ -26,10 +26,22 @@ async function costOf(child, count, one) {
 
 await bench(async () => {
   const { DATA_DIR, DATABASE_URL } = await database();
-  const service = await atelier({ DATA_DIR, DATABASE_URL });
+  const model = await serve(['test/bench/floors/model-server.mjs']);
+  const service = await atelier({
+    ...{ DATA_DIR, DATABASE_URL },
+    ...{
+      OPENAI_COMPATIBLE_BASE_URL: model.url,
+      OPENAI_COMPATIBLE_MODELS: 'bench',
+      DEFAULT_MODEL: 'local/bench',
+    },
+  });
   const { api_key, workspace_id } = service.credentials;
   const headers = { 'x-api-key': api_key };
-  const floor = await serve(['test/bench/floors/run-loop.mjs'], { DATABASE_URL, WORKSPACE: folder() });
+  const floor = await serve(['test/bench/floors/run-loop.mjs'], {
+    DATABASE_URL,
+    MODEL_URL: model.url,
+    WORKSPACE: folder(),
+  });
   let serial = 0;
   const ours = async () => {
     const message = `write bench/${serial++}.txt: Hello`;

@@ -137,6 +137,12 @@ describe('a trigger', () => {
         ['budget-alerts'],
       ],
       [
+        'policy_changed',
+        `insert into approval_policy (workspace_id, read, write, destructive, expose, deadline_seconds, updated_by, updated_at)
+         select '${workspace_id}', 'auto', 'auto', 'ask', 'ask', 60, created_by, now() from workspace where id = '${workspace_id}'`,
+        [`approval-policy:${workspace_id}`],
+      ],
+      [
         'budget_changed',
         `insert into budget (scope_id, organization_id, monthly_usd, alerts, hard_stop, updated_at)
          values ('${organization_id}', '${organization_id}', 5, '{}', true, now())

@@ -48,7 +48,7 @@ beforeAll(async () => {
   ];
 });
 afterEach(async () => {
-  await service.database.query('delete from approval_policy');
+  await service.forgetPolicies();
   model.clear();
 });
 afterAll(async () => {

@@ -1,12 +1,15 @@
 /** @isolated It defines topics, which can be defined once only. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Actor, accessTopic, credentialTopic, RecentChecks } from '../../src/platform/access/index.js';
 import { Config } from '../../src/platform/config/index.js';
 import { createLog } from '../../src/platform/log/index.js';
 import { defineTopic, type Topic, Topics } from '../../src/platform/topics/index.js';
 import { TestDatabase } from '../harness/database.js';
 
-const NEWS = defineTopic('news')();
-const MORE = defineTopic('more')();
+const news = defineTopic('news');
+const more = defineTopic('more');
+const NEWS = news();
+const MORE = more();
 
 describe('Topics of several processes', () => {
   let database: TestDatabase;
@@ -78,6 +81,47 @@ describe('Topics of several processes', () => {
     topics.publish(NEWS);
     topics.expectPeers()(true);
     await heard;
+  });
+
+  it('are counted by kind, but not without a connection', async () => {
+    const kinds = [news, more];
+    const config = Config.from({ DATABASE_URL: database.url, LOG_LEVEL: 'error' });
+    const unconnected = new Topics({ connectionString: database.url }, createLog(config));
+    expect(unconnected.mark(...kinds)).toBeUndefined();
+    const { topics } = await open();
+    const other = await open(NEWS);
+    await Promise.all(other.heard); // The hello of the second process wakes everything, which counts, too.
+    const [before, elsewhere] = [topics.mark(news), other.topics.mark(news)];
+    topics.publish(MORE);
+    expect(topics.mark(news)).toBe(before);
+    expect(topics.mark(...kinds)).not.toBe(before);
+    const heard = next(other.topics, NEWS);
+    topics.publish(NEWS);
+    expect(topics.mark(news)).not.toBe(before);
+    await heard;
+    expect(other.topics.mark(news)).not.toBe(elsewhere);
+  });
+
+  it('tell of a caller who was checked that nothing has changed since, until something may have', async () => {
+    const { topics } = await open();
+    const checks = new RecentChecks(topics);
+    const ada = { type: 'user', id: 'ada' } as Actor;
+    const found = await checks.noting(async () => ada);
+    const mark = checks.markOf(ada);
+    expect([found, mark]).toEqual([ada, expect.any(Number)]);
+    topics.publish(NEWS);
+    expect(checks.isNewest(mark)).toBe(true);
+    // Whoever's access it is: it may be theirs.
+    topics.publish(accessTopic('grace'));
+    expect([checks.isNewest(mark), checks.markOf(ada)]).toEqual([false, undefined]);
+    // What changes while they are looked up counts as a change after.
+    await checks.noting(async () => {
+      topics.publish(credentialTopic('key'));
+      return ada;
+    });
+    expect(checks.markOf(ada)).toBeUndefined();
+    expect(checks.markOf({ ...ada })).toBeUndefined();
+    expect(checks.isNewest(undefined)).toBe(false);
   });
 
   it('are awaited where somebody waits in the same process', async () => {

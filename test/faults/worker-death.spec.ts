@@ -207,7 +207,9 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
         toolOutputs: [{ is_error: true, output: expect.stringMatching(/^Interrupted:/) }],
       });
       expect(readFileSync(inWorkspace(file), 'utf8')).toBe('x\n');
-      await service.database.query('delete from approval_policy');
+      await service.database.query(
+        "delete from approval_policy returning notify_topic('approval-policy:' || workspace_id)",
+      );
     },
     PATIENCE,
   );

@@ -6,6 +6,7 @@ import type { GuardedFetch } from '#libs/guarded-fetch/index.js';
 import { SetupToken } from '../../src/identity/auth/index.js';
 import { Config } from '../../src/platform/config/index.js';
 import { createLog } from '../../src/platform/log/index.js';
+import { Topics } from '../../src/platform/topics/index.js';
 import { createServer } from '../../src/server.js';
 import type { McpExtension } from '../../src/surfaces/mcp/index.js';
 import { Client, type Json } from './client.js';
@@ -127,6 +128,12 @@ export class TestService {
       'insert into workspace_member (workspace_id, principal_id, role, created_at) values ($1, $2, $3, now()) on conflict (workspace_id, principal_id) do update set role = $3',
       [workspace, person.id, workspaceRole],
     );
+  }
+
+  /** The policies of all workspaces are the default one again. */
+  async forgetPolicies(): Promise<void> {
+    await this.database.query('delete from approval_policy');
+    this.app.get(Topics, { strict: false }).publishEverything();
   }
 
   async stop(): Promise<void> {

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { type Actor, type Effect, SharedLookups } from '../../platform/access/index.js';
 import type { Verdict } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
-import { Database } from '../../platform/database/index.js';
+import { Database, dryRun } from '../../platform/database/index.js';
 import { defineTopic, Topics } from '../../platform/topics/index.js';
 import { DuplicateService } from '../../workspaces/duplicate/index.js';
 
@@ -29,10 +29,15 @@ export const DEFAULT_POLICY: ApprovalPolicy = {
   is_default: true,
 };
 
+/** Workspaces whose policy a process remembers. */
+const MAX_KNOWN = 1000;
+
 /** Keeps the policies of workspaces. */
 @Injectable()
 export class ApprovalPolicies implements OnModuleInit {
   private readonly lookups = new SharedLookups<ApprovalPolicy>();
+  /** What runs read, which holds until a policy is set. */
+  private readonly known = new Map<string, { policy: ApprovalPolicy; mark: number }>();
 
   constructor(
     private readonly database: Database,
@@ -57,7 +62,21 @@ export class ApprovalPolicies implements OnModuleInit {
 
   /** The policy, kept up to date until it is closed. */
   watch(workspaceId: string): PolicyWatch {
-    return new PolicyWatch(this.topics, workspaceId, DEFAULT_POLICY, id => this.of(id));
+    return new PolicyWatch(this.topics, workspaceId, DEFAULT_POLICY, id => this.newest(id));
+  }
+
+  /** The policy as it was last read, where this process knows that none has been set since. */
+  private async newest(workspaceId: string): Promise<ApprovalPolicy> {
+    const mark = this.topics.mark(policyTopic);
+    const known = this.known.get(workspaceId);
+    if (known && known.mark === mark) return known.policy;
+    const policy = await this.read(workspaceId);
+    if (mark === undefined || dryRun()) return policy;
+    this.known.delete(workspaceId);
+    this.known.set(workspaceId, { policy, mark });
+    const [oldest = ''] = this.known.keys();
+    if (this.known.size > MAX_KNOWN) this.known.delete(oldest);
+    return policy;
   }
 
   /** What is left out stays as it is. Runs in flight keep to it from their next call on. */
@@ -80,9 +99,8 @@ export class ApprovalPolicies implements OnModuleInit {
           updated_by = excluded.updated_by, updated_at = now()`.execute(unit.tables());
       const target = { type: 'workspace', id, organization_id, workspace_id: id };
       await this.audit.record(unit, actor, 'approval_policy.update', target, { ...changes });
-      await this.topics.publishOnCommit(unit, policyTopic(id));
     });
-    // What the commit publishes comes here a moment later; runs of this process keep to the policy at once.
+    // What a trigger publishes comes here a moment later; runs of this process keep to the policy at once.
     this.topics.publish(policyTopic(id));
   }
 

@@ -3,6 +3,7 @@ import {
   accessTopic,
   Credentials,
   credentialTopic,
+  RecentChecks,
   workspaceAccessTopic,
 } from '../../platform/access/index.js';
 import { problemOf } from '../../platform/errors/index.js';
@@ -12,7 +13,7 @@ import type { Steering } from './run-limits.js';
 import { claimTopic, RunLost, type RunRow } from './run-state.js';
 import { RunsStore } from './runs.store.js';
 
-type Authorized = Pick<RunRow, 'actor' | 'chat_id'>;
+type Authorized = Pick<RunRow, 'actor' | 'chat_id'> & { readonly checked?: number };
 type Claimed = Authorized & Pick<RunRow, 'id' | 'attempt' | 'workspace_id'>;
 
 /** The person or program that started the run may not have it run any more. */
@@ -30,14 +31,19 @@ export class RunAuthority {
     private readonly credentials: Credentials,
     private readonly runs: RunsStore,
     private readonly topics: Topics,
+    private readonly checks: RecentChecks,
   ) {}
 
   watch(run: Claimed, steering: Steering): ClaimWatch {
     return new ClaimWatch(this.runs, this.topics, run, steering, this);
   }
 
-  /** Throws AuthorityLost, saying why, before an attempt begins. */
+  /**
+   * Throws AuthorityLost, saying why, before an attempt begins. A run that begins with its request was checked with that; so
+   * it is checked again only where something about anyone's access has changed in between.
+   */
   async require(run: Authorized): Promise<void> {
+    if (this.checks.isNewest(run.checked)) return;
     const { features_off } = await this.requireAccess(run);
     if (features_off.includes('agents'))
       throw new AuthorityLost('The feature agents is turned off in this workspace');

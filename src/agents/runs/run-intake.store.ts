@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { hardStopOver } from '../../identity/billing/index.js';
+import { RecentChecks } from '../../platform/access/index.js';
 import {
   beforeSideEffect,
   Database,
@@ -64,6 +65,7 @@ export class RunIntake {
   constructor(
     private readonly database: Database,
     private readonly queue: RunQueue,
+    private readonly checks: RecentChecks,
   ) {}
 
   /** Adds a run to a chat, in a transaction that has locked it and makes the run runnable when its turn has come. */
@@ -112,7 +114,7 @@ export class RunIntake {
     }
     beforeSideEffect();
     request?.committed();
-    if (slot) slot.begin(begun);
+    if (slot) slot.begin({ ...begun, checked: this.checks.markOf(run.actor) });
     else this.queue.wakeWorkers();
     return true;
   }

@@ -48,6 +48,8 @@ export type ClaimedRun = ExecutedRun & {
   ran_ms: number;
   /** The content of its message, where that is the first of the chat and was accepted just now. */
   said?: MessagePart[];
+  /** Where it begins with the request that started it: when who made that was checked, see `RecentChecks`. */
+  checked?: number;
 };
 
 /** The columns of {@link ClaimedRun}, but for what was said; `run` is the name of the run's row. */

@@ -6,6 +6,7 @@ import {
   type Credential,
   Credentials,
   hashSecret,
+  RecentChecks,
   SharedLookups,
 } from '../../platform/access/index.js';
 import { Database, isoOrNull, Row } from '../../platform/database/index.js';
@@ -22,17 +23,22 @@ const LAST_USED_PRECISION_MS = 60_000;
 export class CredentialsStore extends Credentials {
   private readonly lookups = new SharedLookups<Actor | undefined>();
 
-  constructor(private readonly database: Database) {
+  constructor(
+    private readonly database: Database,
+    private readonly checks: RecentChecks,
+  ) {
     super();
   }
 
   ofApiKey(secret: string): Promise<Actor | undefined> {
-    return this.lookups.get(`key ${secret}`, () => this.findKeyOwner(secret));
+    return this.lookups.get(`key ${secret}`, () => this.checks.noting(() => this.findKeyOwner(secret)));
   }
 
   ofAccessToken(claims: AccessClaims): Promise<Actor | undefined> {
     const { sub, sid, exp } = claims;
-    return this.lookups.get(`session ${sub} ${sid} ${exp}`, () => this.findSessionOwner(claims));
+    return this.lookups.get(`session ${sub} ${sid} ${exp}`, () =>
+      this.checks.noting(() => this.findSessionOwner(claims)),
+    );
   }
 
   async stands({ type, id }: Credential, { evenExpired = false } = {}): Promise<boolean> {

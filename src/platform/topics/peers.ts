@@ -36,11 +36,12 @@ export class Peers {
   private sending: Promise<void> | undefined;
   private client: pg.Client | undefined;
   private check: NodeJS.Timeout | undefined;
+  private connections = 0;
   private isClosed = false;
   private hellos = 0;
 
   constructor(
-    private readonly connection: DatabaseConnection,
+    private readonly database: DatabaseConnection,
     private readonly log: Log,
     private readonly subscribers: Subscribers,
   ) {}
@@ -60,6 +61,11 @@ export class Peers {
     await this.sending;
     if (this.client && this.unsent.size > 0) await this.sendUnsent(this.client);
     await this.client?.end();
+  }
+
+  /** Which connection it is that hears of others; undefined while there is none. */
+  get connection(): number | undefined {
+    return this.client && this.connections;
   }
 
   /** Sends topics soon, again until they are sent. */
@@ -87,7 +93,7 @@ export class Peers {
 
   private async listen(): Promise<void> {
     const client = new ResilientClient({
-      connectionString: this.connection.connectionString,
+      connectionString: this.database.connectionString,
       application_name: 'atelier-signals',
       ...CONNECTION_SETTINGS,
       query_timeout: ANSWER_MS,
@@ -116,6 +122,7 @@ export class Peers {
       throw error;
     }
     this.client = client;
+    this.connections++;
     this.announce();
   }
 

@@ -12,6 +12,7 @@ export type Topic = string & { readonly [IS_TOPIC]: true };
 
 /** A kind of topic: one for each id, or one for all where there is no id. */
 export interface TopicKind {
+  readonly kind: string;
   (...ids: readonly string[]): Topic;
   /** The topic of an id that a statement finds. */
   sql(id: RawBuilder<unknown>): RawBuilder<Topic>;
@@ -24,7 +25,7 @@ export function defineTopic(name: string): TopicKind {
   if (defined.has(name)) throw new Error(`The topic ${name} is defined twice`);
   defined.add(name);
   const of = (...ids: readonly string[]) => [name, ...ids].join(':') as Topic;
-  return Object.assign(of, { sql: (id: RawBuilder<unknown>) => sql<Topic>`${`${name}:`}::text || ${id}` });
+  return Object.assign(of, { kind: name, sql: (id: RawBuilder<unknown>) => sql<Topic>`${`${name}:`}::text || ${id}` });
 }
 
 /** SQL that publishes a topic when its transaction commits. */
@@ -40,10 +41,13 @@ export const notifyTopic = (topic: Topic | RawBuilder<Topic>): RawBuilder<unknow
 export class Topics implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly subscribers = new EventEmitter().setMaxListeners(0);
   private readonly peers: Peers;
+  /** How often each kind of topic was published, and all of them at once. */
+  private readonly counts = new Map<string, number>();
+  private wakings = 0;
 
   constructor(connection: DatabaseConnection, log: Log) {
     this.peers = new Peers(connection, log, {
-      wake: topic => this.subscribers.emit(topic),
+      wake: topic => this.emit(topic),
       wakeAll: () => this.wakeAll(),
     });
   }
@@ -62,7 +66,7 @@ export class Topics implements OnApplicationBootstrap, OnApplicationShutdown {
    */
   publish(...topics: Topic[]): void {
     if (dryRun()) return;
-    for (const topic of topics) this.subscribers.emit(topic);
+    for (const topic of topics) this.emit(topic);
     if (this.peers.areThere) this.peers.send(...topics);
   }
 
@@ -83,6 +87,16 @@ export class Topics implements OnApplicationBootstrap, OnApplicationShutdown {
     return () => this.subscribers.off(topic, wake);
   }
 
+  /**
+   * A number that changes whenever something of these kinds is published: what was read after it was taken holds while it
+   * stays the same. Undefined while this process is not connected, and may miss something.
+   */
+  mark(...kinds: readonly TopicKind[]): number | undefined {
+    const { connection } = this.peers;
+    if (connection === undefined) return undefined;
+    return kinds.reduce((sum, { kind }) => sum + (this.counts.get(kind) ?? 0), connection + this.wakings);
+  }
+
   /** Whether anybody may have subscribed, here or elsewhere. */
   hasSubscribers(topic: Topic): boolean {
     return this.peers.areThere || this.subscribers.listenerCount(topic) > 0;
@@ -98,7 +112,14 @@ export class Topics implements OnApplicationBootstrap, OnApplicationShutdown {
     return this.peers.expect();
   }
 
+  private emit(topic: string): void {
+    const [kind = topic] = topic.split(':', 1);
+    this.counts.set(kind, (this.counts.get(kind) ?? 0) + 1);
+    this.subscribers.emit(topic);
+  }
+
   private wakeAll(): void {
+    this.wakings++;
     for (const topic of this.subscribers.eventNames()) this.subscribers.emit(topic);
   }
 }

@@ -1,6 +1,7 @@
 /**
  * The least that a durable run can cost here: a hand-written loop with the same commits as ours (the step with its tool
- * call, the tool's result, the last step with the end), the same demo answers and the same durable file write.
+ * call, the tool's result, the last step with the end), two calls of the same streaming model over HTTP and the same durable
+ * file write.
  */
 import { randomUUID } from 'node:crypto';
 import { open, rename } from 'node:fs/promises';
@@ -25,6 +26,36 @@ const commit = (id, kind, data, status, response) =>
     values: [id, kind, status, response ?? null, JSON.stringify(data)],
   });
 
+const agent = new http.Agent({ keepAlive: true });
+
+/** What the model answers: its text, and the call that it asks for. */
+function ask(messages) {
+  return new Promise((resolve, reject) => {
+    const request = http.request(
+      `${process.env.MODEL_URL}/chat/completions`,
+      { method: 'POST', agent },
+      response => {
+        const answer = { text: '', tool: '', input: '' };
+        let rest = '';
+        response.setEncoding('utf8').on('data', part => {
+          const lines = (rest + part).split('\n');
+          rest = lines.pop();
+          for (const line of lines) {
+            if (!line.startsWith('data: {')) continue;
+            const { content, tool_calls } = JSON.parse(line.slice(6)).choices[0]?.delta ?? {};
+            if (content) answer.text += content;
+            if (tool_calls?.[0].function.name) answer.tool = tool_calls[0].function.name;
+            if (tool_calls) answer.input += tool_calls[0].function.arguments;
+          }
+        });
+        response.once('end', () => resolve(answer));
+      },
+    );
+    request.once('error', reject);
+    request.end(JSON.stringify({ model: 'bench', stream: true, messages }));
+  });
+}
+
 async function accept(message) {
   const id = randomUUID();
   await pool.query({
@@ -38,10 +69,13 @@ async function accept(message) {
 
 async function run(message) {
   const id = await accept(message);
-  await commit(id, 'step', { call: { tool: 'write_file', path: `${id}.txt` } }, 'pending');
+  const said = { role: 'user', content: message };
+  const { tool, input } = await ask([said]);
+  const { content } = JSON.parse(input);
+  await commit(id, 'step', { call: { tool, input } }, 'pending');
   const file = path.join(process.env.WORKSPACE, `.${id}`);
   const handle = await open(file, 'wx');
-  await handle.writeFile('Hello');
+  await handle.writeFile(content);
   await handle.sync();
   await handle.close();
   await rename(file, path.join(process.env.WORKSPACE, `${id}.txt`));
@@ -50,7 +84,12 @@ async function run(message) {
   await folder.sync();
   await folder.close();
   await commit(id, 'tool', { output: 'Created' }, 'pending');
-  await commit(id, 'step', { text: 'Done' }, 'completed', 'Done');
+  const { text } = await ask([
+    said,
+    { role: 'assistant', content: input },
+    { role: 'tool', content: 'Created' },
+  ]);
+  await commit(id, 'step', { text }, 'completed', text);
   const { rows } = await pool.query({
     name: 'read',
     text: 'select * from floor_run where id = $1',
