@@ -25,7 +25,10 @@ export function defineTopic(name: string): TopicKind {
   if (defined.has(name)) throw new Error(`The topic ${name} is defined twice`);
   defined.add(name);
   const of = (...ids: readonly string[]) => [name, ...ids].join(':') as Topic;
-  return Object.assign(of, { kind: name, sql: (id: RawBuilder<unknown>) => sql<Topic>`${`${name}:`}::text || ${id}` });
+  return Object.assign(of, {
+    kind: name,
+    sql: (id: RawBuilder<unknown>) => sql<Topic>`${`${name}:`}::text || ${id}`,
+  });
 }
 
 /** SQL that publishes a topic when its transaction commits. */
