@@ -1,1 +1,1 @@
-export { defineTopic, notifyTopic, Subscription, type Topic, type TopicKind, Topics } from './topics.js';
+export { defineTopic, notifyTopic, Subscription, type Topic, Topics } from './topics.js';
