@@ -1,10 +1,5 @@
+export { AgentFiles, AgentGuide, instructionsOf } from './agent-guide.js';
 export { SKILL, type Skill, type Subagent } from './definitions.js';
 export { AGENT_NAME } from './subagents.dto.js';
 export { SubagentsModule } from './subagents.module.js';
-export {
-  AgentGuide,
-  instructionsOf,
-  requireAgent,
-  SubagentsService,
-  ToolNames,
-} from './subagents.service.js';
+export { requireAgent, SubagentsService, ToolNames } from './subagents.service.js';

@@ -1,5 +1,9 @@
+import { Injectable } from '@nestjs/common';
+
 /** Most characters of text that are kept, over all workspaces. */
 const MAX_CHARACTERS = 16 * 1024 * 1024;
+/** What a reading weighs besides its text. */
+export const OVERHEAD = 500;
 /** A file that was changed this short a time before it was read may be changed again within one tick of its clock. */
 const SETTLED_MS = 2_000;
 
@@ -17,6 +21,7 @@ interface Kept {
 }
 
 /** What was made of files, for as long as they stay as they are; the longest unused goes first. */
+@Injectable()
 export class ReadingCache {
   private readonly kept = new Map<string, Kept>();
   private characters = 0;

@@ -3,7 +3,7 @@ import type { Actor } from '../../platform/access/index.js';
 import { Action, allows } from '../../platform/actions/index.js';
 import { Invalid, NotFound } from '../../platform/errors/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
-import { AgentGuide, requireAgent, type Subagent, SubagentsService } from '../subagents/index.js';
+import { AgentFiles, AgentGuide, requireAgent, type Subagent } from '../subagents/index.js';
 import { BASH } from './bash.tool.js';
 import { SessionCommands } from './session-commands.js';
 import { type ListedTool, outcomeOf, type ToolContext } from './tool-provider.js';
@@ -20,7 +20,7 @@ export class ToolsService {
     private readonly workspaces: WorkspacesStore,
     private readonly toolbox: Toolbox,
     private readonly providers: ToolProviders,
-    private readonly subagents: SubagentsService,
+    private readonly agents: AgentFiles,
     private readonly sessions: SessionCommands,
   ) {}
 
@@ -37,7 +37,7 @@ export class ToolsService {
   })
   async list(actor: Actor, { workspace_id, agent_name }: ListAgentTools): Promise<AgentToolListView> {
     const workspace = await this.workspaces.require(actor, 'workspace.read', workspace_id);
-    const contents = await this.subagents.inWorkspace(workspace);
+    const contents = await this.agents.inWorkspace(workspace);
     const agent = agent_name === undefined ? null : requireAgent(contents.agents, agent_name);
     const guide = new AgentGuide(agent, contents, [], false);
     const tools = await this.providers.list({ actor, workspace, guide });

@@ -12,7 +12,7 @@ import {
 } from '../approvals/index.js';
 import type { ToolCallRow } from '../chats/index.js';
 import type { ExecutedRun, PlannedCall, RunRow } from '../runs/index.js';
-import { AgentGuide, requireAgent, SubagentsService } from '../subagents/index.js';
+import { AgentFiles, AgentGuide, requireAgent } from '../subagents/index.js';
 import {
   AgentActions,
   BASH,
@@ -156,7 +156,7 @@ function offer(tool: ToolOffer): LanguageModelV4FunctionTool {
 export class ToolGateway {
   constructor(
     private readonly providers: ToolProviders,
-    private readonly subagents: SubagentsService,
+    private readonly agents: AgentFiles,
     private readonly actions: AgentActions,
     private readonly sandboxes: SandboxesService,
     private readonly policies: ApprovalPolicies,
@@ -221,7 +221,7 @@ export class ToolGateway {
     const { actor, workspace_id, agent_name, tools_above, parent_id } = run;
     const isTask = parent_id !== null;
     if (workspace_id === null) return new AgentGuide(null, null, tools_above, isTask);
-    const contents = await this.subagents.read(actor, workspace_id);
+    const contents = await this.agents.read(actor, workspace_id);
     const agent = agent_name ? requireAgent(contents.agents, agent_name) : null;
     return new AgentGuide(agent, contents, tools_above, isTask);
   }

@@ -1,0 +1,182 @@
+import { Injectable } from '@nestjs/common';
+import { type Finding, Findings } from '#libs/front-matter/index.js';
+import { type Entry, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { type Actor, SharedLookups } from '../../platform/access/index.js';
+import { allows } from '../../platform/actions/index.js';
+import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../../workspaces/core/index.js';
+import { AGENTS, AgentsFolder } from './agents-folder.js';
+import { type Reading, SKILL, type Skill, type Subagent } from './definitions.js';
+import { OVERHEAD, ReadingCache } from './reading-cache.js';
+
+const INSTRUCTIONS = 'AGENTS.md';
+/** Of AGENTS.md, which goes into every prompt. */
+const MAX_INSTRUCTION_BYTES = 32 * 1024;
+
+/** The AGENTS.md of a workspace, cut off where it is too long. */
+export interface WorkspaceInstructions {
+  readonly path: string;
+  readonly text: string;
+  readonly bytes: number;
+  readonly truncated: boolean;
+}
+
+/** The instructions, agents and skills of a workspace. */
+export interface AgentsFolderContents {
+  readonly instructions: WorkspaceInstructions | null;
+  readonly agents: readonly Reading<Subagent>[];
+  readonly skills: readonly Reading<Skill>[];
+  /** About what is no agent and no skill. */
+  readonly findings: readonly Finding[];
+}
+
+/**
+ * Reads AGENTS.md and `.agents/` as they are now. Whatever is there is only text: links are not followed, and what is
+ * too large or cannot be read is a finding. Files that did not change are not read again.
+ */
+@Injectable()
+export class AgentFiles {
+  private readonly readings = new SharedLookups<AgentsFolderContents>();
+
+  constructor(
+    private readonly workspaces: WorkspacesStore,
+    private readonly folders: WorkspaceFolders,
+    private readonly folder: AgentsFolder,
+    private readonly cache: ReadingCache,
+  ) {}
+
+  async read(actor: Actor, workspaceId: string): Promise<AgentsFolderContents> {
+    return this.inWorkspace(await this.workspaces.require(actor, 'file.read', workspaceId));
+  }
+
+  /**
+   * As {@link read}, where the caller has been let into the workspace. Those who ask at the same time share a reading that
+   * begins after all of them asked.
+   */
+  inWorkspace(workspace: VisibleWorkspace): Promise<AgentsFolderContents> {
+    return this.readings.get(workspace.id, () => this.readNow(workspace));
+  }
+
+  private async readNow(workspace: VisibleWorkspace): Promise<AgentsFolderContents> {
+    const { id: workspaceId } = workspace;
+    const files = this.folders.open(workspace);
+    const findings = new Findings(AGENTS);
+    const [instructions, top] = await Promise.all([
+      this.instructions(workspaceId, files, findings),
+      listed(files, AGENTS),
+    ]);
+    const list = (path: string) => listed(files, path);
+    const defined = top
+      ? await this.folder.read({ workspaceId, files, list, findings }, top)
+      : { agents: [], skills: [] };
+    return { instructions, ...defined, findings: findings.all };
+  }
+
+  private async instructions(
+    workspaceId: string,
+    files: WorkspaceFs,
+    findings: Findings,
+  ): Promise<WorkspaceInstructions | null> {
+    try {
+      const entry = await files.stat(INSTRUCTIONS);
+      if (entry.type !== 'file') {
+        findings.warn(`${INSTRUCTIONS} is not read: it is no regular file`);
+        return null;
+      }
+      return await this.cache.of(workspaceId, entry, async () => {
+        const options = { max_bytes: MAX_INSTRUCTION_BYTES };
+        const { content, size } = await files.readText(INSTRUCTIONS, options);
+        const truncated = Buffer.byteLength(content) < size;
+        const value = { path: INSTRUCTIONS, text: content.trim(), bytes: size, truncated };
+        return { value, weight: OVERHEAD + content.length };
+      });
+    } catch (error) {
+      if (!(error instanceof WorkspaceFsError)) throw error;
+      if (error.code !== 'not_found') findings.warn(`${INSTRUCTIONS} is not read: ${error.message}`);
+      return null;
+    }
+  }
+}
+
+/** What is in a folder; undefined where there is none. */
+async function listed(files: WorkspaceFs, path: string): Promise<Entry[] | undefined> {
+  try {
+    return (await files.list(path, { limit: 1000 })).entries;
+  } catch (error) {
+    if (error instanceof WorkspaceFsError) return undefined;
+    throw error;
+  }
+}
+
+/** The agent of a run, and the instructions of its workspace. */
+export class AgentGuide {
+  /** Each of these lists must allow a tool: those of the agents above, and the agent's own. None: every tool may be used. */
+  readonly allowlists: readonly (readonly string[])[];
+  /** Where the agent is defined; null for the default assistant. */
+  readonly file: string | null;
+  readonly instructions: WorkspaceInstructions | null;
+  /** The skills that the agent may read. */
+  readonly skills: readonly Skill[];
+  /** Whether the workspace has any skill. */
+  readonly hasSkills: boolean;
+  /** The agents to which tasks can be handed. */
+  readonly colleagues: readonly Subagent[];
+
+  constructor(
+    /** Null: the default assistant. */
+    readonly agent: Subagent | null,
+    contents: AgentsFolderContents | null,
+    toolsAbove: readonly (readonly string[])[],
+    /** Whether it works on a task of another agent. */
+    readonly isTask: boolean,
+  ) {
+    this.allowlists = agent ? [...toolsAbove, agent.tools] : toolsAbove;
+    this.file = contents?.agents.find(({ value }) => value !== null && value === agent)?.path ?? null;
+    this.instructions = contents?.instructions ?? null;
+    this.colleagues = valuesOf(contents?.agents);
+    const skills = valuesOf(contents?.skills);
+    this.hasSkills = skills.length > 0;
+    this.skills = this.allows(SKILL) ? skills : [];
+  }
+
+  allows(tool: string): boolean {
+    return this.allowlists.every(list => allows(list, tool));
+  }
+}
+
+function valuesOf<T>(readings: readonly { value: T | null }[] = []): T[] {
+  return readings.flatMap(({ value }) => (value === null ? [] : [value]));
+}
+
+const ASSISTANT = `You are the assistant of an Atelier workspace, which people and agents share. Do the work that is asked
+for with the tools you have, check what you did, and answer briefly, naming the files you changed. If something cannot be
+done, say so plainly.`;
+
+const TASK = `Another agent handed you the task below. Nobody answers questions while you work on it, and your last answer is
+all that the other agent gets.`;
+
+/** What a model is told about itself and the workspace. The same as long as the files are, so that providers can cache it. */
+export function instructionsOf({ agent, isTask, instructions, skills }: AgentGuide): string {
+  const parts = [agent ? `You are the agent "${agent.name}".\n\n${agent.instructions}` : ASSISTANT];
+  if (isTask) parts.push(TASK);
+  if (instructions) parts.push(fromWorkspace(instructions));
+  if (skills.length > 0) parts.push(skillList(skills));
+  return parts.join('\n\n');
+}
+
+/** Anybody who can write files in the workspace may have written this, so it is framed and cannot end its frame. */
+function fromWorkspace({ path, text, truncated }: WorkspaceInstructions): string {
+  const framed = text.replaceAll(/<(?=\/?workspace_file)/gi, '&lt;');
+  const rest = truncated ? `\n(Only its beginning; the rest is in ${path}.)` : '';
+  return `The workspace has instructions for those who work in it, in its file ${path}. Its members wrote them; keep to them
+where they do not contradict what is said above or what you are asked for.
+
+<workspace_file path="${path}">
+${framed}
+</workspace_file>${rest}`;
+}
+
+function skillList(skills: readonly Skill[]): string {
+  const lines = skills.map(({ name, description }) => `- ${name}: ${description.replaceAll(/\s+/g, ' ')}`);
+  return `Skills of this workspace. Where one covers what you are about to do, call ${SKILL} with its name first and follow it:
+${lines.join('\n')}`;
+}
