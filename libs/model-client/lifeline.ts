@@ -1,5 +1,5 @@
 import { ModelError } from './model-error.js';
-import { onBytes } from './provider-fetch.js';
+import { onBytes } from './wire/bytes.js';
 
 export interface StreamTimeouts {
   /** From the call to the first byte of the answer's body. */

@@ -4,6 +4,7 @@ import { FakeOpenAi } from '../../test/fakes/openai-server.js';
 import type { ScriptedServer } from '../../test/fakes/scripted-server.js';
 import { recordStep, userPrompt } from '../../test/fakes/step-recorder.js';
 import { ModelRegistry } from './model-registry.js';
+import type { ProviderSettings } from './providers.js';
 
 const TOOLS: LanguageModelV4FunctionTool[] = ['read_file', 'write_file'].map(name => ({
   type: 'function',
@@ -15,7 +16,7 @@ const TOOLS: LanguageModelV4FunctionTool[] = ['read_file', 'write_file'].map(nam
 interface Protocol {
   name: string;
   start: () => Promise<ScriptedServer>;
-  registry: (url: string) => ModelRegistry;
+  settings: (url: string) => ProviderSettings;
   id: string;
   path: string;
 }
@@ -24,29 +25,34 @@ const PROTOCOLS: Protocol[] = [
   {
     name: 'chat completions',
     start: () => FakeOpenAi.start(),
-    registry: baseUrl => new ModelRegistry({ compatible: [{ name: 'local', baseUrl, models: ['small'] }] }),
+    settings: baseUrl => ({ compatible: [{ name: 'local', baseUrl, models: ['small'] }] }),
     id: 'local/small',
     path: '/v1/chat/completions',
   },
   {
     name: 'responses',
     start: () => FakeOpenAi.start(),
-    registry: baseUrl => new ModelRegistry({ openai: { apiKey: 'sk-secret-openai', baseUrl } }),
+    settings: baseUrl => ({ openai: { apiKey: 'sk-secret-openai', baseUrl } }),
     id: 'openai/gpt-6-luna',
     path: '/v1/responses',
   },
   {
     name: 'messages',
     start: () => FakeAnthropic.start(),
-    registry: baseUrl => new ModelRegistry({ anthropic: { apiKey: 'sk-secret-anthropic', baseUrl } }),
+    settings: baseUrl => ({ anthropic: { apiKey: 'sk-secret-anthropic', baseUrl } }),
     id: 'anthropic/claude-sonnet-5-5',
     path: '/v1/messages',
   },
 ];
 
-describe.each(PROTOCOLS)('a step over $name', ({ start, registry, id, path }) => {
+const CASES = PROTOCOLS.flatMap(protocol => [
+  { ...protocol, client: 'native' as const },
+  { ...protocol, client: 'sdk' as const },
+]);
+
+describe.each(CASES)('a step over $name, $client', ({ start, settings, id, path, client }) => {
   let server: ScriptedServer;
-  const model = () => registry(server.url).find(id);
+  const model = () => new ModelRegistry({ ...settings(server.url), client }).find(id);
 
   beforeEach(async () => {
     server = await start();

@@ -1,0 +1,57 @@
+import {
+  createOpenAICompatible,
+  type OpenAICompatibleChatLanguageModel,
+  type OpenAICompatibleProvider,
+} from '@ai-sdk/openai-compatible';
+import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
+import { ChatReader } from './chat-reader.js';
+import { NativeModel, type PreparedCall } from './native-model.js';
+
+export interface ChatServer {
+  name: string;
+  /** Including the version segment. */
+  baseURL: string;
+  apiKey?: string;
+  /** For what is left to the SDK. */
+  fetch: typeof fetch;
+}
+
+/** The models of such a server as the SDK has them. */
+export function sdkChatModels(server: ChatServer): OpenAICompatibleProvider {
+  // Without it most servers report no usage in a stream.
+  return createOpenAICompatible({ ...server, includeUsage: true });
+}
+
+/** Models of a server that speaks OpenAI's chat completions. */
+export function chatModels(server: ChatServer): { languageModel(id: string): NativeModel } {
+  const sdk = sdkChatModels(server);
+  const { name, baseURL, apiKey: key } = server;
+  const url = `${baseURL.replace(/\/$/, '')}/chat/completions`;
+  const headers = { authorization: key ? `Bearer ${key}` : undefined };
+  return {
+    languageModel(id) {
+      const model = sdk.languageModel(id) as OpenAICompatibleChatLanguageModel;
+      return new NativeModel(model, { url, headers, key, prepare: options => prepare(model, name, options) });
+    },
+  };
+}
+
+async function prepare(
+  model: OpenAICompatibleChatLanguageModel,
+  name: string,
+  options: LanguageModelV4CallOptions,
+): Promise<PreparedCall> {
+  const { body, warnings } = await model.prepareRequest(options);
+  const metadataKey = metadataKeyOf(name, options);
+  return {
+    body: { ...body, stream: true, stream_options: { include_usage: true } },
+    warnings,
+    reader: emit => new ChatReader(emit, metadataKey),
+  };
+}
+
+/** Under which name the SDK looks for what is given back: in camel case where the caller writes it so. */
+function metadataKeyOf(name: string, { providerOptions }: LanguageModelV4CallOptions): string {
+  const camelCase = name.replaceAll(/[_-]([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  return providerOptions?.[camelCase] === undefined ? name : camelCase;
+}

@@ -1,0 +1,85 @@
+import http, { type IncomingMessage } from 'node:http';
+import https from 'node:https';
+import { APICallError } from '@ai-sdk/provider';
+import { errorText } from './error-body.js';
+
+export interface JsonPost {
+  url: string;
+  headers: Record<string, string | undefined>;
+  body: unknown;
+  signal?: AbortSignal;
+  /** Blotted out of error bodies that echo it. */
+  key?: string;
+}
+
+/** As `fetch` has it: a server that is there takes a connection within seconds. */
+const CONNECT_MS = 10_000;
+
+/**
+ * Sends JSON, and resolves with the answer as soon as its headers are there. Any status but 2xx is thrown as an
+ * {@link APICallError}: redirects are not followed, since a key in a header would travel along. Node's own agents keep connections
+ * alive, and use the proxies of the environment where Node is told to (`NODE_USE_ENV_PROXY`), like `fetch`.
+ */
+export async function postJson(post: JsonPost, connectMs = CONNECT_MS): Promise<IncomingMessage> {
+  const response = await send(post, connectMs);
+  const { statusCode = 0 } = response;
+  if (statusCode >= 200 && statusCode < 300) return response;
+  throw new APICallError({
+    message: response.statusMessage ?? '',
+    url: post.url,
+    // The whole prompt: nothing that should be kept with an error.
+    requestBodyValues: undefined,
+    statusCode,
+    responseHeaders: headersOf(response),
+    responseBody: await errorText(response, post.key),
+  });
+}
+
+function send({ url, headers, body, signal }: JsonPost, connectMs: number): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    const content = Buffer.from(JSON.stringify(body));
+    const request = (url.startsWith('https:') ? https : http).request(url, {
+      method: 'POST',
+      headers: {
+        accept: 'text/event-stream, application/json',
+        'user-agent': 'model-client',
+        ...defined(headers),
+        'content-type': 'application/json',
+        'content-length': content.byteLength,
+      },
+    });
+    const abort = () => request.destroy(signal?.reason);
+    signal?.addEventListener('abort', abort, { once: true });
+    let connecting: NodeJS.Timeout | undefined;
+    request.once('socket', socket => {
+      if (!socket.connecting) return;
+      connecting = setTimeout(() => request.destroy(notConnected(connectMs)), connectMs);
+      socket.once(url.startsWith('https:') ? 'secureConnect' : 'connect', () => clearTimeout(connecting));
+    });
+    request.once('close', () => {
+      clearTimeout(connecting);
+      signal?.removeEventListener('abort', abort);
+    });
+    request.once('response', resolve);
+    // Also hears of what happens to the connection later, which the reader of the answer is told by the answer.
+    request.on('error', error => reject(error instanceof AggregateError ? error.errors[0] : error));
+    request.end(content);
+  });
+}
+
+function notConnected(ms: number): Error {
+  return Object.assign(new Error(`no connection within ${ms / 1000} seconds`), { code: 'ETIMEDOUT' });
+}
+
+function defined(headers: JsonPost['headers']): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+}
+
+function headersOf({ headers }: IncomingMessage): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, [value].flat().join(', ')]),
+  );
+}

@@ -1,0 +1,82 @@
+import type { IncomingMessage } from 'node:http';
+import { JSONParseError, type LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import { createParser } from 'eventsource-parser';
+
+export type Emit = (part: LanguageModelV4StreamPart) => void;
+
+/** Turns the events of one answer into parts. */
+export interface EventReader {
+  /** The JSON of one event; what it throws fails the stream. */
+  read(event: unknown): void;
+  /** No more events come. */
+  end(): void;
+}
+
+/** Parts that wait for their reader before the connection is told to wait. */
+const MAX_WAITING = 64;
+
+/** Reads an answer of server-sent events. Whoever cancels the stream, closes the connection. */
+export function streamParts(
+  response: IncomingMessage,
+  open: (emit: Emit) => EventReader,
+  heard: (() => void) | undefined,
+): ReadableStream<LanguageModelV4StreamPart> {
+  let ended = false;
+  return new ReadableStream(
+    {
+      start(controller) {
+        const reader = open(part => controller.enqueue(part));
+        const text = new TextDecoder();
+        const events = createParser({
+          onEvent: ({ data }) => {
+            if (ended) return;
+            // OpenAI's word for the end; what comes of the connection afterwards spoils nothing.
+            if (data === '[DONE]') end();
+            else reader.read(parse(data));
+          },
+        });
+        function end() {
+          if (!ended) reader.end();
+          ended = true;
+        }
+        function attempt(work: () => void) {
+          try {
+            work();
+          } catch (error) {
+            ended = true;
+            controller.error(error);
+            response.destroy();
+          }
+        }
+        response.on('data', (chunk: Uint8Array) => {
+          heard?.();
+          attempt(() => events.feed(text.decode(chunk, { stream: true })));
+          if ((controller.desiredSize ?? 1) <= 0) response.pause();
+        });
+        response.on('end', () =>
+          attempt(() => {
+            end();
+            controller.close();
+          }),
+        );
+        response.on('error', error => controller.error(error));
+      },
+      pull() {
+        response.resume();
+      },
+      cancel() {
+        ended = true;
+        response.destroy();
+      },
+    },
+    { highWaterMark: MAX_WAITING },
+  );
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new JSONParseError({ text: text.slice(0, 500), cause });
+  }
+}
