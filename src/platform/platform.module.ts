@@ -1,10 +1,10 @@
 import { DynamicModule, Global, Module } from '@nestjs/common';
 import { GuardedFetch } from '#libs/guarded-fetch/index.js';
 import { PoolWatch } from '#libs/resilient-postgres/index.js';
-import { RecentChecks } from './access/index.js';
 import { ActionsModule } from './actions/index.js';
 import { Audit } from './audit/index.js';
 import { Config } from './config/index.js';
+import { RecentChecks } from './credentials/index.js';
 import { DatabaseConnection, DatabaseModule } from './database/index.js';
 import { Events } from './events/index.js';
 import { IdempotencyModule } from './idempotency/index.js';

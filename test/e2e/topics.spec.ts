@@ -1,7 +1,8 @@
 /** @isolated It defines topics, which can be defined once only. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Actor, accessTopic, credentialTopic, RecentChecks } from '../../src/platform/access/index.js';
+import { type Actor, accessTopic, credentialTopic } from '../../src/platform/access/index.js';
 import { Config } from '../../src/platform/config/index.js';
+import { RecentChecks } from '../../src/platform/credentials/index.js';
 import { createLog } from '../../src/platform/log/index.js';
 import { defineTopic, type Topic, Topics } from '../../src/platform/topics/index.js';
 import { TestDatabase } from '../harness/database.js';

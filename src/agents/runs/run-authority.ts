@@ -3,9 +3,9 @@ import {
   accessTopic,
   Credentials,
   credentialTopic,
-  RecentChecks,
   workspaceAccessTopic,
 } from '../../platform/access/index.js';
+import { RecentChecks } from '../../platform/credentials/index.js';
 import { problemOf } from '../../platform/errors/index.js';
 import { Topics } from '../../platform/topics/index.js';
 import { type ChatStanding, ChatsStore } from '../chats/index.js';

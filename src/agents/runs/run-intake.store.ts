@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { hardStopOver } from '../../identity/billing/index.js';
-import { RecentChecks } from '../../platform/access/index.js';
+import { RecentChecks } from '../../platform/credentials/index.js';
 import {
   beforeSideEffect,
   Database,

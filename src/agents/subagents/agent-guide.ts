@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type Finding, Findings } from '#libs/front-matter/index.js';
 import { type Entry, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { type Actor, SharedLookups } from '../../platform/access/index.js';
-import { allows } from '../../platform/actions/index.js';
+import { ActionAllowlist, allows } from '../../platform/actions/index.js';
 import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../../workspaces/core/index.js';
 import { AGENTS, AgentsFolder } from './agents-folder.js';
 import { type Reading, SKILL, type Skill, type Subagent } from './definitions.js';
@@ -111,6 +111,8 @@ async function listed(files: WorkspaceFs, path: string): Promise<Entry[] | undef
 export class AgentGuide {
   /** Each of these lists must allow a tool: those of the agents above, and the agent's own. None: every tool may be used. */
   readonly allowlists: readonly (readonly string[])[];
+  /** The actions that it may run. */
+  readonly actions: ActionAllowlist;
   /** Where the agent is defined; null for the default assistant. */
   readonly file: string | null;
   readonly instructions: WorkspaceInstructions | null;
@@ -130,6 +132,7 @@ export class AgentGuide {
     readonly isTask: boolean,
   ) {
     this.allowlists = agent ? [...toolsAbove, agent.tools] : toolsAbove;
+    this.actions = ActionAllowlist.ofAllTools(this.allowlists);
     this.file = contents?.agents.find(({ value }) => value !== null && value === agent)?.path ?? null;
     this.instructions = contents?.instructions ?? null;
     this.colleagues = valuesOf(contents?.agents);

@@ -8,11 +8,9 @@ import {
   ActionCatalog,
   ActionListing,
   ActionRunner,
-  type Limit,
 } from '../../platform/actions/index.js';
 import { checked, Field } from '../../platform/dto/index.js';
 import { Forbidden, problemOf } from '../../platform/errors/index.js';
-import type { AgentGuide } from '../subagents/index.js';
 import {
   type CallSubject,
   failed,
@@ -99,10 +97,6 @@ class RunActions implements OpenTools {
     this.offered = allowlist.isEmpty ? [] : OFFERS;
   }
 
-  inSandbox(limit: Limit): ActionCaller | undefined {
-    return this.allowlist.isEmpty ? undefined : this.caller('sandbox', { limit });
-  }
-
   /** What a call does, for which action; undefined where it cannot be made at all. */
   subjectOf(tool: string, input: unknown): CallSubject | undefined {
     if (this.offered.length === 0) return undefined;
@@ -124,15 +118,14 @@ class RunActions implements OpenTools {
     } catch (error) {
       const problem = problemOf(error);
       if (!problem) throw error;
-      if (tool === RUN_TOOL) await this.runner.refuse(this.caller('agent'), callOf(input), problem);
+      if (tool === RUN_TOOL) await this.runner.refuse(this.caller(), callOf(input), problem);
       return failed(problem.detail);
     }
   }
 
   /** Writes down that a call of an action was not let through, and why. */
   async refused(tool: string, input: unknown, reason: string): Promise<void> {
-    if (tool === RUN_TOOL)
-      await this.runner.refuse(this.caller('agent'), callOf(input), new Forbidden(reason));
+    if (tool === RUN_TOOL) await this.runner.refuse(this.caller(), callOf(input), new Forbidden(reason));
   }
 
   private answer(tool: string, input: unknown): unknown {
@@ -143,7 +136,7 @@ class RunActions implements OpenTools {
   }
 
   private async search({ query, effect, limit = DEFAULT_FOUND }: SearchActions): Promise<unknown> {
-    const found = await this.listing.of(this.caller('agent'), { q: query, effect });
+    const found = await this.listing.of(this.caller(), { q: query, effect });
     const actions = found
       .slice(0, limit)
       .map(({ name, declaration }) => ({ name, effect: declaration.effect, summary: declaration.summary }));
@@ -152,22 +145,19 @@ class RunActions implements OpenTools {
 
   private describe({ name }: DescribeAction): unknown {
     const action = this.catalog.require(name);
-    this.caller('agent').requireMayRun(action.declaration);
+    this.caller().requireMayRun(action.declaration);
     return action.describe();
   }
 
   /** Whether it may be done without asking was settled before the call: so an agent without a list may also destroy. */
   private approvedCaller(name: string): ActionCaller {
-    return this.caller('agent', this.lists.length === 0 ? { allowlist: this.allowlist.with(name) } : {});
+    return this.caller(this.lists.length === 0 ? this.allowlist.with(name) : undefined);
   }
 
-  private caller(
-    surface: 'agent' | 'sandbox',
-    { allowlist = this.allowlist, limit }: { allowlist?: ActionAllowlist; limit?: Limit } = {},
-  ): ActionCaller {
+  private caller(allowlist = this.allowlist): ActionCaller {
     const { runId: id, actor, workspaceId } = this.run;
-    const limits = { actor, workspaceId, allowlist, limit, tools: this.lists };
-    return ActionCaller.program({ kind: 'run', id }, surface, limits);
+    const limits = { actor, workspaceId, allowlist, tools: this.lists };
+    return ActionCaller.program({ kind: 'run', id }, 'agent', limits);
   }
 }
 
@@ -175,6 +165,8 @@ class RunActions implements OpenTools {
 @Injectable()
 export class AgentActions implements ToolProvider, OnModuleInit {
   readonly kind = 'action';
+  readonly needs = 'actions';
+  readonly offered = OFFERS;
   readonly names = OFFERS.map(({ name }) => name);
 
   constructor(
@@ -197,27 +189,9 @@ export class AgentActions implements ToolProvider, OnModuleInit {
     });
   }
 
-  open({ guide, isFileTheirs, ...run }: ToolScope): OpenTools {
-    return this.openFor(run, guide.allowlists, isFileTheirs);
-  }
-
-  /**
-   * Who the command `actions` acts as in the sandboxes of a run; undefined where there is no such command. No person can be
-   * asked there, so `limit` says of each call whether it may be made unasked.
-   */
-  callerInSandbox(run: AgentRun, { allowlists }: AgentGuide, limit: Limit): ActionCaller | undefined {
-    return this.openFor(run, allowlists, false).inSandbox(limit);
-  }
-
-  /** `allowlists` are those of the agent and of those it works for; none for one that may use every tool. */
-  private openFor(
-    run: AgentRun,
-    allowlists: readonly (readonly string[])[],
-    isFileTheirs: boolean,
-  ): RunActions {
+  open({ guide: { actions, allowlists }, isFileTheirs, ...run }: ToolScope): OpenTools {
     const { catalog, listing, runner } = this;
-    const allowlist = ActionAllowlist.ofAllTools(allowlists);
-    return new RunActions(catalog, listing, runner, run, allowlist, allowlists, isFileTheirs);
+    return new RunActions(catalog, listing, runner, run, actions, allowlists, isFileTheirs);
   }
 }
 

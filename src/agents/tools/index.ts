@@ -1,4 +1,3 @@
-export { AgentActions } from './agent-actions.js';
 export { BASH } from './bash.tool.js';
 export { LongOutputs } from './long-outputs.js';
 export {

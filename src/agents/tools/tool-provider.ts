@@ -160,7 +160,9 @@ export interface ToolProvider {
   /** All names that it answers to. */
   readonly names: readonly string[];
   /** Of its guide, what a run must have to be offered these tools. */
-  readonly needs?: 'colleagues' | 'skills';
+  readonly needs?: 'actions' | 'colleagues' | 'skills';
+  /** What models see, where that is the same for every run; it is opened when it is called then. */
+  readonly offered?: readonly ToolOffer[];
   list(view: ListScope): Promise<readonly ListedTool[]>;
   open(scope: ToolScope): OpenTools;
 }

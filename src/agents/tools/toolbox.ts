@@ -4,7 +4,12 @@ import {
   requireInWorkspace,
   type WorkspacePermission,
 } from '../../platform/access/index.js';
-import { ActionCatalog, type CatalogAction, type ToolDeclaration } from '../../platform/actions/index.js';
+import {
+  ActionAllowlist,
+  ActionCatalog,
+  type CatalogAction,
+  type ToolDeclaration,
+} from '../../platform/actions/index.js';
 import { Forbidden, Invalid, problemOf } from '../../platform/errors/index.js';
 import { writingAs } from '../../workspaces/changes/index.js';
 import { ToolNames } from '../subagents/index.js';
@@ -115,17 +120,20 @@ export class ToolProviders {
     scope: ToolScope,
   ): { names: readonly string[]; offered: readonly ToolOffer[]; tools: () => OpenTools }[] {
     return this.all.map(provider => {
-      const { names, needs } = provider;
+      const { names, needs, offered: always } = provider;
       let opened: OpenTools | undefined;
       const tools = () => {
         opened ??= provider.open(scope);
         return opened;
       };
-      const offered = needs && scope.guide[needs].length === 0 ? [] : tools().offered;
+      const offered = needs && isNothing(scope.guide[needs]) ? [] : (always ?? tools().offered);
       return { names, offered, tools };
     });
   }
 }
+
+const isNothing = (had: readonly unknown[] | ActionAllowlist): boolean =>
+  had instanceof ActionAllowlist ? had.isEmpty : had.length === 0;
 
 /** The tools of every workspace: bash, and the actions that are tools by themselves. All calls of them come here. */
 @Injectable()

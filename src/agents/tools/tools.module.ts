@@ -27,6 +27,6 @@ import { ToolsService } from './tools.service.js';
     SessionCommands,
     ToolsService,
   ],
-  exports: [AgentActions, LongOutputs, Toolbox, ToolProviders],
+  exports: [LongOutputs, Toolbox, ToolProviders],
 })
 export class ToolsModule {}

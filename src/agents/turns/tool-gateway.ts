@@ -1,5 +1,6 @@
 import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import { Injectable } from '@nestjs/common';
+import { ActionCaller } from '../../platform/actions/index.js';
 import { FileAuthors } from '../../workspaces/changes/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { SandboxesService, type Shell } from '../../workspaces/sandboxes/index.js';
@@ -14,7 +15,6 @@ import type { ToolCallRow } from '../chats/index.js';
 import type { ExecutedRun, PlannedCall, RunRow } from '../runs/index.js';
 import { AgentFiles, AgentGuide, requireAgent } from '../subagents/index.js';
 import {
-  AgentActions,
   BASH,
   type CallHooks,
   type CallSubject,
@@ -157,7 +157,6 @@ export class ToolGateway {
   constructor(
     private readonly providers: ToolProviders,
     private readonly agents: AgentFiles,
-    private readonly actions: AgentActions,
     private readonly sandboxes: SandboxesService,
     private readonly policies: ApprovalPolicies,
     private readonly approvals: ApprovalsStore,
@@ -188,14 +187,23 @@ export class ToolGateway {
     }
     const isFileTheirs = await this.isFileTheirs(run, guide);
     const limit = limitOfScripts(run, guide, isFileTheirs, () => policy?.latest ?? DEFAULT_POLICY);
-    const inSandbox = this.actions.callerInSandbox({ runId, actor, workspaceId }, guide, limit);
+    const { actions: allowlist, allowlists: tools } = guide;
+    const inSandbox = allowlist.isEmpty
+      ? undefined
+      : ActionCaller.program({ kind: 'run', id: runId }, 'sandbox', {
+          actor,
+          workspaceId,
+          allowlist,
+          limit,
+          tools,
+        });
     const shell = this.sandboxes.openShell({ caller: { kind: 'run', id: runId }, actions: inSandbox });
     const opened = this.providers.open({
       ...{ runId, actor, workspaceId, depth, guide, shell, inSandbox, isFileTheirs },
     });
-    const tools = new Map(opened.flatMap(({ names, tools }) => names.map(name => [name, tools] as const)));
+    const byName = new Map(opened.flatMap(({ names, tools }) => names.map(name => [name, tools] as const)));
     const offered = opened.flatMap(one => one.offered);
-    return new RunTools(run, guide, { ...means, shell, tools, offered });
+    return new RunTools(run, guide, { ...means, shell, tools: byName, offered });
   }
 
   /** Whether a person saved the file that says what the agent may; only of interest where it names an action. */

@@ -6,9 +6,9 @@ import {
   type Credential,
   Credentials,
   hashSecret,
-  RecentChecks,
   SharedLookups,
 } from '../../platform/access/index.js';
+import { RecentChecks } from '../../platform/credentials/index.js';
 import { Database, isoOrNull, Row } from '../../platform/database/index.js';
 import { isWellFormedKey } from '../keys/index.js';
 

@@ -4,16 +4,20 @@ import { AuthGuard } from '@nestjs/passport';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import {
   type Actor,
+  accessTopic,
   Credentials,
+  credentialTopic,
   EXEC_TOKEN_ONLY,
   EXPOSES,
   isApplication,
   PUBLIC,
   SESSION_ONLY,
+  workspaceAccessTopic,
 } from '../access/index.js';
 import { EXEC_TOKEN_PREFIX, ExecTokenGuard, forApplications } from '../actions/index.js';
 import { BadRequest, Forbidden, Unauthorized } from '../errors/index.js';
 import { RateLimits } from '../limits/index.js';
+import { Topics } from '../topics/index.js';
 
 /**
  * Whether an `Authorization` header holds an OAuth access token (RFC 9068: its type is `at+jwt`) rather than a session's.
@@ -113,4 +117,38 @@ function hasCredential({ headers }: FastifyRequest): boolean {
 function requireSession(actor: Actor): void {
   if (actor.credential.type !== 'session')
     throw new Forbidden('This takes your own sign-in; an API key or service account cannot do it');
+}
+
+/**
+ * Which callers were checked so recently that nothing about anyone's access has changed since, as far as this process knows.
+ * What they set off need not check them again: it subscribes to such changes, then asks here.
+ */
+@Injectable()
+export class RecentChecks {
+  private readonly marks = new WeakMap<Actor, number>();
+
+  constructor(private readonly topics: Topics) {}
+
+  /** Looks a caller up, who then counts as checked. */
+  async noting(look: () => Promise<Actor | undefined>): Promise<Actor | undefined> {
+    const mark = this.mark();
+    const actor = await look();
+    if (actor && mark !== undefined) this.marks.set(actor, mark);
+    return actor;
+  }
+
+  /** When the caller was checked; undefined where that is not known, or something may have changed since. */
+  markOf(actor: Actor): number | undefined {
+    const mark = this.marks.get(actor);
+    return this.isNewest(mark) ? mark : undefined;
+  }
+
+  /** Whether nothing has changed since then. */
+  isNewest(mark: number | undefined): boolean {
+    return mark !== undefined && mark === this.mark();
+  }
+
+  private mark(): number | undefined {
+    return this.topics.mark(accessTopic, credentialTopic, workspaceAccessTopic);
+  }
 }

@@ -4,4 +4,5 @@ export {
   CredentialGuard,
   isOAuthToken,
   OAuthTokenGuard,
+  RecentChecks,
 } from './credential.guard.js';

@@ -31,6 +31,8 @@ interface Subscribers {
 export class Peers {
   /** Whether other processes may listen. */
   areThere = true;
+  /** Which connection it is that hears of others; undefined while there is none. */
+  connection: number | undefined;
   /** What they are to be sent. */
   private readonly unsent = new Set<string>();
   private sending: Promise<void> | undefined;
@@ -61,11 +63,6 @@ export class Peers {
     await this.sending;
     if (this.client && this.unsent.size > 0) await this.sendUnsent(this.client);
     await this.client?.end();
-  }
-
-  /** Which connection it is that hears of others; undefined while there is none. */
-  get connection(): number | undefined {
-    return this.client && this.connections;
   }
 
   /** Sends topics soon, again until they are sent. */
@@ -109,6 +106,7 @@ export class Peers {
       // One that was lost before it listened is replaced by who wanted it.
       if (this.client !== client) return;
       this.client = undefined;
+      this.connection = undefined;
       this.reconnect(RECONNECT_MS);
     });
     try {
@@ -122,7 +120,7 @@ export class Peers {
       throw error;
     }
     this.client = client;
-    this.connections++;
+    this.connection = ++this.connections;
     this.announce();
   }
 

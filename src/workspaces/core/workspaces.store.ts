@@ -135,15 +135,6 @@ export class WorkspacesStore {
     return rows.map(({ id }) => id);
   }
 
-  async organizationOf(id: string): Promise<string | undefined> {
-    const query = this.database
-      .tables()
-      .selectFrom('workspace')
-      .select('organization_id')
-      .where('id', '=', id);
-    return (await query.executeTakeFirst())?.organization_id;
-  }
-
   async allIds(): Promise<string[]> {
     const rows = await this.database.tables().selectFrom('workspace').select('id').orderBy('id').execute();
     return rows.map(({ id }) => id);

@@ -13,7 +13,7 @@ import type { RunningSandboxes } from './running-sandboxes.js';
 import type { SandboxesService } from './sandboxes.service.js';
 
 const ada = { type: 'user', id: 'ada' } as Actor;
-const place = { id: 'w', number: 1 };
+const place = { id: 'w', number: 1, organization_id: 'o' };
 
 /** Sessions whose commands say how many there were, and that tell when they have ended. */
 function opened(idleSeconds: number) {

@@ -8,7 +8,7 @@ import { Log } from '../../platform/log/index.js';
 import { Metrics } from '../../platform/metrics/index.js';
 import { NotHere } from '../../platform/rpc/index.js';
 import { Topics } from '../../platform/topics/index.js';
-import { WorkspacesStore } from '../core/index.js';
+import type { VisibleWorkspace } from '../core/index.js';
 import {
   type NewSandbox,
   RunningSandboxesStore,
@@ -190,12 +190,8 @@ export class RunningSandboxes implements OnModuleInit, BeforeApplicationShutdown
 export class SandboxSlots {
   private readonly ofWorkspace: ConcurrencyLimit;
   private readonly ofOrganization: ConcurrencyLimit;
-  private readonly organizations = new Map<string, string>();
 
-  constructor(
-    config: Config,
-    private readonly workspaces: WorkspacesStore,
-  ) {
+  constructor(config: Config) {
     this.ofWorkspace = new ConcurrencyLimit(config.sandboxesPerWorkspace, 'commands run in this workspace');
     this.ofOrganization = new ConcurrencyLimit(
       config.sandboxesPerOrganization,
@@ -204,11 +200,13 @@ export class SandboxSlots {
   }
 
   /** Resolves with what releases the slot; 429 where none is free in time. */
-  async acquire(workspaceId: string, signal?: AbortSignal): Promise<() => void> {
-    const organizationId = await this.organizationOf(workspaceId);
-    const releaseWorkspace = await this.ofWorkspace.acquire({ key: workspaceId, signal });
+  async acquire(
+    { id, organization_id }: Pick<VisibleWorkspace, 'id' | 'organization_id'>,
+    signal?: AbortSignal,
+  ): Promise<() => void> {
+    const releaseWorkspace = await this.ofWorkspace.acquire({ key: id, signal });
     try {
-      const releaseOrganization = await this.ofOrganization.acquire({ key: organizationId, signal });
+      const releaseOrganization = await this.ofOrganization.acquire({ key: organization_id, signal });
       return () => {
         releaseOrganization();
         releaseWorkspace();
@@ -217,16 +215,5 @@ export class SandboxSlots {
       releaseWorkspace();
       throw error;
     }
-  }
-
-  private async organizationOf(workspaceId: string): Promise<string> {
-    const known = this.organizations.get(workspaceId);
-    if (known) return known;
-    const id = await this.workspaces.organizationOf(workspaceId);
-    // Deleted meanwhile: the insert of its row finds out.
-    if (!id) return workspaceId;
-    if (this.organizations.size > 10_000) this.organizations.clear();
-    this.organizations.set(workspaceId, id);
-    return id;
   }
 }

@@ -45,7 +45,7 @@ const SYSTEM_PATH = ['/usr/local/bin', '/usr/bin', '/bin', '/usr/sbin', '/sbin']
 const EGRESS_FOLDER = '/run/egress';
 const ACTIONS_FOLDER = '/run/atelier';
 
-export type WorkspaceRef = Pick<VisibleWorkspace, 'id' | 'number'>;
+export type WorkspaceRef = Pick<VisibleWorkspace, 'id' | 'number' | 'organization_id'>;
 
 /** What every sandbox of a workspace has, until it is closed. */
 export interface Environment {
@@ -142,7 +142,7 @@ export class SandboxesService {
   /** 503 where no sandbox can be had. */
   async runScript(workspace: WorkspaceRef, request: ScriptRequest): Promise<ScriptResult> {
     await this.requireDriver();
-    const release = await this.slots.acquire(workspace.id, request.signal);
+    const release = await this.slots.acquire(workspace, request.signal);
     try {
       return await this.runScriptNow(workspace, request);
     } finally {
@@ -191,7 +191,7 @@ export class SandboxesService {
       kind: 'session',
       signal: undefined,
     } as const;
-    const release = await this.slots.acquire(workspace.id);
+    const release = await this.slots.acquire(workspace);
     let claim: NameClaim | undefined;
     let environment: Environment | undefined;
     let session: SandboxSession;
