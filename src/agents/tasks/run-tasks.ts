@@ -5,15 +5,7 @@ import { Config } from '../../platform/config/index.js';
 import { problemOf } from '../../platform/errors/index.js';
 import { Log } from '../../platform/log/index.js';
 import { Subscription, Topics } from '../../platform/topics/index.js';
-import {
-  type PlannedCall,
-  type RunRow,
-  RunsStore,
-  runTopic,
-  type Spent,
-  TasksStore,
-  tasksTopic,
-} from '../runs/index.js';
+import { type PlannedCall, type RunRow, RunsStore, runTopic, type Spent, TasksStore } from '../runs/index.js';
 import { failed, type ToolResult } from '../tools/index.js';
 import { type TaskGiver, TaskStarter } from './task-starter.js';
 
@@ -45,8 +37,8 @@ export class TaskRunner {
   }
 
   /** What the tasks of a run used before this attempt. */
-  async spentBefore(run: Pick<RunRow, 'id' | 'attempt'>): Promise<Map<string, Spent> | undefined> {
-    return run.attempt > 1 ? this.tasks.spent(run.id) : undefined;
+  spentBefore(runId: string): Promise<Map<string, Spent>> {
+    return this.tasks.spent(runId);
   }
 }
 
@@ -64,7 +56,6 @@ export class RunTasks {
   private readonly resting = new EventTarget();
   private requestedAtWork = 0;
   private looking: Promise<void> = Promise.resolve();
-  private readonly unsubscribe: () => void;
 
   constructor(
     private readonly runner: TaskRunner,
@@ -73,7 +64,6 @@ export class RunTasks {
     private readonly execute: ExecuteTask,
   ) {
     this.slots = new Semaphore(runner.config.runTasksAtOnce);
-    this.unsubscribe = runner.topics.subscribe(tasksTopic(giver.run.id), () => this.lookForRequested());
   }
 
   /**
@@ -112,7 +102,6 @@ export class RunTasks {
 
   /** Executes requested tasks no further; they stay as they are. */
   async close(): Promise<void> {
-    this.unsubscribe();
     this.over.abort();
     await this.looking;
     await Promise.all(this.requested.values());

@@ -18,6 +18,7 @@ import {
   stepFinished,
   stepRestarted,
   stepStarted,
+  tasksTopic,
   toolStarted,
 } from '../runs/index.js';
 import { type RunTasks, TASK, TaskRunner } from '../tasks/index.js';
@@ -67,7 +68,8 @@ export class RunAttempts {
   async execute({ run, journal, claim, above, executeTask }: Surroundings): Promise<void> {
     const { runMaxSteps: maxSteps } = this.config;
     const claimedAt = Date.now();
-    const limits = new RunLimits({ run, maxSteps, above, spentOnTasks: await this.tasks.spentBefore(run) });
+    const spentOnTasks = run.attempt > 1 ? await this.tasks.spentBefore(run.id) : undefined;
+    const limits = new RunLimits({ run, maxSteps, above, spentOnTasks });
     const fault = new AbortController();
     const signal = AbortSignal.any([claim, fault.signal, limits.expired]);
     const abort = (error: unknown) => fault.abort(error);
@@ -81,9 +83,11 @@ export class RunAttempts {
       const [, tools] = await Promise.all([this.steps.check(run), this.gateway.open(run)]);
       try {
         const turns = this.turns.open({ run, journal, deltas, limits, check, signal, claimedAt, tools });
-        const { allowlists } = tools.guide;
-        const tasks = this.tasks.open({ run, journal, limits, allowlists }, signal, (id, until) =>
-          executeTask(id, { limits, signal: until, steering: journal.steering }),
+        const giver = { run, journal, limits, allowlists: tools.guide.allowlists };
+        const tasks = new TasksOnDemand(this.tasks, run.id, () =>
+          this.tasks.open(giver, signal, (id, until) =>
+            executeTask(id, { limits, signal: until, steering: journal.steering }),
+          ),
         );
         const round = new ToolRound(journal, deltas, tools, tasks, signal, abort, this.ends);
         const earlier = run.attempt > 1 ? await this.runs.toolCalls(run.id) : [];
@@ -113,6 +117,34 @@ export class RunAttempts {
   }
 }
 
+/** The tasks of an attempt, which are opened for the first of them: most runs have none. */
+export class TasksOnDemand {
+  private tasks: RunTasks | undefined;
+  private readonly unsubscribe: () => void;
+
+  constructor(
+    { topics }: TaskRunner,
+    runId: string,
+    private readonly open: () => RunTasks,
+  ) {
+    this.unsubscribe = topics.subscribe(tasksTopic(runId), () => this.opened().lookForRequested());
+  }
+
+  opened(): RunTasks {
+    this.tasks ??= this.open();
+    return this.tasks;
+  }
+
+  async requestedAtRest(steered: AbortSignal): Promise<void> {
+    await this.tasks?.requestedAtRest(steered);
+  }
+
+  async close(): Promise<void> {
+    this.unsubscribe();
+    await this.tasks?.close();
+  }
+}
+
 /** What the parts of an attempt share. */
 export interface AttemptContext {
   readonly run: ClaimedRun;
@@ -133,7 +165,7 @@ class RunAttempt {
     private readonly context: AttemptContext,
     private readonly turns: RunTurns,
     private readonly tools: RunTools,
-    private readonly tasks: RunTasks,
+    private readonly tasks: TasksOnDemand,
     private readonly round: ToolRound,
     private readonly deltas: DeltaWriter<RunEventType>,
     private readonly ends: AttemptEnds,
@@ -146,7 +178,7 @@ class RunAttempt {
     this.repairs = repairs;
     this.tools.resume(earlier);
     let calls = earlier.filter(({ state }) => state !== 'finished').map(fromRow);
-    if (run.attempt > 1) this.tasks.lookForRequested();
+    if (run.attempt > 1) this.tasks.opened().lookForRequested();
     this.mayRepeatStep = run.attempt > 1 && calls.length === 0;
     for (let step = run.step_count; ; step++) {
       const limit = limits.reached(maxSteps);

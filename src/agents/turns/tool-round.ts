@@ -8,10 +8,11 @@ import {
   type RunJournal,
   toolStarted,
 } from '../runs/index.js';
-import { RoundActivity, type RunTasks, TASK } from '../tasks/index.js';
+import { RoundActivity, TASK } from '../tasks/index.js';
 import type { ToolResult } from '../tools/index.js';
 import type { AttemptEnds } from './attempt-ends.js';
 import { INTERRUPTED } from './model-calls.js';
+import type { TasksOnDemand } from './run-attempt.js';
 import type { RunTools } from './tool-gateway.js';
 
 /** The result of a call that was not begun because a message had come in. */
@@ -45,7 +46,8 @@ interface Left {
 
 /** How calls are brought to their results. */
 interface Work {
-  resultOf(call: OpenCall, activity: RoundActivity): Promise<Outcome | Unfinished>;
+  /** `activity` is that of a round with tasks. */
+  resultOf(call: OpenCall, activity: RoundActivity | undefined): Promise<Outcome | Unfinished>;
   /** Before what comes next is looked at. */
   ready(): Promise<void>;
   /** Whether a call may be written down as started before its turn. */
@@ -62,7 +64,7 @@ export class ToolRound {
     private readonly journal: RunJournal,
     private readonly deltas: DeltaWriter<RunEventType>,
     private readonly tools: RunTools,
-    private readonly tasks: RunTasks,
+    private readonly tasks: TasksOnDemand,
     private readonly signal: AbortSignal,
     /** Ends what else is under way in the run, where one call cannot go on. */
     private readonly giveUp: (reason: unknown) => void,
@@ -120,7 +122,7 @@ export class ToolRound {
       this.inTurn(() => this.finish(call, result, starting, --open === 0 ? then : []));
     const others = calls.filter(({ tool }) => tool !== TASK);
     const tasks = calls.filter(({ tool }) => tool === TASK);
-    const activity = new RoundActivity(1 + tasks.length);
+    const activity = tasks.length > 0 ? new RoundActivity(1 + tasks.length) : undefined;
     const oneByOne = async () => {
       for (const [index, call] of others.entries()) {
         this.signal.throwIfAborted();
@@ -133,7 +135,7 @@ export class ToolRound {
         if (next) await ready();
         await finish(call, result, next && !next.mayHaveHappened && mayStart(next) ? next : undefined);
       }
-      activity.rest();
+      activity?.rest();
     };
     const task = async (call: OpenCall) => {
       this.signal.throwIfAborted();
@@ -141,7 +143,7 @@ export class ToolRound {
       // It is at rest already.
       if (result === 'waits') return void waiting.push(call);
       if (result !== 'ask') await finish(call, result);
-      activity.rest();
+      activity?.rest();
     };
     await this.all([oneByOne(), ...tasks.map(task)]);
     return { toAsk, waiting };
@@ -186,7 +188,7 @@ export class ToolRound {
     if (starting) this.started.add(starting);
   }
 
-  private async outcome(call: OpenCall, activity: RoundActivity): Promise<Outcome | Unfinished> {
+  private async outcome(call: OpenCall, activity: RoundActivity | undefined): Promise<Outcome | Unfinished> {
     const { tools } = this;
     if (call.mayHaveHappened) return { output: INTERRUPTED, isError: true };
     if (this.isPressed && call.tool !== TASK) return { output: STEERED, isError: true };
@@ -198,7 +200,7 @@ export class ToolRound {
     }
     if (!call.startsAtOnce && !this.started.has(call))
       await this.inTurn(() => this.journal.startCall(call, [toolStarted(call)]));
-    return this.call(call, () => this.tasks.run(call, activity));
+    return this.call(call, () => this.tasks.opened().run(call, activity ?? new RoundActivity(1)));
   }
 
   /** Whether a message waits that no further call is to keep from entering. */
