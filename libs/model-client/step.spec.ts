@@ -45,10 +45,8 @@ const PROTOCOLS: Protocol[] = [
   },
 ];
 
-const CASES = PROTOCOLS.flatMap(protocol => [
-  { ...protocol, client: 'native' as const },
-  { ...protocol, client: 'sdk' as const },
-]);
+const CLIENTS = ['native', 'sdk'] as const;
+const CASES = PROTOCOLS.flatMap(protocol => CLIENTS.map(client => ({ ...protocol, client })));
 
 describe.each(CASES)('a step over $name, $client', ({ start, settings, id, path, client }) => {
   let server: ScriptedServer;

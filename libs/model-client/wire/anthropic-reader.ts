@@ -39,7 +39,8 @@ export class AnthropicReader implements EventReader {
         return;
       case 'message_delta':
         this.#stopReason = event.delta?.stop_reason ?? undefined;
-        this.#count(event.usage);
+        // Later events overrule what the first one counted, field by field.
+        this.#usage = { ...this.#usage, ...counted(event.usage) };
         return;
       case 'message_stop':
         this.#finish();
@@ -62,8 +63,8 @@ export class AnthropicReader implements EventReader {
       });
     }
     this.#message = { id };
-    this.#usage = {};
-    this.#count(usage);
+    // It counts the first token of the output as well, which the end counts again.
+    this.#usage = { ...counted(usage), output_tokens: undefined };
     if (stop_reason) this.#stopReason = stop_reason;
     this.emit({ type: 'response-metadata', id: id ?? undefined, modelId: model ?? undefined });
     for (const block of content ?? []) {
@@ -142,12 +143,6 @@ export class AnthropicReader implements EventReader {
     this.emit({ type: `${block.type}-end`, id: String(index), ...metadata });
   }
 
-  /** Later events overrule what the first one counted, field by field. */
-  #count(usage: AnthropicUsage | undefined): void {
-    const counted = Object.entries(usage ?? {}).filter(([, value]) => value != null);
-    this.#usage = { ...this.#usage, ...Object.fromEntries(counted) };
-  }
-
   #finish(): void {
     this.#message = undefined;
     this.emit({
@@ -156,6 +151,10 @@ export class AnthropicReader implements EventReader {
       usage: anthropicUsage(this.#usage),
     });
   }
+}
+
+function counted(usage: AnthropicUsage | undefined): AnthropicUsage {
+  return Object.fromEntries(Object.entries(usage ?? {}).filter(([, value]) => value != null));
 }
 
 function unified(reason: string | undefined): LanguageModelV4FinishReason['unified'] {

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
 import { JSONParseError, type LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { createParser } from 'eventsource-parser';
 
@@ -17,16 +17,21 @@ const MAX_WAITING = 64;
 
 /** Reads an answer of server-sent events. Whoever cancels the stream, closes the connection. */
 export function streamParts(
-  response: IncomingMessage,
+  response: Readable,
   open: (emit: Emit) => EventReader,
   heard: (() => void) | undefined,
 ): ReadableStream<LanguageModelV4StreamPart> {
-  let ended = false;
+  let closed = false;
   return new ReadableStream(
     {
       start(controller) {
         const reader = open(part => controller.enqueue(part));
         const text = new TextDecoder();
+        let ended = false;
+        const end = () => {
+          if (!ended) reader.end();
+          ended = true;
+        };
         const events = createParser({
           onEvent: ({ data }) => {
             if (ended) return;
@@ -35,19 +40,24 @@ export function streamParts(
             else reader.read(parse(data));
           },
         });
-        function end() {
-          if (!ended) reader.end();
-          ended = true;
-        }
-        function attempt(work: () => void) {
+        const close = () => {
+          closed = true;
+          controller.close();
+        };
+        // As a part, so that what came before is still read.
+        const fail = (error: unknown) => {
+          if (closed) return;
+          if (!ended) controller.enqueue({ type: 'error', error });
+          close();
+          response.destroy();
+        };
+        const attempt = (work: () => void) => {
           try {
-            work();
+            if (!closed) work();
           } catch (error) {
-            ended = true;
-            controller.error(error);
-            response.destroy();
+            fail(error);
           }
-        }
+        };
         response.on('data', (chunk: Uint8Array) => {
           heard?.();
           attempt(() => events.feed(text.decode(chunk, { stream: true })));
@@ -56,16 +66,16 @@ export function streamParts(
         response.on('end', () =>
           attempt(() => {
             end();
-            controller.close();
+            close();
           }),
         );
-        response.on('error', error => controller.error(error));
+        response.on('error', fail);
       },
       pull() {
         response.resume();
       },
       cancel() {
-        ended = true;
+        closed = true;
         response.destroy();
       },
     },
