@@ -1,4 +1,4 @@
-/** `npm run build`: compiles the sources to `dist`, as `npm start` does. Types are checked by `npm run lint`. */
+/** `npm run build`: compiles the sources to `dist` and bundles them, as `npm start` does. Types are checked by `npm run lint`. */
 import { requireBuild } from './lib/build.mjs';
 import { SetupError } from './lib/setup-error.mjs';
 

@@ -10,7 +10,7 @@ try {
   const { node, env } = await prepare({ dev: false });
   const settings = existsSync(inProject('.env')) ? ['--env-file=.env'] : [];
   const flags = [...settings, '--max-semi-space-size=4'];
-  const placed = reachablePlace()([node, ...flags, 'dist/src/main.js', ...process.argv.slice(2)], env);
+  const placed = reachablePlace()([node, ...flags, 'dist/bundle/main.js', ...process.argv.slice(2)], env);
   const isCommand = process.argv.length > 2;
   process.exit(await (isCommand ? runTool : runService)(placed.command, placed.env));
 } catch (error) {

@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { bundle } from './bundle.mjs';
 import { compile } from './compile.mjs';
 import { exclusively } from './exclusive.mjs';
 import { inProject, projectDir } from './project.mjs';
@@ -17,7 +18,7 @@ const inputs = [
   'package-lock.json',
 ];
 
-/** Compiles the project unless dist already holds what these sources give. */
+/** Compiles and bundles the project unless dist already holds what these sources give. */
 export async function requireBuild() {
   if (isBuilt(sources())) return;
   await exclusively(`build ${projectDir}`, async () => {
@@ -40,6 +41,14 @@ async function build(current) {
       error.message,
     );
   }
+  try {
+    await bundle();
+  } catch (error) {
+    throw new SetupError(
+      'The compiled sources could not be put into one bundle: see the reason above and start again.',
+      error.message,
+    );
+  }
   writeStamp(stampFile, current);
 }
 
@@ -51,7 +60,7 @@ function emptyOutput() {
 }
 
 function isBuilt(current) {
-  return readStamp(stampFile)?.hash === current.hash && existsSync(inProject('dist', 'src', 'main.js'));
+  return readStamp(stampFile)?.hash === current.hash && existsSync(inProject('dist', 'bundle', 'main.js'));
 }
 
 const isCompiled = file =>

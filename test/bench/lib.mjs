@@ -67,7 +67,7 @@ export async function atelier(env = {}) {
     DATA_DIR,
     ...env,
   };
-  const service = await serve(['dist/src/main.js'], settings);
+  const service = await serve(['dist/bundle/main.js'], settings);
   const credentials = JSON.parse(readFileSync(path.join(DATA_DIR, 'credentials.json'), 'utf8'));
   return { ...service, url: `http://127.0.0.1:${port}`, credentials, dataDir: DATA_DIR, env: settings };
 }

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import { Client } from '../harness/client.js';
+import { baseEnvironment, SERVICE } from '../harness/command.js';
 import { TestDatabase } from '../harness/database.js';
 
 /** The built service as a process of its own. */
@@ -79,11 +80,8 @@ async function unusedPort(): Promise<number> {
 }
 
 function launch(environment: Record<string, string>): ServiceProcess {
-  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
-  const env = { PATH, HOME, NODE_COMPILE_CACHE, LOG_FORMAT: 'json', ...environment };
-  return new ServiceProcess(
-    spawn(process.execPath, ['dist/src/main.js'], { env, stdio: ['ignore', 'pipe', 'pipe'] }),
-  );
+  const env = { ...baseEnvironment(), LOG_FORMAT: 'json', ...environment };
+  return new ServiceProcess(spawn(process.execPath, [SERVICE], { env, stdio: ['ignore', 'pipe', 'pipe'] }));
 }
 
 /** Until the end of the test. */
@@ -126,9 +124,8 @@ class Standing {
 
 /** One thing that the operator wants done, with `input` on standard input; its exit code and what it said. */
 async function operate(environment: Record<string, string>, words: string[], input = '') {
-  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
-  const env = { PATH, HOME, NODE_COMPILE_CACHE, ...environment };
-  const command = new ServiceProcess(spawn(process.execPath, ['dist/src/main.js', ...words], { env }));
+  const env = { ...baseEnvironment(), ...environment };
+  const command = new ServiceProcess(spawn(process.execPath, [SERVICE, ...words], { env }));
   command.child.stdin?.end(input);
   return { code: await command.exited, said: command.output };
 }

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Json } from '../harness/client.js';
+import { baseEnvironment, SERVICE } from '../harness/command.js';
 import type { TestService } from '../harness/service.js';
 
 /** One process of the service, built, on the database and the files of a test's service. */
@@ -20,10 +21,9 @@ export class ServiceProcess {
     service: Pick<TestService, 'database' | 'dataDir'>,
     environment: Record<string, string>,
   ): Promise<ServiceProcess> {
-    const child = spawn(process.execPath, ['dist/src/main.js'], {
+    const child = spawn(process.execPath, [SERVICE], {
       env: {
-        PATH: process.env.PATH,
-        NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+        ...baseEnvironment(),
         DATABASE_URL: service.database.url,
         DATA_DIR: service.dataDir,
         HOST: '127.0.0.1',

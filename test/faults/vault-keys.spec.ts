@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { SignJWT } from 'jose';
 import { Vault } from '../../src/platform/vault/index.js';
 import { Client, type Json } from '../harness/client.js';
-import { command } from '../harness/command.js';
+import { command, SERVICE } from '../harness/command.js';
 import { TestDatabase } from '../harness/database.js';
 import { freePort } from '../harness/free-port.js';
 import { OAuthClient, startOAuthService } from '../harness/oauth.js';
@@ -72,13 +72,13 @@ describe('a process without the key', () => {
     const ada = await register(await start(place));
     const elsewhere = { DATABASE_URL: place.database.url, DATA_DIR: folder(), ROLE: 'api', PORT: '0' };
     const [id] = keysIn(place.dataDir).split(':');
-    const refused = await command('dist/src/main.js', [], elsewhere);
+    const refused = await command(SERVICE, [], elsewhere);
     expect(refused.code).toBe(1);
     expect(refused.said).toContain(`the vault key "${id}"`);
     expect(refused.said).toContain('set VAULT_KEYS, or share DATA_DIR');
     expect(existsSync(path.join(elsewhere.DATA_DIR, 'vault.keys'))).toBe(false);
     const other = `other:${randomBytes(32).toString('base64')}`;
-    expect((await command('dist/src/main.js', [], { ...elsewhere, VAULT_KEYS: other })).said).toContain(
+    expect((await command(SERVICE, [], { ...elsewhere, VAULT_KEYS: other })).said).toContain(
       'VAULT_KEYS has "other"',
     );
     const VAULT_KEYS = keysIn(place.dataDir).trim();
@@ -99,7 +99,7 @@ describe('a process without the key', () => {
     const [id = ''] = keysIn(place.dataDir).split(':');
     rmSync(path.join(place.dataDir, 'vault.keys'));
     const environment = { DATABASE_URL: place.database.url, DATA_DIR: place.dataDir };
-    expect((await command('dist/src/main.js', [], environment)).code).toBe(1);
+    expect((await command(SERVICE, [], environment)).code).toBe(1);
     expect((await command('dist/src/vault.js', ['forget', id], environment)).code).toBe(0);
     const { client } = await start(place);
     expect((await client.with(ada.headers).get('/api/auth/me')).status).toBe(401);

@@ -1,5 +1,6 @@
 import type { AnyEntity, EntityClass } from '@mikro-orm/core';
 import { ReflectMetadataProvider } from '@mikro-orm/decorators/legacy';
+import { Migrator } from '@mikro-orm/migrations';
 import { MikroOrmModule } from '@mikro-orm/nestjs';
 import { defineConfig, Options } from '@mikro-orm/postgresql';
 import { DynamicModule, Global, Module } from '@nestjs/common';
@@ -40,6 +41,8 @@ export function ormOptions(
     driver: ResilientDriver,
     metadataProvider: ReflectMetadataProvider,
     entities,
+    // MikroORM looks for extensions that are not named here, and outside of the bundle it loads copies of them and of itself.
+    extensions: [Migrator],
     discovery: { warnWhenNoEntities: false },
     driverOptions: { connectionString, Client: ResilientClient, ...CONNECTION_SETTINGS, ...rules },
     host: decodeURIComponent(url.hostname),

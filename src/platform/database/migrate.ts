@@ -1,5 +1,4 @@
 import type { MigrationObject } from '@mikro-orm/core';
-import { Migrator } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/postgresql';
 import { runMigrations } from 'bullmq';
 import type pg from 'pg';
@@ -19,8 +18,8 @@ export async function migrate(
   await client.connect();
   try {
     await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
-    await refuseNewerSchema(client, migrations);
-    await migrateService(connectionString, migrations);
+    const done = await migrated(client, migrations);
+    if (done.length < migrations.length) await migrateService(connectionString, migrations);
     await runMigrations(client);
   } finally {
     await client.end();
@@ -33,7 +32,6 @@ async function migrateService(
 ): Promise<void> {
   const orm = await MikroORM.init({
     ...ormOptions(connectionString, [], 2),
-    extensions: [Migrator],
     migrations: {
       migrationsList: [...migrationsList],
       transactional: true,
@@ -51,13 +49,15 @@ async function migrateService(
   }
 }
 
-async function refuseNewerSchema(client: pg.Client, migrations: readonly MigrationObject[]): Promise<void> {
+/** The names of the migrations that this database has had. Refuses one that a newer version has brought further. */
+async function migrated(client: pg.Client, migrations: readonly MigrationObject[]): Promise<string[]> {
   const { rows: tables } = await client.query(`select to_regclass('migration') is not null as present`);
-  if (!tables[0].present) return;
+  if (!tables[0].present) return [];
   const { rows } = await client.query<{ name: string }>('select name from migration');
   const known = new Set(migrations.map(({ name }) => name));
   if (rows.some(({ name }) => !known.has(name)))
     throw new CannotStart(
       'The database was made by a newer version of Atelier; start that version, or restore a backup from before.',
     );
+  return rows.map(({ name }) => name);
 }

@@ -51,7 +51,7 @@ export class Member {
 
   spawn() {
     const env = { PATH: process.env.PATH, HOME: process.env.HOME, ...this.environment };
-    const child = spawn(process.execPath, ['dist/src/main.js'], {
+    const child = spawn(process.execPath, ['dist/bundle/main.js'], {
       stdio: ['ignore', 'pipe', 'inherit'],
       env,
     });
