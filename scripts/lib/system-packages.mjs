@@ -23,6 +23,8 @@ const testTools = {
   python3: 'python3',
   unzip: 'unzip',
 };
+/** What makes tests faster; not every Debian has it. */
+const fasterTestTools = { 'chromium-headless-shell': 'chromium-headless-shell' };
 
 const dockerSocket = '/var/run/docker.sock';
 
@@ -52,6 +54,7 @@ export async function offerTestTools() {
   const missing = process.env.TEST_TOOLS === 'keep' ? wanted : await install(testTools);
   if (missing.length > 0)
     console.log(`! Some tests need more: type \`sudo apt-get install ${missing.join(' ')}\`.`);
+  if (process.env.TEST_TOOLS !== 'keep' && missing.length === 0) await install(fasterTestTools);
   if (process.getuid?.() !== 0 && !mayUse(dockerSocket))
     console.log(
       '! Tests of the driver docker are left out: they need root, or access to an engine (group docker).',

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { type Person, TestService } from '../harness/service.js';
-import { DESKTOP, fitsWidth, launchChromium, PHONE, picturesOf } from './launch.js';
+import { DESKTOP, fitsWidth, launchChromium, launchWholeChromium, PHONE, picturesOf } from './launch.js';
 
 const shoot = picturesOf('share', false);
 const WIDTHS = [
@@ -148,8 +148,9 @@ async function share(fields: object): Promise<string> {
 /** A window without JavaScript, and what its pages were refused. */
 async function open(
   options: BrowserContextOptions,
+  browser = chromium,
 ): Promise<{ context: BrowserContext; page: Page; refused: string[] }> {
-  const context = await chromium.newContext({ javaScriptEnabled: false, ...options });
+  const context = await browser.newContext({ javaScriptEnabled: false, ...options });
   const page = await context.newPage();
   const refused: string[] = [];
   page.on('console', message => {
@@ -249,14 +250,18 @@ describe.each(WIDTHS)('on a %s', (width, options) => {
 describe('in a browser', () => {
   it('a PDF is shown in its page', async () => {
     const at = await share({});
-    const { context, page, refused } = await open({ viewport: DESKTOP, javaScriptEnabled: true });
-    const answered = page.waitForResponse(response => response.url().endsWith('report.pdf?raw=1'));
-    await page.goto(`${at}/path/report.pdf`);
-    expect((await answered).status()).toBe(200);
-    await page.locator('object').waitFor();
-    await shoot(page, 'pdf');
-    expect(refused).toEqual([]);
-    await context.close();
+    const browser = await launchWholeChromium();
+    try {
+      const { page, refused } = await open({ viewport: DESKTOP, javaScriptEnabled: true }, browser);
+      const answered = page.waitForResponse(response => response.url().endsWith('report.pdf?raw=1'));
+      await page.goto(`${at}/path/report.pdf`);
+      expect((await answered).status()).toBe(200);
+      await page.locator('object').waitFor();
+      await shoot(page, 'pdf');
+      expect(refused).toEqual([]);
+    } finally {
+      await browser.close();
+    }
   });
 
   it('a page of the share host gets no cookie of the service, and its files run nothing', async () => {
