@@ -2,6 +2,10 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net';
 import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { recordStep } from '../../../test/fakes/step-recorder.js';
+import { ModelRegistry } from '../model-registry.js';
 import { postJson } from './connection.js';
 import { streamParts } from './part-stream.js';
 
@@ -61,6 +65,27 @@ describe('a request to a model', () => {
     await expect(postJson(call(url))).rejects.toMatchObject({ statusCode: 302 });
   });
 
+  it.each([
+    ['gzip', gzipSync],
+    ['deflate', deflateSync],
+    ['br', brotliCompressSync],
+  ])('reads what is compressed with %s although nobody asked for it', async (encoding, compress) => {
+    const url = await serve((request, response) => {
+      response.writeHead(request.url === '/v1' ? 200 : 400, { 'content-encoding': encoding });
+      response.end(compress('data: Grüße\n\n'));
+    });
+    expect(await text(await postJson(call(url)))).toBe('data: Grüße\n\n');
+    await expect(postJson(call(`${url}/no`))).rejects.toMatchObject({ responseBody: 'data: Grüße\n\n' });
+  });
+
+  it('fails where what is compressed breaks off', async () => {
+    const url = await serve((_request, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' });
+      response.write(gzipSync('data: 1\n\n').subarray(0, 15), () => response.destroy());
+    });
+    await expect(postJson(call(url)).then(text)).rejects.toMatchObject({ code: 'ECONNRESET' });
+  });
+
   it('reads no more of an error than its beginning', async () => {
     const gone: Promise<unknown>[] = [];
     const url = await serve((_request, response) => {
@@ -85,7 +110,27 @@ describe('a request to a model', () => {
   it('waits for a connection for so long, and no longer', async () => {
     // Takes the connection, and says nothing of what TLS wants to hear.
     const url = `https://${await listen(createTcpServer(socket => socket.unref()))}/v1`;
-    await expect(postJson(call(url), 50)).rejects.toMatchObject({ code: 'ETIMEDOUT' });
+    await expect(postJson(call(url), 50)).rejects.toMatchObject({ cause: { code: 'ETIMEDOUT' } });
+  });
+
+  it('fails as a connection does where the server speaks another language', async () => {
+    const baseUrl = `http://${await listen(createTcpServer(socket => socket.end('220 Welcome\r\n')))}/v1`;
+    const compatible = [{ name: 'local', baseUrl, models: [] }];
+    for (const client of ['sdk', 'native'] as const) {
+      const model = new ModelRegistry({ compatible, client }).find('local/m');
+      const step = recordStep(model, { retry: { attempts: 1, baseMs: 1, maxMs: 1 } });
+      await expect(step).rejects.toMatchObject({ kind: 'network', retryable: true });
+    }
+  });
+
+  it('says no key that cannot be sent', async () => {
+    const request = { ...call('http://127.0.0.1:1/v1'), headers: { authorization: 'Bearer plain\nsecret' } };
+    const error: Error = await postJson(request).then(
+      () => new Error('sent'),
+      (thrown: Error) => thrown,
+    );
+    expect(error.message).toContain('authorization');
+    expect(error.message).not.toContain('secret');
   });
 
   it('ends when it is aborted, before its answer too', async () => {

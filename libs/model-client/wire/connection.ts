@@ -1,6 +1,9 @@
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
+import type { Readable } from 'node:stream';
 import { APICallError } from '@ai-sdk/provider';
+import { connectionError } from './connection-error.js';
+import { decoded } from './decoded.js';
 import { errorText } from './error-body.js';
 
 export interface JsonPost {
@@ -16,22 +19,21 @@ export interface JsonPost {
 const CONNECT_MS = 10_000;
 
 /**
- * Sends JSON, and resolves with the answer as soon as its headers are there. Any status but 2xx is thrown as an
+ * Sends JSON, and resolves with the answer's body as soon as its headers are there. Any status but 2xx is thrown as an
  * {@link APICallError}: redirects are not followed, since a key in a header would travel along. Node's own agents keep connections
  * alive, and use the proxies of the environment where Node is told to (`NODE_USE_ENV_PROXY`), like `fetch`.
  */
-export async function postJson(post: JsonPost, connectMs = CONNECT_MS): Promise<IncomingMessage> {
+export async function postJson(post: JsonPost, connectMs = CONNECT_MS): Promise<Readable> {
   const response = await send(post, connectMs);
   const { statusCode = 0 } = response;
-  if (statusCode >= 200 && statusCode < 300) return response;
+  if (statusCode >= 200 && statusCode < 300) return decoded(response);
   throw new APICallError({
     message: response.statusMessage ?? '',
     url: post.url,
-    // The whole prompt: nothing that should be kept with an error.
     requestBodyValues: undefined,
     statusCode,
     responseHeaders: headersOf(response),
-    responseBody: await errorText(response, post.key),
+    responseBody: await errorText(decoded(response), post.key),
   });
 }
 
@@ -63,7 +65,7 @@ function send({ url, headers, body, signal }: JsonPost, connectMs: number): Prom
     });
     request.once('response', resolve);
     // Also hears of what happens to the connection later, which the reader of the answer is told by the answer.
-    request.on('error', error => reject(error instanceof AggregateError ? error.errors[0] : error));
+    request.on('error', error => reject(signal?.aborted ? signal.reason : connectionError(error, url)));
     request.end(content);
   });
 }

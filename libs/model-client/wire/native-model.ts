@@ -59,7 +59,7 @@ export class NativeModel implements LanguageModelV4 {
     if (!call) return this.sdk.doStream(options);
     const { url, headers, key } = this.wire;
     const { abortSignal: signal } = options;
-    const response = await postJson({
+    const body = await postJson({
       url,
       headers: { ...headers, ...options.headers, ...call.headers },
       body: call.body,
@@ -70,6 +70,6 @@ export class NativeModel implements LanguageModelV4 {
       emit({ type: 'stream-start', warnings: call.warnings });
       return call.reader(emit);
     };
-    return { stream: streamParts(response, open, listenerOf(signal)), request: { body: call.body } };
+    return { stream: streamParts(body, open, listenerOf(signal)), request: { body: call.body } };
   }
 }

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { JSONParseError, type LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { createParser } from 'eventsource-parser';
+import { connectionError } from './connection-error.js';
 
 export type Emit = (part: LanguageModelV4StreamPart) => void;
 
@@ -17,7 +18,7 @@ const MAX_WAITING = 64;
 
 /** Reads an answer of server-sent events. Whoever cancels the stream, closes the connection. */
 export function streamParts(
-  response: Readable,
+  body: Readable,
   open: (emit: Emit) => EventReader,
   heard: (() => void) | undefined,
 ): ReadableStream<LanguageModelV4StreamPart> {
@@ -49,7 +50,7 @@ export function streamParts(
           if (closed) return;
           if (!ended) controller.enqueue({ type: 'error', error });
           close();
-          response.destroy();
+          body.destroy();
         };
         const attempt = (work: () => void) => {
           try {
@@ -58,25 +59,25 @@ export function streamParts(
             fail(error);
           }
         };
-        response.on('data', (chunk: Uint8Array) => {
+        body.on('data', (chunk: Uint8Array) => {
           heard?.();
           attempt(() => events.feed(text.decode(chunk, { stream: true })));
-          if ((controller.desiredSize ?? 1) <= 0) response.pause();
+          if ((controller.desiredSize ?? 1) <= 0) body.pause();
         });
-        response.on('end', () =>
+        body.on('end', () =>
           attempt(() => {
             end();
             close();
           }),
         );
-        response.on('error', fail);
+        body.on('error', error => fail(connectionError(error)));
       },
       pull() {
-        response.resume();
+        body.resume();
       },
       cancel() {
         closed = true;
-        response.destroy();
+        body.destroy();
       },
     },
     { highWaterMark: MAX_WAITING },
