@@ -91,12 +91,12 @@ export class RunIntake {
       select from (select ${organization_id}::uuid as organization_id, ${workspace_id}::uuid as workspace_id) x
       where ${hardStopOver(sql`x`)})`;
     const condition = sql`${unlessStopped ? sql`not ${isStopped}` : sql`true`} and ${request?.isHeld ?? sql`true`}`;
-    let begun: ClaimedRun | undefined;
+    let begun: (ClaimedRun & Pick<Row<'run'>, 'authority_changed'>) | undefined;
     try {
-      const { rows } = await sql<ClaimedRun>`
+      const { rows } = await sql<NonNullable<typeof begun>>`
         with target as (${newChatRow(chat, condition)}), ${sql.join(messageRows(chat, run, { isFirst: true, slot }))}
           ${request ? sql`, kept as (${request.keep(answer, sql`exists (select from new_run)`)})` : sql``}
-        select ${claimedColumns('new_run')}, new_message.content as said from new_run, new_message`.execute(
+        select ${claimedColumns('new_run')}, new_message.content as said, new_run.authority_changed from new_run, new_message`.execute(
         this.database.tables(),
       );
       begun = rows[0];
@@ -114,7 +114,10 @@ export class RunIntake {
     }
     beforeSideEffect();
     request?.committed();
-    if (slot) slot.begin({ ...begun, checked: this.checks.markOf(run.actor) });
+    const { authority_changed, ...claimed } = begun;
+    // This process may not know of it yet.
+    const checked = authority_changed ? undefined : this.checks.markOf(run.actor);
+    if (slot) slot.begin({ ...claimed, checked });
     else this.queue.wakeWorkers();
     return true;
   }
