@@ -98,8 +98,7 @@ try {
   for (const [name, setting] of mistypedSettings(process.env))
     log.warn({ name, setting }, `${name} is not a setting and has no effect; did you mean ${setting}?`);
   requireDataDir(config);
-  // Loading it takes a while: wrong settings are reported first. Stack traces name the sources, not the bundle.
-  process.setSourceMapsEnabled(true);
+  // Loading it takes a while: wrong settings are reported first.
   const { start } = await import('./start.js');
   await start({
     ...{ config, log, command },

@@ -14,6 +14,7 @@ const inputs = [
   'tsconfig.json',
   'tsconfig.build.json',
   'nest-cli.json',
+  'scripts/lib/bundle.mjs',
   'package.json',
   'package-lock.json',
 ];

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { LoggerService } from '@nestjs/common';
 import { Logger, pino, stdSerializers } from 'pino';
 import { Config } from '../config/index.js';
+import { sourceStack } from './source-stack.js';
 
 /** What an error may say of itself besides its message; all else (rows, statements, bodies, headers) may hold secrets. */
 const SHOWN = [
@@ -47,7 +48,7 @@ export function errorFields(error: unknown): object {
     return typeof value === 'string' || typeof value === 'number' ? [[name, value]] : [];
   });
   const parts = error instanceof AggregateError ? { errors: error.errors.map(errorFields) } : {};
-  const text = { type, message: withoutSecrets(message), stack: withoutSecrets(stack ?? '') };
+  const text = { type, message: withoutSecrets(message), stack: withoutSecrets(sourceStack(stack ?? '')) };
   return { ...text, ...Object.fromEntries(shown), ...parts };
 }
 
@@ -132,6 +133,9 @@ export class NestLog implements LoggerService {
   }
 
   error(message: unknown, stack?: string, context?: string): void {
-    this.to.error({ context, stack: stack && withoutSecrets(stack) }, withoutSecrets(String(message)));
+    this.to.error(
+      { context, stack: stack && withoutSecrets(sourceStack(stack)) },
+      withoutSecrets(String(message)),
+    );
   }
 }
