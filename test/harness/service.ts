@@ -29,7 +29,7 @@ export class TestService {
   private people = 0;
 
   private constructor(
-    readonly app: NestFastifyApplication,
+    private running: NestFastifyApplication | undefined,
     readonly url: string,
     readonly database: TestDatabase,
     readonly dataDir: string,
@@ -65,6 +65,11 @@ export class TestService {
     });
     await app.listen(config.port, '127.0.0.1');
     return new TestService(app, await app.getUrl(), database, dataDir);
+  }
+
+  get app(): NestFastifyApplication {
+    if (!this.running) throw new Error('The service was stopped');
+    return this.running;
   }
 
   /** A client without a credential. */
@@ -138,6 +143,8 @@ export class TestService {
 
   async stop(): Promise<void> {
     await this.app.close();
+    // Variables of a test file live as long as the process, and most test files have the service in one.
+    this.running = undefined;
     await this.database.drop();
     rmSync(this.dataDir, { recursive: true, force: true });
   }

@@ -64,6 +64,17 @@ type Library = typeof import('prom-client');
 type Read<Label extends string> = () => readonly Reading<Label>[];
 type SlowRead<Label extends string> = () => Promise<readonly Reading<Label>[]>;
 
+let ofProcess: Registry | undefined;
+
+/** Of memory, event loop and garbage collection: measured once, however many services run in the process; never ends. */
+function metricsOfProcess(library: Library): Registry {
+  if (!ofProcess) {
+    ofProcess = new library.Registry();
+    library.collectDefaultMetrics({ register: ofProcess });
+  }
+  return ofProcess;
+}
+
 /**
  * What this process counts, in the text format of Prometheus. Features declare what they count where they do it. The
  * library is loaded once the service runs; what happens before is counted then.
@@ -169,8 +180,7 @@ export class Metrics implements OnApplicationBootstrap, OnApplicationShutdown {
 
   private load(): Promise<Registry> {
     this.loading ??= import('prom-client').then(library => {
-      const registry = new library.Registry();
-      library.collectDefaultMetrics({ register: registry });
+      const registry = library.Registry.merge([metricsOfProcess(library)]);
       this.library = library;
       this.registry = registry;
       for (const work of this.waiting.splice(0)) work();
