@@ -53,11 +53,11 @@ async function build(current) {
   writeStamp(stampFile, current);
 }
 
-/** The folder itself stays: it may be mounted elsewhere for a service that runs. */
+/** The folder itself stays, which may be mounted elsewhere for a service that runs, and so does the bundle, which clears itself. */
 function emptyOutput() {
   mkdirSync(inProject('dist'), { recursive: true });
   for (const entry of readdirSync(inProject('dist')))
-    rmSync(inProject('dist', entry), { recursive: true, force: true });
+    if (entry !== 'bundle') rmSync(inProject('dist', entry), { recursive: true, force: true });
 }
 
 function isBuilt(current) {

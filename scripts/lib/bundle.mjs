@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import path from 'node:path';
 import { inProject } from './project.mjs';
+import { readStamp, writeStamp } from './stamp.mjs';
 
 /** Packages with native parts, which they find next to themselves. */
 const NATIVE = /^(@node-rs\/argon2|dockerode|msgpackr-extract)$/;
@@ -24,6 +25,7 @@ export async function bundle() {
     onLog: refuseMissing,
   });
   const folder = inProject('dist', 'bundle');
+  const before = filesOf(folder);
   const { output } = await build.write({
     dir: folder,
     format: 'esm',
@@ -37,8 +39,22 @@ export async function bundle() {
     sourcemap: 'hidden',
   });
   await build.close();
-  const written = new Set(output.map(({ fileName }) => fileName));
-  for (const file of readdirSync(folder)) if (!written.has(file)) rmSync(path.join(folder, file));
+  removeOld(folder, before, new Set(output.map(({ fileName }) => fileName)));
+}
+
+const LIST = 'files.json';
+
+/** What the last build wrote. */
+function filesOf(folder) {
+  const { files = [] } = readStamp(path.join(folder, LIST)) ?? {};
+  return files;
+}
+
+/** Files of the build before this one stay: a service that runs may not have loaded all of its own yet. */
+function removeOld(folder, before, written) {
+  for (const file of readdirSync(folder))
+    if (!written.has(file) && !before.includes(file)) rmSync(path.join(folder, file));
+  writeStamp(path.join(folder, LIST), { files: [...written] });
 }
 
 /** For `platform/log/source-stack.ts`. The maps hold nothing of packages: they would take longer to read than the code. */
