@@ -77,7 +77,11 @@ export class HistoryCapture {
     const files = this.folders.open(workspace);
     if (progress.complete) await this.captureChanges(unit, workspace, files, progress);
     else await this.captureFound(unit, workspace, files, progress);
-    if (!(await this.versions.keepWorkspace(unit, id))) throw new WorkspaceGone();
+  }
+
+  /** To be called before rows are written: a deletion locks the workspace first, too, and the other way round is a deadlock. */
+  private async keep(unit: UnitOfWork, workspaceId: string): Promise<void> {
+    if (!(await this.versions.keepWorkspace(unit, workspaceId))) throw new WorkspaceGone();
   }
 
   private async captureChanges(
@@ -99,6 +103,7 @@ export class HistoryCapture {
         draft.content = { blob: origin.blob, executable: origin.executable };
     }
     const commit = await this.commit(workspace, files, progress, drafts, known);
+    await this.keep(unit, workspace.id);
     const asRead = await this.versions.markCaptured(unit, changes);
     const sure = drafts.filter(({ change }) => change !== null && asRead.has(change.seq));
     await this.versions.add(unit, workspace.id, sure, heads);
@@ -124,6 +129,7 @@ export class HistoryCapture {
       .filter(({ path, etag }) => !changed.has(path) && heads.get(path)?.etag !== etag)
       .map(draftOfFound);
     const commit = await this.commit(workspace, files, progress, drafts, new Set());
+    await this.keep(unit, workspace.id);
     await this.versions.add(unit, workspace.id, drafts, heads);
     if (commit) await this.versions.addCommit(unit, workspace.id, commit.sha, commit.bytes);
     await this.versions.setFound(unit, workspace.id, through);
