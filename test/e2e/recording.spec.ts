@@ -210,6 +210,7 @@ describe('the database', () => {
 
   /** Rows of the log and the history that were read so far, which the database knows when all connections are closed. */
   async function rowsRead(): Promise<number> {
+    await service.database.disconnect();
     const others =
       'select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()';
     await until(async () => (await service.database.query(others)).length === 0);
