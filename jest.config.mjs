@@ -10,7 +10,7 @@ export default {
   globalSetup: '<rootDir>/test/global-setup.mjs',
   globalTeardown: '<rootDir>/test/global-teardown.mjs',
   // Tests wait for databases and processes more than they compute.
-  maxWorkers: 3,
+  maxWorkers: 4,
   workerIdleMemoryLimit: '1GB',
   // It takes long to end a process of much memory where many others want the processor.
   workerGracefulExitTimeout: 10_000,

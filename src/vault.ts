@@ -7,7 +7,7 @@ import { Database, migrate, ormOptions } from './platform/database/index.js';
 import { KeyRing, RootKeys, rewrapAll, VaultStore, verifyAll } from './platform/vault/index.js';
 import { requireDataDir, sentenceFor } from './start-failure.js';
 
-/** `node dist/src/vault.js COMMAND`: upkeep of the vault, also while the service runs. See docs/vault.md. */
+/** `node dist/bundle/vault.js COMMAND`: upkeep of the vault, also while the service runs. See docs/vault.md. */
 const commands: Record<string, (config: Config, store: VaultStore, keyId: string) => Promise<boolean>> = {
   rotate,
   verify,

@@ -18,7 +18,7 @@ export async function bundle() {
   // From node_modules, which may have been installed a moment ago.
   const { rolldown } = await import('rolldown');
   const build = await rolldown({
-    input: { main: inProject('dist', 'src', 'main.js') },
+    input: { main: inProject('dist', 'src', 'main.js'), vault: inProject('dist', 'src', 'vault.js') },
     platform: 'node',
     external: id => NATIVE.test(id) || id.startsWith('node:') || builtinModules.includes(id),
     plugins: [sourceMaps, visibleRequires],

@@ -29,7 +29,7 @@ const put = (value: string, organization_id: string | null = null) =>
 const reveal = async (id: string, organization_id: string | null = null) =>
   (await vault.open({ place: 'test', id, organization_id }))?.secret.reveal();
 const upkeep = (...words: string[]) =>
-  command('dist/src/vault.js', words, { DATABASE_URL: service.database.url, DATA_DIR: service.dataDir });
+  command('dist/bundle/vault.js', words, { DATABASE_URL: service.database.url, DATA_DIR: service.dataDir });
 const ready = () => service.stranger.get('/api/health/ready');
 const counts = async () => (await service.stranger.get('/api/health/metadata')).body.vault_keys as Json[];
 

@@ -100,7 +100,7 @@ describe('a process without the key', () => {
     rmSync(path.join(place.dataDir, 'vault.keys'));
     const environment = { DATABASE_URL: place.database.url, DATA_DIR: place.dataDir };
     expect((await command(SERVICE, [], environment)).code).toBe(1);
-    expect((await command('dist/src/vault.js', ['forget', id], environment)).code).toBe(0);
+    expect((await command('dist/bundle/vault.js', ['forget', id], environment)).code).toBe(0);
     const { client } = await start(place);
     expect((await client.with(ada.headers).get('/api/auth/me')).status).toBe(401);
     const { refresh_token } = signedIn;
@@ -190,7 +190,7 @@ describe('data of a version before the vault', () => {
     expect(await plainKey()).toBe(TOKEN_KEY);
     await database.query(`update process set seen_at = now() - interval '1 minute' where machine is null`);
     const environment = { DATABASE_URL: database.url, DATA_DIR: service.dataDir };
-    expect((await command('dist/src/vault.js', ['rotate'], environment)).code).toBe(0);
+    expect((await command('dist/bundle/vault.js', ['rotate'], environment)).code).toBe(0);
     expect(await plainKey()).toBeNull();
     expect((await signedIn.get(`/api/share/${link.id}`)).body.url).toBe(link.url);
     expect(await database.query('select id from oauth_signing_key')).toEqual([]);
