@@ -45,6 +45,7 @@ import { VaultTables } from './platform/vault/migrations/20261123-vault.js';
 import { McpSessions } from './surfaces/mcp/migrations/20261122-mcp-sessions.js';
 import { Changes } from './workspaces/changes/migrations/20261121-changes.js';
 import { BackgroundScans } from './workspaces/changes/migrations/20261122-background-scans.js';
+import { ChangePlaces } from './workspaces/changes/migrations/20261123-change-places.js';
 import { WorkspaceSignals } from './workspaces/core/migrations/20261122-workspace-signals.js';
 import { WorkspaceFeatures } from './workspaces/features/migrations/20261122-features.js';
 import { WriteIntents } from './workspaces/files/migrations/20261122-write-intents.js';
@@ -121,4 +122,5 @@ export const migrations = [
   { name: '20261123-webhooks', class: Webhooks },
   { name: '20261123-push', class: Push },
   { name: '20261123-policy-topic', class: PolicyTopic },
+  { name: '20261123-change-places', class: ChangePlaces },
 ];

@@ -62,6 +62,24 @@ export function isOfWorkspace(workspaceId: string): RawBuilder<boolean> {
   return sql<boolean>`workspace_id between ${workspaceId}::uuid and ${workspaceId}::uuid`;
 }
 
+type PathColumn = 'c.path' | 'c.from_path';
+
+/** The key of the indexes of `workspace_change c` by path. */
+function placeOf(column: PathColumn): RawBuilder<string> {
+  return sql<string>`md5(c.workspace_id::text || ${sql.ref(column)})`;
+}
+
+/**
+ * A condition on `workspace_change c`. It names the workspace in the key alone, so that no other index applies: by
+ * statistics that lack the workspace, one that leads through all of its changes looks cheaper. As a range, so that
+ * `order by key, seq` has to be sorted unless the index by path gives it.
+ */
+function isAt(column: PathColumn, workspaceId: string, path: RawBuilder<string>): RawBuilder<boolean> {
+  const place = sql`(${workspaceId}::uuid::text || ${path})`;
+  return sql<boolean>`(${placeOf(column)} between md5(${place}) and md5(${place})
+    and c.workspace_id::text || ${sql.ref(column)} = ${place})`;
+}
+
 /** The newest change of a workspace; 0 before the first. */
 export function newestChange(workspaceId: string): RawBuilder<string> {
   return sql<string>`coalesce((
@@ -147,9 +165,7 @@ export class ChangeLog {
       ), newest as materialized (
         select g.*, c.seq, c.kind as old_kind from given g, lateral (
           select * from workspace_change c
-          -- Put so that only the index by path gives this order: the others lead through all changes of the workspace.
-          where c.workspace_id = ${workspaceId} and md5(c.path) between md5(g.path) and md5(g.path) and c.path = g.path
-          order by md5(c.path) desc, c.seq desc limit 1
+          where ${isAt('c.path', workspaceId, sql`g.path`)} order by ${placeOf('c.path')} desc, c.seq desc limit 1
         ) c
         where c.id is null and not c.captured and c.writer_type = ${writer.type} and c.writer_id = ${writer.id}
           and c.kind <> 'moved' and g.kind <> 'moved'
@@ -203,15 +219,12 @@ export class ChangeLog {
     const { rows } = await sql<Newest>`
       select p.path, n.seq, n.is_gone as "isGone", n.etag
       from jsonb_array_elements_text(${JSON.stringify(paths)}::jsonb) as p(path), lateral (
-        -- Put so that only the indexes by path give these orders.
         (select c.seq, c.changed_at, c.kind = 'deleted' as is_gone, c.etag from workspace_change c
-          where c.workspace_id = ${workspaceId} and md5(c.path) between md5(p.path) and md5(p.path) and c.path = p.path
-          order by md5(c.path) desc, c.seq desc limit 1)
+          where ${isAt('c.path', workspaceId, sql`p.path`)} order by ${placeOf('c.path')} desc, c.seq desc limit 1)
         union all
         (select c.seq, c.changed_at, true, null from workspace_change c
-          where c.workspace_id = ${workspaceId} and c.from_path is not null
-            and md5(c.from_path) between md5(p.path) and md5(p.path) and c.from_path = p.path
-          order by md5(c.from_path) desc, c.seq desc limit 1)
+          where c.from_path is not null and ${isAt('c.from_path', workspaceId, sql`p.path`)}
+          order by ${placeOf('c.from_path')} desc, c.seq desc limit 1)
         order by seq desc limit 1
       ) n where ${isRecent}`.execute(this.database.tables());
     return new Map(rows.map(row => [row.path, row]));

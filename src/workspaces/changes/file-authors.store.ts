@@ -38,9 +38,10 @@ export class FileAuthors {
     const paths = parts.map((_, depth) => parts.slice(0, depth + 1).join('/'));
     const { rows } = await sql<LastChange>`
       select writer_type, etag, revision from workspace_change
-      where workspace_id = ${workspaceId} and md5(path) in (select md5(p) from unnest(${paths}::text[]) p)
+      where md5(workspace_id::text || path) in (select md5(${workspaceId}::uuid::text || p) from unnest(${paths}::text[]) p)
+        and workspace_id::text = ${workspaceId}::uuid::text
         and (path = ${path} or kind = 'moved')
-      order by seq desc limit 1`.execute(this.database.tables());
+      order by seq + 0 desc limit 1`.execute(this.database.tables());
     return rows[0];
   }
 

@@ -60,6 +60,8 @@ export class VersionsStore {
     const tables = unit.tables();
     // A plan made while there were few versions would take hours for many.
     await sql`set local plan_cache_mode = force_custom_plan`.execute(tables);
+    // Nor by an index that leads through all versions of the workspace, to be sorted: see heads().
+    await sql`set local enable_sort = off`.execute(tables);
     await sql`select pg_advisory_xact_lock(hashtextextended(${`history:${workspaceId}`}, 0))`.execute(tables);
     await sql`
       insert into workspace_history (workspace_id, tended_at) select id, now() from workspace where id = ${workspaceId}
