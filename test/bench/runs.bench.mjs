@@ -26,7 +26,7 @@ async function costOf(child, count, one) {
 
 await bench(async () => {
   const { DATA_DIR, DATABASE_URL } = await database();
-  const model = await serve(['test/bench/floors/model-server.mjs']);
+  const model = await serve(['test/bench/floors/writing-model.mjs']);
   const service = await atelier({
     ...{ DATA_DIR, DATABASE_URL },
     ...{
