@@ -65,14 +65,11 @@ export function isOfWorkspace(workspaceId: string): RawBuilder<boolean> {
 type PathColumn = 'c.path' | 'c.from_path';
 
 /** The key of the indexes of `workspace_change c` by path. */
-function placeOf(column: PathColumn): RawBuilder<string> {
-  return sql<string>`md5(c.workspace_id::text || ${sql.ref(column)})`;
-}
+const placeOf = (column: PathColumn) => sql<string>`md5(c.workspace_id::text || ${sql.ref(column)})`;
 
 /**
- * A condition on `workspace_change c`. It names the workspace in the key alone, so that no other index applies: by
- * statistics that lack the workspace, one that leads through all of its changes looks cheaper. As a range, so that
- * `order by key, seq` has to be sorted unless the index by path gives it.
+ * A condition on `workspace_change c`, which names the workspace in the key alone, so that no index by workspace applies, and
+ * as a range, so that only the index by path gives `order by key, seq` without a sort.
  */
 function isAt(column: PathColumn, workspaceId: string, path: RawBuilder<string>): RawBuilder<boolean> {
   const place = sql`(${workspaceId}::uuid::text || ${path})`;
