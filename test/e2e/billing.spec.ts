@@ -675,7 +675,7 @@ describe('reservations', () => {
       with paid as (
         select ${runId}::uuid as id, ${organizationId}::uuid as organization_id, ${workspaceId}::uuid as workspace_id,
           ${runId}::uuid as chat_id, ${stranger.id}::uuid as created_by, ${PAID} as model
-      ), ${sql.join(enterModelCall(sql`paid`, { step: 1, model: 'local/small', usage, costUsd }))}
+      ), ${sql.join(enterModelCall(sql`paid`, { step: 1, model: 'local/small', usage, costUsd, isHeld: true }))}
       select 1`.execute(database.tables());
   }
 });

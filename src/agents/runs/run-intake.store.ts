@@ -91,12 +91,13 @@ export class RunIntake {
       select from (select ${organization_id}::uuid as organization_id, ${workspace_id}::uuid as workspace_id) x
       where ${hardStopOver(sql`x`)})`;
     const condition = sql`${unlessStopped ? sql`not ${isStopped}` : sql`true`} and ${request?.isHeld ?? sql`true`}`;
+    const columns = claimedColumns('new_run', unlessStopped ? sql`false` : undefined);
     let begun: (ClaimedRun & Pick<Row<'run'>, 'authority_changed'>) | undefined;
     try {
       const { rows } = await sql<NonNullable<typeof begun>>`
         with target as (${newChatRow(chat, condition)}), ${sql.join(messageRows(chat, run, { isFirst: true, slot }))}
           ${request ? sql`, kept as (${request.keep(answer, sql`exists (select from new_run)`)})` : sql``}
-        select ${claimedColumns('new_run')}, new_message.content as said, new_run.authority_changed from new_run, new_message`.execute(
+        select ${columns}, new_message.content as said, new_run.authority_changed from new_run, new_message`.execute(
         this.database.tables(),
       );
       begun = rows[0];

@@ -18,7 +18,6 @@ import { type NewTask, taskRows } from './run-intake.store.js';
 import { Steering } from './run-limits.js';
 import type { ClaimedRun } from './run-queue.store.js';
 import {
-  addedUsage,
   ending,
   FENCED,
   FencedWriter,
@@ -26,10 +25,20 @@ import {
   finishing,
   NEXT_RUNNABLE,
   type RunEnd,
+  type RunSums,
   startedRow,
+  sumsRow,
   transition,
+  withUsage,
 } from './run-rows.store.js';
-import { endTopic, type NewEvent, type PlannedCall, RUNS_RUNNABLE, type RunRow } from './run-state.js';
+import {
+  endTopic,
+  type NewEvent,
+  NO_USAGE,
+  type PlannedCall,
+  RUNS_RUNNABLE,
+  type RunRow,
+} from './run-state.js';
 
 const TOKENS_REVOKED = revokeTokensOf(FENCED);
 
@@ -48,19 +57,15 @@ export class RunJournals {
 
   /** Of a run that was just claimed; `above` is the steering of the run above it. */
   open(run: ClaimedRun, above?: Steering): RunJournal {
-    const journal = this.of(run, new Steering(above), run.said);
+    const { usage, cost_usd: costUsd, step_count: steps } = run;
+    const journal = this.of(run, new Steering(above), run.said, { usage, costUsd, steps });
     journal.note(run);
     return journal;
   }
 
-  of(run: JournalRun, steering?: Steering, said?: MessagePart[]): RunJournal {
-    return new RunJournal(
-      this.database,
-      this.topics,
-      run,
-      new Conversation(this.messages, run, said),
-      steering,
-    );
+  of(run: JournalRun, steering?: Steering, said?: MessagePart[], sums?: RunSums): RunJournal {
+    const conversation = new Conversation(this.messages, run, said);
+    return new RunJournal(this.database, this.topics, run, conversation, steering, sums);
   }
 }
 
@@ -73,18 +78,35 @@ export class RunJournal extends FencedWriter {
     /** What was said so far; it learns what is written. */
     readonly conversation: Conversation,
     steering?: Steering,
+    private sums: RunSums = { usage: NO_USAGE, costUsd: null, steps: 0 },
   ) {
     super(database, topics, run, steering);
   }
 
   async append(events: NewEvent[], unit?: UnitOfWork): Promise<void> {
-    await this.record(events, { unit });
+    await this.record(events, { precedesModelCall: false, unit });
+  }
+
+  private used(sums: RunSums): void {
+    this.sums = sums;
+  }
+
+  private sumsWith({ number, result: { usage }, costUsd }: FinishedStep): RunSums {
+    return { ...withUsage(this.sums, usage, costUsd), steps: number };
   }
 
   /** The model has answered: its message, its usage and the calls it asks for. */
   async finishStep(step: FinishedStep, events: NewEvent[], unit?: UnitOfWork): Promise<void> {
     const { number, model, calls } = step;
-    const { content } = await this.record(events, { ...finishing(step), says: true, unit });
+    const sums = this.sumsWith(step);
+    const written = {
+      ...finishing(step, sums, this.isHeld),
+      says: true,
+      precedesModelCall: calls.length === 0,
+    };
+    const { content } = await this.record(events, { ...written, unit });
+    if (unit) unit.afterCommit(() => this.used(sums));
+    else this.used(sums);
     if (unit || !content) this.conversation.forget();
     else this.conversation.answered({ step: number, model, content, calls });
   }
@@ -92,20 +114,19 @@ export class RunJournal extends FencedWriter {
   /** Older messages have a summary from now on; what it cost counts like any other model call, once. */
   async compacted(summary: ChatSummary, events: NewEvent[]): Promise<void> {
     const { usage, costUsd, model } = summary;
-    const isPaid = usage && model !== null;
+    const paid = usage && model !== null ? { step: null, model, usage, costUsd, isHeld: this.isHeld } : null;
+    const sums = paid ? withUsage(this.sums, paid.usage, costUsd) : this.sums;
     await this.record(events, {
-      change: isPaid ? addedUsage(usage, costUsd) : undefined,
-      also: [
-        keepSummary(FENCED, summary),
-        ...(isPaid ? enterModelCall(FENCED, { step: null, model, usage, costUsd }) : []),
-      ],
+      change: paid ? sumsRow(sums) : undefined,
+      also: [keepSummary(FENCED, summary), ...(paid ? enterModelCall(FENCED, paid) : [])],
     });
+    this.used(sums);
     this.conversation.forget();
   }
 
   /** A call that was planned is made now. */
   async startCall(call: PlannedCall, events: NewEvent[]): Promise<void> {
-    await this.record(events, { also: [startedRow(call)] });
+    await this.record(events, { also: [startedRow(call)], precedesModelCall: false });
   }
 
   /** People are asked about calls, none of which has been made: the run waits, and no worker has it meanwhile. */
@@ -182,12 +203,13 @@ export class RunJournal extends FencedWriter {
   async finish(unit: UnitOfWork, step: FinishedStep, events: NewEvent[], end: RunEnd): Promise<boolean> {
     const { id } = this.run;
     const { event, change, also } = ending(id, end);
-    const finished = finishing(step);
+    const finished = finishing(step, this.sumsWith(step), this.isHeld);
     const done = await this.write([...events, event], {
       change: sql`${finished.change}, ${change}`,
       where: sql`steers = 0 and requested_tasks = 0`,
       also: [...finished.also, ...also, TOKENS_REVOKED, NEXT_RUNNABLE],
       hasNext: sql`exists (select from next)`,
+      precedesModelCall: false,
       unit,
     });
     if (!done) return false;
@@ -203,7 +225,7 @@ export class RunJournal extends FencedWriter {
   async finishAlone(step: FinishedStep, events: NewEvent[], end: RunEnd): Promise<boolean> {
     const { id, chat_id } = this.run;
     const { event, change } = ending(id, end);
-    const finished = finishing(step);
+    const finished = finishing(step, this.sumsWith(step), this.isHeld);
     const done = await this.write([...events, event], {
       change: sql`${finished.change}, ${change}`,
       // Whatever comes to wait changes the chat's row first: of another version of it, what this statement sees may be old.
@@ -214,6 +236,7 @@ export class RunJournal extends FencedWriter {
         for update of c skip locked),`,
       where: sql`steers = 0 and requested_tasks = 0 and exists (select from held)`,
       also: [...finished.also, TOKENS_REVOKED],
+      precedesModelCall: false,
     });
     if (done) this.topics.publish(endTopic(id));
     return done !== undefined;

@@ -34,6 +34,7 @@ const EXECUTED = [
   'lost',
   'steers',
   'step_count',
+  'usage',
   'cost_usd',
   'waited_ms',
 ] as const satisfies (keyof RunRow)[];
@@ -53,8 +54,8 @@ export type ClaimedRun = ExecutedRun & {
 };
 
 /** The columns of {@link ClaimedRun}, but for what was said; `run` is the name of the run's row. */
-export const claimedColumns = (run: string): RawBuilder<unknown> =>
-  sql`${sql.raw(EXECUTED.map(column => `${run}.${column}`).join(', '))}, ${hardStopOver(sql.raw(run))} as hard_stop,
+export const claimedColumns = (run: string, hardStop = hardStopOver(sql.raw(run))): RawBuilder<unknown> =>
+  sql`${sql.raw(EXECUTED.map(column => `${run}.${column}`).join(', '))}, ${hardStop} as hard_stop,
     coalesce(extract(epoch from now() - ${sql.raw(run)}.started_at) * 1000, 0)::float8 as ran_ms`;
 
 /** Capacity for one run in a worker of this process, reserved until the run begins or does not. */

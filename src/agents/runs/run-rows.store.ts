@@ -72,12 +72,34 @@ function stepRows(step: FinishedStep): Sql[] {
   ];
 }
 
-/** Adds what a model call used to what the run has used so far; a cost that is not known makes the sum unknown. */
-export const addedUsage = (usage: StepUsage, costUsd: number | null): Sql => sql`
-  usage = (select jsonb_object_agg(key, case when usage -> key = 'null'::jsonb then value
-    when value = 'null'::jsonb then usage -> key else to_jsonb((usage ->> key)::bigint + value::text::bigint) end)
-    from jsonb_each(${JSON.stringify(usage)}::jsonb)),
-  cost_usd = case when step_count = 0 then coalesce(cost_usd, 0) else cost_usd end + ${costUsd}::float8`;
+/** What a run has used so far. Only the newest attempt adds to it, so it reads this once, with its claim. */
+export interface RunSums {
+  readonly usage: StepUsage;
+  readonly costUsd: number | null;
+  readonly steps: number;
+}
+
+/** What a run has used with one more model call; a cost that is not known makes the sum unknown. */
+export function withUsage(
+  { usage, costUsd, steps }: RunSums,
+  added: StepUsage,
+  addedUsd: number | null,
+): RunSums {
+  const keys = Object.keys(added) as (keyof StepUsage)[];
+  const sum = (key: keyof StepUsage) => {
+    const [before, now] = [usage[key], added[key]];
+    return before === null || now === null ? (before ?? now) : before + now;
+  };
+  const usd = steps === 0 ? (costUsd ?? 0) : costUsd;
+  return {
+    steps,
+    usage: Object.fromEntries(keys.map(key => [key, sum(key)])) as unknown as StepUsage,
+    costUsd: usd === null || addedUsd === null ? null : usd + addedUsd,
+  };
+}
+
+export const sumsRow = ({ usage, costUsd }: RunSums): Sql => sql`
+  usage = ${JSON.stringify(usage)}::jsonb, cost_usd = ${costUsd}::float8`;
 
 /** Marks a planned call as started. */
 export const startedRow = ({ step, position }: PlannedCall): Sql => sql`started as (
@@ -99,13 +121,13 @@ export const NEXT_RUNNABLE = sql`next as (
     where r.chat_id = fenced.chat_id and r.id <> fenced.id and r.status = 'pending' and r.merged_into is null
     order by r.number limit 1) returning id)`;
 
-/** A finished step of the fenced run. */
-export function finishing(step: FinishedStep): { change: Sql; also: Sql[] } {
+/** A finished step of the fenced run, which has used `sums` with it; `isHeld` where room in a budget may be held for the call. */
+export function finishing(step: FinishedStep, sums: RunSums, isHeld: boolean): { change: Sql; also: Sql[] } {
   const { number, result, costUsd, model } = step;
   const { usage, model_used } = result;
   return {
-    change: sql`step_count = ${number}, model_used = ${model_used}, ${addedUsage(usage, costUsd)}`,
-    also: [...stepRows(step), ...enterModelCall(FENCED, { step: number, model, usage, costUsd })],
+    change: sql`step_count = ${number}, model_used = ${model_used}, ${sumsRow(sums)}`,
+    also: [...stepRows(step), ...enterModelCall(FENCED, { step: number, model, usage, costUsd, isHeld })],
   };
 }
 
@@ -135,7 +157,8 @@ export function ending(id: string, end: RunEnd): { event: NewEvent; change: Sql;
 
 interface Written {
   steers: number;
-  hard_stop: boolean;
+  /** Undefined where it was not looked at: a model call follows only after another write. */
+  hard_stop?: boolean;
   has_next: boolean;
   /** Of the message that was written with it. */
   content?: MessagePart[];
@@ -153,6 +176,8 @@ interface Writing {
   hasNext?: Sql;
   /** Whether it writes a message. */
   says?: boolean;
+  /** Whether a model call may be next, which wants to know of hard stops. */
+  precedesModelCall?: boolean;
   unit?: UnitOfWork;
 }
 
@@ -162,6 +187,7 @@ interface Writing {
  */
 export class FencedWriter {
   private mayStop = true;
+  private mayHold: boolean;
 
   /** `steering` learns with each write how many messages wait to enter the run. */
   constructor(
@@ -169,7 +195,15 @@ export class FencedWriter {
     protected readonly topics: Topics,
     readonly run: Pick<RunRow, 'id' | 'chat_id' | 'number' | 'attempt'>,
     readonly steering = new Steering(),
-  ) {}
+  ) {
+    // An earlier attempt may have left something.
+    this.mayHold = run.attempt !== 1;
+  }
+
+  /** Whether room in a budget may be held for a model call. */
+  protected get isHeld(): boolean {
+    return this.mayHold;
+  }
 
   /** Whether anybody may follow the run, or its chat. */
   isWatched(): boolean {
@@ -180,7 +214,7 @@ export class FencedWriter {
   /** What the database says of the run. */
   note({ steers, hard_stop }: Pick<Written, 'steers' | 'hard_stop'>): void {
     this.steering.note(steers);
-    this.mayStop = hard_stop;
+    this.mayStop = hard_stop ?? true;
   }
 
   /**
@@ -190,6 +224,7 @@ export class FencedWriter {
   mayBeStopped(): boolean {
     const { mayStop } = this;
     this.mayStop = true;
+    this.mayHold ||= mayStop;
     return mayStop;
   }
 
@@ -202,7 +237,16 @@ export class FencedWriter {
   /** Undefined where the run is not this attempt's any more, or not as `where` wants it. */
   protected async write(
     events: NewEvent[],
-    { change, first, where, also = [], hasNext = sql`false`, says = false, unit }: Writing,
+    {
+      change,
+      first,
+      where,
+      also = [],
+      hasNext = sql`false`,
+      says = false,
+      precedesModelCall = true,
+      unit,
+    }: Writing,
   ): Promise<Written | undefined> {
     const { id, attempt } = this.run;
     const { rows } = await sql<Written>`
@@ -211,7 +255,7 @@ export class FencedWriter {
         where id = ${id} and attempt = ${attempt} and status = 'pending' ${where ? sql`and ${where}` : sql``}
         returning id, last_event, organization_id, workspace_id, chat_id, number, created_by, model, steers
       ), ${sql.join([sql`told as (${eventRows(FENCED, events)})`, ...also])}
-      select steers, ${hardStopOver(FENCED)} as hard_stop, ${hasNext} as has_next
+      select steers, ${hasNext} as has_next ${precedesModelCall ? sql`, ${hardStopOver(FENCED)} as hard_stop` : sql``}
         ${says ? sql`, said.content from fenced, said` : sql`from fenced`}`.execute(
       (unit ?? this.database).tables(),
     );

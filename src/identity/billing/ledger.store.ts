@@ -17,6 +17,8 @@ interface ModelCall {
     readonly reasoning_tokens: number | null;
   };
   readonly costUsd: number | null;
+  /** Whether room in a budget may be held for it. */
+  readonly isHeld: boolean;
 }
 
 /**
@@ -26,7 +28,7 @@ interface ModelCall {
  */
 export function enterModelCall(
   run: RawBuilder<unknown>,
-  { step, model, usage, costUsd }: ModelCall,
+  { step, model, usage, costUsd, isHeld }: ModelCall,
 ): RawBuilder<unknown>[] {
   const entered = sql`entered as (
     insert into usage_entry (time, organization_id, workspace_id, chat_id, run_id, step, actor_id, kind, model, input_tokens,
@@ -34,7 +36,11 @@ export function enterModelCall(
     select now(), organization_id, workspace_id, chat_id, id, ${step}::int, created_by, 'model_call', ${model}, ${usage.input_tokens},
       ${usage.output_tokens}, ${usage.cache_read_tokens}, ${usage.cache_write_tokens}, ${usage.reasoning_tokens},
       ${costUsd}::numeric from ${run})`;
-  return [entered, freeReservation(run), ...(costUsd ? [spentOn(run, costUsd), ALERTED] : [])];
+  return [
+    entered,
+    ...(isHeld ? [freeReservation(run)] : []),
+    ...(costUsd ? [spentOn(run, costUsd), ALERTED] : []),
+  ];
 }
 
 /** As {@link enterModelCall}, for a tool call that has run: `finished` gives the row of the call. */
