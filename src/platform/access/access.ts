@@ -125,10 +125,13 @@ export const OptionalCaller = createParamDecorator(
   },
 );
 
-/** Who stands behind a credential; identity provides it. Each answers undefined for a credential that is not valid. */
+/**
+ * Who stands behind a credential; identity provides it. Each answers undefined for a credential that is not valid. With the
+ * workspace that a request reads, one statement finds both, see {@link takeWorkspace}.
+ */
 export abstract class Credentials {
-  abstract ofApiKey(key: string): Promise<Actor | undefined>;
-  abstract ofAccessToken(claims: AccessClaims): Promise<Actor | undefined>;
+  abstract ofApiKey(key: string, workspaceId?: string): Promise<Actor | undefined>;
+  abstract ofAccessToken(claims: AccessClaims, workspaceId?: string): Promise<Actor | undefined>;
   /** Whether a credential, once checked, has not been revoked since; nor has run out, where it is a key and that counts. */
   abstract stands(credential: Credential, options?: { evenExpired?: boolean }): Promise<boolean>;
 }
@@ -207,10 +210,27 @@ export function namesReachable({ surface }: Pick<Actor, 'surface'>): RawBuilder<
 
 function workspaces<Row>({ id, credential }: Actor, condition: RawBuilder<unknown>): RawBuilder<Row> {
   const { organization_id, workspace_ids } = credential;
+  const reach = sql`${isIn('w.organization_id', organization_id)} and ${isAmong('w.id', workspace_ids)}`;
+  return standing(sql`${id}`, sql`${reach} and ${condition}`);
+}
+
+/**
+ * As {@link workspacesOf}, the one workspace of that id, for a statement that finds the caller as well: SQL for who they are
+ * and for which workspaces `w` their credential reaches.
+ */
+export function workspaceFor(
+  id: RawBuilder<unknown>,
+  principal: RawBuilder<unknown>,
+  reach: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  return standing(principal, sql`w.id = ${id} and ${reach}`);
+}
+
+function standing<Row>(principal: RawBuilder<unknown>, condition: RawBuilder<unknown>): RawBuilder<Row> {
   return sql`(select w.*, m.role as organization_role, ${ROLE} as role from workspace w
-    join membership m on m.organization_id = w.organization_id and m.principal_id = ${id}
-    left join workspace_member wm on wm.workspace_id = w.id and wm.principal_id = ${id}
-    where ${isIn('w.organization_id', organization_id)} and ${isAmong('w.id', workspace_ids)} and ${condition})`;
+    join membership m on m.organization_id = w.organization_id and m.principal_id = ${principal}
+    left join workspace_member wm on wm.workspace_id = w.id and wm.principal_id = ${principal}
+    where ${condition})`;
 }
 
 const isIn = (column: string, organizationId: string | null) =>

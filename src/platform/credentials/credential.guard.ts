@@ -2,6 +2,7 @@ import { type CanActivate, ExecutionContext, Inject, Injectable } from '@nestjs/
 import { Reflector } from '@nestjs/core';
 import { AuthGuard } from '@nestjs/passport';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { validate as isUuid } from 'uuid';
 import {
   type Actor,
   accessTopic,
@@ -34,6 +35,16 @@ export function isOAuthToken(authorization: string): boolean {
 
 type ActorRequest = FastifyRequest & { user: Actor };
 
+/**
+ * The workspace that a request reads: it is looked up with the caller. Not that of a request that changes something: its body may
+ * take long to come, and what the caller may do is asked again then.
+ */
+export function workspaceReadBy({ method, params }: FastifyRequest): string | undefined {
+  if (method !== 'GET' && method !== 'HEAD') return undefined;
+  const { workspaceId } = (params ?? {}) as Record<string, string | undefined>;
+  return isUuid(workspaceId) ? workspaceId : undefined;
+}
+
 /** `X-API-Key`. */
 @Injectable()
 export class ApiKeyGuard implements CanActivate {
@@ -41,7 +52,8 @@ export class ApiKeyGuard implements CanActivate {
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<ActorRequest>();
-    const actor = await this.credentials.ofApiKey(String(request.headers['x-api-key']));
+    const key = String(request.headers['x-api-key']);
+    const actor = await this.credentials.ofApiKey(key, workspaceReadBy(request));
     if (!actor) throw new Unauthorized('This API key is not valid: unknown, revoked or expired');
     request.user = actor;
     return true;

@@ -5,4 +5,5 @@ export {
   isOAuthToken,
   OAuthTokenGuard,
   RecentChecks,
+  workspaceReadBy,
 } from './credential.guard.js';

@@ -3,10 +3,12 @@ import { sql } from 'kysely';
 import {
   type Actor,
   type Feature,
+  type FoundWorkspace,
   type OrganizationRole,
   organizationsOf,
   requireInWorkspace,
   SharedLookups,
+  takeWorkspace,
   visibleTo,
   type WorkspaceAccess,
   type WorkspacePermission,
@@ -31,8 +33,6 @@ declare global {
     'workspace.features_off': Feature[];
   }
 }
-
-type FoundWorkspace = Row<'workspace'> & { role: WorkspaceRole | null };
 
 type Queries = Pick<Database, 'tables'>;
 
@@ -189,13 +189,18 @@ export class WorkspacesStore {
     return Number(rows[0]?.base);
   }
 
-  /** Nearly every request calls this: outside a transaction, concurrent callers share the answer. */
-  private find(actor: Actor, id: string, within: Queries): Promise<FoundWorkspace | undefined> {
+  /**
+   * Nearly every request calls this: one that reads has found it with its caller; outside a transaction, concurrent callers
+   * share the answer.
+   */
+  private async find(actor: Actor, id: string, within: Queries): Promise<FoundWorkspace | undefined> {
     const read = async () => {
       const query = sql<FoundWorkspace>`select * from ${workspacesOf(actor)} w where id = ${id}`;
       return (await query.execute(within.tables())).rows[0];
     };
     if (within !== this.database) return read();
+    const found = takeWorkspace(actor, id);
+    if (found) return found.workspace;
     const { organization_id, workspace_ids } = actor.credential;
     return this.lookups.get(JSON.stringify([id, actor.id, organization_id, workspace_ids]), read);
   }
