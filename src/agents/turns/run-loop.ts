@@ -5,6 +5,7 @@ import { isOutage } from '#libs/resilient-postgres/index.js';
 import { BudgetReached } from '../../identity/billing/index.js';
 import { problemOf } from '../../platform/errors/index.js';
 import { Log, withLogContext } from '../../platform/log/index.js';
+import { goingByTopics } from '../../workspaces/core/index.js';
 import { ModelUnusable } from '../models/index.js';
 import {
   AuthorityLost,
@@ -73,26 +74,28 @@ export class RunLoop {
 
   private attempt(run: ClaimedRun, circumstances: Circumstances): Promise<void> {
     const context = { run_id: run.id, workspace_id: run.workspace_id ?? undefined };
-    return withLogContext(context, async () => {
-      const { stopping, above } = circumstances;
-      const journal = this.journals.open(run, above?.steering);
-      const watch = this.authority.watch(run, journal.steering);
-      try {
-        if (run.lost >= MAX_LOST) throw new TooManyLost(run.lost);
-        await this.authority.require(run);
-        await this.attempts.execute({
-          run,
-          journal,
-          claim: AbortSignal.any([above?.signal ?? stopping, watch.signal, this.queue.signal]),
-          above: above?.limits,
-          executeTask: (task, under) => this.execute(task, { stopping, above: under }),
-        });
-      } catch (error) {
-        await this.afterFault(run, journal, error, circumstances);
-      } finally {
-        watch.close();
-      }
-    });
+    return withLogContext(context, () => goingByTopics(() => this.attemptNow(run, circumstances)));
+  }
+
+  private async attemptNow(run: ClaimedRun, circumstances: Circumstances): Promise<void> {
+    const { stopping, above } = circumstances;
+    const journal = this.journals.open(run, above?.steering);
+    const watch = this.authority.watch(run, journal.steering);
+    try {
+      if (run.lost >= MAX_LOST) throw new TooManyLost(run.lost);
+      await this.authority.require(run);
+      await this.attempts.execute({
+        run,
+        journal,
+        claim: AbortSignal.any([above?.signal ?? stopping, watch.signal, this.queue.signal]),
+        above: above?.limits,
+        executeTask: (task, under) => this.execute(task, { stopping, above: under }),
+      });
+    } catch (error) {
+      await this.afterFault(run, journal, error, circumstances);
+    } finally {
+      watch.close();
+    }
   }
 
   /** Throws where the run can be neither ended nor released now. */

@@ -1,7 +1,9 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import {
   type Actor,
+  accessTopic,
   type Feature,
   type FoundWorkspace,
   type OrganizationRole,
@@ -13,13 +15,14 @@ import {
   type WorkspaceAccess,
   type WorkspacePermission,
   type WorkspaceRole,
+  workspaceAccessTopic,
   workspacesOf,
 } from '../../platform/access/index.js';
 import { type Roles, Subject } from '../../platform/actions/index.js';
-import { Database, iso, newId, type Row, type UnitOfWork } from '../../platform/database/index.js';
+import { Database, dryRun, iso, newId, type Row, type UnitOfWork } from '../../platform/database/index.js';
 import { NotFound } from '../../platform/errors/index.js';
 import { addLogContext } from '../../platform/log/index.js';
-import { defineTopic } from '../../platform/topics/index.js';
+import { defineTopic, Topics } from '../../platform/topics/index.js';
 import type { WorkspaceView } from './workspaces.dto.js';
 
 /**
@@ -36,6 +39,17 @@ declare global {
 
 type Queries = Pick<Database, 'tables'>;
 
+const goesByTopics = new AsyncLocalStorage<true>();
+
+/**
+ * Within `work`, a workspace and the role in it are as they were last read here, while nothing was published that may change
+ * them: for work that goes on for long and ends itself when it loses its access. A request always asks the database.
+ */
+export const goingByTopics = <T>(work: () => T): T => goesByTopics.run(true, work);
+
+/** Answers that are remembered; the oldest is forgotten. */
+const MAX_SEEN = 1_000;
+
 const noSuchWorkspace = () => new NotFound('No such workspace');
 
 export type VisibleWorkspace = Row<'workspace'> & { role: WorkspaceRole };
@@ -43,8 +57,12 @@ export type VisibleWorkspace = Row<'workspace'> & { role: WorkspaceRole };
 @Injectable()
 export class WorkspacesStore {
   private readonly lookups = new SharedLookups<FoundWorkspace | undefined>();
+  private readonly seen = new Map<string, { row: FoundWorkspace; mark: number }>();
 
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly topics: Topics,
+  ) {}
 
   /** 404 where the caller does not see it; 403 where their role or key is too low, or the feature is turned off. */
   @Subject('workspace', 'workspace', ({ id, organization_id }: VisibleWorkspace) => ({
@@ -198,11 +216,30 @@ export class WorkspacesStore {
       const query = sql<FoundWorkspace>`select * from ${workspacesOf(actor)} w where id = ${id}`;
       return (await query.execute(within.tables())).rows[0];
     };
-    if (within !== this.database) return read();
+    if (within !== this.database || dryRun()) return read();
     const found = takeWorkspace(actor, id);
     if (found) return found.workspace;
     const { organization_id, workspace_ids } = actor.credential;
-    return this.lookups.get(JSON.stringify([id, actor.id, organization_id, workspace_ids]), read);
+    const key = JSON.stringify([id, actor.id, organization_id, workspace_ids]);
+    const seen = goesByTopics.getStore() && this.seen.get(key);
+    if (seen && seen.mark === this.mark()) return seen.row;
+    return this.lookups.get(key, async () => {
+      const mark = this.mark();
+      const row = await read();
+      if (row && mark !== undefined) this.remember(key, { row, mark });
+      return row;
+    });
+  }
+
+  private mark(): number | undefined {
+    return this.topics.mark(accessTopic, workspaceAccessTopic, workspacesTopic);
+  }
+
+  private remember(key: string, seen: { row: FoundWorkspace; mark: number }): void {
+    this.seen.delete(key);
+    this.seen.set(key, seen);
+    const [oldest] = this.seen.keys();
+    if (this.seen.size > MAX_SEEN && oldest !== undefined) this.seen.delete(oldest);
   }
 }
 
