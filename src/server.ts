@@ -12,8 +12,7 @@ import { AppModule, type ServiceParts } from './app.module.js';
 import {
   bodyLimit,
   ProblemFilter,
-  registerRequestLog,
-  registerSecurityHeaders,
+  registerRequestHooks,
   requestId,
   requestUrl,
 } from './platform/http/index.js';
@@ -52,9 +51,8 @@ export async function createServer(parts: ServiceParts): Promise<NestFastifyAppl
   app.useGlobalFilters(filter);
   const http = adapter.getInstance();
   registerBodyParsers(http, bodyLimit(parts.config.maxBodyBytes));
-  registerRequestLog(http, parts.log);
+  registerRequestHooks(http, parts.log, parts.config.publicUrl);
   registerHttpMetrics(http, app.get(Metrics));
-  registerSecurityHeaders(http, parts.config.publicUrl);
   guardConnections(http, parts.config.slowReaderSeconds * 1000);
   app.get(RateLimits).register(http);
   app.get(Ingress).register(http);

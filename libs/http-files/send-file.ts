@@ -76,10 +76,13 @@ export async function sendFile(
     }
     // Only GET has ranges (RFC 9110 section 14.2).
     const range = isHead ? undefined : rangeOf(request.headers, etag, size);
+    const isWhole = !isHead && !range && size <= SMALL_BYTES;
+    // Before headers describe it: it may have been cut since, and then a problem is answered.
+    const bytes = isWhole ? await file.bytes() : undefined;
     void reply.status(range ? 206 : 200).headers(headersOf(file, range, inline));
     if (isHead) return await sendNothing(reply, file);
-    if (range || size > SMALL_BYTES) return void reply.send(file.stream(range));
-    void reply.send(await file.bytes());
+    if (!bytes) return void reply.send(file.stream(range));
+    void reply.send(bytes);
     await file.close();
   } catch (error) {
     await file.close();

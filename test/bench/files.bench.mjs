@@ -1,5 +1,5 @@
 /**
- * Files over HTTP against programs that do nothing else: downloads against nginx, a folder as an archive against `zip -1`,
+ * Files over HTTP against programs that do nothing else: downloads against node:http and nginx, a folder as an archive against `zip -1`,
  * a duplicate of 10,000 files against `cp -a` on tmpfs; a workspace of 100,000 files against `find` and `grep`, and the memory
  * that it takes to list, search and zip it.
  */
@@ -22,6 +22,7 @@ import {
   bench,
   compare,
   cpuMs,
+  database,
   folder,
   freePort,
   memoryMb,
@@ -129,52 +130,55 @@ function fill(root, count, bytes) {
   run('chown', ['-R', `${uid}:${gid}`, root]);
 }
 
-async function downloads(service) {
+/** Each against node:http that asks for the same key, and both against nginx, which asks nobody and lets the kernel send. */
+async function downloads(service, DATABASE_URL) {
   const program = programOf('nginx');
-  if (!program) return skip('download / nginx', 'nginx is not installed (apt-get install nginx-light)');
+  if (!program) skip('download / nginx', 'nginx is not installed (apt-get install nginx-light)');
   const { root, at } = await service.workspace();
-  const served = await nginx(program, root);
-  const node = await serve(['test/bench/floors/file-server.mjs', root]);
+  const { headers } = service;
+  const served = program && (await nginx(program, root));
+  const asking = await serve(['test/bench/floors/file-server.mjs', root], { DATABASE_URL });
+  const open = await serve(['test/bench/floors/file-server.mjs', root, 'open']);
   for (const [name, bytes, goal] of [
-    ['10k', 10_240, 'goal >= 0.4'],
+    ['10k', 10_240, ''],
     ['1m', 1_048_576, 'goal >= 1.0'],
   ]) {
     writeFileSync(path.join(root, name), Buffer.alloc(bytes, name));
-    const ours = `${service.url}${at}/files/download?path=${name}`;
-    const work = new Work(service.pid);
-    const fromNginx = () => requestsPerSecond(`${served}/${name}`, { ms: 1500 });
-    const result = await compare(
-      5,
-      () =>
-        work.during(onAnswer => requestsPerSecond(ours, { headers: service.headers, ms: 1500, onAnswer })),
-      fromNginx,
-    );
-    const detail = `${result.ours | 0} of ${result.floor | 0} requests/s, ${work.each} µs of processor each`;
-    report(`download ${name} / nginx`, result.ours / result.floor, goal, detail);
-    const bare = new Work(node.child.pid);
-    const least = await compare(
-      3,
-      () => bare.during(onAnswer => requestsPerSecond(`${node.url}/${name}`, { ms: 1500, onAnswer })),
-      fromNginx,
-    );
-    const bareDetail = `${least.ours | 0} of ${least.floor | 0} requests/s, ${bare.each} µs of processor each`;
-    report(`bare node:http, ${name} / nginx`, least.ours / least.floor, '', bareDetail);
+    const ours = () => new Load(service.pid, `${service.url}${at}/files/download?path=${name}`, headers);
+    const node = ({ url, child }, sent) => new Load(child.pid, `${url}/${name}`, sent);
+    await compared(`download ${name} / node:http`, ours(), node(asking, headers), 'goal >= 0.9');
+    if (!served) continue;
+    const fromNginx = () => new Load(undefined, `${served}/${name}`);
+    await compared(`download ${name} / nginx`, ours(), fromNginx(), goal);
+    await compared(`open node:http, ${name} / nginx`, node(open), fromNginx(), '');
   }
 }
 
-/** What a process spends on answers. */
-class Work {
+async function compared(name, ours, floor, goal) {
+  const result = await compare(
+    5,
+    () => ours.run(),
+    () => floor.run(),
+  );
+  const costs = [ours.each, floor.each].filter(Boolean).join(' and ');
+  const detail = `${result.ours | 0} of ${result.floor | 0} requests/s, ${costs} µs of processor each`;
+  report(name, result.ours / result.floor, goal, detail);
+}
+
+/** Requests to a process, and what it spends on answers. */
+class Load {
   answers = 0;
   cpuMs = 0;
 
-  constructor(pid) {
-    this.pid = pid;
+  constructor(pid, url, headers) {
+    Object.assign(this, { pid, url, headers });
   }
 
-  async during(load) {
-    const before = cpuMs(this.pid);
-    const result = await load(() => this.answers++);
-    this.cpuMs += cpuMs(this.pid) - before;
+  async run() {
+    const before = this.pid && cpuMs(this.pid);
+    const onAnswer = () => this.answers++;
+    const result = await requestsPerSecond(this.url, { headers: this.headers, ms: 1500, onAnswer });
+    if (this.pid) this.cpuMs += cpuMs(this.pid) - before;
     return result;
   }
 
@@ -283,7 +287,8 @@ function folderOnTmpfs() {
 
 const only = process.argv[2];
 await bench(async () => {
-  const service = new Service(await atelier({ DATA_DIR: folderOnTmpfs() }));
+  const { DATA_DIR, DATABASE_URL } = await database(folderOnTmpfs());
+  const service = new Service(await atelier({ DATA_DIR, DATABASE_URL }));
   for (const work of [downloads, archive, duplicates, many])
-    if (!only || work.name === only) await work(service);
+    if (!only || work.name === only) await work(service, DATABASE_URL);
 });

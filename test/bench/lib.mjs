@@ -73,8 +73,7 @@ export async function atelier(env = {}) {
 }
 
 /** A database and a data folder that the service has seeded; ends after the servers that use it. */
-export async function database() {
-  const DATA_DIR = folder();
+export async function database(DATA_DIR = folder()) {
   const seed = await atelier({ DATA_DIR });
   const exited = once(seed.child, 'exit');
   seed.child.kill('SIGTERM');

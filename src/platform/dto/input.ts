@@ -19,9 +19,16 @@ interface RawInput {
 
 const snakeCase = (name: string) => name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`);
 
+/** Names of parameters stand in our routes: there are a few. */
+const fieldsOfParams = new Map([['orgId', 'organization_id']]);
+
 /** The name of the input field that a path parameter fills: `{workspaceId}` fills `workspace_id`. */
 export function fieldOfParam(param: string): string {
-  return param === 'orgId' ? 'organization_id' : snakeCase(param);
+  const known = fieldsOfParams.get(param);
+  if (known !== undefined) return known;
+  const field = snakeCase(param);
+  fieldsOfParams.set(param, field);
+  return field;
 }
 
 /** Checks untrusted JSON by `shape`. Throws {@link Invalid} with the first finding. */

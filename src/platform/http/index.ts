@@ -1,8 +1,7 @@
 export { ProblemFilter } from './problem.filter.js';
 export {
   bodyLimit,
-  registerRequestLog,
-  registerSecurityHeaders,
+  registerRequestHooks,
   requestId,
   requestOrigin,
   requestUrl,

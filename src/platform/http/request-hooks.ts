@@ -49,14 +49,29 @@ export const bodyLimit =
   ({ user }: FastifyRequest & { user?: Actor }): number =>
     user === undefined || user === null ? Math.min(maxBytes, MAX_PUBLIC_BYTES) : maxBytes;
 
-/** Gives every request its id, in the log, the audit and the answer, and its queries a deadline; logs one line when it is answered. */
-export function registerRequestLog(fastify: FastifyInstance, log: Log): void {
+/**
+ * Gives every request its id, in the log, the audit and the answer, and its queries a deadline; logs one line when it is
+ * answered. What every answer says to browsers, before any route says something more exact: take it for no other type, run
+ * nothing of it, frame it nowhere, and come back by HTTPS where that is how we are reached.
+ */
+export function registerRequestHooks(
+  fastify: FastifyInstance,
+  log: Log,
+  publicUrl: string | undefined,
+): void {
+  const isSecure = publicUrl !== undefined && URL.parse(publicUrl)?.protocol === 'https:';
+  const common = {
+    ...(isSecure ? { 'strict-transport-security': `max-age=${YEAR_SECONDS}` } : {}),
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+  };
   fastify.addHook('onRequest', (request, reply, done) => {
-    void reply.header('x-request-id', request.id);
-    const { ip, headers } = request;
-    const origin = { request_id: request.id, address: ip, user_agent: headers['user-agent'] ?? null };
+    const { id: request_id, ip, headers } = request;
+    void reply.headers(common).header('x-request-id', request_id);
+    void reply.header('content-security-policy', policyOf(request.routeOptions.url ?? ''));
+    const origin = { request_id, address: ip, user_agent: headers['user-agent'] ?? null };
     withRequestOrigin(origin, () =>
-      withLogContext({ request_id: request.id }, () => withQueryDeadline(REQUEST_QUERY_MS, done)),
+      withLogContext({ request_id }, () => withQueryDeadline(REQUEST_QUERY_MS, done)),
     );
   });
   fastify.addHook('onResponse', (request, reply, done) => {
@@ -82,24 +97,6 @@ const DOCS_POLICY =
 /** What the authorization server answers by itself may be a page that posts a form to a client. */
 const OAUTH_POLICY = "object-src 'none'; base-uri 'none'; frame-ancestors 'none'";
 const YEAR_SECONDS = 31_536_000;
-
-/**
- * What every answer says to browsers, before any route says something more exact: take it for no other type, run nothing
- * of it, frame it nowhere, and come back by HTTPS where that is how we are reached.
- */
-export function registerSecurityHeaders(fastify: FastifyInstance, publicUrl: string | undefined): void {
-  const isSecure = publicUrl !== undefined && URL.parse(publicUrl)?.protocol === 'https:';
-  const transport = isSecure ? { 'strict-transport-security': `max-age=${YEAR_SECONDS}` } : {};
-  fastify.addHook('onRequest', (request, reply, done) => {
-    void reply.headers({
-      ...transport,
-      'x-content-type-options': 'nosniff',
-      'content-security-policy': policyOf(request.routeOptions.url ?? ''),
-      'referrer-policy': 'no-referrer',
-    });
-    done();
-  });
-}
 
 function policyOf(route: string): string {
   if (/^\/docs(\/|$)/.test(route)) return DOCS_POLICY;

@@ -162,11 +162,18 @@ interface FolderOf {
 
 @Injectable()
 export class WorkspaceFolders {
+  private readonly isRoot = process.getuid?.() === 0;
+  private readonly root: string;
+  private readonly historyRoot: string;
+
   constructor(
     private readonly config: Config,
     private readonly uids: SandboxUids,
     private readonly unfinished: UnfinishedWrites,
-  ) {}
+  ) {
+    this.root = path.resolve(config.dataDir, 'workspaces');
+    this.historyRoot = path.resolve(config.dataDir, 'history');
+  }
 
   pathOf({ id }: Pick<FolderOf, 'id'>): string {
     return path.join(this.root, id);
@@ -174,7 +181,7 @@ export class WorkspaceFolders {
 
   /** The host account that owns the files and runs the code; undefined unless the service is root. */
   ownerOf({ number }: Pick<FolderOf, 'number'>): { uid: number; gid: number } | undefined {
-    if (process.getuid?.() !== 0) return undefined;
+    if (!this.isRoot) return undefined;
     const uid = this.uids.of(number);
     return { uid, gid: uid };
   }
@@ -218,14 +225,6 @@ export class WorkspaceFolders {
     } catch (error) {
       if (!(error instanceof WorkspaceFsError && error.code === 'not_found')) throw error;
     }
-  }
-
-  private get root(): string {
-    return path.resolve(this.config.dataDir, 'workspaces');
-  }
-
-  private get historyRoot(): string {
-    return path.resolve(this.config.dataDir, 'history');
   }
 
   private optionsFor(workspace: FolderOf) {
