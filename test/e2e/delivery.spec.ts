@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { accessTopic } from '../../src/platform/access/index.js';
+import { Topics } from '../../src/platform/topics/index.js';
 import type { FakeOpenAi } from '../fakes/openai-server.js';
 import { AgentClient, type AgentGround, messagesOf, startAgents } from '../harness/agent.js';
 import type { Json, StreamEvent } from '../harness/client.js';
@@ -537,8 +539,10 @@ describe('a run whose sender', () => {
     const waiting = await beas.send('more', { chat_id: run.chat_id });
     const adas = await agent.send('mine', { chat_id: run.chat_id });
     await model.received(from + 1);
+    const waited = bea.client.get(`/api/agent/status/${run.call_id}?wait=60`);
     const { status } = await ada.client.delete(`/api/workspaces/${workspace_id}/members/${bea.id}`);
     expect(status).toBe(200);
+    expect((await waited).status).toBe(404);
     for (const one of [run, waiting])
       expect((await agent.ended(one)).error).toEqual({
         type: 'authority_lost',
@@ -546,5 +550,32 @@ describe('a run whose sender', () => {
       });
     expect((await agent.ended(adas)).status).toBe('completed');
     open();
+  });
+
+  it('got a lower role is refused what it lacks from then on', async () => {
+    const cleo = await service.person('Cleo');
+    const role = { organization: ada.organizationId, role: 'guest' as const, workspace: workspace_id };
+    await service.join(cleo, { ...role, workspaceRole: 'editor' });
+    const { open, opened } = gate();
+    const from = model.requests.length;
+    const write = (path: string) => ({ name: 'write_file', input: { path, content: 'Hers.' } });
+    model.reply([
+      { tool: write('before.txt') },
+      { tool: write('after.txt'), after: opened },
+      { text: 'Done.' },
+    ]);
+    const run = await new AgentClient(cleo.client).send('work', { workspace_id });
+    await model.received(from + 2);
+    const told = new Promise<void>(resolve => {
+      service.app.get(Topics).subscribe(accessTopic(cleo.id), resolve);
+    });
+    const member = `/api/workspaces/${workspace_id}/members/${cleo.id}`;
+    expect((await ada.client.put(member, { role: 'viewer' })).status).toBe(200);
+    await told;
+    open();
+    const { result } = await agent.ended(run);
+    const outputs = result?.toolOutputs as { is_error: boolean; output: string }[];
+    expect(outputs.map(({ is_error }) => is_error)).toEqual([false, true]);
+    expect(outputs[1]?.output).toMatch(/viewer|editor/);
   });
 });

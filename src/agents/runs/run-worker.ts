@@ -2,12 +2,13 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
 import { QUERY_MS, withQueryDeadline } from '#libs/resilient-postgres/index.js';
+import type { Actor } from '../../platform/access/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Leases } from '../../platform/leases/index.js';
 import { Log, withLogContext } from '../../platform/log/index.js';
 import { Topics } from '../../platform/topics/index.js';
 import { type ClaimedRun, RunQueue, type WorkerSlot } from './run-queue.store.js';
-import { RUNS_RUNNABLE } from './run-state.js';
+import { endTopic, RUNS_RUNNABLE } from './run-state.js';
 import { SUSPECT } from './run-turns.store.js';
 
 /** How long the answer to a claim may be on its way. */
@@ -16,13 +17,35 @@ const UNKNOWN_MS = 5_000;
 /** Works on a claimed run until it has ended, waits, or `stopping` is aborted. */
 export type ExecuteRun = (run: ClaimedRun, stopping: AbortSignal) => Promise<void>;
 
-/** The port by which a worker hands a claimed run to whatever works on it: see `agents/turns`. */
+/** The port by which a worker hands a claimed run to whatever works on it: see `agents/turns`. Knows what is at work here. */
 @Injectable()
 export class RunExecutor {
-  execute: ExecuteRun = () => Promise.reject(new Error('Nothing executes runs'));
+  private readonly starters = new Map<string, Actor>();
+  private work: ExecuteRun = () => Promise.reject(new Error('Nothing executes runs'));
 
-  register(execute: ExecuteRun): void {
-    this.execute = execute;
+  constructor(private readonly topics: Topics) {}
+
+  register(work: ExecuteRun): void {
+    this.work = work;
+  }
+
+  async execute(run: ClaimedRun, stopping: AbortSignal): Promise<void> {
+    const forget = () => void this.starters.delete(run.id);
+    this.starters.set(run.id, run.actor);
+    // Published before the work returns: whoever asks after that must not wait for it.
+    const unsubscribe = this.topics.subscribe(endTopic(run.id), forget);
+    try {
+      await this.work(run, stopping);
+    } finally {
+      unsubscribe();
+      forget();
+    }
+  }
+
+  /** Whether the caller started the run, with the same credential, and it is at work in this process: its end is published. */
+  isOf(runId: string, { id, credential }: Actor): boolean {
+    const starter = this.starters.get(runId);
+    return starter?.id === id && starter.credential.id === credential.id;
   }
 }
 

@@ -1,5 +1,5 @@
 import { BeforeApplicationShutdown, Injectable } from '@nestjs/common';
-import type { Actor, WorkspacePermission } from '../../platform/access/index.js';
+import { type Actor, requireScope, type WorkspacePermission } from '../../platform/access/index.js';
 import { Action, Subject } from '../../platform/actions/index.js';
 import { dryRun, iso, isoOrNull } from '../../platform/database/index.js';
 import { Forbidden, Invalid, NotFound, unseenAs } from '../../platform/errors/index.js';
@@ -10,6 +10,7 @@ import { ChatsStore, type ToolCallRow } from '../chats/index.js';
 import { RunStopper } from './run-control.js';
 import { RunEvents } from './run-events.service.js';
 import { endTopic, type RunRow } from './run-state.js';
+import { RunExecutor } from './run-worker.js';
 import {
   RunEventsInput,
   RunResultView,
@@ -33,6 +34,7 @@ export class RunsService implements BeforeApplicationShutdown {
     private readonly wording: ApprovalWording,
     private readonly chats: ChatsStore,
     private readonly stopper: RunStopper,
+    private readonly executor: RunExecutor,
   ) {}
 
   @Action({
@@ -54,9 +56,15 @@ export class RunsService implements BeforeApplicationShutdown {
   async status(actor: Actor, { call_id, chat_id, wait = 0 }: RunStatusInput): Promise<RunStatusView> {
     const wakeUp = new Subscription(this.topics, endTopic(call_id));
     try {
+      const limit = wait === 0 || dryRun() ? undefined : this.limitOf(wait);
+      if (limit && this.executor.isOf(call_id, actor)) {
+        // Who started a run may wait for its end; whether they may still read it is asked then.
+        requireScope(actor, 'chat.read');
+        await wakeUp.wait(limit);
+      }
       const run = await this.runs.require(actor, 'chat.read', call_id);
       if (chat_id && chat_id.toLowerCase() !== run.chat_id) throw new NotFound('No such run');
-      return this.view(wait === 0 || dryRun() ? run : await this.atEnd(run, wakeUp, wait));
+      return this.view(limit ? await this.atEnd(run, wakeUp, limit) : run);
     } finally {
       wakeUp.close();
     }
@@ -126,10 +134,13 @@ export class RunsService implements BeforeApplicationShutdown {
     return this.runs.requireSubject(actor, permission, id);
   }
 
-  /** The run at its end, or as it stands after `seconds`. */
-  private async atEnd(run: RunWithCalls, wakeUp: Subscription, seconds: number): Promise<RunWithCalls> {
-    if (run.status !== 'pending') return run;
-    const limit = AbortSignal.any([AbortSignal.timeout(seconds * 1000), this.closing.signal]);
+  private limitOf(seconds: number): AbortSignal {
+    return AbortSignal.any([AbortSignal.timeout(seconds * 1000), this.closing.signal]);
+  }
+
+  /** The run at its end, or as it stands when `limit` is aborted. */
+  private async atEnd(run: RunWithCalls, wakeUp: Subscription, limit: AbortSignal): Promise<RunWithCalls> {
+    if (run.status !== 'pending' || limit.aborted) return run;
     for (;;) {
       await wakeUp.wait(limit);
       const now = await this.runs.findWithCalls(run.id);
