@@ -1,11 +1,12 @@
 import { once } from 'node:events';
 import { existsSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import http from 'node:http';
 import { connect } from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ORGANIZATION_ROLES, VISIBILITIES, WORKSPACE_ROLES } from '../../src/platform/access/index.js';
-import type { Client, Json } from '../harness/client.js';
+import { Client, type Json } from '../harness/client.js';
 import { folderBecomes } from '../harness/folder.js';
 import { type Person, TestService } from '../harness/service.js';
 import { workspaceRole as roleThere, type Standing } from '../harness/workspace-role.js';
@@ -478,6 +479,49 @@ describe('requests that make no sense', () => {
     expect((await ada.client.patch(at(id), { name: null })).status).toBe(422);
     const other = await ada.client.patch(at(id), { name: 'x', workspace_id: NOBODYS });
     expect([other.status, other.body.detail]).toEqual([422, 'workspace_id is already given by the address']);
+  });
+});
+
+describe('a caller who lost a workspace', () => {
+  it('reads and writes nothing in it with the next request', async () => {
+    const id = await service.workspace(ada);
+    const bob = await colleague('guest', id, 'editor');
+    const { body } = await bob.client.post('/api/keys', { name: 'CI' });
+    for (const client of [bob.client, new Client(service.url, { 'x-api-key': body.api_key })]) {
+      await ada.client.put(`${at(id)}/members/${bob.id}`, { role: 'editor' });
+      const write = () => client.put(`${at(id)}/files/content`, { path: 'note.txt', content: 'Hello' });
+      expect([(await client.get(at(id))).status, (await write()).status]).toEqual([200, 200]);
+      await ada.client.put(`${at(id)}/members/${bob.id}`, { role: 'viewer' });
+      expect([(await client.get(at(id))).body.role, (await write()).status]).toEqual(['viewer', 403]);
+      await ada.client.delete(`${at(id)}/members/${bob.id}`);
+      expect([(await client.get(at(id))).status, (await write()).status]).toEqual([404, 404]);
+    }
+  });
+
+  it('writes nothing with a request whose body comes afterwards', async () => {
+    const id = await service.workspace(ada);
+    const bob = await colleague('guest', id, 'editor');
+    const { body: key } = await bob.client.post('/api/keys', { name: 'CI' });
+    const content = JSON.stringify({ path: 'late.txt', content: 'Hello' });
+    const request = http.request(`${service.url}${at(id)}/files/content`, {
+      method: 'PUT',
+      headers: {
+        'x-api-key': key.api_key,
+        'content-type': 'application/json',
+        'content-length': content.length,
+      },
+    });
+    const answered = once(request, 'response');
+    request.write(content.slice(0, 10));
+    const used = async () =>
+      (await service.database.query('select last_used_at as at from api_key where id = $1', [key.id]))[0]?.at;
+    while (!(await used())) await sleep(5);
+    await ada.client.delete(`${at(id)}/members/${bob.id}`);
+    request.end(content.slice(10));
+    const [response] = await answered;
+    response.resume();
+    expect(response.statusCode).toBe(404);
+    expect(existsSync(path.join(folderOf(id), 'late.txt'))).toBe(false);
   });
 });
 

@@ -19,13 +19,13 @@ import { isWellFormedKey } from '../keys/index.js';
 const LAST_USED_PRECISION_MS = 60_000;
 
 /**
- * The owner of an API key or an access token, by one query, with the workspace that a request reads. Requests that come with the same credential at once, as an
+ * The owner of an API key or an access token, by one query, with the workspace that a request is about. Requests that come with the same credential at once, as an
  * agent's do, share it.
  */
 @Injectable()
 export class CredentialsStore extends Credentials {
   private readonly lookups = new SharedLookups<Actor | undefined>();
-  /** With the workspace that is read. */
+  /** With a workspace. */
   private readonly reads = new SharedLookups<Caller | undefined>();
 
   constructor(

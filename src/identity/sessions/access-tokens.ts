@@ -5,7 +5,7 @@ import type { FastifyRequest } from 'fastify';
 import { ExtractJwt, Strategy } from 'passport-jwt';
 import { AccessClaims, Credentials } from '../../platform/access/index.js';
 import { Config } from '../../platform/config/index.js';
-import { workspaceReadBy } from '../../platform/credentials/index.js';
+import { workspaceOf } from '../../platform/credentials/index.js';
 import { type RootKey, Vault } from '../../platform/vault/index.js';
 
 /** `iss` of our access tokens. */
@@ -65,7 +65,7 @@ export class JwtStrategy extends PassportStrategy(Strategy, 'jwt') {
   }
 
   async validate(request: FastifyRequest, claims: AccessClaims): Promise<object | false> {
-    return (await this.credentials.ofAccessToken(claims, workspaceReadBy(request))) ?? false;
+    return (await this.credentials.ofAccessToken(claims, workspaceOf(request))) ?? false;
   }
 }
 

@@ -127,7 +127,7 @@ export const OptionalCaller = createParamDecorator(
 
 /**
  * Who stands behind a credential; identity provides it. Each answers undefined for a credential that is not valid. With the
- * workspace that a request reads, one statement finds both, see {@link takeWorkspace}.
+ * workspace that a request is about, one statement finds both, see {@link takeWorkspace}.
  */
 export abstract class Credentials {
   abstract ofApiKey(key: string, workspaceId?: string): Promise<Actor | undefined>;

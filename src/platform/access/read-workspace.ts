@@ -13,7 +13,7 @@ interface Found {
 
 const found = new WeakMap<Actor, Found>();
 
-/** The caller, for one request that only reads: what one statement found of them and of the workspace that it is about. */
+/** The caller, for one request: what one statement found of them and of the workspace that it is about. */
 export function withWorkspace(actor: Actor, id: string, workspace: FoundWorkspace | undefined): Actor {
   const ofRequest = { ...actor };
   found.set(ofRequest, { id, workspace });

@@ -36,13 +36,14 @@ export function isOAuthToken(authorization: string): boolean {
 type ActorRequest = FastifyRequest & { user: Actor };
 
 /**
- * The workspace that a request reads: it is looked up with the caller. Not that of a request that changes something: its body may
- * take long to come, and what the caller may do is asked again then.
+ * The workspace that a request is about, to be looked up with its caller. Not while its body is still to come, which may take
+ * long: what the caller may do is asked again then. Nor for what may wait for another request, as a POST with an
+ * `Idempotency-Key` does.
  */
-export function workspaceReadBy({ method, params }: FastifyRequest): string | undefined {
-  if (method !== 'GET' && method !== 'HEAD') return undefined;
+export function workspaceOf({ method, params, raw }: FastifyRequest): string | undefined {
+  const isSoon = method === 'GET' || method === 'HEAD' || (method === 'PUT' && raw.complete);
   const { workspaceId } = (params ?? {}) as Record<string, string | undefined>;
-  return isUuid(workspaceId) ? workspaceId : undefined;
+  return isSoon && isUuid(workspaceId) ? workspaceId : undefined;
 }
 
 /** `X-API-Key`. */
@@ -53,7 +54,7 @@ export class ApiKeyGuard implements CanActivate {
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<ActorRequest>();
     const key = String(request.headers['x-api-key']);
-    const actor = await this.credentials.ofApiKey(key, workspaceReadBy(request));
+    const actor = await this.credentials.ofApiKey(key, workspaceOf(request));
     if (!actor) throw new Unauthorized('This API key is not valid: unknown, revoked or expired');
     request.user = actor;
     return true;

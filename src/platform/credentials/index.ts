@@ -5,5 +5,5 @@ export {
   isOAuthToken,
   OAuthTokenGuard,
   RecentChecks,
-  workspaceReadBy,
+  workspaceOf,
 } from './credential.guard.js';
