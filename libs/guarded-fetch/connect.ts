@@ -1,7 +1,7 @@
 import { type LookupAddress, type LookupOptions, lookup } from 'node:dns';
 import { isIP } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
-import { Agent, buildConnector } from 'undici';
+import type { Agent } from 'undici';
 import { GuardedFetchError } from './error.js';
 import type { AddressPolicy } from './guarded-fetch.js';
 
@@ -26,7 +26,11 @@ function guardedLookup(allows: (address: string) => boolean) {
 }
 
 /** Connections that are checked as they are made; literal addresses need no look-up, so they are checked by themselves. */
-export function guardedAgent(allows: AddressPolicy, tls: Pick<ConnectionOptions, 'ca'>): Agent {
+export async function guardedAgent(
+  allows: AddressPolicy,
+  tls: Pick<ConnectionOptions, 'ca'>,
+): Promise<Agent> {
+  const { Agent, buildConnector } = await import('undici');
   return new Agent({
     connect(options, callback) {
       const host = options.hostname.replace(/^\[|\]$/g, '');

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
-import { type Agent, fetch as undiciFetch } from 'undici';
+import type { Agent } from 'undici';
 import { isPublicAddress, PrivateHosts } from './address.js';
 import { capBody } from './capped-body.js';
 import { guardedAgent, refusalOf } from './connect.js';
@@ -35,7 +35,10 @@ const BOUND_TO_ORIGIN = ['authorization', 'cookie', 'proxy-authorization', 'x-ap
 
 /** `fetch` for addresses that strangers name: reaches nothing inside, follows nothing inside, takes only so much. */
 export class GuardedFetch {
-  private readonly agent: Agent;
+  /** Made at the first use: few installations fetch what strangers name. */
+  private agent: Promise<Agent> | undefined;
+  private isClosed = false;
+  private readonly tls: NonNullable<GuardedFetchOptions['tls']>;
   private readonly options: typeof DEFAULTS;
   private readonly allows: AddressPolicy;
   private readonly privateHosts: PrivateHosts;
@@ -44,7 +47,7 @@ export class GuardedFetch {
     this.privateHosts = privateHosts;
     this.allows =
       allows ?? ((address, ...place) => isPublicAddress(address) || privateHosts.allows(address, ...place));
-    this.agent = guardedAgent(this.allows, tls);
+    this.tls = tls;
     this.options = { ...DEFAULTS, ...options };
   }
 
@@ -77,8 +80,9 @@ export class GuardedFetch {
   };
 
   /** Ends its connections; it can be used no more. */
-  close(): Promise<void> {
-    return this.agent.destroy();
+  async close(): Promise<void> {
+    this.isClosed = true;
+    await (await this.agent)?.destroy();
   }
 
   private async follow(start: URL, init: RequestInit): Promise<Response> {
@@ -98,9 +102,16 @@ export class GuardedFetch {
     }
   }
 
-  private send(url: URL, init: RequestInit): Promise<Response> {
-    const request = { ...init, dispatcher: this.agent };
-    return undiciFetch(url, request as never) as unknown as Promise<Response>;
+  private async send(url: URL, init: RequestInit): Promise<Response> {
+    const { fetch } = await import('undici');
+    const request = { ...init, dispatcher: await this.connections() };
+    return fetch(url, request as never) as unknown as Promise<Response>;
+  }
+
+  private connections(): Promise<Agent> {
+    if (this.isClosed) throw new Error('This fetch is closed');
+    this.agent ??= guardedAgent(this.allows, this.tls);
+    return this.agent;
   }
 
   private refuseScheme(url: URL, start: URL): void {

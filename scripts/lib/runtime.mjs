@@ -45,12 +45,13 @@ function isRuntime(program) {
 
 /**
  * Without npm's own variables: they describe the launcher, and can hold a registry's credentials. Node.js keeps what it
- * compiled for the next start.
+ * compiled for the next start, and its threads share what they freed: else each keeps some for itself.
  */
 function environment(first) {
   const own = Object.entries(process.env).filter(([name]) => !/^(npm_|INIT_CWD$|NODE$)/.test(name));
   return {
     NODE_COMPILE_CACHE: inProject('.cache', 'compile'),
+    MALLOC_ARENA_MAX: '2',
     ...Object.fromEntries(own),
     PATH: `${first}${path.delimiter}${process.env.PATH ?? ''}`,
   };

@@ -89,6 +89,12 @@ export async function requireRedis(url: string): Promise<void> {
   }
 }
 
+/**
+ * How long a worker without jobs waits for a notification of the database before it looks: what changes a queue notifies it, a
+ * lost connection wakes it, and it sleeps no longer than until the next delayed job. A Redis may not be waited for that long.
+ */
+const IDLE_SECONDS = 30;
+
 /** In which BullMQ counts jobs; those that failed are counted by their rows. */
 const STATES = ['waiting', 'active', 'delayed'] as const;
 
@@ -98,6 +104,7 @@ export class Queues implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly queues = new Map<string, BullQueue>();
   private readonly workers = new Map<string, Worker>();
   private readonly connection: ConnectionOptions;
+  private readonly idle: { drainDelay?: number };
 
   constructor(
     private readonly config: Config,
@@ -113,6 +120,7 @@ export class Queues implements OnApplicationBootstrap, OnApplicationShutdown {
     // One for the whole process, which has one configuration.
     setDefaultBackendFactory(redisUrl ? undefined : (createPostgresBackend as never));
     this.connection = redisUrl ? { url: redisUrl, maxRetriesPerRequest: null } : (pool.connections as never);
+    this.idle = redisUrl ? {} : { drainDelay: IDLE_SECONDS };
     pools.watch('queue', () => pool.connections);
     metrics.slowGauge(
       {
@@ -162,7 +170,7 @@ export class Queues implements OnApplicationBootstrap, OnApplicationShutdown {
         await job.moveToDelayed(again.getTime(), token);
         throw new DelayedError();
       },
-      { connection: this.connection, ...options },
+      { connection: this.connection, ...this.idle, ...options },
     );
     return this.watched(worker);
   }
