@@ -36,14 +36,14 @@ export function isOAuthToken(authorization: string): boolean {
 type ActorRequest = FastifyRequest & { user: Actor };
 
 /**
- * The workspace that a request is about, to be looked up with its caller. Not while its body is still to come, which may take
- * long: what the caller may do is asked again then. Nor for what may wait for another request, as a POST with an
- * `Idempotency-Key` does.
+ * The workspace that a request is about, to be looked up with its caller: of one that reads, or uploads a file. Not where a
+ * body is read before that, which may take long, nor for what may wait for another request, as a POST with an
+ * `Idempotency-Key` does: there, what the caller may do is asked again.
  */
-export function workspaceOf({ method, params, raw }: FastifyRequest): string | undefined {
-  const isSoon = method === 'GET' || method === 'HEAD' || (method === 'PUT' && raw.complete);
+export function workspaceOf({ method, params, routeOptions }: FastifyRequest): string | undefined {
+  const isUpload = method === 'PUT' && Object.hasOwn(routeOptions.config, 'rawBody');
   const { workspaceId } = (params ?? {}) as Record<string, string | undefined>;
-  return isSoon && isUuid(workspaceId) ? workspaceId : undefined;
+  return (isUpload || method === 'GET' || method === 'HEAD') && isUuid(workspaceId) ? workspaceId : undefined;
 }
 
 /** `X-API-Key`. */
