@@ -386,6 +386,22 @@ describe('versions', () => {
     expect(kept).toBe(10_000);
   });
 
+  it('are made soon, in many workspaces, although nobody reads them and no job says so', async () => {
+    const workspaces = await Promise.all([1, 2, 3].map(() => service.workspace(ada)));
+    for (const workspace of workspaces) for (const n of [1, 2, 3]) await write(workspace, `f${n}`, `${n}`);
+    const [{ jobs }] = await service.database.query<Json>(
+      `select count(*)::int as jobs from accepted_job where payload ->> 'workspace_id' = any($1)`,
+      [workspaces],
+    );
+    expect(jobs).toBe(0);
+    for (let kept = 0; kept < 9; )
+      [{ kept }] = await service.database.query<Json>(
+        `select count(*)::int as kept, pg_sleep(0.05) from file_version v join workspace_change c on c.seq = v.change_seq
+         where v.workspace_id = any($1::uuid[]) and v.blob is not null and c.captured`,
+        [workspaces],
+      );
+  });
+
   it('go with the workspace', async () => {
     const workspace = await service.workspace(ada);
     await write(workspace, 'a', 'a');

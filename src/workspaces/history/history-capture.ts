@@ -29,7 +29,7 @@ class WorkspaceGone extends Error {}
 @Injectable()
 export class HistoryCapture {
   private readonly limit = new ConcurrencyLimit(CONCURRENCY);
-  private readonly running = new Map<string, Promise<void>>();
+  private readonly running = new Map<string, Promise<boolean>>();
 
   constructor(
     private readonly config: Config,
@@ -50,13 +50,20 @@ export class HistoryCapture {
     while (await this.versions.isBehind(workspaceId, newest)) await this.oneRound(workspaceId);
   }
 
+  /** Captures a round of what is settled, unless another process does; true: there may be more. */
+  unlessBusy(workspaceId: string): Promise<boolean> {
+    return this.oneRound(workspaceId, false);
+  }
+
   /** Concurrent callers share a round, so it has a deadline of its own. */
-  private oneRound(workspaceId: string): Promise<void> {
+  private oneRound(workspaceId: string, waits = true): Promise<boolean> {
     const running = this.running.get(workspaceId);
     if (running) return running;
     const round = this.limit
       .run(() =>
-        withQueryDeadline(QUERY_MS, () => this.database.transaction(unit => this.round(unit, workspaceId))),
+        withQueryDeadline(QUERY_MS, () =>
+          this.database.transaction(unit => this.round(unit, workspaceId, waits)),
+        ),
       )
       .catch(error => this.afterFailure(error, workspaceId))
       .finally(() => this.running.delete(workspaceId));
@@ -64,19 +71,21 @@ export class HistoryCapture {
     return round;
   }
 
-  private async afterFailure(error: unknown, workspaceId: string): Promise<void> {
+  private async afterFailure(error: unknown, workspaceId: string): Promise<boolean> {
     if (!(error instanceof WorkspaceGone)) throw error;
     // The round may have created its repository again.
     await this.folders.remove(workspaceId);
+    return false;
   }
 
-  private async round(unit: UnitOfWork, id: string): Promise<void> {
-    const progress = await this.versions.lock(unit, id);
-    if (!progress) return;
+  private async round(unit: UnitOfWork, id: string, waits: boolean): Promise<boolean> {
+    const progress = await this.versions.lock(unit, id, waits);
+    if (!progress) return false;
     const workspace = { id, number: progress.number };
     const files = this.folders.open(workspace);
-    if (progress.complete) await this.captureChanges(unit, workspace, files, progress);
-    else await this.captureFound(unit, workspace, files, progress);
+    if (progress.complete) return this.captureChanges(unit, workspace, files, progress);
+    await this.captureFound(unit, workspace, files, progress);
+    return true;
   }
 
   /** To be called before rows are written: a deletion locks the workspace first, too, and the other way round is a deadlock. */
@@ -89,8 +98,9 @@ export class HistoryCapture {
     workspace: RepositoryOf,
     files: WorkspaceFs,
     progress: Progress,
-  ): Promise<void> {
-    const changes = firstBytes(await this.versions.pending(unit, workspace.id, MAX_CHANGES));
+  ): Promise<boolean> {
+    const pending = await this.versions.pending(unit, workspace.id, MAX_CHANGES);
+    const changes = firstBytes(pending);
     const paths = changes.flatMap(({ path, from_path }) => (from_path === null ? [path] : [path, from_path]));
     const heads = await this.versions.heads(unit, workspace.id, paths);
     const drafts = draftsOf(changes, heads);
@@ -108,6 +118,7 @@ export class HistoryCapture {
     const sure = drafts.filter(({ change }) => change !== null && asRead.has(change.seq));
     await this.versions.add(unit, workspace.id, sure, heads);
     if (commit) await this.versions.addCommit(unit, workspace.id, commit.sha, commit.bytes);
+    return changes.length < pending.length || pending.length === MAX_CHANGES;
   }
 
   /** Captures files from before the history began, a batch at a time. */

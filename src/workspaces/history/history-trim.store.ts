@@ -12,15 +12,34 @@ export type Commit = Pick<Row<'history_commit'>, 'id' | 'sha' | 'through' | 'com
 export class HistoryTrimStore {
   constructor(private readonly database: Database) {}
 
-  /** Workspaces with changes that should be in the history by now. */
-  async behind(): Promise<string[]> {
+  /**
+   * Workspaces with changes that should be in the history by now, without `except`: read as one step of the index for each,
+   * however many changes they have.
+   */
+  async behind(settledMs: number, except: readonly string[], limit: number): Promise<string[]> {
     const { rows } = await sql<{ id: string }>`
-      (select distinct workspace_id as id from workspace_change
-        where not captured and created_at < now() - interval '5 seconds' limit ${BATCH})
-      union
-      (select id from workspace w
-        where not exists (select from workspace_history h where h.workspace_id = w.id and h.complete)
-        order by random() limit ${BATCH})`.execute(this.database.tables());
+      with recursive oldest as (
+        (select workspace_id, created_at from workspace_change where not captured
+          order by workspace_id, seq limit 1)
+        union all
+        select next.* from oldest, lateral (
+          select workspace_id, created_at from workspace_change where not captured and workspace_id > oldest.workspace_id
+          order by workspace_id, seq limit 1
+        ) next
+      )
+      select workspace_id as id from oldest
+      where created_at < now() - ${settledMs} * interval '1 millisecond'
+        and workspace_id <> all(${[...except]}::uuid[])
+      order by created_at limit ${limit}`.execute(this.database.tables());
+    return rows.map(({ id }) => id);
+  }
+
+  /** Workspaces whose files from before the history are not all in it. */
+  async incomplete(): Promise<string[]> {
+    const { rows } = await sql<{ id: string }>`
+      select id from workspace w
+      where not exists (select from workspace_history h where h.workspace_id = w.id and h.complete)
+      order by random() limit ${BATCH}`.execute(this.database.tables());
     return rows.map(({ id }) => id);
   }
 

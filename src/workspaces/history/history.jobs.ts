@@ -1,13 +1,17 @@
 import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap } from '@nestjs/common';
 import { Config } from '../../platform/config/index.js';
-import { Database, type UnitOfWork } from '../../platform/database/index.js';
-import { Chore, OnJob } from '../../platform/jobs/index.js';
+import { Database, newId, type UnitOfWork } from '../../platform/database/index.js';
+import { Chore, defineJob, Jobs, OnJob } from '../../platform/jobs/index.js';
 import { Log } from '../../platform/log/index.js';
 import { GitStore, type RepositoryOf } from './git-store.js';
 import { HistoryCapture } from './history-capture.js';
-import { captureHistory, HistoryKeeper } from './history-keeper.js';
 import { type Commit, HistoryTrimStore } from './history-trim.store.js';
 import { VersionsStore } from './versions.store.js';
+
+export const captureHistory = defineJob('capture_history', {
+  queue: { name: 'history', lockDuration: 60_000, concurrency: 2 },
+  payload: ['workspace_id'],
+});
 
 const CATCH_UP_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -63,17 +67,18 @@ export class HistoryTrim {
   }
 }
 
-/** Keeps histories up to date, and limits their size. */
+/** Begins the histories of workspaces that have none yet. */
 @Injectable()
 export class HistoryJobs implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private starting: Promise<void> | undefined;
 
   constructor(
     private readonly config: Config,
+    private readonly database: Database,
     private readonly git: GitStore,
     private readonly capture: HistoryCapture,
-    private readonly keeper: HistoryKeeper,
     private readonly store: HistoryTrimStore,
+    private readonly jobs: Jobs,
     private readonly log: Log,
   ) {}
 
@@ -102,6 +107,10 @@ export class HistoryJobs implements OnApplicationBootstrap, BeforeApplicationShu
 
   @Chore('catch_up_histories', { everyMs: CATCH_UP_MS })
   async catchUp(): Promise<void> {
-    for (const id of await this.store.behind()) await this.keeper.enqueue(id);
+    if ((await this.git.fault()) !== null) return;
+    for (const workspace_id of await this.store.incomplete())
+      await this.database.transaction(unit =>
+        this.jobs.enqueue(unit, captureHistory, newId(), { workspace_id }),
+      );
   }
 }

@@ -9,6 +9,7 @@ import { HistoryJobs, HistoryTrim } from './history.jobs.js';
 import { HistoryService } from './history.service.js';
 import { HistoryCapture } from './history-capture.js';
 import { HistoryKeeper } from './history-keeper.js';
+import { HistoryPass } from './history-pass.js';
 import { HistoryTrimStore } from './history-trim.store.js';
 import { RunFiles } from './run-files.js';
 import { RunRollback } from './run-rollback.js';
@@ -23,6 +24,7 @@ import { VersionsStore } from './versions.store.js';
     GitStore,
     HistoryCapture,
     HistoryKeeper,
+    HistoryPass,
     HistoryTrim,
     HistoryTrimStore,
     HistoryJobs,

@@ -1,7 +1,6 @@
 export { GitStore } from './git-store.js';
 export { FileChangeView, RevertedView } from './history.dto.js';
-export { HistoryTrim } from './history.jobs.js';
+export { captureHistory, HistoryTrim } from './history.jobs.js';
 export { HistoryModule } from './history.module.js';
-export { captureHistory } from './history-keeper.js';
 export { RunFiles } from './run-files.js';
 export { RunRollback } from './run-rollback.js';

@@ -55,20 +55,30 @@ export class VersionsStore {
       ) is not null)`;
   }
 
-  /** Serializes capturing until the unit of work ends. Null: the workspace is gone. */
-  async lock(unit: UnitOfWork, workspaceId: string): Promise<(Progress & { number: number }) | null> {
+  /** Serializes capturing until the unit of work ends. Null: the workspace is gone, or (without `waits`) another has the lock. */
+  async lock(
+    unit: UnitOfWork,
+    workspaceId: string,
+    waits = true,
+  ): Promise<(Progress & { number: number }) | null> {
     const tables = unit.tables();
-    // A plan made while there were few versions would take hours for many.
-    await sql`set local plan_cache_mode = force_custom_plan`.execute(tables);
-    // Nor by an index that leads through all versions of the workspace, to be sorted: see heads().
-    await sql`set local enable_sort = off`.execute(tables);
-    await sql`select pg_advisory_xact_lock(hashtextextended(${`history:${workspaceId}`}, 0))`.execute(tables);
-    await sql`
-      insert into workspace_history (workspace_id, tended_at) select id, now() from workspace where id = ${workspaceId}
-      on conflict do nothing`.execute(tables);
+    const key = sql`hashtextextended(${`history:${workspaceId}`}, 0)`;
+    // A plan made while there were few versions would take hours for many; nor may an index lead through all versions of the
+    // workspace, to be sorted: see heads().
+    const { rows: locks } = await sql<{ held: boolean }>`
+      select set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_sort', 'off', true),
+        ${waits ? sql`pg_advisory_xact_lock(${key}) is not null` : sql`pg_try_advisory_xact_lock(${key})`} as held`.execute(
+      tables,
+    );
+    if (locks[0]?.held !== true) return null;
     const { rows } = await sql<Progress & { number: number }>`
-      select h.complete, h.found_through, h.bytes, w.number from workspace_history h join workspace w on w.id = h.workspace_id
-      where h.workspace_id = ${workspaceId}`.execute(tables);
+      with added as (
+        insert into workspace_history (workspace_id, tended_at) select id, now() from workspace where id = ${workspaceId}
+        on conflict do nothing returning *
+      )
+      select h.complete, h.found_through, h.bytes, w.number from (
+        select * from workspace_history where workspace_id = ${workspaceId} union all select * from added
+      ) h join workspace w on w.id = h.workspace_id`.execute(tables);
     return rows[0] ?? null;
   }
 
