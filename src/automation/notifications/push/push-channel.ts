@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import webPush from 'web-push';
 import { GuardedFetch } from '#libs/guarded-fetch/index.js';
 import { shortName } from '#libs/plain-text/index.js';
 import { Database, type UnitOfWork } from '../../../platform/database/index.js';
@@ -63,6 +62,7 @@ export class PushChannel extends NotificationChannel {
     { id, type, title, severity, expires_at }: Notification,
   ): Promise<Answer> {
     const secondsLeft = expires_at === null ? TTL_SECONDS : (Date.parse(expires_at) - Date.now()) / 1000;
+    const { default: webPush } = await import('web-push');
     const { endpoint, headers, body } = webPush.generateRequestDetails(
       subscription,
       JSON.stringify({ title: shortName(title, MAX_TITLE), type, id }),

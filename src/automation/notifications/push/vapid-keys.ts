@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import webPush from 'web-push';
+import type { VapidKeys as KeyPair } from 'web-push';
 import { Config } from '../../../platform/config/index.js';
 import { Database, dryRun } from '../../../platform/database/index.js';
 import { Vault } from '../../../platform/vault/index.js';
@@ -10,7 +10,7 @@ const PLACE = 'vapid_keys';
 /** Names that push services do not take: Apple answers 403 BadJwtToken. */
 const LOCAL = /(^|\.)(localhost|local|internal|invalid|test)$|^[\d.]+$|^\[/;
 
-export type VapidPair = ReturnType<typeof webPush.generateVAPIDKeys>;
+export type VapidPair = KeyPair;
 
 /** Why there is no push. */
 export const PUSH_IS_OFF =
@@ -53,7 +53,8 @@ export class VapidKeys {
     return oldest && (JSON.parse(oldest.secret.reveal()) as VapidPair);
   }
 
-  private make(): Promise<VapidPair> {
+  private async make(): Promise<VapidPair> {
+    const { default: webPush } = await import('web-push');
     return this.database.transaction(async unit => {
       await this.subscriptions.lockKeys(unit);
       const theirs = await this.read(unit);
