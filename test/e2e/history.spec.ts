@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
 import { GitStore, HistoryTrim } from '../../src/workspaces/history/index.js';
 import { AgentClient } from '../harness/agent.js';
 import type { Client, Json } from '../harness/client.js';
@@ -400,6 +401,48 @@ describe('versions', () => {
          where v.workspace_id = any($1::uuid[]) and v.blob is not null and c.captured`,
         [workspaces],
       );
+  });
+
+  it('are kept one by one where they are overwritten before they are captured, and by whomever', async () => {
+    const workspace = await service.workspace(ada);
+    await of(workspace, 'f');
+    await service.join(viewer, {
+      organization: ada.organizationId,
+      role: 'guest',
+      workspace,
+      workspaceRole: 'editor',
+    });
+    const capturing = new pg.Client({ connectionString: service.database.url });
+    await capturing.connect();
+    await capturing.query(`select pg_advisory_lock(hashtextextended('history:' || $1, 0))`, [workspace]);
+    await bash(workspace, 'for n in $(seq 3000); do echo $n > f$n; done');
+    const versions = ['a', 'b', 'c', 'd'];
+    for (const [n, text] of versions.entries()) {
+      const writer = n % 2 === 0 ? ada : viewer;
+      expect((await write(workspace, 'f7', text, writer.client)).status).toBe(200);
+    }
+    await ada.client.post(`${files(workspace)}/move`, { from: 'f8', to: 'moved' });
+    await write(workspace, 'f8', 'new');
+    await ada.client.delete(`${files(workspace)}?path=f9`);
+    expect(readdirSync(path.join(storeOf(workspace), 'kept')).length).toBeGreaterThan(4);
+    await capturing.end();
+    const contents = async (at: string) =>
+      Promise.all(
+        (await of(workspace, at)).map(async ({ id, kind }) =>
+          kind === 'deleted'
+            ? null
+            : (await ada.client.get(`${files(workspace)}/history/${id}`)).body.content,
+        ),
+      );
+    expect(await contents('f7')).toEqual([...versions.reverse(), '7\n']);
+    expect(await contents('f8')).toEqual(['new', null, '8\n']);
+    expect(await contents('f9')).toEqual([null, '9\n']);
+    expect(readdirSync(path.join(storeOf(workspace), 'kept'))).toEqual([]);
+    const [named] = await service.database.query<Json>('select id, number from workspace where id = $1', [
+      workspace,
+    ]);
+    await service.app.get(HistoryTrim, { strict: false }).trim(named as { id: string; number: number });
+    expect(await contents('f7')).toEqual([...versions, '7\n']);
   });
 
   it('go with the workspace', async () => {

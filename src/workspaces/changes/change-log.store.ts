@@ -51,7 +51,8 @@ export const changesTopic = defineTopic('changes');
 export interface Keeper {
   /** A condition on the database: whether `writer`, at these paths (none: anywhere), could overwrite what is not saved yet. */
   risk(workspaceId: string, writer: Writer, paths: readonly string[]): Promise<RawBuilder<boolean> | boolean>;
-  keep(workspaceId: string): Promise<void>;
+  /** Saves what is at these paths or below (none: all). */
+  keep(workspaceId: string, paths: readonly string[]): Promise<void>;
 }
 
 /**
@@ -108,7 +109,7 @@ export class ChangeLog {
   async beforeCommand(workspaceId: string, writer: Writer): Promise<void> {
     const { rows } = await sql<{ risk: boolean }>`
       select ${await this.risk(workspaceId, writer, [])} as risk`.execute(this.database.tables());
-    if (rows[0]?.risk !== false) await this.keep(workspaceId);
+    if (rows[0]?.risk !== false) await this.keep(workspaceId, []);
   }
 
   /** A condition on the database: whether {@link keep} has to precede a write. */
@@ -117,8 +118,8 @@ export class ChangeLog {
     return sql<boolean>`(${sql.join([sql`false`, ...risks.map(risk => (typeof risk === 'boolean' ? sql.lit(risk) : risk))], sql` or `)})`;
   }
 
-  async keep(workspaceId: string): Promise<void> {
-    for (const keeper of this.keepers) await keeper.keep(workspaceId);
+  async keep(workspaceId: string, paths: readonly string[]): Promise<void> {
+    for (const keeper of this.keepers) await keeper.keep(workspaceId, paths);
   }
 
   /**

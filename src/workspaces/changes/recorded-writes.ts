@@ -7,7 +7,7 @@ import { Leases } from '../../platform/leases/index.js';
 import { Log } from '../../platform/log/index.js';
 import { WorkspaceFolders, WorkspacesStore } from '../core/index.js';
 import { type Change, ChangeLog } from './change-log.store.js';
-import { type Intent, manifestOf, outcomeOf, type Target } from './intent.js';
+import { type Intent, manifestOf, outcomeOf, replacedPaths, type Target } from './intent.js';
 import { WriteIntents } from './unrecorded.store.js';
 import type { Writer } from './writer.js';
 
@@ -94,7 +94,8 @@ export class RecordedWrites implements OnModuleInit, OnApplicationShutdown {
     try {
       const { intent, isAtRisk, isCrossed } = await this.intents.begin(id, workspaceId, writer, targets);
       const recovered = isCrossed ? await this.recoverLost(workspaceId) : 0;
-      if (isAtRisk || recovered > 0) await this.changes.keep(workspaceId);
+      const replaced = replacedPaths(targets);
+      if (replaced.length > 0 && (isAtRisk || recovered > 0)) await this.changes.keep(workspaceId, replaced);
       return intent;
     } catch (error) {
       // The insert may have succeeded.

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ConcurrencyLimit } from '#libs/concurrency-limit/index.js';
 import type { Reading } from '#libs/git-history/index.js';
 import { QUERY_MS, withQueryDeadline } from '#libs/resilient-postgres/index.js';
-import { type Entry, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import type { Entry, WorkspaceFs } from '#libs/workspace-fs/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Database, dryRun, type UnitOfWork } from '../../platform/database/index.js';
 import { Log } from '../../platform/log/index.js';
@@ -10,6 +10,8 @@ import { type LoggedChange, RecordedWrites } from '../changes/index.js';
 import { WorkspaceFolders } from '../core/index.js';
 import { type Draft, draftsOf, isSkipped } from './draft.js';
 import { GitStore, type RepositoryOf } from './git-store.js';
+import { KeptCopies } from './kept-copies.js';
+import { readAsLogged, type SeenAs } from './read-as-logged.js';
 import { type Progress, VersionsStore } from './versions.store.js';
 
 /** Limits of one commit. */
@@ -18,9 +20,14 @@ const MAX_BYTES = 256 * 1024 * 1024;
 /** Each holds a connection of the database while git works. */
 const CONCURRENCY = 3;
 const PAGE = 1000;
-const EXECUTABLE = 0o100n;
 
 class WorkspaceGone extends Error {}
+
+interface Round {
+  readonly hasMore: boolean;
+  /** Entity tags of contents that it had from copies. */
+  readonly copied: readonly string[];
+}
 
 /**
  * Copies logged changes into the history: contents into git, then versions into the database, which marks them as done. A
@@ -38,6 +45,7 @@ export class HistoryCapture {
     private readonly versions: VersionsStore,
     private readonly writes: RecordedWrites,
     private readonly git: GitStore,
+    private readonly copies: KeptCopies,
     private readonly log: Log,
   ) {}
 
@@ -60,11 +68,7 @@ export class HistoryCapture {
     const running = this.running.get(workspaceId);
     if (running) return running;
     const round = this.limit
-      .run(() =>
-        withQueryDeadline(QUERY_MS, () =>
-          this.database.transaction(unit => this.round(unit, workspaceId, waits)),
-        ),
-      )
+      .run(() => withQueryDeadline(QUERY_MS, () => this.roundAndRemove(workspaceId, waits)))
       .catch(error => this.afterFailure(error, workspaceId))
       .finally(() => this.running.delete(workspaceId));
     this.running.set(workspaceId, round);
@@ -78,14 +82,21 @@ export class HistoryCapture {
     return false;
   }
 
-  private async round(unit: UnitOfWork, id: string, waits: boolean): Promise<boolean> {
+  /** Copies go when the versions that have their contents are committed. */
+  private async roundAndRemove(id: string, waits: boolean): Promise<boolean> {
+    const { hasMore, copied } = await this.database.transaction(unit => this.round(unit, id, waits));
+    if (copied.length > 0) await this.copies.remove({ id, number: 0 }, copied);
+    return hasMore;
+  }
+
+  private async round(unit: UnitOfWork, id: string, waits: boolean): Promise<Round> {
     const progress = await this.versions.lock(unit, id, waits);
-    if (!progress) return false;
+    if (!progress) return { hasMore: false, copied: [] };
     const workspace = { id, number: progress.number };
     const files = this.folders.open(workspace);
     if (progress.complete) return this.captureChanges(unit, workspace, files, progress);
     await this.captureFound(unit, workspace, files, progress);
-    return true;
+    return { hasMore: true, copied: [] };
   }
 
   /** To be called before rows are written: a deletion locks the workspace first, too, and the other way round is a deadlock. */
@@ -98,9 +109,11 @@ export class HistoryCapture {
     workspace: RepositoryOf,
     files: WorkspaceFs,
     progress: Progress,
-  ): Promise<boolean> {
+  ): Promise<Round> {
     const pending = await this.versions.pending(unit, workspace.id, MAX_CHANGES);
-    const changes = firstBytes(pending);
+    // Listed after that: what came over a change that is pending was kept before.
+    const kept = await this.copies.of(workspace);
+    const changes = untilOverwritten(firstBytes(pending), kept.etags);
     const paths = changes.flatMap(({ path, from_path }) => (from_path === null ? [path] : [path, from_path]));
     const heads = await this.versions.heads(unit, workspace.id, paths);
     const drafts = draftsOf(changes, heads);
@@ -112,13 +125,23 @@ export class HistoryCapture {
       if (origin?.blob && origin.etag === draft.etag)
         draft.content = { blob: origin.blob, executable: origin.executable };
     }
-    const commit = await this.commit(workspace, files, progress, drafts, known);
+    const moved = new Map(pending.map(({ path, etag }) => [etag, path]));
+    const elsewhere = async (draft: Draft): Promise<Reading> => {
+      const found = await kept.read(draft);
+      if (!('unkept' in found)) return found;
+      // A later round has the move.
+      return this.readFile(files, { ...draft, path: moved.get(draft.etag) ?? draft.path });
+    };
+    const commit = await this.commit(workspace, files, progress, drafts, known, elsewhere);
     await this.keep(unit, workspace.id);
     const asRead = await this.versions.markCaptured(unit, changes);
     const sure = drafts.filter(({ change }) => change !== null && asRead.has(change.seq));
     await this.versions.add(unit, workspace.id, sure, heads);
     if (commit) await this.versions.addCommit(unit, workspace.id, commit.sha, commit.bytes);
-    return changes.length < pending.length || pending.length === MAX_CHANGES;
+    return {
+      hasMore: changes.length < pending.length || pending.length === MAX_CHANGES,
+      copied: changes.flatMap(({ etag }) => (etag !== null && kept.etags.has(etag) ? [etag] : [])),
+    };
   }
 
   /** Captures files from before the history began, a batch at a time. */
@@ -146,6 +169,10 @@ export class HistoryCapture {
     await this.versions.setFound(unit, workspace.id, through);
   }
 
+  private readFile(files: WorkspaceFs, seen: SeenAs): Promise<Reading> {
+    return readAsLogged(files, seen, this.config.historyFileBytes);
+  }
+
   private async find(
     files: WorkspaceFs,
     start: string | null,
@@ -171,11 +198,15 @@ export class HistoryCapture {
     { bytes }: Progress,
     drafts: readonly Draft[],
     known: Set<string>,
+    elsewhere?: (draft: Draft) => Promise<Reading>,
   ): Promise<{ sha: string; bytes: number } | null> {
     if (drafts.length === 0) return null;
-    const { historyFileBytes, historyWorkspaceBytes } = this.config;
-    const read = (draft: Draft) => readAsLogged(files, draft, historyFileBytes);
-    const room = historyWorkspaceBytes - Number(bytes);
+    const read = async (draft: Draft) => {
+      const reading = await this.readFile(files, draft);
+      const isOver = elsewhere && 'unkept' in reading && reading.unkept === 'overwritten';
+      return isOver ? elsewhere(draft) : reading;
+    };
+    const room = this.config.historyWorkspaceBytes - Number(bytes);
     const attempt = (has: Set<string>) => this.git.of(workspace).commit(drafts, { read, room, known: has });
     try {
       return await attempt(known);
@@ -187,26 +218,19 @@ export class HistoryCapture {
   }
 }
 
-/** Reads a path if it is still as in the draft. */
-async function readAsLogged(
-  files: WorkspaceFs,
-  { path, etag, size }: Draft,
-  maxBytes: number,
-): Promise<Reading> {
-  if ((size ?? 0) > maxBytes) return { unkept: 'too_large' };
-  try {
-    await using file = await files.openRead(path);
-    if (file.entry.size > maxBytes) return { unkept: 'too_large' };
-    if (file.entry.etag !== etag) return { unkept: 'overwritten' };
-    const bytes = await file.bytes();
-    // A concurrent writer may have changed it.
-    const now = await files.stat(path);
-    if (now.etag !== etag) return { unkept: 'overwritten' };
-    return { bytes, executable: (file.mode & EXECUTABLE) !== 0n };
-  } catch (error) {
-    if (error instanceof WorkspaceFsError) return { unkept: 'overwritten' };
-    throw error;
-  }
+/**
+ * Changes up to one that comes over a content that was kept: that has to be in a commit of its own, as git forgets what no
+ * commit has.
+ */
+function untilOverwritten(changes: LoggedChange[], kept: ReadonlySet<string>): LoggedChange[] {
+  if (kept.size === 0) return changes;
+  const last = new Map<string, string>();
+  const end = changes.findIndex(({ path, from_path, etag }) => {
+    const isOver = [path, from_path].some(at => at !== null && (last.get(at) ?? etag) !== etag);
+    if (etag !== null && kept.has(etag)) last.set(path, etag);
+    return isOver;
+  });
+  return end === -1 ? changes : changes.slice(0, end);
 }
 
 function firstBytes(changes: LoggedChange[]): LoggedChange[] {

@@ -1,17 +1,27 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { isOutage } from '#libs/resilient-postgres/index.js';
+import { Config } from '../../platform/config/index.js';
+import { dryRun } from '../../platform/database/index.js';
 import { Log } from '../../platform/log/index.js';
 import { ChangeLog, type Keeper, type Writer } from '../changes/index.js';
+import { isSkipped } from './draft.js';
 import { GitStore } from './git-store.js';
 import { HistoryCapture } from './history-capture.js';
+import { KeptCopies } from './kept-copies.js';
 import { VersionsStore } from './versions.store.js';
 
-/** Captures changes before they are overwritten. */
+/** Above these, capturing all of the workspace is no slower. */
+const MAX_COPIES = 200;
+const MAX_COPIED_BYTES = 64 * 1024 * 1024;
+
+/** Saves what is overwritten before it is captured: as copies of the very files, or by capturing all where they are many. */
 @Injectable()
 export class HistoryKeeper implements Keeper, OnModuleInit {
   constructor(
     private readonly changes: ChangeLog,
+    private readonly config: Config,
     private readonly versions: VersionsStore,
+    private readonly copies: KeptCopies,
     private readonly capture: HistoryCapture,
     private readonly git: GitStore,
     private readonly log: Log,
@@ -32,9 +42,22 @@ export class HistoryKeeper implements Keeper, OnModuleInit {
   /**
    * A machine without history still accepts writes; but while the database is away, nothing is overwritten: it will be back.
    */
-  async keep(workspaceId: string): Promise<void> {
+  async keep(workspaceId: string, paths: readonly string[]): Promise<void> {
     try {
-      if ((await this.git.fault()) === null) await this.capture.upToDate(workspaceId);
+      if ((await this.git.fault()) !== null || dryRun()) return;
+      const pending = await this.versions.pendingAt(workspaceId, paths, MAX_COPIES + 1);
+      const files = pending.files.filter(
+        ({ path, size }) => !isSkipped(path) && size <= this.config.historyFileBytes,
+      );
+      const bytes = files.reduce((sum, { size }) => sum + size, 0);
+      if (!pending.isRecent || files.length > MAX_COPIES || bytes > MAX_COPIED_BYTES)
+        return await this.capture.upToDate(workspaceId);
+      if (files.length > 0)
+        await this.copies.add(
+          { id: workspaceId, number: pending.number },
+          files,
+          this.config.historyFileBytes,
+        );
     } catch (error) {
       if (isOutage(error)) throw error;
       this.log.error(

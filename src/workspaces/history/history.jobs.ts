@@ -6,6 +6,7 @@ import { Log } from '../../platform/log/index.js';
 import { GitStore, type RepositoryOf } from './git-store.js';
 import { HistoryCapture } from './history-capture.js';
 import { type Commit, HistoryTrimStore } from './history-trim.store.js';
+import { KeptCopies } from './kept-copies.js';
 import { VersionsStore } from './versions.store.js';
 
 export const captureHistory = defineJob('capture_history', {
@@ -28,6 +29,7 @@ export class HistoryTrim {
     private readonly versions: VersionsStore,
     private readonly store: HistoryTrimStore,
     private readonly git: GitStore,
+    private readonly copies: KeptCopies,
     private readonly log: Log,
   ) {}
 
@@ -57,6 +59,7 @@ export class HistoryTrim {
         bytes = await this.forgetBefore(unit, workspace, oldest);
       }
       await this.store.setTrimmed(unit, workspace.id, bytes, oldest);
+      await this.copies.sweep(workspace);
     });
   }
 

@@ -11,6 +11,7 @@ import { HistoryCapture } from './history-capture.js';
 import { HistoryKeeper } from './history-keeper.js';
 import { HistoryPass } from './history-pass.js';
 import { HistoryTrimStore } from './history-trim.store.js';
+import { KeptCopies } from './kept-copies.js';
 import { RunFiles } from './run-files.js';
 import { RunRollback } from './run-rollback.js';
 import { VersionReads } from './version-reads.store.js';
@@ -29,6 +30,7 @@ import { VersionsStore } from './versions.store.js';
     HistoryTrimStore,
     HistoryJobs,
     HistoryService,
+    KeptCopies,
     RunFiles,
     RunRollback,
     VersionReads,

@@ -3,16 +3,27 @@ import { type RawBuilder, sql } from 'kysely';
 import { Database, newId, type UnitOfWork } from '../../platform/database/index.js';
 import { COALESCE_MS, isOfWorkspace, type LoggedChange, type Writer } from '../changes/index.js';
 import type { Draft, Head } from './draft.js';
+import type { SeenAs } from './read-as-logged.js';
 
 type Queries = Pick<Database, 'tables'>;
 
 /** Rows made in one turn of the event loop. */
 const BATCH = 2000;
 
+/** While the history is behind, copies may not pile up. */
+const FAR_BEHIND_MS = 60_000;
+
 export interface Progress {
   readonly complete: boolean;
   readonly found_through: string | null;
   readonly bytes: string;
+}
+
+/** A condition on `workspace_change c`; no paths: anywhere. */
+function isAtOneOf(paths: readonly string[]): RawBuilder<boolean> {
+  if (paths.length === 0 || paths.includes('')) return sql<boolean>`true`;
+  const there = paths.map(path => sql`c.path = ${path} or starts_with(c.path, ${`${path}/`})`);
+  return sql<boolean>`(${sql.join(there, sql` or `)})`;
 }
 
 /** Versions of files; their contents are in git. */
@@ -43,16 +54,38 @@ export class VersionsStore {
    * of the same writer do not count: they coalesce with what comes.
    */
   isAtRisk(workspaceId: string, writer: Writer, paths: readonly string[]): RawBuilder<boolean> {
-    const there = paths.map(path => sql`c.path = ${path} or starts_with(c.path, ${`${path}/`})`);
-    const isAnywhere = paths.length === 0 || paths.includes('');
     return sql<boolean>`(not exists (select from workspace_history where workspace_id = ${workspaceId} and complete)
       or (
         select c.seq from workspace_change c where ${isOfWorkspace(workspaceId)} and not c.captured
-          and (${isAnywhere ? sql`true` : sql.join(there, sql` or `)})
+          and ${isAtOneOf(paths)}
           and not (c.writer_type = ${writer.type} and c.writer_id = ${writer.id} and c.id is null
             and c.created_at > now() - ${COALESCE_MS} * interval '1 millisecond')
         order by workspace_id, c.seq limit 1
       ) is not null)`;
+  }
+
+  /**
+   * The files at `paths` or below (none: anywhere) as pending changes left them, at most `limit`. `isRecent`: the history has
+   * begun, and is not far behind.
+   */
+  async pendingAt(
+    workspaceId: string,
+    paths: readonly string[],
+    limit: number,
+  ): Promise<{ number: number; isRecent: boolean; files: (SeenAs & { size: number })[] }> {
+    const { rows } = await sql<Awaited<ReturnType<VersionsStore['pendingAt']>>>`
+      select w.number, exists (select from workspace_history h where h.workspace_id = w.id and h.complete) and coalesce((
+          select c.created_at > now() - ${FAR_BEHIND_MS} * interval '1 millisecond' from workspace_change c
+          where ${isOfWorkspace(workspaceId)} and not c.captured order by workspace_id, c.seq limit 1
+        ), true) as "isRecent",
+        coalesce((select jsonb_agg(f) filter (where f.etag is not null) from (
+          select path, (array_agg(etag order by seq desc))[1] as etag,
+            coalesce((array_agg(size order by seq desc))[1], 0)::float8 as size
+          from workspace_change c where ${isOfWorkspace(workspaceId)} and not c.captured and ${isAtOneOf(paths)}
+          group by path limit ${limit}
+        ) f), '[]') as files
+      from workspace w where w.id = ${workspaceId}`.execute(this.database.tables());
+    return rows[0] ?? { number: 0, isRecent: true, files: [] };
   }
 
   /** Serializes capturing until the unit of work ends. Null: the workspace is gone, or (without `waits`) another has the lock. */
