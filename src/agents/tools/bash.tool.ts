@@ -85,7 +85,7 @@ export class BashTool implements Tool<BashInput> {
         early.release();
         guard.release();
       });
-    this.quota.forget(workspace.id);
+    this.quota.expire(workspace.id);
     return {
       ...report(result, guard.refusal ?? (early.signal.aborted ? YIELDED : undefined)),
       changed: changes.slice(0, MAX_NAMED).map(({ path }) => path),

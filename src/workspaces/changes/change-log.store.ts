@@ -1,4 +1,3 @@
-import { EventEmitter } from 'node:events';
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database, type Row } from '../../platform/database/index.js';
@@ -88,7 +87,6 @@ export function newestChange(workspaceId: string): RawBuilder<string> {
 /** The changes to the files of a workspace, by any writer, in one order. */
 @Injectable()
 export class ChangeLog {
-  private readonly recorded = new EventEmitter();
   private readonly keepers: Keeper[] = [];
 
   constructor(
@@ -96,10 +94,6 @@ export class ChangeLog {
     private readonly topics: Topics,
     private readonly folders: WorkspaceFolders,
   ) {}
-
-  onRecorded(listener: (workspaceId: string) => void): void {
-    this.recorded.on('recorded', listener);
-  }
 
   keepWith(keeper: Keeper): void {
     this.keepers.push(keeper);
@@ -142,7 +136,6 @@ export class ChangeLog {
       const step = stepOf(begun, at, at + batch.length === changes.length ? null : at + batch.length);
       if (!(await this.recordBatch(workspaceId, writer, batch, step))) return false;
     }
-    if (changes.length > 0) this.recorded.emit('recorded', workspaceId);
     return true;
   }
 

@@ -5,13 +5,15 @@ import { ChangesController } from './changes.controller.js';
 import { ChangesService } from './changes.service.js';
 import { FileAuthors } from './file-authors.store.js';
 import { FileWriter } from './file-writer.js';
+import { LoggedGrowthStore } from './logged-growth.store.js';
 import { NumberedChanges } from './numbered-changes.store.js';
 import { RecordedWrites } from './recorded-writes.js';
 import { SandboxWatch } from './sandbox-watch.js';
 import { Scans } from './scans.js';
 import { StorageMeter } from './storage-meter.js';
+import { StoredElsewhere } from './stored-elsewhere.js';
 import { ScansStore, WriteIntents } from './unrecorded.store.js';
-import { StoredElsewhere, WorkspaceQuota } from './workspace-quota.js';
+import { WorkspaceQuota } from './workspace-quota.js';
 
 /** Every write to a workspace: its quota, its number, who made it, who watches. */
 @Module({
@@ -22,6 +24,7 @@ import { StoredElsewhere, WorkspaceQuota } from './workspace-quota.js';
     ChangesService,
     FileAuthors,
     FileWriter,
+    LoggedGrowthStore,
     NumberedChanges,
     RecordedWrites,
     SandboxWatch,

@@ -5,7 +5,7 @@ import { Database } from '../../platform/database/index.js';
 import { Chore } from '../../platform/jobs/index.js';
 import { Log } from '../../platform/log/index.js';
 import { WorkspaceFolders, WorkspacesStore } from '../core/index.js';
-import { StoredElsewhere } from './workspace-quota.js';
+import { StoredElsewhere } from './stored-elsewhere.js';
 
 const BATCH = 100;
 const TIMEOUT_MS = 10 * 60_000;

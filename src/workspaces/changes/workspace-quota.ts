@@ -1,39 +1,22 @@
 import { Injectable } from '@nestjs/common';
+import { ConcurrencyLimit } from '#libs/concurrency-limit/index.js';
+import { QUERY_MS, withQueryDeadline } from '#libs/resilient-postgres/index.js';
 import { Snapshot, TEMPORARY_MAKER } from '#libs/workspace-fs/index.js';
 import { Config } from '../../platform/config/index.js';
 import { dryRun } from '../../platform/database/index.js';
-import { Problem } from '../../platform/errors/index.js';
+import { Log } from '../../platform/log/index.js';
 import { UnfinishedWrites, WorkspaceFolders } from '../core/index.js';
-import { ChangeLog } from './change-log.store.js';
-
-/** Bytes of workspaces outside of their folders: features that keep some there register a count. */
-@Injectable()
-export class StoredElsewhere {
-  private readonly counts: ((workspaceId: string) => Promise<number>)[] = [];
-
-  add(count: (workspaceId: string) => Promise<number>): void {
-    this.counts.push(count);
-  }
-
-  async bytesOf(workspaceId: string): Promise<number> {
-    const all = await Promise.all(this.counts.map(count => count(workspaceId)));
-    return all.reduce((sum, bytes) => sum + bytes, 0);
-  }
-}
-
-/** There is no room for a write: 413 for bytes, 409 for the number of files. */
-export class NoRoom extends Problem {}
-
-interface Amount {
-  bytes: number;
-  /** Folders count as well: they use disk and time. */
-  files: number;
-}
+import { LoggedGrowthStore } from './logged-growth.store.js';
+import { type Amount, excessOf, noRoomFor, sumOf } from './no-room.js';
+import { StoredElsewhere } from './stored-elsewhere.js';
 
 interface Usage extends Amount {
   /** Bytes outside of its folder. */
   readonly elsewhere: number;
-  readonly freshUntil: number;
+  freshUntil: number;
+  /** What the measurement saw, without what this process writes, and what the log has added to it up to `seq`. */
+  readonly base: Amount;
+  seq: string;
   /** Writes that ended during the measurement, and may be counted twice. */
   readonly doubtful: Amount;
   readonly isSure: boolean;
@@ -45,12 +28,16 @@ export interface KeptRoom {
 }
 
 const FRESH_MS = 10_000;
+const FORGET_MS = 3_600_000;
+const MAX_MEASURED_BEHIND = 2;
 /** Before a refusal, it measures so often while others release room. */
 const MAX_MEASUREMENTS = 5;
 
 /**
- * How much a workspace may hold. Writes of this process count at once, also while they run; those of others from the next
- * measurement on, so that a workspace may come to hold somewhat more. A refusal always rests on a new measurement.
+ * How much a workspace may hold. It is measured once, and again beside the writes. In between, those of this process count
+ * at once; in one that is more than half full, all that the log has, without what was deleted. So it may come to hold more
+ * by what other processes are writing, folders that these made, and what came behind the service's back since the last
+ * measurement. A refusal always rests on a new one.
  */
 @Injectable()
 export class WorkspaceQuota {
@@ -59,16 +46,17 @@ export class WorkspaceQuota {
   private readonly underWay = new Map<string, Set<Amount>>();
   /** By measurement: what was released meanwhile, which it may have seen or missed. */
   private readonly measuring = new Map<string, Set<Amount[]>>();
+  private readonly behind = new Set<string>();
+  private readonly limit = new ConcurrencyLimit(MAX_MEASURED_BEHIND);
 
   constructor(
     private readonly config: Config,
     private readonly folders: WorkspaceFolders,
     private readonly elsewhere: StoredElsewhere,
     private readonly unfinished: UnfinishedWrites,
-    changes: ChangeLog,
-  ) {
-    changes.onRecorded(id => this.expire(id));
-  }
+    private readonly growth: LoggedGrowthStore,
+    private readonly log: Log,
+  ) {}
 
   /** Throws NoRoom with the figures. */
   async require(workspaceId: string, more: Amount): Promise<void> {
@@ -88,27 +76,22 @@ export class WorkspaceQuota {
 
   /** What is over the limit by a new measurement, plus `besides` bytes; null: nothing. */
   async excess(workspaceId: string, besides = 0): Promise<string | null> {
-    const { maxWorkspaceBytes, maxWorkspaceFiles } = this.config;
-    const usage = await this.measure(workspaceId);
+    const { bytes, files, elsewhere, doubtful } = await this.measure(workspaceId);
     // Without doubtful amounts: nothing is killed for those.
-    const files = usage.files - usage.doubtful.files;
-    const bytes = usage.bytes - usage.doubtful.bytes + besides;
-    if (bytes > maxWorkspaceBytes)
-      return `the workspace holds ${bytes} bytes${ofThem(usage)}, and may hold ${maxWorkspaceBytes}; delete something first.`;
-    if (files > maxWorkspaceFiles)
-      return `the workspace holds ${files} files, and may hold ${maxWorkspaceFiles}; delete something first.`;
-    return null;
+    const held = { bytes: bytes - doubtful.bytes + besides, files: files - doubtful.files, elsewhere };
+    return excessOf(held, this.config);
   }
 
   async room(workspaceId: string): Promise<Amount> {
-    const { bytes, files } = await this.usage(workspaceId);
+    const { bytes, files } = await this.measure(workspaceId);
     const { maxWorkspaceBytes, maxWorkspaceFiles } = this.config;
     return { bytes: Math.max(0, maxWorkspaceBytes - bytes), files: Math.max(0, maxWorkspaceFiles - files) };
   }
 
-  /** Invalidates the measurement: a command may have written anything. */
-  forget(workspaceId: string): void {
-    this.known.delete(workspaceId);
+  /** Has it measured again soon: a command may have deleted much. */
+  expire(workspaceId: string): void {
+    const known = this.known.get(workspaceId);
+    if (known) known.freshUntil = Math.min(known.freshUntil, Date.now());
   }
 
   private async *within(
@@ -118,25 +101,32 @@ export class WorkspaceQuota {
   ): AsyncGenerator<Uint8Array> {
     for await (const chunk of source) {
       const bytes = chunk.byteLength;
-      await this.admit(workspaceId, { bytes, files: 0 }, () => {
+      const known = this.known.get(workspaceId);
+      const grow = () => {
         amount.bytes += bytes;
-      });
+      };
+      await this.admit(
+        workspaceId,
+        { bytes, files: 0 },
+        grow,
+        known && known.freshUntil > Date.now() ? known : undefined,
+      );
       yield chunk;
     }
   }
 
   /** `admitted` runs in the same turn as the decision: a measurement sees both or neither. */
-  private async admit(workspaceId: string, more: Amount, admitted: () => void): Promise<void> {
+  private async admit(workspaceId: string, more: Amount, admitted: () => void, known?: Usage): Promise<void> {
     const fits = ({ bytes, files }: Usage) =>
       bytes + more.bytes <= this.config.maxWorkspaceBytes &&
       files + more.files <= this.config.maxWorkspaceFiles;
-    let usage = await this.usage(workspaceId);
+    let usage = known ?? (await this.usage(workspaceId));
     for (let times = 0; !fits(usage) && times < MAX_MEASUREMENTS; times++) {
       const measured = await this.measure(workspaceId);
       usage = this.known.get(workspaceId) ?? measured;
       if (measured.isSure) break;
     }
-    if (!fits(usage)) this.refuse(usage, more);
+    if (!fits(usage)) throw noRoomFor(usage, more, this.config);
     if (dryRun()) return;
     usage.bytes += more.bytes;
     usage.files += more.files;
@@ -157,7 +147,40 @@ export class WorkspaceQuota {
 
   private async usage(workspaceId: string): Promise<Usage> {
     const known = this.known.get(workspaceId);
-    return known && known.freshUntil > Date.now() ? known : this.measure(workspaceId);
+    if (!known) return this.measure(workspaceId);
+    const isOld = known.freshUntil <= Date.now();
+    if (isOld || this.isMoreThanHalf(known)) await this.addLogged(workspaceId, known);
+    if (isOld) this.measureBehind(workspaceId);
+    return this.known.get(workspaceId) ?? known;
+  }
+
+  private isMoreThanHalf({ bytes, files }: Usage): boolean {
+    return bytes > this.config.maxWorkspaceBytes / 2 || files > this.config.maxWorkspaceFiles / 2;
+  }
+
+  private async addLogged(workspaceId: string, known: Usage): Promise<void> {
+    const { seq } = known;
+    const grown = await this.growth.since(workspaceId, seq);
+    // Another call has added it.
+    if (known.seq !== seq) return;
+    const { bytes, files } = this.reserved(workspaceId);
+    known.bytes = Math.max(known.bytes, known.base.bytes + grown.bytes + bytes);
+    known.files = Math.max(known.files, known.base.files + grown.files + files);
+    known.base.bytes += grown.settledBytes;
+    known.base.files += grown.settledFiles;
+    known.seq = grown.settledSeq;
+  }
+
+  private measureBehind(workspaceId: string): void {
+    if (this.behind.has(workspaceId) || dryRun()) return;
+    this.behind.add(workspaceId);
+    this.limit
+      .run(() => withQueryDeadline(QUERY_MS, () => this.measure(workspaceId)))
+      .catch((error: unknown) => {
+        this.known.delete(workspaceId);
+        this.log.warn({ err: error, workspace_id: workspaceId }, 'a workspace was not measured again');
+      })
+      .finally(() => this.behind.delete(workspaceId));
   }
 
   private async measure(workspaceId: string): Promise<Usage> {
@@ -175,14 +198,21 @@ export class WorkspaceQuota {
   /** Counts what is `released` meanwhile although it may have been seen; such a result is soon measured again. */
   private async measureBeside(workspaceId: string, released: readonly Amount[]): Promise<Usage> {
     const started = Date.now();
+    const seq = await this.growth.newest(workspaceId);
     const snapshot = await this.look(workspaceId);
     const elsewhere = await this.elsewhere.bytesOf(workspaceId);
     const { bytes, files, folders } = snapshot.totals();
     const hidden = snapshot.allHidden();
     const now = Date.now();
     const doubtful = sumOf(released);
-    const soon = this.keptFor(workspaceId, snapshot.hiddenBy(TEMPORARY_MAKER));
+    const begun = snapshot.hiddenBy(TEMPORARY_MAKER);
+    const soon = this.keptFor(workspaceId, begun);
     const usage = {
+      base: {
+        bytes: bytes + elsewhere + hidden.bytes - begun.bytes,
+        files: files + folders + hidden.files - begun.files,
+      },
+      seq,
       bytes: bytes + elsewhere + hidden.bytes + soon.bytes + doubtful.bytes,
       files: files + folders + hidden.files + soon.files + doubtful.files,
       elsewhere,
@@ -207,43 +237,15 @@ export class WorkspaceQuota {
    * the temporary ones will be gone.
    */
   private keptFor(workspaceId: string, begun: Amount): Amount {
-    const kept = { bytes: -begun.bytes, files: -begun.files };
-    for (const { bytes, files } of this.underWay.get(workspaceId) ?? []) {
-      kept.bytes += bytes;
-      kept.files += files;
-    }
-    return { bytes: Math.max(0, kept.bytes), files: kept.files };
+    const { bytes, files } = this.reserved(workspaceId);
+    return { bytes: Math.max(0, bytes - begun.bytes), files: files - begun.files };
   }
 
-  private expire(workspaceId: string): void {
-    const { maxWorkspaceBytes, maxWorkspaceFiles } = this.config;
-    const known = this.known.get(workspaceId);
-    if (known && (known.bytes > maxWorkspaceBytes / 2 || known.files > maxWorkspaceFiles / 2))
-      this.known.delete(workspaceId);
+  private reserved(workspaceId: string): Amount {
+    return sumOf([...(this.underWay.get(workspaceId) ?? [])]);
   }
 
   private forgetStale(now: number): void {
-    for (const [id, { freshUntil }] of this.known) if (freshUntil < now) this.known.delete(id);
-  }
-
-  private refuse(usage: Usage, more: Amount): never {
-    const { maxWorkspaceBytes, maxWorkspaceFiles } = this.config;
-    if (usage.bytes + more.bytes > maxWorkspaceBytes)
-      throw new NoRoom(
-        413,
-        `The workspace holds ${usage.bytes} of the ${maxWorkspaceBytes} bytes it may have${ofThem(usage)}, and this takes ${more.bytes} more; delete something first`,
-      );
-    throw new NoRoom(
-      409,
-      `The workspace holds ${usage.files} of the ${maxWorkspaceFiles} files and folders it may have, and this makes ${more.files} more; delete something first`,
-    );
+    for (const [id, { freshUntil }] of this.known) if (freshUntil + FORGET_MS < now) this.known.delete(id);
   }
 }
-
-const sumOf = (amounts: readonly Amount[]): Amount => ({
-  bytes: amounts.reduce((sum, { bytes }) => sum + bytes, 0),
-  files: amounts.reduce((sum, { files }) => sum + files, 0),
-});
-
-const ofThem = ({ elsewhere }: Usage): string =>
-  elsewhere > 0 ? ` (${elsewhere} of them attached to messages of its chats)` : '';
