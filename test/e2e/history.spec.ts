@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import pg from 'pg';
+import { GitHistory } from '../../libs/git-history/index.js';
 import { GitStore, HistoryTrim } from '../../src/workspaces/history/index.js';
 import { AgentClient } from '../harness/agent.js';
 import type { Client, Json } from '../harness/client.js';
@@ -363,6 +364,28 @@ describe('versions', () => {
     await ada.client.post(`${files(workspace)}/restore`, { path: 'old/f8', version: deleted.id });
     expect(await read(workspace, 'old/f8')).toBe('8');
     expect(await history(workspace, '?path=old&limit=200')).toHaveLength(33);
+  });
+
+  it('of a file from before the history are made before it is overwritten, without all the others', async () => {
+    const workspace = await service.workspace(ada);
+    for (let n = 0; n < 1500; n++) writeFileSync(path.join(folderOf(workspace), `f${n}`), `${n}`);
+    await service.database.query(
+      `update chore set due_at = now() + interval '10 minutes' where name = 'catch_up_histories'`,
+    );
+    const commit = jest.spyOn(GitHistory.prototype, 'commit');
+    for (const content of ['a', 'b']) expect((await write(workspace, 'f7', content)).status).toBe(200);
+    const [first] = commit.mock.calls;
+    commit.mockRestore();
+    expect(first?.[0].map(file => file.path)).toEqual(['f7']);
+    const versions = await of(workspace, 'f7');
+    expect(versions.map(({ kind }) => kind)).toEqual(['modified', 'found']);
+    const { body } = await ada.client.get(`${files(workspace)}/history/${versions[1].id}`);
+    expect(body.content).toBe('7');
+    const [{ paths, all }] = await service.database.query<Json>(
+      'select count(distinct path)::int as paths, count(*)::int as all from file_version where workspace_id = $1',
+      [workspace],
+    );
+    expect({ paths, all }).toEqual({ paths: 1500, all: 1501 });
   });
 
   it('of ten thousand files are one commit', async () => {

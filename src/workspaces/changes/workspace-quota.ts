@@ -29,7 +29,6 @@ export interface KeptRoom {
 
 const FRESH_MS = 10_000;
 const FORGET_MS = 3_600_000;
-const MAX_MEASURED_BEHIND = 2;
 /** Before a refusal, it measures so often while others release room. */
 const MAX_MEASUREMENTS = 5;
 
@@ -47,7 +46,7 @@ export class WorkspaceQuota {
   /** By measurement: what was released meanwhile, which it may have seen or missed. */
   private readonly measuring = new Map<string, Set<Amount[]>>();
   private readonly behind = new Set<string>();
-  private readonly limit = new ConcurrencyLimit(MAX_MEASURED_BEHIND);
+  private readonly limit = new ConcurrencyLimit(2);
 
   constructor(
     private readonly config: Config,

@@ -6,9 +6,11 @@ import type { Entry, WorkspaceFs } from '#libs/workspace-fs/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Database, dryRun, type UnitOfWork } from '../../platform/database/index.js';
 import { Log } from '../../platform/log/index.js';
-import { type LoggedChange, RecordedWrites } from '../changes/index.js';
+import { RecordedWrites } from '../changes/index.js';
 import { WorkspaceFolders } from '../core/index.js';
+import { firstBytes, untilOverwritten } from './change-batches.js';
 import { type Draft, draftsOf, isSkipped } from './draft.js';
+import { draftOfFound, foundAfter } from './found-files.js';
 import { GitStore, type RepositoryOf } from './git-store.js';
 import { KeptCopies } from './kept-copies.js';
 import { readAsLogged, type SeenAs } from './read-as-logged.js';
@@ -16,10 +18,8 @@ import { type Progress, VersionsStore } from './versions.store.js';
 
 /** Limits of one commit. */
 const MAX_CHANGES = 20_000;
-const MAX_BYTES = 256 * 1024 * 1024;
 /** Each holds a connection of the database while git works. */
 const CONCURRENCY = 3;
-const PAGE = 1000;
 
 class WorkspaceGone extends Error {}
 
@@ -36,6 +36,7 @@ interface Round {
 @Injectable()
 export class HistoryCapture {
   private readonly limit = new ConcurrencyLimit(CONCURRENCY);
+  private readonly urgent = new ConcurrencyLimit(CONCURRENCY);
   private readonly running = new Map<string, Promise<boolean>>();
 
   constructor(
@@ -151,45 +152,52 @@ export class HistoryCapture {
     files: WorkspaceFs,
     progress: Progress,
   ): Promise<void> {
-    const { found, through } = await this.find(files, progress.found_through);
+    const { found, through } = await foundAfter(files, progress.found_through);
+    await this.addFound(unit, workspace, files, progress, found);
+    await this.versions.setFound(unit, workspace.id, through);
+  }
+
+  private async addFound(
+    unit: UnitOfWork,
+    workspace: RepositoryOf,
+    files: WorkspaceFs,
+    progress: Progress,
+    found: readonly Entry[],
+  ): Promise<void> {
     const pending = await this.versions.pending(unit, workspace.id, MAX_CHANGES);
     const changed = new Set(pending.map(({ path }) => path));
-    const heads = await this.versions.heads(
-      unit,
-      workspace.id,
-      found.map(({ path }) => path),
-    );
-    const drafts = found
-      .filter(({ path, etag }) => !changed.has(path) && heads.get(path)?.etag !== etag)
-      .map(draftOfFound);
+    const paths = found.map(({ path }) => path);
+    const heads = await this.versions.heads(unit, workspace.id, paths);
+    const drafts = found.filter(({ path }) => !changed.has(path) && !heads.has(path)).map(draftOfFound);
     const commit = await this.commit(workspace, files, progress, drafts, new Set());
     await this.keep(unit, workspace.id);
     await this.versions.add(unit, workspace.id, drafts, heads);
     if (commit) await this.versions.addCommit(unit, workspace.id, commit.sha, commit.bytes);
-    await this.versions.setFound(unit, workspace.id, through);
+  }
+
+  /**
+   * Where the files from before the history are not all captured: captures those at `paths`, after no more than the round
+   * under way. False where one is a folder.
+   */
+  async foundAt(workspaceId: string, paths: readonly string[]): Promise<boolean> {
+    const add = async (unit: UnitOfWork): Promise<boolean> => {
+      const progress = await this.versions.lock(unit, workspaceId);
+      if (!progress || progress.complete) return true;
+      const workspace = { id: workspaceId, number: progress.number };
+      const files = this.folders.open(workspace);
+      const there = (await Promise.all(paths.map(path => files.find(path)))).filter(entry => entry !== null);
+      if (there.some(({ type }) => type === 'directory')) return false;
+      const found = there.filter(({ type, path }) => type === 'file' && !isSkipped(path));
+      await this.addFound(unit, workspace, files, progress, found);
+      return true;
+    };
+    return this.urgent
+      .run(() => withQueryDeadline(QUERY_MS, () => this.database.transaction(add)))
+      .catch(error => this.afterFailure(error, workspaceId));
   }
 
   private readFile(files: WorkspaceFs, seen: SeenAs): Promise<Reading> {
     return readAsLogged(files, seen, this.config.historyFileBytes);
-  }
-
-  private async find(
-    files: WorkspaceFs,
-    start: string | null,
-  ): Promise<{ found: Entry[]; through: string | null }> {
-    const found: Entry[] = [];
-    let after = start ?? undefined;
-    for (let bytes = 0; found.length < MAX_CHANGES && bytes < MAX_BYTES; ) {
-      const { entries, next } = await files.list('', { recursive: true, limit: PAGE, after });
-      for (const entry of entries)
-        if (entry.type === 'file' && !isSkipped(entry.path)) {
-          found.push(entry);
-          bytes += entry.size;
-        }
-      if (next === null) return { found, through: null };
-      after = next;
-    }
-    return { found, through: after ?? null };
   }
 
   private async commit(
@@ -216,35 +224,4 @@ export class HistoryCapture {
       return attempt(new Set());
     }
   }
-}
-
-/**
- * Changes up to one that comes over a content that was kept: that has to be in a commit of its own, as git forgets what no
- * commit has.
- */
-function untilOverwritten(changes: LoggedChange[], kept: ReadonlySet<string>): LoggedChange[] {
-  if (kept.size === 0) return changes;
-  const last = new Map<string, string>();
-  const end = changes.findIndex(({ path, from_path, etag }) => {
-    const isOver = [path, from_path].some(at => at !== null && (last.get(at) ?? etag) !== etag);
-    if (etag !== null && kept.has(etag)) last.set(path, etag);
-    return isOver;
-  });
-  return end === -1 ? changes : changes.slice(0, end);
-}
-
-function firstBytes(changes: LoggedChange[]): LoggedChange[] {
-  let bytes = 0;
-  const end = changes.findIndex(({ size }) => {
-    bytes += Number(size ?? 0);
-    return bytes > MAX_BYTES;
-  });
-  return end === -1 ? changes : changes.slice(0, Math.max(1, end));
-}
-
-function draftOfFound({ path, size, etag, modified_at }: Entry): Draft {
-  // A file's time may be set to anything.
-  const time = Math.min(Math.max(0, Date.parse(modified_at)), Date.now());
-  const changedAt = new Date(time).toISOString();
-  return { path, kind: 'found', from: null, size, etag, changedAt, change: null, content: undefined };
 }

@@ -50,7 +50,9 @@ export class HistoryKeeper implements Keeper, OnModuleInit {
         ({ path, size }) => !isSkipped(path) && size <= this.config.historyFileBytes,
       );
       const bytes = files.reduce((sum, { size }) => sum + size, 0);
-      if (!pending.isRecent || files.length > MAX_COPIES || bytes > MAX_COPIED_BYTES)
+      const isFound =
+        pending.isComplete || (paths.length > 0 && (await this.capture.foundAt(workspaceId, paths)));
+      if (!isFound || !pending.isRecent || files.length > MAX_COPIES || bytes > MAX_COPIED_BYTES)
         return await this.capture.upToDate(workspaceId);
       if (files.length > 0)
         await this.copies.add(

@@ -65,16 +65,21 @@ export class VersionsStore {
   }
 
   /**
-   * The files at `paths` or below (none: anywhere) as pending changes left them, at most `limit`. `isRecent`: the history has
-   * begun, and is not far behind.
+   * The files at `paths` or below (none: anywhere) as pending changes left them, at most `limit`. `isRecent`: the history is
+   * not far behind.
    */
   async pendingAt(
     workspaceId: string,
     paths: readonly string[],
     limit: number,
-  ): Promise<{ number: number; isRecent: boolean; files: (SeenAs & { size: number })[] }> {
+  ): Promise<{
+    number: number;
+    isComplete: boolean;
+    isRecent: boolean;
+    files: (SeenAs & { size: number })[];
+  }> {
     const { rows } = await sql<Awaited<ReturnType<VersionsStore['pendingAt']>>>`
-      select w.number, exists (select from workspace_history h where h.workspace_id = w.id and h.complete) and coalesce((
+      select w.number, exists (select from workspace_history h where h.workspace_id = w.id and h.complete) as "isComplete", coalesce((
           select c.created_at > now() - ${FAR_BEHIND_MS} * interval '1 millisecond' from workspace_change c
           where ${isOfWorkspace(workspaceId)} and not c.captured order by workspace_id, c.seq limit 1
         ), true) as "isRecent",
@@ -85,7 +90,7 @@ export class VersionsStore {
           group by path limit ${limit}
         ) f), '[]') as files
       from workspace w where w.id = ${workspaceId}`.execute(this.database.tables());
-    return rows[0] ?? { number: 0, isRecent: true, files: [] };
+    return rows[0] ?? { number: 0, isComplete: true, isRecent: true, files: [] };
   }
 
   /** Serializes capturing until the unit of work ends. Null: the workspace is gone, or (without `waits`) another has the lock. */
