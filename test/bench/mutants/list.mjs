@@ -12,6 +12,7 @@ const once = {
   tests:
     'Idempotency-Key|died|not kept|kept for one|forgotten by|two processes|/api/workspaces with a key|files/mkdir with|agent/message with|answer that was committed',
 };
+const counted = { specs: ['test/e2e/quota'], tests: 'others have logged' };
 const billing = { specs: ['test/e2e/billing'], tests: 'a budget|alerts|reservations' };
 const budgets = 'src/identity/billing/budgets.ts';
 const budgetRows = 'src/identity/billing/budgets.store.ts';
@@ -185,10 +186,11 @@ export const MUTANTS = [
     held,
   ],
   ['src/workspaces/changes/intent.ts', 'return missing;', 'return 1;', held],
-  [quota, 'files: kept.files };', 'files: Math.max(0, kept.files) };', held],
+  [quota, 'files: files - begun.files };', 'files: Math.max(0, files - begun.files) };', held],
   [quota, 'bytes + more.bytes <= this.config.maxWorkspaceBytes &&', '', held],
   [quota, 'files + more.files <= this.config.maxWorkspaceFiles;', 'true;', held],
-  [quota, 'if (!fits(usage)) this.refuse(usage, more);', '', held],
+  [quota, 'if (!fits(usage)) throw noRoomFor(usage, more, this.config);', '', held],
+  [quota, 'if (isOld || this.isMoreThanHalf(known)) await', 'if (isOld) await', counted],
   [quota, 'files: files + folders + hidden.files + soon.files', 'files: soon.files', held],
   // What a credential may spend.
   [budgets, 'if (refusal) throw await this.refused(scope, refusal, estimateUsd);', '', billing],
