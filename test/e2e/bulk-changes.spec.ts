@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import pg from 'pg';
 import { ChangeLog } from '../../src/workspaces/changes/index.js';
+import { RunFiles } from '../../src/workspaces/history/index.js';
 import type { Json } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';
 
@@ -48,7 +50,7 @@ function explainStatements(): void {
   ) {
     const [asked, values = (asked as Json)?.values] = given;
     const text = typeof asked === 'string' ? asked : (asked as Json)?.text;
-    if (scans && typeof text === 'string' && /jsonb_(array_elements|to_recordset)/.test(text)) {
+    if (scans && typeof text === 'string' && /jsonb_(array_elements|to_recordset)|with own as/.test(text)) {
       const { rows } = await query.call(this, `explain (format json) ${text}`, values);
       collect(rows[0]?.['QUERY PLAN'][0].Plan, scans);
     }
@@ -121,5 +123,17 @@ describe('many changes at once', () => {
       await ada.client.get(`/api/workspaces/${workspace}/files/history?path=many/f1`);
     });
     expect(found).toEqual(['file_version_path by workspace_id, path', ...LOGGED]);
+    const run = randomUUID();
+    await service.database.query(
+      `update file_version set run_id = $2 where workspace_id = $1 and path like 'many/f1__'`,
+      [workspace, run],
+    );
+    const files = service.app.get(RunFiles, { strict: false });
+    const ofRun = await scansOf(async () =>
+      expect(await files.changed(workspace, [run], 500)).toHaveLength(100),
+    );
+    expect(ofRun.filter(scan => !/_pkey|_id_key|_run_id/.test(scan))).toEqual([
+      'file_version_path by workspace_id, path',
+    ]);
   });
 });

@@ -132,11 +132,14 @@ export class VersionReads {
     return this.database.transaction(async unit => {
       const tables = unit.tables();
       // A plan made while there were few versions would take hours for many.
-      await sql`set local plan_cache_mode = force_custom_plan`.execute(tables);
+      await sql`select set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_sort', 'off', true)`.execute(
+        tables,
+      );
       const { rows } = await sql<RunFile>`
       with own as (
         select path, min(seq) as first, max(seq) as last from file_version
-        where workspace_id = ${workspaceId} and run_id = any(${runIds}::uuid[]) group by path order by path limit ${limit ?? null}
+        -- Put so that the index by run is used, not one by workspace.
+        where (workspace_id = ${workspaceId}) is true and run_id = any(${runIds}::uuid[]) group by path order by path limit ${limit ?? null}
       )
       select own.path, first.replaced, to_jsonb(before) as before, to_jsonb(after) as after, to_jsonb(head) as head
       from own join file_version first on first.seq = own.first
@@ -144,8 +147,9 @@ export class VersionReads {
         left join file_version before on before.id = first.previous_id,
         lateral (
           select * from file_version v
-          where v.workspace_id = ${workspaceId} and md5(v.path) = md5(own.path) and v.path = own.path
-          order by v.seq + 0 desc limit 1
+          -- Put so that only the index by path gives this order.
+          where v.workspace_id = ${workspaceId} and md5(v.path) between md5(own.path) and md5(own.path) and v.path = own.path
+          order by md5(v.path) desc, v.seq desc limit 1
         ) head
       order by own.path collate "C"`.execute(tables);
       return rows;
