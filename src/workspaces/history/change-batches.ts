@@ -1,4 +1,5 @@
 import type { LoggedChange } from '../changes/index.js';
+import { copyOf } from './kept-copies.js';
 
 /** Of one commit. */
 export const MAX_BYTES = 256 * 1024 * 1024;
@@ -9,11 +10,12 @@ export const MAX_BYTES = 256 * 1024 * 1024;
  */
 export function untilOverwritten(changes: LoggedChange[], kept: ReadonlySet<string>): LoggedChange[] {
   if (kept.size === 0) return changes;
-  const last = new Map<string, string>();
-  const end = changes.findIndex(({ path, from_path, etag }) => {
-    const isOver = [path, from_path].some(at => at !== null && (last.get(at) ?? etag) !== etag);
-    if (etag !== null && kept.has(etag)) last.set(path, etag);
-    return isOver;
+  const last = new Set<string>();
+  const end = changes.findIndex(change => {
+    const { path, from_path } = change;
+    if (last.has(path) || (from_path !== null && last.has(from_path))) return true;
+    if (kept.has(copyOf(change) ?? '')) last.add(path);
+    return false;
   });
   return end === -1 ? changes : changes.slice(0, end);
 }

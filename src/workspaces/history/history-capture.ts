@@ -12,7 +12,7 @@ import { firstBytes, untilOverwritten } from './change-batches.js';
 import { type Draft, draftsOf, isSkipped } from './draft.js';
 import { draftOfFound, foundAfter } from './found-files.js';
 import { GitStore, type RepositoryOf } from './git-store.js';
-import { KeptCopies } from './kept-copies.js';
+import { copyOf, KeptCopies } from './kept-copies.js';
 import { readAsLogged, type SeenAs } from './read-as-logged.js';
 import { type Progress, VersionsStore } from './versions.store.js';
 
@@ -25,7 +25,7 @@ class WorkspaceGone extends Error {}
 
 interface Round {
   readonly hasMore: boolean;
-  /** Entity tags of contents that it had from copies. */
+  /** Names of copies that it took in. */
   readonly copied: readonly string[];
 }
 
@@ -113,8 +113,8 @@ export class HistoryCapture {
   ): Promise<Round> {
     const pending = await this.versions.pending(unit, workspace.id, MAX_CHANGES);
     // Listed after that: what came over a change that is pending was kept before.
-    const kept = await this.copies.of(workspace);
-    const changes = untilOverwritten(firstBytes(pending), kept.etags);
+    const kept = await this.copies.names(workspace);
+    const changes = untilOverwritten(firstBytes(pending), kept);
     const paths = changes.flatMap(({ path, from_path }) => (from_path === null ? [path] : [path, from_path]));
     const heads = await this.versions.heads(unit, workspace.id, paths);
     const drafts = draftsOf(changes, heads);
@@ -127,13 +127,17 @@ export class HistoryCapture {
         draft.content = { blob: origin.blob, executable: origin.executable };
     }
     const moved = new Map(pending.map(({ path, etag }) => [etag, path]));
-    const elsewhere = async (draft: Draft): Promise<Reading> => {
-      const found = await kept.read(draft);
-      if (!('unkept' in found)) return found;
-      // A later round has the move.
-      return this.readFile(files, { ...draft, path: moved.get(draft.etag) ?? draft.path });
+    const read = async (draft: Draft): Promise<Reading> => {
+      const name = draft.change && copyOf({ seq: draft.change.seq, etag: draft.etag });
+      if (name && kept.has(name)) return this.copies.read(workspace, name);
+      const reading = await this.readFile(files, draft);
+      if (!('unkept' in reading) || reading.unkept !== 'overwritten') return reading;
+      // A later round has the move; or it was overwritten just now.
+      const path = moved.get(draft.etag) ?? draft.path;
+      const found = path === draft.path ? reading : await this.readFile(files, { ...draft, path });
+      return 'unkept' in found && name ? this.copies.read(workspace, name) : found;
     };
-    const commit = await this.commit(workspace, files, progress, drafts, known, elsewhere);
+    const commit = await this.commit(workspace, files, progress, drafts, known, read);
     await this.keep(unit, workspace.id);
     const asRead = await this.versions.markCaptured(unit, changes);
     const sure = drafts.filter(({ change }) => change !== null && asRead.has(change.seq));
@@ -141,7 +145,7 @@ export class HistoryCapture {
     if (commit) await this.versions.addCommit(unit, workspace.id, commit.sha, commit.bytes);
     return {
       hasMore: changes.length < pending.length || pending.length === MAX_CHANGES,
-      copied: changes.flatMap(({ etag }) => (etag !== null && kept.etags.has(etag) ? [etag] : [])),
+      copied: changes.flatMap(change => copyOf(change) ?? []).filter(name => kept.has(name)),
     };
   }
 
@@ -206,14 +210,9 @@ export class HistoryCapture {
     { bytes }: Progress,
     drafts: readonly Draft[],
     known: Set<string>,
-    elsewhere?: (draft: Draft) => Promise<Reading>,
+    read = (draft: Draft) => this.readFile(files, draft),
   ): Promise<{ sha: string; bytes: number } | null> {
     if (drafts.length === 0) return null;
-    const read = async (draft: Draft) => {
-      const reading = await this.readFile(files, draft);
-      const isOver = elsewhere && 'unkept' in reading && reading.unkept === 'overwritten';
-      return isOver ? elsewhere(draft) : reading;
-    };
     const room = this.config.historyWorkspaceBytes - Number(bytes);
     const attempt = (has: Set<string>) => this.git.of(workspace).commit(drafts, { read, room, known: has });
     try {

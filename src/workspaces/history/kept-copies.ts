@@ -10,14 +10,19 @@ const ETAG = /^"([0-9a-z]+-[0-9a-z]+--?[0-9a-z]+)"$/;
 const STRAY_MS = 24 * 3_600_000;
 const CONCURRENCY = 8;
 
-/** Entity tags are those of the service; undefined for what is none. */
-const pathOf = (etag: string | null) => {
-  const [, name] = ETAG.exec(etag ?? '') ?? [];
-  return name && `${FOLDER}/${name}`;
+/** A file as a change left it: the time of a file can be set back, so that two changes have one entity tag. */
+export interface Left extends SeenAs {
+  readonly seq: string;
+}
+
+/** The name of a copy; undefined where the entity tag is none of the service. */
+export const copyOf = ({ seq, etag }: Pick<Left, 'seq' | 'etag'>) => {
+  const [, tag] = ETAG.exec(etag ?? '') ?? [];
+  return tag && `${seq}.${tag}`;
 };
 
 /**
- * Contents that were overwritten before they were captured, as files beside the repository, by their entity tags. Making one
+ * Contents that were overwritten before they were captured, as files beside the repository, by the changes that left them. Making one
  * takes no lock and no git; the next round of capturing brings them in, and removes them.
  */
 @Injectable()
@@ -28,7 +33,7 @@ export class KeptCopies {
   ) {}
 
   /** Keeps those files that are still as they were seen. */
-  async add(workspace: RepositoryOf, seen: readonly SeenAs[], maxBytes: number): Promise<void> {
+  async add(workspace: RepositoryOf, seen: readonly Left[], maxBytes: number): Promise<void> {
     const files = this.folders.open(workspace);
     const kept = await this.folders.openHistory(workspace);
     for (let at = 0; at < seen.length; at += CONCURRENCY)
@@ -37,22 +42,22 @@ export class KeptCopies {
     if (!(await this.workspaces.folderOf(workspace.id))) await this.folders.remove(workspace.id);
   }
 
-  /** A reader of copies, and the entity tags of those that are there now. */
-  async of(
-    workspace: RepositoryOf,
-  ): Promise<{ etags: Set<string>; read: (seen: SeenAs) => Promise<Reading> }> {
+  /** Names of copies that are there now. */
+  async names(workspace: RepositoryOf): Promise<Set<string>> {
     const kept = await this.folders.openHistory(workspace);
-    const names = await listed(kept);
-    return {
-      etags: new Set(names.map(({ path }) => `"${path.slice(FOLDER.length + 1)}"`)),
-      read: ({ etag }) => readCopy(kept, etag),
-    };
+    return new Set((await listed(kept)).map(({ path }) => path.slice(FOLDER.length + 1)));
+  }
+
+  async read(workspace: RepositoryOf, name: string): Promise<Reading> {
+    const kept = await this.folders.openHistory(workspace);
+    const copy = await kept.find(`${FOLDER}/${name}`);
+    return copy ? readAsLogged(kept, copy, Number.POSITIVE_INFINITY) : { unkept: 'overwritten' };
   }
 
   /** Does not make the folder again, if the workspace was deleted meanwhile. */
-  async remove(workspace: RepositoryOf, etags: readonly string[]): Promise<void> {
+  async remove(workspace: RepositoryOf, names: readonly string[]): Promise<void> {
     const kept = new WorkspaceFs(this.folders.historyOf(workspace), { maxFileBytes: 0 });
-    for (const etag of etags) await removeOne(kept, pathOf(etag));
+    for (const name of names) await removeOne(kept, `${FOLDER}/${name}`);
   }
 
   /** Removes those of writes that did not come about. */
@@ -63,9 +68,10 @@ export class KeptCopies {
   }
 }
 
-async function addOne(files: WorkspaceFs, kept: WorkspaceFs, seen: SeenAs, maxBytes: number): Promise<void> {
-  const path = pathOf(seen.etag);
-  if (!path || (await kept.find(path))) return;
+async function addOne(files: WorkspaceFs, kept: WorkspaceFs, seen: Left, maxBytes: number): Promise<void> {
+  const name = copyOf(seen);
+  const path = `${FOLDER}/${name}`;
+  if (!name || (await kept.find(path))) return;
   const reading = await readAsLogged(files, seen, maxBytes);
   if ('unkept' in reading) return;
   const { bytes, executable } = reading;
@@ -76,16 +82,9 @@ async function addOne(files: WorkspaceFs, kept: WorkspaceFs, seen: SeenAs, maxBy
   }
 }
 
-async function readCopy(kept: WorkspaceFs, etag: string | null): Promise<Reading> {
-  const path = pathOf(etag);
-  const copy = path ? await kept.find(path) : null;
-  if (!copy) return { unkept: 'overwritten' };
-  return readAsLogged(kept, copy, Number.POSITIVE_INFINITY);
-}
-
-async function removeOne(kept: WorkspaceFs, path: string | undefined): Promise<void> {
+async function removeOne(kept: WorkspaceFs, path: string): Promise<void> {
   try {
-    if (path) await kept.remove(path);
+    await kept.remove(path);
   } catch (error) {
     if (!(error instanceof WorkspaceFsError && error.code === 'not_found')) throw error;
   }

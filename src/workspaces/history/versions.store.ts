@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { Database, newId, type UnitOfWork } from '../../platform/database/index.js';
 import { COALESCE_MS, isOfWorkspace, type LoggedChange, type Writer } from '../changes/index.js';
 import type { Draft, Head } from './draft.js';
-import type { SeenAs } from './read-as-logged.js';
+import type { Left } from './kept-copies.js';
 
 type Queries = Pick<Database, 'tables'>;
 
@@ -76,7 +76,7 @@ export class VersionsStore {
     number: number;
     isComplete: boolean;
     isRecent: boolean;
-    files: (SeenAs & { size: number })[];
+    files: (Left & { size: number })[];
   }> {
     const { rows } = await sql<Awaited<ReturnType<VersionsStore['pendingAt']>>>`
       select w.number, exists (select from workspace_history h where h.workspace_id = w.id and h.complete) as "isComplete", coalesce((
@@ -84,7 +84,7 @@ export class VersionsStore {
           where ${isOfWorkspace(workspaceId)} and not c.captured order by workspace_id, c.seq limit 1
         ), true) as "isRecent",
         coalesce((select jsonb_agg(f) filter (where f.etag is not null) from (
-          select path, (array_agg(etag order by seq desc))[1] as etag,
+          select path, max(seq)::text as seq, (array_agg(etag order by seq desc))[1] as etag,
             coalesce((array_agg(size order by seq desc))[1], 0)::float8 as size
           from workspace_change c where ${isOfWorkspace(workspaceId)} and not c.captured and ${isAtOneOf(paths)}
           group by path limit ${limit}
