@@ -59,6 +59,19 @@ export class HistoryCapture {
     while (await this.versions.isBehind(workspaceId, newest)) await this.oneRound(workspaceId);
   }
 
+  /** Captures the files from before the history began; changes that the log has wait for their turn. */
+  async allFound(workspaceId: string): Promise<void> {
+    const add = async (unit: UnitOfWork): Promise<boolean> => {
+      const progress = await this.versions.lock(unit, workspaceId);
+      if (!progress || progress.complete) return false;
+      const workspace = { id: workspaceId, number: progress.number };
+      await this.captureFound(unit, workspace, this.folders.open(workspace), progress);
+      return true;
+    };
+    const round = () => withQueryDeadline(QUERY_MS, () => this.database.transaction(add));
+    while (await this.limit.run(round).catch(error => this.afterFailure(error, workspaceId)));
+  }
+
   /** Captures a round of what is settled, unless another process does; true: there may be more. */
   unlessBusy(workspaceId: string): Promise<boolean> {
     return this.oneRound(workspaceId, false);

@@ -45,14 +45,16 @@ export class HistoryKeeper implements Keeper, OnModuleInit {
   async keep(workspaceId: string, paths: readonly string[]): Promise<void> {
     try {
       if ((await this.git.fault()) !== null || dryRun()) return;
-      const pending = await this.versions.pendingAt(workspaceId, paths, MAX_COPIES + 1);
+      let pending = await this.versions.pendingAt(workspaceId, paths, MAX_COPIES + 1);
+      if (!pending.isComplete && !(paths.length > 0 && (await this.capture.foundAt(workspaceId, paths)))) {
+        await this.capture.allFound(workspaceId);
+        pending = await this.versions.pendingAt(workspaceId, paths, MAX_COPIES + 1);
+      }
       const files = pending.files.filter(
         ({ path, size }) => !isSkipped(path) && size <= this.config.historyFileBytes,
       );
       const bytes = files.reduce((sum, { size }) => sum + size, 0);
-      const isFound =
-        pending.isComplete || (paths.length > 0 && (await this.capture.foundAt(workspaceId, paths)));
-      if (!isFound || !pending.isRecent || files.length > MAX_COPIES || bytes > MAX_COPIED_BYTES)
+      if (!pending.isRecent || files.length > MAX_COPIES || bytes > MAX_COPIED_BYTES)
         return await this.capture.upToDate(workspaceId);
       if (files.length > 0)
         await this.copies.add(
