@@ -46,6 +46,7 @@ async function losing(this: pg.Client, ...given: unknown[]): Promise<unknown> {
   const text = (typeof statement === 'string' ? statement : (statement as { text?: string })?.text) ?? '';
   const keeps = losesCommits && /update idempotent_request set answer/.test(text);
   const isWhole = keeps && /insert into chat/.test(text);
+  if (/^(begin|rollback)/i.test(text)) committing.delete(this);
   if (keeps && !isWhole) committing.add(this);
   if (isWhole || (/^commit/i.test(text) && committing.delete(this)))
     throw new Error('Connection terminated unexpectedly');
