@@ -4,8 +4,14 @@ import { ModuleMocker } from 'jest-mock';
 
 const FAULTS = ['uncaughtException', 'unhandledRejection'];
 
-/** Mocks and fake timers for the process itself, where tests run; the next file finds the process as this one found it. */
+const TIMEOUTS_AT_MOST = 2;
+
+/**
+ * Mocks and fake timers for the process itself, where tests run; the next file finds the process as this one found it. A
+ * file in which test after test runs into its deadline is given up: the rest is skipped.
+ */
 export default class ProcessEnvironment extends TestEnvironment {
+  #timeouts = 0;
   #found = {
     environment: { ...process.env },
     folder: process.cwd(),
@@ -18,6 +24,15 @@ export default class ProcessEnvironment extends TestEnvironment {
     super(config, context);
     this.fakeTimersModern = new ModernFakeTimers({ config: config.projectConfig, global: globalThis });
     this.moduleMocker = new ModuleMocker(globalThis);
+  }
+
+  handleTestEvent({ name, error, test }) {
+    if (
+      (name === 'test_fn_failure' || name === 'hook_failure') &&
+      /^Exceeded timeout/.test(error?.message ?? error)
+    )
+      this.#timeouts++;
+    if (name === 'test_start' && this.#timeouts >= TIMEOUTS_AT_MOST) test.mode = 'skip';
   }
 
   async teardown() {
