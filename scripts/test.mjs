@@ -42,9 +42,11 @@ async function runJest(node, env) {
   try {
     const promptExit = `--import=${import.meta.resolve('./lib/prompt-exit.mjs')}`;
     const jest = ['--no-warnings', promptExit, 'node_modules/jest/bin/jest.js'];
-    const reporters = ['default', ours('./lib/count-reporter.mjs'), ours('./lib/stall-reporter.mjs')].map(
-      reporter => `--reporters=${reporter}`,
-    );
+    const reporters = [
+      '--reporters=default',
+      `--reporters=${fileURLToPath(import.meta.resolve('./lib/count-reporter.mjs'))}`,
+      `--reporters=${fileURLToPath(import.meta.resolve('./lib/stall-reporter.mjs'))}`,
+    ];
     // The selection goes first: Jest takes whatever follows --reporters for one more reporter.
     // Each test file loads what it shares with none under names of its own, which are not worth keeping.
     const jestEnv = { ...env, NODE_DISABLE_COMPILE_CACHE: '1' };
@@ -55,10 +57,6 @@ async function runJest(node, env) {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-function ours(file) {
-  return fileURLToPath(import.meta.resolve(file));
 }
 
 function heading(title) {
