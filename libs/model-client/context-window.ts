@@ -11,8 +11,8 @@ const KEPT = 0.25;
 export class ContextWindow {
   private tokensAByte = TOKENS_A_BYTE;
 
-  /** `size` is the model's window in tokens; null: not known, and then nothing is too much. */
-  constructor(private readonly size: number | null) {}
+  /** `size` is the model's window in tokens. */
+  constructor(private readonly size: number) {}
 
   /** Learns from what a provider counted for so many bytes. */
   learn(inputTokens: number | null, bytes: number): void {
@@ -23,14 +23,13 @@ export class ContextWindow {
     return Math.ceil(bytes * this.tokensAByte);
   }
 
-  /** Most tokens that a prompt should have; null where the window is not known. */
-  get room(): number | null {
-    if (this.size === null) return null;
+  /** Most tokens that a prompt should have. */
+  get room(): number {
     return Math.floor((this.size - Math.min(OUTPUT_TOKENS, this.size / 4)) * FILLED);
   }
 
   isFullWith(bytes: number): boolean {
-    return this.room !== null && this.tokens(bytes) > this.room;
+    return this.tokens(bytes) > this.room;
   }
 
   /** Bytes of newest messages to keep, of a prompt that turned out to be too long. */
@@ -44,6 +43,6 @@ export class ContextWindow {
   }
 
   private get roomInBytes(): number {
-    return this.room === null ? Number.POSITIVE_INFINITY : this.room / this.tokensAByte;
+    return this.room / this.tokensAByte;
   }
 }

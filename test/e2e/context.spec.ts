@@ -9,7 +9,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import pg from 'pg';
 import { FakeOpenAi } from '../fakes/openai-server.js';
 import type { FakeReply, FakeRequest } from '../fakes/scripted-server.js';
 import { AgentClient, messagesOf } from '../harness/agent.js';
@@ -27,6 +28,7 @@ let agent: AgentClient;
 let workspace_id: string;
 
 beforeAll(async () => {
+  rememberConversations();
   model = await FakeOpenAi.start();
   const prices = path.join(mkdtempSync(path.join(tmpdir(), 'atelier-prices-')), 'prices.json');
   writeFileSync(
@@ -53,7 +55,33 @@ beforeEach(() => {
 afterAll(async () => {
   await service.stop();
   await model.stop();
+  jest.restoreAllMocks();
 });
+
+/** The newest statement that read a conversation, with its values. */
+let conversation: { text: string; values: unknown[] } | undefined;
+
+/** Connections bind this method when they are made: it has to precede the service. */
+function rememberConversations(): void {
+  const query = pg.Client.prototype.query as (...given: unknown[]) => unknown;
+  jest.spyOn(pg.Client.prototype, 'query').mockImplementation(function (
+    this: pg.Client,
+    ...given: unknown[]
+  ) {
+    const [asked, values = (asked as Json)?.values] = given;
+    const text = typeof asked === 'string' ? asked : (asked as Json)?.text;
+    if (/^\s*with newest as/.test(text)) conversation = { text, values: values as unknown[] };
+    return query.apply(this, given);
+  } as never);
+}
+
+/** How many rows of a table a plan read, and how it reached them. */
+function readsOf(node: Json, table: string): { rows: number; by: string }[] {
+  const { Plans = [], 'Relation Name': relation, 'Rows Removed by Filter': removed = 0 } = node;
+  const rows = (node['Actual Rows'] + removed) * node['Actual Loops'];
+  const own = relation === table ? [{ rows, by: node['Index Name'] ?? node['Node Type'] }] : [];
+  return [...own, ...Plans.flatMap((plan: Json) => readsOf(plan, table))];
+}
 
 const isSummarizing = (request: FakeRequest) => textOf(request).includes('<transcript>');
 const textOf = (request: FakeRequest | undefined) => JSON.stringify(request?.body.messages ?? []);
@@ -138,6 +166,39 @@ describe('a chat that grows longer than the window of its model', () => {
     expect(last).toContain('Read it all, and say Done.');
     expect(last).toContain('- kept.md');
     expect(run.result.toolOutputs).toHaveLength(22);
+  });
+
+  it('costs a turn no more than what fits, where the window is not known', async () => {
+    model.otherwise(request => ({ text: isSummarizing(request) ? 'Of cranes.' : 'ok' }));
+    const { call_id, chat_id } = await agent.run('Remember the crane.', { model: 'local/unmeasured' });
+    await service.database.query(
+      `insert into message (id, chat_id, run_id, run_number, role, content, model, created_at)
+       select gen_random_uuid(), chat_id, id, number, case n % 2 when 0 then 'assistant' else 'user' end,
+         jsonb_build_array(jsonb_build_object('type', 'text', 'text', 'Crane ' || n || repeat(' and on', 10))),
+         case n % 2 when 0 then model end, now()
+       from run, generate_series(1, 10000) n where id = $1`,
+      [call_id],
+    );
+    await service.database.query('analyze message, chat_summary, run');
+    const first = await agent.run('How many?', { chat_id, model: 'local/unmeasured' });
+    expect(first.status).toBe('completed');
+    expect(await compactions(first)).toHaveLength(1);
+    const asked = textOf(model.requests.at(-1));
+    for (const kept of ['Remember the crane.', 'Of cranes.', 'Crane 10000 ', 'How many?'])
+      expect(asked).toContain(kept);
+    expect(asked).not.toContain('Crane 5000 ');
+
+    const next = await agent.run('And now?', { chat_id, model: 'local/unmeasured' });
+    expect(await compactions(next)).toEqual([]);
+    expect(textOf(model.requests.at(-1))).toContain('Of cranes.');
+    const [{ 'QUERY PLAN': [{ Plan }] = [] } = {}] = await service.database.query<Json>(
+      `explain (analyze, format json) ${conversation?.text}`,
+      conversation?.values,
+    );
+    const [read] = readsOf(Plan, 'message');
+    expect(read?.by).toBe('message_chat_id');
+    expect(read?.rows).toBeGreaterThan(100);
+    expect(read?.rows).toBeLessThan(1_500);
   });
 
   it('is made shorter when its provider says that it is too long, and the step is tried once more', async () => {

@@ -20,8 +20,8 @@ export interface CallableModel {
   readonly id: string;
   readonly model: LanguageModelV4;
   readonly price: ModelPrice | null;
-  /** Tokens; null: not known. */
-  readonly contextWindow: number | null;
+  /** Tokens; DEFAULT_CONTEXT_WINDOW where it is not known. */
+  readonly contextWindow: number;
   /** What it takes beside text. */
   readonly takes: readonly ModelInputKind[];
 }
@@ -32,7 +32,7 @@ export class ModelCatalog {
   private readonly registry: ModelRegistry;
 
   /** Throws InvalidSetting where the providers, the prices or the default make no sense. */
-  constructor(config: Config) {
+  constructor(private readonly config: Config) {
     try {
       const prices = config.modelPrices as PriceTable | undefined;
       this.registry = new ModelRegistry(providerSettings(config), { prices, default: config.defaultModel });
@@ -65,11 +65,8 @@ export class ModelCatalog {
   /** The model to call; undefined when its provider is not configured. */
   find(id: string): CallableModel | undefined {
     const model = this.registry.find(id);
-    const {
-      price = null,
-      context_window: contextWindow = null,
-      input: takes = [],
-    } = this.registry.describe(id) ?? {};
+    const { price = null, context_window, input: takes = [] } = this.registry.describe(id) ?? {};
+    const contextWindow = context_window ?? this.config.defaultContextWindow;
     return model && { id, model, price, contextWindow, takes };
   }
 

@@ -93,6 +93,12 @@ export const modelsSettings = {
     'Path of a JSON file with your own prices (USD per million tokens) and context windows, e.g. {"local/llama4": {"price": {"input": 0.2, "output": 0.6}, "context_window": 131072}}.',
     asJsonFile,
   ),
+  defaultContextWindow: setting(
+    'DEFAULT_CONTEXT_WINDOW',
+    'Context window, in tokens, of models whose own is not known. Longer chats are summarized to fit it.',
+    asInteger(1_000, 100_000_000),
+    128_000,
+  ),
   modelTimeoutSeconds: setting(
     'MODEL_TIMEOUT_SECONDS',
     'How long a model may be silent before its call counts as failed.',
