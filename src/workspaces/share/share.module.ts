@@ -9,6 +9,7 @@ import { ShareLinksService } from './links/share-links.service.js';
 import { ShareLinksStore } from './links/share-links.store.js';
 import { Browsing, Renderings } from './visits/browsing.js';
 import { Dropping } from './visits/dropping.js';
+import { VisitCounts } from './visits/visit-counts.js';
 import { VisitorsController } from './visits/visitors.controller.js';
 import { VisitsService } from './visits/visits.service.js';
 
@@ -24,6 +25,7 @@ import { VisitsService } from './visits/visits.service.js';
     Browsing,
     Dropping,
     Renderings,
+    VisitCounts,
     VisitsService,
   ],
 })

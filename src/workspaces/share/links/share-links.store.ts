@@ -16,7 +16,9 @@ import { NotFound } from '../../../platform/errors/index.js';
 import { ALLOWANCES, type Allowance, type GiverStanding } from '../../exposure/index.js';
 
 type Queries = Pick<Database, 'tables'>;
-export type Counter = 'views' | 'downloads' | 'uploads';
+
+/** Visits of a link that are yet to be added to it. */
+export type LinkUses = Pick<Row<'share_link'>, 'id' | 'views' | 'downloads'> & { last_opened_at: Date };
 
 /** A link with its workspace, and what decides whether it still stands. */
 export interface LinkRow extends Row<'share_link'>, GiverStanding {
@@ -77,12 +79,28 @@ export class ShareLinksStore {
     return this.pageOf(query.where('w.organization_id', '=', filter.organizationId), filter);
   }
 
-  /** Counts a use; a link that is revoked meanwhile is counted no more. */
-  async count(id: string, counter: Counter, by: number, within: Queries = this.database): Promise<void> {
-    const column = sql.ref(counter);
+  /** Adds up visits, in the order of ids, so that two processes never wait for each other; links that are gone are left out. */
+  async addUses(uses: LinkUses[]): Promise<void> {
+    const ids = uses.map(({ id }) => id);
+    const views = uses.map(use => use.views);
+    const downloads = uses.map(use => use.downloads);
+    const opened = uses.map(use => use.last_opened_at.toISOString());
     await sql`
-      update share_link set ${column} = ${column} + ${by}, last_opened_at = now() where id = ${id}`.execute(
-      within.tables(),
+      with locked as (
+        select id from share_link where id = any(${ids}::uuid[]) order by id for no key update
+      )
+      update share_link s set views = s.views + u.views, downloads = s.downloads + u.downloads,
+        last_opened_at = greatest(s.last_opened_at, u.opened)
+      from locked, unnest(${ids}::uuid[], ${views}::int[], ${downloads}::int[], ${opened}::timestamptz[])
+        as u(id, views, downloads, opened)
+      where s.id = locked.id and u.id = locked.id`.execute(this.database.tables());
+  }
+
+  /** Counts files that were handed in; a link that is revoked meanwhile is counted no more. */
+  async countUploads(unit: UnitOfWork, id: string, files: number): Promise<void> {
+    await sql`
+      update share_link set uploads = uploads + ${files}, last_opened_at = now() where id = ${id}`.execute(
+      unit.tables(),
     );
   }
 

@@ -65,7 +65,7 @@ export class Browsing {
     if (download !== undefined || raw !== undefined) {
       const isSaved = download !== undefined || !isShownByBytes(entry.path);
       if (isSaved && !visit.savable) return sendNotice(reply, 'not_for_saving');
-      if (isSaved && isVisit(request)) await this.visits.count(visit, 'downloads');
+      if (isSaved && isVisit(request)) this.visits.count(visit, 'downloads');
       return sendFile(request, reply, await visit.files.openRead(entry.path), raw !== undefined);
     }
     const text = await textOf(visit, entry);
@@ -73,7 +73,7 @@ export class Browsing {
     const rendered = text && (await this.renderings.of(text.content, entry.path, beside));
     const location = visit.location(within);
     const view: FileView = { location, entry, savable: visit.savable, text, rendered };
-    if (isVisit(request)) await this.visits.count(visit, 'views');
+    if (isVisit(request)) this.visits.count(visit, 'views');
     sendSharePage(reply, filePage(view));
   }
 
@@ -82,7 +82,7 @@ export class Browsing {
     const { entries, next } = await visit.files.list(path, { limit: MAX_ENTRIES });
     const shown = entries.filter(isShown);
     const { sort } = request.query as Record<string, unknown>;
-    if (isVisit(request)) await this.visits.count(visit, 'views');
+    if (isVisit(request)) this.visits.count(visit, 'views');
     sendSharePage(
       reply,
       folderPage({
@@ -110,7 +110,7 @@ export class Browsing {
           isLeftOut: isHidden,
           signal: clientGone(reply),
         });
-    if (isVisit(request)) await this.visits.count(visit, 'downloads');
+    if (isVisit(request)) this.visits.count(visit, 'downloads');
     void reply
       .headers({
         'content-type': 'application/zip',

@@ -70,7 +70,7 @@ export class Dropping {
 
   async show(visit: Visit, { method }: FastifyRequest, reply: FastifyReply): Promise<void> {
     await requireFolder(visit);
-    if (method === 'GET') await this.visits.count(visit, 'views');
+    if (method === 'GET') this.visits.count(visit, 'views');
     sendSharePage(reply, dropPage(this.form(visit)));
   }
 

@@ -15,6 +15,7 @@ import { ALLOWANCES, type Allowance, LinkAccess, pathBelow } from '../../exposur
 
 import { type LinkRow, ShareLinksStore } from '../links/share-links.store.js';
 import type { Location } from '../pages/location.js';
+import { VisitCounts } from './visit-counts.js';
 
 /** A link that was opened by a permitted visitor. Paths are taken below what it shares, and lead nowhere else. */
 export class Visit {
@@ -95,6 +96,7 @@ export class VisitsService {
     private readonly database: Database,
     private readonly events: Events,
     private readonly links: ShareLinksStore,
+    private readonly counts: VisitCounts,
     private readonly folders: WorkspaceFolders,
     private readonly access: LinkAccess,
   ) {}
@@ -115,8 +117,8 @@ export class VisitsService {
     return isRight;
   }
 
-  count({ link }: Visit, counter: 'views' | 'downloads'): Promise<void> {
-    return this.links.count(link.id, counter, 1);
+  count({ link }: Visit, counter: 'views' | 'downloads'): void {
+    this.counts.add(link.id, counter);
   }
 
   /** Files were put into the folder of the link. */
@@ -124,7 +126,7 @@ export class VisitsService {
     const { id: share_id, organization_id, workspace_id, path, created_by } = link;
     const facts = { id: newId(), share_id, organization_id, workspace_id, path, created_by, files };
     return this.database.transaction(async unit => {
-      await this.links.count(share_id, 'uploads', files, unit);
+      await this.links.countUploads(unit, share_id, files);
       await this.events.publish(unit, shareUploaded, facts);
     });
   }
