@@ -14,6 +14,7 @@ import { Tasks } from './agents/runs/migrations/20261122-tasks.js';
 import { WaitingRuns } from './agents/runs/migrations/20261122-waiting-runs.js';
 import { RunAuthorityAsked } from './agents/runs/migrations/20261123-run-authority.js';
 import { RunRowsWithoutKeys } from './agents/runs/migrations/20261124-run-rows.js';
+import { RunValuesWithoutChecks } from './agents/runs/migrations/20261124-run-values.js';
 import { Notifications } from './automation/notifications/migrations/20261123-notifications.js';
 import { Push } from './automation/notifications/push/migrations/20261123-push.js';
 import { Webhooks } from './automation/notifications/webhooks/migrations/20261123-webhooks.js';
@@ -125,4 +126,5 @@ export const migrations = [
   { name: '20261123-policy-topic', class: PolicyTopic },
   { name: '20261123-change-places', class: ChangePlaces },
   { name: '20261124-run-rows', class: RunRowsWithoutKeys },
+  { name: '20261124-run-values', class: RunValuesWithoutChecks },
 ];

@@ -32,6 +32,10 @@ const BROKEN: Record<string, string> = {
   'nothing is held, due or reserved for a run that has ended': `
     select r.id from run r left join budget_reservation b on b.run_id = r.id
     where r.status <> 'pending' and (r.due or r.holder is not null or b.run_id is not null)`,
+  'a run is pending until it is done, has the values that runs have, and no depth without a run above it': `
+    select id from run where (status = 'pending') = (state = 'done') or (parent_id is null) <> (depth = 0)
+      or state not in ('queued', 'running', 'waiting', 'stopping', 'done') or status not in ('pending', 'completed', 'error')
+      or delivery not in ('queue', 'reject', 'steer', 'interrupt') or on_approval not in ('wait', 'fail', 'refuse')`,
   'no task outlives the run above it': `
     select t.id from run t join run r on r.id = t.parent_id where r.status <> 'pending' and t.status = 'pending'`,
   'one run of a chat at most is due or carried': `

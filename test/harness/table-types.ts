@@ -34,6 +34,8 @@ interface Column {
   generated: boolean;
   /** Of a check that lists what the column may be. */
   check: string | null;
+  /** `One of: a, b`, where rows are written too often for a check. */
+  comment: string | null;
 }
 
 /** TypeScript types of all tables of a migrated database, for Kysely. */
@@ -43,7 +45,8 @@ export async function tableTypes(client: pg.Client): Promise<string> {
       column_default is not null or is_identity = 'YES' as generated,
       (select pg_get_constraintdef(k.oid) from pg_constraint k
         where k.conrelid = format('%I.%I', c.table_schema, c.table_name)::regclass and k.contype = 'c'
-          and pg_get_constraintdef(k.oid) like format('CHECK ((%I = ANY (ARRAY[%%', column_name) limit 1) as check
+          and pg_get_constraintdef(k.oid) like format('CHECK ((%I = ANY (ARRAY[%%', column_name) limit 1) as check,
+      col_description(format('%I.%I', c.table_schema, c.table_name)::regclass, ordinal_position) as comment
     from information_schema.columns c join information_schema.tables t using (table_schema, table_name)
     where c.table_schema = 'public' and t.table_type = 'BASE TABLE' and c.table_name <> 'migration'
     order by c.table_name collate "C", ordinal_position`);
@@ -59,7 +62,13 @@ function fieldOf(column: Column): string {
   return `${name}: ${generated ? `Generated<${whole}>` : whole};`;
 }
 
-function typeOf({ table, name, type, check }: Column): string {
+function typeOf({ table, name, type, check, comment }: Column): string {
+  const [, values] = /^One of: (.+)$/.exec(comment ?? '') ?? [];
+  if (values)
+    return values
+      .split(', ')
+      .map(value => `'${value}'`)
+      .join(' | ');
   if (check) return [...check.matchAll(/'([^']*)'::text/g)].map(([, value]) => `'${value}'`).join(' | ');
   if (type === 'json' || type === 'jsonb') return `Json<'${table}.${name}'>`;
   const isList = type.startsWith('_');
