@@ -5,6 +5,7 @@ import { enterModelCall, enterToolCall, freeReservation } from '../../identity/b
 import { revokeTokensOf } from '../../platform/actions/index.js';
 import { Database, type UnitOfWork } from '../../platform/database/index.js';
 import { Topics } from '../../platform/topics/index.js';
+import type { JoinedWrite } from '../../workspaces/changes/index.js';
 import { type AskedCall, approvalAsked, approvalRows } from '../approvals/index.js';
 import {
   type ChatSummary,
@@ -150,10 +151,13 @@ export class RunJournal extends FencedWriter {
     });
   }
 
-  /** A call has given its result; `next`, where there is one, counts as started from now on. */
+  /**
+   * A call has given its result, and may have left a write to be recorded with it; `next`, where there is one, counts as
+   * started from now on.
+   */
   async finishCall(
     call: PlannedCall,
-    { output, isError, hasRun = false }: ToolResult & { hasRun?: boolean },
+    { output, isError, hasRun = false, write }: ToolResult & { hasRun?: boolean; write?: JoinedWrite },
     events: NewEvent[],
     next?: PlannedCall,
   ): Promise<void> {
@@ -164,7 +168,14 @@ export class RunJournal extends FencedWriter {
     const also = [finished];
     if (hasRun) also.push(enterToolCall(FENCED, sql`finished`));
     if (next) also.push(startedRow(next));
-    await this.record(events, { also });
+    const joined = write?.join();
+    if (!joined) await write?.settle();
+    let recorded: boolean | undefined;
+    try {
+      ({ recorded } = await this.record(events, { also, joined }));
+    } finally {
+      if (joined) await write?.told(recorded === true);
+    }
     this.conversation.finished(call, output, isError);
   }
 

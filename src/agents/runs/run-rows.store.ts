@@ -162,6 +162,8 @@ interface Written {
   has_next: boolean;
   /** Of the message that was written with it. */
   content?: MessagePart[];
+  /** Whether it has recorded the write that it had to. */
+  recorded?: boolean;
 }
 
 /** What one statement does beside its events. */
@@ -178,6 +180,8 @@ interface Writing {
   says?: boolean;
   /** Whether a model call may be next, which wants to know of hard stops. */
   precedesModelCall?: boolean;
+  /** What records a write to files, see `JoinedWrite`. */
+  joined?: Sql;
   unit?: UnitOfWork;
 }
 
@@ -245,17 +249,20 @@ export class FencedWriter {
       hasNext = sql`false`,
       says = false,
       precedesModelCall = true,
+      joined,
       unit,
     }: Writing,
   ): Promise<Written | undefined> {
     const { id, attempt } = this.run;
     const { rows } = await sql<Written>`
-      with ${first ?? sql``} fenced as (
+      with ${joined ? sql`${joined},` : sql``} ${first ?? sql``} fenced as (
         update run set last_event = last_event + ${events.length} ${change ? sql`, ${change}` : sql``}
         where id = ${id} and attempt = ${attempt} and status = 'pending' ${where ? sql`and ${where}` : sql``}
+          ${joined ? sql`and (select count(*) from present) >= 0` : sql``}
         returning id, last_event, organization_id, workspace_id, chat_id, number, created_by, model, steers
       ), ${sql.join([sql`told as (${eventRows(FENCED, events)})`, ...also])}
       select steers, ${hasNext} as has_next ${precedesModelCall ? sql`, ${hardStopOver(FENCED)} as hard_stop` : sql``}
+        ${joined ? sql`, exists (select from step) as recorded` : sql``}
         ${says ? sql`, said.content from fenced, said` : sql`from fenced`}`.execute(
       (unit ?? this.database).tables(),
     );

@@ -1,5 +1,6 @@
 import type { DeltaWriter } from '#libs/delta-writer/index.js';
 import { newId } from '../../platform/database/index.js';
+import { JoinedWork, type JoinedWrite } from '../../workspaces/changes/index.js';
 import type { AskedCall } from '../approvals/index.js';
 import {
   type NewEvent,
@@ -32,8 +33,8 @@ export class RunWaits extends Error {
 /** A call that has no result yet; one that an earlier attempt had started may have happened. */
 export type OpenCall = PlannedCall & { readonly mayHaveHappened?: boolean };
 
-/** What became of a call; `hasRun` where its tool was at work, which counts as used. */
-type Outcome = ToolResult & { readonly hasRun?: boolean };
+/** What became of a call; `hasRun` where its tool was at work, which counts as used, and `write` is left to be recorded with it. */
+type Outcome = ToolResult & { readonly hasRun?: boolean; readonly write?: JoinedWrite };
 
 /** Why a call has no result yet: people are to be asked first, or its task waits for them. */
 type Unfinished = 'ask' | 'waits';
@@ -241,10 +242,16 @@ export class ToolRound {
     const { callId, tool, input } = call;
     const onOutput = (text: string) => this.deltas.add('tool.output', text, { id: callId });
     const hooks = { signal: this.signal, yieldSignal: this.journal.steering.signal, onOutput, handOver };
-    const result = await tools.call(tool, input, hooks);
-    if (result === 'waits') return result;
-    // Killed because we stop: that is no result; the next attempt gives it the result that it was interrupted.
-    this.signal.throwIfAborted();
-    return { ...(await tools.fit(call, result)), hasRun: true };
+    const made = async () => {
+      const result = await tools.call(tool, input, hooks);
+      if (result === 'waits') return result;
+      // Killed because we stop: that is no result; the next attempt gives it the result that it was interrupted.
+      this.signal.throwIfAborted();
+      return { ...(await tools.fit(call, result)), hasRun: true };
+    };
+    const work = new JoinedWork();
+    // A task writes on its own account, and longer than its call.
+    const result = await (tool === TASK ? made() : work.during(made));
+    return result === 'waits' ? result : { ...result, write: work.left };
   }
 }

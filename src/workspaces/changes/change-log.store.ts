@@ -3,21 +3,10 @@ import { type RawBuilder, sql } from 'kysely';
 import { Database, type Row } from '../../platform/database/index.js';
 import { defineTopic, Topics } from '../../platform/topics/index.js';
 import { WorkspaceFolders } from '../core/index.js';
+import { type Change, isAt, placeOf, recording, stepOf } from './change-rows.store.js';
 import type { Intent } from './intent.js';
+import type { JoinedRecording } from './joined-write.js';
 import { type Writer, withRevisions } from './writer.js';
-
-export const CHANGE_KINDS = ['created', 'modified', 'deleted', 'moved'] as const;
-
-export interface Change {
-  readonly path: string;
-  readonly kind: (typeof CHANGE_KINDS)[number];
-  readonly from?: string | null;
-  /** Bytes of a file; null for a folder, a link, or what is gone. */
-  readonly size?: number | null;
-  readonly etag?: string | null;
-  /** Identifies the content of an agent's instruction file; see {@link withRevisions}. */
-  readonly revision?: string;
-}
 
 /** A row of the log: `seq` orders changes of all workspaces; `id` numbers those of one, once no write can merge into it. */
 export type LoggedChange = Row<'workspace_change'> & { readonly writer_type: Writer['type'] };
@@ -40,8 +29,6 @@ interface Newest {
   readonly etag: string | null;
 }
 
-/** Writes of one writer to one path within this time are one change. */
-export const COALESCE_MS = 1000;
 const BATCH = 5000;
 
 export const changesTopic = defineTopic('changes');
@@ -60,21 +47,6 @@ export interface Keeper {
  */
 export function isOfWorkspace(workspaceId: string): RawBuilder<boolean> {
   return sql<boolean>`workspace_id between ${workspaceId}::uuid and ${workspaceId}::uuid`;
-}
-
-type PathColumn = 'c.path' | 'c.from_path';
-
-/** The key of the indexes of `workspace_change c` by path. */
-const placeOf = (column: PathColumn) => sql<string>`md5(c.workspace_id::text || ${sql.ref(column)})`;
-
-/**
- * A condition on `workspace_change c`, which names the workspace in the key alone, so that no index by workspace applies, and
- * as a range, so that only the index by path gives `order by key, seq` without a sort.
- */
-function isAt(column: PathColumn, workspaceId: string, path: RawBuilder<string>): RawBuilder<boolean> {
-  const place = sql`(${workspaceId}::uuid::text || ${path})`;
-  return sql<boolean>`(${placeOf(column)} between md5(${place}) and md5(${place})
-    and c.workspace_id::text || ${sql.ref(column)} = ${place})`;
 }
 
 /** The newest change of a workspace; 0 before the first. */
@@ -139,42 +111,27 @@ export class ChangeLog {
     return true;
   }
 
+  /** As {@link record}, of a write that few changes came of, as a part of another statement. */
+  async recordingOf(
+    { id, workspace_id, writer_type, writer_id, recorded }: Intent,
+    changes: readonly Change[],
+  ): Promise<Pick<JoinedRecording, 'parts' | 'committed'>> {
+    const writer = { type: writer_type, id: writer_id };
+    const batch = await withRevisions(writer, this.folders.reader(workspace_id), changes);
+    return {
+      parts: recording(workspace_id, writer, batch, stepOf({ id, recorded }, 0, null)),
+      committed: () => this.topics.publish(changesTopic(workspace_id)),
+    };
+  }
+
   private async recordBatch(
     workspaceId: string,
     writer: Writer,
     changes: readonly Change[],
     step: RawBuilder<unknown>,
   ): Promise<boolean> {
-    const runId = writer.type === 'run' ? writer.id : null;
     const { rows } = await sql`
-      with present as (
-        select id from workspace where id = ${workspaceId} for key share
-      ), step as (${step}), given as materialized (
-        select n, g ->> 'path' as path, g ->> 'kind' as kind, g ->> 'from' as from_path,
-          (g ->> 'size')::bigint as size, g ->> 'etag' as etag, g ->> 'revision' as revision
-        from step, jsonb_array_elements(${JSON.stringify(changes)}::jsonb) with ordinality as e(g, n)
-      ), newest as materialized (
-        select g.*, c.seq, c.kind as old_kind from given g, lateral (
-          select * from workspace_change c
-          where ${isAt('c.path', workspaceId, sql`g.path`)} order by ${placeOf('c.path')} desc, c.seq desc limit 1
-        ) c
-        where c.id is null and not c.captured and c.writer_type = ${writer.type} and c.writer_id = ${writer.id}
-          and c.kind <> 'moved' and g.kind <> 'moved'
-          and c.created_at > now() - ${COALESCE_MS} * interval '1 millisecond'
-      ), merged as (
-        update workspace_change c set size = n.size, etag = n.etag, revision = n.revision, changed_at = now(), kind = case
-          when c.kind = 'created' and n.kind = 'modified' then 'created'
-          when c.kind = 'deleted' and n.kind = 'created' then 'modified'
-          else n.kind end
-        from newest n where c.seq = n.seq and coalesce(c.id, 0) = 0 and c.captured::int = 0 -- not by an index of open changes, which are many
-        returning n.n
-      ), added as (
-        insert into workspace_change
-          (workspace_id, path, kind, from_path, size, etag, revision, writer_type, writer_id, run_id, created_at, changed_at)
-        select present.id, g.path, g.kind, g.from_path, g.size, g.etag, g.revision, ${writer.type}, ${writer.id}, ${runId}::uuid, now(), now()
-        from given g, present where g.n not in (select n from merged) order by g.n
-      )
-      select from step`.execute(this.database.tables());
+      with ${recording(workspaceId, writer, changes, step)} select from step`.execute(this.database.tables());
     this.topics.publish(changesTopic(workspaceId));
     return rows.length > 0;
   }
@@ -228,18 +185,4 @@ function isLogged(newest: Newest | undefined, found: Found, since: Since | undef
   // The entity tag may be of what was there before.
   if (isSameTag && BigInt(newest.seq) <= BigInt(since?.settled_seq ?? 0)) return false;
   return kind === 'deleted' ? newest.isGone : !newest.isGone && newest.etag === etag;
-}
-
-/** Advances an unrecorded write to `through` (null: to its end), if no other process has advanced it. */
-function stepOf(
-  begun: Pick<Intent, 'id' | 'recorded'> | undefined,
-  at: number,
-  through: number | null,
-): RawBuilder<unknown> {
-  if (!begun) return sql`select 1 as done`;
-  const { id, recorded } = begun;
-  // Lock the workspace before its rows, in the order of deletions; else a deadlock.
-  const here = sql`id = ${id}::uuid and recorded = ${recorded + at} and (select count(*) from present) >= 0`;
-  if (through === null) return sql`delete from workspace_write where ${here} returning 1 as done`;
-  return sql`update workspace_write set recorded = ${recorded + through} where ${here} returning 1 as done`;
 }

@@ -1,18 +1,18 @@
 export {
-  type Change,
   ChangeLog,
-  COALESCE_MS,
   changesTopic,
   isOfWorkspace,
   type Keeper,
   type LoggedChange,
 } from './change-log.store.js';
+export { type Change, COALESCE_MS } from './change-rows.store.js';
 export { ChangeView, WriterView } from './changes.dto.js';
 export { ChangesModule } from './changes.module.js';
 export { ChangesService, type WorkspaceHead } from './changes.service.js';
 export { FileAuthors } from './file-authors.store.js';
 export { changeOf, type Destination, FileWriter } from './file-writer.js';
 export { changesTo, deletionsOf, entriesAt, manifestOf, movesOf } from './intent.js';
+export { JoinedWork, type JoinedWrite } from './joined-write.js';
 export { NoRoom } from './no-room.js';
 export { NumberedChanges } from './numbered-changes.store.js';
 export { RecordedWrites } from './recorded-writes.js';

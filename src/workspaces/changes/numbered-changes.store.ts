@@ -3,7 +3,8 @@ import { sql } from 'kysely';
 import { Config } from '../../platform/config/index.js';
 import { Database } from '../../platform/database/index.js';
 import { Chore } from '../../platform/jobs/index.js';
-import { COALESCE_MS, isOfWorkspace, type LoggedChange } from './change-log.store.js';
+import { isOfWorkspace, type LoggedChange } from './change-log.store.js';
+import { COALESCE_MS } from './change-rows.store.js';
 
 const BATCH = 5000;
 const PRUNE_INTERVAL_MS = 3_600_000;

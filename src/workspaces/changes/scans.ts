@@ -8,7 +8,8 @@ import { newId } from '../../platform/database/index.js';
 import { hasEndedHere } from '../../platform/leases/index.js';
 import { Log } from '../../platform/log/index.js';
 import { WorkspaceFolders } from '../core/index.js';
-import { type Change, ChangeLog } from './change-log.store.js';
+import { ChangeLog } from './change-log.store.js';
+import type { Change } from './change-rows.store.js';
 import { type Scan, ScansStore } from './unrecorded.store.js';
 import type { Writer } from './writer.js';
 

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { type Actor, isApplication } from '../../platform/access/index.js';
-import type { Change } from './change-log.store.js';
+import type { Change } from './change-rows.store.js';
 
 export const WRITER_TYPES = [
   'user',
