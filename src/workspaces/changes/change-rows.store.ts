@@ -2,6 +2,8 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Intent } from './intent.js';
 import type { Writer } from './writer.js';
 
+export type Sql = RawBuilder<unknown>;
+
 export const CHANGE_KINDS = ['created', 'modified', 'deleted', 'moved'] as const;
 
 export interface Change {
@@ -40,8 +42,8 @@ export function recording(
   workspaceId: string,
   { type, id }: Writer,
   changes: readonly Change[],
-  step: RawBuilder<unknown>,
-): RawBuilder<unknown> {
+  step: Sql,
+): Sql {
   const runId = type === 'run' ? id : null;
   return sql`present as (
         select id from workspace where id = ${workspaceId} for key share
@@ -77,7 +79,7 @@ export function stepOf(
   begun: Pick<Intent, 'id' | 'recorded'> | undefined,
   at: number,
   through: number | null,
-): RawBuilder<unknown> {
+): Sql {
   if (!begun) return sql`select 1 as done`;
   const { id, recorded } = begun;
   // Lock the workspace before its rows, in the order of deletions; else a deadlock.

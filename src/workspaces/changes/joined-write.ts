@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { RawBuilder } from 'kysely';
+import type { Sql } from './change-rows.store.js';
 
 /** How long a write may wait for the statement that is to record it. */
 const MAX_WAIT_MS = 1000;
@@ -11,7 +11,7 @@ export interface JoinedRecording {
    * Common table expressions that record it: `present` locks the workspace, which has to come first, and `step` has a row
    * where the write was not recorded before.
    */
-  readonly parts: RawBuilder<unknown>;
+  readonly parts: Sql;
   /** To be called when they are committed. */
   committed(): void;
   /** Records it in a statement of its own, unless it is recorded. */
@@ -42,7 +42,7 @@ export class JoinedWrite {
   }
 
   /** What a statement has to have in it, which must call {@link told}; undefined where it is being recorded alone. */
-  join(): RawBuilder<unknown> | undefined {
+  join(): Sql | undefined {
     if (this.state !== 'open') return undefined;
     clearTimeout(this.timer);
     this.state = 'joined';
