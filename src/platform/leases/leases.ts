@@ -1,5 +1,10 @@
 import { setMaxListeners } from 'node:events';
-import { Injectable, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
+import {
+  BeforeApplicationShutdown,
+  Injectable,
+  OnApplicationBootstrap,
+  OnApplicationShutdown,
+} from '@nestjs/common';
 import { sql } from 'kysely';
 import { withQueryDeadline } from '#libs/resilient-postgres/index.js';
 import { Database, newId } from '../database/index.js';
@@ -39,7 +44,7 @@ type Neighbour = Pick<LocalProcess, 'pid' | 'started'> & { readonly id: string }
  * `process`; leased rows refer to that row. See README.md.
  */
 @Injectable()
-export class Leases implements OnApplicationBootstrap, OnApplicationShutdown {
+export class Leases implements OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown {
   /** The id of this process. */
   readonly processId = newId();
   private readonly local = thisProcess();
@@ -51,6 +56,7 @@ export class Leases implements OnApplicationBootstrap, OnApplicationShutdown {
   private held = newHold();
   private expiry: NodeJS.Timeout | undefined;
   private inARow = 0;
+  private isEnding = false;
 
   constructor(
     private readonly database: Database,
@@ -69,6 +75,10 @@ export class Leases implements OnApplicationBootstrap, OnApplicationShutdown {
         this.beating = undefined;
       });
     }, HEARTBEAT_MS).unref();
+  }
+
+  beforeApplicationShutdown(): void {
+    this.isEnding = true;
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -128,7 +138,8 @@ export class Leases implements OnApplicationBootstrap, OnApplicationShutdown {
       if (this.inARow % ROUND === 0) await this.round();
     } catch (error) {
       this.inARow = 0;
-      this.log.warn({ err: error }, 'heartbeat failed');
+      // The service closes the connection pool before it ends this timer. A real outage shows when the leases expire.
+      if (!this.isEnding) this.log.warn({ err: error }, 'heartbeat failed');
     }
   }
 
