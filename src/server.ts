@@ -5,10 +5,12 @@ import {
   registerBodyParsers,
 } from '#libs/fastify-hardening/index.js';
 import 'reflect-metadata';
+import type { RequestListener } from 'node:http';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppModule, type ServiceParts } from './app.module.js';
+import { Gateway, GatewayFront } from './hosting/gateway/index.js';
 import {
   bodyLimit,
   ProblemFilter,
@@ -23,9 +25,13 @@ import { NestLog } from './platform/log/index.js';
 import { Metrics, registerHttpMetrics } from './platform/metrics/index.js';
 import { describeApi, serveDocs } from './platform/openapi/index.js';
 
+/** Longer than that of proxies in front, which would else send a request as the connection ends. */
+const KEEP_ALIVE_MS = 75_000;
+
 /** The service as an HTTP application, initialised and not yet listening. */
 export async function createServer(parts: ServiceParts): Promise<NestFastifyApplication> {
   const filter = new ProblemFilter(parts.log);
+  const front = new GatewayFront();
   const adapter = new FastifyAdapter({
     // Each body parser has a limit of its own.
     bodyLimit: Number.MAX_SAFE_INTEGER,
@@ -34,8 +40,13 @@ export async function createServer(parts: ServiceParts): Promise<NestFastifyAppl
     trustProxy: parts.config.publicUrl === undefined ? false : parts.config.trustedProxies,
     routerOptions: { maxParamLength: 1000 },
     rewriteUrl: requestUrl,
-    // Refused by ourselves, with a body.
-    http: { requireHostHeader: false },
+    serverFactory: (handler: RequestListener) => {
+      // Requests without a Host header are refused by ourselves, with a body.
+      const server = front.serverFor(handler, { requireHostHeader: false });
+      server.keepAliveTimeout = KEEP_ALIVE_MS;
+      server.requestTimeout = 0;
+      return server;
+    },
     clientErrorHandler: refuseOnSocket,
     forceCloseConnections: 'idle',
     frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) =>
@@ -48,6 +59,7 @@ export async function createServer(parts: ServiceParts): Promise<NestFastifyAppl
     // main prints why the service cannot start.
     abortOnError: false,
   } as never);
+  front.gateway = app.get(Gateway);
   app.useGlobalFilters(filter);
   const http = adapter.getInstance();
   registerBodyParsers(http, bodyLimit(parts.config.maxBodyBytes));

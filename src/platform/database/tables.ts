@@ -123,6 +123,12 @@ export interface Schema {
   history_commit: {
     id: Generated<Big>; workspace_id: string; sha: string; through: Big; committed_at: Time;
   };
+  host_name: {
+    source: 'slug' | 'custom'; name: string; kind: 'site' | 'server'; target_id: string;
+    workspace_id: string | null; state: 'active' | 'released' | 'pending' | 'verified' | 'failed';
+    created_by: string | null; created_at: Generated<Time>; released_at: Time | null; proof: string | null;
+    checked_at: Time | null; verified_at: Time | null; failing_since: Time | null; problem: string | null;
+  };
   idempotent_request: {
     credential_id: string; lookup: Buffer; fingerprint: Buffer; holder: string; leased_until: Time | null;
     expires_at: Time; answer: Buffer | null; commits_answer: Generated<boolean>; process_id: string | null;

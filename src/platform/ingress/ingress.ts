@@ -42,6 +42,11 @@ export class Ingress {
     this.served.push(feature);
   }
 
+  /** Whether a host, in lower case, is the API's own or that of a feature. */
+  has(host: string): boolean {
+    return host === this.ownHost || this.at(host) !== undefined;
+  }
+
   /** Stands before all routes, those of other frameworks included. */
   register(fastify: FastifyInstance): void {
     fastify.addHook('onRequest', (request, reply, done) => {

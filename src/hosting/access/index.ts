@@ -1,0 +1,1 @@
+export type { Admitted, Viewer } from './admitted.js';

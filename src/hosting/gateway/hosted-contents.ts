@@ -1,0 +1,50 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { Injectable } from '@nestjs/common';
+import type { Actor } from '../../platform/access/index.js';
+import type { Admitted } from '../access/index.js';
+import type { HostedHost, HostedKind } from '../hosts/index.js';
+
+/** The actions of the catalog that a site offers to its viewers. */
+export interface OfferedActions {
+  readonly names: readonly string[];
+  /** Also to viewers who are not signed in. */
+  readonly isPublic: boolean;
+  /** On whose authority they run: who set the list. */
+  readonly by: Actor;
+}
+
+/** What is served on hosts of one kind. */
+export interface HostedContent {
+  readonly kind: HostedKind;
+  /** Answers a request that was admitted; the address is `request.url`, in origin form. */
+  serve(
+    host: HostedHost,
+    admitted: Admitted,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void>;
+  upgrade?(
+    host: HostedHost,
+    admitted: Admitted,
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+  ): Promise<void>;
+  actions?(targetId: string): Promise<OfferedActions | undefined>;
+}
+
+/** Features that serve something register it here while modules start. */
+@Injectable()
+export class HostedContents {
+  private readonly contents = new Map<HostedKind, HostedContent>();
+
+  add(content: HostedContent): void {
+    if (this.contents.has(content.kind)) throw new Error(`Two features serve what is a ${content.kind}`);
+    this.contents.set(content.kind, content);
+  }
+
+  of(kind: HostedKind): HostedContent | undefined {
+    return this.contents.get(kind);
+  }
+}

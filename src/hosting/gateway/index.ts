@@ -1,0 +1,4 @@
+export { Gateway } from './gateway.js';
+export { GatewayModule } from './gateway.module.js';
+export { GatewayFront } from './gateway-server.js';
+export { type HostedContent, HostedContents, type OfferedActions } from './hosted-contents.js';

@@ -1,0 +1,80 @@
+import { Injectable } from '@nestjs/common';
+import type { UnitOfWork } from '../../platform/database/index.js';
+import { Conflict } from '../../platform/errors/index.js';
+import { Chore } from '../../platform/jobs/index.js';
+import { Topics } from '../../platform/topics/index.js';
+import { HostNamesStore } from './host-names.store.js';
+import { hostsTopic } from './host-table.js';
+import { type HostedKind, HostingDomain } from './hosting-domain.js';
+import { requireSlug } from './slugs.js';
+
+const DAY_MS = 24 * 3_600_000;
+
+/** What a name is claimed for. */
+export interface HostClaim {
+  readonly kind: HostedKind;
+  readonly targetId: string;
+  readonly workspaceId: string;
+  readonly slug: string;
+}
+
+/** Who has which name below the domain of the installation. */
+@Injectable()
+export class HostNames {
+  constructor(
+    private readonly domain: HostingDomain,
+    private readonly names: HostNamesStore,
+    private readonly topics: Topics,
+  ) {}
+
+  /** 409 where there is no domain for hosts. */
+  requireUsable(): void {
+    this.domain.requireUsable();
+  }
+
+  /** 422 for what is no slug, 409 where somebody else has it or had it until lately. */
+  async claim(unit: UnitOfWork, claim: HostClaim): Promise<void> {
+    this.requireUsable();
+    requireSlug(claim.slug);
+    if (!(await this.names.claimSlug(unit, claim.slug, claim)))
+      throw new Conflict(`The slug ${claim.slug} is taken; choose another one`);
+    await this.changed(unit);
+  }
+
+  /** As {@link claim}; the earlier slug is reserved for its target for a while. */
+  async rename(unit: UnitOfWork, claim: HostClaim): Promise<void> {
+    await this.claim(unit, claim);
+    await this.names.releaseSlugs(unit, claim.kind, claim.targetId, claim.slug);
+  }
+
+  /** Gives up all names of what is deleted. */
+  async release(unit: UnitOfWork, kind: HostedKind, targetId: string): Promise<void> {
+    await this.names.releaseSlugs(unit, kind, targetId);
+    await this.names.removeCustom(unit, kind, targetId);
+    await this.changed(unit);
+  }
+
+  /** To be called where a target is called otherwise or goes: what is known of hosts is read again, in every process. */
+  async changed(unit: UnitOfWork): Promise<void> {
+    await this.topics.publishOnCommit(unit, hostsTopic());
+    // Here at once, before the answer.
+    unit.afterCommit(() => this.topics.publish(hostsTopic()));
+  }
+
+  /** Null where there is no domain. */
+  urlOf(kind: HostedKind, slug: string): string | null {
+    const host = this.domain.hostOf(kind, slug);
+    return host === null ? null : this.domain.originOf(host);
+  }
+
+  versionUrlOf(slug: string, version: number): string | null {
+    const host = this.domain.hostOf('site', slug, version);
+    return host === null ? null : this.domain.originOf(host);
+  }
+
+  @Chore('hosting_host_names', { everyMs: DAY_MS })
+  async forgetOld(): Promise<void> {
+    await this.names.releaseOrphans();
+    await this.names.forgetReleased();
+  }
+}

@@ -1,0 +1,62 @@
+import { Injectable } from '@nestjs/common';
+import { type Actor, type WorkspacePermission } from '../../platform/access/index.js';
+import { Subject } from '../../platform/actions/index.js';
+import { NotFound, unseenAs } from '../../platform/errors/index.js';
+import { WorkspacesStore } from '../../workspaces/core/index.js';
+import type { HostedKind } from './hosting-domain.js';
+
+/** A site or a server, as far as its hosts and who may open it are concerned. */
+export interface HostedTarget {
+  readonly kind: HostedKind;
+  readonly id: string;
+  readonly workspaceId: string;
+  readonly organizationId: string;
+  readonly name: string;
+  readonly slug: string;
+  readonly createdBy: string;
+}
+
+/** The feature that has all of one kind. */
+export interface HostedTargetSource {
+  readonly kind: HostedKind;
+  /** Undefined for one that is not there, or was deleted. */
+  find(id: string): Promise<HostedTarget | undefined>;
+}
+
+/** Features with hosts of their own register here while modules start. */
+@Injectable()
+export class HostedTargets {
+  private readonly sources = new Map<HostedKind, HostedTargetSource>();
+
+  constructor(private readonly workspaces: WorkspacesStore) {}
+
+  add(source: HostedTargetSource): void {
+    if (this.sources.has(source.kind)) throw new Error(`Two features have what is a ${source.kind}`);
+    this.sources.set(source.kind, source);
+  }
+
+  async find(kind: HostedKind, id: string): Promise<HostedTarget | undefined> {
+    return this.sources.get(kind)?.find(id);
+  }
+
+  /** 404 where the caller does not see it; 403 where their role or key is too low. */
+  async require(
+    actor: Actor,
+    permission: WorkspacePermission,
+    kind: HostedKind,
+    id: string,
+  ): Promise<HostedTarget> {
+    const target = await this.find(kind, id);
+    if (!target) throw new NotFound(`No such ${kind}`);
+    await unseenAs(`No such ${kind}`, this.workspaces.require(actor, permission, target.workspaceId));
+    return target;
+  }
+
+  @Subject('site', 'workspace', ({ workspaceId, organizationId }: HostedTarget) => ({
+    workspace_id: workspaceId,
+    organization_id: organizationId,
+  }))
+  requireSite(actor: Actor, permission: WorkspacePermission, id: string): Promise<HostedTarget> {
+    return this.require(actor, permission, 'site', id);
+  }
+}

@@ -1,0 +1,84 @@
+import { isIP } from 'node:net';
+import { Injectable } from '@nestjs/common';
+import { Config } from '../../platform/config/index.js';
+import { Conflict } from '../../platform/errors/index.js';
+
+export const HOSTED_KINDS = ['site', 'server'] as const;
+export type HostedKind = (typeof HOSTED_KINDS)[number];
+
+/** What a host below the domain of the installation says. */
+export interface HostLabel {
+  readonly kind: HostedKind;
+  readonly slug: string;
+  /** The version that the host is of; undefined for the one that is live. */
+  readonly version: number | undefined;
+}
+
+const VERSION_LABEL = /^v([1-9]\d{0,8})--([a-z0-9-]+)$/;
+
+/** The domain below which sites and servers have their hosts, each an origin of its own. */
+@Injectable()
+export class HostingDomain {
+  /** Undefined where the service is reached by an IP address, and no other domain is set. */
+  readonly domain: string | undefined;
+  readonly scheme: string;
+  private readonly port: string;
+
+  constructor(config: Config) {
+    const address = URL.parse(config.baseUrl);
+    this.domain = config.hostingDomain ?? domainOf(address?.hostname ?? '');
+    this.scheme = address?.protocol ?? 'http:';
+    this.port = address?.port ? `:${address.port}` : '';
+  }
+
+  get isSecure(): boolean {
+    return this.scheme === 'https:';
+  }
+
+  /** 409 where there is no domain. */
+  requireUsable(): void {
+    if (this.domain === undefined)
+      throw new Conflict(
+        'Sites and servers need hosts of their own: set PUBLIC_URL to a name instead of an IP address, or HOSTING_DOMAIN to a domain whose subdomains lead here',
+      );
+  }
+
+  /** The host of a slug, of its live version or of one version; null where there is no domain. */
+  hostOf(kind: HostedKind, slug: string, version?: number): string | null {
+    if (this.domain === undefined) return null;
+    const label = version === undefined ? slug : `v${version}--${slug}`;
+    return `${label}.${kind}s.${this.domain}`;
+  }
+
+  originOf(host: string): string {
+    return `${this.scheme}//${host}${this.port}`;
+  }
+
+  /** Whether a host lies in the part of the domain that is for sites and servers. */
+  holds(host: string): boolean {
+    return this.domain !== undefined && HOSTED_KINDS.some(kind => this.isBelow(host, kind));
+  }
+
+  /** What a host below the domain says; undefined for any other. */
+  read(host: string): HostLabel | undefined {
+    if (this.domain === undefined) return undefined;
+    for (const kind of HOSTED_KINDS) {
+      if (!this.isBelow(host, kind)) continue;
+      const label = host.slice(0, -`.${kind}s.${this.domain}`.length);
+      if (label === '' || label.includes('.')) return undefined;
+      const [, version, slug = label] = VERSION_LABEL.exec(label) ?? [];
+      return { kind, slug, version: version === undefined ? undefined : Number(version) };
+    }
+    return undefined;
+  }
+
+  private isBelow(host: string, kind: HostedKind): boolean {
+    return host === `${kind}s.${this.domain}` || host.endsWith(`.${kind}s.${this.domain}`);
+  }
+}
+
+function domainOf(hostname: string): string | undefined {
+  if (hostname === '') return undefined;
+  if (/^(127\.[\d.]+|\[::1\])$/.test(hostname)) return 'localhost';
+  return isIP(hostname.replace(/^\[|\]$/g, '')) === 0 ? hostname : undefined;
+}

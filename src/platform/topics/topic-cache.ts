@@ -1,0 +1,84 @@
+import { isOutage } from '#libs/resilient-postgres/index.js';
+import type { TopicKind, Topics } from './topics.js';
+
+interface Entry<T> {
+  readonly value: T;
+  readonly mark: number | undefined;
+  readonly at: number;
+}
+
+interface CacheOptions {
+  readonly max: number;
+  /** How long a value holds where nothing is published, and where the database cannot be asked. */
+  readonly ttlMs: number;
+}
+
+/**
+ * Values read from the database, each good until something of some kinds of topics is published: what was read before is
+ * read again then. While the database does not answer, a value is good for its time.
+ */
+export class TopicCache<T> {
+  /** The oldest is forgotten. */
+  private readonly entries = new Map<string, Entry<T>>();
+  private readonly pending = new Map<string, { mark: number | undefined; value: Promise<T> }>();
+
+  constructor(
+    private readonly topics: Topics,
+    private readonly kinds: readonly TopicKind[],
+    private readonly options: CacheOptions,
+  ) {}
+
+  /** The value without waiting, where there is a good one. */
+  peek(key: string): T | undefined {
+    const entry = this.entries.get(key);
+    return entry && this.isGood(entry) ? entry.value : undefined;
+  }
+
+  async get(key: string, look: () => Promise<T>): Promise<T> {
+    const entry = this.entries.get(key);
+    if (entry && this.isGood(entry)) return entry.value;
+    try {
+      return await this.look(key, look);
+    } catch (error) {
+      if (entry && isOutage(error) && this.isYoung(entry)) return entry.value;
+      throw error;
+    }
+  }
+
+  delete(key: string): void {
+    this.entries.delete(key);
+  }
+
+  /** Those who ask at once share a look-up, unless something was published since it began. */
+  private look(key: string, look: () => Promise<T>): Promise<T> {
+    const mark = this.topics.mark(...this.kinds);
+    const pending = this.pending.get(key);
+    if (pending && mark !== undefined && pending.mark === mark) return pending.value;
+    const begun = { mark, value: this.read(key, mark, look) };
+    this.pending.set(key, begun);
+    const end = () => {
+      if (this.pending.get(key) === begun) this.pending.delete(key);
+    };
+    begun.value.then(end, end);
+    return begun.value;
+  }
+
+  private async read(key: string, mark: number | undefined, look: () => Promise<T>): Promise<T> {
+    const at = performance.now();
+    const value = await look();
+    this.entries.delete(key);
+    this.entries.set(key, { value, mark, at });
+    const [oldest = ''] = this.entries.size > this.options.max ? this.entries.keys() : [key];
+    if (oldest !== key) this.entries.delete(oldest);
+    return value;
+  }
+
+  private isGood(entry: Entry<T>): boolean {
+    const mark = this.topics.mark(...this.kinds);
+    return mark !== undefined && entry.mark === mark && this.isYoung(entry);
+  }
+
+  private isYoung({ at }: Entry<T>): boolean {
+    return performance.now() - at < this.options.ttlMs;
+  }
+}

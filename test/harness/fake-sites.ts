@@ -1,0 +1,81 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { type Admitted } from '../../src/hosting/access/index.js';
+import { HostedContents, type OfferedActions } from '../../src/hosting/gateway/index.js';
+import {
+  type HostedHost,
+  type HostedTarget,
+  HostedTargets,
+  HostNames,
+} from '../../src/hosting/hosts/index.js';
+import { Database, newId } from '../../src/platform/database/index.js';
+import type { Person, TestService } from './service.js';
+
+/** Sites without versions and builds, for what is decided before a site is asked: each answers with what it was told. */
+export class FakeSites {
+  readonly targets = new Map<string, HostedTarget>();
+  readonly offered = new Map<string, OfferedActions>();
+
+  constructor(private readonly app: NestFastifyApplication) {
+    // In place of the feature that has the real ones.
+    replaced(app.get(HostedTargets, { strict: false }), 'sources').set('site', {
+      kind: 'site',
+      find: async (id: string) => this.targets.get(id),
+    });
+    replaced(app.get(HostedContents, { strict: false }), 'contents').set('site', {
+      kind: 'site',
+      serve: this.serve,
+      actions: async (id: string) => this.offered.get(id),
+    });
+  }
+
+  async make(
+    service: TestService,
+    person: Person,
+    slug: string,
+    workspaceId?: string,
+  ): Promise<HostedTarget> {
+    const target: HostedTarget = {
+      kind: 'site',
+      id: newId(),
+      workspaceId: workspaceId ?? (await service.workspace(person)),
+      organizationId: person.organizationId,
+      name: `Site ${slug}`,
+      slug,
+      createdBy: person.id,
+    };
+    await this.claim(target);
+    this.targets.set(target.id, target);
+    return target;
+  }
+
+  async claim({ kind, id: targetId, workspaceId, slug: own }: HostedTarget, slug = own): Promise<void> {
+    const names = this.app.get(HostNames, { strict: false });
+    await this.unit(unit => names.rename(unit, { kind, targetId, workspaceId, slug }));
+  }
+
+  async release({ kind, id }: HostedTarget): Promise<void> {
+    const names = this.app.get(HostNames, { strict: false });
+    this.targets.delete(id);
+    await this.unit(unit => names.release(unit, kind, id));
+  }
+
+  private unit<T>(work: Parameters<Database['transaction']>[0]): Promise<T> {
+    return this.app.get(Database, { strict: false }).transaction(work) as Promise<T>;
+  }
+
+  private readonly serve = async (
+    { target, version, host }: HostedHost,
+    admitted: Admitted,
+    { url, method }: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> => {
+    const body = JSON.stringify({ site: target.slug, version, host, url, method, ...admitted });
+    response.writeHead(200, { 'content-type': 'application/json' }).end(body);
+  };
+}
+
+/** The map that a registry keeps. */
+function replaced(registry: object, map: string): Map<string, unknown> {
+  return (registry as Record<string, Map<string, unknown>>)[map] as Map<string, unknown>;
+}
