@@ -1,12 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { type Admitted } from '../../src/hosting/access/index.js';
-import { HostedContents, type OfferedActions } from '../../src/hosting/gateway/index.js';
+import type { Admitted } from '../../src/hosting/access/index.js';
+import { type HostedContent, HostedContents, type OfferedActions } from '../../src/hosting/gateway/index.js';
 import {
   type HostedHost,
   type HostedTarget,
+  type HostedTargetSource,
   HostedTargets,
   HostNames,
+  slugOf,
 } from '../../src/hosting/hosts/index.js';
 import { Database, newId } from '../../src/platform/database/index.js';
 import type { Person, TestService } from './service.js';
@@ -17,22 +19,21 @@ export class FakeSites {
   readonly offered = new Map<string, OfferedActions>();
 
   constructor(private readonly app: NestFastifyApplication) {
-    // In place of the feature that has the real ones.
-    replaced(app.get(HostedTargets, { strict: false }), 'sources').set('site', {
-      kind: 'site',
-      find: async (id: string) => this.targets.get(id),
-    });
-    replaced(app.get(HostedContents, { strict: false }), 'contents').set('site', {
+    const source: HostedTargetSource = { kind: 'site', find: async id => this.targets.get(id) };
+    const content: HostedContent = {
       kind: 'site',
       serve: this.serve,
-      actions: async (id: string) => this.offered.get(id),
-    });
+      actions: async id => this.offered.get(id),
+    };
+    // In place of the feature that has the real ones.
+    replaced(app.get(HostedTargets, { strict: false }), 'sources').set('site', source);
+    replaced(app.get(HostedContents, { strict: false }), 'contents').set('site', content);
   }
 
   async make(
     service: TestService,
     person: Person,
-    slug: string,
+    name: string,
     workspaceId?: string,
   ): Promise<HostedTarget> {
     const target: HostedTarget = {
@@ -40,8 +41,8 @@ export class FakeSites {
       id: newId(),
       workspaceId: workspaceId ?? (await service.workspace(person)),
       organizationId: person.organizationId,
-      name: `Site ${slug}`,
-      slug,
+      name,
+      slug: slugOf(name),
       createdBy: person.id,
     };
     await this.claim(target);

@@ -1,1 +1,1 @@
-export type { Admitted, Viewer } from './admitted.js';
+export type { Admitted } from './admitted.js';

@@ -1,6 +1,6 @@
-export { type HostClaim, HostNames } from './host-names.js';
+export { HostNames } from './host-names.js';
 export { type HostedHost, HostTable } from './host-table.js';
 export { type HostedTarget, type HostedTargetSource, HostedTargets } from './hosted-targets.js';
 export { type HostedKind, HostingDomain } from './hosting-domain.js';
 export { HostsModule } from './hosts.module.js';
-export { SLUG, SLUG_HINT, slugOf } from './slugs.js';
+export { slugOf } from './slugs.js';

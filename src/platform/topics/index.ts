@@ -1,2 +1,2 @@
 export { TopicCache } from './topic-cache.js';
-export { defineTopic, notifyTopic, Subscription, type Topic, type TopicKind, Topics } from './topics.js';
+export { defineTopic, notifyTopic, Subscription, type Topic, Topics } from './topics.js';
