@@ -1,8 +1,8 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals';
 import { Snapshot } from '../../libs/workspace-fs/index.js';
-import { WorkspaceQuota } from '../../src/workspaces/changes/index.js';
+import { ChangeLog, WorkspaceQuota } from '../../src/workspaces/changes/index.js';
 import type { Json } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';
 
@@ -85,6 +85,28 @@ it('lets in as many as there is room for, of those that come at once', async () 
   );
   expect(await write(workspace, 'again')).toBe(200);
   expect(await write(workspace, 'one too many')).toBe(409);
+});
+
+it('counts a file once that is in its place and not in the log yet', async () => {
+  const workspace = await filled(MAX_FILES - 3);
+  const log = service.app.get(ChangeLog, { strict: false });
+  const { record } = log;
+  const reached = Promise.withResolvers<void>();
+  const gate = Promise.withResolvers<void>();
+  jest.spyOn(log, 'record').mockImplementationOnce(async (...given) => {
+    reached.resolve();
+    await gate.promise;
+    return record.apply(log, given);
+  });
+  const held = write(workspace, 'held');
+  await reached.promise;
+  expect(await write(workspace, 'last')).toBe(200);
+  rmSync(path.join(service.dataDir, 'workspaces', workspace, 'there1'));
+  // What it remembers has no room left, so it measures.
+  expect(await write(workspace, 'instead of one')).toBe(200);
+  expect(await write(workspace, 'one too many')).toBe(409);
+  gate.resolve();
+  expect(await held).toBe(200);
 });
 
 it('counts what a command made, and deleted', async () => {

@@ -33,6 +33,7 @@ export class FileWriter {
       this.writes.run(workspaceId, writer, async ({ beforePlacing }) => {
         const source = isWhole || bytes !== undefined ? content : kept.within(content);
         const written = await files.write(path, source, { ...options, beforePlacing });
+        kept.placed();
         return { result: written, changes: [changeOf(written.entry, written.created)] };
       }),
     );

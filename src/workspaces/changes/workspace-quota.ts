@@ -25,6 +25,8 @@ interface Usage extends Amount {
 export interface KeptRoom {
   /** The same bytes, reserving more room as they come; breaks off (413) where there is none. */
   within(source: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
+  /** To be called as soon as all of it is in its place, where measurements see it: else they count it twice until the write ends. */
+  placed(): void;
 }
 
 const FRESH_MS = 10_000;
@@ -67,7 +69,10 @@ export class WorkspaceQuota {
     const amount = { ...more };
     await this.admit(workspaceId, more, () => this.keep(workspaceId, amount));
     try {
-      return await write({ within: source => this.within(workspaceId, amount, source) });
+      return await write({
+        within: source => this.within(workspaceId, amount, source),
+        placed: () => this.release(workspaceId, amount),
+      });
     } finally {
       this.release(workspaceId, amount);
     }
@@ -139,8 +144,8 @@ export class WorkspaceQuota {
 
   private release(workspaceId: string, amount: Amount): void {
     const all = this.underWay.get(workspaceId);
-    all?.delete(amount);
-    if (all?.size === 0) this.underWay.delete(workspaceId);
+    if (!all?.delete(amount)) return;
+    if (all.size === 0) this.underWay.delete(workspaceId);
     for (const released of this.measuring.get(workspaceId) ?? []) released.push(amount);
   }
 
@@ -194,7 +199,10 @@ export class WorkspaceQuota {
     }
   }
 
-  /** Counts what is `released` meanwhile although it may have been seen; such a result is soon measured again. */
+  /**
+   * Counts what is `released` meanwhile, and files that are reserved and not begun, although they may have been seen; such a
+   * result is not sure, and is soon measured again.
+   */
   private async measureBeside(workspaceId: string, released: readonly Amount[]): Promise<Usage> {
     const started = Date.now();
     const seq = await this.growth.newest(workspaceId);
@@ -216,7 +224,7 @@ export class WorkspaceQuota {
       files: files + folders + hidden.files + soon.files + doubtful.files,
       elsewhere,
       doubtful,
-      isSure: released.length === 0,
+      isSure: released.length === 0 && soon.files <= 0,
       freshUntil: released.length === 0 ? now + Math.max(FRESH_MS, 50 * (now - started)) : now,
     };
     this.forgetStale(now);
