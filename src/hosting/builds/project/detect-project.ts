@@ -1,0 +1,105 @@
+import { normalizePath, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { BuildFailure } from './build-failure.js';
+import { ManifestReader, stringsOf } from './manifest-reader.js';
+import { hasDependencies, installCommand, managerOf } from './package-manager.js';
+import { dependenciesOf, nodeOutputs, type Preset, type Project, presets } from './presets.js';
+import type { DetectedProject, ProjectFinding, ProjectSettings } from './project.js';
+
+const MANIFEST = 'package.json';
+/** Names of presets beside those of frameworks. */
+const PLAIN = ['static', 'node'];
+
+/**
+ * What a folder is and what makes a site of it. Reads a few files; what is in the folder is never run.
+ *
+ * @throws BuildFailure
+ */
+export async function detectProject(folder: string, settings: ProjectSettings): Promise<DetectedProject> {
+  requirePreset(settings.preset);
+  const reader = new ManifestReader(folder);
+  const output = outputOf(settings);
+  const findings: ProjectFinding[] = [];
+  const manifest = await reader.manifest(MANIFEST);
+  const scripts = stringsOf(manifest?.scripts);
+  const command = textOf(settings.build_command);
+  const wantsBuild = command !== undefined || (settings.preset ?? 'static') !== 'static';
+  if (settings.preset === 'static' || !(wantsBuild || scripts.has('build')))
+    return staticFolder(output, manifest ? unbuilt(scripts, settings) : findings);
+  if (!manifest) return fromCommand(command, settings, output);
+  const dependencies = dependenciesOf(manifest);
+  const preset = chosen(settings.preset, dependencies);
+  const project: Project = { reader, manifest, scripts, dependencies, isOutputSet: output !== undefined };
+  if (command === undefined) await preset?.check?.(project);
+  const manager = await managerOf(reader, manifest, findings);
+  const install = textOf(settings.install_command);
+  const outputs = output === undefined ? (preset?.outputs ?? nodeOutputs) : [output];
+  return {
+    preset: preset?.name ?? 'node',
+    needsBuild: true,
+    manager,
+    install: install ?? (hasDependencies(manifest) ? installCommand(manager) : undefined),
+    build: command ?? buildCommand(scripts, preset),
+    output: outputs[0] ?? '',
+    ...{ outputs, spa: preset?.spa, findings },
+  };
+}
+
+function requirePreset(name: string | null | undefined): void {
+  const names = [...PLAIN, ...presets.map(preset => preset.name)];
+  if (name && !names.includes(name))
+    throw new BuildFailure(`There is no preset ${JSON.stringify(name)}: take one of ${names.join(', ')}.`);
+}
+
+function chosen(name: string | null | undefined, dependencies: ReadonlySet<string>): Preset | undefined {
+  if (name) return presets.find(preset => preset.name === name);
+  return presets.find(({ dependency }) => dependencies.has(dependency));
+}
+
+function buildCommand(scripts: ReadonlyMap<string, string>, preset: Preset | undefined): string {
+  const script = [preset?.script, 'build'].find(name => name !== undefined && scripts.has(name));
+  if (script !== undefined) return `npm run ${script}`;
+  if (preset) return preset.build;
+  throw new BuildFailure(
+    `${MANIFEST} has no script "build": add one, or say what builds the site (build_command).`,
+  );
+}
+
+function staticFolder(output: string | undefined, findings: ProjectFinding[]): DetectedProject {
+  const path = output ?? '';
+  return { preset: 'static', needsBuild: false, output: path, outputs: [path], findings };
+}
+
+/** What there is to say where a project with a manifest is published as it is. */
+function unbuilt(scripts: ReadonlyMap<string, string>, { preset }: ProjectSettings): ProjectFinding[] {
+  if (preset === 'static' || scripts.size === 0) return [];
+  const message = `${MANIFEST} has no script "build", so the folder is published as it is.`;
+  return [{ level: 'warning', file: MANIFEST, message }];
+}
+
+/** A folder without a manifest in which a person wants a command to be run, such as `make`. */
+function fromCommand(
+  command: string | undefined,
+  { preset }: ProjectSettings,
+  output: string | undefined,
+): DetectedProject {
+  if (command === undefined)
+    throw new BuildFailure(`There is no ${MANIFEST} in the folder, which the preset ${preset} needs.`);
+  const outputs = output === undefined ? nodeOutputs : [output];
+  const [first = ''] = outputs;
+  return { preset: 'node', needsBuild: true, build: command, output: first, outputs, findings: [] };
+}
+
+function outputOf({ output_dir }: ProjectSettings): string | undefined {
+  const path = textOf(output_dir);
+  if (path === undefined) return undefined;
+  try {
+    return normalizePath(path);
+  } catch (error) {
+    if (!(error instanceof WorkspaceFsError)) throw error;
+    throw new BuildFailure(`output_dir must be a folder of the project: ${error.message}.`, { cause: error });
+  }
+}
+
+function textOf(value: string | null | undefined): string | undefined {
+  return value?.trim() || undefined;
+}

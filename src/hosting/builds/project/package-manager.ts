@@ -1,0 +1,83 @@
+import type { JsonObject, ManifestReader } from './manifest-reader.js';
+import type { ProjectFinding } from './project.js';
+
+export interface PackageManager {
+  readonly name: 'npm' | 'pnpm' | 'yarn';
+  /** Version to install; npm is there already. */
+  readonly version: string | undefined;
+  /** Path of the lock file; undefined where there is none. */
+  readonly lock: string | undefined;
+}
+
+/** Versions for projects that name none. */
+const PNPM = '10.34.9';
+/** For lock files of the form 6.0, which later ones do not read. */
+const PNPM_BEFORE = '8.15.9';
+const YARN_CLASSIC = '1.22.22';
+const YARN = '4.18.1';
+
+const LOCKS = [
+  ['pnpm-lock.yaml', 'pnpm'],
+  ['yarn.lock', 'yarn'],
+  ['npm-shrinkwrap.json', 'npm'],
+  ['package-lock.json', 'npm'],
+] as const;
+
+/** By the lock file that is there; where there are several, by the one that `packageManager` in package.json names. */
+export async function managerOf(
+  reader: ManifestReader,
+  manifest: JsonObject,
+  findings: ProjectFinding[],
+): Promise<PackageManager> {
+  const named = namedIn(manifest);
+  const locks = [];
+  for (const [file, name] of LOCKS) if (await reader.exists(file)) locks.push({ file, name });
+  const lock = locks.find(({ name }) => name === named?.name) ?? (named ? undefined : locks[0]);
+  const warn = (message: string, file?: string) => findings.push({ level: 'warning', message, file });
+  if (!lock) {
+    const without = 'Without a lock file each build may get other versions of the dependencies';
+    if (hasDependencies(manifest)) warn(`${without}: add the one that your package manager writes.`);
+    if (await reader.exists('bun.lock'))
+      warn('The lock file of Bun is not read; npm installs the dependencies.', 'bun.lock');
+  }
+  const others = locks.filter(({ file }) => file !== lock?.file).map(({ file }) => file);
+  if (others.length > 0)
+    warn(`Only one lock file counts${lock ? ` (${lock.file})` : ''}: remove ${others.join(', ')}.`);
+  const name = lock?.name ?? named?.name ?? 'npm';
+  return { name, lock: lock?.file, version: await versionOf(name, named, lock?.file, reader) };
+}
+
+/** `packageManager` as `pnpm@9.15.0+sha512.…`; undefined for another form. */
+function namedIn({
+  packageManager,
+}: JsonObject): { name: PackageManager['name']; version: string } | undefined {
+  const [, name, version] =
+    /^(npm|pnpm|yarn)@(\d+\.\d+\.\d+)(?:[-+][\w.+-]*)?$/.exec(String(packageManager)) ?? [];
+  return version === undefined ? undefined : { name: name as PackageManager['name'], version };
+}
+
+async function versionOf(
+  name: PackageManager['name'],
+  named: ReturnType<typeof namedIn>,
+  lock: string | undefined,
+  reader: ManifestReader,
+): Promise<string | undefined> {
+  if (name === 'npm') return undefined;
+  if (named?.name === name) return named.version;
+  const text = lock && (await reader.lock(lock));
+  if (name === 'pnpm') return /^lockfileVersion:\s*['"]?[56]\./m.test(text ?? '') ? PNPM_BEFORE : PNPM;
+  return text?.includes('\n__metadata:') ? YARN : YARN_CLASSIC;
+}
+
+export function hasDependencies(manifest: JsonObject): boolean {
+  const lists = [manifest.dependencies, manifest.devDependencies, manifest.optionalDependencies];
+  return lists.some(list => typeof list === 'object' && list !== null && Object.keys(list).length > 0);
+}
+
+/** The command that installs what the lock file names, without running any script of a package. */
+export function installCommand({ name, lock, version }: PackageManager): string {
+  if (name === 'pnpm') return `pnpm install ${lock ? '--frozen-lockfile' : '--no-frozen-lockfile'}`;
+  if (name === 'npm') return lock ? 'npm ci' : 'npm install';
+  if (version?.startsWith('1.')) return `yarn install --non-interactive${lock ? ' --frozen-lockfile' : ''}`;
+  return `yarn install${lock ? ' --immutable' : ''}`;
+}
