@@ -1,0 +1,192 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { answerHeaders, answerTrailers } from './answer-head.js';
+import { type AnswerHead, AnswerParser } from './answer-parser.js';
+import { valuesOf } from './fields.js';
+import { ProxyError } from './proxy-error.js';
+import type { ForwardRules } from './request-head.js';
+import { RequestSender } from './request-sender.js';
+import type { Upstream } from './upstream.js';
+
+const ANSWER_MS = 120_000;
+const SILENCE_MS = 3_600_000;
+
+/** One request on one connection to the upstream, and its answer. */
+export class Exchange {
+  private readonly ending = Promise.withResolvers<void>();
+  private readonly stop = new AbortController();
+  private socket: Duplex | undefined;
+  private sender: RequestSender | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private isReused = false;
+  private isOver = false;
+  private isAborted = false;
+  private hasAnswer = false;
+  private keepAlive = false;
+  private readonly parser: AnswerParser;
+
+  constructor(
+    private readonly request: IncomingMessage,
+    private readonly response: ServerResponse,
+    private readonly upstream: Upstream,
+    private readonly rules: ForwardRules,
+  ) {
+    this.parser = new AnswerParser(request.method ?? 'GET', {
+      informational: head => this.pass(head),
+      head: head => this.begin(head),
+      body: chunk => this.body(chunk),
+      end: (trailers, rest) => this.end(trailers, rest),
+    });
+  }
+
+  /** Nothing of an answer came on a connection that was used before. */
+  get mayRepeat(): boolean {
+    return this.isReused && !this.parser.hasBegun && !this.isAborted;
+  }
+
+  async run(isNew: boolean): Promise<void> {
+    const { request, response, rules } = this;
+    const gone = () => this.abort('The client has gone away');
+    const ended = () => this.abort('The exchange was ended');
+    rules.signal?.addEventListener('abort', ended, { once: true });
+    response.once('close', gone);
+    try {
+      if (rules.signal?.aborted) ended();
+      if (response.destroyed || request.destroyed) gone();
+      if (!this.isOver) await this.start(isNew);
+      await this.ending.promise;
+    } finally {
+      clearTimeout(this.timer);
+      rules.signal?.removeEventListener('abort', ended);
+      response.off('close', gone);
+      response.off('drain', this.resume);
+      this.sender?.stop();
+    }
+  }
+
+  private async start(isNew: boolean): Promise<void> {
+    const { socket, isReused } = await this.upstream.acquire(this.stop.signal, isNew);
+    this.isReused = isReused;
+    this.socket = socket;
+    if (this.isOver) {
+      socket.destroy();
+      return;
+    }
+    for (const [event, listener] of this.listeners) socket.on(event, listener);
+    this.response.on('drain', this.resume);
+    this.watch(this.rules.silenceMs ?? SILENCE_MS);
+    this.sender = new RequestSender(this.request, socket, this.rules, () => {
+      if (!this.hasAnswer) this.watch(this.rules.answerMs ?? ANSWER_MS);
+    });
+    this.sender.start();
+  }
+
+  /** Fails unless something happens within `ms`. */
+  private watch(ms: number): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      this.fail(
+        new ProxyError('timeout', this.hasAnswer ? 'The answer stopped' : 'The server does not answer'),
+      );
+    }, ms).unref();
+  }
+
+  private readonly onData = (bytes: Buffer): void => {
+    this.timer?.refresh();
+    try {
+      this.parser.write(bytes);
+    } catch (error) {
+      this.fail(error);
+    }
+  };
+
+  private readonly onEnd = (): void => {
+    try {
+      this.parser.close();
+    } catch (error) {
+      this.fail(error);
+    }
+  };
+
+  private readonly onClose = (): void => {
+    this.fail(new ProxyError('closed', 'The server closed the connection'));
+  };
+
+  private readonly onError = (error: Error): void => {
+    this.fail(new ProxyError('closed', 'The connection to the server broke', { cause: error }));
+  };
+
+  private readonly resume = (): void => {
+    this.socket?.resume();
+  };
+
+  private readonly listeners = [
+    ['data', this.onData],
+    ['end', this.onEnd],
+    ['close', this.onClose],
+    ['error', this.onError],
+  ] as const;
+
+  /** An answer before the final one: RFC 9110, section 15.2; RFC 8297. */
+  private pass({ status, headers }: AnswerHead): void {
+    const { response } = this;
+    if (response.headersSent || response.destroyed) return;
+    const links = valuesOf(headers, 'link');
+    if (status === 100) response.writeContinue();
+    else if (status === 102) response.writeProcessing();
+    else if (status === 103 && links.length > 0) response.writeEarlyHints({ link: links });
+  }
+
+  private begin(head: AnswerHead): void {
+    const { response } = this;
+    if (head.status === 101)
+      throw new ProxyError('invalid', 'The server switched to a protocol that nobody asked for');
+    this.hasAnswer = true;
+    this.keepAlive = head.keepAlive && head.body !== 'close';
+    this.watch(this.rules.silenceMs ?? SILENCE_MS);
+    const headers = answerHeaders(head, this.rules);
+    response.sendDate = valuesOf(headers, 'date').length === 0;
+    response.writeHead(head.status, head.reason, headers);
+    // What follows may take long, and its reader waits for the head.
+    if (head.body !== 0) response.flushHeaders();
+  }
+
+  private body(chunk: Buffer): void {
+    if (!this.response.write(chunk)) this.socket?.pause();
+  }
+
+  private end(trailers: readonly string[], rest: Buffer): void {
+    const sent = answerTrailers(trailers);
+    if (sent.length > 0) this.response.addTrailers(sent);
+    this.response.end();
+    // Where the request is not sent whole, or more came than was asked for, the next answer could be mistaken.
+    if (this.keepAlive && rest.length === 0 && this.sender?.isDone) this.giveBack();
+    else this.drop();
+    this.ending.resolve();
+  }
+
+  private giveBack(): void {
+    this.isOver = true;
+    const { socket } = this;
+    if (!socket) return;
+    for (const [event, listener] of this.listeners) socket.off(event, listener);
+    this.upstream.release(socket);
+  }
+
+  private abort(message: string): void {
+    this.isAborted = true;
+    this.fail(new ProxyError('aborted', message));
+  }
+
+  private fail(error: unknown): void {
+    if (this.isOver) return;
+    this.drop();
+    this.ending.reject(error);
+  }
+
+  private drop(): void {
+    this.isOver = true;
+    this.stop.abort();
+    this.socket?.destroy();
+  }
+}

@@ -1,0 +1,93 @@
+import { ProxyError } from './proxy-error.js';
+
+/** Names and values in turn, as Node's `rawHeaders` are. */
+export type RawHeaders = readonly string[];
+
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+/** Visible characters, spaces, tabs and bytes above ASCII (RFC 9110, section 5.5). */
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/** Fields about one connection, which end at it (RFC 9110, section 7.6.1). */
+const HOP_BY_HOP = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-authentication-info',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+/** Fields that a peer cannot take away by naming them in `Connection`: framing and routing depend on them. */
+const KEPT = new Set(['content-length', 'host', 'content-type', 'set-cookie', 'cache-control']);
+/** Fields that mean something before the body, and nothing after it (RFC 9110, section 6.5.1). */
+const NO_TRAILER = new Set([
+  'authorization',
+  'cache-control',
+  'content-encoding',
+  'content-length',
+  'content-range',
+  'content-type',
+  'cookie',
+  'host',
+  'location',
+  'set-cookie',
+  'transfer-encoding',
+  'trailer',
+  'www-authenticate',
+]);
+
+export const isToken = (text: string): boolean => TOKEN.test(text);
+export const isFieldValue = (text: string): boolean => VALUE.test(text);
+
+/** All values of a field, in order. */
+export function valuesOf(headers: RawHeaders, name: string): string[] {
+  const values: string[] = [];
+  for (let at = 0; at < headers.length; at += 2)
+    if (headers[at]?.toLowerCase() === name) values.push(headers[at + 1] ?? '');
+  return values;
+}
+
+/** The members of a field that is a list, in lower case. */
+export function membersOf(headers: RawHeaders, name: string): string[] {
+  return valuesOf(headers, name)
+    .flatMap(value => value.split(','))
+    .map(member => member.trim().toLowerCase())
+    .filter(member => member !== '');
+}
+
+/** Says whether a field ends at this connection: by its name, or because `Connection` names it. */
+export function endsHere(headers: RawHeaders): (name: string) => boolean {
+  const named = membersOf(headers, 'connection').filter(name => !KEPT.has(name));
+  return name => HOP_BY_HOP.has(name) || named.includes(name);
+}
+
+export const isAllowedInTrailers = (name: string): boolean => !HOP_BY_HOP.has(name) && !NO_TRAILER.has(name);
+
+/** The fields of `text`, lines that end with CRLF. Throws ProxyError (`invalid`) for whatever RFC 9112, section 5, has not. */
+export function parseFields(text: string): string[] {
+  const fields: string[] = [];
+  if (text === '') return fields;
+  for (const line of text.split('\r\n')) {
+    const colon = line.indexOf(':');
+    const name = line.slice(0, Math.max(0, colon));
+    // A line that begins with a space would go on with the one before (obs-fold): no name is empty or has spaces.
+    if (!isToken(name)) throw new ProxyError('invalid', 'A header of the answer has no valid name');
+    const value = trim(line, colon + 1);
+    if (!isFieldValue(value))
+      throw new ProxyError('invalid', `The header ${name} of the answer has a control character in it`);
+    fields.push(name, value);
+  }
+  return fields;
+}
+
+function trim(line: string, from: number): string {
+  let start = from;
+  let end = line.length;
+  const isBlank = (at: number) => line.charCodeAt(at) === 0x20 || line.charCodeAt(at) === 0x09;
+  while (start < end && isBlank(start)) start++;
+  while (end > start && isBlank(end - 1)) end--;
+  return line.slice(start, end);
+}

@@ -1,0 +1,36 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Exchange } from './exchange.js';
+import { ProxyError } from './proxy-error.js';
+import { type ForwardRules, requestFault } from './request-head.js';
+import type { Upstream } from './upstream.js';
+
+/**
+ * Sends a request on to `upstream` and its answer back, each piece as it comes. Resolves when the answer was sent.
+ *
+ * Rejects with ProxyError. Where nothing was sent yet (`response.headersSent` is false), the caller answers with an error of
+ * its own; else the connection to the client is destroyed, since a clean end would pass a part for the whole.
+ */
+export async function proxyRequest(
+  request: IncomingMessage,
+  response: ServerResponse,
+  upstream: Upstream,
+  rules: ForwardRules,
+): Promise<void> {
+  const fault = requestFault(request);
+  if (fault !== undefined) throw new ProxyError('request', fault);
+  const isRepeatable = /^(?:GET|HEAD)$/.test(request.method ?? '') && !hasBody(request);
+  for (let isNew = false; ; isNew = true) {
+    const exchange = new Exchange(request, response, upstream, rules);
+    try {
+      return await exchange.run(isNew);
+    } catch (error) {
+      // The upstream may have closed an idle connection just when it was used: RFC 9112, section 9.3.1.
+      if (isRepeatable && !isNew && exchange.mayRepeat) continue;
+      if (response.headersSent) response.destroy();
+      throw error;
+    }
+  }
+}
+
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;

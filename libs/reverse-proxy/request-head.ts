@@ -1,0 +1,90 @@
+import type { IncomingMessage } from 'node:http';
+import { endsHere, isFieldValue, membersOf, valuesOf } from './fields.js';
+
+/** How a request and its answer are changed on their way. */
+export interface ForwardRules {
+  /** The `Host` that the upstream sees; as received unless given. */
+  readonly host?: string;
+  /** The scheme that the client used. */
+  readonly scheme: 'http' | 'https';
+  /** Whether the peer is a proxy whose X-Forwarded-* may be believed; others' are replaced. */
+  readonly isPeerTrusted?: boolean;
+  /** Headers to add, names and values in turn; they replace those of the client. */
+  readonly added?: readonly string[];
+  /** The value to forward of a header of the request; undefined: none. Names are in lower case. */
+  readonly requestHeader?: (name: string, value: string) => string | undefined;
+  /** The value to send on of a header of the answer; undefined: none. */
+  readonly responseHeader?: (name: string, value: string) => string | undefined;
+  /** Milliseconds to the first byte of the answer, once the request is sent; 120,000. */
+  readonly answerMs?: number;
+  /** Milliseconds of silence in both directions after which an exchange ends; 3,600,000. */
+  readonly silenceMs?: number;
+  /** Ends the exchange. */
+  readonly signal?: AbortSignal;
+}
+
+/** Set by the proxy that stands nearest to the server. */
+const FORWARDED = new Set(['x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host', 'forwarded']);
+
+/**
+ * Why a request is not forwarded; undefined where it can be. Node's parser refuses most of it already: this holds also where
+ * that is configured otherwise.
+ */
+export function requestFault({ method, url = '', rawHeaders }: IncomingMessage): string | undefined {
+  const lengths = valuesOf(rawHeaders, 'content-length');
+  const codings = valuesOf(rawHeaders, 'transfer-encoding');
+  if (lengths.length > 1) return 'The request has more than one Content-Length';
+  if (lengths[0] !== undefined && !/^\d{1,15}$/.test(lengths[0])) return 'The Content-Length is not valid';
+  if (lengths.length > 0 && codings.length > 0)
+    return 'The request has both Content-Length and Transfer-Encoding';
+  if (codings.length > 1 || (codings[0] !== undefined && codings[0].toLowerCase() !== 'chunked'))
+    return 'The request has a Transfer-Encoding other than chunked';
+  if (valuesOf(rawHeaders, 'host').length !== 1) return 'The request has not exactly one Host';
+  if (!/^(?:\/[\x21-\x7e\x80-\xff]*|\*)$/.test(url)) return 'The target of the request is not a path';
+  if (url === '*' && method !== 'OPTIONS') return 'Only OPTIONS may ask for *';
+  return undefined;
+}
+
+/** How the body of a request is framed: its length, or chunks. */
+export function requestBody({ rawHeaders }: IncomingMessage): number | 'chunked' {
+  if (valuesOf(rawHeaders, 'transfer-encoding').length > 0) return 'chunked';
+  return Number(valuesOf(rawHeaders, 'content-length')[0] ?? 0);
+}
+
+/** The head to send to the upstream, of a request without {@link requestFault}. With `upgrade`, it asks for that protocol. */
+export function requestHead(request: IncomingMessage, rules: ForwardRules, upgrade?: string): string {
+  const { method = 'GET', url = '/', rawHeaders } = request;
+  const { added = [], requestHeader = (_name, value) => value } = rules;
+  const own = new Set(added.filter((_text, at) => at % 2 === 0).map(name => name.toLowerCase()));
+  const ends = endsHere(rawHeaders);
+  let head = `${method} ${url} HTTP/1.1\r\nHost: ${rules.host ?? request.headers.host ?? ''}\r\n`;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const written = rawHeaders[at] ?? '';
+    const name = written.toLowerCase();
+    if (name === 'host' || own.has(name) || FORWARDED.has(name) || ends(name)) continue;
+    const value = requestHeader(name, rawHeaders[at + 1] ?? '');
+    if (value !== undefined && isFieldValue(value)) head += `${written}: ${value}\r\n`;
+  }
+  for (let at = 0; at < added.length; at += 2) head += `${added[at]}: ${added[at + 1]}\r\n`;
+  head += forwarded(request, rules);
+  if (membersOf(rawHeaders, 'te').includes('trailers')) head += 'TE: trailers\r\n';
+  if (valuesOf(rawHeaders, 'transfer-encoding').length > 0) head += 'Transfer-Encoding: chunked\r\n';
+  head += upgrade
+    ? `Connection: Upgrade\r\nUpgrade: ${upgrade}\r\n`
+    : `Connection: ${membersOf(rawHeaders, 'te').includes('trailers') ? 'keep-alive, TE' : 'keep-alive'}\r\n`;
+  return `${head}\r\n`;
+}
+
+function forwarded({ headers, socket }: IncomingMessage, { scheme, isPeerTrusted }: ForwardRules): string {
+  const peer = socket.remoteAddress ?? 'unknown';
+  const of = (name: string) => {
+    const value = isPeerTrusted ? headers[name] : undefined;
+    return typeof value === 'string' && isFieldValue(value) ? value : undefined;
+  };
+  const before = of('x-forwarded-for');
+  return (
+    `X-Forwarded-For: ${before ? `${before}, ` : ''}${peer}\r\n` +
+    `X-Forwarded-Proto: ${of('x-forwarded-proto') ?? scheme}\r\n` +
+    `X-Forwarded-Host: ${of('x-forwarded-host') ?? headers.host ?? ''}\r\n`
+  );
+}
