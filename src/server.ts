@@ -10,7 +10,7 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppModule, type ServiceParts } from './app.module.js';
-import { Gateway, GatewayFront } from './hosting/gateway/index.js';
+import { Gateway, GatewayFront, HostedUpgrades } from './hosting/gateway/index.js';
 import {
   bodyLimit,
   ProblemFilter,
@@ -59,7 +59,7 @@ export async function createServer(parts: ServiceParts): Promise<NestFastifyAppl
     // main prints why the service cannot start.
     abortOnError: false,
   } as never);
-  front.gateway = app.get(Gateway);
+  front.open(app.get(Gateway), app.get(HostedUpgrades));
   app.useGlobalFilters(filter);
   const http = adapter.getInstance();
   registerBodyParsers(http, bodyLimit(parts.config.maxBodyBytes));

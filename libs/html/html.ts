@@ -27,8 +27,19 @@ function written(part: Part): string {
   return typeof part === 'object' ? part.map(one => one.text).join('') : escapeHtml(String(part));
 }
 
+interface DocumentParts {
+  readonly title: string;
+  readonly style: string;
+  readonly body: string;
+  /** What programs that make previews read, by the names of properties: `og:title`. */
+  readonly meta?: Readonly<Record<string, string>>;
+}
+
 /** A whole document, for whatever stands in its body; `style` and `body` are CSS and HTML already. */
-export function documentHtml({ title, style, body }: { title: string; style: string; body: string }): string {
+export function documentHtml({ title, style, body, meta = {} }: DocumentParts): string {
+  const properties = Object.entries(meta).map(
+    ([name, content]) => `<meta property="${escapeHtml(name)}" content="${escapeHtml(content)}">\n`,
+  );
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -36,7 +47,7 @@ export function documentHtml({ title, style, body }: { title: string; style: str
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
 <title>${escapeHtml(title)}</title>
-<style>${style}</style>
+${properties.join('')}<style>${style}</style>
 </head>
 <body>
 ${body}

@@ -1,8 +1,9 @@
 import { Module } from '@nestjs/common';
+import { AccessModule } from './access/index.js';
 import { BuildsModule } from './builds/index.js';
 import { GatewayModule } from './gateway/index.js';
 import { HostsModule } from './hosts/index.js';
 
 /** Sites and servers, on hosts of their own. */
-@Module({ imports: [HostsModule, GatewayModule, BuildsModule] })
+@Module({ imports: [HostsModule, AccessModule, BuildsModule, GatewayModule] })
 export class HostingModule {}

@@ -7,6 +7,7 @@ import { Config } from './config/index.js';
 import { RecentChecks } from './credentials/index.js';
 import { DatabaseConnection, DatabaseModule } from './database/index.js';
 import { Events } from './events/index.js';
+import { TrustedProxies } from './http/index.js';
 import { IdempotencyModule } from './idempotency/index.js';
 import { Ingress } from './ingress/index.js';
 import { JobsModule } from './jobs/index.js';
@@ -67,6 +68,7 @@ export class PlatformModule {
         Audit,
         Workers,
         Ingress,
+        TrustedProxies,
       ],
       exports: [
         PoolWatch,
@@ -80,6 +82,7 @@ export class PlatformModule {
         Audit,
         Workers,
         Ingress,
+        TrustedProxies,
       ],
     };
   }

@@ -13,8 +13,9 @@ let visit: Visitor['visit'];
 beforeAll(async () => {
   service = await TestService.start();
   ada = await service.person('Ada');
-  sites = new FakeSites(service.app);
+  sites = FakeSites.of(service);
   docs = await sites.make(service, ada, 'docs');
+  await sites.publish(docs, ada);
   ({ visit } = new Visitor(service.url));
 });
 afterAll(() => service.stop());
@@ -65,6 +66,7 @@ describe('a slug', () => {
 
   it('stays reserved when its site is called otherwise or goes', async () => {
     const notes = await sites.make(service, ada, 'notes');
+    await sites.publish(notes, ada);
     expect((await open('notes.sites.localhost')).status).toBe(200);
     await sites.claim(notes, 'papers');
     expect([

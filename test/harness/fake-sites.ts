@@ -15,10 +15,19 @@ import type { Person, TestService } from './service.js';
 
 /** Sites without versions and builds, for what is decided before a site is asked: each answers with what it was told. */
 export class FakeSites {
+  private static readonly made = new WeakMap<NestFastifyApplication, FakeSites>();
+
+  /** Those of a service, the same each time. */
+  static of({ app }: TestService): FakeSites {
+    const sites = FakeSites.made.get(app) ?? new FakeSites(app);
+    FakeSites.made.set(app, sites);
+    return sites;
+  }
+
   readonly targets = new Map<string, HostedTarget>();
   readonly offered = new Map<string, OfferedActions>();
 
-  constructor(private readonly app: NestFastifyApplication) {
+  private constructor(private readonly app: NestFastifyApplication) {
     const source: HostedTargetSource = { kind: 'site', find: async id => this.targets.get(id) };
     const content: HostedContent = {
       kind: 'site',
@@ -53,6 +62,12 @@ export class FakeSites {
   async claim({ kind, id: targetId, workspaceId, slug: own }: HostedTarget, slug = own): Promise<void> {
     const names = this.app.get(HostNames, { strict: false });
     await this.unit(unit => names.rename(unit, { kind, targetId, workspaceId, slug }));
+  }
+
+  /** Opens a site to everybody, its versions as well. */
+  async publish({ id }: HostedTarget, { client }: Person): Promise<void> {
+    const { status } = await client.put(`/api/site-access/${id}`, { mode: 'public', versions: 'same' });
+    if (status !== 200) throw new Error(`opening a site answered ${status}`);
   }
 
   async release({ kind, id }: HostedTarget): Promise<void> {

@@ -1,6 +1,7 @@
 import { fieldOfParam } from '../../src/platform/dto/index.js';
 import { apiDocument } from './api-document.js';
 import type { Json } from './client.js';
+import { FakeSites } from './fake-sites.js';
 import type { Person, TestService } from './service.js';
 
 /** A route as the description has it. */
@@ -92,9 +93,13 @@ export async function makeThings(service: TestService, owner: Person, other: Per
      returning id`,
     [organization_id, workspace, owner.id],
   );
+  const site = await FakeSites.of(service).make(service, owner, `things of ${owner.id}`, workspace);
+  const siteToken = await owner.client.post(`/api/site-access/${site.id}/tokens`, { name: 'CI' });
   return {
     organization_id,
     workspace_id: workspace,
+    site_id: site.id,
+    site_token_id: siteToken.body.id,
     workspace_ids: workspace,
     sandbox_id: workspace,
     user_id: other.id,

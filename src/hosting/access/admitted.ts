@@ -1,10 +1,14 @@
+import type { WorkspaceRole } from '../../platform/access/index.js';
+
 /** Who looks at a site or server. */
 export interface Viewer {
   readonly userId: string;
   readonly name: string;
   readonly email: string;
   /** Their role in the workspace; null where they have none. */
-  readonly role: string | null;
+  readonly role: WorkspaceRole | null;
+  /** The sign-in that the visit stands on. */
+  readonly sessionId: string | null;
 }
 
 /** A request that may see what it asks for. */

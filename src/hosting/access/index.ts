@@ -1,1 +1,10 @@
-export type { Admitted } from './admitted.js';
+export { AccessModule } from './access.module.js';
+export { AccessService } from './access.service.js';
+export { AccessControl, type Refusal } from './access-control.js';
+export { LINK_PARAMETER } from './access-views.js';
+export type { Admitted, Viewer } from './admitted.js';
+export { AccessPolicies } from './policies/access-policies.js';
+export { modeOf } from './policies/access-policy.js';
+export { ViewerTokens } from './viewer-tokens.js';
+export { isBot, isNavigation, isSameOrigin } from './visits/fetch-site.js';
+export { Visits } from './visits/visits.js';

@@ -1,75 +1,119 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import { Injectable } from '@nestjs/common';
+import { isOutage } from '#libs/resilient-postgres/index.js';
+import { Config } from '../../platform/config/index.js';
+import { TrustedProxies } from '../../platform/http/index.js';
 import { Ingress } from '../../platform/ingress/index.js';
-import { Log } from '../../platform/log/index.js';
-import { HostingDomain, HostTable } from '../hosts/index.js';
-import { HostedContents } from './hosted-contents.js';
+import { HostingDomain, HostTable, hostNameOf } from '../hosts/index.js';
+import { sendProblem } from './answers.js';
+import { GatewayRecord } from './gateway-record.js';
+import { HostedRequests } from './hosted-requests.js';
+import * as pages from './pages.js';
+import { RequestLimits } from './request-limits.js';
+import { hasSeveralHosts, targetAt } from './request-target.js';
 
 /** Whether a host is one of ours; `maybe`: a custom one, which is to be looked up. */
 type Belongs = 'yes' | 'maybe' | 'no';
 
-/** Answers requests for hosts of sites and servers, which never enter the API. */
+/**
+ * Answers requests for hosts of sites and servers, which never enter the API. Each step costs less than the next: where the
+ * request leads, how many there are, who may, what there is.
+ */
 @Injectable()
 export class Gateway {
+  private readonly limits: RequestLimits;
+
   constructor(
+    config: Config,
     private readonly domain: HostingDomain,
     private readonly ingress: Ingress,
     private readonly hosts: HostTable,
-    private readonly contents: HostedContents,
-    private readonly log: Log,
-  ) {}
+    private readonly requests: HostedRequests,
+    private readonly proxies: TrustedProxies,
+    private readonly record: GatewayRecord,
+  ) {
+    this.limits = new RequestLimits(config.hostedRequestsPerMinute);
+  }
 
   /** Answers a request for a host of ours, and leaves any other to `others`. */
   handle(request: IncomingMessage, response: ServerResponse, others: () => void): void {
-    const host = hostOf(request);
-    const belongs = host === undefined ? 'no' : this.belongs(host);
-    if (host === undefined || belongs === 'no') others();
-    else this.begin(host, belongs, request, response, others);
+    const name = hostNameOf(request.headers.host ?? '');
+    const belongs = this.belongs(name);
+    if (belongs === 'no') others();
+    else if (belongs === 'yes') void this.answer(name, request, response);
+    else void this.lookFurther(name, request, response, others);
   }
 
-  private begin(
-    host: string,
-    belongs: Belongs,
-    request: IncomingMessage,
-    response: ServerResponse,
-    others: () => void,
-  ): void {
-    this.serve(host, belongs, request, response, others).catch((error: unknown) => {
-      this.log.error({ err: error, host }, 'a hosted request failed');
-      if (response.headersSent) response.destroy();
-      else response.writeHead(500).end();
-    });
+  /** Whether a request would open a socket on a host of ours, as far as can be told at once. */
+  takesUpgrade({ headers }: IncomingMessage): boolean {
+    const isWebSocket = headers.upgrade?.toLowerCase() === 'websocket';
+    return isWebSocket && this.belongs(hostNameOf(headers.host ?? '')) !== 'no';
   }
 
-  private async serve(
+  private async lookFurther(
     name: string,
-    belongs: Belongs,
     request: IncomingMessage,
     response: ServerResponse,
     others: () => void,
   ): Promise<void> {
+    const client = this.proxies.clientOf(request);
+    // Where the database is away, or an address tries one name after the other, it is not looked up.
+    const isGuessing = this.limits.isRefusedTooOften(client);
+    const host = isGuessing ? null : await this.hosts.find(name).catch(() => null);
+    if (host) await this.answer(name, request, response);
+    else others();
+  }
+
+  private async answer(name: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.record.follow(name, request, response);
+    const client = this.proxies.clientOf(request);
+    try {
+      if (!(await this.open(name, client, request, response))) this.limits.refused(client);
+    } catch (error) {
+      this.fail(error, name, request, response);
+    }
+  }
+
+  /** False for a request that leads nowhere, or was not let in. */
+  private async open(
+    name: string,
+    client: string,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<boolean> {
+    const target = hasSeveralHosts(request) ? undefined : targetAt(request);
+    const url = target === undefined ? null : URL.parse(`http://host${target}`);
+    if (target === undefined || !url) {
+      sendProblem(request, response, 400, pages.MALFORMED, { connection: 'close' });
+      return false;
+    }
+    const end = this.limits.isRefusedTooOften(client) ? undefined : this.limits.open(client, name);
+    if (!end) {
+      sendProblem(request, response, 429, pages.BUSY, { 'retry-after': '60' });
+      return true;
+    }
+    response.once('close', end);
     const host = await this.hosts.find(name);
-    if (!host && belongs === 'maybe') {
-      others();
-      return;
+    if (!host) {
+      sendProblem(request, response, 404, pages.NOT_FOUND);
+      return false;
     }
-    const content = host && this.contents.of(host.target.kind);
-    if (!content) {
-      response.writeHead(404).end();
-      return;
-    }
-    await content.serve(host, { isPublic: true }, request, response);
+    request.url = target;
+    return this.requests.open({ host, url, request, response });
+  }
+
+  private fail(error: unknown, host: string, request: IncomingMessage, response: ServerResponse): void {
+    const isAway = isOutage(error);
+    if (!isAway) this.record.fault(host, error);
+    if (response.headersSent || response.destroyed) response.destroy();
+    else if (isAway) sendProblem(request, response, 503, pages.UNAVAILABLE, { 'retry-after': '2' });
+    else sendProblem(request, response, 500, pages.BROKEN);
   }
 
   private belongs(host: string): Belongs {
-    if (this.ingress.has(host)) return 'no';
+    if (host === '' || this.ingress.has(host)) return 'no';
     if (this.domain.holds(host)) return 'yes';
     return host.includes('.') && isIP(host) === 0 && !host.startsWith('[') ? 'maybe' : 'no';
   }
-}
-
-/** The host of a request in lower case, without port and final dot. */
-function hostOf({ headers }: IncomingMessage): string | undefined {
-  return headers.host?.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase();
 }

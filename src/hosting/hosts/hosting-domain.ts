@@ -77,6 +77,10 @@ export class HostingDomain {
   }
 }
 
+/** A host as a request names it, in lower case, without port and final dot. */
+export const hostNameOf = (host: string): string =>
+  host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase();
+
 function domainOf(hostname: string): string | undefined {
   if (hostname === '') return undefined;
   if (/^(127\.[\d.]+|\[::1\])$/.test(hostname)) return 'localhost';

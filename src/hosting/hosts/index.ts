@@ -1,6 +1,6 @@
 export { HostNames } from './host-names.js';
 export { type HostedHost, HostTable } from './host-table.js';
 export { type HostedTarget, type HostedTargetSource, HostedTargets } from './hosted-targets.js';
-export { type HostedKind, HostingDomain } from './hosting-domain.js';
+export { type HostedKind, HostingDomain, hostNameOf } from './hosting-domain.js';
 export { HostsModule } from './hosts.module.js';
 export { slugOf } from './slugs.js';

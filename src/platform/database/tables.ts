@@ -129,6 +129,25 @@ export interface Schema {
     created_by: string | null; created_at: Generated<Time>; released_at: Time | null; proof: string | null;
     checked_at: Time | null; verified_at: Time | null; failing_since: Time | null; problem: string | null;
   };
+  hosted_access: {
+    target_kind: 'site' | 'server'; target_id: string; workspace_id: string;
+    mode: 'private' | 'workspace' | 'org' | 'restricted' | 'link' | 'password' | 'public';
+    emails: Generated<Told<'hosted_access.emails', string[]>>; password_hash: string | null;
+    link_hash: string | null; sealed_link: string | null; identity: Generated<'none' | 'id' | 'profile'>;
+    allowed_origins: Generated<Told<'hosted_access.allowed_origins', string[]>>;
+    public_preview: Json<'hosted_access.public_preview'> | null; versions: Generated<'workspace' | 'same'>;
+    policy_version: Generated<Big>; updated_by: string; created_at: Generated<Time>;
+    updated_at: Generated<Time>;
+  };
+  hosted_token: {
+    id: string; hash: string; target_kind: string; target_id: string; workspace_id: string; name: string;
+    created_by: string; created_at: Generated<Time>; expires_at: Time;
+  };
+  hosted_visit: {
+    id: string; hash: string; target_kind: string; target_id: string; workspace_id: string;
+    how: 'sign_in' | 'password' | 'link'; user_id: string | null; session_id: string | null;
+    policy_version: Big; created_at: Generated<Time>; expires_at: Time;
+  };
   idempotent_request: {
     credential_id: string; lookup: Buffer; fingerprint: Buffer; holder: string; leased_until: Time | null;
     expires_at: Time; answer: Buffer | null; commits_answer: Generated<boolean>; process_id: string | null;
@@ -218,6 +237,10 @@ export interface Schema {
   };
   organization: {
     id: string; name: string; created_by: string; created_at: Time; updated_at: Time;
+  };
+  organization_exposure: {
+    organization_id: string; max_exposure: 'org' | 'restricted' | 'link' | 'public'; updated_by: string;
+    updated_at: Generated<Time>;
   };
   organization_member: {
     organization_id: string; user_id: string; role: 'owner' | 'admin' | 'member' | 'guest'; created_at: Time;
@@ -316,6 +339,10 @@ export interface Schema {
   user: {
     id: string; email: string; name: string; password_hash: string; installation_owner: boolean;
     created_at: Time; updated_at: Time; email_verified_at: Time | null;
+  };
+  visit_ticket: {
+    hash: string; target_kind: string; target_id: string; workspace_id: string; host: string; user_id: string;
+    session_id: string; state: string; path: string; expires_at: Time; used_at: Time | null;
   };
   webhook_attempt: {
     id: string; endpoint_id: string; message_id: string; status: number | null; reason: string | null;

@@ -5,4 +5,6 @@ export {
   requestId,
   requestOrigin,
   requestUrl,
+  withRequestOrigin,
 } from './request-hooks.js';
+export { TrustedProxies } from './trusted-proxies.js';

@@ -59,6 +59,8 @@ export interface HtmlPage {
   readonly body: string;
   /** Where its forms may lead besides ourselves, also by a redirect afterwards: origins, or schemes with their colon. */
   readonly formTargets?: readonly string[];
+  /** What programs that make previews read: `og:title`. */
+  readonly meta?: Readonly<Record<string, string>>;
 }
 
 /** Nothing but the page itself: no scripts, no frames around it, no address of it (which may hold a token) to anyone. */
@@ -75,10 +77,11 @@ export function htmlHeaders({ formTargets = [] }: HtmlPage): Record<string, stri
   };
 }
 
-export function htmlDocument({ title, body }: HtmlPage): string {
+export function htmlDocument({ title, body, meta }: HtmlPage): string {
   return documentHtml({
     title: `${title} · Atelier`,
     style: STYLE,
+    meta,
     body: `<p class="brand">Atelier</p>
 <main>
 <h1>${escapeHtml(title)}</h1>

@@ -28,12 +28,6 @@ export class TopicCache<T> {
     private readonly options: CacheOptions,
   ) {}
 
-  /** The value without waiting, where there is a good one. */
-  peek(key: string): T | undefined {
-    const entry = this.entries.get(key);
-    return entry && this.isGood(entry) ? entry.value : undefined;
-  }
-
   async get(key: string, look: () => Promise<T>): Promise<T> {
     const entry = this.entries.get(key);
     if (entry && this.isGood(entry)) return entry.value;
@@ -43,10 +37,6 @@ export class TopicCache<T> {
       if (entry && isOutage(error) && this.isYoung(entry)) return entry.value;
       throw error;
     }
-  }
-
-  delete(key: string): void {
-    this.entries.delete(key);
   }
 
   /** Those who ask at once share a look-up, unless something was published since it began. */

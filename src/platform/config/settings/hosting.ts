@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { asHost, InvalidSetting, optional } from '#libs/env-settings/index.js';
+import { asHost, asInteger, InvalidSetting, optional, setting } from '#libs/env-settings/index.js';
 
 /** Sites and servers, on hosts of their own. */
 export const hostingSettings = {
@@ -11,5 +11,11 @@ export const hostingSettings = {
         throw new InvalidSetting(`${name} must be a domain such as example.app, not an IP address.`);
       return asHost(raw, name).toLowerCase().replace(/\.$/, '');
     },
+  ),
+  hostedRequestsPerMinute: setting(
+    'HOSTED_REQUESTS_PER_MINUTE',
+    'Requests a minute that one address may make to one site or server, in each process; 0 for any number.',
+    asInteger(0, 10_000_000),
+    6000,
   ),
 } as const;

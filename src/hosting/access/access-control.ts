@@ -1,0 +1,132 @@
+import { Injectable } from '@nestjs/common';
+import { passwordMatches } from '../../identity/accounts/index.js';
+import { LoginProtection } from '../../identity/auth/index.js';
+import {
+  accessTopic,
+  credentialTopic,
+  hashSecret,
+  workspaceAccessTopic,
+} from '../../platform/access/index.js';
+import { type Topic, Topics } from '../../platform/topics/index.js';
+import type { HostedHost } from '../hosts/index.js';
+import type { Admitted } from './admitted.js';
+import { AccessPolicies, hostedAccessTopic } from './policies/access-policies.js';
+import { type AccessMode, type AccessPolicy, mayOpen, modeOf } from './policies/access-policy.js';
+import { AccessTokens, shownToken } from './tokens/access-tokens.js';
+import { type Asked, cookieCounts } from './visits/fetch-site.js';
+import { Visits } from './visits/visits.js';
+import type { VisitRow } from './visits/visits.store.js';
+
+/** Why a request may not see what it asks for, and what would help. */
+export interface Refusal {
+  /** `not_allowed`: somebody who is signed in and may not open it; `bad_token`: a program whose token does not open it. */
+  readonly why: 'sign_in' | 'password' | 'link' | 'not_allowed' | 'bad_token';
+  readonly policy: AccessPolicy;
+  /** The address of who is signed in. */
+  readonly email?: string;
+}
+
+export type Admission = { readonly admitted: Admitted } | { readonly refused: Refusal };
+
+/** How often what is open for long is looked at again where nothing was published. */
+const RECHECK_MS = 30_000;
+
+/** Decides who may open sites and servers. */
+@Injectable()
+export class AccessControl {
+  constructor(
+    private readonly policies: AccessPolicies,
+    private readonly visits: Visits,
+    private readonly tokens: AccessTokens,
+    private readonly protection: LoginProtection,
+    private readonly topics: Topics,
+  ) {}
+
+  /** With `wantsViewer`, who looks is found out also where it is open to everybody. */
+  async admit(host: HostedHost, request: Asked, { wantsViewer = false } = {}): Promise<Admission> {
+    const policy = await this.policies.of(host.target);
+    const mode = modeOf(policy, host.version);
+    const isPublic = mode === 'public';
+    if (isPublic && !wantsViewer) return { admitted: { isPublic } };
+    const token = shownToken(request.headers);
+    if (token !== undefined) {
+      if (await this.tokens.open(token, host.target)) return { admitted: { isPublic } };
+      return { refused: { why: 'bad_token', policy } };
+    }
+    const visits = cookieCounts(request, host.origin, policy.allowed_origins)
+      ? await this.visits.of(request, host.target)
+      : [];
+    const visit = visits.find(each => this.holds(each, host, policy, mode));
+    if (visit) return { admitted: { isPublic, visitId: visit.id, ...viewerOf(visit) } };
+    if (isPublic) return { admitted: { isPublic } };
+    const signedIn = visits.find(({ visitor }) => visitor !== null)?.visitor;
+    if (signedIn) return { refused: { why: 'not_allowed', policy, email: signedIn.email } };
+    const why = mode === 'password' || mode === 'link' ? mode : 'sign_in';
+    return { refused: { why, policy } };
+  }
+
+  /** Whether a link's secret opens it; returns the cookie of the visit that it begins. */
+  async openByLink({ target, version }: HostedHost, secret: string): Promise<string | undefined> {
+    const policy = await this.policies.of(target);
+    if (modeOf(policy, version) !== 'link' || policy.link_hash !== hashSecret(secret)) return undefined;
+    return this.visits.begin(target, { how: 'link', policyVersion: policy.policy_version });
+  }
+
+  /**
+   * Whether a password opens it; returns the cookie of the visit that it begins. Failures count for the address, in all
+   * processes; throws TooManyRequests after many.
+   */
+  async openByPassword(
+    { target, version }: HostedHost,
+    password: string,
+    address: string,
+  ): Promise<string | undefined> {
+    const policy = await this.policies.of(target);
+    const { password_hash, policy_version: policyVersion } = policy;
+    if (modeOf(policy, version) !== 'password' || password_hash === null) return undefined;
+    const isRight = await this.protection.attempt(`${target.kind} ${target.id}`, address, async () =>
+      (await passwordMatches(password_hash, password)) ? true : undefined,
+    );
+    return isRight && this.visits.begin(target, { how: 'password', policyVersion });
+  }
+
+  /** Calls `onEnd` once `request` would not be admitted any more; returns what ends the watch. */
+  watch(host: HostedHost, request: Asked, { viewer }: Admitted, onEnd: () => void): () => void {
+    let isOver = false;
+    const stops: (() => void)[] = [];
+    const stop = () => {
+      isOver = true;
+      for (const each of stops) each();
+    };
+    const look = async () => {
+      const admission = await this.admit(host, request).catch(() => undefined);
+      // While the database is away, what is open stays open.
+      if (isOver || !admission || 'admitted' in admission) return;
+      stop();
+      onEnd();
+    };
+    const { id, workspaceId, organizationId } = host.target;
+    const topics: Topic[] = [
+      hostedAccessTopic(id),
+      hostedAccessTopic(organizationId),
+      workspaceAccessTopic(workspaceId),
+      ...(viewer ? [accessTopic(viewer.userId)] : []),
+      ...(viewer?.sessionId ? [credentialTopic(viewer.sessionId)] : []),
+    ];
+    stops.push(...topics.map(topic => this.topics.subscribe(topic, () => void look())));
+    const timer = setInterval(() => void look(), RECHECK_MS).unref();
+    stops.push(() => clearInterval(timer));
+    return stop;
+  }
+
+  private holds(visit: VisitRow, { target }: HostedHost, policy: AccessPolicy, mode: AccessMode): boolean {
+    if (visit.policy_version !== policy.policy_version) return false;
+    return visit.visitor ? mayOpen(policy, mode, target, visit.visitor) : visit.how === mode;
+  }
+}
+
+function viewerOf({ visitor, session_id: sessionId }: VisitRow): Pick<Admitted, 'viewer'> {
+  if (!visitor) return {};
+  const { user_id: userId, name, email, role } = visitor;
+  return { viewer: { userId, name, email, role, sessionId } };
+}

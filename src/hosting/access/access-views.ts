@@ -1,0 +1,63 @@
+import { Injectable } from '@nestjs/common';
+import { type Actor, scopeOf } from '../../platform/access/index.js';
+import { problemOf } from '../../platform/errors/index.js';
+import { type Seal, Vault } from '../../platform/vault/index.js';
+import { type HostedTarget, HostedTargets, HostNames } from '../hosts/index.js';
+import type { SiteAccessView } from './access.dto.js';
+import { type AccessPolicy, modeOf } from './policies/access-policy.js';
+
+/** The name of the parameter in which a link holds its secret. */
+export const LINK_PARAMETER = 'atl_link';
+
+/** Who may open something, as its callers may see it. */
+@Injectable()
+export class AccessViews {
+  private readonly links: Seal;
+
+  constructor(
+    private readonly targets: HostedTargets,
+    private readonly names: HostNames,
+    vault: Vault,
+  ) {
+    this.links = vault.seal('hosted links');
+  }
+
+  async of(actor: Actor, target: HostedTarget, policy: AccessPolicy): Promise<SiteAccessView> {
+    const manages = await this.manages(actor, target);
+    const { mode, identity, allowed_origins, public_preview, versions, max_exposure } = policy;
+    return {
+      site_id: target.id,
+      mode,
+      effective_mode: modeOf(policy, undefined),
+      url: this.names.urlOf(target.kind, target.slug),
+      link: manages ? this.linkOf(target, policy) : null,
+      emails: manages ? [...policy.emails] : [],
+      has_password: policy.password_hash !== null,
+      identity,
+      allowed_origins: [...allowed_origins],
+      public_preview,
+      versions,
+      max_exposure,
+    };
+  }
+
+  private linkOf({ kind, id, slug }: HostedTarget, { sealed_link }: AccessPolicy): string | null {
+    const url = this.names.urlOf(kind, slug);
+    if (!url || !sealed_link) return null;
+    const secret = this.links.open(Buffer.from(sealed_link, 'base64url'), `${kind} ${id}`);
+    return secret ? `${url}/?${LINK_PARAMETER}=${secret.toString()}` : null;
+  }
+
+  /** The link is as good as what it opens: only those see it who could make another one. */
+  private async manages(actor: Actor, { kind, id }: HostedTarget): Promise<boolean> {
+    const { scopes } = actor.credential;
+    if (scopes && !scopes.includes(scopeOf('hosting.access'))) return false;
+    try {
+      await this.targets.require(actor, 'hosting.access', kind, id);
+      return true;
+    } catch (error) {
+      if (problemOf(error)) return false;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,53 @@
+import { Module } from '@nestjs/common';
+import { AuthModule } from '../../identity/auth/index.js';
+import { OrganizationsModule } from '../../identity/organizations/index.js';
+import { PageSessionsModule } from '../../identity/page-sessions/index.js';
+import { RoutesOf } from '../../platform/openapi/index.js';
+import { ExposureModule } from '../../workspaces/exposure/index.js';
+import { HostsModule } from '../hosts/index.js';
+import { AccessService } from './access.service.js';
+import { AccessControl } from './access-control.js';
+import { AccessTokensService } from './access-tokens.service.js';
+import { AccessViews } from './access-views.js';
+import { EnterController } from './enter.controller.js';
+import { ExposedHosts } from './exposed-hosts.js';
+import { ExposureLimitService } from './exposure-limit.service.js';
+import { AccessPolicies } from './policies/access-policies.js';
+import { AccessPolicyStore } from './policies/access-policy.store.js';
+import { AccessTokens } from './tokens/access-tokens.js';
+import { AccessTokensStore } from './tokens/access-tokens.store.js';
+import { ViewerKeys } from './viewer-keys.js';
+import { ViewerKeysStore } from './viewer-keys.store.js';
+import { ViewerTokens } from './viewer-tokens.js';
+import { Visits } from './visits/visits.js';
+import { VisitsStore } from './visits/visits.store.js';
+
+/** Who may open sites and servers. */
+@Module({
+  imports: [HostsModule, AuthModule, ExposureModule, OrganizationsModule, PageSessionsModule],
+  controllers: [
+    RoutesOf(AccessService),
+    RoutesOf(AccessTokensService),
+    RoutesOf(ExposureLimitService),
+    EnterController,
+  ],
+  providers: [
+    AccessService,
+    AccessTokensService,
+    ExposureLimitService,
+    AccessControl,
+    AccessPolicies,
+    AccessPolicyStore,
+    AccessTokens,
+    AccessTokensStore,
+    AccessViews,
+    ExposedHosts,
+    ViewerKeys,
+    ViewerKeysStore,
+    ViewerTokens,
+    Visits,
+    VisitsStore,
+  ],
+  exports: [AccessService, AccessControl, AccessPolicies, ViewerTokens, Visits],
+})
+export class AccessModule {}

@@ -1,0 +1,104 @@
+import { Controller, Get, Post, Req, Res } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type OpenPage, PageSessions } from '../../identity/page-sessions/index.js';
+import { type Actor, Public } from '../../platform/access/index.js';
+import { NotFound } from '../../platform/errors/index.js';
+import { sendOn, sendPage } from '../../platform/pages/index.js';
+import { type HostedHost, HostTable, hostNameOf } from '../hosts/index.js';
+import { notAllowedPage, signInPage } from './enter-pages.js';
+import { AccessPolicies } from './policies/access-policies.js';
+import { mayOpen, modeOf } from './policies/access-policy.js';
+import { ViewerKeys } from './viewer-keys.js';
+import { Visits } from './visits/visits.js';
+import { VisitsStore } from './visits/visits.store.js';
+
+const PAGE = '/hosting/enter';
+const STATE = /^[\w-]{43}$/;
+const MAX_PATH = 2_000;
+
+/** Where a browser wants to go: a host of ours, for the one browser whose nonce has this hash. */
+interface Destination {
+  readonly host: HostedHost;
+  readonly path: string;
+  readonly state: string;
+}
+
+/**
+ * Where people sign in to open a site: on our own origin, where they are known already, or say who they are. What they bring
+ * to the site's host is a ticket, good once, for a minute, there, and for the browser that began there.
+ */
+@Public()
+@ApiExcludeController()
+@Controller()
+export class EnterController {
+  constructor(
+    private readonly sessions: PageSessions,
+    private readonly hosts: HostTable,
+    private readonly policies: AccessPolicies,
+    private readonly visits: Visits,
+    private readonly store: VisitsStore,
+    private readonly keys: ViewerKeys,
+  ) {}
+
+  @Get(PAGE)
+  show(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    return this.sessions.show(request, reply, addressOf(request), async opened => {
+      const destination = await this.destinationOf(request);
+      if (opened.person) await this.enter(opened, opened.person, destination);
+      else sendPage(reply, signInPage(opened, destination.host, ''));
+    });
+  }
+
+  @Post(`${PAGE}/sign-in`)
+  signIn(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    return this.sessions.submit(request, reply, addressOf(request), async (opened, fields) => {
+      const { host } = await this.destinationOf(request);
+      await this.sessions.signIn(opened, fields, (email, problem) =>
+        signInPage(opened, host, email, problem),
+      );
+    });
+  }
+
+  @Post(`${PAGE}/sign-out`)
+  signOut(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    return this.sessions.submit(request, reply, addressOf(request), opened => this.sessions.signOut(opened));
+  }
+
+  /** What verifies who looks at a site or server. */
+  @Get('/hosting/jwks.json')
+  async jwks(@Res() reply: FastifyReply): Promise<void> {
+    void reply.header('cache-control', 'public, max-age=300').send(await this.keys.jwks());
+  }
+
+  private async enter(opened: OpenPage, person: Actor, destination: Destination): Promise<void> {
+    const { host, path, state } = destination;
+    const policy = await this.policies.of(host.target);
+    const onlooker = await this.store.onlooker(person.id, host.target);
+    const mode = modeOf(policy, host.version);
+    if (!onlooker || !mayOpen(policy, mode, host.target, onlooker)) {
+      sendPage(opened.reply, notAllowedPage(opened, host, person.email ?? person.name), 403);
+      return;
+    }
+    const sessionId = person.credential.id;
+    const ticket = await this.visits.ticketFor(host, { userId: person.id, sessionId, state, path });
+    sendOn(opened.reply, `${host.origin}/_atelier/enter?ticket=${ticket}`);
+  }
+
+  /** 404 where it is none of ours. */
+  private async destinationOf({ query }: FastifyRequest): Promise<Destination> {
+    const { to, state } = query as Record<string, unknown>;
+    const url = typeof to === 'string' ? URL.parse(to) : null;
+    const host = url && (await this.hosts.find(hostNameOf(url.host)));
+    if (!url || !host || url.origin !== host.origin || typeof state !== 'string' || !STATE.test(state))
+      throw new NotFound('This address leads to no site; open the site again');
+    const path = url.pathname + url.search;
+    return { host, path: path.length > MAX_PATH ? '/' : path, state };
+  }
+}
+
+/** With where it leads; forms of the page keep it. */
+function addressOf({ query }: FastifyRequest): string {
+  const { to = '', state = '' } = query as Record<string, unknown>;
+  return `${PAGE}?${new URLSearchParams({ to: String(to), state: String(state) })}`;
+}

@@ -1,0 +1,49 @@
+import { Injectable, OnModuleInit } from '@nestjs/common';
+import type { Actor } from '../../platform/access/index.js';
+import { iso } from '../../platform/database/index.js';
+import {
+  type ExposedView,
+  type ExposureQuery,
+  type ExposureSource,
+  Exposures,
+} from '../../workspaces/exposure/index.js';
+import { HostedTargets, HostNames } from '../hosts/index.js';
+import { AccessPolicyStore, type OutwardRow } from './policies/access-policy.store.js';
+
+const PROTECTION = { restricted: 'sign_in', link: 'link', password: 'password', public: 'nothing' } as const;
+
+/** Sites that people from outside may open, among all that is reachable from there. */
+@Injectable()
+export class ExposedHosts implements ExposureSource, OnModuleInit {
+  constructor(
+    private readonly exposures: Exposures,
+    private readonly store: AccessPolicyStore,
+    private readonly targets: HostedTargets,
+    private readonly names: HostNames,
+  ) {}
+
+  onModuleInit(): void {
+    this.exposures.add(this);
+  }
+
+  async listExposed(actor: Actor, query: ExposureQuery): Promise<ExposedView[]> {
+    const rows = await this.store.listOutward(actor, 'site', query);
+    return (await Promise.all(rows.map(row => this.viewOf(row)))).filter(view => view !== undefined);
+  }
+
+  private async viewOf(row: OutwardRow): Promise<ExposedView | undefined> {
+    const { target_id: id, mode, workspace_id, workspace_name } = row;
+    const target = await this.targets.find('site', id);
+    if (!target || !(mode in PROTECTION)) return undefined;
+    return {
+      ...{ id, kind: 'site', name: target.name, workspace_id, workspace_name },
+      url: this.names.urlOf('site', target.slug),
+      protection: PROTECTION[mode as keyof typeof PROTECTION],
+      allow: 'view',
+      expires_at: null,
+      created_by: row.updated_by,
+      created_at: iso(row.updated_at),
+      revoke_path: `/api/site-access/${id}`,
+    };
+  }
+}

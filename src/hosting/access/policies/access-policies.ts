@@ -1,0 +1,39 @@
+import { Injectable } from '@nestjs/common';
+import { workspaceAccessTopic } from '../../../platform/access/index.js';
+import type { UnitOfWork } from '../../../platform/database/index.js';
+import { defineTopic, TopicCache, Topics } from '../../../platform/topics/index.js';
+import type { HostedTarget } from '../../hosts/index.js';
+import type { AccessPolicy } from './access-policy.js';
+import { AccessPolicyStore } from './access-policy.store.js';
+
+/** Who may open a site or server has changed, or what an organization allows; by the id of either. */
+export const hostedAccessTopic = defineTopic('hosted-access');
+
+const MAX_POLICIES = 5_000;
+const TTL_MS = 10 * 60_000;
+
+/** Who may open what, in memory until it changes. */
+@Injectable()
+export class AccessPolicies {
+  private readonly policies: TopicCache<AccessPolicy>;
+
+  constructor(
+    private readonly store: AccessPolicyStore,
+    private readonly topics: Topics,
+  ) {
+    const kinds = [hostedAccessTopic, workspaceAccessTopic];
+    this.policies = new TopicCache(topics, kinds, { max: MAX_POLICIES, ttlMs: TTL_MS });
+  }
+
+  of(target: HostedTarget): Promise<AccessPolicy> {
+    return this.policies.get(`${target.kind} ${target.id}`, () => this.store.of(target));
+  }
+
+  /** To be called in the transaction that changes who may open something: what is open is checked again everywhere. */
+  async changed(unit: UnitOfWork, id: string): Promise<void> {
+    const topic = hostedAccessTopic(id);
+    await this.topics.publishOnCommit(unit, topic);
+    // Here at once, before the answer.
+    unit.afterCommit(() => this.topics.publish(topic));
+  }
+}

@@ -1,0 +1,63 @@
+import { Injectable } from '@nestjs/common';
+import {
+  accessTopic,
+  hashSecret,
+  randomSecret,
+  rolesWith,
+  workspaceAccessTopic,
+} from '../../../platform/access/index.js';
+import { Chore } from '../../../platform/jobs/index.js';
+import { TopicCache, Topics } from '../../../platform/topics/index.js';
+import type { HostedTarget } from '../../hosts/index.js';
+import { hostedAccessTopic } from '../policies/access-policies.js';
+import { AccessTokensStore } from './access-tokens.store.js';
+
+const PREFIX = 'ath_';
+const TOKEN = /^ath_[\w-]{43}$/;
+/** Of WebSockets, to which browsers can give no header. */
+const SUBPROTOCOL = 'atelier.access.';
+const MAX_TOKENS = 5_000;
+const TTL_MS = 30_000;
+const DAY_MS = 24 * 3_600_000;
+
+export const newAccessToken = (): string => PREFIX + randomSecret();
+
+/** Tokens with which programs open one site or server. Each is good while whoever made it could make another. */
+@Injectable()
+export class AccessTokens {
+  private readonly tokens: TopicCache<string | null>;
+
+  constructor(
+    private readonly store: AccessTokensStore,
+    topics: Topics,
+  ) {
+    const kinds = [accessTopic, workspaceAccessTopic, hostedAccessTopic];
+    this.tokens = new TopicCache(topics, kinds, { max: MAX_TOKENS, ttlMs: TTL_MS });
+  }
+
+  /** The id of a token that opens `target`. */
+  async open(token: string, target: HostedTarget): Promise<string | undefined> {
+    if (!TOKEN.test(token)) return undefined;
+    const hash = hashSecret(token);
+    const look = async () => {
+      const found = await this.store.find(hash, target);
+      return found?.role && rolesWith('hosting.access').includes(found.role) ? found.id : null;
+    };
+    return (await this.tokens.get(`${target.id} ${hash}`, look)) ?? undefined;
+  }
+
+  @Chore('hosted_tokens', { everyMs: DAY_MS })
+  deleteEnded(): Promise<void> {
+    return this.store.deleteEnded();
+  }
+}
+
+/** The token that a request shows: a header, or a subprotocol of a WebSocket. */
+export function shownToken(headers: NodeJS.Dict<string | string[]>): string | undefined {
+  const { 'x-atelier-access': header, 'sec-websocket-protocol': protocols = '' } = headers;
+  if (header !== undefined) return String(header);
+  const names = String(protocols)
+    .split(',')
+    .map(name => name.trim());
+  return names.find(name => name.startsWith(SUBPROTOCOL))?.slice(SUBPROTOCOL.length);
+}

@@ -1,0 +1,65 @@
+import { Injectable } from '@nestjs/common';
+import { SignJWT } from 'jose';
+import { Config } from '../../platform/config/index.js';
+import type { HostedHost } from '../hosts/index.js';
+import type { Viewer } from './admitted.js';
+import { AccessPolicies } from './policies/access-policies.js';
+import { VIEWER_ALGORITHM, ViewerKeys } from './viewer-keys.js';
+
+const LIFE_SECONDS = 120;
+/** A token is handed out again for so long. */
+const REUSE_MS = 60_000;
+const MAX_KEPT = 5_000;
+
+/** What a site may know of who looks at it. */
+export interface ToldViewer {
+  readonly id?: string;
+  readonly name?: string;
+  readonly email?: string;
+  readonly role?: string | null;
+}
+
+/** Tells a site or server who looks at it, as far as its access says: signed, for that host alone. */
+@Injectable()
+export class ViewerTokens {
+  private readonly kept = new Map<string, { token: string; until: number }>();
+
+  constructor(
+    private readonly config: Config,
+    private readonly keys: ViewerKeys,
+    private readonly policies: AccessPolicies,
+  ) {}
+
+  async tell({ target }: HostedHost, { userId, name, email, role }: Viewer): Promise<ToldViewer> {
+    const { identity } = await this.policies.of(target);
+    if (identity === 'none') return {};
+    return identity === 'id' ? { id: userId } : { id: userId, name, email, role };
+  }
+
+  /** A JWT of the viewer; its audience is the origin of the host. */
+  async sign(host: HostedHost, viewer: Viewer): Promise<string> {
+    const told = await this.tell(host, viewer);
+    const key = `${host.origin} ${viewer.userId} ${JSON.stringify(told)}`;
+    const kept = this.kept.get(key);
+    if (kept && kept.until > performance.now()) return kept.token;
+    const { id: kid, key: signing } = await this.keys.signing();
+    const { id, ...claims } = told;
+    const token = await new SignJWT({ ...claims })
+      .setProtectedHeader({ alg: VIEWER_ALGORITHM, typ: 'viewer+jwt', kid })
+      .setIssuer(this.config.baseUrl)
+      .setAudience(host.origin)
+      .setSubject(id ?? 'viewer')
+      .setIssuedAt()
+      .setExpirationTime(`${LIFE_SECONDS} s`)
+      .sign(signing);
+    this.keep(key, token);
+    return token;
+  }
+
+  private keep(key: string, token: string): void {
+    this.kept.delete(key);
+    this.kept.set(key, { token, until: performance.now() + REUSE_MS });
+    const [oldest = ''] = this.kept.size > MAX_KEPT ? this.kept.keys() : [''];
+    this.kept.delete(oldest);
+  }
+}

@@ -1,0 +1,107 @@
+import { Injectable } from '@nestjs/common';
+import {
+  accessTopic,
+  credentialTopic,
+  hashSecret,
+  randomSecret,
+  workspaceAccessTopic,
+} from '../../../platform/access/index.js';
+import { Chore } from '../../../platform/jobs/index.js';
+import { TopicCache, Topics } from '../../../platform/topics/index.js';
+import { type HostedHost, type HostedTarget, HostingDomain } from '../../hosts/index.js';
+import { hostedAccessTopic } from '../policies/access-policies.js';
+import { HostedCookies } from './cookies.js';
+import type { Asked } from './fetch-site.js';
+import { type VisitKind, type VisitRow, VisitsStore } from './visits.store.js';
+
+const isNonce = (value: string): boolean => /^[\w-]{43}$/.test(value);
+
+const MAX_VISITS = 10_000;
+/** A change that nothing publishes, as of somebody's e-mail address, counts after so long; as does one while the database is away. */
+const TTL_MS = 30_000;
+const HOUR_MS = 3_600_000;
+
+/** Browsers that were let in. A cookie names the visit; what its visitor may is looked up, and remembered until it may have changed. */
+@Injectable()
+export class Visits {
+  readonly cookies: HostedCookies;
+  private readonly visits: TopicCache<VisitRow | null>;
+
+  constructor(
+    private readonly store: VisitsStore,
+    private readonly topics: Topics,
+    { isSecure }: HostingDomain,
+  ) {
+    this.cookies = new HostedCookies(isSecure);
+    const kinds = [accessTopic, credentialTopic, workspaceAccessTopic, hostedAccessTopic];
+    this.visits = new TopicCache(topics, kinds, { max: MAX_VISITS, ttlMs: TTL_MS });
+  }
+
+  /** The visits that the cookies of a request name. */
+  async of({ headers }: Asked, target: HostedTarget): Promise<VisitRow[]> {
+    const found: VisitRow[] = [];
+    for (const secret of this.cookies.read(headers, 'visit')) {
+      const hash = hashSecret(secret);
+      const look = async () => (await this.store.find(hash, target)) ?? null;
+      const visit = await this.visits.get(`${target.id} ${hash}`, look);
+      if (visit) found.push(visit);
+    }
+    return found;
+  }
+
+  /** Begins a visit; returns its cookie. */
+  async begin(
+    target: HostedTarget,
+    visit: { how: VisitKind; userId?: string; sessionId?: string; policyVersion: string },
+  ): Promise<string> {
+    const secret = randomSecret();
+    await this.store.begin(hashSecret(secret), target, visit);
+    return this.cookies.set('visit', secret);
+  }
+
+  /** Ends the visits that the cookies of a request name. */
+  async end({ headers }: Asked, { id }: HostedTarget): Promise<void> {
+    const hashes = this.cookies.read(headers, 'visit').map(hashSecret);
+    if (await this.store.end(hashes, id)) this.topics.publish(hostedAccessTopic(id));
+  }
+
+  /**
+   * Begins a round to the sign-in page: the browser keeps a nonce, and its hash goes with it. A browser that has one keeps
+   * it, for rounds in several tabs at once.
+   */
+  startRound({ headers }: Asked): { cookie: string; state: string } {
+    const nonce = this.cookies.read(headers, 'start').find(isNonce) ?? randomSecret();
+    return { cookie: this.cookies.set('start', nonce), state: hashSecret(nonce) };
+  }
+
+  /** A ticket for the one browser whose nonce has this hash. */
+  async ticketFor(
+    { host, target }: HostedHost,
+    ticket: { userId: string; sessionId: string; state: string; path: string },
+  ): Promise<string> {
+    const secret = randomSecret();
+    await this.store.addTicket(hashSecret(secret), target, { host, ...ticket });
+    return secret;
+  }
+
+  /** Trades a ticket for a visit. Undefined where it is of another browser, was used, or is over. */
+  async enter(
+    request: Asked,
+    { host, target }: HostedHost,
+    ticket: string,
+    policyVersion: string,
+  ): Promise<{ cookie: string; path: string } | undefined> {
+    const states = this.cookies.read(request.headers, 'start').map(hashSecret);
+    if (states.length === 0) return undefined;
+    const spent = await this.store.spend(hashSecret(ticket), target, host, states);
+    if (!spent) return undefined;
+    const { user_id: userId, session_id: sessionId, path } = spent;
+    const cookie = await this.begin(target, { how: 'sign_in', userId, sessionId, policyVersion });
+    return { cookie, path };
+  }
+
+  @Chore('hosted_visits', { everyMs: HOUR_MS })
+  deleteEnded(): Promise<void> {
+    return this.store.deleteEnded();
+  }
+}

@@ -1,0 +1,78 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type HtmlPage, htmlDocument, htmlHeaders } from '../../platform/pages/index.js';
+
+type Headers = Readonly<Record<string, string | string[]>>;
+
+/** What the gateway answers by itself is of this moment, and for nobody else. */
+const OWN: Headers = {
+  'cache-control': 'no-store',
+  'x-robots-tag': 'noindex',
+  'x-content-type-options': 'nosniff',
+};
+
+export function sendJson(
+  response: ServerResponse,
+  status: number,
+  body: object,
+  headers: Headers = {},
+): void {
+  send(response, status, JSON.stringify(body), {
+    'content-type': 'application/json; charset=utf-8',
+    ...headers,
+  });
+}
+
+export function sendHtml(
+  response: ServerResponse,
+  status: number,
+  page: HtmlPage,
+  headers: Headers = {},
+): void {
+  // Forms of ours are to say which origin they come from, which they would not without a referrer.
+  const own = { ...htmlHeaders(page), 'referrer-policy': 'same-origin' };
+  send(response, status, htmlDocument(page), { ...own, ...headers });
+}
+
+export function sendTo(
+  response: ServerResponse,
+  location: string,
+  cookies: string[] = [],
+  status = 303,
+): void {
+  send(response, status, '', { location, 'referrer-policy': 'no-referrer', 'set-cookie': cookies });
+}
+
+/** A page for a browser, words for a program. */
+export function sendProblem(
+  request: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  page: HtmlPage & { readonly detail: string },
+  headers: Headers = {},
+): void {
+  if (request.headers.accept?.includes('text/html')) sendHtml(response, status, page, headers);
+  else sendJson(response, status, { detail: page.detail }, headers);
+}
+
+function send(response: ServerResponse, status: number, body: string, headers: Headers): void {
+  const content = Buffer.from(body);
+  response.writeHead(status, { ...OWN, ...headers, 'content-length': content.length });
+  response.end(response.req.method === 'HEAD' ? undefined : content);
+}
+
+const MAX_FORM_BYTES = 16_384;
+
+/** The whole body of a request; undefined where it is larger. */
+export async function bodyOf(
+  request: IncomingMessage,
+  maxBytes = MAX_FORM_BYTES,
+): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > maxBytes) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,75 @@
+import { Injectable } from '@nestjs/common';
+import { isWellFormedKey } from '../../identity/keys/index.js';
+import { AccessControl, isBot, isNavigation, LINK_PARAMETER, type Refusal, Visits } from '../access/index.js';
+import { sendHtml, sendJson, sendProblem, sendTo } from './answers.js';
+import { HostedContents } from './hosted-contents.js';
+import * as pages from './pages.js';
+import { RESERVED, ReservedPaths, type ReservedRequest } from './reserved-paths.js';
+
+/** Requests for a site or server that is there: those who may see it do, others learn what would help. */
+@Injectable()
+export class HostedRequests {
+  constructor(
+    private readonly contents: HostedContents,
+    private readonly control: AccessControl,
+    private readonly visits: Visits,
+    private readonly reserved: ReservedPaths,
+  ) {}
+
+  /** Whether it was let in. */
+  async open(asked: ReservedRequest): Promise<boolean> {
+    const { host, url, request, response } = asked;
+    const { target } = host;
+    if (request.url?.startsWith(RESERVED)) {
+      await this.reserved.answer(asked);
+      return true;
+    }
+    const { 'x-api-key': key } = request.headers;
+    if (typeof key === 'string' && isWellFormedKey(key)) {
+      const detail = `API keys are not taken here; make a token with POST /api/${target.kind}-access/${target.id}/tokens`;
+      sendJson(response, 401, { detail });
+      return false;
+    }
+    if (url.searchParams.has(LINK_PARAMETER) && (await this.openedByLink(asked))) return true;
+    const admission = await this.control.admit(host, request, { wantsViewer: target.kind === 'server' });
+    if ('refused' in admission) {
+      this.refuse(asked, admission.refused);
+      return false;
+    }
+    await this.contents.of(target.kind)?.serve(host, admission.admitted, request, response);
+    return true;
+  }
+
+  /** Trades the secret of a link for a cookie; it does not stay in the address. */
+  private async openedByLink({ host, url, request, response }: ReservedRequest): Promise<boolean> {
+    if (request.method !== 'GET') return false;
+    const cookie = await this.control.openByLink(host, url.searchParams.get(LINK_PARAMETER) ?? '');
+    if (!cookie) return false;
+    url.searchParams.delete(LINK_PARAMETER);
+    sendTo(response, `${host.origin}${url.pathname}${url.search}`, [cookie], 302);
+    return true;
+  }
+
+  private refuse(asked: ReservedRequest, { why, policy, email = '' }: Refusal): void {
+    const { request, response } = asked;
+    const next = request.url ?? '/';
+    if (why === 'bad_token')
+      sendJson(response, 401, {
+        detail: 'This access token does not open this: unknown, revoked or expired',
+      });
+    else if (why === 'not_allowed') sendProblem(request, response, 403, pages.notAllowed(email, next));
+    else if (isBot(request)) sendHtml(response, 401, pages.signInFirst(next, policy.public_preview));
+    else if (!isNavigation(request)) sendJson(response, 401, pages.PROGRAM_REFUSED);
+    else if (why === 'password') sendHtml(response, 401, pages.passwordPage(next));
+    else if (why === 'link') sendHtml(response, 401, pages.linkOnly(next));
+    else this.sendRound(asked, next);
+  }
+
+  /** A browser that has just been through a round would go round for ever. */
+  private sendRound(asked: ReservedRequest, next: string): void {
+    const { request, response } = asked;
+    const { cookies } = this.visits;
+    if (cookies.read(request.headers, 'round').length === 0) this.reserved.beginRound(asked, next);
+    else sendHtml(response, 401, pages.roundFailed(next), { 'set-cookie': cookies.clear('round') });
+  }
+}

@@ -1,0 +1,37 @@
+import { expect, it } from '@jest/globals';
+import { RequestLimits } from './request-limits.js';
+
+it('one address asks so much of one host a minute', () => {
+  const limits = new RequestLimits(2);
+  for (let n = 0; n < 2; n++) limits.open('203.0.113.5', 'docs')?.();
+  expect(limits.open('203.0.113.5', 'docs')).toBeUndefined();
+  expect(limits.open('203.0.113.5', 'notes')).toBeDefined();
+  expect(limits.open('203.0.113.6', 'docs')).toBeDefined();
+});
+
+it('one address has so many open at once, and what was refused holds no place', () => {
+  const limits = new RequestLimits(0);
+  const ends = Array.from({ length: 256 }, (_, n) => limits.open('203.0.113.5', `host ${n}`));
+  expect(ends).not.toContain(undefined);
+  expect(limits.open('203.0.113.5', 'docs')).toBeUndefined();
+  expect(limits.open('203.0.113.5', 'docs')).toBeUndefined();
+  ends[0]?.();
+  expect(limits.open('203.0.113.5', 'docs')).toBeDefined();
+});
+
+it('one host has so many open at once', () => {
+  const limits = new RequestLimits(0);
+  const addresses = Array.from({ length: 1001 }, (_, n) => `10.0.${n >> 8}.${n & 255}`);
+  const opened = addresses.map(address => limits.open(address, 'docs') !== undefined);
+  expect(opened.filter(Boolean)).toHaveLength(1000);
+});
+
+it('who is refused again and again is not looked at', () => {
+  const limits = new RequestLimits(0);
+  for (let n = 0; n < 600; n++) {
+    expect(limits.isRefusedTooOften('203.0.113.5')).toBe(false);
+    limits.refused('203.0.113.5');
+  }
+  expect(limits.isRefusedTooOften('203.0.113.5')).toBe(true);
+  expect(limits.isRefusedTooOften('203.0.113.6')).toBe(false);
+});
