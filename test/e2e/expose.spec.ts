@@ -419,6 +419,7 @@ it('a person and their own key are not asked, and the audit log tells of every a
     organization_id,
     url: 'https://localhost:8443/',
   });
+  const site = await FakeSites.of(service).make(service, ada, 'docs', workspace_id);
   const successor = await service.person('Successor');
   await service.join(successor, { organization: organization_id, role: 'admin' });
   await policy({ write: 'ask' });
@@ -441,6 +442,8 @@ it('a person and their own key are not asked, and the audit log tells of every a
     service_account_key_rotate: { id: account.id, key_id: accountKey.id },
     share_create: { workspace_id, path: 'plan.md' },
     share_update: { id: link.id, allow: 'download' },
+    site_access_set: { site_id: site.id, mode: 'public' },
+    site_token_create: { site_id: site.id, name: 'CI' },
     workspace_member_set: { workspace_id, user_id: guest.id, role: 'viewer' },
     egress_update: { workspace_id, mode: 'none' },
     model_settings_update: { organization_id, enabled: ['local/fake'] },
