@@ -11,6 +11,7 @@ import { FakeOpenAi } from '../fakes/openai-server.js';
 import { AgentClient } from '../harness/agent.js';
 import { Browser } from '../harness/browser.js';
 import { Client, type Json } from '../harness/client.js';
+import { FakeSites } from '../harness/fake-sites.js';
 import { OAuthClient, startOAuthService } from '../harness/oauth.js';
 import { sampleInput } from '../harness/sample-input.js';
 import type { Person, TestService } from '../harness/service.js';
