@@ -447,6 +447,7 @@ it('a person and their own key are not asked, and the audit log tells of every a
     site_token_create: { site_id: site.id, name: 'CI' },
     workspace_member_set: { workspace_id, user_id: guest.id, role: 'viewer' },
     egress_update: { workspace_id, mode: 'none' },
+    exposure_limit_set: { organization_id, max_exposure: 'public' },
     model_settings_update: { organization_id, enabled: ['local/fake'] },
     webhook_create: { organization_id, url: 'https://localhost:8443/' },
     webhook_enable: { id: webhook.id },
