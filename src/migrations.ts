@@ -19,6 +19,7 @@ import { Notifications } from './automation/notifications/migrations/20261123-no
 import { Push } from './automation/notifications/push/migrations/20261123-push.js';
 import { Webhooks } from './automation/notifications/webhooks/migrations/20261123-webhooks.js';
 import { HostedAccess } from './hosting/access/migrations/20261124-hosted-access.js';
+import { CustomDomains } from './hosting/hosts/migrations/20261124-custom-domains.js';
 import { HostNamesTable } from './hosting/hosts/migrations/20261124-host-names.js';
 import { SignIn } from './identity/auth/migrations/20261121-sign-in.js';
 import { EmailChange } from './identity/auth/migrations/20261122-email-change.js';
@@ -131,4 +132,5 @@ export const migrations = [
   { name: '20261124-run-values', class: RunValuesWithoutChecks },
   { name: '20261124-host-names', class: HostNamesTable },
   { name: '20261124-hosted-access', class: HostedAccess },
+  { name: '20261124-custom-domains', class: CustomDomains },
 ];

@@ -1,9 +1,10 @@
 import { Module } from '@nestjs/common';
 import { AccessModule } from './access/index.js';
 import { BuildsModule } from './builds/index.js';
+import { DomainsModule } from './domains/index.js';
 import { GatewayModule } from './gateway/index.js';
 import { HostsModule } from './hosts/index.js';
 
 /** Sites and servers, on hosts of their own. */
-@Module({ imports: [HostsModule, AccessModule, BuildsModule, GatewayModule] })
+@Module({ imports: [HostsModule, AccessModule, DomainsModule, BuildsModule, GatewayModule] })
 export class HostingModule {}

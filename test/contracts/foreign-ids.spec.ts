@@ -59,7 +59,9 @@ function positionsIn(route: Route): string[] {
   const inQuery = (route.operation.parameters ?? [])
     .filter((parameter: Json) => parameter.in === 'query' && takesIds(parameter.schema))
     .map((parameter: Json) => parameter.name);
-  return [...inPath, ...inBody, ...inQuery].filter(name => !['name', 'tool_name', 'token'].includes(name));
+  return [...inPath, ...inBody, ...inQuery].filter(
+    name => !['name', 'tool_name', 'token', 'host'].includes(name),
+  );
 }
 
 const takesIds = ({ format, items }: Json) => (items ?? { format }).format === 'uuid';

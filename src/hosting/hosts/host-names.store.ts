@@ -48,7 +48,7 @@ export class HostNamesStore {
     const { rows } = await sql`
       insert into host_name (source, name, kind, target_id, workspace_id, state)
       values ('slug', ${nameOf(kind, slug)}, ${kind}, ${targetId}, ${workspaceId}, 'active')
-      on conflict (source, name) do update set
+      on conflict (name) where source = 'slug' do update set
         target_id = excluded.target_id, workspace_id = excluded.workspace_id, state = 'active', released_at = null,
         created_at = now()
       where host_name.target_id = excluded.target_id

@@ -1,7 +1,10 @@
 import { isIP } from 'node:net';
-import { Injectable } from '@nestjs/common';
+import { Injectable, OnModuleInit } from '@nestjs/common';
 import { Config } from '../../platform/config/index.js';
 import { Conflict } from '../../platform/errors/index.js';
+import { HostingFacts } from '../../platform/health/index.js';
+import { Log } from '../../platform/log/index.js';
+import { isolationOf } from './isolation.js';
 
 export const HOSTED_KINDS = ['site', 'server'] as const;
 export type HostedKind = (typeof HOSTED_KINDS)[number];
@@ -18,17 +21,32 @@ const VERSION_LABEL = /^v([1-9]\d{0,8})--([a-z0-9-]+)$/;
 
 /** The domain below which sites and servers have their hosts, each an origin of its own. */
 @Injectable()
-export class HostingDomain {
+export class HostingDomain implements OnModuleInit {
   /** Undefined where the service is reached by an IP address, and no other domain is set. */
   readonly domain: string | undefined;
   readonly scheme: string;
   private readonly port: string;
 
-  constructor(config: Config) {
+  constructor(
+    private readonly config: Config,
+    private readonly facts: HostingFacts,
+    private readonly log: Log,
+  ) {
     const address = URL.parse(config.baseUrl);
     this.domain = config.hostingDomain ?? domainOf(address?.hostname ?? '');
     this.scheme = address?.protocol ?? 'http:';
     this.port = address?.port ? `:${address.port}` : '';
+  }
+
+  onModuleInit(): void {
+    const host = URL.parse(this.config.baseUrl)?.hostname ?? '';
+    const isolation = isolationOf(this.domain, host);
+    this.facts.set({ domain: this.domain ?? null, isolation });
+    if (isolation === 'same_site' && this.config.publicUrl !== undefined && this.domain !== 'localhost')
+      this.log.warn(
+        { domain: this.domain },
+        'sites are below the domain of the service itself; set HOSTING_DOMAIN to a domain of their own, so that browsers keep them apart',
+      );
   }
 
   get isSecure(): boolean {

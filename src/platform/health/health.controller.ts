@@ -11,6 +11,7 @@ import { Log } from '../log/index.js';
 import { Documents } from '../openapi/index.js';
 import { Vault } from '../vault/index.js';
 import { HealthView, MetadataView, ReadinessView } from './health.dto.js';
+import { HostingFacts } from './hosting-facts.js';
 
 /** How long the database may take to answer where requests can be served. */
 const READY_MS = 2_500;
@@ -25,6 +26,7 @@ export class HealthController {
     private readonly pool: PoolWatch,
     private readonly leases: Leases,
     private readonly vault: Vault,
+    private readonly hosting: HostingFacts,
     private readonly log: Log,
   ) {}
 
@@ -97,6 +99,7 @@ export class HealthController {
       registration,
       openapi: '/api/openapi.json',
       vault_keys,
+      hosting: this.hosting.read(),
     };
   }
 }

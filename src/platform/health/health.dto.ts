@@ -21,6 +21,21 @@ export class VaultKeyView {
   secrets: number;
 }
 
+export class HostingFactsView {
+  @Field.text('The domain below which sites and servers have their hosts; null where there is none', {
+    nullable: true,
+    example: 'example.app',
+  })
+  domain: string | null;
+
+  @Field.choice(
+    'How browsers keep them apart from the service: separate_site (best), same_site (another origin, whose cookies need care) or none (there are no hosts)',
+    ['separate_site', 'same_site', 'none'],
+    { example: 'separate_site' },
+  )
+  isolation: string;
+}
+
 export class MetadataView {
   @Field.text('The service', { example: 'Atelier' })
   name: string;
@@ -28,7 +43,7 @@ export class MetadataView {
   @Field.text('Version of the interface description', { example: '0.1.0' })
   version: string;
 
-  @Field.choice('What this process serves', ['all', 'api', 'worker'])
+  @Field.choice('What this process serves', ['all', 'api', 'worker', 'gateway'])
   role: string;
 
   @Field.choice('Who may register', ['invite', 'open', 'closed'])
@@ -39,4 +54,7 @@ export class MetadataView {
 
   @Field.object('The keys that stored secrets need', () => VaultKeyView, { list: true })
   vault_keys: VaultKeyView[];
+
+  @Field.object('Where sites and servers are', () => HostingFactsView)
+  hosting: HostingFactsView;
 }

@@ -225,6 +225,7 @@ const API_TAGS: readonly (readonly [name: string, description: string])[] = [
   ['operations', 'Long work such as duplicating a workspace: progress, result, cancelling'],
   ['share', 'Public links to files and folders, and the list of all that is reachable from outside'],
   ['file-invitations', 'Files and folders shared with a person by mail'],
+  ['sites', 'Sites, their versions and hosts'],
   ['site-access', 'Who may open a site, and the tokens with which programs do'],
   ['notifications', 'What you are told: the inbox, and what reaches you where and when'],
   ['models', 'The language models that can be used'],

@@ -1,5 +1,24 @@
 import { isIP } from 'node:net';
-import { asHost, asInteger, InvalidSetting, optional, setting } from '#libs/env-settings/index.js';
+import {
+  asHost,
+  asInteger,
+  asNames,
+  InvalidSetting,
+  optional,
+  type Parse,
+  setting,
+} from '#libs/env-settings/index.js';
+
+/** An address, with a port or without: `9.9.9.9`, `127.0.0.1:5353`, `[::1]:5353`. */
+const asNameServers: Parse<string[]> = (raw, name) =>
+  asNames(raw, name).map(server => {
+    const address = server.replace(/:\d{1,5}$/, '').replace(/^\[|\]$/g, '');
+    if (isIP(address) === 0 && isIP(server) === 0)
+      throw new InvalidSetting(
+        `${name} must list addresses of name servers, such as 9.9.9.9, not "${server}".`,
+      );
+    return server;
+  });
 
 /** Sites and servers, on hosts of their own. */
 export const hostingSettings = {
@@ -11,6 +30,12 @@ export const hostingSettings = {
         throw new InvalidSetting(`${name} must be a domain such as example.app, not an IP address.`);
       return asHost(raw, name).toLowerCase().replace(/\.$/, '');
     },
+  ),
+  hostingDns: setting(
+    'HOSTING_DNS',
+    'Name servers that are asked whether a custom host belongs to who wants it, as 9.9.9.9 or 127.0.0.1:5353, separated by commas. Unset: those of this machine.',
+    asNameServers,
+    [] as string[],
   ),
   hostedRequestsPerMinute: setting(
     'HOSTED_REQUESTS_PER_MINUTE',

@@ -1,0 +1,63 @@
+import { Field } from '../../platform/dto/index.js';
+
+const HOST = { min: 3, max: 253, example: 'docs.example.com' } as const;
+
+export class SiteDomains {
+  @Field.id('The site')
+  site_id: string;
+}
+
+export class SiteDomain extends SiteDomains {
+  @Field.text('The host', HOST)
+  host: string;
+}
+
+export class DomainRecordView {
+  @Field.choice('Its type', ['TXT'])
+  type: string;
+
+  @Field.text('Its name', { example: '_atelier.docs.example.com' })
+  name: string;
+
+  @Field.text('What it must hold', { example: 'atelier-verification=q3Vn…' })
+  value: string;
+}
+
+export class SiteDomainView {
+  @Field.text('The host', HOST)
+  host: string;
+
+  @Field.choice(
+    'pending: its record is yet to be found; verified: the site is served there; failed: its record was missing for two weeks, or somebody else has shown that the host is theirs',
+    ['pending', 'verified', 'failed'],
+  )
+  state: string;
+
+  @Field.object('The record that shows whose the host is', () => DomainRecordView)
+  record: DomainRecordView;
+
+  @Field.text('What kept the last check from finding it', {
+    nullable: true,
+    example: '_atelier.docs.example.com has no TXT record yet',
+  })
+  problem: string | null;
+
+  @Field.time('When it was last checked', { nullable: true })
+  checked_at: string | null;
+
+  @Field.time('When it was verified last', { nullable: true })
+  verified_at: string | null;
+}
+
+export class SiteDomainList {
+  @Field.object('The hosts', () => SiteDomainView, { list: true })
+  items: SiteDomainView[];
+}
+
+export class RemovedDomainView {
+  @Field.text('The host', HOST)
+  host: string;
+
+  @Field.boolean('Always true')
+  removed: boolean;
+}
