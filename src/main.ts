@@ -97,7 +97,8 @@ try {
     });
   for (const [name, setting] of mistypedSettings(process.env))
     log.warn({ name, setting }, `${name} is not a setting and has no effect; did you mean ${setting}?`);
-  requireDataDir(config);
+  // A gateway only reads there.
+  if (config.role !== 'gateway') requireDataDir(config);
   // Loading it takes a while: wrong settings are reported first.
   const { start } = await import('./start.js');
   await start({

@@ -25,9 +25,6 @@ import { NestLog } from './platform/log/index.js';
 import { Metrics, registerHttpMetrics } from './platform/metrics/index.js';
 import { describeApi, serveDocs } from './platform/openapi/index.js';
 
-/** Longer than that of proxies in front, which would else send a request as the connection ends. */
-const KEEP_ALIVE_MS = 75_000;
-
 /** The service as an HTTP application, initialised and not yet listening. */
 export async function createServer(parts: ServiceParts): Promise<NestFastifyApplication> {
   const filter = new ProblemFilter(parts.log);
@@ -40,13 +37,8 @@ export async function createServer(parts: ServiceParts): Promise<NestFastifyAppl
     trustProxy: parts.config.publicUrl === undefined ? false : parts.config.trustedProxies,
     routerOptions: { maxParamLength: 1000 },
     rewriteUrl: requestUrl,
-    serverFactory: (handler: RequestListener) => {
-      // Requests without a Host header are refused by ourselves, with a body.
-      const server = front.serverFor(handler, { requireHostHeader: false });
-      server.keepAliveTimeout = KEEP_ALIVE_MS;
-      server.requestTimeout = 0;
-      return server;
-    },
+    // Requests without a Host header are refused by ourselves, with a body.
+    serverFactory: (handler: RequestListener) => front.serverFor(handler, { requireHostHeader: false }),
     clientErrorHandler: refuseOnSocket,
     forceCloseConnections: 'idle',
     frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) =>

@@ -1,6 +1,9 @@
 import path from 'node:path';
 import { findRunningPostgres, startPostgres } from '#libs/embedded-postgres/index.js';
+import type { ServiceParts } from './app.module.js';
 import { FirstBoot, welcome } from './first-boot.js';
+import { GatewayProcesses } from './gateway-processes.js';
+import { GatewayProcess } from './hosting/gateway/index.js';
 import { SetupToken } from './identity/auth/index.js';
 import { migrations } from './migrations.js';
 import { operate } from './operator.js';
@@ -43,6 +46,27 @@ async function openDatabase({ config, log, command, started, failed }: Host): Pr
   return postgres.url;
 }
 
+/** Sites and servers alone: in this process, or in several that share its port. */
+async function startGateway({ config, log, started, done }: Host, parts: ServiceParts): Promise<void> {
+  if (config.gatewayProcesses > 1) {
+    const processes = new GatewayProcesses(config, log);
+    started(() => processes.stop());
+    await processes.start();
+  } else {
+    const context = await createWorker(parts);
+    started(() => context.close());
+    const gateway = context.get(GatewayProcess, { strict: false });
+    started(() => gateway.close());
+    await gateway.listen().catch(error => {
+      throw listenFailure(error, config);
+    });
+    process.send?.('listening');
+    // Whoever started this process has ended without a word.
+    process.once('disconnect', done);
+  }
+  log.info({ port: config.port, role: config.role }, 'listening');
+}
+
 /** Starts the service; or does what the operator wants, and ends the process. */
 export async function start(host: Host): Promise<void> {
   const { config, log, command, started, done } = host;
@@ -50,6 +74,7 @@ export async function start(host: Host): Promise<void> {
   const connectionString = await openDatabase(host);
   await migrate(connectionString, migrations);
   const parts = { config, log, database: { connectionString } };
+  if (config.role === 'gateway') return startGateway(host, parts);
   if (command.length > 0) {
     await operate(parts, command);
     return done();

@@ -48,7 +48,7 @@ export function refuseOnSocket(error: ClientError, socket: Socket): void {
 export function guardConnections(fastify: FastifyInstance, ms: number): void {
   refuseIncompleteRequests(fastify);
   closeConnectionsAtEnd(fastify);
-  closeUnreadConnections(fastify, ms);
+  closeUnreadConnections(fastify.server, ms);
   refuseSlowBodies(fastify, ms);
 }
 
@@ -145,7 +145,7 @@ function closeConnectionsAtEnd(http: FastifyInstance): void {
  * Closes connections that are idle for `ms` while an answer waits to be read, which would stay in memory for ever, or while
  * there is no request. A slow handler and a request that still arrives are left alone.
  */
-function closeUnreadConnections({ server }: FastifyInstance, ms: number): void {
+export function closeUnreadConnections(server: Server, ms: number): void {
   const answering = new WeakMap<Socket, ServerResponse>();
   const served = new WeakSet<Socket>();
   server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {

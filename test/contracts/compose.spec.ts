@@ -6,11 +6,11 @@ import { settings } from '../../src/platform/config/index.js';
 const compose = parse(readFileSync('docker/compose.yaml', 'utf8'), { merge: true });
 
 describe('docker/compose.yaml', () => {
-  it.each(['api', 'worker'])('passes every setting of docker/.env on to %s', service => {
+  it.each(['api', 'worker', 'gateway'])('passes every setting of docker/.env on to %s', service => {
     expect(compose.services[service].env_file).toBe('.env');
   });
 
-  it.each(['api', 'worker'])(
+  it.each(['api', 'worker', 'gateway'])(
     'fixes what %s has inside of its container, and names settings that exist',
     service => {
       const { environment } = compose.services[service];

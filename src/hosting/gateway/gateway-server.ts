@@ -8,6 +8,10 @@ import {
 import type { Gateway } from './gateway.js';
 import type { HostedUpgrades } from './hosted-upgrades.js';
 
+const HEADERS_TIMEOUT_MS = 15_000;
+/** Longer than that of proxies in front, which would else send a request as the connection ends. */
+const KEEP_ALIVE_MS = 75_000;
+
 /** Stands before the API: requests for hosts of sites and servers go to the gateway, all others on. */
 export class GatewayFront {
   private gateway: Gateway | undefined;
@@ -26,6 +30,10 @@ export class GatewayFront {
       else others(request, response);
     });
     server.on('upgrade', (request, socket, head) => void this.upgrades?.open(request, socket, head));
+    server.keepAliveTimeout = KEEP_ALIVE_MS;
+    server.headersTimeout = HEADERS_TIMEOUT_MS;
+    // Uploads may take long; those that stall are ended otherwise.
+    server.requestTimeout = 0;
     return server;
   }
 }

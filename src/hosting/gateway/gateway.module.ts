@@ -2,10 +2,12 @@ import { Module } from '@nestjs/common';
 import { AccessModule } from '../access/index.js';
 import { HostsModule } from '../hosts/index.js';
 import { Gateway } from './gateway.js';
+import { GatewayProcess } from './gateway-process.js';
 import { GatewayRecord } from './gateway-record.js';
 import { HostedContents } from './hosted-contents.js';
 import { HostedRequests } from './hosted-requests.js';
 import { HostedUpgrades } from './hosted-upgrades.js';
+import { Offload } from './offload.js';
 import { ReservedPaths } from './reserved-paths.js';
 import { SiteActions } from './site-actions.js';
 
@@ -14,13 +16,15 @@ import { SiteActions } from './site-actions.js';
   imports: [HostsModule, AccessModule],
   providers: [
     Gateway,
+    GatewayProcess,
     GatewayRecord,
     HostedContents,
     HostedRequests,
     HostedUpgrades,
+    Offload,
     ReservedPaths,
     SiteActions,
   ],
-  exports: [Gateway, HostedContents, HostedUpgrades],
+  exports: [Gateway, GatewayProcess, HostedContents, HostedUpgrades, Offload],
 })
 export class GatewayModule {}

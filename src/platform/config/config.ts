@@ -52,11 +52,11 @@ export class Config extends SettingValues {
   }
 
   get servesHttp(): boolean {
-    return this.role !== 'worker';
+    return this.role === 'all' || this.role === 'api';
   }
 
   get runsJobs(): boolean {
-    return this.role !== 'api';
+    return this.role === 'all' || this.role === 'worker';
   }
 }
 

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import {
+  asChoice,
   asHost,
   asInteger,
   asNames,
@@ -36,6 +37,18 @@ export const hostingSettings = {
     'Name servers that are asked whether a custom host belongs to who wants it, as 9.9.9.9 or 127.0.0.1:5353, separated by commas. Unset: those of this machine.',
     asNameServers,
     [] as string[],
+  ),
+  gatewayProcesses: setting(
+    'GATEWAY_PROCESSES',
+    'Processes that one with ROLE=gateway starts, all of them on PORT; the metrics of each are on METRICS_PORT and the ports after it.',
+    asInteger(1, 256),
+    1,
+  ),
+  gatewayOffload: setting(
+    'GATEWAY_OFFLOAD',
+    'Who sends the bytes of files to browsers: none (this service) or nginx, which is told by X-Accel-Redirect and must be one of TRUSTED_PROXIES; see docker/nginx.conf.',
+    asChoice(['none', 'nginx']),
+    'none',
   ),
   hostedRequestsPerMinute: setting(
     'HOSTED_REQUESTS_PER_MINUTE',

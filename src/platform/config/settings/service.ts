@@ -28,8 +28,8 @@ export const serviceSettings = {
   ),
   role: setting(
     'ROLE',
-    'What this process serves: all, api (HTTP) or worker (runs and other jobs).',
-    asChoice(['all', 'api', 'worker']),
+    'What this process serves: all, api (HTTP), worker (runs and other jobs) or gateway (sites and servers alone).',
+    asChoice(['all', 'api', 'worker', 'gateway']),
     'all',
   ),
   dataDir: setting('DATA_DIR', 'Folder for workspaces and the embedded database.', asText, '.atelier'),
@@ -129,7 +129,7 @@ export const trafficSettings = {
   ),
   metricsPort: optional(
     'METRICS_PORT',
-    'Port on which a process with ROLE=worker serves GET /metrics, at HOST where METRICS_TOKEN is set, else at 127.0.0.1. Unset: none.',
+    'Port on which a process with ROLE=worker or gateway serves GET /metrics, at HOST where METRICS_TOKEN is set, else at 127.0.0.1. Unset: none.',
     asInteger(0, 65535),
   ),
   logLevel: setting(

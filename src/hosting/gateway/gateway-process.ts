@@ -1,0 +1,84 @@
+import { once } from 'node:events';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Injectable } from '@nestjs/common';
+import { closeUnreadConnections, refuseOnSocket } from '#libs/fastify-hardening/index.js';
+import { Config } from '../../platform/config/index.js';
+import { TrustedProxies } from '../../platform/http/index.js';
+import { networkOf } from '../../platform/limits/index.js';
+import { sendJson } from './answers.js';
+import { Gateway } from './gateway.js';
+import { GatewayFront } from './gateway-server.js';
+import { HostedUpgrades } from './hosted-upgrades.js';
+
+const MAX_HEADER_BYTES = 32 * 1024;
+const IDLE_MS = 60_000;
+const MAX_SOCKETS_PER_ADDRESS = 256;
+
+/** Serves sites and servers by itself, without the API (ROLE=gateway). Several such processes share one port. */
+@Injectable()
+export class GatewayProcess {
+  private server: Server | undefined;
+
+  constructor(
+    private readonly config: Config,
+    private readonly gateway: Gateway,
+    private readonly upgrades: HostedUpgrades,
+    private readonly proxies: TrustedProxies,
+  ) {}
+
+  async listen(): Promise<void> {
+    const front = new GatewayFront();
+    front.open(this.gateway, this.upgrades);
+    const server = front.serverFor(answerOthers, {
+      requireHostHeader: false,
+      maxHeaderSize: MAX_HEADER_BYTES,
+    });
+    server.on('clientError', refuseOnSocket);
+    closeUnreadConnections(server, IDLE_MS);
+    this.limitSockets(server);
+    const { port, host } = this.config;
+    server.listen({ port, host, reusePort: this.config.gatewayProcesses > 1 || process.send !== undefined });
+    await once(server, 'listening');
+    this.server = server;
+  }
+
+  /** What is being answered goes on for DRAIN_SECONDS. */
+  async close(): Promise<void> {
+    const { server } = this;
+    if (!server) return;
+    const closed = new Promise<void>(resolve => server.close(() => resolve()));
+    server.closeIdleConnections();
+    await Promise.race([closed, sleep(this.config.drainSeconds * 1000, undefined, { ref: false })]);
+    server.closeAllConnections();
+    await closed;
+  }
+
+  /** Of others than our proxies. */
+  private limitSockets(server: Server): void {
+    const open = new Map<string, number>();
+    server.on('connection', (socket: Socket) => {
+      const { remoteAddress } = socket;
+      if (remoteAddress === undefined || this.proxies.has(remoteAddress)) return;
+      const network = networkOf(remoteAddress);
+      const count = (open.get(network) ?? 0) + 1;
+      open.set(network, count);
+      if (count > MAX_SOCKETS_PER_ADDRESS) socket.destroy();
+      socket.once('close', () => {
+        const left = (open.get(network) ?? 1) - 1;
+        if (left > 0) open.set(network, left);
+        else open.delete(network);
+      });
+    });
+  }
+}
+
+/** On hosts of nobody there is no more than a sign of life, for whoever starts and watches these processes. */
+function answerOthers({ url }: IncomingMessage, response: ServerResponse): void {
+  if (url === '/api/health') sendJson(response, 200, { status: 'ok' });
+  else
+    sendJson(response, 404, {
+      detail: 'This process serves sites and servers, and none of them has this host',
+    });
+}
