@@ -4,7 +4,8 @@ import { BuildsModule } from './builds/index.js';
 import { DomainsModule } from './domains/index.js';
 import { GatewayModule } from './gateway/index.js';
 import { HostsModule } from './hosts/index.js';
+import { SitesModule } from './sites/index.js';
 
 /** Sites and servers, on hosts of their own. */
-@Module({ imports: [HostsModule, AccessModule, DomainsModule, BuildsModule, GatewayModule] })
+@Module({ imports: [HostsModule, AccessModule, DomainsModule, BuildsModule, GatewayModule, SitesModule] })
 export class HostingModule {}

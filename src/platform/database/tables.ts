@@ -320,6 +320,28 @@ export interface Schema {
     created_at: Time; updated_at: Time; views: Generated<number>; downloads: Generated<number>;
     uploads: Generated<number>; last_opened_at: Time | null;
   };
+  site: {
+    id: string; workspace_id: string; slug: string; name: string; folder: string; preset: string | null;
+    install_command: string | null; build_command: string | null; output_dir: string | null;
+    spa: boolean | null; node_memory: number | null; actions: Generated<Told<'site.actions', string[]>>;
+    actions_public: Generated<boolean>; actions_actor: Json<'site.actions_actor'> | null;
+    live_version_id: string | null; last_number: Generated<number>; paused_at: Time | null;
+    pause_reason: string | null; locked_at: Time | null; locked_by: string | null; lock_reason: string | null;
+    created_by: string; created_at: Time; updated_at: Time;
+  };
+  site_version: {
+    id: string; site_id: string; number: number;
+    state: 'queued' | 'building' | 'built' | 'failed' | 'cancelled' | 'purged'; auto_promote: boolean;
+    promotion: Generated<'none' | 'done' | 'skipped'>; promotion_reason: string | null; note: string | null;
+    preset: string | null; error: string | null; findings: Generated<Json<'site_version.findings'>>;
+    manifest_hash: string | null; files: Generated<number>; bytes: Generated<Big>; attempt: Generated<number>;
+    holder: string | null; losses: Generated<number>; progress: Generated<Json<'site_version.progress'>>;
+    pinned: Generated<boolean>; created_by: string; created_at: Time; started_at: Time | null;
+    finished_at: Time | null; promoted_at: Time | null; retired_at: Time | null;
+  };
+  site_version_log: {
+    version_id: string; id: number; stream: 'stdout' | 'stderr' | 'system'; text: string; created_at: Time;
+  };
   spend: {
     scope_id: string; period: Time; spent_usd: Big;
   };

@@ -9,6 +9,7 @@ import {
   type Parse,
   setting,
 } from '#libs/env-settings/index.js';
+import { MEBIBYTE } from './setting.js';
 
 /** An address, with a port or without: `9.9.9.9`, `127.0.0.1:5353`, `[::1]:5353`. */
 const asNameServers: Parse<string[]> = (raw, name) =>
@@ -55,5 +56,25 @@ export const hostingSettings = {
     'Requests a minute that one address may make to one site or server, in each process; 0 for any number.',
     asInteger(0, 10_000_000),
     6000,
+  ),
+  maxSites: setting('MAX_SITES', 'Sites of one workspace.', asInteger(0, 100_000), 50),
+  siteMaxFiles: setting('SITE_MAX_FILES', 'Files of one version of a site.', asInteger(1, 1_000_000), 20_000),
+  siteMaxBytes: setting(
+    'SITE_MAX_BYTES',
+    'Bytes of one version of a site.',
+    asInteger(1, Number.MAX_SAFE_INTEGER),
+    1024 * MEBIBYTE,
+  ),
+  siteBuildConcurrency: setting(
+    'SITE_BUILD_CONCURRENCY',
+    'Builds of sites that one process runs at a time; the others wait, organizations in turn.',
+    asInteger(1, 1000),
+    2,
+  ),
+  gatewayCacheBytes: setting(
+    'GATEWAY_CACHE_BYTES',
+    'Memory that one process takes to keep small files of sites.',
+    asInteger(0, Number.MAX_SAFE_INTEGER),
+    64 * MEBIBYTE,
   ),
 } as const;

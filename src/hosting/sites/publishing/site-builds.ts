@@ -1,0 +1,172 @@
+import { Injectable } from '@nestjs/common';
+import { ConcurrencyLimit } from '#libs/concurrency-limit/index.js';
+import { WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { Config } from '../../../platform/config/index.js';
+import { Database, newId, type UnitOfWork } from '../../../platform/database/index.js';
+import { type Attempt, Jobs, OnFailedJob, OnJob } from '../../../platform/jobs/index.js';
+import { Log } from '../../../platform/log/index.js';
+import { Topics } from '../../../platform/topics/index.js';
+import { BuildFailure } from '../../builds/index.js';
+import { SiteFolders } from '../folders/site-folders.js';
+import { BuildLogStore } from '../records/build-log.store.js';
+import { type SiteRow, SitesStore } from '../records/sites.store.js';
+import { type BuildAttempt, VersionsStore, versionTopic } from '../records/versions.store.js';
+import { BuildReports } from './build-reports.js';
+import { Promoter } from './promoter.js';
+import { SiteBuild } from './site-build.js';
+import { buildSite, removeSite } from './site-jobs.js';
+
+/** A build whose process was lost is begun once more. */
+const MAX_LOSSES = 1;
+const RETRY_MS = 2000;
+const UNEXPECTED = 'The build failed because of a fault on our side; try again.';
+
+/** Builds versions, one of a site at a time, and ends them one way or another. */
+@Injectable()
+export class SiteBuilds {
+  private readonly limit: ConcurrencyLimit;
+
+  constructor(
+    config: Config,
+    private readonly database: Database,
+    private readonly sites: SitesStore,
+    private readonly versions: VersionsStore,
+    private readonly lines: BuildLogStore,
+    private readonly build: SiteBuild,
+    private readonly promoter: Promoter,
+    private readonly folders: SiteFolders,
+    private readonly jobs: Jobs,
+    private readonly topics: Topics,
+    private readonly log: Log,
+  ) {
+    this.limit = new ConcurrencyLimit(config.siteBuildConcurrency);
+  }
+
+  @OnJob(buildSite)
+  async run(
+    { version_id: id, site_id }: { version_id: string; site_id: string },
+    { signal }: Attempt,
+  ): Promise<Date | undefined> {
+    const site = await this.sites.find(site_id);
+    if (!site) return undefined;
+    return this.limit.run(() => this.begin(site, id, signal), {
+      whose: [site.organization_id, site.id],
+      signal,
+    });
+  }
+
+  /** Its job failed for good. */
+  @OnFailedJob(buildSite)
+  async abandon({ version_id, site_id }: { version_id: string; site_id: string }): Promise<void> {
+    await this.database.transaction(async unit => {
+      await this.versions.abandon(unit, version_id, UNEXPECTED);
+      await this.startNext(unit, site_id);
+    });
+  }
+
+  @OnJob(removeSite)
+  async remove({ site_id }: { site_id: string }): Promise<void> {
+    if (await this.sites.find(site_id)) return;
+    await this.folders.removeSite(site_id);
+  }
+
+  private async begin(site: SiteRow, id: string, stopping: AbortSignal): Promise<Date | undefined> {
+    const attempt = await this.versions.claim(id);
+    if (!attempt) {
+      // The process that has it may be gone, and not known to be yet. One of another version starts this one at its end.
+      const version = await this.versions.find(site.id, id);
+      return version?.state === 'building' ? new Date(Date.now() + RETRY_MS) : undefined;
+    }
+    const cancelled = this.watch(attempt);
+    const reports = new BuildReports(attempt, this.versions, this.lines, this.log);
+    try {
+      await this.perform(site, attempt, reports, AbortSignal.any([stopping, cancelled.signal]));
+    } catch (error) {
+      await this.settle(attempt, error, { reports, stopping, cancelled: cancelled.signal });
+    } finally {
+      cancelled.close();
+      await reports.end();
+      await this.folders.removeBuild(id);
+    }
+    return undefined;
+  }
+
+  private async perform(
+    site: SiteRow,
+    attempt: BuildAttempt,
+    reports: BuildReports,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (attempt.losses > MAX_LOSSES)
+      throw new BuildFailure(
+        'The process that built it was lost twice. It may take more memory than there is.',
+      );
+    if (attempt.losses > 0) reports.say('The process that built it was lost; the build begins anew.');
+    const built = await this.build.run(site, attempt.id, reports, signal);
+    const outcome = await this.database.transaction(async unit => {
+      const now = await this.sites.lock(unit, site.id);
+      if (!(await this.versions.finish(unit, attempt, built))) return undefined;
+      const promotion = await this.promoter.decide(unit, now, attempt.id);
+      await this.startNext(unit, site.id);
+      return promotion;
+    });
+    if (outcome) reports.say(`Built: ${built.files} files, ${built.bytes} bytes. ${outcome.reason}`);
+  }
+
+  private async settle(
+    attempt: BuildAttempt,
+    error: unknown,
+    {
+      reports,
+      stopping,
+      cancelled,
+    }: { reports: BuildReports; stopping: AbortSignal; cancelled: AbortSignal },
+  ): Promise<void> {
+    // Whoever cancelled it, or took it over, has written what there is to say.
+    if (cancelled.aborted) return;
+    if (stopping.aborted) {
+      await this.versions.requeue(attempt);
+      throw error;
+    }
+    const reason = reasonOf(error);
+    if (reason === undefined) {
+      await this.versions.requeue(attempt);
+      throw error;
+    }
+    reports.say(reason);
+    await this.database.transaction(async unit => {
+      await this.sites.lock(unit, attempt.site_id);
+      if (await this.versions.fail(unit, attempt, reason)) await this.promoter.failed(unit, attempt);
+      await this.startNext(unit, attempt.site_id);
+    });
+  }
+
+  /** Aborts when the attempt may not write any more. */
+  private watch(attempt: BuildAttempt): { signal: AbortSignal; close: () => void } {
+    const lost = new AbortController();
+    const look = async () => {
+      try {
+        if (!(await this.versions.isCurrent(attempt))) lost.abort(new Error('The build was cancelled'));
+      } catch (error) {
+        this.log.warn({ err: error, site_version_id: attempt.id }, 'whether a build goes on is not known');
+      }
+    };
+    const close = this.topics.subscribe(versionTopic(attempt.id), () => void look());
+    return { signal: lost.signal, close };
+  }
+
+  private async startNext(unit: UnitOfWork, siteId: string): Promise<void> {
+    const next = await this.versions.nextQueued(unit, siteId);
+    if (next) await this.jobs.enqueue(unit, buildSite, newId(), { version_id: next, site_id: siteId });
+  }
+}
+
+/** What to tell people; undefined for what is worth another try. */
+function reasonOf(error: unknown): string | undefined {
+  if (error instanceof BuildFailure) return error.reason;
+  const { code } = (error ?? {}) as NodeJS.ErrnoException;
+  if (code === 'ENOSPC' || code === 'no_space')
+    return 'The disk of the service is full: nothing was published, and what is live stays.';
+  if (error instanceof WorkspaceFsError) return `${error.message}.`;
+  return undefined;
+}

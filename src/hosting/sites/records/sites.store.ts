@@ -1,0 +1,163 @@
+import { Injectable } from '@nestjs/common';
+import { type Insertable, sql } from 'kysely';
+import { type Actor, visibleTo } from '../../../platform/access/index.js';
+import { Database, type Row, type Schema, type UnitOfWork } from '../../../platform/database/index.js';
+import { NotFound } from '../../../platform/errors/index.js';
+import { defineTopic, Topics } from '../../../platform/topics/index.js';
+
+/** A site, or what is live of it, has changed. */
+export const siteTopic = defineTopic('site');
+
+export interface SiteRow extends Row<'site'> {
+  readonly organization_id: string;
+  readonly workspace_number: number;
+  readonly live_number: number | null;
+}
+
+export type SiteChanges = Partial<
+  Pick<
+    Row<'site'>,
+    | 'slug'
+    | 'name'
+    | 'folder'
+    | 'preset'
+    | 'install_command'
+    | 'build_command'
+    | 'output_dir'
+    | 'spa'
+    | 'node_memory'
+    | 'actions'
+    | 'actions_public'
+    | 'actions_actor'
+    | 'paused_at'
+    | 'pause_reason'
+    | 'locked_at'
+    | 'locked_by'
+    | 'lock_reason'
+  >
+>;
+
+declare global {
+  interface ColumnTypes {
+    'site.actions_actor': Actor | null;
+  }
+}
+
+type Queries = Pick<Database, 'tables'>;
+
+@Injectable()
+export class SitesStore {
+  constructor(
+    private readonly database: Database,
+    private readonly topics: Topics,
+  ) {}
+
+  find(id: string, within: Queries = this.database): Promise<SiteRow | undefined> {
+    return this.sites(within).where('s.id', '=', id).executeTakeFirst();
+  }
+
+  async require(id: string, within: Queries = this.database): Promise<SiteRow> {
+    const site = await this.find(id, within);
+    if (!site) throw new NotFound('No such site');
+    return site;
+  }
+
+  /** Nobody else changes the site until the transaction ends. */
+  async lock(unit: UnitOfWork, id: string): Promise<SiteRow> {
+    await sql`select from site where id = ${id} for no key update`.execute(unit.tables());
+    return this.require(id, unit);
+  }
+
+  /** Sites in workspaces that the caller sees, oldest first, from after `after`. */
+  list(
+    actor: Actor,
+    { workspaceId, after, limit }: { workspaceId?: string; after?: string; limit: number },
+  ): Promise<SiteRow[]> {
+    let query = this.sites(this.database, visibleTo<Row<'workspace'>>(actor));
+    if (workspaceId) query = query.where('s.workspace_id', '=', workspaceId);
+    if (after) query = query.where('s.id', '>', after);
+    return query.orderBy('s.id').limit(limit).execute();
+  }
+
+  async count(unit: UnitOfWork, workspaceId: string): Promise<number> {
+    const { rows } = await sql<{ count: number }>`
+      select count(*)::int as count from site where workspace_id = ${workspaceId}`.execute(unit.tables());
+    return rows[0]?.count ?? 0;
+  }
+
+  async add(
+    unit: UnitOfWork,
+    row: Omit<Insertable<Schema['site']>, 'created_at' | 'updated_at'>,
+  ): Promise<void> {
+    const now = new Date();
+    await unit
+      .tables()
+      .insertInto('site')
+      .values({ ...row, created_at: now, updated_at: now })
+      .execute();
+  }
+
+  /** Also tells those who watch the site. */
+  async update(unit: UnitOfWork, id: string, changes: SiteChanges): Promise<void> {
+    const values = { ...changes, updated_at: new Date().toISOString() };
+    await unit.tables().updateTable('site').set(values).where('id', '=', id).execute();
+    await this.changed(unit, id);
+  }
+
+  async remove(unit: UnitOfWork, id: string): Promise<void> {
+    await unit.tables().deleteFrom('site').where('id', '=', id).execute();
+    await this.changed(unit, id);
+  }
+
+  /** The number of its next version. */
+  async nextNumber(unit: UnitOfWork, id: string): Promise<number> {
+    const { rows } = await sql<{ last_number: number }>`
+      update site set last_number = last_number + 1, updated_at = now() where id = ${id} returning last_number`.execute(
+      unit.tables(),
+    );
+    const [row] = rows;
+    if (!row) throw new NotFound('No such site');
+    return row.last_number;
+  }
+
+  /** Makes a version live; the one before is retired. */
+  async setLive(unit: UnitOfWork, id: string, versionId: string, reason: string): Promise<void> {
+    await sql`
+      with before as (
+        update site_version v set retired_at = now() from site s
+        where s.id = ${id} and v.id = s.live_version_id and v.id <> ${versionId}
+      ), now_live as (
+        update site_version set promotion = 'done', promotion_reason = ${reason}, promoted_at = now(), retired_at = null
+        where id = ${versionId}
+      )
+      update site set live_version_id = ${versionId}, updated_at = now() where id = ${id}`.execute(
+      unit.tables(),
+    );
+    await this.changed(unit, id);
+  }
+
+  /** Ids of all sites that are there, of these. */
+  async known(ids: readonly string[]): Promise<Set<string>> {
+    const { rows } = await sql<{
+      id: string;
+    }>`select id from site where id = any(${[...ids]}::uuid[])`.execute(this.database.tables());
+    return new Set(rows.map(({ id }) => id));
+  }
+
+  /** Published with the commit everywhere, and here before the answer. */
+  private async changed(unit: UnitOfWork, id: string): Promise<void> {
+    await this.topics.publishOnCommit(unit, siteTopic(id));
+    unit.afterCommit(() => this.topics.publish(siteTopic(id)));
+  }
+
+  private sites(within: Queries, workspaces = sql<Row<'workspace'>>`workspace`) {
+    return within
+      .tables()
+      .selectFrom('site as s')
+      .innerJoin(workspaces.as('w'), 'w.id', 's.workspace_id')
+      .leftJoin('site_version as live', 'live.id', 's.live_version_id')
+      .selectAll('s')
+      .select(['w.organization_id', 'w.number as workspace_number', 'live.number as live_number'])
+      .$castTo<SiteRow>();
+  }
+}

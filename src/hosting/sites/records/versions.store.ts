@@ -1,0 +1,275 @@
+import { Injectable } from '@nestjs/common';
+import { type RawBuilder, sql } from 'kysely';
+import { Database, type Row, storable, type UnitOfWork } from '../../../platform/database/index.js';
+import { NotFound } from '../../../platform/errors/index.js';
+import { Leases } from '../../../platform/leases/index.js';
+import { defineTopic, Topics } from '../../../platform/topics/index.js';
+import { type BuildProgress, REACHED_FROM, type VersionState } from './version-states.js';
+
+/** A version, its progress or its log has changed. */
+export const versionTopic = defineTopic('site-version');
+
+/** Something about a version that its author should know. */
+export interface Finding {
+  readonly level: 'error' | 'warning';
+  readonly file?: string;
+  readonly line?: number;
+  readonly message: string;
+}
+
+declare global {
+  interface ColumnTypes {
+    'site_version.findings': Finding[];
+    'site_version.progress': BuildProgress;
+  }
+}
+
+export type VersionRow = Row<'site_version'>;
+
+/** What a build has made. */
+export interface BuiltVersion {
+  readonly preset: string;
+  readonly manifest_hash: string;
+  readonly files: number;
+  readonly bytes: number;
+  readonly findings: readonly Finding[];
+}
+
+/** An attempt at a build: only the latest one may write. */
+export interface BuildAttempt {
+  readonly id: string;
+  readonly site_id: string;
+  readonly attempt: number;
+  /** How often its process was lost. */
+  readonly losses: number;
+}
+
+type Queries = Pick<Database, 'tables'>;
+const before = (state: VersionState) => sql`state = any(${REACHED_FROM[state]}::text[])`;
+
+@Injectable()
+export class VersionsStore {
+  private readonly leased;
+
+  constructor(
+    private readonly database: Database,
+    private readonly topics: Topics,
+    leases: Leases,
+  ) {
+    this.leased = leases.rows('site_version');
+  }
+
+  async find(siteId: string, id: string, within: Queries = this.database): Promise<VersionRow | undefined> {
+    return within
+      .tables()
+      .selectFrom('site_version')
+      .selectAll()
+      .where('id', '=', id)
+      .where('site_id', '=', siteId)
+      .executeTakeFirst();
+  }
+
+  async require(siteId: string, id: string, within: Queries = this.database): Promise<VersionRow> {
+    const version = await this.find(siteId, id, within);
+    if (!version) throw new NotFound('No such version of this site');
+    return version;
+  }
+
+  byNumber(siteId: string, number: number): Promise<VersionRow | undefined> {
+    return this.database
+      .tables()
+      .selectFrom('site_version')
+      .selectAll()
+      .where('site_id', '=', siteId)
+      .where('number', '=', number)
+      .executeTakeFirst();
+  }
+
+  /** Newest first, with numbers below `below`. */
+  list(siteId: string, limit: number, below?: number): Promise<VersionRow[]> {
+    let query = this.database.tables().selectFrom('site_version').selectAll().where('site_id', '=', siteId);
+    if (below !== undefined) query = query.where('number', '<', below);
+    return query.orderBy('number', 'desc').limit(limit).execute();
+  }
+
+  async add(
+    unit: UnitOfWork,
+    row: Pick<VersionRow, 'id' | 'site_id' | 'number' | 'auto_promote' | 'note' | 'created_by'>,
+  ): Promise<void> {
+    const { id, site_id, number, auto_promote, note, created_by } = row;
+    await sql`
+      insert into site_version (id, site_id, number, state, auto_promote, note, created_by, created_at)
+      values (${id}, ${site_id}, ${number}, 'queued', ${auto_promote}, ${note}, ${created_by}, now())`.execute(
+      unit.tables(),
+    );
+  }
+
+  async countQueued(unit: UnitOfWork, siteId: string): Promise<number> {
+    const { rows } = await sql<{ count: number }>`
+      select count(*)::int as count from site_version where site_id = ${siteId} and state = 'queued'`.execute(
+      unit.tables(),
+    );
+    return rows[0]?.count ?? 0;
+  }
+
+  /** Those that wait ahead of a newer one are not built any more. */
+  async cancelOlder(unit: UnitOfWork, siteId: string, number: number): Promise<void> {
+    const { rows } = await sql<{ id: string }>`
+      update site_version set state = 'cancelled', finished_at = now(),
+        error = ${`Version ${number} is newer and was queued before this one began.`}
+      where site_id = ${siteId} and number < ${number} and state = 'queued' returning id`.execute(
+      unit.tables(),
+    );
+    for (const { id } of rows) await this.changed(unit, id);
+  }
+
+  /** False where it was over. The build that is under way loses its right to write. */
+  async cancel(unit: UnitOfWork, { id }: Pick<VersionRow, 'id'>): Promise<boolean> {
+    const { rows } = await sql`
+      update site_version set state = 'cancelled', finished_at = now(), attempt = attempt + 1, ${this.leased.released}
+      where id = ${id} and ${before('cancelled')} returning id`.execute(unit.tables());
+    await this.changed(unit, id);
+    return rows.length > 0;
+  }
+
+  /**
+   * Begins a build: `attempt` is its number. Undefined where it is over, where another process is at it, or where one of the
+   * same site is being built, which starts this one at its end.
+   */
+  async claim(id: string): Promise<BuildAttempt | undefined> {
+    const { rows } = await sql<BuildAttempt>`
+      with mine as (
+        select v.id, v.site_id from site_version v join site s on s.id = v.site_id where v.id = ${id} for no key update of s
+      )
+      update site_version set state = 'building', attempt = attempt + 1, ${this.leased.claimed},
+        losses = losses + (${this.leased.isOrphaned})::int, started_at = coalesce(started_at, now()), progress = '{}'
+      from mine
+      where site_version.id = mine.id and ${before('building')} and (${this.leased.isFree} or ${this.leased.isOurs})
+        and not exists (
+        select from site_version other where other.site_id = mine.site_id and other.id <> mine.id and other.state = 'building')
+      returning site_version.id, site_version.site_id, site_version.attempt, site_version.losses`.execute(
+      this.database.tables(),
+    );
+    return rows[0];
+  }
+
+  /** Whether the attempt may still write: nobody cancelled the build, or took it over. */
+  async isCurrent(attempt: BuildAttempt): Promise<boolean> {
+    const { rows } = await sql`select from site_version where ${isAttempt(attempt)}`.execute(
+      this.database.tables(),
+    );
+    return rows.length > 0;
+  }
+
+  /** Gives a build up that another process is to begin anew, as this one stops. */
+  async requeue(attempt: BuildAttempt): Promise<void> {
+    await sql`
+      update site_version set state = 'queued', progress = '{}', ${this.leased.released} where ${isAttempt(attempt)}`.execute(
+      this.database.tables(),
+    );
+    this.topics.publish(versionTopic(attempt.id));
+  }
+
+  /** False where the attempt may not write any more. */
+  async report(attempt: BuildAttempt, progress: BuildProgress): Promise<boolean> {
+    const { rows } = await sql`
+      update site_version set progress = ${JSON.stringify(progress)}::jsonb where ${isAttempt(attempt)} returning id`.execute(
+      this.database.tables(),
+    );
+    this.topics.publish(versionTopic(attempt.id));
+    return rows.length > 0;
+  }
+
+  /** False where the attempt may not write any more. */
+  async finish(unit: UnitOfWork, attempt: BuildAttempt, built: BuiltVersion): Promise<boolean> {
+    return this.end(
+      unit,
+      attempt,
+      sql`state = 'built', preset = ${built.preset}, manifest_hash = ${built.manifest_hash}, files = ${built.files},
+        bytes = ${built.bytes}, findings = ${storable(built.findings)}::jsonb, error = null`,
+    );
+  }
+
+  /** Whatever attempt is at it. False where it was over. */
+  async abandon(unit: UnitOfWork, id: string, error: string): Promise<boolean> {
+    const { rows } = await sql`
+      update site_version set state = 'failed', error = ${error}, finished_at = now(), attempt = attempt + 1,
+        ${this.leased.released}
+      where id = ${id} and ${before('failed')} returning id`.execute(unit.tables());
+    await this.changed(unit, id);
+    return rows.length > 0;
+  }
+
+  async fail(
+    unit: UnitOfWork,
+    attempt: BuildAttempt,
+    error: string,
+    findings: readonly Finding[] = [],
+  ): Promise<boolean> {
+    return this.end(
+      unit,
+      attempt,
+      sql`state = 'failed', error = ${error}, findings = ${storable(findings)}::jsonb`,
+    );
+  }
+
+  /** Why it did not go live when it was built. */
+  async skipPromotion(unit: UnitOfWork, id: string, reason: string): Promise<void> {
+    await sql`
+      update site_version set promotion = 'skipped', promotion_reason = ${reason} where id = ${id}`.execute(
+      unit.tables(),
+    );
+  }
+
+  /** The version that is to be built next; undefined where none waits. */
+  async nextQueued(unit: UnitOfWork, siteId: string): Promise<string | undefined> {
+    const { rows } = await sql<{ id: string }>`
+      select id from site_version where site_id = ${siteId} and state = 'queued' order by number desc limit 1`.execute(
+      unit.tables(),
+    );
+    return rows[0]?.id;
+  }
+
+  /** Whether no version with files has a higher number. */
+  async isNewest(unit: UnitOfWork, siteId: string, number: number): Promise<boolean> {
+    const { rows } = await sql`
+      select from site_version where site_id = ${siteId} and number > ${number} and state = 'built' limit 1`.execute(
+      unit.tables(),
+    );
+    return rows.length === 0;
+  }
+
+  async pin(unit: UnitOfWork, id: string, pinned: boolean): Promise<void> {
+    await sql`update site_version set pinned = ${pinned} where id = ${id}`.execute(unit.tables());
+  }
+
+  async remove(unit: UnitOfWork, id: string): Promise<void> {
+    await sql`delete from site_version where id = ${id}`.execute(unit.tables());
+  }
+
+  /** Versions with files, other than `number`, that were live within `days`: newest first. */
+  async servedBefore(siteId: string, number: number, days: number, limit: number): Promise<VersionRow[]> {
+    const { rows } = await sql<VersionRow>`
+      select * from site_version
+      where site_id = ${siteId} and number <> ${number} and state = 'built' and promoted_at is not null
+        and coalesce(retired_at, now()) > now() - make_interval(days => ${days})
+      order by promoted_at desc limit ${limit}`.execute(this.database.tables());
+    return rows;
+  }
+
+  private async end(unit: UnitOfWork, attempt: BuildAttempt, change: RawBuilder<unknown>): Promise<boolean> {
+    const { rows } = await sql`
+      update site_version set ${change}, finished_at = now(), progress = '{}', ${this.leased.released}
+      where ${isAttempt(attempt)} returning id`.execute(unit.tables());
+    await this.changed(unit, attempt.id);
+    return rows.length > 0;
+  }
+
+  private async changed(unit: UnitOfWork, id: string): Promise<void> {
+    await this.topics.publishOnCommit(unit, versionTopic(id));
+    unit.afterCommit(() => this.topics.publish(versionTopic(id)));
+  }
+}
+
+const isAttempt = ({ id, attempt }: BuildAttempt) =>
+  sql`id = ${id} and attempt = ${attempt} and state = 'building'`;

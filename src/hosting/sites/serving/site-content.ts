@@ -1,0 +1,111 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Injectable, OnModuleInit } from '@nestjs/common';
+import { BlobCache, type BlobFolder, type StaticSite, send } from '#libs/static-site/index.js';
+import { Config } from '../../../platform/config/index.js';
+import { Log } from '../../../platform/log/index.js';
+import { TopicCache, Topics } from '../../../platform/topics/index.js';
+import type { Admitted } from '../../access/index.js';
+import { type HostedContent, HostedContents, type OfferedActions } from '../../gateway/index.js';
+import type { HostedHost } from '../../hosts/index.js';
+import { SiteFolders } from '../folders/site-folders.js';
+import { SitesStore, siteTopic } from '../records/sites.store.js';
+import { type VersionRow, VersionsStore } from '../records/versions.store.js';
+import { Versions } from './versions.js';
+
+const MAX_SITES = 1000;
+const TTL_MS = 10 * 60_000;
+/** For tabs that are still open: how long assets of versions that were live are found. */
+const EARLIER_DAYS = 14;
+const MAX_EARLIER = 10;
+const EMPTY = Buffer.from('Nothing is published here yet.\n');
+
+/** What is served of a site: one version, and those before it. */
+interface Served {
+  readonly site: StaticSite;
+  readonly earlier: readonly StaticSite[];
+  readonly blobs: BlobFolder;
+}
+
+/** Serves sites: the version that is live, or the one that the host names. */
+@Injectable()
+export class SiteContent implements HostedContent, OnModuleInit {
+  readonly kind = 'site';
+  private readonly served: TopicCache<Served | null>;
+  private readonly cache: BlobCache;
+
+  constructor(
+    config: Config,
+    topics: Topics,
+    private readonly contents: HostedContents,
+    private readonly sites: SitesStore,
+    private readonly rows: VersionsStore,
+    private readonly versions: Versions,
+    private readonly folders: SiteFolders,
+    private readonly log: Log,
+  ) {
+    this.served = new TopicCache(topics, [siteTopic], { max: MAX_SITES, ttlMs: TTL_MS });
+    this.cache = new BlobCache({ maxBytes: config.gatewayCacheBytes });
+  }
+
+  onModuleInit(): void {
+    this.contents.add(this);
+  }
+
+  async serve(
+    { target, version, host }: HostedHost,
+    { isPublic }: Admitted,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
+    const key = `${target.id} ${version ?? ''}`;
+    const served = await this.served.get(key, () => this.look(target.id, version));
+    if (!served) {
+      response
+        .writeHead(404, { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' })
+        .end(request.method === 'HEAD' ? undefined : EMPTY);
+      return;
+    }
+    const { method = 'GET', url = '/', headers } = request;
+    const answer = served.site.answer(
+      { method, path: url, headers, host },
+      { earlier: served.earlier, cacheability: isPublic ? 'public' : 'private' },
+    );
+    await send(response, answer, served.blobs, this.cache, {
+      // A version that is not live is for those who look at it, not for search engines.
+      headers: version === undefined ? undefined : ['X-Robots-Tag', 'noindex'],
+      onError: (error, blob) =>
+        this.log.error(
+          { err: error, site_id: target.id, blob: blob.hash },
+          'a file of a site cannot be read',
+        ),
+    });
+  }
+
+  async actions(siteId: string): Promise<OfferedActions | undefined> {
+    const site = await this.sites.find(siteId);
+    if (!site?.actions_actor || site.actions.length === 0) return undefined;
+    return { names: site.actions, isPublic: site.actions_public, by: site.actions_actor };
+  }
+
+  private async look(siteId: string, number: number | undefined): Promise<Served | null> {
+    const row = await this.versionOf(siteId, number);
+    if (!row?.manifest_hash) return null;
+    const before = await this.rows.servedBefore(siteId, row.number, EARLIER_DAYS, MAX_EARLIER);
+    const compiled = (one: VersionRow) =>
+      one.manifest_hash ? [this.versions.site(siteId, one.manifest_hash, one.number)] : [];
+    return {
+      site: await this.versions.site(siteId, row.manifest_hash, row.number),
+      earlier: await Promise.all(before.flatMap(compiled)),
+      blobs: this.folders.blobsOf(siteId),
+    };
+  }
+
+  private async versionOf(siteId: string, number: number | undefined): Promise<VersionRow | undefined> {
+    if (number !== undefined) {
+      const row = await this.rows.byNumber(siteId, number);
+      return row?.state === 'built' ? row : undefined;
+    }
+    const site = await this.sites.find(siteId);
+    return site?.live_version_id ? this.rows.find(siteId, site.live_version_id) : undefined;
+  }
+}

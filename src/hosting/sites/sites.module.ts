@@ -1,0 +1,51 @@
+import { Module } from '@nestjs/common';
+import { RoutesOf } from '../../platform/openapi/index.js';
+import { CoreModule } from '../../workspaces/core/index.js';
+import { BuildsModule } from '../builds/index.js';
+import { GatewayModule } from '../gateway/index.js';
+import { HostsModule } from '../hosts/index.js';
+import { BuildLogService } from './build-log.service.js';
+import { SiteFolders } from './folders/site-folders.js';
+import { Collection } from './publishing/collection.js';
+import { Promoter } from './publishing/promoter.js';
+import { SiteBuild } from './publishing/site-build.js';
+import { SiteBuilds } from './publishing/site-builds.js';
+import { Snapshots } from './publishing/snapshot.js';
+import { BuildLogStore } from './records/build-log.store.js';
+import { SitesStore } from './records/sites.store.js';
+import { VersionsStore } from './records/versions.store.js';
+import { SiteContent } from './serving/site-content.js';
+import { Versions } from './serving/versions.js';
+import { SiteViews } from './site-views.js';
+import { SitesController } from './sites.controller.js';
+import { SitesService } from './sites.service.js';
+import { VersionsService } from './versions.service.js';
+
+/** Sites: built from a folder of a workspace, kept by version, one of which is live. */
+@Module({
+  imports: [CoreModule, HostsModule, GatewayModule, BuildsModule],
+  controllers: [
+    RoutesOf(SitesService),
+    RoutesOf(VersionsService),
+    RoutesOf(BuildLogService),
+    SitesController,
+  ],
+  providers: [
+    SitesService,
+    VersionsService,
+    BuildLogService,
+    SiteViews,
+    SitesStore,
+    VersionsStore,
+    BuildLogStore,
+    SiteFolders,
+    SiteBuilds,
+    SiteBuild,
+    Snapshots,
+    Collection,
+    Promoter,
+    SiteContent,
+    Versions,
+  ],
+})
+export class SitesModule {}

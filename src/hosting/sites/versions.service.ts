@@ -1,0 +1,262 @@
+import { BeforeApplicationShutdown, Injectable } from '@nestjs/common';
+import type { Actor } from '../../platform/access/index.js';
+import { Action } from '../../platform/actions/index.js';
+import { Audit } from '../../platform/audit/index.js';
+import { Database, dryRun, newId } from '../../platform/database/index.js';
+import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import { Conflict } from '../../platform/errors/index.js';
+import { Jobs } from '../../platform/jobs/index.js';
+import { Subscription, Topics } from '../../platform/topics/index.js';
+import { HostedTargets } from '../hosts/index.js';
+import { Promoter } from './publishing/promoter.js';
+import { buildSite } from './publishing/site-jobs.js';
+import { type SiteRow, SitesStore } from './records/sites.store.js';
+import { isOpen } from './records/version-states.js';
+import { type VersionRow, VersionsStore, versionTopic } from './records/versions.store.js';
+import { SiteViews } from './site-views.js';
+import {
+  CreateVersion,
+  ListVersions,
+  PinVersion,
+  PromoteVersion,
+  ReadVersion,
+  SiteView,
+  VersionId,
+  VersionPage,
+  VersionView,
+} from './sites.dto.js';
+import { targetOf } from './sites.service.js';
+
+const MAX_QUEUED = 10;
+const NO_VERSION = { 404: 'No such site or version' };
+
+/** Versions of a site: built once, never changed, and live one at a time. */
+@Injectable()
+export class VersionsService implements BeforeApplicationShutdown {
+  private readonly closing = new AbortController();
+
+  constructor(
+    private readonly database: Database,
+    private readonly sites: SitesStore,
+    private readonly versions: VersionsStore,
+    private readonly targets: HostedTargets,
+    private readonly promoter: Promoter,
+    private readonly views: SiteViews,
+    private readonly jobs: Jobs,
+    private readonly audit: Audit,
+    private readonly topics: Topics,
+  ) {}
+
+  /** Callers that wait get the version as it is now, and ask again elsewhere. */
+  beforeApplicationShutdown(): void {
+    this.closing.abort();
+  }
+
+  @Action({
+    name: 'site_version_create',
+    on: { id: 'site' },
+    summary: 'Build a new version of a site from its folder as it is now',
+    description:
+      'The answer comes at once; read the version with wait=60 for the end of its build, or stream its log. ' +
+      '`promotion` says whether it will go live by itself, and why.',
+    effect: 'write',
+    permission: 'site.publish',
+    input: CreateVersion,
+    output: VersionView,
+    commitsAnswer: true,
+    refuses: { 404: 'No such site', 409: 'Too many versions of the site wait' },
+  })
+  async create(actor: Actor, { id, auto_promote = false, note }: CreateVersion): Promise<VersionView> {
+    await this.targets.requireSite(actor, 'site.publish', id);
+    const versionId = newId();
+    return this.database.transaction(async unit => {
+      const site = await this.sites.lock(unit, id);
+      const number = await this.sites.nextNumber(unit, id);
+      await this.versions.add(unit, {
+        ...{ id: versionId, site_id: id, number, auto_promote, created_by: actor.id },
+        note: note?.trim() || null,
+      });
+      await this.versions.cancelOlder(unit, id, number);
+      if ((await this.versions.countQueued(unit, id)) > MAX_QUEUED)
+        throw new Conflict(
+          `${MAX_QUEUED} versions of this site wait to be built; try again when some are done`,
+        );
+      await this.jobs.enqueue(unit, buildSite, newId(), { version_id: versionId, site_id: id });
+      await this.audit.record(unit, actor, 'site.build', targetOf(site), { number, auto_promote });
+      const version = await this.versions.require(id, versionId, unit);
+      return unit.answers(this.views.version(site, version));
+    });
+  }
+
+  @Action({
+    name: 'site_version_list',
+    route: 'GET /api/sites/:id/versions',
+    on: { id: 'site' },
+    summary: 'List the versions of a site, newest first',
+    effect: 'read',
+    permission: 'site.read',
+    input: ListVersions,
+    output: VersionPage,
+  })
+  async list(actor: Actor, { id, limit = DEFAULT_LIMIT, cursor }: ListVersions): Promise<Page<VersionView>> {
+    await this.targets.requireSite(actor, 'site.read', id);
+    const site = await this.sites.require(id);
+    const [before] = decodeCursor(cursor, 'number');
+    const rows = await this.versions.list(id, limit + 1, before === undefined ? undefined : Number(before));
+    return pageOf(
+      rows,
+      limit,
+      row => this.views.version(site, row),
+      row => [String(row.number)],
+    );
+  }
+
+  @Action({
+    name: 'site_version_get',
+    route: 'GET /api/sites/:id/versions/:versionId',
+    on: { id: 'site' },
+    summary: 'Read a version of a site, waiting for the end of its build if asked to',
+    effect: 'read',
+    permission: 'site.read',
+    input: ReadVersion,
+    output: VersionView,
+    refuses: NO_VERSION,
+  })
+  async read(actor: Actor, { id, version_id, wait = 0 }: ReadVersion): Promise<VersionView> {
+    const limit = AbortSignal.any([AbortSignal.timeout(wait * 1000), this.closing.signal]);
+    const wakeUp = new Subscription(this.topics, versionTopic(version_id));
+    try {
+      for (;;) {
+        await this.targets.requireSite(actor, 'site.read', id);
+        const version = await this.versions.require(id, version_id);
+        const isEnd = !isOpen(version.state) || wait === 0 || limit.aborted || dryRun();
+        if (isEnd) return this.views.version(await this.sites.require(id), version);
+        await wakeUp.wait(limit);
+      }
+    } finally {
+      wakeUp.close();
+    }
+  }
+
+  @Action({
+    name: 'site_version_promote',
+    route: 'POST /api/sites/:id/versions/:versionId/promote',
+    on: { id: 'site' },
+    summary: 'Make a built version live: at once, for everybody, newer or older than what is live',
+    description:
+      'Going back to an older version pauses automatic promotion, so that the next build does not undo it.',
+    effect: 'write',
+    permission: 'site.publish',
+    input: PromoteVersion,
+    output: SiteView,
+    refuses: { ...NO_VERSION, 409: 'It is not built, the site is locked, or another version is live by now' },
+  })
+  async promote(actor: Actor, input: PromoteVersion): Promise<SiteView> {
+    const { id, version_id, if_live } = input;
+    await this.targets.requireSite(actor, 'site.publish', id);
+    return this.database.transaction(async unit => {
+      const site = await this.sites.lock(unit, id);
+      const version = await this.versions.require(id, version_id, unit);
+      requirePromotable(site, version);
+      if (if_live !== undefined && if_live !== site.live_version_id)
+        throw new Conflict('Another version is live by now; look again, then promote');
+      const isOlder = version.number < (site.live_number ?? 0);
+      const pauses = input.pause_auto_promote ?? (isOlder ? true : undefined);
+      if (pauses)
+        await this.sites.update(unit, id, {
+          paused_at: new Date().toISOString(),
+          pause_reason: `Version ${version.number} was promoted ${isOlder ? `over version ${site.live_number}` : 'to stay'}`,
+        });
+      else if (pauses === false || (await this.versions.isNewest(unit, id, version.number)))
+        await this.sites.update(unit, id, { paused_at: null, pause_reason: null });
+      await this.promoter.promote(unit, id, version_id, 'It was promoted by hand.');
+      const details = { number: version.number, before: site.live_number };
+      await this.audit.record(unit, actor, 'site.promote', targetOf(site), details);
+      return unit.answers(this.views.site(await this.sites.require(id, unit)));
+    });
+  }
+
+  @Action({
+    name: 'site_version_cancel',
+    route: 'POST /api/sites/:id/versions/:versionId/cancel',
+    on: { id: 'site' },
+    summary: 'Cancel the build of a version',
+    effect: 'write',
+    permission: 'site.publish',
+    input: VersionId,
+    output: VersionView,
+    refuses: { ...NO_VERSION, 409: 'Its build is over' },
+  })
+  async cancel(actor: Actor, { id, version_id }: VersionId): Promise<VersionView> {
+    await this.targets.requireSite(actor, 'site.publish', id);
+    return this.database.transaction(async unit => {
+      const site = await this.sites.lock(unit, id);
+      const version = await this.versions.require(id, version_id, unit);
+      if (!(await this.versions.cancel(unit, version)))
+        throw new Conflict(`Its build is over: the version is ${version.state}`);
+      // Those that waited for it to end.
+      const next = await this.versions.nextQueued(unit, id);
+      if (next) await this.jobs.enqueue(unit, buildSite, newId(), { version_id: next, site_id: id });
+      await this.audit.record(unit, actor, 'site.cancel_build', targetOf(site), { number: version.number });
+      return unit.answers(this.views.version(site, await this.versions.require(id, version_id, unit)));
+    });
+  }
+
+  @Action({
+    name: 'site_version_pin',
+    route: 'PUT /api/sites/:id/versions/:versionId/pin',
+    on: { id: 'site' },
+    summary: 'Keep the files of a version however old it gets, or no longer',
+    effect: 'write',
+    permission: 'site.publish',
+    input: PinVersion,
+    output: VersionView,
+    refuses: { ...NO_VERSION, 409: 'Its files are not there' },
+  })
+  async pin(actor: Actor, { id, version_id, pinned }: PinVersion): Promise<VersionView> {
+    await this.targets.requireSite(actor, 'site.publish', id);
+    return this.database.transaction(async unit => {
+      const site = await this.sites.lock(unit, id);
+      const version = await this.versions.require(id, version_id, unit);
+      if (version.state !== 'built') throw new Conflict('Only versions that are built can be pinned');
+      await this.versions.pin(unit, version_id, pinned);
+      await this.audit.record(unit, actor, 'site.pin', targetOf(site), { number: version.number, pinned });
+      return unit.answers(this.views.version(site, { ...version, pinned }));
+    });
+  }
+
+  @Action({
+    name: 'site_version_delete',
+    route: 'DELETE /api/sites/:id/versions/:versionId',
+    on: { id: 'site' },
+    summary: 'Delete a version that is not live',
+    effect: 'destructive',
+    consequence: 'The version cannot go live again, and its own address ends.',
+    permission: 'site.publish',
+    input: VersionId,
+    output: DeletedView,
+    refuses: { ...NO_VERSION, 409: 'It is live, or being built' },
+  })
+  async delete(actor: Actor, { id, version_id }: VersionId): Promise<DeletedView> {
+    await this.targets.requireSite(actor, 'site.publish', id);
+    await this.database.transaction(async unit => {
+      const site = await this.sites.lock(unit, id);
+      const version = await this.versions.require(id, version_id, unit);
+      if (site.live_version_id === version_id)
+        throw new Conflict('The version is live; promote another one first');
+      if (isOpen(version.state)) throw new Conflict('Its build is under way; cancel it first');
+      await this.versions.remove(unit, version_id);
+      await this.sites.update(unit, id, {});
+      await this.audit.record(unit, actor, 'site.delete_version', targetOf(site), { number: version.number });
+    });
+    return DeletedView.of(version_id);
+  }
+}
+
+function requirePromotable(site: SiteRow, { state, number }: VersionRow): void {
+  if (state !== 'built') throw new Conflict(`Version ${number} is ${state}; only a built one can go live`);
+  if (site.locked_at !== null) {
+    const reason = site.lock_reason ? ` (${site.lock_reason})` : '';
+    throw new Conflict(`The site is locked${reason}; unlock it first`);
+  }
+}
