@@ -1,0 +1,310 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import { type FileHandle, link, mkdir, open, readdir, rename, stat, unlink, utimes } from 'node:fs/promises';
+import path from 'node:path';
+import { type CompressedSizes, compressFile } from './compression.js';
+import type { Encoding } from './conditions.js';
+import { isCompressible } from './media-type.js';
+
+/** What was to be stored is longer than allowed. */
+export class BlobTooLarge extends Error {
+  constructor(readonly maxBytes: number) {
+    super(`The file is longer than ${maxBytes} bytes`);
+  }
+}
+
+/** A blob that a manifest names is not in its folder. */
+export class BlobMissing extends Error {
+  constructor(
+    readonly hash: string,
+    readonly encoding: Encoding | undefined,
+  ) {
+    super(`The blob ${fileName(hash, encoding)} is missing`);
+  }
+}
+
+/** Removed by a sweep: files, and what they had in bytes. */
+export interface Swept {
+  removed: number;
+  bytes: number;
+}
+
+const TEMPORARY = 'tmp';
+
+/** Folders that are read at the same time. */
+const SHARDS_AT_ONCE = 4;
+
+/** Files that are looked at while a folder is. */
+const FILES_AT_ONCE = 16;
+
+/**
+ * A folder of files by their sha256: `<path>/<ab>/<hash>`, and beside it `<hash>.br` and `<hash>.gz`. Each is written whole under
+ * another name, fsynced, made read-only (0440) and linked to its own: whoever finds it finds all of it. Several processes may write
+ * and sweep at once.
+ */
+export class BlobFolder {
+  readonly #made = new Set<string>();
+
+  /** `path` is absolute; it is made when something is put into it. */
+  constructor(readonly path: string) {}
+
+  /**
+   * Stores what `source` gives, and says what it is. The same bytes twice are one file. Call it a few times at once: each waits for
+   * the disk. Rejects with {@link BlobTooLarge}, or with what the source throws, and leaves nothing behind. Call {@link sync}
+   * before something durable refers to the blob.
+   */
+  async put(
+    source: AsyncIterable<Uint8Array>,
+    { maxBytes }: { maxBytes: number },
+  ): Promise<{ hash: string; size: number }> {
+    const temporary = await this.#temporary();
+    try {
+      const file = await open(temporary, 'wx', 0o440);
+      const sum = createHash('sha256');
+      let size = 0;
+      try {
+        for await (const chunk of source) {
+          size += chunk.length;
+          if (size > maxBytes) throw new BlobTooLarge(maxBytes);
+          sum.update(chunk);
+          await file.writev([chunk]);
+        }
+        const hash = sum.digest('hex');
+        await this.#settle(file, temporary, fileName(hash));
+        return { hash, size };
+      } finally {
+        await file.close();
+      }
+    } finally {
+      await discard(temporary);
+    }
+  }
+
+  /**
+   * Makes the br and gzip forms of a stored file, where its type is worth it and they save more than a tenth; answers their bytes.
+   * Forms that are there already are not made again. The work is done by zlib's threads, two files at a time in this process.
+   * Rejects with {@link BlobMissing}.
+   */
+  async compress(hash: string, size: number, type: string): Promise<CompressedSizes> {
+    if (!isCompressible(type)) return {};
+    const [br, gz] = await Promise.all([this.#stored(hash, 'br'), this.#stored(hash, 'gz')]);
+    const sizes: CompressedSizes = {
+      ...(br === undefined ? {} : { br }),
+      ...(gz === undefined ? {} : { gz }),
+    };
+    for (const encoding of ['br', 'gz'] as const) {
+      if (sizes[encoding] !== undefined) continue;
+      const temporary = await this.#temporary();
+      try {
+        const made = await compressFile(() => this.open(hash), size, encoding, temporary);
+        if (!made) continue;
+        try {
+          await this.#settle(made.file, temporary, fileName(hash, encoding));
+        } finally {
+          await made.file.close();
+        }
+        sizes[encoding] = made.size;
+      } finally {
+        await discard(temporary);
+      }
+    }
+    return sizes;
+  }
+
+  /** Opens a stored form for reading. Rejects with {@link BlobMissing}, or as the disk does. */
+  async open(hash: string, encoding?: Encoding): Promise<FileHandle> {
+    try {
+      // Never through a link, and never waiting for somebody to write to a pipe.
+      return await open(
+        this.#place(hash, encoding),
+        constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
+      );
+    } catch (error) {
+      throw isMissing(error) ? new BlobMissing(hash, encoding) : error;
+    }
+  }
+
+  /** Where a stored form is below {@link path}: `ab/abcd….br`. Throws a TypeError for what is no sha256. */
+  relative(hash: string, encoding?: Encoding): string {
+    if (!/^[0-9a-f]{64}$/.test(hash)) throw new TypeError('The hash is not a sha256 in hexadecimal digits');
+    return `${hash.slice(0, 2)}/${fileName(hash, encoding)}`;
+  }
+
+  /** Makes the names of what was put durable, all at once: to be called before a database refers to them. */
+  async sync(): Promise<void> {
+    const folders = [...this.#made];
+    this.#made.clear();
+    try {
+      for (const folder of [this.path, ...folders]) await syncFolder(folder);
+    } catch (error) {
+      for (const folder of folders) this.#made.add(folder);
+      throw error;
+    }
+  }
+
+  /**
+   * Removes what is not to be kept and was not put within `olderThanMs`, with its forms; also what broken writes left. `keep` are
+   * hashes, or says of one whether it is kept.
+   */
+  async sweep(keep: Iterable<string> | ((hash: string) => boolean), olderThanMs: number): Promise<Swept> {
+    const kept = typeof keep === 'function' ? keep : hasOf(keep);
+    const before = Date.now() - olderThanMs;
+    const swept = { removed: 0, bytes: 0 };
+    await this.#each(async (file, folder) => {
+      if (folder !== TEMPORARY && kept(file.slice(0, 64))) return;
+      const bytes = await this.#removeOld(path.join(this.path, folder, file), before);
+      if (bytes === undefined) return;
+      swept.removed++;
+      swept.bytes += bytes;
+    });
+    return swept;
+  }
+
+  /** Bytes of all that is stored, with its forms. */
+  async bytes(): Promise<number> {
+    let total = 0;
+    await this.#each(async (file, folder) => {
+      total += (await sizeAndTime(path.join(this.path, folder, file)))?.size ?? 0;
+    });
+    return total;
+  }
+
+  #place(hash: string, encoding?: Encoding): string {
+    return path.join(this.path, this.relative(hash, encoding));
+  }
+
+  async #temporary(): Promise<string> {
+    const folder = path.join(this.path, TEMPORARY);
+    await mkdir(folder, { recursive: true, mode: 0o750 });
+    return path.join(folder, randomUUID());
+  }
+
+  /** Gives a written file its name, unless there is one already: that one counts as new for sweeps. */
+  async #settle(file: FileHandle, temporary: string, name: string): Promise<void> {
+    const folder = path.join(this.path, name.slice(0, 2));
+    const place = path.join(folder, name);
+    if (await touched(place)) return;
+    await file.sync();
+    await mkdir(folder, { recursive: true, mode: 0o750 });
+    for (;;) {
+      try {
+        await link(temporary, place);
+        this.#made.add(folder);
+        return;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      }
+      // A sweep may take it away between the two.
+      if (await touched(place)) return;
+    }
+  }
+
+  async #stored(hash: string, encoding: Encoding): Promise<number | undefined> {
+    const place = this.#place(hash, encoding);
+    return (await touched(place)) ? (await sizeAndTime(place))?.size : undefined;
+  }
+
+  /**
+   * Its bytes; undefined where it stays. It is taken aside first: whoever puts the same bytes meanwhile either has made it new before,
+   * and then it is put back, or finds nothing and writes it again.
+   */
+  async #removeOld(place: string, before: number): Promise<number | undefined> {
+    const found = await sizeAndTime(place);
+    if (!found || found.mtimeMs > before) return undefined;
+    const aside = await this.#temporary();
+    try {
+      await rename(place, aside);
+      const taken = await sizeAndTime(aside);
+      if (taken && taken.mtimeMs > before) {
+        await link(aside, place).catch(ignoring('EEXIST'));
+        return undefined;
+      }
+      return found.size;
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      throw error;
+    } finally {
+      await discard(aside);
+    }
+  }
+
+  async #each(look: (file: string, folder: string) => Promise<void>): Promise<void> {
+    const folders = (await namesIn(this.path)).filter(
+      name => name === TEMPORARY || /^[0-9a-f]{2}$/.test(name),
+    );
+    await atOnce(folders, SHARDS_AT_ONCE, async folder => {
+      const files = await namesIn(path.join(this.path, folder));
+      await atOnce(files, FILES_AT_ONCE, file => look(file, folder));
+    });
+  }
+}
+
+const fileName = (hash: string, encoding?: Encoding): string =>
+  encoding === undefined ? hash : `${hash}.${encoding}`;
+
+const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
+
+const ignoring =
+  (code: string) =>
+  (error: unknown): void => {
+    if ((error as NodeJS.ErrnoException).code !== code) throw error;
+  };
+
+const discard = (file: string): Promise<void> => unlink(file).catch(ignoring('ENOENT'));
+
+/** Makes a file as new as if it were written now; false where there is none. */
+async function touched(file: string): Promise<boolean> {
+  const now = new Date();
+  try {
+    await utimes(file, now, now);
+    return true;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}
+
+async function sizeAndTime(file: string): Promise<{ size: number; mtimeMs: number } | undefined> {
+  try {
+    return await stat(file);
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, constants.O_RDONLY).catch(ignoring('ENOENT'));
+  if (!handle) return;
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+function hasOf(hashes: Iterable<string>): (hash: string) => boolean {
+  const set = new Set(hashes);
+  return hash => set.has(hash);
+}
+
+async function atOnce<T>(
+  items: readonly T[],
+  workers: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  let next = 0;
+  const worker = async () => {
+    while (next < items.length) await work(items[next++] as T);
+  };
+  await Promise.all(Array.from({ length: workers }, worker));
+}

@@ -1,0 +1,14 @@
+export type { Answer, BlobBody, SiteRequest, TextBody } from './answer.js';
+export { BlobCache, type BlobCacheOptions } from './blob-cache.js';
+export { BlobFolder, BlobMissing, BlobTooLarge, type Swept } from './blob-folder.js';
+export { buildManifest, type CollectedFile, type ManifestInput } from './build-manifest.js';
+export type { CompressedSizes } from './compression.js';
+export type { Encoding } from './conditions.js';
+export { decodeManifest, encodeManifest, manifestHash } from './encode-manifest.js';
+export type { HeaderRule } from './header-rules.js';
+export type { Cacheability } from './heads.js';
+export type { Finding, Manifest, SiteFile } from './manifest.js';
+export { mediaTypeOf } from './media-type.js';
+export type { RedirectRule } from './redirect-rules.js';
+export { ACCEL_HEADERS, type SendOptions, send } from './send.js';
+export { type AnswerOptions, StaticSite } from './static-site.js';
