@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AccessService, type Admitted } from '../../src/hosting/access/index.js';
 import { type HostedContent, HostedContents, type OfferedActions } from '../../src/hosting/gateway/index.js';
@@ -26,12 +28,17 @@ export class FakeSites {
 
   readonly targets = new Map<string, HostedTarget>();
   readonly offered = new Map<string, OfferedActions>();
+  /** HTML by slug and path: `docs/index.html`. */
+  readonly pages = new Map<string, string>();
+  /** Sockets that are open. */
+  readonly sockets = new Set<Duplex>();
 
   private constructor(private readonly app: NestFastifyApplication) {
     const source: HostedTargetSource = { kind: 'site', find: async id => this.targets.get(id) };
     const content: HostedContent = {
       kind: 'site',
       serve: this.serve,
+      upgrade: this.upgrade,
       actions: async id => this.offered.get(id),
     };
     // In place of the feature that has the real ones.
@@ -90,8 +97,32 @@ export class FakeSites {
     { url, method }: IncomingMessage,
     response: ServerResponse,
   ): Promise<void> => {
+    const page = this.pages.get(target.slug + url?.split('?')[0]);
+    if (page !== undefined) {
+      response
+        .writeHead(200, { 'content-type': url?.endsWith('.js') ? 'text/javascript' : 'text/html' })
+        .end(page);
+      return;
+    }
     const body = JSON.stringify({ site: target.slug, version, host, url, method, ...admitted });
     response.writeHead(200, { 'content-type': 'application/json' }).end(body);
+  };
+
+  /** Opens a WebSocket over which nothing comes. */
+  private readonly upgrade = async (
+    _host: HostedHost,
+    _admitted: Admitted,
+    { headers }: IncomingMessage,
+    socket: Duplex,
+  ): Promise<void> => {
+    const accept = createHash('sha1')
+      .update(`${headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
+      .digest('base64');
+    this.sockets.add(socket);
+    socket.once('close', () => this.sockets.delete(socket));
+    socket.write(
+      `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
+    );
   };
 }
 
