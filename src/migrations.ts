@@ -21,6 +21,7 @@ import { Webhooks } from './automation/notifications/webhooks/migrations/2026112
 import { HostedAccess } from './hosting/access/migrations/20261124-hosted-access.js';
 import { CustomDomains } from './hosting/hosts/migrations/20261124-custom-domains.js';
 import { HostNamesTable } from './hosting/hosts/migrations/20261124-host-names.js';
+import { SiteStorageColumns } from './hosting/sites/migrations/20261124-site-storage.js';
 import { SitesTables } from './hosting/sites/migrations/20261124-sites.js';
 import { SignIn } from './identity/auth/migrations/20261121-sign-in.js';
 import { EmailChange } from './identity/auth/migrations/20261122-email-change.js';
@@ -135,4 +136,5 @@ export const migrations = [
   { name: '20261124-hosted-access', class: HostedAccess },
   { name: '20261124-custom-domains', class: CustomDomains },
   { name: '20261124-sites', class: SitesTables },
+  { name: '20261124-site-storage', class: SiteStorageColumns },
 ];

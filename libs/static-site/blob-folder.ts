@@ -164,7 +164,8 @@ export class BlobFolder {
   async bytes(): Promise<number> {
     let total = 0;
     await this.#each(async (file, folder) => {
-      total += (await sizeAndTime(path.join(this.path, folder, file)))?.size ?? 0;
+      const found = await sizeAndTime(path.join(this.path, folder, file));
+      total += found?.size ?? 0;
     });
     return total;
   }

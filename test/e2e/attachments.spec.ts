@@ -230,7 +230,7 @@ describe('attachments', () => {
     const refused = await send({ ...attached, workspace_id: roomy });
     expect(refused.status).toBe(413);
     expect(refused.body.detail).toMatch(
-      /^The workspace holds 6\d{5} of the 700000 bytes it may have \(400000 of them attached to messages of its chats\), and this takes 200000 more/,
+      /^The workspace holds 6\d{5} of the 700000 bytes it may have \(400000 of them in attachments of its chats and versions of its sites\), and this takes 200000 more/,
     );
     expect((await upload('two.txt')).status).toBe(413);
     expect((await send({ ...attached, chat_id })).status).toBe(200);

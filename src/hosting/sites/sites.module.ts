@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { RoutesOf } from '../../platform/openapi/index.js';
+import { ChangesModule } from '../../workspaces/changes/index.js';
 import { CoreModule } from '../../workspaces/core/index.js';
 import { BuildsModule } from '../builds/index.js';
 import { GatewayModule } from '../gateway/index.js';
@@ -19,11 +20,15 @@ import { Versions } from './serving/versions.js';
 import { SiteViews } from './site-views.js';
 import { SitesController } from './sites.controller.js';
 import { SitesService } from './sites.service.js';
+import { OldVersionsStore } from './storage/old-versions.store.js';
+import { Retention } from './storage/retention.js';
+import { SiteStorage } from './storage/site-storage.js';
+import { StoredBytesStore } from './storage/stored-bytes.store.js';
 import { VersionsService } from './versions.service.js';
 
 /** Sites: built from a folder of a workspace, kept by version, one of which is live. */
 @Module({
-  imports: [CoreModule, HostsModule, GatewayModule, BuildsModule],
+  imports: [CoreModule, ChangesModule, HostsModule, GatewayModule, BuildsModule],
   controllers: [
     RoutesOf(SitesService),
     RoutesOf(VersionsService),
@@ -46,6 +51,10 @@ import { VersionsService } from './versions.service.js';
     Promoter,
     SiteContent,
     Versions,
+    SiteStorage,
+    StoredBytesStore,
+    Retention,
+    OldVersionsStore,
   ],
 })
 export class SitesModule {}

@@ -327,7 +327,8 @@ export interface Schema {
     actions_public: Generated<boolean>; actions_actor: Json<'site.actions_actor'> | null;
     live_version_id: string | null; last_number: Generated<number>; paused_at: Time | null;
     pause_reason: string | null; locked_at: Time | null; locked_by: string | null; lock_reason: string | null;
-    created_by: string; created_at: Time; updated_at: Time;
+    created_by: string; created_at: Time; updated_at: Time; stored_bytes: Generated<Big>;
+    sweep_at: Time | null;
   };
   site_version: {
     id: string; site_id: string; number: number;

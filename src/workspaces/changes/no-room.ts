@@ -43,7 +43,7 @@ export function excessOf(held: Held, { maxWorkspaceBytes, maxWorkspaceFiles }: L
 }
 
 const ofThem = ({ elsewhere }: Held): string =>
-  elsewhere > 0 ? ` (${elsewhere} of them attached to messages of its chats)` : '';
+  elsewhere > 0 ? ` (${elsewhere} of them in attachments of its chats and versions of its sites)` : '';
 
 export const sumOf = (amounts: readonly Amount[]): Amount => ({
   bytes: amounts.reduce((sum, { bytes }) => sum + bytes, 0),

@@ -1,8 +1,12 @@
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
+import { validate as isUuid } from 'uuid';
 import { BlobFolder } from '#libs/static-site/index.js';
 import { Config } from '../../../platform/config/index.js';
+
+/** What stands in a folder longer than this, and belongs to nothing, was left by a process that died. */
+const LEFT_MS = 3_600_000;
 
 /** Where sites and builds have their files. Nothing that a user names is part of a path. */
 @Injectable()
@@ -57,6 +61,27 @@ export class SiteFolders {
     }
   }
 
+  /** Removes all others. No build of the site may be under way. */
+  async keepManifests(siteId: string, hashes: ReadonlySet<string>): Promise<void> {
+    const folder = path.dirname(this.manifestOf(siteId, ''));
+    for (const name of await namesIn(folder)) {
+      const [hash = ''] = name.split('.', 1);
+      if (!name.endsWith('.gz') || !hashes.has(hash)) await rm(path.join(folder, name), { force: true });
+    }
+  }
+
+  /** Ids of all sites that have files here. */
+  async sitesOnDisk(): Promise<string[]> {
+    return (await namesIn(this.sites)).filter(name => isUuid(name));
+  }
+
+  /** Ids of versions whose builds have had a folder here for a while. */
+  async buildsOnDisk(): Promise<string[]> {
+    const ids = (await namesIn(this.builds)).filter(name => isUuid(name));
+    const isLeft = await Promise.all(ids.map(id => isOlder(this.buildOf(id), LEFT_MS)));
+    return ids.filter((_, index) => isLeft[index]);
+  }
+
   async removeSite(siteId: string): Promise<void> {
     await rm(path.join(this.sites, siteId), { recursive: true, force: true });
   }
@@ -64,4 +89,18 @@ export class SiteFolders {
   private manifestOf(siteId: string, hash: string): string {
     return path.join(this.sites, siteId, 'manifests', `${hash}.gz`);
   }
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+async function isOlder(folder: string, ms: number): Promise<boolean> {
+  const found = await stat(folder).catch(() => undefined);
+  return found !== undefined && found.mtimeMs < Date.now() - ms;
 }

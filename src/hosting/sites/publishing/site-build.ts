@@ -5,6 +5,7 @@ import { SiteFolders } from '../folders/site-folders.js';
 import type { SiteRow } from '../records/sites.store.js';
 import { type BuiltVersion, VersionsStore } from '../records/versions.store.js';
 import { Versions } from '../serving/versions.js';
+import { SiteStorage } from '../storage/site-storage.js';
 import type { BuildReports } from './build-reports.js';
 import { Collection } from './collection.js';
 import { Snapshots } from './snapshot.js';
@@ -22,6 +23,7 @@ export class SiteBuild {
     private readonly rows: VersionsStore,
     private readonly versions: Versions,
     private readonly folders: SiteFolders,
+    private readonly storage: SiteStorage,
   ) {}
 
   /** Throws BuildFailure, or the reason of the signal. What a lost attempt left is removed first. */
@@ -32,6 +34,7 @@ export class SiteBuild {
     signal: AbortSignal,
   ): Promise<BuiltVersion> {
     await this.folders.removeBuild(versionId);
+    await this.storage.requireRoom(site);
     await reports.progress({ phase: 'snapshot' }, true);
     const findings = await this.snapshots.take(site, versionId, reports, signal);
     const folder = path.join(this.folders.buildOf(versionId), site.folder);
@@ -56,6 +59,8 @@ export class SiteBuild {
         manifest_hash ? [this.versions.manifest(site.id, manifest_hash)] : [],
       ),
     );
-    return this.collection.collect({ site, project, output, earlier, findings, reports, signal });
+    const built = await this.collection.collect({ site, project, output, earlier, findings, reports, signal });
+    await this.storage.requireRoom(site);
+    return built;
   }
 }

@@ -11,6 +11,7 @@ import { SiteFolders } from '../folders/site-folders.js';
 import { BuildLogStore } from '../records/build-log.store.js';
 import { type SiteRow, SitesStore } from '../records/sites.store.js';
 import { type BuildAttempt, VersionsStore, versionTopic } from '../records/versions.store.js';
+import { SiteStorage } from '../storage/site-storage.js';
 import { BuildReports } from './build-reports.js';
 import { Promoter } from './promoter.js';
 import { SiteBuild } from './site-build.js';
@@ -35,6 +36,7 @@ export class SiteBuilds {
     private readonly build: SiteBuild,
     private readonly promoter: Promoter,
     private readonly folders: SiteFolders,
+    private readonly storage: SiteStorage,
     private readonly jobs: Jobs,
     private readonly topics: Topics,
     private readonly log: Log,
@@ -87,6 +89,7 @@ export class SiteBuilds {
       cancelled.close();
       await reports.end();
       await this.folders.removeBuild(id);
+      await this.storage.measure(site);
     }
     return undefined;
   }

@@ -145,7 +145,7 @@ export class SitesStore {
   }
 
   /** Published with the commit everywhere, and here before the answer. */
-  private async changed(unit: UnitOfWork, id: string): Promise<void> {
+  async changed(unit: UnitOfWork, id: string): Promise<void> {
     await this.topics.publishOnCommit(unit, siteTopic(id));
     unit.afterCommit(() => this.topics.publish(siteTopic(id)));
   }

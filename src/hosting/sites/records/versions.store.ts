@@ -244,7 +244,9 @@ export class VersionsStore {
   }
 
   async remove(unit: UnitOfWork, id: string): Promise<void> {
-    await sql`delete from site_version where id = ${id}`.execute(unit.tables());
+    await sql`
+      with gone as (delete from site_version where id = ${id} returning site_id)
+      update site set sweep_at = now() from gone where site.id = gone.site_id`.execute(unit.tables());
   }
 
   /** Versions with files, other than `number`, that were live within `days`: newest first. */

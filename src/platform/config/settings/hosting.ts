@@ -65,6 +65,18 @@ export const hostingSettings = {
     asInteger(1, Number.MAX_SAFE_INTEGER),
     1024 * MEBIBYTE,
   ),
+  siteKeepVersions: setting(
+    'SITE_KEEP_VERSIONS',
+    'Versions of a site whose files are kept, newest first, besides those that are pinned, live or were live lately.',
+    asInteger(1, 100_000),
+    20,
+  ),
+  siteKeepDays: setting(
+    'SITE_KEEP_DAYS',
+    'Days for which the files of a version are kept that was live, and the logs of builds that failed.',
+    asInteger(1, 36_500),
+    30,
+  ),
   siteBuildConcurrency: setting(
     'SITE_BUILD_CONCURRENCY',
     'Builds of sites that one process runs at a time; the others wait, organizations in turn.',

@@ -1,0 +1,41 @@
+import { Injectable, OnModuleInit } from '@nestjs/common';
+import { NoRoom, StoredElsewhere, WorkspaceQuota } from '../../../workspaces/changes/index.js';
+import { BuildFailure } from '../../builds/index.js';
+import { SiteFolders } from '../folders/site-folders.js';
+import type { SiteRow } from '../records/sites.store.js';
+import { StoredBytesStore } from './stored-bytes.store.js';
+
+type Stored = Pick<SiteRow, 'id' | 'workspace_id'>;
+
+/** What the versions of sites take: room of their workspaces. Bytes that several versions have count once. */
+@Injectable()
+export class SiteStorage implements OnModuleInit {
+  constructor(
+    private readonly elsewhere: StoredElsewhere,
+    private readonly quota: WorkspaceQuota,
+    private readonly folders: SiteFolders,
+    private readonly store: StoredBytesStore,
+  ) {}
+
+  onModuleInit(): void {
+    this.elsewhere.add(workspaceId => this.store.inWorkspace(workspaceId));
+  }
+
+  /** Counts what is stored for the site by now. Throws BuildFailure where the workspace has no room for it. */
+  async requireRoom(site: Stored): Promise<void> {
+    const [now, counted] = [await this.folders.blobsOf(site.id).bytes(), await this.store.of(site.id)];
+    try {
+      await this.quota.require(site.workspace_id, { bytes: Math.max(0, now - counted), files: 0 });
+    } catch (error) {
+      if (error instanceof NoRoom) throw new BuildFailure(`There is no room for it: ${error.detail}.`);
+      throw error;
+    } finally {
+      await this.store.built(site.id, now);
+    }
+  }
+
+  /** To be called at the end of each build, also of one that failed: what it stored counts until it is removed. */
+  async measure({ id }: Stored): Promise<void> {
+    await this.store.built(id, await this.folders.blobsOf(id).bytes());
+  }
+}
