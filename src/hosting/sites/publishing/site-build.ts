@@ -34,7 +34,7 @@ export class SiteBuild {
     signal: AbortSignal,
   ): Promise<BuiltVersion> {
     await this.folders.removeBuild(versionId);
-    await this.storage.requireRoom(site);
+    await this.storage.requireNotFull(site);
     await reports.progress({ phase: 'snapshot' }, true);
     const findings = await this.snapshots.take(site, versionId, reports, signal);
     const folder = path.join(this.folders.buildOf(versionId), site.folder);

@@ -21,6 +21,12 @@ export class SiteStorage implements OnModuleInit {
     this.elsewhere.add(workspaceId => this.store.inWorkspace(workspaceId));
   }
 
+  /** Throws BuildFailure where the workspace is full by a new measurement: whoever failed for that tries in vain. */
+  async requireNotFull({ workspace_id }: Stored): Promise<void> {
+    const excess = await this.quota.excess(workspace_id);
+    if (excess) throw new BuildFailure(`There is no room for it: ${excess}`);
+  }
+
   /** Counts what is stored for the site by now. Throws BuildFailure where the workspace has no room for it. */
   async requireRoom(site: Stored): Promise<void> {
     const [now, counted] = [await this.folders.blobsOf(site.id).bytes(), await this.store.of(site.id)];
