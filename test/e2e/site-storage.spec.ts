@@ -104,9 +104,11 @@ describe('versions', () => {
     await age(site);
     await tidy();
     expect(filesBelow(path.join(folderOf(site), 'blobs'))).toHaveLength(2);
-    expect([await sites.shown(site), await sites.shown(site, '/', 2), await sites.shown(site, '/', 3)]).toEqual(
-      ['shared', 'shared', 'third'],
-    );
+    expect([
+      await sites.shown(site),
+      await sites.shown(site, '/', 2),
+      await sites.shown(site, '/', 3),
+    ]).toEqual(['shared', 'shared', 'third']);
     expect(await service.database.query('select sweep_at from site where id = $1', [site.id])).toEqual([
       { sweep_at: null },
     ]);

@@ -59,7 +59,15 @@ export class SiteBuild {
         manifest_hash ? [this.versions.manifest(site.id, manifest_hash)] : [],
       ),
     );
-    const built = await this.collection.collect({ site, project, output, earlier, findings, reports, signal });
+    const built = await this.collection.collect({
+      site,
+      project,
+      output,
+      earlier,
+      findings,
+      reports,
+      signal,
+    });
     await this.storage.requireRoom(site);
     return built;
   }
