@@ -34,16 +34,25 @@ export class FakeSites {
   readonly sockets = new Set<Duplex>();
 
   private constructor(private readonly app: NestFastifyApplication) {
-    const source: HostedTargetSource = { kind: 'site', find: async id => this.targets.get(id) };
+    // Before the feature that has the real ones, which are still there.
+    const sources = mapOf<HostedTargetSource>(app.get(HostedTargets, { strict: false }), 'sources');
+    const contents = mapOf<HostedContent>(app.get(HostedContents, { strict: false }), 'contents');
+    const [real, realContent] = [sources.get('site'), contents.get('site')];
+    const source: HostedTargetSource = {
+      kind: 'site',
+      find: async id => this.targets.get(id) ?? real?.find(id),
+    };
     const content: HostedContent = {
       kind: 'site',
-      serve: this.serve,
+      serve: (host, ...rest) =>
+        this.targets.has(host.target.id)
+          ? this.serve(host, ...rest)
+          : (realContent?.serve(host, ...rest) ?? Promise.resolve()),
       upgrade: this.upgrade,
-      actions: async id => this.offered.get(id),
+      actions: async id => this.offered.get(id) ?? realContent?.actions?.(id),
     };
-    // In place of the feature that has the real ones.
-    replaced(app.get(HostedTargets, { strict: false }), 'sources').set('site', source);
-    replaced(app.get(HostedContents, { strict: false }), 'contents').set('site', content);
+    sources.set('site', source);
+    contents.set('site', content);
   }
 
   async make(
@@ -127,6 +136,5 @@ export class FakeSites {
 }
 
 /** The map that a registry keeps. */
-function replaced(registry: object, map: string): Map<string, unknown> {
-  return (registry as Record<string, Map<string, unknown>>)[map] as Map<string, unknown>;
-}
+const mapOf = <T>(registry: object, name: string): Map<string, T> =>
+  (registry as Record<string, Map<string, T>>)[name] as Map<string, T>;

@@ -28,6 +28,8 @@ export class WebBrowser {
   constructor(
     private readonly agent: Readonly<Record<string, string>> = { 'user-agent': 'Mozilla/5.0 Test browser' },
     private readonly sendsFetchHeaders = true,
+    /** The port on this machine that stands for a host. */
+    private readonly portOf: (host: string, port: string) => number | string = (_host, port) => port,
   ) {}
 
   /** Follows an address that was typed, or a link on a page of `from`. */
@@ -105,17 +107,20 @@ export class WebBrowser {
     const all = { ...this.agent, ...headers, host: url.host, ...(cookie && { cookie }) };
     return new Promise((resolve, reject) => {
       const path = url.pathname + url.search;
-      const sent = request({ hostname: '127.0.0.1', port: url.port, path, method, headers: all }, answer => {
-        for (const each of answer.headers['set-cookie'] ?? []) keep(jar, each);
-        let text = '';
-        answer.setEncoding('utf8').on('data', chunk => {
-          text += chunk;
-        });
-        answer.once('error', reject);
-        answer.once('end', () =>
-          resolve({ status: answer.statusCode ?? 0, url, headers: answer.headers, text, way }),
-        );
-      });
+      const sent = request(
+        { hostname: '127.0.0.1', port: this.portOf(url.hostname, url.port), path, method, headers: all },
+        answer => {
+          for (const each of answer.headers['set-cookie'] ?? []) keep(jar, each);
+          let text = '';
+          answer.setEncoding('utf8').on('data', chunk => {
+            text += chunk;
+          });
+          answer.once('error', reject);
+          answer.once('end', () =>
+            resolve({ status: answer.statusCode ?? 0, url, headers: answer.headers, text, way }),
+          );
+        },
+      );
       sent.once('error', reject).end(body);
     });
   }
