@@ -20,7 +20,7 @@ const REVIEWED = {
   destructive: `
     chat_delete file_delete file_invitation_revoke grant_revoke invitation_revoke key_revoke member_remove
     organization_delete organization_leave queue_withdraw run_rollback sandbox_stop service_account_delete
-    service_account_key_revoke share_revoke site_access_clear site_domain_delete site_token_revoke workspace_delete workspace_member_remove webhook_delete`,
+    service_account_key_revoke share_revoke site_access_clear site_domain_delete site_exec_token_revoke site_token_revoke workspace_delete workspace_member_remove webhook_delete`,
   write: `
     account_update action_exec_run action_run agent_send chat_create chat_update file_copy file_edit file_extract
     file_invitation_accept notification_archive notification_inbox_read notification_preferences_set notification_read notification_unread folder_create file_move file_restore file_upload file_write invited_file_upload operation_cancel

@@ -406,6 +406,33 @@ describe('an action that a site offers', () => {
     expect((await browser.fetch(origin, '/_atelier/actions/file_list', sent({}))).status).toBe(200);
   });
 
+  it('runs by a token that is listed, and can be revoked', async () => {
+    const browser = await signed(stranger);
+    const run = async () => (await browser.fetch(origin, '/_atelier/actions/file_list', sent({}))).status;
+    expect([await run(), await run()]).toEqual([200, 200]);
+    const list = async () => (await viewer.client.get(`${access()}/exec-tokens`)).body.items;
+    const [token, ...more] = await list();
+    expect([token, more]).toEqual([
+      expect.objectContaining({ actions: ['file_write', 'file_list'], actor_id: ada.id }),
+      [],
+    ]);
+    const address = `${access()}/exec-tokens/${token.id}`;
+    expect((await viewer.client.delete(address)).status).toBe(403);
+    expect((await stranger.client.delete(address)).status).toBe(404);
+    expect((await ada.client.delete(address)).status).toBe(200);
+    expect((await ada.client.delete(address)).status).toBe(404);
+    expect(await list()).toEqual([]);
+    // The site gets another one as long as it offers actions.
+    expect(await run()).toBe(200);
+    expect((await list()).map(({ id }: Json) => id)).not.toContain(token.id);
+    await sites.release(site);
+    const [left] = await service.database.query<Json>(
+      'select count(*)::int as n from exec_token where caller_id = $1 and revoked_at is null',
+      [site.id],
+    );
+    expect(left).toEqual({ n: 0 });
+  });
+
   it('runs so often a minute', async () => {
     const browser = await signed(stranger);
     const statuses = [];

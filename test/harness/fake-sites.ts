@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { AccessService, type Admitted } from '../../src/hosting/access/index.js';
+import type { Admitted } from '../../src/hosting/access/index.js';
 import { type HostedContent, HostedContents, type OfferedActions } from '../../src/hosting/gateway/index.js';
 import {
   type HostedHost,
@@ -89,11 +89,7 @@ export class FakeSites {
   async release({ kind, id }: HostedTarget): Promise<void> {
     const names = this.app.get(HostNames, { strict: false });
     this.targets.delete(id);
-    const access = this.app.get(AccessService, { strict: false });
-    await this.unit(async unit => {
-      await names.release(unit, kind, id);
-      await access.end(unit, kind, id);
-    });
+    await this.unit(unit => names.release(unit, kind, id));
   }
 
   private unit<T>(work: Parameters<Database['transaction']>[0]): Promise<T> {

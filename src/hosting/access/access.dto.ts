@@ -189,6 +189,31 @@ export class NewSiteTokenView extends SiteTokenView {
 
 export const SiteTokenPage = PageOf(SiteTokenView, 'SiteTokenPage');
 
+export class SiteExecTokenView {
+  @Field.id('The token')
+  id: string;
+
+  @Field.text('The actions that it runs', { list: true, example: ['file_list'] })
+  actions: string[];
+
+  @Field.id('On whose authority')
+  actor_id: string;
+
+  @Field.text('Their name', { example: 'Ada Lovelace' })
+  actor_name: string;
+
+  @Field.time('When it was made')
+  created_at: string;
+
+  @Field.time('When it ends')
+  expires_at: string;
+}
+
+export class SiteExecTokenList {
+  @Field.object('The tokens, newest first', () => SiteExecTokenView, { list: true })
+  items: SiteExecTokenView[];
+}
+
 const LIMIT =
   'What may be opened to people outside of it, at most: org (nothing), restricted (to named people), link (to whoever has a link or password), public (to everybody)';
 

@@ -7,9 +7,11 @@ import { ExposureModule } from '../../workspaces/exposure/index.js';
 import { HostsModule } from '../hosts/index.js';
 import { AccessService } from './access.service.js';
 import { AccessControl } from './access-control.js';
+import { AccessEnds } from './access-ends.js';
 import { AccessTokensService } from './access-tokens.service.js';
 import { AccessViews } from './access-views.js';
 import { EnterController } from './enter.controller.js';
+import { SiteExecTokensService } from './exec-tokens.service.js';
 import { ExposedHosts } from './exposed-hosts.js';
 import { ExposureLimitService } from './exposure-limit.service.js';
 import { AccessPolicies } from './policies/access-policies.js';
@@ -28,13 +30,16 @@ import { VisitsStore } from './visits/visits.store.js';
   controllers: [
     RoutesOf(AccessService),
     RoutesOf(AccessTokensService),
+    RoutesOf(SiteExecTokensService),
     RoutesOf(ExposureLimitService),
     EnterController,
   ],
   providers: [
+    AccessEnds,
     AccessService,
     AccessTokensService,
     ExposureLimitService,
+    SiteExecTokensService,
     AccessControl,
     AccessPolicies,
     AccessPolicyStore,
@@ -48,6 +53,6 @@ import { VisitsStore } from './visits/visits.store.js';
     Visits,
     VisitsStore,
   ],
-  exports: [AccessService, AccessControl, AccessPolicies, ViewerTokens, Visits],
+  exports: [AccessControl, AccessPolicies, ViewerTokens, Visits],
 })
 export class AccessModule {}

@@ -4,11 +4,11 @@ import { OrganizationsStore } from '../../identity/organizations/index.js';
 import { type Actor, hashSecret, randomSecret } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
-import { Database, type UnitOfWork } from '../../platform/database/index.js';
+import { Database } from '../../platform/database/index.js';
 import { DeletedView } from '../../platform/dto/index.js';
 import { Conflict, Forbidden, Invalid, problemOf } from '../../platform/errors/index.js';
 import { type Seal, Vault } from '../../platform/vault/index.js';
-import { type HostedKind, type HostedTarget, HostedTargets } from '../hosts/index.js';
+import { type HostedTarget, HostedTargets } from '../hosts/index.js';
 import { SetSiteAccess, SiteAccessView, SiteId } from './access.dto.js';
 import { AccessViews } from './access-views.js';
 import { AccessPolicies } from './policies/access-policies.js';
@@ -85,12 +85,6 @@ export class AccessService {
     const nothing = { emails: [], allowed_origins: [], public_preview: null };
     await this.change(actor, target, { mode: 'workspace', ...nothing });
     return DeletedView.of(site_id);
-  }
-
-  /** Everything that was set for something that is deleted, and the visits that are left. */
-  async end(unit: UnitOfWork, kind: HostedKind, id: string): Promise<void> {
-    await this.store.remove(unit, kind, id);
-    await this.policies.changed(unit, id);
   }
 
   /** Who answers for an organization may close what they do not see. */

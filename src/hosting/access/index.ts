@@ -1,5 +1,4 @@
 export { AccessModule } from './access.module.js';
-export { AccessService } from './access.service.js';
 export { AccessControl, type Refusal } from './access-control.js';
 export { LINK_PARAMETER } from './access-views.js';
 export type { Admitted } from './admitted.js';

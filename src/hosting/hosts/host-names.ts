@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { UnitOfWork } from '../../platform/database/index.js';
 import { Conflict } from '../../platform/errors/index.js';
+import { defineEvent, Events } from '../../platform/events/index.js';
 import { Chore } from '../../platform/jobs/index.js';
 import { Topics } from '../../platform/topics/index.js';
 import { HostNamesStore } from './host-names.store.js';
@@ -9,6 +10,9 @@ import { type HostedKind, HostingDomain } from './hosting-domain.js';
 import { requireSlug } from './slugs.js';
 
 const DAY_MS = 24 * 3_600_000;
+
+/** A site or server is deleted: what others keep about it goes with it. */
+export const targetReleased = defineEvent<{ kind: HostedKind; id: string }>('hosting.target_released');
 
 /** What a name is claimed for. */
 export interface HostClaim {
@@ -25,6 +29,7 @@ export class HostNames {
     private readonly domain: HostingDomain,
     private readonly names: HostNamesStore,
     private readonly topics: Topics,
+    private readonly events: Events,
   ) {}
 
   /** 409 where there is no domain for hosts. */
@@ -51,6 +56,7 @@ export class HostNames {
   async release(unit: UnitOfWork, kind: HostedKind, targetId: string): Promise<void> {
     await this.names.releaseSlugs(unit, kind, targetId);
     await this.names.removeCustom(unit, kind, targetId);
+    await this.events.publish(unit, targetReleased, { kind, id: targetId });
     await this.changed(unit);
   }
 

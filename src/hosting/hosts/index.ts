@@ -1,4 +1,4 @@
-export { HostNames } from './host-names.js';
+export { HostNames, targetReleased } from './host-names.js';
 export { type HostedHost, HostTable } from './host-table.js';
 export { type HostedTarget, type HostedTargetSource, HostedTargets } from './hosted-targets.js';
 export { type HostedKind, HostingDomain, hostNameOf } from './hosting-domain.js';

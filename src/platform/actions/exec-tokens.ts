@@ -25,6 +25,17 @@ export interface ExecGrant {
   readonly expiresAt: Date;
 }
 
+/** A token as it may be shown: not itself. */
+export interface ExecTokenRow {
+  id: string;
+  actor: Actor;
+  actions: string[];
+  created_at: string;
+  expires_at: string;
+}
+
+const MAX_LISTED = 200;
+
 interface GrantRow {
   id: string;
   actor: Actor;
@@ -63,6 +74,24 @@ export class ExecTokens {
     await sql`
       update exec_token set revoked_at = now()
       where caller_kind = ${kind} and caller_id = ${id} and revoked_at is null`.execute(unit.tables());
+  }
+
+  /** Those of a program that are not over, newest first. */
+  async listFor({ kind, id }: CallingProgram): Promise<ExecTokenRow[]> {
+    const { rows } = await sql<ExecTokenRow>`
+      select id, actor, actions, created_at, expires_at from exec_token
+      where caller_kind = ${kind} and caller_id = ${id} and revoked_at is null and expires_at > now()
+      order by id desc limit ${MAX_LISTED}`.execute(this.database.tables());
+    return rows;
+  }
+
+  /** Ends one token of a program; false where it has no such token. */
+  async revoke(unit: UnitOfWork, { kind, id }: CallingProgram, tokenId: string): Promise<boolean> {
+    const { rows } = await sql`
+      update exec_token set revoked_at = now()
+      where id = ${tokenId} and caller_kind = ${kind} and caller_id = ${id} and revoked_at is null
+      returning id`.execute(unit.tables());
+    return rows.length > 0;
   }
 
   /** Ends every token that came from a credential, which ends itself. */
