@@ -95,6 +95,7 @@ beforeAll(async () => {
     notification_unread: notification,
     organization_leave: { organization_id: other.organizationId },
     push_subscription_create: { ...subscription, endpoint: 'https://push.example.com/two' },
+    ...(await siteInputs()),
     push_subscription_delete: { endpoint: subscription.endpoint },
     ...running,
   };
@@ -110,6 +111,33 @@ afterAll(async () => {
   await model.stop();
   await smtp.stop();
 });
+
+/** A version that waits, one that is not live, a host and a token: what actions of sites are about. */
+async function siteInputs(): Promise<Record<string, Json>> {
+  const { site_id } = things;
+  const add = async (state: string, number: number): Promise<string> => {
+    const version = randomUUID();
+    await service.database.query(
+      `insert into site_version (id, site_id, number, state, auto_promote, created_by, created_at)
+       values ($1, $2, $3, $4, false, $5, now())`,
+      [version, site_id, number, state, owner.id],
+    );
+    return version;
+  };
+  const [waiting, old] = [await add('queued', 1000), await add('failed', 1001)];
+  const host = 'docs.example.com';
+  await owner.client.post(`/api/sites/${site_id}/domains`, { host });
+  return {
+    site_create: { slug: 'another' },
+    site_domain_create: { host: 'new.example.com' },
+    site_domain_delete: { host },
+    site_domain_verify: { host },
+    site_token_revoke: { id: things.site_token_id },
+    site_update: { slug: 'another' },
+    site_version_cancel: { version_id: waiting },
+    site_version_delete: { version_id: old },
+  };
+}
 
 /** A command that goes on in a sandbox, the run that waits for it, and messages that wait for that: inputs of those about them. */
 async function runningCommand(): Promise<Record<string, Json>> {

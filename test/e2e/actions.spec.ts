@@ -355,7 +355,13 @@ it('a rehearsal of any action about something sees it or not as the action would
      returning id`,
     [workspace_id, ada.id],
   );
+  const site = await made('/api/sites', { workspace_id, name: 'Site', slug: 'rehearsed', folder: '' });
+  const version = await made(`/api/sites/${site.id}/versions`, {});
+  await ada.client.get(`/api/sites/${site.id}/versions/${version.id}?wait=60`);
   const ids: Json = {
+    site: site.id,
+    site_id: site.id,
+    version_id: version.id,
     organization_id: ada.organizationId,
     approval_id: approval?.id,
     chat_id: sent.chat_id,
@@ -385,6 +391,11 @@ it('a rehearsal of any action about something sees it or not as the action would
     sandbox_stop: 404,
     service_account_key_revoke: 404,
     service_account_key_rotate: 404,
+    site_domain_create: 422,
+    site_domain_delete: 422,
+    site_domain_verify: 422,
+    site_token_revoke: 404,
+    site_version_cancel: 409,
     workspace_member_remove: 404,
   };
   for (const action of things) {

@@ -1,7 +1,6 @@
 import { fieldOfParam } from '../../src/platform/dto/index.js';
 import { apiDocument } from './api-document.js';
 import type { Json } from './client.js';
-import { FakeSites } from './fake-sites.js';
 import type { Person, TestService } from './service.js';
 
 /** A route as the description has it. */
@@ -93,13 +92,19 @@ export async function makeThings(service: TestService, owner: Person, other: Per
      returning id`,
     [organization_id, workspace, owner.id],
   );
-  const site = await FakeSites.of(service).make(service, owner, `things of ${owner.id}`, workspace);
+  const { body: site } = await owner.client.post('/api/sites', {
+    ...{ workspace_id: workspace, name: 'Things', slug: `things-${owner.id.slice(-12)}`, folder: 'notes' },
+  });
   const siteToken = await owner.client.post(`/api/site-access/${site.id}/tokens`, { name: 'CI' });
+  const { body: version } = await owner.client.post(`/api/sites/${site.id}/versions`, { auto_promote: true });
+  await owner.client.get(`/api/sites/${site.id}/versions/${version.id}?wait=60`);
   return {
     organization_id,
     workspace_id: workspace,
     site_id: site.id,
     site_token_id: siteToken.body.id,
+    version_id: version.id,
+    if_live: version.id,
     workspace_ids: workspace,
     sandbox_id: workspace,
     user_id: other.id,

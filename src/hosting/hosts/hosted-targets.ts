@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type Actor, type WorkspacePermission } from '../../platform/access/index.js';
+import { type Actor, requireScope, type WorkspacePermission } from '../../platform/access/index.js';
 import { Subject } from '../../platform/actions/index.js';
 import { NotFound, unseenAs } from '../../platform/errors/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
@@ -46,6 +46,7 @@ export class HostedTargets {
     kind: HostedKind,
     id: string,
   ): Promise<HostedTarget> {
+    requireScope(actor, permission);
     const target = await this.find(kind, id);
     if (!target) throw new NotFound(`No such ${kind}`);
     await unseenAs(`No such ${kind}`, this.workspaces.require(actor, permission, target.workspaceId));

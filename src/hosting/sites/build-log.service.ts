@@ -22,7 +22,7 @@ export class BuildLogService {
   ) {}
 
   @Action({
-    name: 'site_version_log',
+    name: 'site_version_log_get',
     route: 'GET /api/sites/:id/versions/:versionId/log',
     on: { id: 'site' },
     summary: 'Read what the build of a version has printed',
@@ -44,7 +44,7 @@ export class BuildLogService {
   }
 
   @Action({
-    name: 'site_version_watch',
+    name: 'site_version_log_watch',
     on: { id: 'site' },
     summary: 'Stream what the build of a version prints, from its beginning or from after a line, to its end',
     effect: 'read',

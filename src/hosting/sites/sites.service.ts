@@ -202,6 +202,7 @@ export class SitesService implements OnModuleInit {
     permission: 'site.publish',
     input: LockSite,
     output: SiteView,
+    commitsAnswer: true,
   })
   async lock(actor: Actor, { id, reason }: LockSite): Promise<SiteView> {
     const locked = { locked_at: new Date().toISOString(), locked_by: actor.id, lock_reason: reason ?? null };
@@ -217,6 +218,7 @@ export class SitesService implements OnModuleInit {
     permission: 'site.publish',
     input: SiteId,
     output: SiteView,
+    commitsAnswer: true,
   })
   async unlock(actor: Actor, { id }: SiteId): Promise<SiteView> {
     return this.change(actor, id, 'site.unlock', { locked_at: null, locked_by: null, lock_reason: null });
@@ -231,6 +233,7 @@ export class SitesService implements OnModuleInit {
     permission: 'site.publish',
     input: SiteId,
     output: SiteView,
+    commitsAnswer: true,
   })
   async resume(actor: Actor, { id }: SiteId): Promise<SiteView> {
     return this.change(actor, id, 'site.resume_auto_promote', { paused_at: null, pause_reason: null });
@@ -244,12 +247,12 @@ export class SitesService implements OnModuleInit {
     details: Record<string, unknown> = {},
   ): Promise<SiteView> {
     await this.targets.requireSite(actor, 'site.publish', id);
-    await this.database.transaction(async unit => {
+    return this.database.transaction(async unit => {
       const site = await this.sites.lock(unit, id);
       await this.sites.update(unit, id, changes);
       await this.audit.record(unit, actor, action, targetOf(site), details);
+      return unit.answers(this.views.site(await this.sites.require(id, unit)));
     });
-    return this.read(actor, { id });
   }
 
   private requireActions(names: readonly string[]): void {

@@ -149,6 +149,7 @@ export class VersionsService implements BeforeApplicationShutdown {
     permission: 'site.publish',
     input: PromoteVersion,
     output: SiteView,
+    commitsAnswer: true,
     refuses: { ...NO_VERSION, 409: 'It is not built, the site is locked, or another version is live by now' },
   })
   async promote(actor: Actor, input: PromoteVersion): Promise<SiteView> {
@@ -185,6 +186,7 @@ export class VersionsService implements BeforeApplicationShutdown {
     permission: 'site.publish',
     input: VersionId,
     output: VersionView,
+    commitsAnswer: true,
     refuses: { ...NO_VERSION, 409: 'Its build is over' },
   })
   async cancel(actor: Actor, { id, version_id }: VersionId): Promise<VersionView> {
