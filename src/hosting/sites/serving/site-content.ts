@@ -5,7 +5,7 @@ import { Config } from '../../../platform/config/index.js';
 import { Log } from '../../../platform/log/index.js';
 import { TopicCache, Topics } from '../../../platform/topics/index.js';
 import type { Admitted } from '../../access/index.js';
-import { type HostedContent, HostedContents, type OfferedActions } from '../../gateway/index.js';
+import { type HostedContent, HostedContents, type OfferedActions, Offload } from '../../gateway/index.js';
 import type { HostedHost } from '../../hosts/index.js';
 import { SiteFolders } from '../folders/site-folders.js';
 import { SitesStore, siteTopic } from '../records/sites.store.js';
@@ -41,6 +41,7 @@ export class SiteContent implements HostedContent, OnModuleInit {
     private readonly rows: VersionsStore,
     private readonly versions: Versions,
     private readonly folders: SiteFolders,
+    private readonly offload: Offload,
     private readonly log: Log,
   ) {
     this.served = new TopicCache(topics, [siteTopic], { max: MAX_SITES, ttlMs: TTL_MS });
@@ -71,6 +72,7 @@ export class SiteContent implements HostedContent, OnModuleInit {
       { earlier: served.earlier, cacheability: isPublic ? 'public' : 'private' },
     );
     await send(response, answer, served.blobs, this.cache, {
+      accel: this.offload.isFor(request) ? `/_blobs/${target.id}/` : undefined,
       // A version that is not live is for those who look at it, not for search engines.
       headers: version === undefined ? undefined : ['X-Robots-Tag', 'noindex'],
       onError: (error, blob) =>
