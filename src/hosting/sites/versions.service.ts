@@ -170,7 +170,8 @@ export class VersionsService implements BeforeApplicationShutdown {
         });
       else if (pauses === false || (await this.versions.isNewest(unit, id, version.number)))
         await this.sites.update(unit, id, { paused_at: null, pause_reason: null });
-      await this.promoter.promote(unit, id, version_id, 'It was promoted by hand.');
+      const by = { reason: 'It was promoted by hand.', by: actor.id };
+      await this.promoter.promote(unit, { site_id: id, version_id }, by);
       const details = { number: version.number, before: site.live_number };
       await this.audit.record(unit, actor, 'site.promote', targetOf(site), details);
       return unit.answers(this.views.site(await this.sites.require(id, unit)));

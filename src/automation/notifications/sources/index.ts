@@ -4,6 +4,7 @@ import { BudgetsSource } from './budgets.source.js';
 import { InvitationsSource } from './invitations.source.js';
 import { RunsSource } from './runs.source.js';
 import { SharesSource } from './shares.source.js';
+import { SitesSource } from './sites.source.js';
 import { SourcesStore } from './sources.store.js';
 
 /** What people are notified of. */
@@ -14,5 +15,6 @@ export const sources = [
   InvitationsSource,
   RunsSource,
   SharesSource,
+  SitesSource,
   SourcesStore,
 ];

@@ -62,6 +62,19 @@ export class SourcesStore {
       .executeTakeFirst();
   }
 
+  /** A version of a site, and what the site is called. */
+  async siteVersion(id: string) {
+    return this.database
+      .tables()
+      .selectFrom('site_version as v')
+      .innerJoin('site as s', 's.id', 'v.site_id')
+      .innerJoin('workspace as w', 'w.id', 's.workspace_id')
+      .select(['v.id', 'v.site_id', 'v.number', 'v.state', 'v.error', 'v.promotion', 'v.promotion_reason'])
+      .select(['v.created_by', 's.name', 's.created_by as owner', 'w.id as workspace_id', 'w.organization_id'])
+      .where('v.id', '=', id)
+      .executeTakeFirst();
+  }
+
   private find(table: 'organization' | 'workspace', id: string): Promise<{ name: string } | undefined> {
     return this.database.tables().selectFrom(table).select('name').where('id', '=', id).executeTakeFirst();
   }

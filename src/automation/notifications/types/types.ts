@@ -78,6 +78,21 @@ export const TYPES = {
     summary: 'Somebody uploaded files by a link of yours',
     needs: 'file.read',
   },
+  'site.version_failed': {
+    severity: 'warning',
+    summary: 'A build of yours of a site failed',
+    needs: 'site.read',
+  },
+  'site.version_ready': {
+    severity: 'info',
+    summary: 'A version of yours of a site is built, and waits to be promoted',
+    needs: 'site.read',
+  },
+  'site.promoted': {
+    severity: 'info',
+    summary: 'A version of a site of yours went live',
+    needs: 'site.read',
+  },
   'invitation.received': {
     severity: 'info',
     // By mail they get the invitation itself.

@@ -61,7 +61,8 @@ export class SiteBuilds {
   @OnFailedJob(buildSite)
   async abandon({ version_id, site_id }: { version_id: string; site_id: string }): Promise<void> {
     await this.database.transaction(async unit => {
-      await this.versions.abandon(unit, version_id, UNEXPECTED);
+      if (await this.versions.abandon(unit, version_id, UNEXPECTED))
+        await this.promoter.failed(unit, { id: version_id, site_id });
       await this.startNext(unit, site_id);
     });
   }
