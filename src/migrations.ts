@@ -27,6 +27,7 @@ import { SignIn } from './identity/auth/migrations/20261121-sign-in.js';
 import { EmailChange } from './identity/auth/migrations/20261122-email-change.js';
 import { Billing } from './identity/billing/migrations/20261121-billing.js';
 import { DefaultBudgetRows } from './identity/billing/migrations/20261122-default-budgets.js';
+import { BuildSeconds } from './identity/billing/migrations/20261124-build-seconds.js';
 import { OAuth } from './identity/oauth/migrations/20261121-oauth.js';
 import { DevicePolls } from './identity/oauth/migrations/20261122-device-polls.js';
 import { First } from './migrations/20261121-first.js';
@@ -137,4 +138,5 @@ export const migrations = [
   { name: '20261124-custom-domains', class: CustomDomains },
   { name: '20261124-sites', class: SitesTables },
   { name: '20261124-site-storage', class: SiteStorageColumns },
+  { name: '20261124-build-seconds', class: BuildSeconds },
 ];

@@ -6,6 +6,7 @@ import { Chores } from '../../src/platform/jobs/index.js';
 import { StoredElsewhere } from '../../src/workspaces/changes/index.js';
 import type { Json } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';
+import { settled } from '../harness/settled.js';
 import { Sites } from '../harness/sites.js';
 
 const ROOM = 1_000_000;
@@ -170,6 +171,23 @@ describe('the room of a workspace', () => {
     await tidy();
     expect(await stored()).toBe(before);
   });
+});
+
+it('builds are entered into the ledger, for who asked for them', async () => {
+  const site = await sites.make();
+  const usage = async () =>
+    (await ada.client.get(`/api/organizations/${ada.organizationId}/billing/usage?group_by=workspace`)).body;
+  for (let n = 0; n < 2; n++) await sites.publish(site);
+  await settled(service, 'builds');
+  const entries = await service.database.query(
+    "select actor_id, seconds from usage_entry where workspace_id = $1 and kind = 'build_seconds'",
+    [sites.workspace],
+  );
+  expect(entries.map(({ actor_id }) => actor_id)).toEqual([ada.id, ada.id]);
+  const seconds = entries.reduce((sum, entry) => sum + Number(entry.seconds), 0);
+  const group = (await usage()).items.find(({ key }: Json) => key === sites.workspace);
+  expect(group.build_seconds).toBeCloseTo(seconds);
+  expect([seconds > 0, group.tool_seconds]).toEqual([true, 0]);
 });
 
 describe('folders', () => {

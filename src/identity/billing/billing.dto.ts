@@ -106,6 +106,9 @@ export class UsageSumView {
   @Field.number('Seconds that tools of agents ran', { example: 340.5 })
   tool_seconds: number;
 
+  @Field.number('Seconds that builds of sites took', { example: 42.5 })
+  build_seconds: number;
+
   @Field.number('Bytes stored, times the hours they were', { example: 7340032 })
   storage_byte_hours: number;
 

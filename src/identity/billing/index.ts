@@ -4,6 +4,7 @@ export { BillingModule } from './billing.module.js';
 export { BudgetReached, Budgets } from './budgets.js';
 export type { PlannedSpend } from './budgets.store.js';
 export {
+  enterBuild,
   enterModelCall,
   enterStorage,
   enterToolCall,

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ConcurrencyLimit } from '#libs/concurrency-limit/index.js';
 import { WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { enterBuild } from '../../../identity/billing/index.js';
 import { Config } from '../../../platform/config/index.js';
 import { Database, newId, type UnitOfWork } from '../../../platform/database/index.js';
 import { type Attempt, Jobs, OnFailedJob, OnJob } from '../../../platform/jobs/index.js';
@@ -80,6 +81,7 @@ export class SiteBuilds {
       const version = await this.versions.find(site.id, id);
       return version?.state === 'building' ? new Date(Date.now() + RETRY_MS) : undefined;
     }
+    const started = performance.now();
     const cancelled = this.watch(attempt);
     const reports = new BuildReports(attempt, this.versions, this.lines, this.log);
     try {
@@ -91,6 +93,10 @@ export class SiteBuilds {
       await reports.end();
       await this.folders.removeBuild(id);
       await this.storage.measure(site);
+      await enterBuild(this.database, {
+        ...{ organizationId: site.organization_id, workspaceId: site.workspace_id, actorId: attempt.created_by },
+        seconds: (performance.now() - started) / 1000,
+      });
     }
     return undefined;
   }

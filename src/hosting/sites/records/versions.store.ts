@@ -40,6 +40,7 @@ export interface BuildAttempt {
   readonly id: string;
   readonly site_id: string;
   readonly attempt: number;
+  readonly created_by: string;
   /** How often its process was lost. */
   readonly losses: number;
 }
@@ -147,7 +148,8 @@ export class VersionsStore {
       where site_version.id = mine.id and ${before('building')} and (${this.leased.isFree} or ${this.leased.isOurs})
         and not exists (
         select from site_version other where other.site_id = mine.site_id and other.id <> mine.id and other.state = 'building')
-      returning site_version.id, site_version.site_id, site_version.attempt, site_version.losses`.execute(
+      returning site_version.id, site_version.site_id, site_version.attempt, site_version.losses,
+        site_version.created_by`.execute(
       this.database.tables(),
     );
     return rows[0];
