@@ -354,8 +354,8 @@ export interface Schema {
   usage_entry: {
     id: Generated<string>; time: Time; organization_id: string; workspace_id: string | null;
     chat_id: string | null; run_id: string | null; step: number | null; position: number | null;
-    actor_id: string | null; kind: 'model_call' | 'tool_seconds' | 'storage_byte_hours'; model: string | null;
-    input_tokens: Big | null; output_tokens: Big | null; cache_read_tokens: Big | null;
+    actor_id: string | null; kind: 'model_call' | 'tool_seconds' | 'storage_byte_hours' | 'build_seconds';
+    model: string | null; input_tokens: Big | null; output_tokens: Big | null; cache_read_tokens: Big | null;
     cache_write_tokens: Big | null; reasoning_tokens: Big | null; seconds: number | null;
     byte_hours: number | null; cost_usd: Big | null;
   };

@@ -70,7 +70,13 @@ export class SourcesStore {
       .innerJoin('site as s', 's.id', 'v.site_id')
       .innerJoin('workspace as w', 'w.id', 's.workspace_id')
       .select(['v.id', 'v.site_id', 'v.number', 'v.state', 'v.error', 'v.promotion', 'v.promotion_reason'])
-      .select(['v.created_by', 's.name', 's.created_by as owner', 'w.id as workspace_id', 'w.organization_id'])
+      .select([
+        'v.created_by',
+        's.name',
+        's.created_by as owner',
+        'w.id as workspace_id',
+        'w.organization_id',
+      ])
       .where('v.id', '=', id)
       .executeTakeFirst();
   }

@@ -2,7 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { newId, type UnitOfWork } from '../../../platform/database/index.js';
 import { Events } from '../../../platform/events/index.js';
 import { factsOf, type Promotion, promotionOf } from '../records/promotion.js';
-import { sitePromoted, siteVersionBuilt, siteVersionFailed, type VersionIds } from '../records/site-events.js';
+import {
+  sitePromoted,
+  siteVersionBuilt,
+  siteVersionFailed,
+  type VersionIds,
+} from '../records/site-events.js';
 import { type SiteRow, SitesStore } from '../records/sites.store.js';
 import { VersionsStore } from '../records/versions.store.js';
 

@@ -94,7 +94,11 @@ export class SiteBuilds {
       await this.folders.removeBuild(id);
       await this.storage.measure(site);
       await enterBuild(this.database, {
-        ...{ organizationId: site.organization_id, workspaceId: site.workspace_id, actorId: attempt.created_by },
+        ...{
+          organizationId: site.organization_id,
+          workspaceId: site.workspace_id,
+          actorId: attempt.created_by,
+        },
         seconds: (performance.now() - started) / 1000,
       });
     }

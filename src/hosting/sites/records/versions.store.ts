@@ -149,9 +149,7 @@ export class VersionsStore {
         and not exists (
         select from site_version other where other.site_id = mine.site_id and other.id <> mine.id and other.state = 'building')
       returning site_version.id, site_version.site_id, site_version.attempt, site_version.losses,
-        site_version.created_by`.execute(
-      this.database.tables(),
-    );
+        site_version.created_by`.execute(this.database.tables());
     return rows[0];
   }
 
