@@ -16,11 +16,11 @@ export const systemResolver: Resolver = async host => {
 export async function permittedAddresses(
   host: string,
   resolve: Resolver,
-  allows: (address: string) => boolean,
+  allows: (address: string, host: string) => boolean,
 ): Promise<string[]> {
   const addresses = isIP(host) === 0 ? await resolved(host, resolve) : [host];
   if (addresses.length === 0) throw new EgressRefusal('unresolved', `${host} has no address`);
-  if (!addresses.every(allows))
+  if (!addresses.every(address => allows(address, host)))
     throw new EgressRefusal('address', `${host} leads to an address that is not one of the public internet`);
   return addresses;
 }

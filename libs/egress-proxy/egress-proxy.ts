@@ -30,8 +30,8 @@ export interface EgressProxyOptions {
   hosts: readonly string[];
   /** 443 and 80 by default. */
   ports?: readonly number[];
-  /** Which addresses may be connected to. */
-  allows: (address: string) => boolean;
+  /** Which addresses of a host may be connected to. */
+  allows: (address: string, host: string) => boolean;
   resolve?: Resolver;
   /** Most connections at once; 64 by default. */
   maxConnections?: number;

@@ -18,11 +18,28 @@ const SHOWN = 20;
 const ADVICE =
   'To let it through, an admin of the workspace adds it with PATCH /api/workspaces/{id}/egress; without that, do without it.';
 
+const PORTS = [443, 80];
+
 interface EgressUse {
   readonly workspaceId: string;
   readonly owner: { readonly uid: number; readonly gid: number } | undefined;
   readonly caller: { readonly kind: string; readonly id: string | null };
 }
+
+/** Hosts that a sandbox reaches besides, or instead of, those of its workspace. */
+export interface EgressList {
+  readonly hosts: readonly string[];
+  /** 443 and 80 by default. */
+  readonly ports?: readonly number[];
+  /** Which addresses of a host may be connected to; public ones by default. */
+  readonly allows?: (address: string, host: string) => boolean;
+  /** How a host gets onto the list. */
+  readonly advice: string;
+  /** Whether the hosts of the workspace can be reached, too. */
+  readonly withWorkspace: boolean;
+}
+
+const NO_MORE: EgressList = { hosts: [], advice: ADVICE, withWorkspace: true };
 
 /** A proxy for one sandbox, in a host folder to be mounted there: the socket and the relay. */
 export interface OpenEgress {
@@ -43,18 +60,19 @@ export class EgressSockets {
   ) {}
 
   /** `hosts`: those that were reachable a moment ago. Later changes of the rule apply at once. */
-  async open(use: EgressUse, hosts: string[]): Promise<OpenEgress> {
+  async open(use: EgressUse, hosts: string[], list: EgressList = NO_MORE): Promise<OpenEgress> {
     const folder = await mkdtemp(path.join(this.config.scratchDir ?? tmpdir(), 'atelier-egress-'));
     const refused = new Set<string>();
     const proxy = new EgressProxy({
-      ...{ hosts, allows: isPublicAddress, advice: ADVICE },
+      ...{ hosts, ports: list.ports ?? PORTS, allows: list.allows ?? isPublicAddress, advice: list.advice },
       onConnection: connection => this.tell(use, connection),
       onRefusal: (refusal, target) => {
         if (refused.size < SHOWN) refused.add(refusal.message);
         this.tellRefusal(use, refusal, target);
       },
     });
-    const unfollow = this.follow(use, proxy);
+    const reachable = () => this.reachable(use.workspaceId, list);
+    const unfollow = this.follow(use, proxy, reachable);
     const close = async (): Promise<void> => {
       unfollow();
       await proxy.close();
@@ -63,7 +81,7 @@ export class EgressSockets {
     try {
       await fill(folder, proxy, use.owner);
       // The rule may have changed before the subscription.
-      proxy.setHosts(await this.egress.reachableFrom(use.workspaceId));
+      proxy.setHosts(await reachable());
     } catch (error) {
       await close();
       throw error;
@@ -76,12 +94,17 @@ export class EgressSockets {
     return { folder, takeRefused, close };
   }
 
+  /** The hosts of a list, and of the workspace where it says so. */
+  async reachable(workspaceId: string, { hosts, withWorkspace }: EgressList): Promise<string[]> {
+    return [...hosts, ...(withWorkspace ? await this.egress.reachableFrom(workspaceId) : [])];
+  }
+
   /** Applies changes of the rule to a proxy; returns what unsubscribes. */
-  private follow(use: EgressUse, proxy: EgressProxy): () => void {
+  private follow(use: EgressUse, proxy: EgressProxy, reachable: () => Promise<string[]>): () => void {
     let turn = Promise.resolve();
     const look = async (): Promise<void> => {
       try {
-        proxy.setHosts(await this.egress.reachableFrom(use.workspaceId));
+        proxy.setHosts(await reachable());
       } catch (error) {
         // Fail closed; the next signal, as after a lost connection, reads the rule again.
         proxy.setHosts([]);

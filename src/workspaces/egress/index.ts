@@ -1,3 +1,3 @@
 export { EgressModule } from './egress.module.js';
 export { EgressStore } from './egress.store.js';
-export { EgressSockets } from './egress-sockets.js';
+export { type EgressList, EgressSockets } from './egress-sockets.js';

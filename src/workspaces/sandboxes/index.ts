@@ -1,3 +1,4 @@
+export { type FolderResult, FolderSandboxes } from './folder-sandboxes.js';
 export { NamedShells } from './named-shells.js';
 export { RunningSandboxes, SessionElsewhere } from './running-sandboxes.js';
 export { SandboxesModule } from './sandboxes.module.js';

@@ -23,12 +23,12 @@ export class SandboxRef extends WorkspaceId {
 
 export class SandboxCallerView {
   @Field.choice(
-    'For what it runs: an agent, a person who used a tool, or the service itself',
+    'For what it runs: an agent, a person who used a tool, the service itself, or the build of a site',
     SANDBOX_CALLERS,
   )
   kind: string;
 
-  @Field.id('The run, or who used the tool', { nullable: true })
+  @Field.id('The run, who used the tool, or the version that is built', { nullable: true })
   id: string | null;
 }
 

@@ -3,8 +3,10 @@ import { RoutesOf } from '../../platform/openapi/index.js';
 import { CoreModule } from '../core/index.js';
 import { EgressModule } from '../egress/index.js';
 import { ActionSockets } from './actions/action-sockets.js';
+import { FolderSandboxes } from './folder-sandboxes.js';
 import { Isolation } from './isolation.js';
 import { NamedShells } from './named-shells.js';
+import { NpmPrograms } from './npm-programs.js';
 import { RunningSandboxes, SandboxSlots } from './running-sandboxes.js';
 import { RunningSandboxesStore } from './running-sandboxes.store.js';
 import { SandboxControlService } from './sandbox-control.service.js';
@@ -17,8 +19,10 @@ import { SystemPrograms } from './system-programs.js';
   controllers: [RoutesOf(SandboxControlService)],
   providers: [
     ActionSockets,
+    FolderSandboxes,
     Isolation,
     NamedShells,
+    NpmPrograms,
     RunningSandboxes,
     RunningSandboxesStore,
     SandboxControlService,
@@ -27,6 +31,6 @@ import { SystemPrograms } from './system-programs.js';
     SandboxesService,
     SystemPrograms,
   ],
-  exports: [NamedShells, RunningSandboxes, SandboxesService, SystemPrograms],
+  exports: [FolderSandboxes, NamedShells, RunningSandboxes, SandboxesService, SystemPrograms],
 })
 export class SandboxesModule {}

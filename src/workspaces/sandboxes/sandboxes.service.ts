@@ -41,8 +41,8 @@ export interface ScriptRequest {
   onOutput?: (chunk: OutputChunk) => void;
 }
 
-const SYSTEM_PATH = ['/usr/local/bin', '/usr/bin', '/bin', '/usr/sbin', '/sbin'];
-const EGRESS_FOLDER = '/run/egress';
+export const SYSTEM_PATH = ['/usr/local/bin', '/usr/bin', '/bin', '/usr/sbin', '/sbin'];
+export const EGRESS_FOLDER = '/run/egress';
 const ACTIONS_FOLDER = '/run/atelier';
 
 export type WorkspaceRef = Pick<VisibleWorkspace, 'id' | 'number' | 'organization_id'>;

@@ -9,7 +9,7 @@ import {
   type Parse,
   setting,
 } from '#libs/env-settings/index.js';
-import { MEBIBYTE } from './setting.js';
+import { asRegistries, MEBIBYTE } from './setting.js';
 
 /** An address, with a port or without: `9.9.9.9`, `127.0.0.1:5353`, `[::1]:5353`. */
 const asNameServers: Parse<string[]> = (raw, name) =>
@@ -88,5 +88,40 @@ export const hostingSettings = {
     'Memory that one process takes to keep small files of sites.',
     asInteger(0, Number.MAX_SAFE_INTEGER),
     64 * MEBIBYTE,
+  ),
+  siteBuildEgress: setting(
+    'SITE_BUILD_EGRESS',
+    'What builds of sites connect to: registries (npm registries, while dependencies are installed, and nothing else), workspace (the hosts that admins of the workspace list as well), or none. SANDBOX_EGRESS=none goes before.',
+    asChoice(['registries', 'workspace', 'none']),
+    'registries',
+  ),
+  siteBuildRegistries: optional(
+    'SITE_BUILD_REGISTRIES',
+    'npm registries that builds install from, separated by commas, e.g. https://npm.corp.example/; private addresses too. The first one where a project names none. Unset: https://registry.npmjs.org.',
+    asRegistries,
+  ),
+  siteBuildMemoryBytes: setting(
+    'SITE_BUILD_MEMORY_BYTES',
+    'Most memory of one build.',
+    asInteger(64 * MEBIBYTE, Number.MAX_SAFE_INTEGER),
+    2048 * MEBIBYTE,
+  ),
+  siteBuildDiskBytes: setting(
+    'SITE_BUILD_DISK_BYTES',
+    'Most bytes that the folder of one build may take, dependencies included.',
+    asInteger(16 * MEBIBYTE, Number.MAX_SAFE_INTEGER),
+    4096 * MEBIBYTE,
+  ),
+  siteInstallSeconds: setting(
+    'SITE_INSTALL_SECONDS',
+    'Longest that the dependencies of a site may take to install.',
+    asInteger(1, 86400),
+    600,
+  ),
+  siteBuildSeconds: setting(
+    'SITE_BUILD_SECONDS',
+    'Longest that the build of a site may take once its dependencies are there.',
+    asInteger(1, 86400),
+    900,
   ),
 } as const;

@@ -34,6 +34,18 @@ export const asPrivateHosts: Parse<PrivateHosts> = (raw, name) => {
   }
 };
 
+/** Addresses of registries, each with the slash at its end. The message never repeats one: it may hold a password. */
+export const asRegistries: Parse<URL[]> = (raw, name) =>
+  asNames(raw, name).map(entry => {
+    const url = URL.parse(entry.endsWith('/') ? entry : `${entry}/`);
+    const isPlain = url && !url.username && !url.password && !url.search && !url.hash;
+    if (!isPlain || !/^https?:$/.test(url.protocol))
+      throw new InvalidSetting(
+        `${name} must list addresses such as https://npm.corp.example/, without a user name or password.`,
+      );
+    return url;
+  });
+
 export const MEBIBYTE = 1024 * 1024;
 
 /** Keys as `id:base64`, separated by commas or white space. The messages never repeat a key. */
