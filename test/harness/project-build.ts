@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
@@ -12,7 +13,7 @@ import {
   type ProjectSettings,
 } from '../../src/hosting/builds/index.js';
 import { WorkspaceFolders } from '../../src/workspaces/core/index.js';
-import type { TestService } from './service.js';
+import type { Person, TestService } from './service.js';
 
 /** Files by path; what is no text is written as JSON. */
 export type ProjectFiles = Record<string, unknown>;
@@ -22,6 +23,7 @@ export interface Built {
   output: BuildOutput | undefined;
   /** Why it failed. */
   failure: string | undefined;
+  preset: string | undefined;
   findings: ProjectFinding[];
   phases: string[];
   log: string;
@@ -36,6 +38,12 @@ export class ProjectBuilding {
     readonly workspace: BuildJob['workspace'],
   ) {
     this.builds = service.app.get(ProjectBuilds, { strict: false });
+  }
+
+  static async in(service: TestService, person: Person): Promise<ProjectBuilding> {
+    const id = await service.workspace(person);
+    const [row] = await service.database.query('select number::int from workspace where id = $1', [id]);
+    return new ProjectBuilding(service, { id, number: row?.number, organization_id: person.organizationId });
   }
 
   /** A snapshot with these files. */
@@ -57,17 +65,31 @@ export class ProjectBuilding {
   /** Detects and builds; what goes wrong is `failure`. */
   async build(
     folder: string,
-    { settings = {}, signal = new AbortController().signal, cacheKey = randomUUID() }: BuildOptions = {},
+    {
+      settings = {},
+      signal = new AbortController().signal,
+      cacheKey = randomUUID(),
+      onLog,
+    }: BuildOptions = {},
   ): Promise<Built> {
-    const built: Built = { output: undefined, failure: undefined, findings: [], phases: [], log: '' };
+    const built: Built = {
+      output: undefined,
+      failure: undefined,
+      preset: undefined,
+      findings: [],
+      phases: [],
+      log: '',
+    };
     try {
       const project = await this.detect(folder, settings);
       built.findings = project.findings;
+      built.preset = project.preset;
       built.output = await this.builds.run({
         ...{ folder, cacheKey, project, settings, signal, workspace: this.workspace, callerId: randomUUID() },
         onPhase: phase => void built.phases.push(phase),
         onLog: (_stream, text) => {
           built.log += text;
+          void onLog?.(text);
         },
       });
     } catch (error) {
@@ -78,10 +100,15 @@ export class ProjectBuilding {
   }
 }
 
+/** The registry that npm uses on this machine. */
+export const registry = (): string =>
+  execFileSync('npm', ['config', 'get', 'registry'], { encoding: 'utf8' }).trim();
+
 export interface BuildOptions {
   settings?: ProjectSettings;
   signal?: AbortSignal;
   cacheKey?: string;
+  onLog?: (text: string) => void | Promise<void>;
 }
 
 /** The text of a file that a build made; null where there is none. */

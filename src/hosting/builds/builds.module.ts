@@ -1,6 +1,17 @@
 import { Module } from '@nestjs/common';
+import { CoreModule } from '../../workspaces/core/index.js';
+import { EgressModule } from '../../workspaces/egress/index.js';
+import { SandboxesModule } from '../../workspaces/sandboxes/index.js';
+import { BuildEgress } from './build-egress.js';
+import { BuildSandboxes } from './build-sandboxes.js';
+import { Dependencies } from './dependencies.js';
+import { ModuleCache } from './module-cache.js';
 import { ProjectBuilds } from './project-builds.js';
 
 /** Builds projects with npm, in sandboxes. Knows nothing of sites. */
-@Module({ providers: [ProjectBuilds], exports: [ProjectBuilds] })
+@Module({
+  imports: [CoreModule, EgressModule, SandboxesModule],
+  providers: [BuildEgress, BuildSandboxes, Dependencies, ModuleCache, ProjectBuilds],
+  exports: [ProjectBuilds],
+})
 export class BuildsModule {}

@@ -1,45 +1,95 @@
 import { Injectable } from '@nestjs/common';
+import { WorkspaceFs } from '#libs/workspace-fs/index.js';
+import { Config } from '../../platform/config/index.js';
+import { BuildEgress } from './build-egress.js';
+import type { BuildJob, BuildOutput } from './build-job.js';
+import { BuildSandboxes } from './build-sandboxes.js';
+import { Dependencies } from './dependencies.js';
+import { ModuleCache } from './module-cache.js';
+import { BuildLog } from './outcome/build-log.js';
 import { BuildFailure } from './project/build-failure.js';
 import { detectProject } from './project/detect-project.js';
+import { ManifestReader, stringsOf } from './project/manifest-reader.js';
 import type { DetectedProject, ProjectSettings } from './project/project.js';
 
-/** One build of a project, in two sandboxes. */
-export interface BuildJob {
-  /** The snapshot (an absolute path), which the build changes. It belongs to the account of the workspace. */
-  folder: string;
-  /** Whose dependencies are kept from build to build: the id of the site. */
-  cacheKey: string;
-  /** Whose account runs it, and whose rule of egress holds. */
-  workspace: { id: string; number: number; organization_id: string };
-  /** What the list of running sandboxes shows that it runs for: the id of the version. */
-  callerId: string | null;
-  project: DetectedProject;
-  settings: ProjectSettings;
-  onPhase(phase: 'install' | 'build'): void;
-  /** Lines of `system` are ours. */
-  onLog(stream: 'stdout' | 'stderr' | 'system', text: string): void;
-  /** Ends the build, which then throws the reason of the signal. */
-  signal: AbortSignal;
-}
+/** Packages that do their work in a script of their own, and need no network for it. */
+const REBUILT = ['vue-demi'];
 
-/** What a build has made. Nothing about it can be trusted: read it through a WorkspaceFs on `folder` alone. */
-export interface BuildOutput {
-  folder: string;
-  /** Relative to `folder`; '' is the folder itself. */
-  path: string;
-}
+/** Parameters: the command; `prepare` for new dependencies; `postinstall` where the project has that script. */
+const SCRIPT = `export PATH="$PWD/node_modules/.tools/node_modules/.bin:$PWD/node_modules/.bin:$PATH"
+if [ "$2" = prepare ]; then
+  for package in ${REBUILT.join(' ')}; do
+    if [ -d "node_modules/$package" ]; then npm_config_dangerously_allow_all_scripts=true npm rebuild --silent "$package"; fi
+  done
+fi
+if [ "$3" = postinstall ]; then npm run postinstall || echo 'The script "postinstall" has failed; the build goes on.' >&2; fi
+exec nice -n 5 bash -c "$1"`;
+
+/** Without a network it makes no sense to wait for it. */
+const ENVIRONMENT = { npm_config_fetch_retries: '0' };
 
 /** Finds out what a project is, and builds it. */
 @Injectable()
 export class ProjectBuilds {
+  constructor(
+    private readonly config: Config,
+    private readonly dependencies: Dependencies,
+    private readonly sandboxes: BuildSandboxes,
+    private readonly egress: BuildEgress,
+    private readonly cache: ModuleCache,
+  ) {}
+
   /** Reads manifests of the snapshot; runs nothing. Throws BuildFailure. */
   detect(folder: string, settings: ProjectSettings): Promise<DetectedProject> {
     return detectProject(folder, settings);
   }
 
-  /** Installs (network, no data), then builds (data, no network). Throws BuildFailure. */
-  async run({ folder, project }: BuildJob): Promise<BuildOutput> {
-    if (project.needsBuild) throw new BuildFailure('Projects that need a build cannot be built yet.');
-    return { folder, path: project.output };
+  /** Installs (network, no data), then builds (data, no network). Throws BuildFailure, or what `signal` was aborted with. */
+  async run(job: BuildJob): Promise<BuildOutput> {
+    job.signal.throwIfAborted();
+    if (job.project.needsBuild) await this.build(job);
+    return { folder: job.folder, path: await this.outputOf(job) };
+  }
+
+  /** Removes what is kept of dependencies. */
+  forget(cacheKey: string): Promise<void> {
+    return this.cache.forget(cacheKey);
+  }
+
+  private async build(job: BuildJob): Promise<void> {
+    const log = new BuildLog((stream, text) => job.onLog(stream, text));
+    const dependencies = await this.dependencies.provide(job, log);
+    const { build: command } = job.project;
+    job.onPhase('build');
+    if (command === undefined) return;
+    log.forgetTail();
+    log.say(`$ ${command}`);
+    const step = {
+      ...({ what: 'build', folder: job.folder, script: SCRIPT, command } as const),
+      args: [command, dependencies.isFresh ? 'prepare' : '', await this.postinstallOf(job)],
+      ...{ env: ENVIRONMENT, egress: this.egress.forBuild(), seconds: this.config.siteBuildSeconds },
+    };
+    await this.sandboxes.run(job, step, log);
+    await dependencies.keep();
+  }
+
+  /** The project's own, which installations leave out: it may need what the installation does not see. */
+  private async postinstallOf({ folder, project }: BuildJob): Promise<string> {
+    if (project.install === undefined) return '';
+    const manifest = await new ManifestReader(folder).manifest('package.json');
+    return stringsOf(manifest?.scripts).has('postinstall') ? 'postinstall' : '';
+  }
+
+  private async outputOf({ folder, project }: BuildJob): Promise<string> {
+    const files = new WorkspaceFs(folder, { maxFileBytes: 0 });
+    for (const output of project.outputs) {
+      const entry = await files.find(output);
+      if (entry?.type === 'directory') return output;
+      if (entry)
+        throw new BuildFailure(`"${output}" should be the folder of the site, and is a ${entry.type}.`);
+    }
+    const looked = project.outputs.map(output => `"${output}"`).join(', ');
+    const made = project.needsBuild ? 'The build made no folder' : 'There is no folder';
+    throw new BuildFailure(`${made} ${looked}: say where the site is with output_dir.`);
   }
 }

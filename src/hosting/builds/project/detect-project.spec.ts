@@ -110,7 +110,9 @@ describe('the package manager', () => {
       /^9\.1\.2$/,
     ],
     ['yarn.lock', '# yarn lockfile v1\n', {}, 'yarn install --non-interactive --frozen-lockfile', /^1\./],
-    ['yarn.lock', '\n__metadata:\n', {}, 'yarn install --immutable', /^4\./],
+    ['yarn.lock', '\n__metadata:\n  version: 8\n', {}, 'yarn install --immutable', /^4\.13\./],
+    ['yarn.lock', '__metadata:\n  version: 6\n', {}, 'yarn install --immutable', /^3\./],
+    ['yarn.lock', '__metadata:\n  version: 11\n', {}, 'yarn install --immutable', /^4\.18\./],
   ])('is known by %s', async (lock, text, more, install, version) => {
     put('package.json', { ...build, ...more, dependencies: { a: '1' } });
     put(lock, text);

@@ -14,7 +14,13 @@ const PNPM = '10.34.9';
 /** For lock files of the form 6.0, which later ones do not read. */
 const PNPM_BEFORE = '8.15.9';
 const YARN_CLASSIC = '1.22.22';
-const YARN = '4.18.1';
+/** By the greatest version of a lock file that each writes: a newer one would change it. */
+const YARNS = [
+  [6, '3.8.7'],
+  [8, '4.13.0'],
+  [9, '4.14.1'],
+  [Number.POSITIVE_INFINITY, '4.18.1'],
+] as const;
 
 const LOCKS = [
   ['pnpm-lock.yaml', 'pnpm'],
@@ -66,7 +72,9 @@ async function versionOf(
   if (named?.name === name) return named.version;
   const text = lock && (await reader.lock(lock));
   if (name === 'pnpm') return /^lockfileVersion:\s*['"]?[56]\./m.test(text ?? '') ? PNPM_BEFORE : PNPM;
-  return text?.includes('\n__metadata:') ? YARN : YARN_CLASSIC;
+  const [, written] = /^__metadata:\s+version: (\d+)/m.exec(text ?? '') ?? [];
+  if (written === undefined) return YARN_CLASSIC;
+  return YARNS.find(([version]) => Number(written) <= version)?.[1];
 }
 
 export function hasDependencies(manifest: JsonObject): boolean {
@@ -79,5 +87,5 @@ export function installCommand({ name, lock, version }: PackageManager): string 
   if (name === 'pnpm') return `pnpm install ${lock ? '--frozen-lockfile' : '--no-frozen-lockfile'}`;
   if (name === 'npm') return lock ? 'npm ci' : 'npm install';
   if (version?.startsWith('1.')) return `yarn install --non-interactive${lock ? ' --frozen-lockfile' : ''}`;
-  return `yarn install${lock ? ' --immutable' : ''}`;
+  return `yarn install ${lock ? '--immutable' : '--no-immutable'}`;
 }

@@ -79,7 +79,7 @@ function requireGenerate({ scripts, isOutputSet }: Project): void {
 function requireStaticAdapter({ dependencies, isOutputSet }: Project): void {
   if (isOutputSet || dependencies.has('@sveltejs/adapter-static')) return;
   throw new BuildFailure(
-    'This SvelteKit project makes a server, and a site is a folder of files: install @sveltejs/adapter-static and name it in svelte.config.js, or publish it as a server.',
+    'This SvelteKit project makes a server, and a site is a folder of files: install @sveltejs/adapter-static and make it the adapter, or publish it as a server.',
   );
 }
 

@@ -1,0 +1,84 @@
+import { Injectable } from '@nestjs/common';
+import { isPublicAddress, PrivateHosts } from '#libs/guarded-fetch/index.js';
+import { Config } from '../../platform/config/index.js';
+import { type EgressList, EgressSockets } from '../../workspaces/egress/index.js';
+import { BuildFailure } from './project/build-failure.js';
+
+const DEFAULT_REGISTRY = new URL('https://registry.npmjs.org/');
+/** The same registry by the name that lock files of Yarn have. */
+const YARN_HOST = 'registry.yarnpkg.com';
+
+/** What builds connect to: registries while dependencies are installed, and what the operator allows besides. */
+@Injectable()
+export class BuildEgress {
+  private readonly registries: readonly URL[];
+  private readonly named: PrivateHosts;
+  private readonly mode: Config['siteBuildEgress'];
+
+  constructor(
+    config: Config,
+    private readonly sockets: EgressSockets,
+  ) {
+    const { siteBuildRegistries, sandboxEgress, siteBuildEgress } = config;
+    this.registries = siteBuildRegistries ?? [DEFAULT_REGISTRY];
+    this.named = PrivateHosts.parse((siteBuildRegistries ?? []).map(url => `${url.hostname}:${portOf(url)}`));
+    this.mode = sandboxEgress === 'none' ? 'none' : siteBuildEgress;
+  }
+
+  /** For projects that name none. */
+  get defaultRegistry(): string {
+    return (this.registries[0] ?? DEFAULT_REGISTRY).href;
+  }
+
+  /** While dependencies are installed; throws BuildFailure where nothing can be. */
+  forInstall(): EgressList {
+    if (this.mode === 'none')
+      throw new BuildFailure(
+        'Builds of this installation reach no registry (SITE_BUILD_EGRESS=none, or SANDBOX_EGRESS=none), and the dependencies of this project are not here: build it elsewhere, and publish the folder that comes of it.',
+      );
+    const hosts = this.registries.map(({ hostname }) => hostname.replace(/^\[|\]$/g, ''));
+    if (hosts.includes(DEFAULT_REGISTRY.hostname)) hosts.push(YARN_HOST);
+    const ports = [...new Set([443, 80, ...this.registries.map(portOf)])];
+    return {
+      ...{ hosts, ports, advice: this.advice('install') },
+      allows: (address, host) =>
+        isPublicAddress(address) || ports.some(port => this.named.allows(address, host, String(port))),
+      withWorkspace: this.mode === 'workspace',
+    };
+  }
+
+  /** While the project is built. */
+  forBuild(): EgressList | undefined {
+    return this.mode === 'workspace'
+      ? { hosts: [], advice: this.advice('build'), withWorkspace: true }
+      : undefined;
+  }
+
+  /** Throws BuildFailure for registries that an installation does not reach: what they have must not come from elsewhere. */
+  async requireReachable(workspaceId: string, registries: readonly string[]): Promise<void> {
+    if (registries.length === 0) return;
+    const list = this.forInstall();
+    const reachable = await this.sockets.reachable(workspaceId, list);
+    for (const registry of registries) {
+      const host = URL.parse(registry)?.hostname;
+      if (host === undefined || reachable.includes(host)) continue;
+      throw new BuildFailure(
+        `.npmrc names the registry ${registry}, which cannot be reached. ${list.advice}`,
+      );
+    }
+  }
+
+  /** How a host gets to be reached. */
+  advice(phase: 'install' | 'build'): string {
+    const byAdmin = 'an admin of the workspace adds it with PATCH /api/workspaces/{id}/egress';
+    if (this.mode === 'workspace') return `To let it through, ${byAdmin}.`;
+    if (phase === 'install')
+      return 'An operator of this installation names registries in SITE_BUILD_REGISTRIES.';
+    return `Builds reach no network once the dependencies are there. Put what is needed into the folder; or an operator sets SITE_BUILD_EGRESS=workspace, and ${byAdmin}.`;
+  }
+}
+
+function portOf({ port, protocol }: URL): number {
+  if (port !== '') return Number(port);
+  return protocol === 'https:' ? 443 : 80;
+}

@@ -1,0 +1,118 @@
+import { Injectable } from '@nestjs/common';
+import { SandboxFailure } from '#libs/sandbox/index.js';
+import { Config } from '../../platform/config/index.js';
+import { Unavailable } from '../../platform/errors/index.js';
+import type { EgressList } from '../../workspaces/egress/index.js';
+import { type FolderResult, FolderSandboxes } from '../../workspaces/sandboxes/index.js';
+import { BuildEgress } from './build-egress.js';
+import type { BuildJob } from './build-job.js';
+import { watchDisk } from './disk-watch.js';
+import type { BuildLog } from './outcome/build-log.js';
+import { explainFailure } from './outcome/explain-failure.js';
+import { BuildFailure } from './project/build-failure.js';
+
+const MAX_PROCESSES = 512;
+const TMP_BYTES = 512 * 1024 * 1024;
+
+/** What every program of a build finds. */
+const ENVIRONMENT = {
+  ...{ CI: 'true', NO_COLOR: '1', DO_NOT_TRACK: '1' },
+  ...{ ASTRO_TELEMETRY_DISABLED: '1', GATSBY_TELEMETRY_DISABLED: '1', NEXT_TELEMETRY_DISABLED: '1' },
+  ...{ NUXT_TELEMETRY_DISABLED: '1', npm_config_update_notifier: 'false', npm_config_fund: 'false' },
+  ...{ npm_config_audit: 'false', npm_config_progress: 'false', npm_config_color: 'false' },
+};
+
+export interface Step {
+  readonly what: 'install' | 'build';
+  readonly folder: string;
+  readonly script: string;
+  /** The parameters of the script. */
+  readonly args: readonly string[];
+  /** What people know it by. */
+  readonly command: string;
+  readonly env: Record<string, string>;
+  readonly egress: EgressList | undefined;
+  readonly seconds: number;
+}
+
+/** Runs the steps of builds, each in a sandbox of its own, and says in sentences why one failed. */
+@Injectable()
+export class BuildSandboxes {
+  constructor(
+    private readonly config: Config,
+    private readonly sandboxes: FolderSandboxes,
+    private readonly egress: BuildEgress,
+  ) {}
+
+  /** Throws BuildFailure; where the job was cancelled, the reason of that. */
+  async run(job: BuildJob, step: Step, log: BuildLog): Promise<void> {
+    const over = new AbortController();
+    const full = watchDisk(
+      {
+        folder: step.folder,
+        maxBytes: this.config.siteBuildDiskBytes,
+        measure: signal => this.bytesOf(job, step.folder, signal),
+      },
+      over.signal,
+    );
+    let fault: string | undefined;
+    const stop = new AbortController();
+    const watching = full.then(reason => {
+      fault = reason;
+      if (reason) stop.abort();
+    });
+    log.onFlood = () => {
+      fault = 'It printed more than 256 MiB.';
+      stop.abort();
+    };
+    try {
+      const result = await this.runIn(job, step, log, AbortSignal.any([job.signal, stop.signal]));
+      job.signal.throwIfAborted();
+      if (fault) throw new BuildFailure(`${NAMES[step.what]} was ended. ${fault}`);
+      if (result.exit_code !== 0) throw new BuildFailure(this.explain(step, result, log.tail()));
+    } finally {
+      over.abort();
+      await watching;
+    }
+  }
+
+  /** Null where that cannot be told. */
+  async bytesOf({ workspace }: BuildJob, folder: string, signal: AbortSignal): Promise<number | null> {
+    try {
+      return await this.sandboxes.bytesOf(workspace, folder, signal);
+    } catch (error) {
+      if (!(error instanceof SandboxFailure)) throw error;
+      return null;
+    }
+  }
+
+  private async runIn(job: BuildJob, step: Step, log: BuildLog, signal: AbortSignal): Promise<FolderResult> {
+    const { folder, script, args, command, egress, seconds } = step;
+    const { siteBuildMemoryBytes: memoryBytes } = this.config;
+    const heap = job.settings.node_memory ?? Math.floor((memoryBytes * 0.75) / 2 ** 20);
+    try {
+      return await this.sandboxes.run(job.workspace, {
+        ...{ folder, script, args, command, egress, signal },
+        caller: { kind: 'build', id: job.callerId },
+        env: { ...ENVIRONMENT, NODE_OPTIONS: `--max-old-space-size=${heap}`, ...step.env },
+        limits: {
+          ...{ memoryBytes, processes: MAX_PROCESSES, tmpBytes: TMP_BYTES, wallMs: seconds * 1000 },
+          ...{ cpuSeconds: Number.POSITIVE_INFINITY, outputBytes: Number.POSITIVE_INFINITY },
+        },
+        onOutput: ({ stream, text }) => log.add(stream, text),
+      });
+    } catch (error) {
+      if (error instanceof Unavailable) throw new BuildFailure(error.message, { cause: error });
+      throw error;
+    }
+  }
+
+  private explain({ what, command, seconds }: Step, result: FolderResult, tail: string): string {
+    return explainFailure({
+      ...{ what, command, result, tail, refused: result.egress_refused, advice: this.egress.advice(what) },
+      limits: { seconds, memoryBytes: this.config.siteBuildMemoryBytes, processes: MAX_PROCESSES },
+    });
+  }
+}
+
+const NAMES = { install: 'The installation of the dependencies', build: 'The build' };

@@ -1,0 +1,148 @@
+import { createHash } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { WorkspaceFs } from '#libs/workspace-fs/index.js';
+import { Config } from '../../platform/config/index.js';
+import { WorkspaceFolders } from '../../workspaces/core/index.js';
+import { BuildEgress } from './build-egress.js';
+import type { BuildJob } from './build-job.js';
+import { BuildSandboxes } from './build-sandboxes.js';
+import { ModuleCache } from './module-cache.js';
+import type { BuildLog } from './outcome/build-log.js';
+import { type InstallFiles, installFiles } from './project/install-files.js';
+import { ManifestReader } from './project/manifest-reader.js';
+import type { PackageManager } from './project/package-manager.js';
+
+/** Parameters: the command, the tool to install before it, if any. */
+const SCRIPT = `set -e
+export npm_config_cache="$PWD/.npm-cache"
+export PATH="$PWD/.tools/node_modules/.bin:$PATH"
+if [ -n "$2" ]; then npm install --silent --no-save --no-package-lock --prefix .tools "$2"; fi
+bash -c "$1"
+mkdir -p node_modules
+if [ -d .tools ]; then mv .tools node_modules/.tools; fi`;
+
+/** Dependencies that stand ready in the folder of a project, and how they came there. */
+export interface Provided {
+  /** They were installed just now, and nothing of them has run yet. */
+  readonly isFresh: boolean;
+  /** Puts them into the cache, once the project is built. */
+  keep(): Promise<void>;
+}
+
+/** Brings the dependencies of projects: from the cache, or by an installation that sees manifests and nothing else. */
+@Injectable()
+export class Dependencies {
+  constructor(
+    private readonly config: Config,
+    private readonly folders: WorkspaceFolders,
+    private readonly cache: ModuleCache,
+    private readonly egress: BuildEgress,
+    private readonly sandboxes: BuildSandboxes,
+  ) {}
+
+  /** Throws BuildFailure. */
+  async provide(job: BuildJob, log: BuildLog): Promise<Provided> {
+    const { folder, cacheKey, project } = job;
+    if (project.install === undefined) return { isFresh: true, keep: async () => undefined };
+    job.onPhase('install');
+    const wanted = await installFiles(new ManifestReader(folder), project.manager?.lock);
+    await this.egress.requireReachable(job.workspace.id, wanted.npmrc.registries);
+    const key = keyOf(job, wanted);
+    const keep = async (): Promise<void> => {
+      if (key === undefined) return;
+      const bytes = await this.sandboxes.bytesOf(job, folder, job.signal);
+      if (bytes !== null) await this.cache.keep(cacheKey, key, { folder, folders: wanted.folders, bytes });
+    };
+    if (key !== undefined && (await this.cache.take(cacheKey, key, folder, wanted.folders))) {
+      log.say('The dependencies are there from an earlier build.');
+      return { isFresh: false, keep };
+    }
+    await this.install(job, log, wanted);
+    return { isFresh: true, keep };
+  }
+
+  private async install(
+    job: BuildJob,
+    log: BuildLog,
+    { files, folders, npmrc }: InstallFiles,
+  ): Promise<void> {
+    const { project, workspace } = job;
+    const egress = this.egress.forInstall();
+    if (npmrc.leftOut.length > 0) log.say(`.npmrc: builds do not use ${npmrc.leftOut.join(', ')}.`);
+    const command = project.install ?? '';
+    const { name = 'npm', version } = project.manager ?? {};
+    log.say(`$ ${command}`);
+    const work = await this.cache.workFolder(job.cacheKey);
+    try {
+      const owner = this.folders.ownerOf(workspace);
+      const place = await WorkspaceFs.create(work, { owner, maxFileBytes: Number.MAX_SAFE_INTEGER });
+      for (const [file, text] of files) await place.write(file, text);
+      const step = {
+        ...({ what: 'install', folder: work, script: SCRIPT, command, egress } as const),
+        args: [command, version ? `${toolOf(name, version)}@${version}` : ''],
+        env: environment(name, npmrc.registry ?? this.egress.defaultRegistry),
+        seconds: this.config.siteInstallSeconds,
+      };
+      await this.sandboxes.run(job, step, log);
+      await this.cache.hand(work, job.folder, folders);
+    } finally {
+      this.cache.discard(work);
+    }
+  }
+}
+
+/** Yarn from 2 on has a name of its own in the registry. */
+function toolOf(name: string, version: string): string {
+  return name === 'yarn' && !version.startsWith('1.') ? '@yarnpkg/cli-dist' : name;
+}
+
+/** Variables that make the package manager of a project behave. */
+function environment(name: PackageManager['name'], registry: string): Record<string, string> {
+  return {
+    // Certificates that the machine trusts: a registry of a company may have one of its own.
+    NODE_USE_SYSTEM_CA: '1',
+    ...{ npm_config_registry: registry, npm_config_ignore_scripts: 'true' },
+    ...{ npm_config_fetch_retry_mintimeout: '500', npm_config_fetch_retry_maxtimeout: '5000' },
+    ...(name === 'pnpm' ? pnpmEnvironment(registry) : {}),
+    ...(name === 'yarn' ? yarnEnvironment(registry) : {}),
+  };
+}
+
+/** Newer versions go by the second prefix alone. */
+function pnpmEnvironment(registry: string): Record<string, string> {
+  const settings = {
+    registry,
+    ignore_scripts: 'true',
+    manage_package_manager_versions: 'false',
+    store_dir: '.store',
+  };
+  const prefixes = ['npm_config', 'pnpm_config'];
+  return Object.fromEntries(
+    prefixes.flatMap(prefix => Object.entries(settings).map(([name, value]) => [`${prefix}_${name}`, value])),
+  );
+}
+
+/** For version 1, then for those after it. */
+function yarnEnvironment(registry: string): Record<string, string> {
+  return {
+    ...{ YARN_REGISTRY: registry, YARN_CACHE_FOLDER: '.yarn-cache' },
+    ...{ YARN_NPM_REGISTRY_SERVER: registry, YARN_ENABLE_SCRIPTS: 'false', YARN_NODE_LINKER: 'node-modules' },
+    ...{
+      YARN_ENABLE_TELEMETRY: '0',
+      YARN_ENABLE_GLOBAL_CACHE: 'false',
+      YARN_HTTP_PROXY: PROXY,
+      YARN_HTTPS_PROXY: PROXY,
+    },
+  };
+}
+
+const PROXY = 'http://127.0.0.1:3128';
+
+/** Undefined where what is installed can be another thing each time. */
+function keyOf({ project }: BuildJob, { files }: InstallFiles): string | undefined {
+  const { manager, install } = project;
+  if (!manager?.lock) return undefined;
+  const [major] = process.versions.node.split('.');
+  const what = [...files, manager.name, manager.version, install, major, process.platform, process.arch];
+  return createHash('sha256').update(JSON.stringify(what)).digest('hex');
+}

@@ -1,0 +1,41 @@
+import { statfs } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const LOOK_MS = 1000;
+/** Measuring a folder takes at most this part of the time. */
+const SHARE = 20;
+/** What is left free of a disk, in bytes or as a part of it, whichever is less. */
+const RESERVE = { bytes: 1024 ** 3, part: 0.02 };
+
+export interface Watched {
+  readonly folder: string;
+  readonly maxBytes: number;
+  /** Bytes of the folder; null where they cannot be told. */
+  measure(signal: AbortSignal): Promise<number | null>;
+}
+
+/** Says why a folder may not grow further; undefined once `signal` is aborted. */
+export async function watchDisk(watched: Watched, signal: AbortSignal): Promise<string | undefined> {
+  let measureAt = performance.now() + LOOK_MS;
+  while (!signal.aborted) {
+    await sleep(LOOK_MS, undefined, { signal }).catch(() => undefined);
+    if (signal.aborted) return undefined;
+    if (await isNearlyFull(watched.folder)) return 'The disk of this installation is nearly full.';
+    if (performance.now() < measureAt) continue;
+    const startedAt = performance.now();
+    const bytes = await watched.measure(signal);
+    measureAt = performance.now() + SHARE * (performance.now() - startedAt);
+    if (bytes !== null && bytes > watched.maxBytes)
+      return `It wrote more than ${Math.round(watched.maxBytes / 2 ** 20)} MiB, which is the most (SITE_BUILD_DISK_BYTES).`;
+  }
+  return undefined;
+}
+
+/** False where it cannot be told, as when the folder is gone. */
+async function isNearlyFull(folder: string): Promise<boolean> {
+  const disk = await statfs(folder).catch(() => null);
+  if (!disk) return false;
+  const { bsize, blocks, bavail, files, ffree } = disk;
+  const reserve = Math.min(RESERVE.bytes, blocks * bsize * RESERVE.part);
+  return bavail * bsize < reserve || (files > 0 && ffree < files * RESERVE.part);
+}

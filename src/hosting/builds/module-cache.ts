@@ -1,0 +1,216 @@
+import { randomUUID } from 'node:crypto';
+import { chmod, mkdir, readdir, rmdir, stat, utimes } from 'node:fs/promises';
+import path from 'node:path';
+import { BeforeApplicationShutdown, Injectable } from '@nestjs/common';
+import { WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { Config } from '../../platform/config/index.js';
+import { Chore } from '../../platform/jobs/index.js';
+import { Log } from '../../platform/log/index.js';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const KEPT_MS = 14 * DAY_MS;
+/** No build lasts that long: what belongs to none was left by a process that died. */
+const ABANDONED_MS = DAY_MS;
+const MAX_BYTES_OF_SITE = 2 * 1024 ** 3;
+const FOLDER = 'build-cache';
+/** Other accounts pass through, and list nothing. */
+const PASSABLE = 0o711;
+const ENTRY = /^([0-9a-f]{64})\.(\d{1,15})\.[0-9a-f]{8}$/;
+
+/**
+ * The installed dependencies of sites. An entry is moved out while a build uses it, by one rename, so two builds never share
+ * one: the second installs its own. Code of the site has written to what is in them, so nothing in them is trusted.
+ */
+@Injectable()
+export class ModuleCache implements BeforeApplicationShutdown {
+  private readonly removals = new Set<Promise<void>>();
+  /** All moves are inside of it, so that no link in a snapshot leads them elsewhere. */
+  private readonly root: string;
+  private readonly files: WorkspaceFs;
+
+  constructor(
+    config: Config,
+    private readonly log: Log,
+  ) {
+    this.root = path.resolve(config.dataDir);
+    this.files = new WorkspaceFs(this.root, { maxFileBytes: 0 });
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await Promise.all(this.removals);
+  }
+
+  /** A new folder for an installation, on the disk of the cache. The caller discards it. */
+  async workFolder(site: string): Promise<string> {
+    await this.make(site);
+    return path.join(this.root, FOLDER, site, `install-${randomUUID()}`);
+  }
+
+  /**
+   * Moves the dependencies of an entry to the folders of a project, in the order in which they were kept; false where there
+   * is no entry.
+   */
+  async take(site: string, key: string, folder: string, folders: readonly string[]): Promise<boolean> {
+    const taken = this.within(site, `taken-${randomUUID()}`);
+    for (const { name } of await this.entries(site)) {
+      if (!name.startsWith(`${key}.`) || !(await this.moved(this.within(site, name), taken))) continue;
+      try {
+        await this.moveAll(folders, at => [`${taken}/${at}`, this.modulesOf(folder, folders[at])]);
+        return true;
+      } finally {
+        await this.remove(taken);
+      }
+    }
+    return false;
+  }
+
+  /** Moves the dependencies from where they were installed to the project. */
+  async hand(from: string, to: string, folders: readonly string[]): Promise<void> {
+    await this.moveAll(folders, at => [this.modulesOf(from, folders[at]), this.modulesOf(to, folders[at])]);
+  }
+
+  /** Moves the dependencies of a project into the cache. */
+  async keep(
+    site: string,
+    key: string,
+    entry: { folder: string; folders: readonly string[]; bytes: number },
+  ): Promise<void> {
+    if (entry.bytes > MAX_BYTES_OF_SITE) return;
+    await this.make(site);
+    const made = `new-${randomUUID()}`;
+    await mkdir(path.join(this.root, FOLDER, site, made), { mode: PASSABLE });
+    const { folder, folders, bytes } = entry;
+    await this.moveAll(folders, at => [
+      this.modulesOf(folder, folders[at]),
+      this.within(site, `${made}/${at}`),
+    ]);
+    const name = `${key}.${bytes}.${randomUUID().slice(0, 8)}`;
+    const now = new Date();
+    await utimes(path.join(this.root, FOLDER, site, made), now, now);
+    await this.moved(this.within(site, made), this.within(site, name));
+    await this.shrink(site);
+  }
+
+  /** Removes all that is kept for a site. */
+  async forget(site: string): Promise<void> {
+    await this.remove(`${FOLDER}/${checked(site)}`);
+  }
+
+  /** Removes a folder that was made by `workFolder`, in the background: it holds thousands of files. */
+  discard(folder: string): void {
+    const removal = this.remove(path.relative(this.root, folder)).finally(() =>
+      this.removals.delete(removal),
+    );
+    this.removals.add(removal);
+  }
+
+  @Chore('sweep_build_cache', { everyMs: DAY_MS })
+  async sweep(now = Date.now()): Promise<void> {
+    for (const site of await namesIn(path.join(this.root, FOLDER))) {
+      const folder = path.join(this.root, FOLDER, site);
+      for (const name of await namesIn(folder)) {
+        const age = now - (await modifiedAt(path.join(folder, name)));
+        if (age > (ENTRY.test(name) ? KEPT_MS : ABANDONED_MS)) await this.remove(this.within(site, name));
+      }
+      // Fails where something is in it.
+      await rmdir(folder).catch(() => undefined);
+    }
+  }
+
+  /** Forgets the oldest entries where there is too much of a site, and all but one of a key. */
+  private async shrink(site: string): Promise<void> {
+    const keys = new Set<string>();
+    let bytes = 0;
+    for (const entry of await this.entries(site)) {
+      bytes += entry.bytes;
+      if (bytes > MAX_BYTES_OF_SITE || keys.has(entry.key)) await this.remove(this.within(site, entry.name));
+      keys.add(entry.key);
+    }
+  }
+
+  /** The newest first. */
+  private async entries(site: string): Promise<{ name: string; key: string; bytes: number }[]> {
+    const folder = path.join(this.root, FOLDER, checked(site));
+    const found = [];
+    for (const name of await namesIn(folder)) {
+      const [, key, bytes] = ENTRY.exec(name) ?? [];
+      if (key === undefined) continue;
+      found.push({ name, key, bytes: Number(bytes), at: await modifiedAt(path.join(folder, name)) });
+    }
+    return found.toSorted((a, b) => b.at - a.at);
+  }
+
+  private async moveAll(
+    folders: readonly string[],
+    way: (at: number) => [from: string, to: string],
+  ): Promise<void> {
+    for (const at of folders.keys()) await this.moved(...way(at));
+  }
+
+  /** False where there is nothing to move, or it cannot be. */
+  private async moved(from: string, to: string): Promise<boolean> {
+    try {
+      if ((await this.files.find(from))?.type !== 'directory') return false;
+      await this.remove(to);
+      await this.files.move(from, to);
+      return true;
+    } catch (error) {
+      if (!(error instanceof WorkspaceFsError)) throw error;
+      if (error.code !== 'not_found') this.log.debug({ err: error }, 'dependencies of a site were not moved');
+      return false;
+    }
+  }
+
+  private async remove(at: string): Promise<void> {
+    try {
+      await this.files.remove(at, { recursive: true });
+    } catch (error) {
+      if (!(error instanceof WorkspaceFsError)) throw error;
+      if (error.code !== 'not_found')
+        this.log.warn({ err: error }, 'dependencies of a site were not removed');
+    }
+  }
+
+  private async make(site: string): Promise<void> {
+    for (const part of [FOLDER, `${FOLDER}/${checked(site)}`]) {
+      await mkdir(path.join(this.root, part), { recursive: true });
+      await chmod(path.join(this.root, part), PASSABLE);
+    }
+  }
+
+  private within(site: string, name: string): string {
+    return `${FOLDER}/${checked(site)}/${name}`;
+  }
+
+  /** Relative to the root; throws where the folder is elsewhere. */
+  private modulesOf(folder: string, part = ''): string {
+    const at = path.relative(this.root, folder);
+    if (at === '' || at.startsWith('..') || path.isAbsolute(at))
+      throw new Error('A project is built below DATA_DIR alone');
+    return path.posix.join(at, part, 'node_modules');
+  }
+}
+
+function checked(site: string): string {
+  if (!/^[\w-]{1,64}$/.test(site)) throw new Error('The key of a cache is an id');
+  return site;
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+/** Of what is gone: now. */
+async function modifiedAt(file: string): Promise<number> {
+  try {
+    return (await stat(file)).mtimeMs;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return Date.now();
+    throw error;
+  }
+}

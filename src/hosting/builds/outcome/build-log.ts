@@ -1,0 +1,54 @@
+import { stripVTControlCharacters } from 'node:util';
+
+const MEBIBYTE = 1024 * 1024;
+export const MAX_LOG_BYTES = 4 * MEBIBYTE;
+/** Who prints more is not building. */
+const MAX_PRINTED_BYTES = 256 * MEBIBYTE;
+/** Of the end, however long the log is. */
+const KEPT_CHARACTERS = 16 * 1024;
+
+export type LogStream = 'stdout' | 'stderr' | 'system';
+
+/** Passes on the beginning of what a build prints, and keeps its end. */
+export class BuildLog {
+  private printed = 0;
+  private isCut = false;
+  private end = '';
+
+  /** Called once, when far too much was printed. */
+  onFlood: () => void = () => undefined;
+
+  constructor(private readonly pass: (stream: LogStream, text: string) => void) {}
+
+  /** A line of ours, however long the log is. */
+  say(line: string): void {
+    this.pass('system', `${line}\n`);
+  }
+
+  add(stream: 'stdout' | 'stderr', text: string): void {
+    this.end = (this.end + text).slice(-KEPT_CHARACTERS);
+    const before = this.printed;
+    this.printed += Buffer.byteLength(text);
+    if (before <= MAX_PRINTED_BYTES && this.printed > MAX_PRINTED_BYTES) this.onFlood();
+    if (this.isCut) return;
+    if (this.printed <= MAX_LOG_BYTES) {
+      this.pass(stream, text);
+      return;
+    }
+    this.isCut = true;
+    const bytes = Buffer.from(text).subarray(0, MAX_LOG_BYTES - before);
+    // Without the character that is cut.
+    const rest = new TextDecoder().decode(bytes, { stream: true });
+    if (rest !== '') this.pass(stream, rest);
+    this.say(`\n… The log is longer than ${MAX_LOG_BYTES / MEBIBYTE} MiB; the rest of it is left out.`);
+  }
+
+  /** The last of what was printed since `forgetTail`, as plain text. */
+  tail(): string {
+    return stripVTControlCharacters(this.end);
+  }
+
+  forgetTail(): void {
+    this.end = '';
+  }
+}

@@ -1,0 +1,72 @@
+import type { SandboxResult } from '#libs/sandbox/index.js';
+
+const MAX_LINES = 15;
+const MAX_CHARACTERS = 2000;
+
+/** How a phase of a build ended, and what it had. */
+export interface Ended {
+  readonly what: 'install' | 'build';
+  readonly command: string;
+  readonly result: Pick<SandboxResult, 'exit_code' | 'signal' | 'ended_by' | 'limit'>;
+  /** The end of the log. */
+  readonly tail: string;
+  /** Connections that were refused, in sentences. */
+  readonly refused: readonly string[];
+  readonly limits: { readonly seconds: number; readonly memoryBytes: number; readonly processes: number };
+  /** How a host gets to be reached. */
+  readonly advice: string;
+}
+
+/** Why a phase failed, in sentences, with the last lines of its log. */
+export function explainFailure(ended: Ended): string {
+  const lines = lastLines(ended.tail);
+  return lines === '' ? reasonOf(ended) : `${reasonOf(ended)}\n\n${lines}`;
+}
+
+const names = { install: 'The installation of the dependencies', build: 'The build' };
+
+function reasonOf({ what, command, result, tail, refused, limits, advice }: Ended): string {
+  const name = names[what];
+  const memory = `${Math.round(limits.memoryBytes / 2 ** 20)} MiB`;
+  if (result.ended_by === 'timeout')
+    return `${name} took longer than ${duration(limits.seconds)}, which is the most here (${settingOf(what)}).`;
+  if (result.ended_by === 'memory')
+    return `${name} ran out of memory: it may take ${memory} (SITE_BUILD_MEMORY_BYTES).`;
+  if (/JavaScript heap out of memory|ERR_WORKER_OUT_OF_MEMORY/.test(tail))
+    return `${name} ran out of memory: the heap of Node.js was full. Set node_memory to more MiB; all of it may take ${memory} (SITE_BUILD_MEMORY_BYTES).`;
+  if (result.ended_by !== 'exit') return `${name} was stopped from outside.`;
+  if (/ENOSPC|No space left on device/i.test(tail))
+    return `${name} found no space left: on the disk of this installation, or in /tmp, which is small in a build.`;
+  if (result.limit === 'fileBytes') return `${name} wrote a file that is too large.`;
+  const refusal = refused[0] ?? unreached(what, tail, advice);
+  const code = result.signal ?? `exit code ${result.exit_code}`;
+  if (refusal) return `${name} needs the network (${code} of "${command}"). ${refusal}`;
+  if (result.limit === 'processes' && /EAGAIN|fork|resource temporarily unavailable/i.test(tail))
+    return `${name} started more than ${limits.processes} processes and threads at once, which is the most.`;
+  if (result.exit_code === 127) return `${name} failed: "${command}" names a program that is not there.`;
+  return `${name} failed with ${code} ("${command}").`;
+}
+
+/** A host that programs asked for by name; null where the log names none. */
+function unreached(what: Ended['what'], tail: string, advice: string): string | null {
+  const [, host] =
+    /getaddrinfo (?:EAI_AGAIN|ENOTFOUND) ([\w.-]{1,253})|Could not resolve host: ([\w.-]{1,253})/
+      .exec(tail)
+      ?.filter(Boolean) ?? [];
+  if (!host) return null;
+  const reached = what === 'install' ? 'is not one of those' : 'cannot be';
+  return `It asked for ${host}, which ${reached} reached. ${advice}`;
+}
+
+function settingOf(what: Ended['what']): string {
+  return what === 'install' ? 'SITE_INSTALL_SECONDS' : 'SITE_BUILD_SECONDS';
+}
+
+function duration(seconds: number): string {
+  return seconds % 60 === 0 ? `${seconds / 60} minutes` : `${seconds} seconds`;
+}
+
+function lastLines(text: string): string {
+  const lines = text.trimEnd().split('\n').slice(-MAX_LINES);
+  return lines.join('\n').slice(-MAX_CHARACTERS).toWellFormed();
+}
