@@ -1,4 +1,4 @@
-import { isOutage } from '#libs/resilient-postgres/index.js';
+import { isOutage, withQueryDeadline } from '#libs/resilient-postgres/index.js';
 import type { TopicKind, Topics } from './topics.js';
 
 interface Entry<T> {
@@ -13,6 +13,10 @@ interface CacheOptions {
   readonly ttlMs: number;
 }
 
+/** How long a look may take, and how long it is not tried again where the database does not answer. */
+const LOOK_MS = 2_500;
+const AWAY_MS = 1_000;
+
 /**
  * Values read from the database, each good until something of some kinds of topics is published: what was read before is
  * read again then. While the database does not answer, a value is good for its time.
@@ -21,6 +25,9 @@ export class TopicCache<T> {
   /** The oldest is forgotten. */
   private readonly entries = new Map<string, Entry<T>>();
   private readonly pending = new Map<string, { mark: number | undefined; value: Promise<T> }>();
+
+  /** The database did not answer; it is asked again after that. */
+  private awayUntil = 0;
 
   constructor(
     private readonly topics: Topics,
@@ -31,11 +38,14 @@ export class TopicCache<T> {
   async get(key: string, look: () => Promise<T>): Promise<T> {
     const entry = this.entries.get(key);
     if (entry && this.isGood(entry)) return entry.value;
+    const kept = entry && this.isYoung(entry) ? entry : undefined;
+    if (kept && performance.now() < this.awayUntil) return kept.value;
     try {
       return await this.look(key, look);
     } catch (error) {
-      if (entry && isOutage(error) && this.isYoung(entry)) return entry.value;
-      throw error;
+      if (!kept || !isOutage(error)) throw error;
+      this.awayUntil = performance.now() + AWAY_MS;
+      return kept.value;
     }
   }
 
@@ -55,7 +65,7 @@ export class TopicCache<T> {
 
   private async read(key: string, mark: number | undefined, look: () => Promise<T>): Promise<T> {
     const at = performance.now();
-    const value = await look();
+    const value = await withQueryDeadline(LOOK_MS, look);
     this.entries.delete(key);
     this.entries.set(key, { value, mark, at });
     const [oldest = ''] = this.entries.size > this.options.max ? this.entries.keys() : [key];
