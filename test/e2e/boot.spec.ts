@@ -380,7 +380,7 @@ describe('with a database of the operator', () => {
 
   it.each([
     [{ PORT: 'eighty' }, 'PORT must be a whole number from 0 to 65535, not "eighty".'],
-    [{ ROLE: 'boss' }, 'ROLE must be one of all, api, worker, not "boss".'],
+    [{ ROLE: 'boss' }, 'ROLE must be one of all, api, worker, gateway, not "boss".'],
     [{ DATABASE_URL: 'postgresql://127.0.0.1:1/none' }, 'The database in DATABASE_URL cannot be used'],
     [{ DATABASE_URL: 'mysql://127.0.0.1/none' }, 'DATABASE_URL must be an address such as postgresql://'],
     [{ PUBLIC_URL: 'foo' }, 'PUBLIC_URL must be the address of the service without a path, such as https://'],

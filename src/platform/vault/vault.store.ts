@@ -70,6 +70,7 @@ export class VaultStore {
   }
 
   async delete(unit: UnitOfWork, ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
     await unit.tables().deleteFrom('secret').where('id', 'in', ids).execute();
   }
 

@@ -124,7 +124,7 @@ export class SiteBuilds {
       await this.startNext(unit, site.id);
       return promotion;
     });
-    if (outcome) reports.say(`Built: ${built.files} files, ${built.bytes} bytes. ${outcome.reason}`);
+    if (outcome) reports.say(`Built: ${countOf(built.files, 'file')}, ${countOf(built.bytes, 'byte')}. ${outcome.reason}`);
   }
 
   private async settle(
@@ -174,6 +174,8 @@ export class SiteBuilds {
     if (next) await this.jobs.enqueue(unit, buildSite, newId(), { version_id: next, site_id: siteId });
   }
 }
+
+const countOf = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 /** What to tell people; undefined for what is worth another try. */
 function reasonOf(error: unknown): string | undefined {
