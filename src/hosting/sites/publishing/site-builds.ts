@@ -124,7 +124,10 @@ export class SiteBuilds {
       await this.startNext(unit, site.id);
       return promotion;
     });
-    if (outcome) reports.say(`Built: ${countOf(built.files, 'file')}, ${countOf(built.bytes, 'byte')}. ${outcome.reason}`);
+    if (outcome)
+      reports.say(
+        `Built: ${countOf(built.files, 'file')}, ${countOf(built.bytes, 'byte')}. ${outcome.reason}`,
+      );
   }
 
   private async settle(
