@@ -159,10 +159,9 @@ export class StaticSite {
   #fallback({ headers }: SiteRequest, { path }: Target): Found | undefined {
     if (this.#spa && !isAsset(path) && isNavigation(headers))
       return { file: this.#spa, status: 200, vary: NAVIGATION, extra: PLAIN };
-    let folder = path.slice(1);
-    do {
-      folder = folder.slice(0, Math.max(0, folder.lastIndexOf('/', folder.length - 2) + 1));
-      const file = this.#files.get(`${folder}404.html`);
+    // Every slash of the path, from its end: what is before it is a folder.
+    for (let end = path.lastIndexOf('/'); end >= 0; end = end === 0 ? -1 : path.lastIndexOf('/', end - 1)) {
+      const file = this.#files.get(`${path.slice(1, end + 1)}404.html`);
       if (file)
         return {
           file,
@@ -171,7 +170,7 @@ export class StaticSite {
           extra: PLAIN,
           cacheControl: 'no-store',
         };
-    } while (folder !== '');
+    }
     return undefined;
   }
 
