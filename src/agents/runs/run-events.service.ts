@@ -1,10 +1,12 @@
 import { Injectable } from '@nestjs/common';
+import type { ServerEvent } from '#libs/fastify-hardening/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import type { EventLog, LogPage, Watched } from '../../platform/streams/index.js';
 import type { Topic } from '../../platform/topics/index.js';
 import { ChatsStore, ChatView, chatTopic } from '../chats/index.js';
-import { ChatEventsStore, RunEventPages, type StreamedRun } from './run-events.store.js';
+import { ChatEventsStore, type NextPart, type StreamedRun } from './chat-events.store.js';
+import { RunEventPages } from './run-events.store.js';
 import { LAST_EVENTS, runTopic } from './run-state.js';
 import { ChatEventsInput } from './runs.dto.js';
 import { RunsStore } from './runs.store.js';
@@ -13,6 +15,9 @@ import { RunsStore } from './runs.store.js';
 const MAX_ROWS = 500;
 const MIN_ROWS = 8;
 const FIRST_ROWS = 64;
+
+/** Rows to look at for the next page: a page is cut by its bytes, and of large events there is no use in looking at many. */
+const rowsAfter = (found: number) => Math.min(MAX_ROWS, Math.max(MIN_ROWS, found * 2));
 
 /** The events of runs, as many times as they are asked for. */
 @Injectable()
@@ -26,9 +31,8 @@ export class RunEvents {
   of(runId: string, whose: readonly string[]): EventLog {
     let limit = FIRST_ROWS;
     const page = async (after: number, signal: AbortSignal) => {
-      const events = await this.pages.read({ runId, after, limit }, whose, signal);
-      // A page is cut by its bytes: of large events there is no use in looking at many.
-      limit = Math.min(MAX_ROWS, Math.max(MIN_ROWS, events.length * 2));
+      const events = await this.pages.read({ runId, after, limit }, { whose, signal });
+      limit = rowsAfter(events.length);
       return events;
     };
     const read = async (after: number, signal: AbortSignal): Promise<LogPage> => {
@@ -75,6 +79,7 @@ export class ChatEventsService {
 class ChatEvents implements EventLog {
   private run: StreamedRun | undefined;
   private events: EventLog | undefined;
+  private limit = FIRST_ROWS;
 
   constructor(
     private readonly chats: ChatEventsStore,
@@ -90,24 +95,45 @@ class ChatEvents implements EventLog {
   }
 
   async read(after: number, signal: AbortSignal): Promise<LogPage> {
-    if (!this.run || !this.events) return this.nextRun(after);
-    const { id: call_id, base } = this.run;
-    const { events, isLast } = await this.events.read(Math.max(0, after - base), signal);
+    const { run } = this;
+    if (!run) return this.open(after);
+    if (!this.events) return this.nextRuns(run, signal);
+    const { events, isLast } = await this.events.read(Math.max(0, after - run.base), signal);
     if (isLast) this.events = undefined;
-    const numbered = events.map(({ id, event, data }) => ({
-      id: base + id,
-      event,
-      data: { call_id, ...(data as object) },
-    }));
-    return { events: numbered, isAgain: isLast };
+    return { events: numbered(run, events), isAgain: isLast };
   }
 
-  private async nextRun(after: number): Promise<LogPage> {
-    const { chats, chatId, run } = this;
-    const next = run ? await chats.after(chatId, run) : await chats.at(chatId, after);
-    if (!next) return { events: [], isLast: !(await chats.exists(chatId)) };
-    this.run = next;
-    this.events = this.runs.of(next.id, this.whose);
+  private async open(after: number): Promise<LogPage> {
+    const run = await this.chats.at(this.chatId, after);
+    if (!run) return this.nothing();
+    this.show(run);
     return { events: [], isAgain: true };
   }
+
+  /** The whole of the runs that have ended, as far as a page goes; the one that is shown from then on is the last of it. */
+  private async nextRuns(run: StreamedRun, signal: AbortSignal): Promise<LogPage> {
+    const { chats, chatId, limit, whose } = this;
+    const parts = await chats.after(chatId, run, limit, { whose, signal });
+    const last = parts.at(-1);
+    if (!last) return this.nothing();
+    const place = ({ runId, distance }: NextPart) => ({ id: runId, base: run.base + distance });
+    const events = parts.flatMap(part => numbered(place(part), part.events));
+    this.limit = rowsAfter(events.length);
+    this.show(place(last), last.isWhole);
+    return { events, isAgain: true };
+  }
+
+  private async nothing(): Promise<LogPage> {
+    return { events: [], isLast: !(await this.chats.exists(this.chatId)) };
+  }
+
+  /** The run is the one that is shown; unless all of it was, its own log comes next. */
+  private show(run: StreamedRun, isOver = false): void {
+    this.run = run;
+    this.events = isOver ? undefined : this.runs.of(run.id, this.whose);
+  }
 }
+
+/** Events of a run under the numbers that they have in its chat. */
+const numbered = ({ id: call_id, base }: StreamedRun, events: readonly ServerEvent[]): ServerEvent[] =>
+  events.map(({ id, event, data }) => ({ id: base + id, event, data: { call_id, ...(data as object) } }));

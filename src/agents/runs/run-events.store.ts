@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { ConcurrencyLimit } from '#libs/concurrency-limit/index.js';
 import type { ServerEvent } from '#libs/fastify-hardening/index.js';
 import { SharedLookups } from '../../platform/access/index.js';
@@ -25,11 +25,49 @@ export interface PageAfter {
   readonly limit: number;
 }
 
-interface EventPage {
+/** What a page has of one run. */
+export interface RunPart {
+  readonly runId: string;
   /** Never changed: many streams send the same. */
   readonly events: ServerEvent[];
+}
+
+export interface EventPage<Part extends RunPart = RunPart> {
+  readonly parts: readonly Part[];
   readonly bytes: number;
 }
+
+/** One row of {@link cutToPage}. */
+export type PageRow = ServerEvent & { position: number; bytes: number };
+
+/** Which page, and how it is read. */
+export interface PageQuery<Part extends RunPart> {
+  /** All pages with this name hold the same, from their beginning as far as each goes. */
+  readonly place: string;
+  readonly limit: number;
+  readonly read: () => Promise<EventPage<Part>>;
+}
+
+/** Who waits for a page, and until when. */
+export interface PageReader {
+  readonly whose: readonly string[];
+  readonly signal: AbortSignal;
+}
+
+/**
+ * SQL for as many of the events of `found` (position, id, type, data, bytes) as fit into {@link PAGE_BYTES}, in order, and one
+ * at least. Of one that is larger than events are today, the large fields are left out.
+ */
+export const cutToPage = (found: RawBuilder<unknown>): RawBuilder<PageRow> => sql`
+  select position, id, type as event, bytes, case when bytes <= ${MAX_EVENT_BYTES} then data else (
+      select coalesce(jsonb_object_agg(key, value) filter (where octet_length(value::text) <= ${MAX_FIELD_BYTES}), '{}')
+        || jsonb_build_object('omitted', jsonb_agg(key) filter (where octet_length(value::text) > ${MAX_FIELD_BYTES}))
+      from jsonb_each(data)) end as data
+  from (
+    select *, sum(bytes) over (order by position, id rows between unbounded preceding and 1 preceding) as before
+    from (${found}) found
+  ) page
+  where coalesce(before, 0) + case when before is null then 0 else bytes end <= ${PAGE_BYTES}`;
 
 /** The event log of runs as streams read it: few pages at a time, in fair turns, each once for all who want it. */
 @Injectable()
@@ -47,14 +85,26 @@ export class RunEventPages {
    * at least. Of one that is larger, as older versions wrote them, the large fields are left out. Throws the reason of
    * `signal` when that is aborted before the turn has come.
    */
-  async read(page: PageAfter, whose: readonly string[], signal: AbortSignal): Promise<ServerEvent[]> {
+  async read(page: PageAfter, reader: PageReader): Promise<ServerEvent[]> {
     const { runId, after, limit } = page;
-    const place = `${runId} ${after}`;
-    const look = async () => this.keptAt(place) ?? this.keep(place, await this.query(page));
-    const known = this.keptAt(place);
-    if (known) return known.events;
-    const found = await this.limit.run(() => this.underWay.get(`${place} ${limit}`, look), { whose, signal });
-    return found.events;
+    const { parts } = await this.take(
+      { place: `${runId} ${after}`, limit, read: () => this.query(page) },
+      reader,
+    );
+    return parts[0]?.events ?? [];
+  }
+
+  /** The page, when its turn has come or as it was read for another. */
+  async take<Part extends RunPart>(
+    query: PageQuery<Part>,
+    { whose, signal }: PageReader,
+  ): Promise<EventPage<Part>> {
+    const { place, limit, read } = query;
+    // Whoever reads a place reads parts of the same kind there.
+    const keptAt = () => this.keptAt(place) as EventPage<Part> | undefined;
+    const look = async () => keptAt() ?? this.keep(place, await read());
+    const turn = () => this.underWay.get(`${place} ${limit}`, look) as Promise<EventPage<Part>>;
+    return keptAt() ?? this.limit.run(turn, { whose, signal });
   }
 
   /** Events are added to the log and never changed, so a page holds however old it is; it may only be shorter than it could. */
@@ -63,7 +113,7 @@ export class RunEventPages {
     return found && Date.now() - found.since < KEPT_MS ? found : undefined;
   }
 
-  private keep(place: string, page: EventPage): EventPage {
+  private keep<Page extends EventPage>(place: string, page: Page): Page {
     if (page.bytes < WORTH_KEEPING_BYTES) return page;
     this.forget(place);
     const since = Date.now();
@@ -83,74 +133,17 @@ export class RunEventPages {
   }
 
   private async query({ runId, after, limit }: PageAfter): Promise<EventPage> {
-    const { rows } = await sql<ServerEvent & { bytes: number }>`
-      select id, type as event, bytes, case when bytes <= ${MAX_EVENT_BYTES} then data else (
-          select coalesce(jsonb_object_agg(key, value) filter (where octet_length(value::text) <= ${MAX_FIELD_BYTES}), '{}')
-            || jsonb_build_object('omitted', jsonb_agg(key) filter (where octet_length(value::text) > ${MAX_FIELD_BYTES}))
-          from jsonb_each(data)) end as data
-      from (
-        select *, sum(bytes) over (order by id rows between unbounded preceding and 1 preceding) as before
-        from (
-          select id, type, data, octet_length(data::text) as bytes from run_event
-          where run_id = ${runId} and id > ${after} order by id limit ${limit}
-        ) found
-      ) page
-      where coalesce(before, 0) + case when before is null then 0 else bytes end <= ${PAGE_BYTES} order by id`.execute(
-      this.database.tables(),
-    );
-    return {
-      events: rows.map(({ id, event, data }) => ({ id, event, data })),
-      bytes: rows.reduce((sum, { bytes }) => sum + bytes, 0),
-    };
+    const found = sql`
+      select 1 as position, id, type, data, octet_length(data::text) as bytes from run_event
+      where run_id = ${runId} and id > ${after} order by id limit ${limit}`;
+    const { rows } = await sql<PageRow>`${cutToPage(found)} order by id`.execute(this.database.tables());
+    return pageOf([{ runId, events: rows.map(eventOf) }], rows);
   }
 }
 
-/** A run in the stream of its chat: `base` events of runs before it come first. */
-export interface StreamedRun {
-  id: string;
-  number: string;
-  base: number;
-}
+export const eventOf = ({ id, event, data }: PageRow): ServerEvent => ({ id, event, data });
 
-/**
- * The events of a chat: those of its runs, one run after the other. A run that waits is not shown before those ahead of it
- * have ended, and one whose message entered another never is; so an event that was shown keeps its place for ever.
- */
-@Injectable()
-export class ChatEventsStore {
-  constructor(private readonly database: Database) {}
-
-  /** The run in which event number `after` of the chat is, or the last one shown; undefined where there is none. */
-  async at(chatId: string, after: number): Promise<StreamedRun | undefined> {
-    const { rows } = await sql<StreamedRun>`
-      with shown as (
-        select id, number, last_event, sum(last_event) over (order by number) as total from run
-        where chat_id = ${chatId} and merged_into is null and number <= ${this.lastShown(chatId)}
-      )
-      select id, number, (total - last_event)::int as base from shown
-      where total > ${after} or number = (select max(number) from shown) order by number limit 1`.execute(
-      this.database.tables(),
-    );
-    return rows[0];
-  }
-
-  /** The run that is shown after one that has ended; undefined while there is none. */
-  async after(chatId: string, run: StreamedRun): Promise<StreamedRun | undefined> {
-    const { rows } = await sql<StreamedRun>`
-      select n.id, n.number, (${run.base} + r.last_event)::int as base from run r, run n
-      where r.id = ${run.id} and r.status <> 'pending' and n.chat_id = ${chatId} and n.merged_into is null
-        and n.number > r.number and n.number <= ${this.lastShown(chatId)}
-      order by n.number limit 1`.execute(this.database.tables());
-    return rows[0];
-  }
-
-  async exists(chatId: string): Promise<boolean> {
-    const { rows } = await sql`select 1 from chat where id = ${chatId}`.execute(this.database.tables());
-    return rows.length > 0;
-  }
-
-  private lastShown(chatId: string) {
-    return sql`coalesce((select min(number) from run where chat_id = ${chatId} and status = 'pending' and merged_into is null),
-      9223372036854775807)`;
-  }
-}
+export const pageOf = <Part extends RunPart>(parts: Part[], rows: readonly { bytes: number | null }[]) => ({
+  parts,
+  bytes: rows.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0),
+});
