@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   type BuildOptions,
@@ -7,6 +9,8 @@ import {
   registry,
 } from '../harness/project-build.js';
 import { type Person, TestService } from '../harness/service.js';
+import { settled } from '../harness/settled.js';
+import { Sites } from '../harness/sites.js';
 
 let service: TestService;
 let ada: Person;
@@ -120,6 +124,35 @@ describe('a project', () => {
     );
     expect(await builtFile(built, 'index.html')).toBe('of a part');
     expect(await builtFile(built, 'robots.txt')).toBe('of the postinstall');
+  });
+});
+
+describe('a site', () => {
+  it('is built from its folder, and served; nothing of the build is left, whatever it has made', async () => {
+    const sites = await Sites.in(service, ada);
+    const deep =
+      "for (let i = 0; i < 1500; i++) { mkdirSync('deeper'); process.chdir('deeper'); } chmodSync('.', 0);";
+    const site = await sites.make({
+      'package.json': JSON.stringify({ ...MS, scripts: { build: 'node build.mjs' } }),
+      'package-lock.json': JSON.stringify(LOCK),
+      'build.mjs': `${program.replace('import {', 'import { chmodSync,')} ${deep}`,
+    });
+    const version = await sites.publish(site, { auto_promote: true });
+    expect([version.state, version.preset, version.error]).toEqual(['live', 'node', null]);
+    expect(await sites.shown(site)).toBe('7200000');
+    expect(await sites.log(version)).toContain('$ npm ci');
+    await settled(service, 'builds');
+    expect(existsSync(path.join(service.dataDir, 'builds', version.id))).toBe(false);
+    const failed = await sites.publish(
+      await sites.make({ 'package.json': JSON.stringify({ scripts: { build: 'exit 3' } }) }),
+    );
+    expect([failed.state, failed.error]).toEqual([
+      'failed',
+      expect.stringContaining('exit code 3 ("npm run build")'),
+    ]);
+    expect((await ada.client.delete(`/api/sites/${site.id}`)).status).toBe(200);
+    await settled(service, 'builds');
+    expect(existsSync(path.join(service.dataDir, 'build-cache', site.id))).toBe(false);
   });
 });
 

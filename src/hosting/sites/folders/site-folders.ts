@@ -3,6 +3,7 @@ import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { validate as isUuid } from 'uuid';
 import { BlobFolder } from '#libs/static-site/index.js';
+import { WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Config } from '../../../platform/config/index.js';
 
 /** What stands in a folder longer than this, and belongs to nothing, was left by a process that died. */
@@ -32,8 +33,13 @@ export class SiteFolders {
     await mkdir(this.builds, { recursive: true, mode: 0o711 });
   }
 
+  /** Whatever the build has made of it: folders without permissions, and deeper than a path can be. */
   async removeBuild(versionId: string): Promise<void> {
-    await rm(this.buildOf(versionId), { recursive: true, force: true });
+    try {
+      await new WorkspaceFs(this.builds, { maxFileBytes: 0 }).remove(versionId, { recursive: true });
+    } catch (error) {
+      if (!(error instanceof WorkspaceFsError && error.code === 'not_found')) throw error;
+    }
   }
 
   readManifest(siteId: string, hash: string): Promise<Buffer> {

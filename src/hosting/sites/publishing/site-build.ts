@@ -26,6 +26,11 @@ export class SiteBuild {
     private readonly storage: SiteStorage,
   ) {}
 
+  /** Removes what is kept for builds of a site. */
+  forget(siteId: string): Promise<void> {
+    return this.projects.forget(siteId);
+  }
+
   /** Throws BuildFailure, or the reason of the signal. What a lost attempt left is removed first. */
   async run(
     site: SiteRow,

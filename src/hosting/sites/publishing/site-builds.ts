@@ -72,6 +72,7 @@ export class SiteBuilds {
   async remove({ site_id }: { site_id: string }): Promise<void> {
     if (await this.sites.find(site_id)) return;
     await this.folders.removeSite(site_id);
+    await this.build.forget(site_id);
   }
 
   private async begin(site: SiteRow, id: string, stopping: AbortSignal): Promise<Date | undefined> {
