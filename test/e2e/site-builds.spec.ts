@@ -203,7 +203,7 @@ describe('an installation', () => {
   it.each([
     [
       { '.npmrc': '@corp:registry=https://npm.corp.example/' },
-      /registry https:\/\/npm\.corp\.example\/, which cannot be reached\. .*SITE_BUILD_REGISTRIES/,
+      /registry "https:\/\/npm\.corp\.example\/", which cannot be reached\. .*SITE_BUILD_REGISTRIES/,
     ],
     [
       { 'package.json': { ...MS, dependencies: { up: 'file:../up' }, scripts: { build: 'true' } } },

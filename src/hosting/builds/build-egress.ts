@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { AllowList } from '#libs/egress-proxy/index.js';
 import { isPublicAddress, PrivateHosts } from '#libs/guarded-fetch/index.js';
 import { Config } from '../../platform/config/index.js';
 import { type EgressList, EgressSockets } from '../../workspaces/egress/index.js';
@@ -58,13 +59,16 @@ export class BuildEgress {
   async requireReachable(workspaceId: string, registries: readonly string[]): Promise<void> {
     if (registries.length === 0) return;
     const list = this.forInstall();
-    const reachable = await this.sockets.reachable(workspaceId, list);
+    const reachable = new AllowList(await this.sockets.reachable(workspaceId, list));
     for (const registry of registries) {
-      const host = URL.parse(registry)?.hostname;
-      if (host === undefined || reachable.includes(host)) continue;
-      throw new BuildFailure(
-        `.npmrc names the registry ${registry}, which cannot be reached. ${list.advice}`,
-      );
+      const url = URL.parse(registry);
+      const shown = JSON.stringify(url ? `${url.origin}${url.pathname}` : registry.slice(0, 100));
+      if (url?.username || url?.password)
+        throw new BuildFailure(`The registry ${shown} is named with a password, which builds do not use.`);
+      if (!url || !reachable.allows(url.hostname.replace(/^\[|\]$/g, '')))
+        throw new BuildFailure(
+          `The project names the registry ${shown}, which cannot be reached. ${list.advice}`,
+        );
     }
   }
 

@@ -46,7 +46,7 @@ export class Dependencies {
     if (project.install === undefined) return { isFresh: true, keep: async () => undefined };
     job.onPhase('install');
     const wanted = await installFiles(new ManifestReader(folder), project.manager?.lock);
-    await this.egress.requireReachable(job.workspace.id, wanted.npmrc.registries);
+    await this.egress.requireReachable(job.workspace.id, wanted.registries);
     const key = keyOf(job, wanted);
     const keep = async (): Promise<void> => {
       if (key === undefined) return;
@@ -64,11 +64,11 @@ export class Dependencies {
   private async install(
     job: BuildJob,
     log: BuildLog,
-    { files, folders, npmrc }: InstallFiles,
+    { files, folders, registry, leftOut }: InstallFiles,
   ): Promise<void> {
     const { project, workspace } = job;
     const egress = this.egress.forInstall();
-    if (npmrc.leftOut.length > 0) log.say(`.npmrc: builds do not use ${npmrc.leftOut.join(', ')}.`);
+    if (leftOut.length > 0) log.say(`.npmrc: builds do not use ${leftOut.join(', ')}.`);
     const command = project.install ?? '';
     const { name = 'npm', version } = project.manager ?? {};
     log.say(`$ ${command}`);
@@ -80,7 +80,7 @@ export class Dependencies {
       const step = {
         ...({ what: 'install', folder: work, script: SCRIPT, command, egress } as const),
         args: [command, version ? `${toolOf(name, version)}@${version}` : ''],
-        env: environment(name, npmrc.registry ?? this.egress.defaultRegistry),
+        env: environment(name, registry ?? this.egress.defaultRegistry),
         seconds: this.config.siteInstallSeconds,
       };
       await this.sandboxes.run(job, step, log);

@@ -17,6 +17,14 @@ const FOLDER = 'build-cache';
 const PASSABLE = 0o711;
 const ENTRY = /^([0-9a-f]{64})\.(\d{1,15})\.[0-9a-f]{8}$/;
 
+/** A project whose dependencies are kept. */
+interface Entry {
+  readonly folder: string;
+  /** That have a `node_modules`, relative to the project's. */
+  readonly folders: readonly string[];
+  readonly bytes: number;
+}
+
 /**
  * The installed dependencies of sites. An entry is moved out while a build uses it, by one rename, so two builds never share
  * one: the second installs its own. Code of the site has written to what is in them, so nothing in them is trusted.
@@ -69,24 +77,27 @@ export class ModuleCache implements BeforeApplicationShutdown {
     await this.moveAll(folders, at => [this.modulesOf(from, folders[at]), this.modulesOf(to, folders[at])]);
   }
 
-  /** Moves the dependencies of a project into the cache. */
-  async keep(
-    site: string,
-    key: string,
-    entry: { folder: string; folders: readonly string[]; bytes: number },
-  ): Promise<void> {
+  /** Moves the dependencies of a project into the cache, where that can be done. */
+  async keep(site: string, key: string, entry: Entry): Promise<void> {
     if (entry.bytes > MAX_BYTES_OF_SITE) return;
+    try {
+      await this.put(site, key, entry);
+    } catch (error) {
+      this.log.warn({ err: error, site }, 'the dependencies of a site were not kept');
+    }
+  }
+
+  private async put(site: string, key: string, { folder, folders, bytes }: Entry): Promise<void> {
     await this.make(site);
     const made = `new-${randomUUID()}`;
     await mkdir(path.join(this.root, FOLDER, site, made), { mode: PASSABLE });
-    const { folder, folders, bytes } = entry;
     await this.moveAll(folders, at => [
       this.modulesOf(folder, folders[at]),
       this.within(site, `${made}/${at}`),
     ]);
-    const name = `${key}.${bytes}.${randomUUID().slice(0, 8)}`;
     const now = new Date();
     await utimes(path.join(this.root, FOLDER, site, made), now, now);
+    const name = `${key}.${bytes}.${randomUUID().slice(0, 8)}`;
     await this.moved(this.within(site, made), this.within(site, name));
     await this.shrink(site);
   }

@@ -27,7 +27,10 @@ it.each<[Parameters<typeof explain>[0], string]>([
     { result: { ended_by: 'memory', exit_code: 137 } },
     'The build ran out of memory: it may take 2048 MiB (SITE_BUILD_MEMORY_BYTES).',
   ],
-  [{ result: { ended_by: 'stopped' } }, 'The build was stopped from outside.'],
+  [
+    { result: { ended_by: 'stopped' } },
+    'The build was stopped: by a person, or because sandboxes are turned off in the workspace.',
+  ],
   [{ result: { exit_code: 127 } }, 'The build failed: "npm run build" names a program that is not there.'],
   [{ result: { signal: 'SIGSEGV', exit_code: 139 } }, 'The build failed with SIGSEGV ("npm run build").'],
   [

@@ -34,7 +34,8 @@ function reasonOf({ what, command, result, tail, refused, limits, advice }: Ende
     return `${name} ran out of memory: it may take ${memory} (SITE_BUILD_MEMORY_BYTES).`;
   if (/JavaScript heap out of memory|ERR_WORKER_OUT_OF_MEMORY/.test(tail))
     return `${name} ran out of memory: the heap of Node.js was full. Set node_memory to more MiB; all of it may take ${memory} (SITE_BUILD_MEMORY_BYTES).`;
-  if (result.ended_by !== 'exit') return `${name} was stopped from outside.`;
+  if (result.ended_by !== 'exit')
+    return `${name} was stopped: by a person, or because sandboxes are turned off in the workspace.`;
   if (/ENOSPC|No space left on device/i.test(tail))
     return `${name} found no space left: on the disk of this installation, or in /tmp, which is small in a build.`;
   if (result.limit === 'fileBytes') return `${name} wrote a file that is too large.`;

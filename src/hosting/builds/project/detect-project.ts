@@ -1,7 +1,7 @@
 import { normalizePath, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { BuildFailure } from './build-failure.js';
 import { ManifestReader, stringsOf } from './manifest-reader.js';
-import { hasDependencies, installCommand, managerOf } from './package-manager.js';
+import { installCommand, managerOf, needsInstall } from './package-manager.js';
 import { dependenciesOf, nodeOutputs, type Preset, type Project, presets } from './presets.js';
 import type { DetectedProject, ProjectFinding, ProjectSettings } from './project.js';
 
@@ -37,7 +37,7 @@ export async function detectProject(folder: string, settings: ProjectSettings): 
     preset: preset?.name ?? 'node',
     needsBuild: true,
     manager,
-    install: install ?? (hasDependencies(manifest) ? installCommand(manager) : undefined),
+    install: install ?? (needsInstall(manifest, manager) ? installCommand(manager) : undefined),
     build: command ?? buildCommand(scripts, preset),
     output: outputs[0] ?? '',
     ...{ outputs, spa: preset?.spa, findings },

@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { parse, stringify } from 'yaml';
 import { BuildFailure } from './build-failure.js';
-import type { JsonObject, ManifestReader } from './manifest-reader.js';
-import { type FilteredNpmrc, filterNpmrc } from './npmrc.js';
+import { type JsonObject, type ManifestReader, stringsOf } from './manifest-reader.js';
+import { filterNpmrc } from './npmrc.js';
 
 const MAX_MANIFESTS = 500;
 const MAX_DEPTH = 20;
@@ -19,11 +19,18 @@ const PNPM_FIELDS = [
   ...['hoist', 'hoistPattern', 'publicHoistPattern', 'shamefullyHoist', 'strictPeerDependencies'],
   ...['onlyBuiltDependencies', 'ignoredBuiltDependencies', 'neverBuiltDependencies', 'allowBuilds'],
   ...[
+    'registry',
+    'registries',
     'dedupePeerDependents',
     'linkWorkspacePackages',
     'preferWorkspacePackages',
     'ignoredOptionalDependencies',
   ],
+];
+/** Of `.yarnrc.yml`. */
+const YARN_FIELDS = [
+  ...['packageExtensions', 'catalog', 'catalogs', 'supportedArchitectures', 'compressionLevel'],
+  ...['checksumBehavior', 'defaultSemverRangePrefix'],
 ];
 const LISTS = ['dependencies', 'devDependencies', 'optionalDependencies', 'overrides', 'resolutions', 'pnpm'];
 const LOCAL = /^(?:file|link|portal):(.*)$|^((?:\.{1,2}|~)?\/.*)$/;
@@ -34,7 +41,11 @@ export interface InstallFiles {
   readonly files: ReadonlyMap<string, string>;
   /** Folders that can have a `node_modules`; '' is the project's own. */
   readonly folders: string[];
-  readonly npmrc: FilteredNpmrc;
+  /** All registries that are named, and the one for packages that no other is named for. */
+  readonly registries: readonly string[];
+  readonly registry: string | undefined;
+  /** Settings of `.npmrc` that were left out. */
+  readonly leftOut: readonly string[];
 }
 
 /** Throws BuildFailure. */
@@ -51,11 +62,17 @@ export async function installFiles(reader: ManifestReader, lock: string | undefi
   }
   const npmrc = filterNpmrc((await reader.settings('.npmrc')) ?? '');
   if (npmrc.text !== '') files.set('.npmrc', npmrc.text);
-  const workspace = pnpmWorkspace(await reader.settings('pnpm-workspace.yaml'));
-  if (workspace) files.set('pnpm-workspace.yaml', workspace);
+  const pnpm = yamlOf('pnpm-workspace.yaml', await reader.settings('pnpm-workspace.yaml'));
+  const yarn = yamlOf('.yarnrc.yml', await reader.settings('.yarnrc.yml'));
+  if (pnpm) files.set('pnpm-workspace.yaml', pnpmWorkspace(pnpm));
+  const ofYarn = yarn && { ...pick(yarn, YARN_FIELDS), ...yarnRegistries(yarn) };
+  if (ofYarn && Object.keys(ofYarn).length > 0) files.set('.yarnrc.yml', stringify(ofYarn));
   const text = lock && (await reader.lock(lock));
   if (lock && text !== undefined) files.set(lock, text);
-  return { files, folders, npmrc };
+  const registry = npmrc.registry ?? textOf(pnpm?.registry) ?? textOf(yarn?.npmRegistryServer);
+  const named = [...stringsOf(pnpm?.registries).values(), ...yarnScopes(yarn).values()];
+  const registries = [...npmrc.registries, ...(registry === undefined ? [] : [registry]), ...named];
+  return { files, folders, registries: [...new Set(registries)], registry, leftOut: npmrc.leftOut };
 }
 
 /** The manifest of the project, and those of its parts where it has any. */
@@ -107,19 +124,46 @@ function localsIn(value: unknown, depth = 0): string[] {
   return Object.values(value).flatMap(inner => localsIn(inner, depth + 1));
 }
 
-function pnpmWorkspace(text: string | undefined): string | undefined {
+function yamlOf(file: string, text: string | undefined): JsonObject | undefined {
   if (text === undefined) return undefined;
   try {
     const value: unknown = parse(text);
-    if (typeof value !== 'object' || value === null) return undefined;
-    const taken = pick(value as JsonObject, PNPM_FIELDS);
-    requireInside(taken, '', 'pnpm-workspace.yaml');
-    return stringify(taken);
+    return typeof value === 'object' && value !== null ? (value as JsonObject) : undefined;
   } catch (error) {
-    if (error instanceof BuildFailure) throw error;
     const [line = ''] = (error as Error).message.split('\n');
-    throw new BuildFailure(`pnpm-workspace.yaml is no YAML: ${line}.`, { cause: error });
+    throw new BuildFailure(`${file} is no YAML: ${line}.`, { cause: error });
   }
+}
+
+function pnpmWorkspace(settings: JsonObject): string {
+  const taken = pick(settings, PNPM_FIELDS);
+  requireInside(taken, '', 'pnpm-workspace.yaml');
+  return stringify(taken);
+}
+
+/** Registries by scope. */
+function yarnScopes(settings: JsonObject | undefined): Map<string, string> {
+  const { npmScopes } = settings ?? {};
+  const scopes = typeof npmScopes === 'object' && npmScopes !== null ? Object.entries(npmScopes) : [];
+  return new Map(
+    scopes.flatMap(([scope, value]) => {
+      const server = stringsOf(value).get('npmRegistryServer');
+      return server === undefined ? [] : [[scope, server] as const];
+    }),
+  );
+}
+
+/** Registries alone, without the tokens beside them. */
+function yarnRegistries(settings: JsonObject): JsonObject {
+  const scopes = [...yarnScopes(settings)].map(([scope, npmRegistryServer]) => [
+    scope,
+    { npmRegistryServer },
+  ]);
+  return scopes.length > 0 ? { npmScopes: Object.fromEntries(scopes) } : {};
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }
 
 function pick(from: JsonObject, fields: readonly string[]): Record<string, unknown> {

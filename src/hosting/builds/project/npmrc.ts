@@ -17,7 +17,7 @@ const PLAIN_VALUE = /^[\w@*.:/!~+-]+$/;
 export interface FilteredNpmrc {
   /** What an installation may go by. */
   readonly text: string;
-  /** Registries that it names. */
+  /** Registries that it names, as it names them. */
   readonly registries: string[];
   /** Where packages come from for which it names no other. */
   readonly registry: string | undefined;
@@ -35,14 +35,13 @@ export function filterNpmrc(text: string): FilteredNpmrc {
     const [, key, raw] = /^\s*([^;#[\s=][^\s=]*)\s*=\s*(.*?)\s*$/.exec(line) ?? [];
     if (key === undefined || raw === undefined) continue;
     const value = raw.replace(/^(["'])(.*)\1$/, '$2');
+    // Never left out: packages would come from elsewhere.
     const isRegistry = REGISTRY.test(key);
-    if (!PLAIN_VALUE.test(value) || !(isRegistry || TAKEN.has(key.replace(/\[\]$/, '')))) {
-      leftOut.add(key);
-      continue;
-    }
     if (isRegistry) registries.push(value);
     if (key === 'registry') registry = value;
-    lines.push(`${key}=${value}\n`);
+    const isTaken = isRegistry || TAKEN.has(key.replace(/\[\]$/, ''));
+    if (isTaken && PLAIN_VALUE.test(value)) lines.push(`${key}=${value}\n`);
+    else leftOut.add(key);
   }
   return { text: lines.join(''), registries, registry, leftOut: [...leftOut] };
 }

@@ -77,7 +77,12 @@ async function versionOf(
   return YARNS.find(([version]) => Number(written) <= version)?.[1];
 }
 
-export function hasDependencies(manifest: JsonObject): boolean {
+/** Whether there is anything to install, or parts to link. */
+export function needsInstall(manifest: JsonObject, manager: PackageManager): boolean {
+  return manager.lock !== undefined || manifest.workspaces !== undefined || hasDependencies(manifest);
+}
+
+function hasDependencies(manifest: JsonObject): boolean {
   const lists = [manifest.dependencies, manifest.devDependencies, manifest.optionalDependencies];
   return lists.some(list => typeof list === 'object' && list !== null && Object.keys(list).length > 0);
 }
