@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { HostedTarget } from '../../src/hosting/hosts/index.js';
 import { FakeSites } from '../harness/fake-sites.js';
+import { sendRaw } from '../harness/raw-http.js';
 import { type Person, TestService } from '../harness/service.js';
 import { Visitor } from '../harness/visitor.js';
 
@@ -86,4 +87,40 @@ describe('a slug', () => {
       await expect(sites.claim(docs, slug)).rejects.toMatchObject({ status: 422 });
     },
   );
+});
+
+describe('a request that is not HTTP as it should be', () => {
+  const head = (lines: string[]) => `${lines.join('\r\n')}\r\n\r\n`;
+
+  it.each([
+    [
+      'has two hosts',
+      ['GET / HTTP/1.1', 'Host: docs.sites.localhost', 'Host: localhost', 'Connection: close'],
+    ],
+    [
+      'is for another host',
+      ['GET http://localhost/ HTTP/1.1', 'Host: docs.sites.localhost', 'Connection: close'],
+    ],
+    ['is for no address', ['OPTIONS * HTTP/1.1', 'Host: docs.sites.localhost', 'Connection: close']],
+  ])('%s, is refused', async (_what, lines) => {
+    const answer = await sendRaw(service.url, head(lines));
+    expect([answer.status, answer.body]).toEqual([400, expect.stringContaining('"detail"')]);
+  });
+
+  it('is answered in absolute form, too, for its own host', async () => {
+    const lines = [
+      'GET http://docs.sites.localhost/a HTTP/1.1',
+      'Host: docs.sites.localhost',
+      'Connection: close',
+    ];
+    const answer = await sendRaw(service.url, head(lines));
+    expect([answer.status, answer.body]).toEqual([200, expect.stringContaining('"url":"/a"')]);
+  });
+
+  it('and sends a body that nobody reads, loses its connection', async () => {
+    const lines = ['POST / HTTP/1.1', 'Host: nobody.sites.localhost', 'Content-Length: 1000000'];
+    // The answer ends the connection: this resolves though the body never comes.
+    const answer = await sendRaw(service.url, head(lines));
+    expect([answer.status, answer.headers.get('connection')]).toEqual([404, 'close']);
+  });
 });

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type HtmlPage, htmlDocument, htmlHeaders } from '../../platform/pages/index.js';
+import { NOTHING_PUBLISHED } from './pages.js';
 
 type Headers = Readonly<Record<string, string | string[]>>;
 
@@ -54,10 +55,21 @@ export function sendProblem(
   else sendJson(response, status, { detail: page.detail }, headers);
 }
 
+/** Of something that is there and has no content yet. */
+export const sendNothingPublished = (request: IncomingMessage, response: ServerResponse): void =>
+  sendProblem(request, response, 404, NOTHING_PUBLISHED);
+
 function send(response: ServerResponse, status: number, body: string, headers: Headers): void {
   const content = Buffer.from(body);
-  response.writeHead(status, { ...OWN, ...headers, 'content-length': content.length });
+  // Else the rest of a body that nobody reads would keep the connection for as long as its sender likes.
+  const closing = hasUnreadBody(response.req) ? { connection: 'close' } : {};
+  response.writeHead(status, { ...OWN, ...headers, ...closing, 'content-length': content.length });
   response.end(response.req.method === 'HEAD' ? undefined : content);
+}
+
+function hasUnreadBody({ headers, complete }: IncomingMessage): boolean {
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+  return hasBody && !complete;
 }
 
 const MAX_FORM_BYTES = 16_384;

@@ -17,6 +17,10 @@ export const NOT_FOUND = problem(
   'There is nothing here',
   'No site has this address: it may be mistyped, or the site was deleted or has another name now',
 );
+export const NOTHING_PUBLISHED = problem(
+  'Nothing is published yet',
+  'Nothing is published here yet; come back when its first version is live',
+);
 export const NO_SUCH_PATH = { detail: 'There is nothing at this address' };
 export const PROGRAM_REFUSED = { detail: 'Sign in to open this; programs send a token in X-Atelier-Access' };
 export const BUSY = problem(

@@ -5,7 +5,13 @@ import { Config } from '../../../platform/config/index.js';
 import { Log } from '../../../platform/log/index.js';
 import { TopicCache, Topics } from '../../../platform/topics/index.js';
 import type { Admitted } from '../../access/index.js';
-import { type HostedContent, HostedContents, type OfferedActions, Offload } from '../../gateway/index.js';
+import {
+  type HostedContent,
+  HostedContents,
+  type OfferedActions,
+  Offload,
+  sendNothingPublished,
+} from '../../gateway/index.js';
 import type { HostedHost } from '../../hosts/index.js';
 import { SiteFolders } from '../folders/site-folders.js';
 import { SitesStore, siteTopic } from '../records/sites.store.js';
@@ -17,7 +23,6 @@ const TTL_MS = 10 * 60_000;
 /** For tabs that are still open: how long assets of versions that were live are found. */
 const EARLIER_DAYS = 14;
 const MAX_EARLIER = 10;
-const EMPTY = Buffer.from('Nothing is published here yet.\n');
 
 /** What is served of a site: one version, and those before it. */
 interface Served {
@@ -61,9 +66,7 @@ export class SiteContent implements HostedContent, OnModuleInit {
     const key = `${target.id} ${version ?? ''}`;
     const served = await this.served.get(key, () => this.look(target.id, version));
     if (!served) {
-      response
-        .writeHead(404, { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' })
-        .end(request.method === 'HEAD' ? undefined : EMPTY);
+      sendNothingPublished(request, response);
       return;
     }
     const { method = 'GET', url = '/', headers } = request;
