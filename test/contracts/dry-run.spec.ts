@@ -127,11 +127,18 @@ async function siteInputs(): Promise<Record<string, Json>> {
   const [waiting, old] = [await add('queued', 1000), await add('failed', 1001)];
   const host = 'docs.example.com';
   await owner.client.post(`/api/sites/${site_id}/domains`, { host });
+  const execToken = randomUUID();
+  await service.database.query(
+    `insert into exec_token (id, hash, actor, workspace_id, caller_kind, caller_id, actions, created_at, expires_at)
+     values ($1, 'sample', '{}', $2, 'site', $3, '{}', now(), now() + interval '1 hour')`,
+    [execToken, things.workspace_id, site_id],
+  );
   return {
     site_create: { slug: 'another' },
     site_domain_create: { host: 'new.example.com' },
     site_domain_delete: { host },
     site_domain_verify: { host },
+    site_exec_token_revoke: { id: execToken },
     site_token_revoke: { id: things.site_token_id },
     site_update: { slug: 'another' },
     site_version_cancel: { version_id: waiting },
