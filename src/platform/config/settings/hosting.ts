@@ -1,7 +1,6 @@
 import { isIP } from 'node:net';
 import {
   asChoice,
-  asHost,
   asInteger,
   asNames,
   InvalidSetting,
@@ -10,6 +9,16 @@ import {
   setting,
 } from '#libs/env-settings/index.js';
 import { asRegistries, MEBIBYTE } from './setting.js';
+
+const LABEL = /^[a-z\d]([a-z\d-]{0,61}[a-z\d])?$/;
+
+const asDomain: Parse<string> = (raw, name) => {
+  const domain = raw.toLowerCase().replace(/\.$/, '');
+  const labels = domain.split('.');
+  const isName = labels.every(label => LABEL.test(label)) && !/^\d+$/.test(labels.at(-1) ?? '');
+  if (!isName) throw new InvalidSetting(`${name} must be a domain such as example.app, not "${raw}".`);
+  return domain;
+};
 
 /** An address, with a port or without: `9.9.9.9`, `127.0.0.1:5353`, `[::1]:5353`. */
 const asNameServers: Parse<string[]> = (raw, name) =>
@@ -27,11 +36,7 @@ export const hostingSettings = {
   hostingDomain: optional(
     'HOSTING_DOMAIN',
     'Domain of sites (NAME.sites.DOMAIN) and servers (NAME.servers.DOMAIN), best one that nothing else runs on. Unset: the host of PUBLIC_URL, or localhost on this machine.',
-    (raw, name) => {
-      if (isIP(raw) !== 0)
-        throw new InvalidSetting(`${name} must be a domain such as example.app, not an IP address.`);
-      return asHost(raw, name).toLowerCase().replace(/\.$/, '');
-    },
+    asDomain,
   ),
   hostingDns: setting(
     'HOSTING_DNS',
