@@ -1,3 +1,6 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { buildSite } from '../../src/hosting/sites/publishing/site-jobs.js';
 import { Database, newId } from '../../src/platform/database/index.js';
@@ -340,5 +343,40 @@ describe('a site', () => {
     expect((await ada.client.delete(address(first))).status).toBe(409);
     expect((await ada.client.delete(address(second))).status).toBe(200);
     expect((await visit('/', { host: `v2--${slug}.sites.localhost` })).status).not.toBe(200);
+  });
+});
+
+describe('a build that is under way', () => {
+  /** A site whose build never ends by itself, once that has begun. */
+  async function building(): Promise<[site: Json, version: Json]> {
+    const made = await site('one', { build_command: 'echo begun; sleep 600' });
+    await write(`${made.slug}/package.json`, '{"name": "endless", "scripts": {"build": "sleep 600"}}');
+    const version = await build(made.id, { auto_promote: true });
+    const log = `/api/sites/${made.id}/versions/${version.id}/events`;
+    await ada.client.events(log, {
+      until: ({ data }) => data.stream === 'stdout' && data.text.includes('begun'),
+    });
+    return [made, version];
+  }
+
+  it('ends when it is cancelled, and the next one begins', async () => {
+    const [{ id, slug }, version] = await building();
+    await ada.client.delete(`/api/workspaces/${workspace}/files?path=${slug}/package.json`);
+    await ada.client.patch(`/api/sites/${id}`, { build_command: null });
+    const next = await build(id, { auto_promote: true });
+    expect((await ada.client.get(`/api/sites/${id}/versions/${next.id}`)).body.state).toBe('queued');
+    const cancelled = await ada.client.post(`/api/sites/${id}/versions/${version.id}/cancel`);
+    expect(cancelled.body).toMatchObject({ state: 'cancelled', promotion: { will: false } });
+    expect(await ended(next)).toMatchObject({ state: 'live', number: 2 });
+    expect((await ada.client.post(`/api/sites/${id}/versions/${version.id}/cancel`)).status).toBe(409);
+    expect(await ended(version)).toMatchObject({ state: 'cancelled' });
+  });
+
+  it('ends when its site is deleted', async () => {
+    const [{ id }, version] = await building();
+    expect((await ada.client.delete(`/api/sites/${id}`)).status).toBe(200);
+    const folder = path.join(service.dataDir, 'builds', version.id);
+    for (const end = Date.now() + 20_000; existsSync(folder) && Date.now() < end; ) await sleep(50);
+    expect(existsSync(folder)).toBe(false);
   });
 });
