@@ -8,6 +8,7 @@ import { HostsModule } from '../hosts/index.js';
 import { BuildLogService } from './build-log.service.js';
 import { SiteFolders } from './folders/site-folders.js';
 import { Collection } from './publishing/collection.js';
+import { LostBuilds } from './publishing/lost-builds.js';
 import { Promoter } from './publishing/promoter.js';
 import { SiteBuild } from './publishing/site-build.js';
 import { SiteBuilds } from './publishing/site-builds.js';
@@ -46,6 +47,7 @@ import { VersionsService } from './versions.service.js';
     SiteFolders,
     SiteBuilds,
     SiteBuild,
+    LostBuilds,
     Snapshots,
     Collection,
     Promoter,

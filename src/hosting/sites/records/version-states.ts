@@ -4,7 +4,7 @@ export type VersionState = (typeof VERSION_STATES)[number];
 
 /** From which states each can be reached; whatever is not here does not happen. */
 export const REACHED_FROM: Record<VersionState, readonly VersionState[]> = {
-  // Again: the process that built it stops.
+  // Again: the process that built it stops, or was lost.
   queued: ['building'],
   // Again: the worker of the first attempt was lost.
   building: ['queued', 'building'],

@@ -170,6 +170,15 @@ export class VersionsStore {
     this.topics.publish(versionTopic(attempt.id));
   }
 
+  /** Gives up all builds whose process was lost. */
+  async requeueLost(unit: UnitOfWork): Promise<Pick<VersionRow, 'id' | 'site_id'>[]> {
+    const { rows } = await sql<Pick<VersionRow, 'id' | 'site_id'>>`
+      update site_version set state = 'queued', progress = '{}', losses = losses + 1, ${this.leased.released}
+      where state = 'building' and ${this.leased.isOrphaned} returning id, site_id`.execute(unit.tables());
+    for (const { id } of rows) await this.changed(unit, id);
+    return rows;
+  }
+
   /** False where the attempt may not write any more. */
   async report(attempt: BuildAttempt, progress: BuildProgress): Promise<boolean> {
     const { rows } = await sql`
