@@ -10,7 +10,7 @@ import { Topics } from '../../../platform/topics/index.js';
 import { BuildFailure } from '../../builds/index.js';
 import { SiteFolders } from '../folders/site-folders.js';
 import { BuildLogStore } from '../records/build-log.store.js';
-import { type SiteRow, SitesStore } from '../records/sites.store.js';
+import { type SiteRow, SitesStore, siteTopic } from '../records/sites.store.js';
 import { type BuildAttempt, VersionsStore, versionTopic } from '../records/versions.store.js';
 import { SiteStorage } from '../storage/site-storage.js';
 import { BuildReports } from './build-reports.js';
@@ -27,6 +27,8 @@ const UNEXPECTED = 'The build failed because of a fault on our side; try again.'
 @Injectable()
 export class SiteBuilds {
   private readonly limit: ConcurrencyLimit;
+  /** Versions that are being built in this process. */
+  private readonly active = new Set<string>();
 
   constructor(
     config: Config,
@@ -52,10 +54,15 @@ export class SiteBuilds {
   ): Promise<Date | undefined> {
     const site = await this.sites.find(site_id);
     if (!site) return undefined;
-    return this.limit.run(() => this.begin(site, id, signal), {
-      whose: [site.organization_id, site.id],
-      signal,
-    });
+    // A job may come twice: the queue gives it again to whoever took over a lost build.
+    if (this.active.has(id)) return undefined;
+    this.active.add(id);
+    try {
+      const whose = [site.organization_id, site.id];
+      return await this.limit.run(() => this.begin(site, id, signal), { whose, signal });
+    } finally {
+      this.active.delete(id);
+    }
   }
 
   /** Its job failed for good. */
@@ -169,8 +176,11 @@ export class SiteBuilds {
         this.log.warn({ err: error, site_version_id: attempt.id }, 'whether a build goes on is not known');
       }
     };
-    const close = this.topics.subscribe(versionTopic(attempt.id), () => void look());
-    return { signal: lost.signal, close };
+    // Of the site: it may be deleted.
+    const ends = [versionTopic(attempt.id), siteTopic(attempt.site_id)].map(topic =>
+      this.topics.subscribe(topic, () => void look()),
+    );
+    return { signal: lost.signal, close: () => ends.forEach(end => void end()) };
   }
 
   private async startNext(unit: UnitOfWork, siteId: string): Promise<void> {
