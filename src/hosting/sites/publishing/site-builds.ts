@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { ConcurrencyLimit } from '#libs/concurrency-limit/index.js';
 import { WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { enterBuild } from '../../../identity/billing/index.js';
@@ -25,10 +25,11 @@ const UNEXPECTED = 'The build failed because of a fault on our side; try again.'
 
 /** Builds versions, one of a site at a time, and ends them one way or another. */
 @Injectable()
-export class SiteBuilds {
+export class SiteBuilds implements BeforeApplicationShutdown {
   private readonly limit: ConcurrencyLimit;
   /** Versions that are being built in this process. */
-  private readonly active = new Set<string>();
+  private readonly active = new Map<string, Promise<unknown>>();
+  private readonly closing = new AbortController();
 
   constructor(
     config: Config,
@@ -56,13 +57,24 @@ export class SiteBuilds {
     if (!site) return undefined;
     // A job may come twice: the queue gives it again to whoever took over a lost build.
     if (this.active.has(id)) return undefined;
-    this.active.add(id);
+    const stopping = AbortSignal.any([signal, this.closing.signal]);
+    const whose = [site.organization_id, site.id];
+    const work = this.limit.run(() => this.begin(site, id, stopping), { whose, signal: stopping });
+    this.active.set(id, work);
     try {
-      const whose = [site.organization_id, site.id];
-      return await this.limit.run(() => this.begin(site, id, signal), { whose, signal });
+      return await work;
+    } catch (error) {
+      if (stopping.aborted) return new Date();
+      throw error;
     } finally {
       this.active.delete(id);
     }
+  }
+
+  /** Gives up what it builds while the database is still there, so that others begin it anew. */
+  async beforeApplicationShutdown(): Promise<void> {
+    this.closing.abort(new Error('The service is stopping'));
+    await Promise.allSettled(this.active.values());
   }
 
   /** Its job failed for good. */
