@@ -42,9 +42,10 @@ const leftFolders = () => {
 
 const promotions = async ({ id }: Json) =>
   (
-    await service.database.query("select 1 from audit_entry where target_id = $1 and action = 'site.promote'", [
-      id,
-    ])
+    await service.database.query(
+      "select 1 from audit_entry where target_id = $1 and action = 'site.promote'",
+      [id],
+    )
   ).length;
 
 /** The version goes live in another worker, whole, and nothing is left behind. */
@@ -102,7 +103,10 @@ describe('a worker is killed', () => {
       const barrier = await Barrier.raise(service, 'site');
       const worker = await workers.start();
       await barrier.holds(1);
-      expect(readdirSync(path.join(service.dataDir, 'sites', site.id)).sort()).toEqual(['blobs', 'manifests']);
+      expect(readdirSync(path.join(service.dataDir, 'sites', site.id)).sort()).toEqual([
+        'blobs',
+        'manifests',
+      ]);
       await worker.kill();
       await barrier.lift();
       await recovers(site, version, 1);
@@ -187,7 +191,9 @@ async function endless(): Promise<{ site: Json; marker: string }> {
   const marker = `sleep ${8_000_000 + process.pid}`;
   const site = await sites.make({
     'index.html': 'one',
-    'package.json': JSON.stringify({ scripts: { build: `[ -e go ] || ${marker}; mkdir -p dist; cp index.html dist` } }),
+    'package.json': JSON.stringify({
+      scripts: { build: `[ -e go ] || ${marker}; mkdir -p dist; cp index.html dist` },
+    }),
   });
   return { site, marker };
 }
