@@ -20,6 +20,7 @@ the same tools that you have over the API.
 - \`notes/plan.md\`: something to read and mend
 - \`data/cities.csv\`: something to count and sort
 - \`scripts/largest.sh\`: something to run
+- \`site/index.html\`: something to publish: docs/sites.md of the service says how
 - \`.agents/reviewer.md\`: a subagent that may read and search, and change nothing
 `,
   'notes/plan.md': `# Plan
@@ -38,6 +39,29 @@ São Paulo,Brazil,22807000
   'scripts/largest.sh': `#!/bin/bash
 # The three largest cities.
 tail -n +2 data/cities.csv | sort -t, -k3 -nr | head -3 | cut -d, -f1
+`,
+  'site/index.html': `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>Hello</title>
+    <link rel="stylesheet" href="/style.css">
+  </head>
+  <body>
+    <h1>Hello</h1>
+    <p>This page is a file of the workspace Welcome. Change it, publish the site again, and reload.</p>
+  </body>
+</html>
+`,
+  'site/404.html': `<!doctype html>
+<html lang="en">
+  <head><meta charset="utf-8"><title>Not here</title><link rel="stylesheet" href="/style.css"></head>
+  <body><h1>Not here</h1><p><a href="/">Back to the beginning</a></p></body>
+</html>
+`,
+  'site/style.css': `:root { color-scheme: light dark; font: 1.1rem/1.6 system-ui, sans-serif; }
+body { max-width: 40rem; margin: 15vh auto; padding: 0 1rem; }
 `,
   '.agents/reviewer.md': `---
 name: reviewer
