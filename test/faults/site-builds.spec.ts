@@ -9,7 +9,7 @@ import { Barrier } from './barrier.js';
 import { allGone, oneThere } from './processes.js';
 import { Workers } from './workers.js';
 
-const PATIENCE = 120_000;
+const PATIENCE = 300_000;
 /** Enough that a copy of them is not over at once. */
 const MANY = 2_000;
 
