@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   type BuildOptions,
   builtFile,
+  itWithRegistry,
   ProjectBuilding,
   type ProjectFiles,
   registry,
@@ -82,14 +83,14 @@ describe('a project', () => {
     expect(await builtFile(built, 'index.html')).toBe('<h1>Here</h1>');
   });
 
-  it('is built with what its lock file names', async () => {
+  itWithRegistry('is built with what its lock file names', async () => {
     const built = await build(app);
     expect(await builtFile(built, 'index.html')).toBe('7200000');
     expect([built.output?.path, built.phases]).toEqual(['dist', ['install', 'build']]);
     expect(built.log).toMatch(/^\$ npm ci\n[\s\S]*\$ npm run build\n/);
   });
 
-  it.each([
+  itWithRegistry.each([
     ['pnpm@10.34.9', {}],
     ['yarn@1.22.22', {}],
     ['yarn@4.13.0', { 'yarn.lock': YARN_LOCK }],
@@ -128,38 +129,41 @@ describe('a project', () => {
 });
 
 describe('a site', () => {
-  it('is built from its folder, and served; nothing of the build is left, whatever it has made', async () => {
-    const sites = await Sites.in(service, ada);
-    const deep =
-      "for (let i = 0; i < 1500; i++) { mkdirSync('deeper'); process.chdir('deeper'); } chmodSync('.', 0);";
-    const site = await sites.make({
-      'package.json': JSON.stringify({ ...MS, scripts: { build: 'node build.mjs' } }),
-      'package-lock.json': JSON.stringify(LOCK),
-      'build.mjs': `${program.replace('import {', 'import { chmodSync,')} ${deep}`,
-    });
-    const version = await sites.publish(site, { auto_promote: true });
-    expect([version.state, version.preset, version.error]).toEqual(['live', 'node', null]);
-    expect(await sites.shown(site)).toBe('7200000');
-    expect(await sites.log(version)).toContain('$ npm ci');
-    await settled(service, 'builds');
-    expect(existsSync(path.join(service.dataDir, 'builds', version.id))).toBe(false);
-    const failed = await sites.publish(
-      await sites.make({ 'package.json': JSON.stringify({ scripts: { build: 'exit 3' } }) }),
-    );
-    expect([failed.state, failed.error]).toEqual([
-      'failed',
-      expect.stringContaining('exit code 3 ("npm run build")'),
-    ]);
-    expect((await ada.client.delete(`/api/sites/${site.id}`)).status).toBe(200);
-    await settled(service, 'builds');
-    expect(existsSync(path.join(service.dataDir, 'build-cache', site.id))).toBe(false);
-  });
+  itWithRegistry(
+    'is built from its folder, and served; nothing of the build is left, whatever it has made',
+    async () => {
+      const sites = await Sites.in(service, ada);
+      const deep =
+        "for (let i = 0; i < 1500; i++) { mkdirSync('deeper'); process.chdir('deeper'); } chmodSync('.', 0);";
+      const site = await sites.make({
+        'package.json': JSON.stringify({ ...MS, scripts: { build: 'node build.mjs' } }),
+        'package-lock.json': JSON.stringify(LOCK),
+        'build.mjs': `${program.replace('import {', 'import { chmodSync,')} ${deep}`,
+      });
+      const version = await sites.publish(site, { auto_promote: true });
+      expect([version.state, version.preset, version.error]).toEqual(['live', 'node', null]);
+      expect(await sites.shown(site)).toBe('7200000');
+      expect(await sites.log(version)).toContain('$ npm ci');
+      await settled(service, 'builds');
+      expect(existsSync(path.join(service.dataDir, 'builds', version.id))).toBe(false);
+      const failed = await sites.publish(
+        await sites.make({ 'package.json': JSON.stringify({ scripts: { build: 'exit 3' } }) }),
+      );
+      expect([failed.state, failed.error]).toEqual([
+        'failed',
+        expect.stringContaining('exit code 3 ("npm run build")'),
+      ]);
+      expect((await ada.client.delete(`/api/sites/${site.id}`)).status).toBe(200);
+      await settled(service, 'builds');
+      expect(existsSync(path.join(service.dataDir, 'build-cache', site.id))).toBe(false);
+    },
+  );
 });
 
 describe('an installation', () => {
   const look = { install_command: 'find . -not -name ".npm-cache*" | sort; cat .npmrc; npm install' };
 
-  it('sees manifests and no data, runs no script, and gets no token', async () => {
+  itWithRegistry('sees manifests and no data, runs no script, and gets no token', async () => {
     const built = await build(
       {
         'package.json': {
@@ -187,7 +191,7 @@ describe('an installation', () => {
     expect(await builtFile(built, 'secret.txt')).toBe('SECRET');
   });
 
-  it('reaches the registry, and nothing else', async () => {
+  itWithRegistry('reaches the registry, and nothing else', async () => {
     const ask = (name: string) =>
       `exec 3<>/dev/tcp/127.0.0.1/3128 && printf 'CONNECT ${name}:443 HTTP/1.1\\r\\nHost: ${name}:443\\r\\n\\r\\n' >&3 && timeout 20 head -1 <&3`;
     const settings = {
@@ -226,7 +230,7 @@ describe('an installation', () => {
     expect((await build({ ...app, ...files })).failure).toMatch(sentence);
   });
 
-  it('is done once for the same lock file, and shared by no two builds at once', async () => {
+  itWithRegistry('is done once for the same lock file, and shared by no two builds at once', async () => {
     const cacheKey = crypto.randomUUID();
     const earlier = 'The dependencies are there from an earlier build.';
     const all = await Promise.all([build(app, { cacheKey }), build(app, { cacheKey })]);

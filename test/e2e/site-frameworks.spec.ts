@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Built, builtFile, ProjectBuilding, registry } from '../harness/project-build.js';
+import {
+  type Built,
+  builtFile,
+  itWithRegistry,
+  ProjectBuilding,
+  registry,
+} from '../harness/project-build.js';
 import { TestService } from '../harness/service.js';
 import { type Starter, starters } from '../harness/starters.js';
 
@@ -40,7 +46,7 @@ describe('the starter of a framework', () => {
     expect(LISTS.flat().toSorted()).toEqual(Object.keys(starters).toSorted());
   });
 
-  it.each(LISTS.flat())(
+  itWithRegistry.each(LISTS.flat())(
     '%s is detected, installed and built',
     async name => {
       const { preset, shows } = starterOf(name);

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
+import { it } from '@jest/globals';
 import { WorkspaceFs } from '#libs/workspace-fs/index.js';
 import {
   BuildFailure,
@@ -103,6 +104,17 @@ export class ProjectBuilding {
 /** The registry that npm uses on this machine. */
 export const registry = (): string =>
   execFileSync('npm', ['config', 'get', 'registry'], { encoding: 'utf8' }).trim();
+
+/** For tests that install packages: without network there is nothing to install from, and all others still run. */
+export const itWithRegistry = (await isReached()) ? it : it.skip;
+
+async function isReached(): Promise<boolean> {
+  try {
+    return (await fetch(new URL('ms', registry()), { signal: AbortSignal.timeout(20_000) })).ok;
+  } catch {
+    return false;
+  }
+}
 
 export interface BuildOptions {
   settings?: ProjectSettings;
