@@ -3,18 +3,8 @@
  * a duplicate of 10,000 files against `cp -a` on tmpfs; a workspace of 100,000 files against `find` and `grep`, and the memory
  * that it takes to list, search and zip it.
  */
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import {
-  accessSync,
-  chmodSync,
-  constants,
-  mkdirSync,
-  mkdtempSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import {
@@ -23,15 +13,16 @@ import {
   compare,
   cpuMs,
   database,
-  folder,
-  freePort,
   memoryMb,
+  nginx,
   onEnd,
   peakMemoryMb,
+  programOf,
   report,
   requestsPerSecond,
   resetPeakMemory,
   serve,
+  skip,
 } from './lib.mjs';
 
 const TEXT = 'alpha beta gamma delta lorem ipsum dolor sit amet function return\n';
@@ -42,22 +33,6 @@ const timed = async work => {
   return performance.now() - start;
 };
 
-function programOf(name) {
-  const folders = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/sbin'];
-  return folders.map(at => path.join(at, name)).find(isExecutable);
-}
-
-function isExecutable(file) {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false; // absent or closed
-  }
-}
-
-const skip = (name, what) => process.stdout.write(`${name}: skipped, ${what}\n`);
-
 function run(program, args, cwd) {
   const { status, stderr } = spawnSync(program, args, {
     cwd,
@@ -65,34 +40,6 @@ function run(program, args, cwd) {
     maxBuffer: 1e9,
   });
   if (status !== 0) throw new Error(`${program} failed: ${stderr}`);
-}
-
-/** Serves a folder; nothing is logged, two processes, files sent by the kernel: how one would run it. */
-async function nginx(program, root) {
-  const at = folder();
-  const port = await freePort();
-  writeFileSync(
-    path.join(at, 'nginx.conf'),
-    `daemon off; worker_processes 2; pid ${at}/pid; error_log ${at}/error.log;
-    ${process.getuid() === 0 ? 'user root;' : ''}
-    events {}
-    http { access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000;
-      ${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(name => `${name}_temp_path ${at}/${name};`).join(' ')}
-      server { listen 127.0.0.1:${port}; root ${root}; } }`,
-  );
-  const child = spawn(program, ['-p', at, '-c', path.join(at, 'nginx.conf')], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  onEnd(async () => {
-    child.kill('SIGTERM');
-    if (child.exitCode === null) await once(child, 'exit');
-  });
-  const url = `http://127.0.0.1:${port}`;
-  for (let tries = 0; tries < 50; tries++) {
-    if (await fetch(url).catch(() => undefined)) return url;
-    await new Promise(resolve => setTimeout(resolve, 50));
-  }
-  throw new Error('nginx does not answer');
 }
 
 class Service {

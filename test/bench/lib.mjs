@@ -1,7 +1,7 @@
 /** What the benches share: servers as processes of their own, load, medians, one line a result. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { accessSync, chmodSync, constants, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -175,4 +175,49 @@ export async function compare(rounds, ours, floor) {
 /** One result: `name  0.72 (goal >= 0.6)  detail`. */
 export function report(name, ratio, goal, detail) {
   process.stdout.write(`${name.padEnd(34)} ${ratio.toFixed(2).padStart(7)}  ${goal.padEnd(16)} ${detail}\n`);
+}
+
+/** Where a program is; undefined where it is not installed. */
+export function programOf(name) {
+  const folders = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/sbin'];
+  return folders.map(at => path.join(at, name)).find(isExecutable);
+}
+
+function isExecutable(file) {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false; // absent or closed
+  }
+}
+
+export const skip = (name, what) => process.stdout.write(`${name}: skipped, ${what}\n`);
+
+/** Serves a folder; nothing is logged, two processes, files sent by the kernel: how one would run it. */
+export async function nginx(program, root, workers = 2) {
+  const at = folder();
+  const port = await freePort();
+  writeFileSync(
+    path.join(at, 'nginx.conf'),
+    `daemon off; worker_processes ${workers}; pid ${at}/pid; error_log ${at}/error.log;
+    ${process.getuid() === 0 ? 'user root;' : ''}
+    events {}
+    http { access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000;
+      ${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(name => `${name}_temp_path ${at}/${name};`).join(' ')}
+      server { listen 127.0.0.1:${port}; root ${root}; } }`,
+  );
+  const child = spawn(program, ['-p', at, '-c', path.join(at, 'nginx.conf')], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  onEnd(async () => {
+    child.kill('SIGTERM');
+    if (child.exitCode === null) await once(child, 'exit');
+  });
+  const url = `http://127.0.0.1:${port}`;
+  for (let tries = 0; tries < 50; tries++) {
+    if (await fetch(url).catch(() => undefined)) return url;
+    await new Promise(resolve => setTimeout(resolve, 50));
+  }
+  throw new Error('nginx does not answer');
 }
