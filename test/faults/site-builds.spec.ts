@@ -205,11 +205,11 @@ describe('a program of a build', () => {
       const { site, marker } = await endless();
       const version = await sites.begin(site);
       const worker = await workers.start();
-      await oneThere(marker);
+      await oneThere(marker, 120_000);
       await worker.kill();
       await allGone(marker);
       await workers.start();
-      await oneThere(marker);
+      await oneThere(marker, 120_000);
       expect(await row(version)).toMatchObject({ state: 'building', losses: 1 });
       await ada.client.post(`/api/sites/${site.id}/versions/${version.id}/cancel`);
       await allGone(marker, 2_000);
@@ -224,13 +224,13 @@ describe('a program of a build', () => {
       const { site, marker } = await endless();
       const version = await sites.begin(site);
       const worker = await workers.start();
-      await oneThere(marker);
+      await oneThere(marker, 120_000);
       expect(await worker.stop()).toBe(0);
       expect(worker.errors).toEqual([]);
       await allGone(marker);
       expect(await row(version)).toMatchObject({ state: 'queued', losses: 0, holder: null });
       await workers.start();
-      await oneThere(marker);
+      await oneThere(marker, 120_000);
       await ada.client.delete(`/api/sites/${site.id}`);
       await allGone(marker);
     },
