@@ -78,6 +78,7 @@ async function everything(): Promise<void> {
   await publish(budgetStopped, budget);
   const upload = { id: newId(), share_id: newId(), path: 'in', created_by: id, files: 1 };
   await publish(shareUploaded, { ...upload, organization_id, workspace_id });
+  await sites(workspace_id);
   const bob = await service.person('Bob');
   const invite = async (by: Person, { email }: Person) =>
     (await by.client.post(`/api/organizations/${by.organizationId}/invitations`, { email })).body;
@@ -90,6 +91,23 @@ async function everything(): Promise<void> {
   const entry = { actor_id: id, target_type: 'user', target_id: id, organization_id: null };
   for (const action of ['grant_create', 'account_change_password', 'account_change_email'])
     await publish(audited, { id: newId(), action, ...entry });
+}
+
+/** A version that fails, one that is built, and one that goes live. */
+async function sites(workspace_id: string): Promise<void> {
+  const write = (path: string) =>
+    ada.client.put(`/api/workspaces/${workspace_id}/files/content`, { path, content: 'x' });
+  const { body: site } = await ada.client.post('/api/sites', {
+    ...{ workspace_id, name: 'Docs', slug: 'docs', folder: 'docs' },
+  });
+  const build = async (auto_promote: boolean) => {
+    const { body } = await ada.client.post(`/api/sites/${site.id}/versions`, { auto_promote });
+    await ada.client.get(`/api/sites/${site.id}/versions/${body.id}?wait=60`);
+  };
+  await build(false);
+  await write('docs/index.html');
+  await build(false);
+  await build(true);
 }
 
 /** Ids and times as they are nowhere else. */

@@ -67,6 +67,7 @@ describe('the least role, the scope and the effect of each permission', () => {
       'webhook.manage': 'admin notifications:write expose',
       'webhook.read': 'admin notifications:read read',
       'workspace.create': 'member workspaces:write write',
+      'exposure.limit': 'admin shares:write expose',
       'exposure.list': 'guest shares:read read',
       'exposure.manage': 'admin shares:write destructive',
     });
@@ -89,6 +90,9 @@ describe('the least role, the scope and the effect of each permission', () => {
       'sandbox.end': 'editor code:run destructive',
       'chat.read': 'viewer chats:read read',
       'chat.write': 'editor chats:write destructive',
+      'site.read': 'viewer sites:read read',
+      'site.publish': 'editor sites:write destructive',
+      'hosting.access': 'editor sites:write expose',
       'agent.run': 'editor agent:run write',
       'agent.stop': 'editor agent:run destructive',
       'approval.read': 'viewer approvals:read read',
