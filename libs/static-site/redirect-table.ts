@@ -1,14 +1,6 @@
 import type { Target } from './paths.js';
 import type { RedirectRule } from './redirect-rules.js';
-import {
-  type Captures,
-  compilePattern,
-  isPlaceholder,
-  matchPattern,
-  partsOf,
-  type RulePattern,
-  trimmed,
-} from './rule-pattern.js';
+import { type Captures, isPlaceholder, matchPattern, partsOf, RuleIndex } from './rule-pattern.js';
 
 /** A rule that fits a request. */
 export interface MatchedRedirect {
@@ -18,43 +10,26 @@ export interface MatchedRedirect {
   isFixed: boolean;
 }
 
-interface Pattern {
-  index: number;
-  rule: RedirectRule;
-  pattern: RulePattern;
-}
-
 /** The rules of `_redirects`, by the paths they are for. The first that fits decides. */
 export class RedirectTable {
   /** Some rule comes before the files. */
   readonly hasForced: boolean;
-  readonly #fixed = new Map<string, Pattern[]>();
-  readonly #patterns: Pattern[] = [];
+  readonly #rules: RuleIndex<RedirectRule>;
 
   constructor(rules: readonly RedirectRule[]) {
     this.hasForced = rules.some(({ force }) => force);
-    for (const [index, rule] of rules.entries()) {
-      const pattern = compilePattern(rule.path, false);
-      if (typeof pattern === 'string') continue;
-      const entry = { index, rule, pattern };
-      if (pattern.fixed === undefined) this.#patterns.push(entry);
-      else {
-        const same = this.#fixed.get(pattern.fixed);
-        if (same) same.push(entry);
-        else this.#fixed.set(pattern.fixed, [entry]);
-      }
-    }
+    this.#rules = new RuleIndex(rules, false);
   }
 
   /** The rules that fit, in the order of the file; host in lower case without its port. */
   *matches({ path, query }: Target, host: string | undefined): Generator<MatchedRedirect> {
     const parameters = new Parameters(query);
-    const fixed = this.#fixed.get(trimmed(path)) ?? [];
-    const parts = this.#patterns.length > 0 ? partsOf(path) : [];
+    const fixed = this.#rules.fixed(path);
+    const parts = this.#rules.patterns.length > 0 ? partsOf(path) : [];
     let [at, patternAt] = [0, 0];
     for (;;) {
       const one = fixed[at];
-      const other = this.#patterns[patternAt];
+      const other = this.#rules.patterns[patternAt];
       const entry = one && (!other || one.index < other.index) ? one : other;
       if (!entry) return;
       if (entry === one) at++;

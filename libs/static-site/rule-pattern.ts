@@ -76,3 +76,36 @@ export function partsOf(path: string): string[] {
   const whole = trimmed(path);
   return whole === '/' ? [] : whole.slice(1).split('/');
 }
+
+/** A rule and where it stands in its file. */
+export interface IndexedRule<Rule> {
+  readonly index: number;
+  readonly rule: Rule;
+  readonly pattern: RulePattern;
+}
+
+/** The rules of a file, by the paths they are for; both lists are in the order of the file. */
+export class RuleIndex<Rule extends { readonly path: string }> {
+  readonly patterns: IndexedRule<Rule>[] = [];
+  readonly #fixed = new Map<string, IndexedRule<Rule>[]>();
+
+  constructor(rules: readonly Rule[], starAnywhere: boolean) {
+    for (const [index, rule] of rules.entries()) {
+      const pattern = compilePattern(rule.path, starAnywhere);
+      if (typeof pattern === 'string') continue;
+      this.#listFor(pattern).push({ index, rule, pattern });
+    }
+  }
+
+  /** The rules for this one path. */
+  fixed(path: string): readonly IndexedRule<Rule>[] {
+    return this.#fixed.get(trimmed(path)) ?? [];
+  }
+
+  #listFor({ fixed }: RulePattern): IndexedRule<Rule>[] {
+    if (fixed === undefined) return this.patterns;
+    const same = this.#fixed.get(fixed) ?? [];
+    this.#fixed.set(fixed, same);
+    return same;
+  }
+}

@@ -182,8 +182,7 @@ export class TaskIntake {
         }))
       )
         throw new Conflict('chat_id is taken; leave it out to get a new one');
-      await this.topics.publishOnCommit(unit, tasksTopic(id));
-      unit.afterCommit(() => this.topics.publish(tasksTopic(id)));
+      await this.topics.publishWithCommit(unit, tasksTopic(id));
     });
   }
 

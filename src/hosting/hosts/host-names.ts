@@ -62,9 +62,7 @@ export class HostNames {
 
   /** To be called where a target is called otherwise or goes: what is known of hosts is read again, in every process. */
   async changed(unit: UnitOfWork): Promise<void> {
-    await this.topics.publishOnCommit(unit, hostsTopic());
-    // Here at once, before the answer.
-    unit.afterCommit(() => this.topics.publish(hostsTopic()));
+    await this.topics.publishWithCommit(unit, hostsTopic());
   }
 
   /** Null where there is no domain. */

@@ -78,6 +78,12 @@ export class Topics implements OnApplicationBootstrap, OnApplicationShutdown {
     await unit.entities.execute('select notify_topic(?)', [topic]);
   }
 
+  /** As `publishOnCommit`, and here before the transaction returns: the caller's next request sees what it changed. */
+  async publishWithCommit(unit: UnitOfWork, topic: Topic): Promise<void> {
+    await this.publishOnCommit(unit, topic);
+    unit.afterCommit(() => this.emit(topic));
+  }
+
   /** Wakes every subscriber in every process. */
   publishEverything(): void {
     this.wakeAll();

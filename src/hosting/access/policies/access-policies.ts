@@ -31,9 +31,6 @@ export class AccessPolicies {
 
   /** To be called in the transaction that changes who may open something: what is open is checked again everywhere. */
   async changed(unit: UnitOfWork, id: string): Promise<void> {
-    const topic = hostedAccessTopic(id);
-    await this.topics.publishOnCommit(unit, topic);
-    // Here at once, before the answer.
-    unit.afterCommit(() => this.topics.publish(topic));
+    await this.topics.publishWithCommit(unit, hostedAccessTopic(id));
   }
 }

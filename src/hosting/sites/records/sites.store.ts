@@ -4,7 +4,6 @@ import { type Actor, visibleTo } from '../../../platform/access/index.js';
 import { Database, type Row, type Schema, type UnitOfWork } from '../../../platform/database/index.js';
 import { NotFound } from '../../../platform/errors/index.js';
 import { defineTopic, Topics } from '../../../platform/topics/index.js';
-import { versionTopic } from './versions.store.js';
 
 /** A site, or what is live of it, has changed. */
 export const siteTopic = defineTopic('site');
@@ -107,9 +106,6 @@ export class SitesStore {
 
   /** Builds that are under way learn of it, and end. */
   async remove(unit: UnitOfWork, id: string): Promise<void> {
-    const { rows } = await sql<{ id: string }>`
-      select id from site_version where site_id = ${id} and state = 'building'`.execute(unit.tables());
-    for (const version of rows) await this.topics.publishOnCommit(unit, versionTopic(version.id));
     await unit.tables().deleteFrom('site').where('id', '=', id).execute();
     await this.changed(unit, id);
   }
@@ -149,10 +145,8 @@ export class SitesStore {
     return new Set(rows.map(({ id }) => id));
   }
 
-  /** Published with the commit everywhere, and here before the answer. */
   async changed(unit: UnitOfWork, id: string): Promise<void> {
-    await this.topics.publishOnCommit(unit, siteTopic(id));
-    unit.afterCommit(() => this.topics.publish(siteTopic(id)));
+    await this.topics.publishWithCommit(unit, siteTopic(id));
   }
 
   private sites(within: Queries, workspaces = sql<Row<'workspace'>>`workspace`) {

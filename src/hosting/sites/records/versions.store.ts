@@ -277,8 +277,7 @@ export class VersionsStore {
   }
 
   private async changed(unit: UnitOfWork, id: string): Promise<void> {
-    await this.topics.publishOnCommit(unit, versionTopic(id));
-    unit.afterCommit(() => this.topics.publish(versionTopic(id)));
+    await this.topics.publishWithCommit(unit, versionTopic(id));
   }
 }
 
