@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, link, mkdir, open, readdir, rename, stat, unlink, utimes } from 'node:fs/promises';
 import path from 'node:path';
-import { type CompressedSizes, compressFile } from './compression.js';
+import { type CompressedSizes, compressBytes, compressFile, MIN_COMPRESSED_BYTES } from './compression.js';
 import type { Encoding } from './conditions.js';
 import { isCompressible } from './media-type.js';
 
@@ -31,11 +31,29 @@ export interface Swept {
 
 const TEMPORARY = 'tmp';
 
+const ENCODINGS: readonly Encoding[] = ['br', 'gz'];
+
+/** Up to this size a file is read, compressed and written in one piece: streams cost more than the work does. */
+const SMALL_BYTES = 256 * 1024;
+
 /** Folders that are read at the same time. */
 const SHARDS_AT_ONCE = 4;
 
 /** Files that are looked at while a folder is. */
 const FILES_AT_ONCE = 16;
+
+/** A file that has no name of its own yet. */
+class Temporary {
+  constructor(
+    readonly name: string,
+    readonly file: FileHandle,
+  ) {}
+
+  async discard(): Promise<void> {
+    await this.file.close();
+    await discard(this.name);
+  }
+}
 
 /**
  * A folder of files by their sha256: `<path>/<ab>/<hash>`, and beside it `<hash>.br` and `<hash>.gz`. Each is written whole under
@@ -57,26 +75,28 @@ export class BlobFolder {
     source: AsyncIterable<Uint8Array>,
     { maxBytes }: { maxBytes: number },
   ): Promise<{ hash: string; size: number }> {
-    const temporary = await this.#temporary();
+    const sum = createHash('sha256');
+    const held: Uint8Array[] = [];
+    let temporary: Temporary | undefined;
+    let size = 0;
     try {
-      const file = await open(temporary, 'wx', 0o440);
-      const sum = createHash('sha256');
-      let size = 0;
-      try {
-        for await (const chunk of source) {
-          size += chunk.length;
-          if (size > maxBytes) throw new BlobTooLarge(maxBytes);
-          sum.update(chunk);
-          await file.writev([chunk]);
-        }
-        const hash = sum.digest('hex');
-        await this.#settle(file, temporary, fileName(hash));
-        return { hash, size };
-      } finally {
-        await file.close();
+      for await (const chunk of source) {
+        size += chunk.length;
+        if (size > maxBytes) throw new BlobTooLarge(maxBytes);
+        sum.update(chunk);
+        held.push(chunk);
+        if (size <= SMALL_BYTES) continue;
+        temporary ??= await this.#temporary();
+        await temporary.file.writev(held.splice(0));
       }
+      const hash = sum.digest('hex');
+      if (await touched(this.#place(hash))) return { hash, size };
+      temporary ??= await this.#temporary();
+      if (held.length > 0) await temporary.file.writev(held);
+      await this.#settle(temporary, fileName(hash));
+      return { hash, size };
     } finally {
-      await discard(temporary);
+      await temporary?.discard();
     }
   }
 
@@ -92,23 +112,61 @@ export class BlobFolder {
       ...(br === undefined ? {} : { br }),
       ...(gz === undefined ? {} : { gz }),
     };
-    for (const encoding of ['br', 'gz'] as const) {
-      if (sizes[encoding] !== undefined) continue;
-      const temporary = await this.#temporary();
-      try {
-        const made = await compressFile(() => this.open(hash), size, encoding, temporary);
-        if (!made) continue;
-        try {
-          await this.#settle(made.file, temporary, fileName(hash, encoding));
-        } finally {
-          await made.file.close();
-        }
-        sizes[encoding] = made.size;
-      } finally {
-        await discard(temporary);
-      }
+    const missing = ENCODINGS.filter(encoding => sizes[encoding] === undefined);
+    if (missing.length === 0 || size < MIN_COMPRESSED_BYTES) return sizes;
+    const bytes = size <= SMALL_BYTES ? await this.#bytes(hash) : undefined;
+    for (const encoding of missing) {
+      const made = bytes
+        ? await this.#writeCompressed(bytes, encoding, hash)
+        : await this.#streamCompressed(size, encoding, hash);
+      if (made !== undefined) sizes[encoding] = made;
     }
     return sizes;
+  }
+
+  async #writeCompressed(bytes: Buffer, encoding: Encoding, hash: string): Promise<number | undefined> {
+    const compressed = await compressBytes(bytes, encoding);
+    if (!compressed) return undefined;
+    return this.#store(hash, encoding, async file => {
+      await file.writev([compressed]);
+      return compressed.length;
+    });
+  }
+
+  #streamCompressed(size: number, encoding: Encoding, hash: string): Promise<number | undefined> {
+    return this.#store(hash, encoding, async file => {
+      const source = await this.open(hash);
+      try {
+        return await compressFile(source, size, encoding, file);
+      } finally {
+        await source.close();
+      }
+    });
+  }
+
+  /** Stores what `write` makes, unless it says undefined; answers its bytes. */
+  async #store(
+    hash: string,
+    encoding: Encoding,
+    write: (file: FileHandle) => Promise<number | undefined>,
+  ): Promise<number | undefined> {
+    const temporary = await this.#temporary();
+    try {
+      const size = await write(temporary.file);
+      if (size !== undefined) await this.#settle(temporary, fileName(hash, encoding));
+      return size;
+    } finally {
+      await temporary.discard();
+    }
+  }
+
+  async #bytes(hash: string): Promise<Buffer> {
+    const file = await this.open(hash);
+    try {
+      return await file.readFile();
+    } finally {
+      await file.close();
+    }
   }
 
   /** Opens a stored form for reading. Rejects with {@link BlobMissing}, or as the disk does. */
@@ -174,29 +232,37 @@ export class BlobFolder {
     return path.join(this.path, this.relative(hash, encoding));
   }
 
-  async #temporary(): Promise<string> {
-    const folder = path.join(this.path, TEMPORARY);
-    await mkdir(folder, { recursive: true, mode: 0o750 });
-    return path.join(folder, randomUUID());
+  async #temporary(): Promise<Temporary> {
+    const name = this.#temporaryName();
+    try {
+      return new Temporary(name, await open(name, 'wx', 0o440));
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+    }
+    await mkdir(path.dirname(name), { recursive: true, mode: 0o750 });
+    return new Temporary(name, await open(name, 'wx', 0o440));
+  }
+
+  #temporaryName(): string {
+    return path.join(this.path, TEMPORARY, randomUUID());
   }
 
   /** Gives a written file its name, unless there is one already: that one counts as new for sweeps. */
-  async #settle(file: FileHandle, temporary: string, name: string): Promise<void> {
+  async #settle({ file, name: temporary }: Temporary, name: string): Promise<void> {
     const folder = path.join(this.path, name.slice(0, 2));
     const place = path.join(folder, name);
-    if (await touched(place)) return;
     await file.sync();
-    await mkdir(folder, { recursive: true, mode: 0o750 });
     for (;;) {
       try {
         await link(temporary, place);
         this.#made.add(folder);
         return;
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+        if (isMissing(error)) await mkdir(folder, { recursive: true, mode: 0o750 });
+        else if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+        // A sweep may take it away between the two.
+        else if (await touched(place)) return;
       }
-      // A sweep may take it away between the two.
-      if (await touched(place)) return;
     }
   }
 
@@ -212,8 +278,9 @@ export class BlobFolder {
   async #removeOld(place: string, before: number): Promise<number | undefined> {
     const found = await sizeAndTime(place);
     if (!found || found.mtimeMs > before) return undefined;
-    const aside = await this.#temporary();
+    const aside = this.#temporaryName();
     try {
+      await mkdir(path.dirname(aside), { recursive: true, mode: 0o750 });
       await rename(place, aside);
       const taken = await sizeAndTime(aside);
       if (taken && taken.mtimeMs > before) {

@@ -1,6 +1,14 @@
-import { type FileHandle, open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
-import { constants, createBrotliCompress, createGzip } from 'node:zlib';
+import { promisify } from 'node:util';
+import {
+  type BrotliOptions,
+  brotliCompress,
+  constants,
+  createBrotliCompress,
+  createGzip,
+  gzip,
+} from 'node:zlib';
 import type { Encoding } from './conditions.js';
 
 /** Bytes of the forms that are worth storing. */
@@ -13,7 +21,12 @@ const THOROUGH_BYTES = 1024 * 1024;
 const WORTH_IT = 0.9;
 
 /** Smaller files fit into the packet that their headers are in. */
-const MIN_BYTES = 256;
+export const MIN_COMPRESSED_BYTES = 256;
+
+const CHUNK_BYTES = 256 * 1024;
+
+const brotliOf = promisify(brotliCompress);
+const gzipOf = promisify(gzip);
 
 /** Files at once, of the four threads that zlib shares with the file system and DNS. */
 const MAX_AT_ONCE = 2;
@@ -33,44 +46,48 @@ async function oneOfFew<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Writes a form to `destination`, and leaves it open; undefined where it is not worth storing. */
+/** The form of a few bytes; undefined where it is not worth storing. */
+export async function compressBytes(bytes: Buffer, encoding: Encoding): Promise<Buffer | undefined> {
+  const compressed = await oneOfFew(() =>
+    encoding === 'br' ? brotliOf(bytes, brotliOptions(bytes.length)) : gzipOf(bytes, GZIP),
+  );
+  return compressed.length <= bytes.length * WORTH_IT ? compressed : undefined;
+}
+
+/** Writes a form of `size` bytes to `destination`, and answers its own; undefined where it is not worth storing. */
 export async function compressFile(
-  source: () => Promise<FileHandle>,
+  source: FileHandle,
   size: number,
   encoding: Encoding,
-  destination: string,
-): Promise<{ file: FileHandle; size: number } | undefined> {
-  if (size < MIN_BYTES) return undefined;
+  destination: FileHandle,
+): Promise<number | undefined> {
   return oneOfFew(async () => {
-    const read = await source();
-    const file = await open(destination, 'wx', 0o440);
     let written = 0;
-    let isKept = false;
-    try {
-      await pipeline(
-        read.createReadStream({ highWaterMark: 256 * 1024 }),
-        encoding === 'br' ? brotli(size) : createGzip({ level: 9 }),
-        async (chunks: AsyncIterable<Buffer>) => {
-          for await (const chunk of chunks) {
-            written += chunk.length;
-            await file.writev([chunk]);
-          }
-        },
-      );
-      isKept = written <= size * WORTH_IT;
-      return isKept ? { file, size: written } : undefined;
-    } finally {
-      if (!isKept) await file.close();
-      await read.close();
-    }
+    await pipeline(
+      source.createReadStream({ highWaterMark: CHUNK_BYTES, autoClose: false }),
+      encoding === 'br' ? createBrotliCompress(brotliOptions(size)) : createGzip(GZIP),
+      async (chunks: AsyncIterable<Buffer>) => {
+        for await (const chunk of chunks) {
+          written += chunk.length;
+          await destination.writev([chunk]);
+        }
+      },
+    );
+    return written <= size * WORTH_IT ? written : undefined;
   });
 }
 
-const brotli = (size: number) =>
-  createBrotliCompress({
-    chunkSize: 256 * 1024,
-    params: {
-      [constants.BROTLI_PARAM_QUALITY]: size <= THOROUGH_BYTES ? 9 : 5,
-      [constants.BROTLI_PARAM_SIZE_HINT]: size,
-    },
-  });
+const GZIP = { level: 9 };
+
+/** The window is no larger than the file: its tables are made anew for each one, and are of its size. */
+const brotliOptions = (size: number): BrotliOptions => ({
+  chunkSize: Math.min(CHUNK_BYTES, size),
+  params: {
+    [constants.BROTLI_PARAM_QUALITY]: size <= THOROUGH_BYTES ? 9 : 5,
+    [constants.BROTLI_PARAM_SIZE_HINT]: size,
+    [constants.BROTLI_PARAM_LGWIN]: Math.min(
+      constants.BROTLI_DEFAULT_WINDOW,
+      Math.max(constants.BROTLI_MIN_WINDOW_BITS, Math.ceil(Math.log2(size)) + 1),
+    ),
+  },
+});

@@ -108,11 +108,11 @@ export class SiteBuilds implements BeforeApplicationShutdown {
       await this.perform(site, attempt, reports, AbortSignal.any([stopping, cancelled.signal]));
     } catch (error) {
       await this.settle(attempt, error, { reports, stopping, cancelled: cancelled.signal });
+      await this.storage.measure(site);
     } finally {
       cancelled.close();
       await reports.end();
       await this.folders.removeBuild(id);
-      await this.storage.measure(site);
       await enterBuild(this.database, {
         ...{
           organizationId: site.organization_id,

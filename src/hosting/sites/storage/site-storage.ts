@@ -40,7 +40,7 @@ export class SiteStorage implements OnModuleInit {
     }
   }
 
-  /** To be called at the end of each build, also of one that failed: what it stored counts until it is removed. */
+  /** To be called where a build failed: what it stored counts until it is removed. */
   async measure({ id }: Stored): Promise<void> {
     await this.store.built(id, await this.folders.blobsOf(id).bytes());
   }
