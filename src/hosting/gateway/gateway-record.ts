@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
+import { Config } from '../../platform/config/index.js';
 import { requestId } from '../../platform/http/index.js';
 import { Log } from '../../platform/log/index.js';
 import { type Counter, Metrics } from '../../platform/metrics/index.js';
@@ -12,11 +13,14 @@ const BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30];
 export class GatewayRecord {
   private readonly requests: Counter<'status'>;
   private readonly durations: ReturnType<Metrics['histogram']>;
+  private readonly isLogged: boolean;
 
   constructor(
+    { logLevel }: Config,
     metrics: Metrics,
     private readonly log: Log,
   ) {
+    this.isLogged = logLevel === 'debug' || logLevel === 'trace';
     this.requests = metrics.counter({
       name: 'atelier_hosted_requests_total',
       help: 'Requests to hosts of sites and servers that were answered.',
@@ -34,10 +38,11 @@ export class GatewayRecord {
   /** Counts the answer once it is sent. */
   follow(host: string, request: IncomingMessage, response: ServerResponse): void {
     const start = performance.now();
-    response.once('close', () => {
+    response.on('close', () => {
       const ms = performance.now() - start;
       this.requests.add({ status: String(response.statusCode) });
       this.durations.observe({}, ms / 1000);
+      if (!this.isLogged) return;
       // Without the query, which may hold a ticket or the secret of a link.
       const { method, url = '/' } = request;
       const path = url.split('?', 1)[0]?.slice(0, 500);

@@ -83,8 +83,7 @@ export class Gateway {
     response: ServerResponse,
   ): Promise<boolean> {
     const target = hasSeveralHosts(request) ? undefined : targetAt(request);
-    const url = target === undefined ? null : URL.parse(`http://host${target}`);
-    if (target === undefined || !url) {
+    if (target === undefined) {
       sendProblem(request, response, 400, pages.MALFORMED, { connection: 'close' });
       return false;
     }
@@ -93,14 +92,14 @@ export class Gateway {
       sendProblem(request, response, 429, pages.BUSY, { 'retry-after': '60' });
       return true;
     }
-    response.once('close', end);
+    response.on('close', end);
     const host = await this.hosts.find(name);
     if (!host) {
       sendProblem(request, response, 404, pages.NOT_FOUND);
       return false;
     }
     request.url = target;
-    return this.requests.open({ host, url, request, response });
+    return this.requests.open({ host, request, response });
   }
 
   private fail(error: unknown, host: string, request: IncomingMessage, response: ServerResponse): void {

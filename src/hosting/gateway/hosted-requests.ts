@@ -4,7 +4,7 @@ import { AccessControl, isBot, isNavigation, LINK_PARAMETER, type Refusal, Visit
 import { sendHtml, sendJson, sendProblem, sendTo } from './answers.js';
 import { HostedContents } from './hosted-contents.js';
 import * as pages from './pages.js';
-import { RESERVED, ReservedPaths, type ReservedRequest } from './reserved-paths.js';
+import { type HostedRequest, RESERVED, ReservedPaths, type ReservedRequest } from './reserved-paths.js';
 
 /** Requests for a site or server that is there: those who may see it do, others learn what would help. */
 @Injectable()
@@ -17,11 +17,11 @@ export class HostedRequests {
   ) {}
 
   /** Whether it was let in. */
-  async open(asked: ReservedRequest): Promise<boolean> {
-    const { host, url, request, response } = asked;
+  async open(asked: HostedRequest): Promise<boolean> {
+    const { host, request, response } = asked;
     const { target } = host;
     if (request.url?.startsWith(RESERVED)) {
-      await this.reserved.answer(asked);
+      await this.reserved.answer(withUrl(asked));
       return true;
     }
     const { 'x-api-key': key } = request.headers;
@@ -30,7 +30,7 @@ export class HostedRequests {
       sendJson(response, 401, { detail });
       return false;
     }
-    if (url.searchParams.has(LINK_PARAMETER) && (await this.openedByLink(asked))) return true;
+    if (request.url?.includes(LINK_PARAMETER) && (await this.openedByLink(withUrl(asked)))) return true;
     const admission = await this.control.admit(host, request, { wantsViewer: target.kind === 'server' });
     if ('refused' in admission) {
       this.refuse(asked, admission.refused);
@@ -42,7 +42,7 @@ export class HostedRequests {
 
   /** Trades the secret of a link for a cookie; it does not stay in the address. */
   private async openedByLink({ host, url, request, response }: ReservedRequest): Promise<boolean> {
-    if (request.method !== 'GET') return false;
+    if (request.method !== 'GET' || !url.searchParams.has(LINK_PARAMETER)) return false;
     const cookie = await this.control.openByLink(host, url.searchParams.get(LINK_PARAMETER) ?? '');
     if (!cookie) return false;
     url.searchParams.delete(LINK_PARAMETER);
@@ -50,7 +50,7 @@ export class HostedRequests {
     return true;
   }
 
-  private refuse(asked: ReservedRequest, { why, policy, email = '' }: Refusal): void {
+  private refuse(asked: HostedRequest, { why, policy, email = '' }: Refusal): void {
     const { request, response } = asked;
     const next = request.url ?? '/';
     if (why === 'bad_token')
@@ -66,10 +66,15 @@ export class HostedRequests {
   }
 
   /** A browser that has just been through a round would go round for ever. */
-  private sendRound(asked: ReservedRequest, next: string): void {
+  private sendRound(asked: HostedRequest, next: string): void {
     const { request, response } = asked;
     const { cookies } = this.visits;
     if (cookies.read(request.headers, 'round').length === 0) this.reserved.beginRound(asked, next);
     else sendHtml(response, 401, pages.roundFailed(next), { 'set-cookie': cookies.clear('round') });
   }
 }
+
+const withUrl = (asked: HostedRequest): ReservedRequest => ({
+  ...asked,
+  url: new URL(`http://host${asked.request.url}`),
+});

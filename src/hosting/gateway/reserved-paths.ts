@@ -12,12 +12,16 @@ import { SiteActions } from './site-actions.js';
 /** What every host has below this path, whatever is served on it. */
 export const RESERVED = '/_atelier/';
 
-/** A request for one of these paths. */
-export interface ReservedRequest {
+/** A request for a host of ours; its target is in origin form. */
+export interface HostedRequest {
   readonly host: HostedHost;
-  readonly url: URL;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+}
+
+/** A request whose address is looked into. */
+export interface ReservedRequest extends HostedRequest {
+  readonly url: URL;
 }
 
 const ACTION = /^\/_atelier\/actions\/([a-z][a-z0-9_]{2,63})$/;
@@ -58,7 +62,7 @@ export class ReservedPaths {
   }
 
   /** Sends a browser to the sign-in page, to come back to `next`. */
-  beginRound({ host, request, response }: ReservedRequest, next: string): void {
+  beginRound({ host, request, response }: HostedRequest, next: string): void {
     const { cookie, state } = this.visits.startRound(request);
     const query = new URLSearchParams({ to: `${host.origin}${next}`, state });
     sendTo(response, `${this.config.baseUrl}/hosting/enter?${query}`, [cookie], 302);

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { applyDecorators, createParamDecorator, ExecutionContext, SetMetadata } from '@nestjs/common';
 import { ApiExtension, ApiSecurity } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
@@ -21,7 +21,7 @@ export const workspaceAccessTopic = defineTopic('workspace-access');
 export const randomSecret = (): string => randomBytes(32).toString('base64url');
 
 /** What is stored of a secret with full entropy: its SHA-256. (Passwords, which have less, are hashed slowly.) */
-export const hashSecret = (secret: string): string => createHash('sha256').update(secret).digest('base64url');
+export const hashSecret = (secret: string): string => hash('sha256', secret, 'base64url');
 
 /** Look-ups that concurrent callers share; what a dry run sees is of its own transaction, and so not shared. */
 export class SharedLookups<T> extends Lookups<T> {

@@ -38,12 +38,11 @@ export class AccessTokens {
   /** The id of a token that opens `target`. */
   async open(token: string, target: HostedTarget): Promise<string | undefined> {
     if (!TOKEN.test(token)) return undefined;
-    const hash = hashSecret(token);
     const look = async () => {
-      const found = await this.store.find(hash, target);
+      const found = await this.store.find(hashSecret(token), target);
       return found?.role && rolesWith('hosting.access').includes(found.role) ? found.id : null;
     };
-    return (await this.tokens.get(`${target.id} ${hash}`, look)) ?? undefined;
+    return (await this.tokens.get(`${target.id} ${token}`, look)) ?? undefined;
   }
 
   @Chore('hosted_tokens', { everyMs: DAY_MS })
