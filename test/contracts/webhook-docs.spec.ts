@@ -9,6 +9,7 @@ import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { approvalExpired, approvalOpened } from '../../src/agents/approvals/index.js';
 import { runFailed, runFinished } from '../../src/agents/runs/index.js';
+import { domainFailed, domainFailing } from '../../src/hosting/domains/index.js';
 import { budgetAlerted, budgetStopped } from '../../src/identity/billing/index.js';
 import { audited } from '../../src/platform/audit/index.js';
 import { Database, newId } from '../../src/platform/database/index.js';
@@ -108,6 +109,24 @@ async function sites(workspace_id: string): Promise<void> {
   await write('docs/index.html');
   await build(false);
   await build(true);
+  await domain(workspace_id, site.id, 'docs.example.com', 'verified');
+  await domain(workspace_id, site.id, 'old.example.com', 'failed');
+}
+
+/** A host whose record is gone: it is still served, or no more. */
+async function domain(
+  workspaceId: string,
+  siteId: string,
+  host: string,
+  state: 'verified' | 'failed',
+): Promise<void> {
+  await service.database.query(
+    `insert into host_name (source, name, kind, target_id, workspace_id, state, created_by, failing_since, checked_at)
+     values ('custom', $1, 'site', $2, $3, $4, $5, now(), now())`,
+    [host, siteId, workspaceId, state, ada.id],
+  );
+  const event = state === 'failed' ? domainFailed : domainFailing;
+  await publish(event, { kind: 'site', target_id: siteId, host });
 }
 
 /** Ids and times as they are nowhere else. */

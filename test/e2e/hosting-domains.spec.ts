@@ -5,6 +5,7 @@ import { FakeNameServer } from '../fakes/dns-server.js';
 import type { Json } from '../harness/client.js';
 import { FakeSites } from '../harness/fake-sites.js';
 import { type Person, TestService } from '../harness/service.js';
+import { settled } from '../harness/settled.js';
 import { Visitor } from '../harness/visitor.js';
 
 let dns: FakeNameServer;
@@ -156,6 +157,12 @@ describe('a host that two want', () => {
 });
 
 describe('a host whose record is gone', () => {
+  /** What the person who added the host is notified of, the newest first. */
+  const told = async () => {
+    await settled(service, 'notifications');
+    const { body } = await ada.client.get('/api/notifications?category=domain');
+    return body.items.filter(({ data }: Json) => data.host === host);
+  };
   const checkAgain = async () => {
     await service.database.query(
       `update host_name set checked_at = now() - interval '1 day' where name = $1`,
@@ -170,12 +177,17 @@ describe('a host whose record is gone', () => {
     dns.records.clear();
     await checkAgain();
     expect([await stateOf(), await open()]).toEqual(['verified', site.slug]);
+    await checkAgain();
+    expect(await told()).toMatchObject([
+      { type: 'domain.failing', title: `The DNS record of ${host} is not found any more` },
+    ]);
     await service.database.query(
       `update host_name set failing_since = now() - interval '15 days' where name = $1`,
       [host],
     );
     await checkAgain();
     expect([await stateOf(), await open()]).toEqual(['failed', 404]);
+    expect(await told()).toMatchObject([{ type: 'domain.failed' }, { type: 'domain.failing' }]);
   });
 
   it('and comes back is as it was', async () => {

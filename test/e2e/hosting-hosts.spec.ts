@@ -107,6 +107,16 @@ describe('a request that is not HTTP as it should be', () => {
     expect([answer.status, answer.body]).toEqual([400, expect.stringContaining('"detail"')]);
   });
 
+  it.each([
+    ['many', 100, 300, 431],
+    ['long', 98, 300, 200],
+    ['far too long', 98, 400, 431],
+  ])('and has headers that are %s', async (_what, count, length, status) => {
+    const headers = Array.from({ length: count }, (_, n) => `X-${n}: ${'x'.repeat(length)}`);
+    const lines = ['GET /a HTTP/1.1', 'Host: docs.sites.localhost', 'Connection: close', ...headers];
+    expect((await sendRaw(service.url, head(lines))).status).toBe(status);
+  });
+
   it('is answered in absolute form, too, for its own host', async () => {
     const lines = [
       'GET http://docs.sites.localhost/a HTTP/1.1',

@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type UnitOfWork } from '../../platform/database/index.js';
 import { Conflict } from '../../platform/errors/index.js';
+import { Events } from '../../platform/events/index.js';
 import { Chore } from '../../platform/jobs/index.js';
 import { HostNames } from '../hosts/index.js';
+import { domainFailed, domainFailing } from './domain-events.js';
 import { type DomainRow, DomainsStore } from './domains.store.js';
 import { HostProofs } from './host-proofs.js';
 
@@ -17,6 +19,7 @@ export class DomainChecks {
     private readonly store: DomainsStore,
     private readonly proofs: HostProofs,
     private readonly names: HostNames,
+    private readonly events: Events,
   ) {}
 
   /** Whether the record of a host is found: then it is served. 409 where another site is served there by right. */
@@ -57,7 +60,10 @@ export class DomainChecks {
 
   private async note(row: DomainRow, problem: string, how: { atOnce?: boolean } = {}): Promise<void> {
     await this.database.transaction(async unit => {
-      await this.store.failing(unit, row, problem, how);
+      const change = await this.store.failing(unit, row, problem, how);
+      const { kind, target_id, name: host } = row;
+      if (change === 'failing') await this.events.publish(unit, domainFailing, { kind, target_id, host });
+      if (change === 'failed') await this.events.publish(unit, domainFailed, { kind, target_id, host });
       await this.changed(unit);
     });
   }

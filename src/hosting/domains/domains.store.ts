@@ -79,17 +79,33 @@ export class DomainsStore {
     return rows.length > 0;
   }
 
-  /** One that was verified is still served for two weeks, unless it is lost to somebody else. */
-  async failing(unit: UnitOfWork, row: DomainRow, problem: string, { atOnce = false } = {}): Promise<void> {
+  /**
+   * One that was verified is still served for two weeks, unless it is lost to somebody else. Returns what changed by that: `failing`
+   * for the first failure of a host that is served, `failed` for one that is served no more.
+   */
+  async failing(
+    unit: UnitOfWork,
+    row: DomainRow,
+    problem: string,
+    { atOnce = false } = {},
+  ): Promise<'failing' | 'failed' | undefined> {
     const { kind, target_id, name } = row;
-    await sql`
-      update host_name set checked_at = now(), problem = ${problem},
-        failing_since = case when state = 'pending' then null else coalesce(failing_since, now()) end,
-        state = case when state = 'verified'
-          and (${atOnce} or failing_since < now() - make_interval(days => ${PATIENCE_DAYS})) then 'failed' else state end
-      where source = 'custom' and kind = ${kind} and target_id = ${target_id} and name = ${name}`.execute(
+    const { rows } = await sql<{ change: 'failing' | 'failed' | null }>`
+      with before as (
+        select state, failing_since from host_name
+        where source = 'custom' and kind = ${kind} and target_id = ${target_id} and name = ${name} for update
+      )
+      update host_name h set checked_at = now(), problem = ${problem},
+        failing_since = case when h.state = 'pending' then null else coalesce(h.failing_since, now()) end,
+        state = case when h.state = 'verified'
+          and (${atOnce} or h.failing_since < now() - make_interval(days => ${PATIENCE_DAYS})) then 'failed' else h.state end
+      from before
+      where h.source = 'custom' and h.kind = ${kind} and h.target_id = ${target_id} and h.name = ${name}
+      returning case when before.state = 'verified' and h.state = 'failed' then 'failed'
+        when before.state = 'verified' and before.failing_since is null then 'failing' end as change`.execute(
       unit.tables(),
     );
+    return rows[0]?.change ?? undefined;
   }
 
   /** Verified hosts that were not looked at for a day. */

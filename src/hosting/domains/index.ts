@@ -1,1 +1,2 @@
+export { domainFailed, domainFailing } from './domain-events.js';
 export { DomainsModule } from './domains.module.js';

@@ -12,7 +12,6 @@ import { Gateway } from './gateway.js';
 import { GatewayFront } from './gateway-server.js';
 import { HostedUpgrades } from './hosted-upgrades.js';
 
-const MAX_HEADER_BYTES = 32 * 1024;
 const IDLE_MS = 60_000;
 const MAX_SOCKETS_PER_ADDRESS = 256;
 
@@ -31,10 +30,7 @@ export class GatewayProcess {
   async listen(): Promise<void> {
     const front = new GatewayFront();
     front.open(this.gateway, this.upgrades);
-    const server = front.serverFor(answerOthers, {
-      requireHostHeader: false,
-      maxHeaderSize: MAX_HEADER_BYTES,
-    });
+    const server = front.serverFor(answerOthers, { requireHostHeader: false });
     server.on('clientError', refuseOnSocket);
     closeUnreadConnections(server, IDLE_MS);
     this.limitSockets(server);

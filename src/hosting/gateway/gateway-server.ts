@@ -9,6 +9,7 @@ import type { Gateway } from './gateway.js';
 import type { HostedUpgrades } from './hosted-upgrades.js';
 
 const HEADERS_TIMEOUT_MS = 15_000;
+const MAX_HEADER_BYTES = 32 * 1024;
 /** Longer than that of proxies in front, which would else send a request as the connection ends. */
 const KEEP_ALIVE_MS = 75_000;
 
@@ -25,7 +26,8 @@ export class GatewayFront {
 
   serverFor(others: RequestListener, options: ServerOptions): Server {
     const shouldUpgradeCallback = (request: IncomingMessage) => this.gateway?.takesUpgrade(request) === true;
-    const server = createServer({ ...options, shouldUpgradeCallback }, (request, response) => {
+    const limits = { maxHeaderSize: MAX_HEADER_BYTES };
+    const server = createServer({ ...limits, ...options, shouldUpgradeCallback }, (request, response) => {
       if (this.gateway) this.gateway.handle(request, response, () => others(request, response));
       else others(request, response);
     });

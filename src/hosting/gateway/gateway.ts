@@ -13,6 +13,8 @@ import * as pages from './pages.js';
 import { RequestLimits } from './request-limits.js';
 import { hasSeveralHosts, targetAt } from './request-target.js';
 
+const MAX_HEADERS = 100;
+
 /** Whether a host is one of ours; `maybe`: a custom one, which is to be looked up. */
 type Belongs = 'yes' | 'maybe' | 'no';
 
@@ -82,6 +84,10 @@ export class Gateway {
     request: IncomingMessage,
     response: ServerResponse,
   ): Promise<boolean> {
+    if (request.rawHeaders.length > 2 * MAX_HEADERS) {
+      sendProblem(request, response, 431, pages.TOO_MANY_HEADERS, { connection: 'close' });
+      return false;
+    }
     const target = hasSeveralHosts(request) ? undefined : targetAt(request);
     if (target === undefined) {
       sendProblem(request, response, 400, pages.MALFORMED, { connection: 'close' });

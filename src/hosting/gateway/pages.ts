@@ -32,6 +32,11 @@ export const UNAVAILABLE = problem(
   'This cannot be shown right now; try again in a moment',
 );
 export const BROKEN = problem('Something went wrong', 'This cannot be shown because of a fault on our side');
+export const TOO_MANY_HEADERS = problem(
+  'This request cannot be answered',
+  'The request has more than 100 headers; send fewer, or clear the cookies of this site',
+);
+
 export const MALFORMED = problem(
   'This request cannot be answered',
   'The address or the Host header of the request is malformed',

@@ -1,6 +1,7 @@
 import { AccountsSource } from './accounts.source.js';
 import { ApprovalsSource } from './approvals.source.js';
 import { BudgetsSource } from './budgets.source.js';
+import { DomainsSource } from './domains.source.js';
 import { InvitationsSource } from './invitations.source.js';
 import { RunsSource } from './runs.source.js';
 import { SharesSource } from './shares.source.js';
@@ -12,6 +13,7 @@ export const sources = [
   AccountsSource,
   ApprovalsSource,
   BudgetsSource,
+  DomainsSource,
   InvitationsSource,
   RunsSource,
   SharesSource,

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
+import type { HostedKind } from '../../../hosting/hosts/index.js';
 import { Database, type Row } from '../../../platform/database/index.js';
 
 /** What sources look up to put things into words. */
@@ -78,6 +79,21 @@ export class SourcesStore {
         'w.organization_id',
       ])
       .where('v.id', '=', id)
+      .executeTakeFirst();
+  }
+
+  /** A custom host that was verified once. */
+  async domain(kind: HostedKind, targetId: string, host: string) {
+    return this.database
+      .tables()
+      .selectFrom('host_name as h')
+      .innerJoin('workspace as w', 'w.id', 'h.workspace_id')
+      .select(['h.name', 'h.state', 'h.problem', 'h.failing_since', 'h.created_by'])
+      .select(['w.id as workspace_id', 'w.organization_id'])
+      .where('h.source', '=', 'custom')
+      .where('h.kind', '=', kind)
+      .where('h.target_id', '=', targetId)
+      .where('h.name', '=', host)
       .executeTakeFirst();
   }
 

@@ -93,6 +93,18 @@ export const TYPES = {
     summary: 'A version of a site of yours went live',
     needs: 'site.read',
   },
+  'domain.failing': {
+    severity: 'warning',
+    summary: 'The DNS record of a host of yours is not found any more',
+    needs: 'site.read',
+    mail: 'on',
+  },
+  'domain.failed': {
+    severity: 'warning',
+    summary: 'A host of yours is not served any more: its DNS record is gone',
+    needs: 'site.read',
+    mail: 'on',
+  },
   'invitation.received': {
     severity: 'info',
     // By mail they get the invitation itself.
